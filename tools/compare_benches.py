@@ -5,7 +5,7 @@ usage: compare_benches.py [--rounds N] [--least R] [--out FILE.json] [--filter R
 
 HERE and THERE are folders with programs bench_<name>. A round runs every benchmark of both, one right after the other, and the next round in the
 other order. A ratio is HERE's best speed over THERE's: above 1 HERE is faster, 0.97 is 3 % slower. --least R: exit status 1 where a ratio is below R
-and stays so in further rounds.
+and stays so in further rounds. Ctrl-C ends with the rounds until then.
 """
 
 import argparse
@@ -148,16 +148,20 @@ def main():
     def low(rows):
         return [row for row in rows if row.ratio < arguments.least]
 
-    for _ in range(arguments.rounds):
-        for name in names:
-            run_round(name)
-    for _ in range(FURTHER_ROUNDS * arguments.rounds):
-        for name in names:
-            if low(matched(name, measured[name])[0]):
+    try:
+        for _ in range(arguments.rounds):
+            for name in names:
                 run_round(name)
+        for _ in range(FURTHER_ROUNDS * arguments.rounds):
+            for name in names:
+                if slow := low(matched(name, measured[name])[0]):
+                    print(f"{name}: below {arguments.least}: " + ", ".join(f"{row.name} {row.ratio:.3f}" for row in slow), file=sys.stderr)
+                    run_round(name)
+    except KeyboardInterrupt:
+        print("stopped: the rounds until now", file=sys.stderr)
 
     rows, only_here, only_there = [], [], []
-    for name in names:
+    for name in (name for name in names if measured[name]):
         both, here, there = matched(name, measured[name])
         rows += both
         only_here += [f"{name}: {row}" for row in here]

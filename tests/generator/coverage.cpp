@@ -6,6 +6,7 @@
 #include "isa/spec/alu_ops.h"
 #include "isa/spec/memories.h"
 #include "isa/verify/token_machine.h"
+#include "isa/verify/token_use.h"
 #include "tests/generator/generator.h"
 #include "tests/generator/touches.h"
 
@@ -14,7 +15,6 @@ namespace {
 
 constexpr std::array kPadNames = {"none", "rows", "columns", "both"};
 constexpr std::array kStrideNames = {"packed", "gap", "overlap"};
-constexpr std::array kQueueList = {isa::Queue::load, isa::Queue::compute, isa::Queue::store};
 
 std::string transfer_bin(const isa::Transfer& transfer, bool store) {
   const std::string start = fmt::format("{}.{}", store ? "store" : "load", isa::spec::info(transfer.memory).name);
@@ -67,7 +67,7 @@ void Coverage::expect_bins(const isa::HardwareConfig& config) {
     bins_[fmt::format("alu {} vector", row.name)];
     if (isa::spec::takes_immediate(row.op)) bins_[fmt::format("alu {} immediate", row.name)];
   }
-  for (const isa::Queue queue : kQueueList)
+  for (const isa::Queue queue : isa::kAllQueues)
     for (const char* level : {"full", "empty"}) bins_[fmt::format("{} queue {}", name(queue), level)];
   for (std::size_t f = 0; f < isa::kTokenFifos; ++f) {
     const auto fifo = static_cast<isa::TokenFifo>(f);
@@ -98,7 +98,7 @@ void Coverage::add(const GeneratedProgram& program) {
   for (const isa::Launch& launch : program.launches) {
     isa::TokenMachine machine(std::span(program.program).subspan(launch.begin, launch.count), depths);
     machine.run();
-    for (const isa::Queue queue : kQueueList) {
+    for (const isa::Queue queue : isa::kAllQueues) {
       bins_[fmt::format("{} queue full", name(queue))] += machine.peak_commands(queue) >= depths.commands;
       // Empty while its unit could have worked: something else was executed with nothing there.
       bins_[fmt::format("{} queue empty", name(queue))] += machine.ran_dry(queue);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "isa/verify/token_use.h"
 
 namespace dovetail::test {
 namespace {
@@ -11,8 +12,6 @@ namespace {
 using isa::index;
 using isa::Queue;
 using isa::TokenFifo;
-
-constexpr std::array kQueueList = {Queue::load, Queue::compute, Queue::store};
 
 TokenFifo fifo_between(Queue from, Queue to) {
   if (from == Queue::load) return TokenFifo::load_to_compute;
@@ -60,7 +59,7 @@ void Synchroniser::end_launch() {
 Synchroniser::Clock Synchroniser::requirements(Queue queue, const Touches& touches) const {
   Clock after{};
   const auto require = [&](const Place& place, bool write) {
-    for (const Queue other : kQueueList) {
+    for (const Queue other : isa::kAllQueues) {
       if (other == queue) continue;
       std::uint32_t& needed = after[index(other)];
       needed = std::max(needed, place.write.of(other));
@@ -91,7 +90,7 @@ void Synchroniser::record(Queue queue, const Touches& touches) {
 }
 
 void Synchroniser::add_extra_tokens(Queue queue, Clock& after) {
-  for (const Queue other : kQueueList) {
+  for (const Queue other : isa::kAllQueues) {
     if (!neighbours(queue, other) || !random_.chance(extra_percent_)) continue;
     const auto done = static_cast<std::uint32_t>(order_[index(other)].size());
     const std::uint32_t known = std::max(now_[index(queue)][index(other)], after[index(other)]);
@@ -118,7 +117,7 @@ void Synchroniser::place_nop(Queue queue, Clock after) { place(nop(queue), after
 void Synchroniser::place(isa::Instruction instruction, Clock after) {
   const Queue queue = instruction.queue();
   // Queues that are no neighbours first, because their relay is an instruction of the compute queue.
-  for (const Queue other : kQueueList) {
+  for (const Queue other : isa::kAllQueues) {
     if (other == queue || neighbours(queue, other) || after[index(other)] <= now_[index(queue)][index(other)]) continue;
     Clock relayed{};
     relayed[index(other)] = after[index(other)];
@@ -128,7 +127,7 @@ void Synchroniser::place(isa::Instruction instruction, Clock after) {
   instruction.flags = {};
   std::vector<TokenFifo> popped;
   Clock& now = now_[index(queue)];
-  for (const Queue other : kQueueList) {
+  for (const Queue other : isa::kAllQueues) {
     if (!neighbours(queue, other) || after[index(other)] <= now[index(other)]) continue;
     const std::size_t pusher = connect(other, queue, after[index(other)]);
     popped.push_back(fifo_between(other, queue));

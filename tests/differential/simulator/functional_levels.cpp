@@ -11,7 +11,7 @@ namespace dovetail::simulator {
 
 namespace {
 
-std::vector<std::byte> run(const test::GeneratedProgram& program, const FunctionalOptions& options) {
+std::vector<std::byte> run_level(const test::GeneratedProgram& program, const FunctionalOptions& options) {
   const auto simulator = make_functional(program.config, options);
   Dram dram{.base = program.dram_base, .bytes = program.dram};
   for (const isa::Launch& launch : program.launches) {
@@ -27,12 +27,12 @@ std::vector<std::byte> run(const test::GeneratedProgram& program, const Function
 TEST_CASE("random programs give one image on every kernel level and in every order") {
   for (std::uint64_t seed = 1; seed <= test::scaled(300); ++seed) {
     const test::GeneratedProgram program = test::generate(test::random_config(seed), {.seed = seed});
-    const std::vector<std::byte> expected = run(program, {.kernel_level = KernelLevel::baseline});
+    const std::vector<std::byte> expected = run_level(program, {.kernel_level = KernelLevel::baseline});
     CAPTURE(seed);
     for (KernelLevel level : {KernelLevel::avx2, KernelLevel::avx512vnni})
-      if (is_supported(level)) CHECK((run(program, {.kernel_level = level}) == expected));
+      if (is_supported(level)) CHECK((run_level(program, {.kernel_level = level}) == expected));
     for (ExecutionOrder order : {ExecutionOrder::load_first, ExecutionOrder::store_first})
-      CHECK((run(program, {.order = order}) == expected));
+      CHECK((run_level(program, {.order = order}) == expected));
   }
 }
 

@@ -20,7 +20,7 @@ using simulator::Dram;
 using simulator::LaunchTrace;
 using simulator::StallCause;
 
-constexpr std::uint64_t kData = 3 * 4096;
+constexpr std::uint64_t kOperands = 3 * 4096;
 
 isa::Instruction times(isa::Instruction instruction, std::uint32_t iterations, std::uint32_t dst_factor = 0) {
   isa::UopLoop* loop = std::get_if<isa::Gemm>(&instruction.body);
@@ -32,8 +32,8 @@ isa::Instruction times(isa::Instruction instruction, std::uint32_t iterations, s
 // What all of these need: micro-ops 0 to `uops`, INP, WGT and ACC.
 std::vector<isa::Instruction> defined(const isa::HardwareConfig& config, std::uint32_t uops,
                                       std::uint32_t elements = 8) {
-  const auto at = [&](Memory memory) { return kData / static_cast<std::uint64_t>(config.element_bytes(memory)); };
-  return {load(Memory::uop, 0, kDramBase / static_cast<std::uint64_t>(config.uop_bytes()), uops),
+  const auto at = [&](Memory memory) { return kOperands / static_cast<std::uint64_t>(config.element_bytes(memory)); };
+  return {load(Memory::uop, 0, simulator::testing::kDramBase / static_cast<std::uint64_t>(config.uop_bytes()), uops),
           load(Memory::inp, 0, at(Memory::inp), elements), load(Memory::wgt, 0, at(Memory::wgt), elements),
           load(Memory::acc, 0, at(Memory::acc), elements)};
 }
@@ -87,7 +87,7 @@ TEST_CASE("RTL: fetch waits for room in each command queue, and what is behind w
     std::vector<isa::Instruction> program = defined(config, 1);
     const std::size_t slow = program.size();
     if (queue == Queue::compute) {
-      program.push_back(load(Memory::wgt, 0, kData / 16, 8, kPushNext));
+      program.push_back(load(Memory::wgt, 0, kOperands / 16, 8, kPushNext));
       program.push_back(nop(queue, kPopPrev));
     } else {
       program.push_back(times(gemm(0, 1, queue == Queue::load ? kPushPrev : kPushNext), 300));
@@ -160,7 +160,7 @@ TEST_CASE("RTL: instructions complete in the pipe wait for room for their tokens
   std::vector<isa::Instruction> program = defined(config, 1);
   const std::size_t begin = program.size();
   // Behind a long load, load_waiting NOPs take a token each; one more lies in the FIFO; the others' GEMMs cannot end.
-  program.push_back(load(Memory::inp, 100, kData / 4, 900));
+  program.push_back(load(Memory::inp, 100, kOperands / 4, 900));
   for (int i = 0; i < 20; ++i) {
     program.push_back(times(gemm(0, 1, kPushPrev), 1));
     program.push_back(nop(Queue::load, kPopNext));
@@ -245,7 +245,7 @@ TEST_CASE("RTL: SRAM and micro-ops stay from launch to launch, whatever power-up
   const auto config = tiny();
   std::vector<isa::Instruction> program = defined(config, 2);
   program.push_back(gemm(0, 2));
-  program.push_back(store(0, kData / 4 + 100, 8));
+  program.push_back(store(0, kOperands / 4 + 100, 8));
   std::vector<isa::Launch> launches;
   for (std::size_t i = 0; i < program.size(); ++i) launches.push_back({i, 1});
   launches.push_back({program.size(), 0});

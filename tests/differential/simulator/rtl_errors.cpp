@@ -83,7 +83,7 @@ std::optional<simulator::AxiSlave> slave_of(std::uint64_t seed) {
   return seed == 0 ? std::nullopt : std::optional(simulator::any_axi_slave(seed));
 }
 
-std::unique_ptr<RtlSimulator> design(const isa::HardwareConfig& config, RtlOptions options) {
+std::unique_ptr<RtlSimulator> design_with(const isa::HardwareConfig& config, RtlOptions options) {
   options.model = rtl_model(config);
   return options.model ? simulator::make_rtl(config, options).value() : nullptr;
 }
@@ -116,7 +116,7 @@ TEST_CASE("RTL: an error response stops the launch at the instruction that met i
         RtlOptions options;
         options.bad_range = {bad.begin, bad.begin + bad.bytes, response};
         options.slave = slave_of(slave);
-        const auto rtl = design(config, options);
+        const auto rtl = design_with(config, options);
         if (!rtl) return;
         CAPTURE(response, slave, bad.begin);
         const char* const said = response == 2 ? "the memory port answered SLVERR" : "the memory port answered DECERR";
@@ -144,7 +144,7 @@ TEST_CASE("RTL: an error response to fetch stops the launch at the instruction t
         const auto beat = static_cast<std::uint64_t>(bus);
         const std::uint64_t begin = (program_base + 16 * at + 12) / beat * beat;
         options.bad_range = {begin, begin + beat, 3};
-        const auto rtl = design(config, options);
+        const auto rtl = design_with(config, options);
         if (!rtl) return;
         CAPTURE(bus, at, slave);
         // The first instruction of a beat that holds several meets it.
@@ -190,7 +190,7 @@ TEST_CASE("RTL: an illegal instruction stops the launch, whatever is under way")
           RtlOptions options;
           options.patches[at] = illegal[i];
           options.slave = slave_of(slave);
-          const auto rtl = design(config, options);
+          const auto rtl = design_with(config, options);
           if (!rtl) return;
           CAPTURE(name, i, at, slave);
           CHECK(stopped(*rtl, everything(config), dram, 0,
@@ -215,7 +215,7 @@ TEST_CASE("RTL: random programs with a bad address anywhere end, and random prog
     if (random.chance(50)) options.slave = simulator::any_axi_slave(random.bits());
     else options.engine.memory = simulator::PerturbedMemory{.base = {}, .seed = seed};
     options.power_up_seed = random.bits() | 1;
-    auto rtl = design(config, options);
+    auto rtl = design_with(config, options);
     if (!rtl) return;
     Dram dram{program.dram_base, program.dram};
     for (const isa::Launch& launch : program.launches) {

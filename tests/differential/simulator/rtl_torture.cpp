@@ -12,7 +12,7 @@ namespace dovetail::test {
 
 namespace {
 
-TortureCoverage run(const isa::HardwareConfig& config, std::size_t instructions, std::uint64_t first_seed) {
+TortureCoverage run_torture(const isa::HardwareConfig& config, std::size_t instructions, std::uint64_t first_seed) {
   TortureCoverage coverage;
   for (std::uint64_t seed = first_seed; coverage.instructions() < instructions; ++seed) {
     const TortureCase how = torture_case(config, seed);
@@ -29,14 +29,14 @@ TortureCoverage run(const isa::HardwareConfig& config, std::size_t instructions,
 TEST_CASE("random programs on RTL agree with the functional simulator, and reach every bin") {
   const auto tiny = isa::load_config("tiny").value();
   if (!rtl_model(tiny)) return;
-  const TortureCoverage coverage = run(tiny, scaled(40000), 1);
+  const TortureCoverage coverage = run_torture(tiny, scaled(40000), 1);
   CHECK(fmt::format("{}", fmt::join(coverage.missing(), ", ")) == "");
 }
 
 TEST_CASE("random programs on RTL of the default size agree with the functional simulator") {
   for (const char* name : {"1x16x16", "1x16x16-ext"}) {
     const auto config = isa::load_config(name).value();
-    if (rtl_model(config)) run(config, scaled(2000), 1);
+    if (rtl_model(config)) run_torture(config, scaled(2000), 1);
   }
 }
 

@@ -20,7 +20,7 @@ using simulator::LaunchTrace;
 using simulator::StallCause;
 
 constexpr std::uint64_t kEdge = 3 * 4096;  // inside the image
-constexpr std::size_t kImageBytes = 5 * 4096;
+constexpr std::size_t kTransferImageBytes = 5 * 4096;
 
 std::vector<isa::Launch> one_by_one(const std::vector<isa::Instruction>& program) {
   std::vector<isa::Launch> launches;
@@ -90,7 +90,7 @@ isa::Instruction padded(Memory memory, const isa::HardwareConfig& config, std::u
 TEST_CASE("RTL: loads of every length around a 4 KiB boundary, elements smaller and larger than a beat") {
   for (const std::int64_t bus : {4, 8, 64}) {
     const auto config = tiny(bus);
-    const Dram dram = image(config, {}, kImageBytes);
+    const Dram dram = image(config, {}, kTransferImageBytes);
     for (const Memory memory : kLoadable)
       alone_and_together(config, rows_around_the_edge(config, memory, row_of(memory)), dram);
   }
@@ -107,7 +107,7 @@ TEST_CASE("RTL: loads of whole bursts, one element less and one more, around a 4
 
 TEST_CASE("RTL: pads of 0 to 15 on each side and on all, around data and alone") {
   const auto config = isa::load_config("1x16x16").value();
-  const Dram dram = image(config, {}, kImageBytes);
+  const Dram dram = image(config, {}, kTransferImageBytes);
   for (const Memory memory : kLoadable) {
     std::vector<isa::Instruction> program;
     for (const std::uint32_t y_size : {1u, 0u}) {
@@ -128,7 +128,7 @@ TEST_CASE("RTL: pads of 0 to 15 on each side and on all, around data and alone")
 
 TEST_CASE("RTL: a LOAD or STORE of x_size 0 moves nothing, of y_size 0 pads alone") {
   const auto config = tiny();
-  const Dram dram = image(config, {}, kImageBytes);
+  const Dram dram = image(config, {}, kTransferImageBytes);
   std::vector<isa::Instruction> program;
   for (const Memory memory : kLoadable) {
     program.push_back(padded(memory, config, 0, 3));
@@ -153,7 +153,7 @@ TEST_CASE("RTL: a LOAD or STORE of x_size 0 moves nothing, of y_size 0 pads alon
 
 TEST_CASE("RTL: the load unit's slots follow beats, and its requester runs ahead") {
   const auto config = isa::load_config("1x16x16").value();
-  const Dram dram = image(config, {}, kImageBytes);
+  const Dram dram = image(config, {}, kTransferImageBytes);
   // Two elements of 16 bytes: four beats. Asked in s + 1, ARVALID in s + 2, first beat in s + 3, slots in s + 4 to s +
   // 7, end in s + 8.
   auto traces = agree(config, {load(Memory::inp, 0, kEdge / 16, 2)}, dram);
@@ -185,7 +185,7 @@ TEST_CASE("RTL: the load unit's slots follow beats, and its requester runs ahead
 TEST_CASE("RTL: stores of every length around a 4 KiB boundary, elements smaller and larger than a beat") {
   for (const std::int64_t bus : {4, 8, 64}) {
     const auto config = tiny(bus);
-    const Dram dram = image(config, {}, kImageBytes);
+    const Dram dram = image(config, {}, kTransferImageBytes);
     std::vector<isa::Instruction> program = rows_around_the_edge(config, Memory::out, row_of(Memory::out));
     // Rows with gaps, over one another, and back to back.
     for (const std::uint32_t stride : {0u, 1u, 2u, 3u, 5u})
@@ -220,7 +220,7 @@ TEST_CASE("RTL: stores of whole bursts, one element less and one more, around a 
 
 TEST_CASE("RTL: a store ends with its last response, and bursts leave one idle cycle of W between them") {
   const auto config = isa::load_config("1x16x16").value();
-  const Dram dram = image(config, {}, kImageBytes);
+  const Dram dram = image(config, {}, kTransferImageBytes);
   const isa::Instruction filled = load(Memory::acc, 0, kEdge / 64, 100, kPushNext);
   const auto time_of = [&](std::uint32_t elements) -> std::uint64_t {
     const auto traces = agree(config, {filled, store(0, kEdge / 16, elements, kPopPrev)}, dram);
@@ -239,7 +239,7 @@ TEST_CASE("RTL: a store ends with its last response, and bursts leave one idle c
 TEST_CASE("RTL: a store waits while its write buffer is full") {
   // Eight places, two bursts: slots run ahead of W by no more.
   const auto config = tiny();
-  const Dram dram = image(config, {}, kImageBytes);
+  const Dram dram = image(config, {}, kTransferImageBytes);
   const isa::Instruction rows = store(0, kEdge / 4, 16, kPopPrev);
   const auto traces = agree(config, {load(Memory::acc, 0, kEdge / 16, 16, kPushNext), rows}, dram);
   if (traces.empty()) return;

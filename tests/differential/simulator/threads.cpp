@@ -23,7 +23,7 @@ struct Outcome {
   bool operator==(const Outcome&) const = default;
 };
 
-Outcome run(const Task& task) {
+Outcome run_task(const Task& task) {
   const auto simulator = make_cycle(task.program.config, {.memory = task.memory, .trace = true});
   Dram dram{task.program.dram_base, task.program.dram};
   Outcome outcome;
@@ -44,7 +44,7 @@ std::vector<Outcome> run_all(const std::vector<Task>& tasks, std::size_t threads
   std::vector<std::thread> workers;
   for (std::size_t t = 0; t < threads; ++t)
     workers.emplace_back([&] {
-      for (std::size_t i = next++; i < tasks.size(); i = next++) outcomes[i] = run(tasks[i]);
+      for (std::size_t i = next++; i < tasks.size(); i = next++) outcomes[i] = run_task(tasks[i]);
     });
   for (std::thread& worker : workers) worker.join();
   return outcomes;

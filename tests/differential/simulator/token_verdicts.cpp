@@ -35,7 +35,7 @@ struct Engine {
 
 enum class Rtl : std::uint8_t { included, left_out };
 
-std::vector<Engine> engines(const isa::HardwareConfig& config, Rtl rtl) {
+std::vector<Engine> engines_with(const isa::HardwareConfig& config, Rtl rtl) {
   using simulator::ExecutionOrder;
   std::vector<Engine> all;
   for (const auto& [name, order] : {std::pair{"functional", ExecutionOrder::program},
@@ -145,7 +145,7 @@ constexpr const char* kMul = "alu.mul uop=0:0 iter=0x0 imm=1";
 
 TEST_CASE("a unit takes the next instruction's tokens while the one before waits to push, on every engine") {
   const isa::HardwareConfig config = tiny();
-  std::vector<Engine> all = engines(config, Rtl::included);
+  std::vector<Engine> all = engines_with(config, Rtl::included);
   const GeneratedProgram program = assembled(config, crossed(3));
   CHECK(verdict(program) == "");
   agree_on(all, program);
@@ -159,7 +159,7 @@ TEST_CASE("a unit takes the next instruction's tokens while the one before waits
 
 TEST_CASE("what a unit takes beside an instruction that waits to push is the same on every engine") {
   const isa::HardwareConfig config = tiny();
-  std::vector<Engine> all = engines(config, Rtl::included);
+  std::vector<Engine> all = engines_with(config, Rtl::included);
   const auto check = [&](const std::string& text, bool ends) {
     const GeneratedProgram program = assembled(config, text);
     INFO(text);
@@ -194,7 +194,7 @@ TEST_CASE("what a unit takes beside an instruction that waits to push is the sam
 
 TEST_CASE("tokens that a launch leaves over are an error on every engine, and the next launch works") {
   const isa::HardwareConfig config = tiny();
-  std::vector<Engine> all = engines(config, Rtl::included);
+  std::vector<Engine> all = engines_with(config, Rtl::included);
   const GeneratedProgram program = assembled(config, "nop.inp push_next\nfinish push_next\nnop.inp push_next\n");
   CHECK_THAT(verdict(program), ContainsSubstring("2 tokens left over in load -> compute (instruction 0)") &&
                                    ContainsSubstring("1 token left over in compute -> store (instruction 1)"));
@@ -248,7 +248,7 @@ TEST_CASE("random programs with wrong tokens: every engine gives verify's verdic
   std::size_t wrong = 0, right = 0;
   for (std::uint64_t seed = 0; seed < scaled(400); ++seed) {
     const isa::HardwareConfig config = seed % 2 == 0 ? random_config(seed) : shallow_config(seed);
-    std::vector<Engine> all = engines(config, Rtl::left_out);
+    std::vector<Engine> all = engines_with(config, Rtl::left_out);
     const GeneratedProgram program = token_program(config, seed, 40);
     agree_on(all, program);
     (verdict(program).empty() ? right : wrong) += 1;
@@ -259,7 +259,7 @@ TEST_CASE("random programs with wrong tokens: every engine gives verify's verdic
 
 TEST_CASE("random programs with wrong tokens: the design gives verify's verdict") {
   const isa::HardwareConfig config = tiny();
-  std::vector<Engine> all = engines(config, Rtl::included);
+  std::vector<Engine> all = engines_with(config, Rtl::included);
   for (std::uint64_t seed = 0; seed < scaled(200); ++seed) agree_on(all, token_program(config, seed, 30));
 }
 

@@ -42,7 +42,7 @@ bool is_in_turn(const isa::HardwareConfig& config) {
 
 // One simulator for all programs of a configuration: what a launch leaves behind must not matter to the next. Null
 // where there is no model, or it is not its turn.
-RtlSimulator* design(const isa::HardwareConfig& config) {
+RtlSimulator* design_of(const isa::HardwareConfig& config) {
   static std::map<std::string, std::unique_ptr<RtlSimulator>> simulators;
   const auto [at, is_new] = simulators.try_emplace(isa::config_to_json(config).dump());
   if (is_new && is_in_turn(config)) {
@@ -63,7 +63,7 @@ const bool with_clocks = [] {
                    timed = run_on(*make_cycle(config), config, runnable, dram, expected);
     CAPTURE(config.name, difference(values, timed));
     CHECK(values == without_time(timed));
-    RtlSimulator* const rtl = design(config);
+    RtlSimulator* const rtl = design_of(config);
     if (rtl == nullptr) return;
     const Counters of_design = run_on(*rtl, config, runnable, dram, expected);
     CAPTURE(difference(of_design, timed));
@@ -98,7 +98,7 @@ TEST_CASE("SRAM and memory stay from launch to launch on every engine") {
     const auto expected = run(*make_functional(config));
     CHECK(expected != dram.bytes);
     CHECK(run(*make_cycle(config)) == expected);
-    if (RtlSimulator* rtl = design(config)) CHECK(run(*rtl) == expected);
+    if (RtlSimulator* rtl = design_of(config)) CHECK(run(*rtl) == expected);
   }
 }
 

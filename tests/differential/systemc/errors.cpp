@@ -121,20 +121,20 @@ std::vector<isa::Instruction> everything() {
           {{}, isa::Finish{}}};
 }
 
-struct Reported {
+struct ReportedError {
   std::uint32_t status = 0, instruction = 0, interrupts = 0;
-  bool operator==(const Reported&) const = default;
+  bool operator==(const ReportedError&) const = default;
 };
-std::ostream& operator<<(std::ostream& out, const Reported& r) {
+std::ostream& operator<<(std::ostream& out, const ReportedError& r) {
   return out << "status " << r.status << ", instruction " << r.instruction << ", interrupts " << r.interrupts;
 }
-Reported report(Driver& driver) {
+ReportedError report(Driver& driver) {
   return {driver.read("STATUS"), driver.read("ERROR_INSTRUCTION"), driver.read("INTERRUPT_STATUS")};
 }
-Reported stopped(ErrorCode code, std::uint32_t instruction) {
+ReportedError stopped(ErrorCode code, std::uint32_t instruction) {
   return {4 | static_cast<std::uint32_t>(code) << 4, instruction, 2};
 }
-constexpr Reported kDone{2, 0, 1};
+constexpr ReportedError kDone{2, 0, 1};
 
 // One accelerator, a memory that `prepare` may spoil, and a driver that does `work`.
 void on_platform(const std::function<void(Memory&)>& prepare, const std::function<void(Driver&)>& work) {
@@ -159,7 +159,7 @@ void on_platform(const std::function<void(Memory&)>& prepare, const std::functio
 }  // namespace
 
 TEST_CASE("SystemC: an illegal instruction is named, wherever the launch begins, and forgotten when the next starts") {
-  std::vector<Reported> reported;
+  std::vector<ReportedError> reported;
   std::uint32_t during = ~0u;
   on_platform([](Memory& memory) { memory.bytes[kProgram + 3 * 16] = std::byte{7}; },
               [&](Driver& driver) {
@@ -174,7 +174,7 @@ TEST_CASE("SystemC: an illegal instruction is named, wherever the launch begins,
                 driver.wait_for_end();
                 reported.push_back(report(driver));
               });
-  const Reported expected = stopped(ErrorCode::illegal, 3);
+  const ReportedError expected = stopped(ErrorCode::illegal, 3);
   CHECK(reported == std::vector{expected, expected, expected, kDone});
   CHECK(during == 0);
 }
@@ -201,7 +201,7 @@ TEST_CASE("SystemC: an error response of memory stops the launch at the instruct
     for (const Answer& answer : {Answer{tlm::TLM_ADDRESS_ERROR_RESPONSE, ErrorCode::decode_error},
                                  Answer{tlm::TLM_GENERIC_ERROR_RESPONSE, ErrorCode::slave_error},
                                  Answer{tlm::TLM_BYTE_ENABLE_ERROR_RESPONSE, ErrorCode::slave_error}}) {
-      std::vector<Reported> reported;
+      std::vector<ReportedError> reported;
       Memory* memory = nullptr;
       on_platform(
           [&](Memory& made) {
@@ -231,7 +231,7 @@ TEST_CASE("SystemC: an instruction that reaches beyond memory meets an address t
   far.x_size = far.x_stride = 2;
   const auto code =
       isa::Codec(isa::load_config("tiny").value()).encode_program(std::vector<isa::Instruction>{{{}, far}});
-  Reported reported;
+  ReportedError reported;
   on_platform([&](Memory& memory) { std::memcpy(memory.bytes.data() + kProgram + 16, code->data(), 16); },
               [&](Driver& driver) {
                 driver.start(0, 5);
@@ -243,7 +243,7 @@ TEST_CASE("SystemC: an instruction that reaches beyond memory meets an address t
 
 TEST_CASE("SystemC: a launch that ends beyond the address space, or fills it, is refused at its first instruction") {
   constexpr std::uint32_t kSpace = 1u << 20, kMost = kSpace / 16;  // of `tiny`
-  std::vector<Reported> reported;
+  std::vector<ReportedError> reported;
   on_platform([](Memory&) {},
               [&](Driver& driver) {
                 const auto launch = [&](std::uint32_t base_hi, std::uint32_t base_lo, std::uint32_t begin,
@@ -265,7 +265,7 @@ TEST_CASE("SystemC: a launch that ends beyond the address space, or fills it, is
                 launch(0, 0, ~0u, ~0u);
                 launch(1, 0, 9, 0);  // nothing
               });
-  std::vector<Reported> expected(6, stopped(ErrorCode::address_space, 0));
+  std::vector<ReportedError> expected(6, stopped(ErrorCode::address_space, 0));
   expected[1].instruction = 7;
   expected[5].instruction = ~0u;
   expected.push_back(kDone);

@@ -56,7 +56,7 @@ std::optional<Reported> expected(const GeneratedProgram& program) {
 }
 
 // Precondition: one launch.
-Reported run(const GeneratedProgram& program) {
+Reported run_reported(const GeneratedProgram& program) {
   using namespace simulator;
   const isa::Codec codec(program.config);
   std::vector<std::byte> code = codec.encode_program(program.program).value();
@@ -97,7 +97,7 @@ TEST_CASE("SystemC: the registers report the error and the instruction of random
     const auto wanted = expected(program);
     if (!wanted) continue;
     INFO(describe(program));
-    const Reported reported = run(program);
+    const Reported reported = run_reported(program);
     REQUIRE(reported == *wanted);
     ++found[reported.code];
   }

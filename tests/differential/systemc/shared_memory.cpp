@@ -13,7 +13,7 @@ namespace dovetail::test {
 
 namespace {
 
-constexpr std::uint64_t kElementBytes = 4, kMemoryBytes = 0x10000;
+constexpr std::uint64_t kElementBytes = 4, kSharedBytes = 0x10000;
 
 // On `tiny`: 40 loads and 40 stores of 16 elements, each queue as fast as its memory lets it.
 Job traffic(std::uint64_t number) {
@@ -34,7 +34,7 @@ Job traffic(std::uint64_t number) {
 }
 
 PlatformRun run(const std::vector<Job>& jobs, const char* memory, std::vector<std::size_t> made) {
-  std::vector<std::byte> image(kMemoryBytes);
+  std::vector<std::byte> image(kSharedBytes);
   for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<std::byte>(i * 7 + i / 256);
   return run_platform({.config = isa::load_config("tiny").value(), .memory = memory, .made = std::move(made)}, jobs,
                       image);
@@ -47,7 +47,7 @@ std::vector<std::uint64_t> cycles_of(const std::vector<Job>& jobs, const char* m
   const auto model = make_memory(parse_memory(memory).value(), config.bus_bytes);
   SharedMachines machines(config, *model, jobs.size());
   machines.begin(0);  // each job has addresses of its own already
-  Dram image{0, std::vector<std::byte>(kMemoryBytes)};
+  Dram image{0, std::vector<std::byte>(kSharedBytes)};
   std::vector<std::unique_ptr<Execution>> executions;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
     executions.push_back(std::make_unique<Execution>(config, Values::left_out));

@@ -11,19 +11,19 @@ namespace dovetail::test {
 namespace {
 
 // The elements of `tiny` have 4 bytes in OUT and ACC_8BIT, its beats 8.
-constexpr std::uint64_t kElementBytes = 4, kSource = 0x1000, kTarget = 0x2000, kMemoryBytes = 0x4000;
+constexpr std::uint64_t kStoredBytes = 4, kStoreSource = 0x1000, kStoreTarget = 0x2000, kStoreMemoryBytes = 0x4000;
 constexpr std::uint32_t kElements = 8;
 
 // Copies elements from `source` on to every second one from `target` on, in one STORE.
 std::vector<isa::Instruction> every_second(std::uint64_t source, std::uint64_t target) {
   isa::Load load;
   load.memory = isa::Memory::acc8;
-  load.dram_base = source / kElementBytes;
+  load.dram_base = source / kStoredBytes;
   load.y_size = 1;
   load.x_size = load.x_stride = kElements;
   isa::Store store;
   store.memory = isa::Memory::out;
-  store.dram_base = target / kElementBytes;
+  store.dram_base = target / kStoredBytes;
   store.y_size = kElements;
   store.x_size = 1;
   store.x_stride = 2;
@@ -33,26 +33,26 @@ std::vector<isa::Instruction> every_second(std::uint64_t source, std::uint64_t t
 }  // namespace
 
 TEST_CASE("two accelerators that store neighbouring elements of one beat lose none, on one SystemC platform") {
-  std::vector<std::byte> image(kMemoryBytes);
+  std::vector<std::byte> image(kStoreMemoryBytes);
   for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<std::byte>(i * 31 + i / 256 + 1);
-  const std::uint64_t bytes = kElements * kElementBytes;
+  const std::uint64_t bytes = kElements * kStoredBytes;
   for (const char* memory : {"ideal", "bank:ddr4-2400", "perturbed:seed=2"}) {
     CAPTURE(memory);
-    const PlatformRun run = run_platform(
-        {.config = isa::load_config("tiny").value(), .memory = memory},
-        {{every_second(kSource, kTarget), 0x3000}, {every_second(kSource + bytes, kTarget + kElementBytes), 0x3800}},
-        image);
+    const PlatformRun run = run_platform({.config = isa::load_config("tiny").value(), .memory = memory},
+                                         {{every_second(kStoreSource, kStoreTarget), 0x3000},
+                                          {every_second(kStoreSource + bytes, kStoreTarget + kStoredBytes), 0x3800}},
+                                         image);
     REQUIRE(run.done == std::vector{true, true});
     for (std::uint64_t element = 0; element < kElements; ++element)
-      for (std::uint64_t b = 0; b < kElementBytes; ++b)
+      for (std::uint64_t b = 0; b < kStoredBytes; ++b)
         for (const std::uint64_t who : {0u, 1u}) {
           CAPTURE(element, b, who);
-          CHECK(run.bytes[kTarget + (2 * element + who) * kElementBytes + b] ==
-                image[kSource + who * bytes + element * kElementBytes + b]);
+          CHECK(run.bytes[kStoreTarget + (2 * element + who) * kStoredBytes + b] ==
+                image[kStoreSource + who * bytes + element * kStoredBytes + b]);
         }
     // Nothing beside.
-    CHECK(run.bytes[kTarget - 1] == image[kTarget - 1]);
-    CHECK(run.bytes[kTarget + 2 * bytes] == image[kTarget + 2 * bytes]);
+    CHECK(run.bytes[kStoreTarget - 1] == image[kStoreTarget - 1]);
+    CHECK(run.bytes[kStoreTarget + 2 * bytes] == image[kStoreTarget + 2 * bytes]);
   }
 }
 

@@ -11,9 +11,9 @@ using test::Finished;
 
 namespace {
 
-class Shelf {
+class BundleShelf {
  public:
-  Shelf() {
+  BundleShelf() {
     bundle::Bundle bundle = test::sample_bundle();
     bundle.tensors[0].name = "data:0";
     bundle.tensors[4].name = "out/y";
@@ -31,7 +31,7 @@ class Shelf {
 }  // namespace
 
 TEST_CASE("a bundle runs on named inputs and writes named outputs") {
-  const Shelf shelf;
+  const BundleShelf shelf;
   const Finished run =
       test::dovetail({"run", shelf.path("s.dvt"), "--input", "data_0=" + shelf.path("x.npy"), "--output-dir",
                       shelf.path("out"), "--report", shelf.path("r.json"), "--target", "accel", "--hw", "1x16x16"});
@@ -46,7 +46,7 @@ TEST_CASE("a bundle runs on named inputs and writes named outputs") {
 }
 
 TEST_CASE("random inputs are announced and the same every time") {
-  const Shelf shelf;
+  const BundleShelf shelf;
   const Finished first = test::dovetail({"run", shelf.path("s.dvt"), "--output-dir", shelf.path("a")});
   REQUIRE(first.exit == 0);
   CHECK_THAT(first.out, ContainsSubstring("data:0: int8[1, 16] of random values, seed 1"));
@@ -57,7 +57,7 @@ TEST_CASE("random inputs are announced and the same every time") {
 }
 
 TEST_CASE("what a bundle has settled is compared or refused") {
-  const Shelf shelf;
+  const BundleShelf shelf;
   const auto error = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"run", shelf.path("s.dvt")});
     const Finished refused = test::dovetail(more);
@@ -74,7 +74,7 @@ TEST_CASE("what a bundle has settled is compared or refused") {
 }
 
 TEST_CASE("inspect describes what we write") {
-  const Shelf shelf;
+  const BundleShelf shelf;
   const Finished text = test::dovetail({"inspect", shelf.path("s.dvt")});
   CHECK(text.exit == 0);
   CHECK_THAT(text.out, ContainsSubstring("plus_one") && ContainsSubstring("region") && ContainsSubstring("alu.add 1"));

@@ -7,16 +7,16 @@
 #include "base/json.h"
 #include "simulator/systemc_engine.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/digits_models.h"
 #include "tests/process.h"
 #include "tests/skip.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
 using test::Finished;
+using test::kDigits;
 
 namespace {
-
-const std::string kDigits = DOVETAIL_SOURCE_DIR "/examples/digits/digits_int8.onnx";
 
 // What holds of every accelerator row.
 void check_accelerator(const Json& row) {

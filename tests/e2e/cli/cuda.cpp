@@ -3,6 +3,7 @@
 #include <string>
 
 #include "tests/catch.h"
+#include "tests/e2e/cli/digits_models.h"
 #include "tests/environment.h"
 #include "tests/process.h"
 #include "tests/temporary_folder.h"
@@ -11,6 +12,7 @@ using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
 using test::Environment;
 using test::Finished;
+using test::kDigits;
 
 namespace {
 
@@ -20,8 +22,6 @@ std::string emulated(const char* part) {
 struct EmulatedGpu {
   Environment nvrtc{"DOVETAIL_NVRTC", emulated("nvrtc")}, driver{"DOVETAIL_LIBCUDA", emulated("driver")};
 };
-const std::string kDigits = std::string(DOVETAIL_SOURCE_DIR) + "/examples/digits/digits_int8.onnx";
-
 }  // namespace
 
 TEST_CASE("cuda: an int8 network gives the reference's bits in any order of threads") {

@@ -2,6 +2,7 @@
 #include "base/file.h"
 #include "base/npy.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/two_launches.h"
 #include "tests/process.h"
 
 using namespace dovetail;
@@ -10,37 +11,18 @@ using test::Finished;
 
 namespace {
 
-// Adds 3 to 16 numbers, then 100: two launches over one memory.
-constexpr const char* kProgram = R"(.config 1x16x16
-kernel: .uop 0, 0, 0
-.data x int8[1,16] 1 2 3 4
-.space y int8[1,16]
-start:  load.uop sram=0 dram=kernel size=1x1
-        load.acc8 sram=0 dram=x size=1x1
-plus:   alu.add uop=0:1 imm=3 push_next
-        store.out sram=0 dram=y size=1x1 pop_prev
-.launch
-again:  alu.add uop=0:1 imm=100 push_next
-        store.out sram=0 dram=y size=1x1 pop_prev
-)";
-
-class Shop {
- public:
-  explicit Shop(const std::string& text = kProgram) { REQUIRE(write_text_file(folder_ / "p.s", text).ok()); }
-  std::string path(const char* name) const { return folder_ / name; }
+struct DebugFolder : test::ProgramFolder {
+  using ProgramFolder::ProgramFolder;
   Finished debug(const std::string& commands) const {
-    REQUIRE(write_text_file(folder_ / "commands", commands).ok());
+    REQUIRE(write_text_file(path("commands"), commands).ok());
     return test::dovetail({"debug", path("p.s"), "-x", path("commands")});
   }
-
- private:
-  test::TemporaryFolder folder_;
 };
 
 }  // namespace
 
 TEST_CASE("debug steps, prints tiles, memory, queues and tokens") {
-  const Shop shop;
+  const DebugFolder shop;
   const Finished run = shop.debug(
       "where\nprint acc[0]\nstep 2\nprint acc[0]\nprint x\nstep compute\nprint out[0..0]\nprint "
       "acc[0]\ntokens\nqueues\n"
@@ -59,7 +41,7 @@ TEST_CASE("debug steps, prints tiles, memory, queues and tokens") {
 }
 
 TEST_CASE("debug stops at instructions, labels, lines, elements, addresses and tokens") {
-  const Shop shop;
+  const DebugFolder shop;
   const auto stops = [&](const std::string& where) { return shop.debug("break " + where + "\ncontinue\n").out; };
   CHECK_THAT(stops("#3"),
              ContainsSubstring("break 1: #3\nnext") && ContainsSubstring("#3 (" + shop.path("p.s") + ":8)"));
@@ -78,7 +60,7 @@ TEST_CASE("debug stops at instructions, labels, lines, elements, addresses and t
 }
 
 TEST_CASE("debug watches, saves, and leaves a launch before its end") {
-  const Shop shop;
+  const DebugFolder shop;
   const Finished run = shop.debug("watch acc[0]\nc\nc\nsave " + shop.path("acc.npy") + " acc[0..1]\nsave " +
                                   shop.path("y.npy") + " y\nquit\nnonsense\n");
   CHECK(run.error == "");
@@ -93,7 +75,7 @@ TEST_CASE("debug watches, saves, and leaves a launch before its end") {
 }
 
 TEST_CASE("debug goes by cycles, and its order is the accelerator's") {
-  const Shop shop;
+  const DebugFolder shop;
   const Finished run = shop.debug("cycle @1\nwhere\ncycle 1000000\nstep\n");
   CHECK(run.exit == 0);
   CHECK_THAT(run.out, ContainsSubstring("launch 0 of 2, cycle 1\nnext cycle"));
@@ -108,25 +90,25 @@ TEST_CASE("debug goes by cycles, and its order is the accelerator's") {
 }
 
 TEST_CASE("debug shows why a program stands still, fails or races") {
-  std::string lost = kProgram;
+  std::string lost = test::kTwoLaunches;
   lost.erase(lost.find(" push_next"), 10);
-  const Finished hung = Shop(lost).debug("continue\nprint acc[0]\n");
+  const Finished hung = DebugFolder(lost).debug("continue\nprint acc[0]\n");
   CHECK(hung.exit == 1);
   CHECK_THAT(hung.error,
              ContainsSubstring("deadlock") || ContainsSubstring("never start") || ContainsSubstring("token"));
   CHECK_THAT(hung.out, ContainsSubstring("check finds") && ContainsSubstring("  acc[0]     4 5 6 7"));
 
-  std::string undefined = kProgram;
+  std::string undefined = test::kTwoLaunches;
   undefined.replace(undefined.find("load.acc8 sram=0"), 16, "load.acc8 sram=9");
-  const Shop shop(undefined);
+  const DebugFolder shop(undefined);
   const Finished failed = shop.debug("continue\nwhere\nprint acc[9]\n");
   CHECK(failed.exit == 1);
   CHECK_THAT(failed.error, ContainsSubstring("instruction 2 (" + shop.path("p.s") + ":7)"));
   CHECK_THAT(failed.out, ContainsSubstring("acc[9]     1 2 3 4") && ContainsSubstring("#2 ("));
 
-  std::string race = kProgram;
+  std::string race = test::kTwoLaunches;
   race.erase(race.find(".launch\n"), 8);
-  const Finished raced = Shop(race).debug("step 3\nraces\n");
+  const Finished raced = DebugFolder(race).debug("step 3\nraces\n");
   CHECK(raced.exit == 0);
   CHECK_THAT(raced.out, ContainsSubstring("check finds 1 fault") && ContainsSubstring("race on acc[0]") &&
                             ContainsSubstring("store    #3 (") && ContainsSubstring("compute  #4 (") &&
@@ -134,7 +116,7 @@ TEST_CASE("debug shows why a program stands still, fails or races") {
 }
 
 TEST_CASE("a wrong command is named with its line, and ends the script") {
-  const Shop shop;
+  const DebugFolder shop;
   for (const auto& [line, why] : {std::pair{"stpe", "did you mean `step`?"},
                                   {"step 0", "no whole number from 1"},
                                   {"step 1 2", "one word too many"},
@@ -183,7 +165,7 @@ TEST_CASE("debug takes a region of a bundle, and stops at its layers") {
 }
 
 TEST_CASE("simulate --sram-out writes what the launches leave on chip") {
-  const Shop shop;
+  const DebugFolder shop;
   for (const std::string engine : {"functional", "cycle"}) {
     const Finished run = test::dovetail({"simulate", shop.path("p.s"), "--engine", engine, "--sram-out",
                                          "acc=" + shop.path("acc.npy"), "--sram-out", "uop=" + shop.path("uop.npy")});

@@ -3,6 +3,7 @@
 #include "base/json.h"
 #include "base/npy.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/two_launches.h"
 #include "tests/process.h"
 
 using namespace dovetail;
@@ -11,25 +12,8 @@ using test::Finished;
 
 namespace {
 
-// Two launches: 3 is added to 16 numbers, which are stored; then 100.
-constexpr const char* kProgram = R"(.config 1x16x16
-kernel: .uop 0, 0, 0
-.data x int8[1,16] 1 2 3 4
-.space y int8[1,16]
-start:  load.uop sram=0 dram=kernel size=1x1
-        load.acc8 sram=0 dram=x size=1x1
-plus:   alu.add uop=0:1 imm=3 push_next
-        store.out sram=0 dram=y size=1x1 pop_prev
-.launch
-again:  alu.add uop=0:1 imm=100 push_next
-        store.out sram=0 dram=y size=1x1 pop_prev
-)";
-
-class Shop {
- public:
-  explicit Shop(const std::string& text = kProgram) { REQUIRE(write_text_file(folder_ / "p.s", text).ok()); }
-  std::string path(const char* name) const { return folder_ / name; }
-
+struct UntilFolder : test::ProgramFolder {
+  using ProgramFolder::ProgramFolder;
   Finished simulate(const std::string& engine, const std::string& until,
                     const std::vector<std::string>& more = {}) const {
     std::vector<std::string> words{"simulate", path("p.s"), "--engine", engine, "--until", until};
@@ -46,9 +30,6 @@ class Shop {
     return {read_npy(path("acc.npy")).value().data<std::int32_t>()[lane],
             read_npy(path("y.npy")).value().data<std::int8_t>()[lane]};
   }
-
- private:
-  test::TemporaryFolder folder_;
 };
 
 using State = std::pair<std::int32_t, std::int8_t>;
@@ -56,7 +37,7 @@ using State = std::pair<std::int32_t, std::int8_t>;
 }  // namespace
 
 TEST_CASE("simulate --until stops before an instruction, on chip and in memory") {
-  const Shop shop;
+  const UntilFolder shop;
   for (const std::string engine : {"functional", "cycle"}) {
     CHECK(shop.state(engine, "#0", 1) == State{0, 0});
     CHECK(shop.state(engine, "plus", 1) == State{2, 0});
@@ -72,7 +53,7 @@ TEST_CASE("simulate --until stops before an instruction, on chip and in memory")
 }
 
 TEST_CASE("simulate --until a cycle is where `debug` is at that cycle") {
-  const Shop shop;
+  const UntilFolder shop;
   const auto debug = [&](const std::string& commands) {
     REQUIRE(write_text_file(shop.path("commands"), commands).ok());
     return test::dovetail({"debug", shop.path("p.s"), "-x", shop.path("commands")}).out;
@@ -95,7 +76,7 @@ TEST_CASE("simulate --until a cycle is where `debug` is at that cycle") {
 }
 
 TEST_CASE("simulate --until says where it stands, and what was counted so far") {
-  const Shop shop;
+  const UntilFolder shop;
   const Finished run = shop.simulate("cycle", "again", {"--report", shop.path("r.json"), "--check"});
   REQUIRE(run.exit == 0);
   CHECK_THAT(run.out, ContainsSubstring("stopped       before #4 (" + shop.path("p.s") + ":10) `alu.add") &&
@@ -114,7 +95,7 @@ TEST_CASE("simulate --until says where it stands, and what was counted so far") 
 }
 
 TEST_CASE("simulate --until: a place that is not reached, and what fails before it") {
-  const Shop shop;
+  const UntilFolder shop;
   for (const std::string engine : {"functional", "cycle"}) {
     const Finished never = shop.simulate(engine, "acc[7]", {"--dram-out", shop.path("out.bin")});
     CHECK(never.exit == 1);
@@ -123,9 +104,9 @@ TEST_CASE("simulate --until: a place that is not reached, and what fails before 
     // Not in the launches that run.
     CHECK(shop.simulate(engine, "again", {"--launch", "0:4"}).exit == 1);
   }
-  std::string lost = kProgram;
+  std::string lost = test::kTwoLaunches;
   lost.erase(lost.find(" push_next"), 10);
-  const Shop hung(lost);
+  const UntilFolder hung(lost);
   for (const std::string engine : {"functional", "cycle"}) {
     CHECK(hung.state(engine, "plus", 1) == State{2, 0});
     const Finished failed = hung.simulate(engine, "#3");
@@ -136,7 +117,7 @@ TEST_CASE("simulate --until: a place that is not reached, and what fails before 
 }
 
 TEST_CASE("simulate --until: places that there are not, and engines that run to the end") {
-  const Shop shop;
+  const UntilFolder shop;
   const auto refused = [&](const std::string& engine, const std::string& until,
                            const std::vector<std::string>& more = {}) {
     const Finished run = shop.simulate(engine, until, more);

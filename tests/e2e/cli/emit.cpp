@@ -6,19 +6,19 @@
 #include "base/json.h"
 #include "base/npy.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/digits_models.h"
 #include "tests/process.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
 using test::Finished;
+using test::kDigits;
 
 namespace {
 
-const std::string kModel = DOVETAIL_SOURCE_DIR "/examples/digits/digits_int8.onnx";
-
 std::vector<std::string> emitted(const std::string& folder, const std::string& hardware) {
   const Finished compiled =
-      test::dovetail({"compile", kModel, "--target", "accel,cpu", "--hw", hardware, "--emit", folder});
+      test::dovetail({"compile", kDigits, "--target", "accel,cpu", "--hw", hardware, "--emit", folder});
   CHECK(compiled.error == "");
   REQUIRE(compiled.exit == 0);
   CHECK_THAT(compiled.out, ContainsSubstring("region        " + folder + "/00_"));
@@ -47,7 +47,7 @@ TEST_CASE("a region that is emitted computes and takes what it does in a run of 
   const std::string out = folder / "out", report = folder / "run.json";
   std::filesystem::create_directory(out);
   REQUIRE(test::dovetail(
-              {"run", kModel, "--target", "accel,cpu", "--hw", "1x16x16-ext", "--engine", "cycle", "--report", report})
+              {"run", kDigits, "--target", "accel,cpu", "--hw", "1x16x16-ext", "--engine", "cycle", "--report", report})
               .exit == 0);
   std::int64_t total = 0;
   for (const std::string& region : emitted(folder / "regions", "1x16x16-ext")) {
@@ -157,11 +157,11 @@ TEST_CASE("the SystemC platform runs an emitted region through the driver in C")
 
 TEST_CASE("what cannot be emitted is named") {
   const test::TemporaryFolder folder;
-  const Finished none = test::dovetail({"compile", kModel, "--target", "cpu", "--emit", folder / "regions"});
+  const Finished none = test::dovetail({"compile", kDigits, "--target", "cpu", "--emit", folder / "regions"});
   CHECK(none.exit == 2);
   CHECK_THAT(none.error, ContainsSubstring("no step of it runs on the accelerator") && ContainsSubstring("Hint: "));
   CHECK_FALSE(std::filesystem::exists(folder / "regions"));
   CHECK_THAT(
-      test::dovetail({"compile", kModel, "--target", "accel", "--emit", folder / "r", "--stop-after", "graph"}).error,
+      test::dovetail({"compile", kDigits, "--target", "accel", "--emit", folder / "r", "--stop-after", "graph"}).error,
       ContainsSubstring("there is no bundle before the last stage"));
 }

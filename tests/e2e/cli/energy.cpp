@@ -2,17 +2,17 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/digits_models.h"
 #include "tests/process.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
 using test::Finished;
+using test::kDigits;
 
 namespace {
 
-const std::string kDigits = DOVETAIL_SOURCE_DIR "/examples/digits/digits_int8.onnx";
-
-Json report_of(const std::string& command, const std::string& engine, std::vector<std::string> more = {}) {
+Json energy_report(const std::string& command, const std::string& engine, std::vector<std::string> more = {}) {
   const test::TemporaryFolder folder;
   std::vector<std::string> arguments{command,       kDigits,    "--target", "accel",    "--hw",
                                      "1x16x16-ext", "--engine", engine,     "--report", folder / "r.json"};
@@ -33,7 +33,7 @@ double part(const Json& energy, std::string_view component) {
 }  // namespace
 
 TEST_CASE("energy: what passes with time needs an engine with a clock") {
-  const Json functional = report_of("run", "functional")["energy"], cycle = report_of("run", "cycle")["energy"];
+  const Json functional = energy_report("run", "functional")["energy"], cycle = energy_report("run", "cycle")["energy"];
   CHECK(part(functional, "clock") == 0);
   CHECK(part(functional, "leakage of SRAM") == 0);
   CHECK_THAT(functional["missing"].dump(), ContainsSubstring("the engine has no clock"));
@@ -49,7 +49,7 @@ TEST_CASE("energy: what passes with time needs an engine with a clock") {
 }
 
 TEST_CASE("energy: commands of the DRAM, and its standby by the clock") {
-  const Json ddr4 = report_of("run", "cycle", {"--memory", "bank:ddr4-2400"});
+  const Json ddr4 = energy_report("run", "cycle", {"--memory", "bank:ddr4-2400"});
   const Json& energy = ddr4["energy"];
   const Json& dram = ddr4["counters"]["dram"];
   CHECK(part(energy, "DRAM rows") ==
@@ -60,14 +60,14 @@ TEST_CASE("energy: commands of the DRAM, and its standby by the clock") {
 }
 
 TEST_CASE("energy: profile and run report the same, and a file replaces rows") {
-  const Json run = report_of("run", "cycle"), profile = report_of("profile", "cycle", {"--repeat", "1"});
+  const Json run = energy_report("run", "cycle"), profile = energy_report("profile", "cycle", {"--repeat", "1"});
   CHECK(run["energy"]["joules"].get<double>() == Approx(profile["energy"]["joules"].get<double>()));
 
   const test::TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "mine.json",
                           R"({"rows": {"mac.int8": {"value": 0.6, "unit": "pJ", "source": "twice the kit's"}}})")
               .ok());
-  const Json changed = report_of("run", "cycle", {"--energy", folder / "mine.json"})["energy"];
+  const Json changed = energy_report("run", "cycle", {"--energy", folder / "mine.json"})["energy"];
   CHECK(part(changed, "MAC") == Approx(2 * part(run["energy"], "MAC")));
   CHECK(part(changed, "ALU") == part(run["energy"], "ALU"));
   CHECK_THAT(changed["statement"].get<std::string>(), ContainsSubstring("table cmos45 with "));

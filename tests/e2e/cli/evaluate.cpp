@@ -4,30 +4,31 @@
 #include "base/json.h"
 #include "base/npy.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/digits_models.h"
 #include "tests/process.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
 using test::Finished;
+using test::kDigits;
+using test::kDigitsFolder;
 
 namespace {
 
-const std::string kFolder = DOVETAIL_SOURCE_DIR "/examples/digits/";
-
-std::vector<std::string> words(const std::string& model, const std::string& targets) {
+std::vector<std::string> evaluate_words(const std::string& model, const std::string& targets) {
   return {"evaluate", model,
           "--target", targets,
-          "--inputs", kFolder + "test_images.npy",
-          "--labels", kFolder + "test_labels.npy"};
+          "--inputs", kDigitsFolder + "test_images.npy",
+          "--labels", kDigitsFolder + "test_labels.npy"};
 }
 
 }  // namespace
 
 TEST_CASE("evaluate: accuracy of the digits, and agreement with the float model") {
   const test::TemporaryFolder folder;
-  auto line = words(kFolder + "digits_int8.onnx", "accel,cpu");
-  line.insert(line.end(), {"--against", kFolder + "digits_float.onnx", "--against-target", "cpu", "--threads", "2",
-                           "--report", folder / "r.json", "--output-dir", folder / "out"});
+  auto line = evaluate_words(kDigits, "accel,cpu");
+  line.insert(line.end(), {"--against", kDigitsFolder + "digits_float.onnx", "--against-target", "cpu", "--threads",
+                           "2", "--report", folder / "r.json", "--output-dir", folder / "out"});
   const Finished done = test::dovetail(line);
   INFO(done.error);
   REQUIRE(done.exit == 0);
@@ -42,7 +43,7 @@ TEST_CASE("evaluate: accuracy of the digits, and agreement with the float model"
   CHECK(report["agreement"][0]["largest_difference"].get<double>() > 0);
   // Those of the integer form, which other code has computed: the same but for scale and zero point.
   const NdArray logits = read_npy(folder / "out/logits.npy").value(),
-                expected = read_npy(kFolder + "expected_int8_logits.npy").value();
+                expected = read_npy(kDigitsFolder + "expected_int8_logits.npy").value();
   REQUIRE(logits.shape() == expected.shape());
   const double scale = (logits.as_double(1) - logits.as_double(0)) / (expected.as_double(1) - expected.as_double(0));
   CHECK(scale > 0);
@@ -55,21 +56,22 @@ TEST_CASE("evaluate: accuracy of the digits, and agreement with the float model"
 
 TEST_CASE("evaluate: two targets of one model, bundles, and what does not fit") {
   const test::TemporaryFolder folder;
-  const std::string bundle = folder / "m.dvt", model = kFolder + "digits_int8.onnx";
-  auto line = words(model, "cpu");
+  const std::string bundle = folder / "m.dvt", model = kDigits;
+  auto line = evaluate_words(model, "cpu");
   line.insert(line.end(), {"--against-target", "accel,cpu"});
   const Finished done = test::dovetail(line);
   INFO(done.error);
   CHECK_THAT(done.out, ContainsSubstring("agreement     logits: 360 of 360, 100.00 % choose alike\n") &&
                            ContainsSubstring("difference    logits: at most 0, "));
   REQUIRE(test::dovetail({"compile", model, "--target", "accel", "-o", bundle}).exit == 0);
-  const Finished bundled = test::dovetail({"evaluate", bundle, "--inputs", kFolder + "test_images.npy", "--trust"});
+  const Finished bundled =
+      test::dovetail({"evaluate", bundle, "--inputs", kDigitsFolder + "test_images.npy", "--trust"});
   INFO(bundled.error);
   CHECK(bundled.exit == 0);
   CHECK_THAT(bundled.out, ContainsSubstring("360 in 360 runs") && !ContainsSubstring("top-1"));
   CHECK(test::dovetail({"evaluate", model, "--target", "cpu"}).exit == 2);
   const Finished wrong =
-      test::dovetail({"evaluate", model, "--target", "cpu", "--inputs", kFolder + "test_labels.npy"});
+      test::dovetail({"evaluate", model, "--target", "cpu", "--inputs", kDigitsFolder + "test_labels.npy"});
   CHECK(wrong.exit == 2);
   CHECK_THAT(wrong.error, ContainsSubstring("the model takes float32[1, 1, 8, 8]"));
 }

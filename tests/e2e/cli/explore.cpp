@@ -11,16 +11,16 @@
 #include "base/json.h"
 #include "simulator/systemc_engine.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/digits_models.h"
 #include "tests/process.h"
 #include "tests/skip.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
 using test::Finished;
+using test::kDigits;
 
 namespace {
-
-const std::string kDigits = DOVETAIL_SOURCE_DIR "/examples/digits/digits_int8.onnx";
 
 constexpr const char* kSpace = R"({"hardware": "1x16x16-ext",
   "axes": {"acc_buffer_bytes": [16384, 131072], "bus_bytes": [8, 16], "memory": ["ideal", "ideal:latency=8,bytes=0,outstanding=4"]},

@@ -23,9 +23,9 @@ gemm uop=0:1 iter=1x1 reset
 alu.add uop=0:8191 iter=16383x16383 imm=1
 )";
 
-class Workshop {
+class LongWorkshop {
  public:
-  Workshop(const char* program, const char* hardware) : hardware_(hardware) {
+  LongWorkshop(const char* program, const char* hardware) : hardware_(hardware) {
     REQUIRE(write_text_file(folder_ / "p.s", program).ok());
     const Finished assembled = test::dovetail({"asm", path("p.s"), "-o", path("p.bin")});
     REQUIRE(assembled.error == "");
@@ -60,7 +60,7 @@ TEST_CASE(
   for (const std::string engine : {"functional", "cycle", "systemc"}) {
     if (!has_engine(engine)) continue;
     CAPTURE(engine);
-    const Workshop shop(kEndless, "1x16x16");
+    const LongWorkshop shop(kEndless, "1x16x16");
     const Finished finished =
         test::run_process(shop.command(engine, {"--limit", "300s", "--limit", "0.3s"}), std::chrono::seconds(10));
     CHECK(finished.exit == 1);
@@ -72,7 +72,7 @@ TEST_CASE(
 }
 
 TEST_CASE("more steps than the limit are refused before the first") {
-  const Workshop shop(kEndless, "1x16x16");
+  const LongWorkshop shop(kEndless, "1x16x16");
   const Finished finished =
       test::run_process(shop.command("functional", {"--limit", "1e6steps"}), std::chrono::seconds(10));
   CHECK(finished.exit == 1);
@@ -88,7 +88,7 @@ TEST_CASE("more steps than the limit are refused before the first") {
 
 // `timeout` sends the signal, and reports how its command ended: 128 and the signal.
 TEST_CASE("an interrupted run ends at once, by its signal, and writes nothing") {
-  const Workshop shop(kEndless, "1x16x16");
+  const LongWorkshop shop(kEndless, "1x16x16");
   for (const auto& [signal, code, word] : {std::tuple("INT", 130, "interrupted"), {"TERM", 143, "ended by SIGTERM"}}) {
     std::vector<std::string> command = shop.command("cycle");
     command.insert(command.begin(), {"/usr/bin/timeout", "--preserve-status", "-s", signal, "0.5"});
@@ -100,12 +100,12 @@ TEST_CASE("an interrupted run ends at once, by its signal, and writes nothing") 
 }
 
 TEST_CASE("short work is not announced, and shows no progress") {
-  const Workshop shop(R"(.config 1x16x16
+  const LongWorkshop shop(R"(.config 1x16x16
 load.uop sram=0 dram=0x0 size=1x1
 gemm uop=0:1 iter=1x1 reset
 finish
 )",
-                      "1x16x16");
+                          "1x16x16");
   const Finished finished = test::run_process(shop.command("functional", {"--limit", "1h"}));
   CHECK(finished.exit == 0);
   CHECK(finished.error == "");

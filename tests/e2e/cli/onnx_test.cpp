@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 using Catch::Matchers::ContainsSubstring;
 using test::onnx::Message;
 
-void write(const fs::path& path, const Message& message) {
+void write_message(const fs::path& path, const Message& message) {
   fs::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary) << message.str();
 }
@@ -27,11 +27,11 @@ void write_reshape(const fs::path& folder, const std::vector<float>& expected) {
                   test::onnx::value_info("shape", DType::int64, {1})};
   model.outputs = {test::onnx::value_info("y", DType::float32, {4})};
   model.nodes = {test::onnx::node("Reshape", {"x", "shape"}, {"y"})};
-  write(folder / "model.onnx", model.message());
+  write_message(folder / "model.onnx", model.message());
   const fs::path data = folder / "test_data_set_0";
-  write(data / "input_0.pb", test::onnx::tensor("", NdArray::from<float>({2, 2}, {1, 2, 3, 4})));
-  write(data / "input_1.pb", test::onnx::tensor("", test::onnx::int64s({4})));
-  write(data / "output_0.pb", test::onnx::tensor("", NdArray::from<float>({4}, expected)));
+  write_message(data / "input_0.pb", test::onnx::tensor("", NdArray::from<float>({2, 2}, {1, 2, 3, 4})));
+  write_message(data / "input_1.pb", test::onnx::tensor("", test::onnx::int64s({4})));
+  write_message(data / "output_0.pb", test::onnx::tensor("", NdArray::from<float>({4}, expected)));
 }
 
 void write_unknown(const fs::path& folder) {
@@ -39,8 +39,8 @@ void write_unknown(const fs::path& folder) {
   model.inputs = {test::onnx::value_info("x", DType::float32, {2})};
   model.outputs = {test::onnx::value_info("y", DType::float32, {2})};
   model.nodes = {test::onnx::node("NoSuchOperator", {"x"}, {"y"})};
-  write(folder / "model.onnx", model.message());
-  write(folder / "test_data_set_0/input_0.pb", test::onnx::tensor("", NdArray::from<float>({2}, {1, 2})));
+  write_message(folder / "model.onnx", model.message());
+  write_message(folder / "test_data_set_0/input_0.pb", test::onnx::tensor("", NdArray::from<float>({2}, {1, 2})));
 }
 
 TEST_CASE("onnx-test: tests in the form of the ONNX backend's pass, are wrong, or are refused with the reason") {

@@ -8,29 +8,31 @@
 #include "base/json.h"
 #include "base/npy.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/digits_models.h"
 #include "tests/process.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
 using test::Finished;
+using test::kDigitsFolder;
+using test::kFloatDigits;
 
 namespace {
 
-const std::string kFolder = DOVETAIL_SOURCE_DIR "/examples/digits/";
-
-std::vector<std::string> words(const std::string& output, const std::string& samples) {
-  return {"quantize", kFolder + "digits_float.onnx", "-o", output, "--samples", samples};
+std::vector<std::string> quantize_words(const std::string& output, const std::string& samples) {
+  return {"quantize", kFloatDigits, "-o", output, "--samples", samples};
 }
 
 Finished quantized(const test::TemporaryFolder& folder, const std::vector<std::string>& more) {
-  auto line = words(folder / "q.onnx", kFolder + "test_images.npy");
+  auto line = quantize_words(folder / "q.onnx", kDigitsFolder + "test_images.npy");
   line.insert(line.end(), more.begin(), more.end());
   return test::dovetail(line);
 }
 
 std::int64_t right_of(const test::TemporaryFolder& folder, const std::string& model, const std::string& targets) {
-  const Finished done = test::dovetail({"evaluate", model, "--target", targets, "--inputs", kFolder + "test_images.npy",
-                                        "--labels", kFolder + "test_labels.npy", "--report", folder / "e.json"});
+  const Finished done =
+      test::dovetail({"evaluate", model, "--target", targets, "--inputs", kDigitsFolder + "test_images.npy", "--labels",
+                      kDigitsFolder + "test_labels.npy", "--report", folder / "e.json"});
   INFO(done.error);
   REQUIRE(done.exit == 0);
   return read_json_file(folder / "e.json").value()["accuracy"]["top1"].get<std::int64_t>();
@@ -79,7 +81,7 @@ TEST_CASE("quantize: every method and grid keeps the digits") {
 
 TEST_CASE("quantize: pictures become inputs as the model says, for whoever runs it") {
   const test::TemporaryFolder folder;
-  const NdArray images = read_npy(kFolder + "test_images.npy").value();
+  const NdArray images = read_npy(kDigitsFolder + "test_images.npy").value();
   for (int i = 0; i < 5; ++i) {
     std::string picture = "P5\n8 8\n255\n";
     for (std::int64_t p = 0; p < 64; ++p)
@@ -87,11 +89,11 @@ TEST_CASE("quantize: pictures become inputs as the model says, for whoever runs 
     REQUIRE(write_text_file(folder / ("pictures/" + std::to_string(i) + ".pgm"), picture).ok());
   }
   const std::string pictures = folder / "pictures", model = folder / "q.onnx", preprocess = folder / "p.json";
-  const Finished refused = test::dovetail(words(model, pictures));
+  const Finished refused = test::dovetail(quantize_words(model, pictures));
   CHECK(refused.exit == 2);
   CHECK_THAT(refused.error, ContainsSubstring("nothing says how input image") && ContainsSubstring("--preprocess"));
   REQUIRE(write_text_file(preprocess, R"({"channels": "GRAY", "layout": "NCHW", "scale": 0.004166666666666667})").ok());
-  auto line = words(model, pictures);
+  auto line = quantize_words(model, pictures);
   line.insert(line.end(), {"--preprocess", preprocess});
   const Finished done = test::dovetail(line);
   INFO(done.error);
@@ -105,7 +107,7 @@ TEST_CASE("quantize: pictures become inputs as the model says, for whoever runs 
     const Finished ran = test::dovetail(run);
     INFO(ran.error);
     REQUIRE(ran.exit == 0);
-    run = {"evaluate", what, "--inputs", kFolder + "test_images.npy", "--output-dir", folder / "b"};
+    run = {"evaluate", what, "--inputs", kDigitsFolder + "test_images.npy", "--output-dir", folder / "b"};
     if (what == model) run.insert(run.end(), {"--target", "cpu"});
     REQUIRE(test::dovetail(run).exit == 0);
     const NdArray got = read_npy(folder / "a/logits.npy").value(), want = read_npy(folder / "b/logits.npy").value();
@@ -125,8 +127,8 @@ TEST_CASE("quantize: what it refuses") {
   CHECK_THAT(refused({"--tail", "0.1"}), ContainsSubstring("add --calibration percentile"));
   CHECK_THAT(refused({"--weights", "none"}), ContainsSubstring("per-channel or per-tensor"));
   CHECK_THAT(refused({"--keep-float", "nobody"}), ContainsSubstring("no node of that name"));
-  const Finished twice = test::dovetail(
-      {"quantize", kFolder + "digits_int8.onnx", "-o", folder / "q.onnx", "--samples", kFolder + "test_images.npy"});
+  const Finished twice = test::dovetail({"quantize", kDigitsFolder + "digits_int8.onnx", "-o", folder / "q.onnx",
+                                         "--samples", kDigitsFolder + "test_images.npy"});
   CHECK(twice.exit == 2);
   CHECK_THAT(twice.error, ContainsSubstring("the model is quantised already"));
   CHECK_FALSE(std::filesystem::exists(folder / "q.onnx"));
@@ -134,7 +136,7 @@ TEST_CASE("quantize: what it refuses") {
 
 TEST_CASE("words: a float model that leaves the accelerator is told how to be quantised") {
   const Finished done = test::dovetail(
-      {"evaluate", kFolder + "digits_float.onnx", "--target", "accel,cpu", "--inputs", kFolder + "test_images.npy"});
+      {"evaluate", kFloatDigits, "--target", "accel,cpu", "--inputs", kDigitsFolder + "test_images.npy"});
   REQUIRE(done.exit == 0);
   CHECK_THAT(done.out, ContainsSubstring("remedy        `dovetail quantize MODEL.onnx -o Q.onnx --samples S`"));
 }

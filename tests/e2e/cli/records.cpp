@@ -24,7 +24,7 @@ std::string database(const fs::path& path, const std::vector<Record>& records) {
   REQUIRE(Records::open(path, Records::Open::write).value().add(records).ok());
   return path;
 }
-std::vector<Record> content(const fs::path& path) {
+std::vector<Record> records_of(const fs::path& path) {
   const auto records = Records::open(path, Records::Open::read);
   REQUIRE(records.ok());
   return records->all().value();
@@ -35,7 +35,7 @@ Record of_task(Record record, const std::string& task) {
 }
 std::string line_of(const Record& record) { return to_json(record).dump() + "\n"; }
 
-void check_refused(const Finished& finished, const std::string& why, int exit = 2) {
+void check_records_refused(const Finished& finished, const std::string& why, int exit = 2) {
   INFO(finished.out << finished.error);
   CHECK(finished.exit == exit);
   CHECK(finished.error.starts_with("error: "));
@@ -99,8 +99,8 @@ TEST_CASE("records show has the best of a task with its trace, and all candidate
   CHECK(json[1]["candidates"].size() == 3);
   CHECK(tune::record_from_json(json[1]["candidates"][0]).value() == sample_record(2, 80));
 
-  check_refused(test::dovetail({"records", "show", path, "01"}), "it may mean 0123456789abcdef or 0199");
-  check_refused(test::dovetail({"records", "show", path, "7"}), "has no record of it");
+  check_records_refused(test::dovetail({"records", "show", path, "01"}), "it may mean 0123456789abcdef or 0199");
+  check_records_refused(test::dovetail({"records", "show", path, "7"}), "has no record of it");
 }
 
 TEST_CASE("records export and import give the same database") {
@@ -115,9 +115,9 @@ TEST_CASE("records export and import give the same database") {
   CHECK(test::dovetail({"records", "export", path, "--task", "ff"}).out == line_of(records[3]));
   CHECK(test::dovetail({"records", "import", copy, lines}).out ==
         "records       " + copy + ": 4 added, 0 replaced by later ones\n");
-  CHECK(content(copy) == records);
+  CHECK(records_of(copy) == records);
   CHECK_THAT(test::dovetail({"records", "import", copy, lines}).out, ContainsSubstring(": 0 added, 0 replaced"));
-  check_refused(test::dovetail({"records", "export", path, "-o", path}), "-o would overwrite what DB reads");
+  check_records_refused(test::dovetail({"records", "export", path, "-o", path}), "-o would overwrite what DB reads");
 
   // A name that no terminal and no line of text could take comes through as it is.
   Record evil = sample_record(1);
@@ -137,7 +137,7 @@ TEST_CASE("records merge takes from several databases, and from itself nothing")
   const Json json = parse_json(merged.out, "merge").value();
   CHECK(json["added"] == 3);
   CHECK(json["replaced"] == 0);
-  CHECK(content(into).size() == 3);
+  CHECK(records_of(into).size() == 3);
   CHECK_THAT(test::dovetail({"records", "merge", into, into, a}).out, ContainsSubstring(": 0 added, 0 replaced"));
 }
 
@@ -149,11 +149,11 @@ TEST_CASE("records import of a file with a bad line names it, and takes nothing"
     return test::dovetail({"records", "import", path, lines});
   };
   const std::string good = line_of(sample_record(1));
-  check_refused(import_of(good + "\n" + good.substr(0, 50) + "\n"), "r.jsonl:3:1:51");
-  check_refused(import_of(good + "{\"version\":1}\n"), "r.jsonl:2): the key \"task\" is missing");
-  check_refused(import_of(good + "{\"version\":9}\n"), "version 9, this version of dovetail takes 1");
-  check_refused(import_of(""), "there is none in it");
-  check_refused(import_of(std::string(100000, '\n') + "\xff\n"), "r.jsonl:100001");
+  check_records_refused(import_of(good + "\n" + good.substr(0, 50) + "\n"), "r.jsonl:3:1:51");
+  check_records_refused(import_of(good + "{\"version\":1}\n"), "r.jsonl:2): the key \"task\" is missing");
+  check_records_refused(import_of(good + "{\"version\":9}\n"), "version 9, this version of dovetail takes 1");
+  check_records_refused(import_of(""), "there is none in it");
+  check_records_refused(import_of(std::string(100000, '\n') + "\xff\n"), "r.jsonl:100001");
   std::string many;
   for (int i = 0; i < 1000; ++i) many += "[]\n";
   const Finished refused = import_of(many);
@@ -161,7 +161,7 @@ TEST_CASE("records import of a file with a bad line names it, and takes nothing"
   CHECK(std::ranges::count(refused.error, '\n') == 21);
   CHECK_FALSE(fs::exists(path));
   CHECK(import_of(good + "\n" + good).exit == 0);
-  CHECK(content(path).size() == 1);
+  CHECK(records_of(path).size() == 1);
 }
 
 TEST_CASE("records refuses what is no database, and leaves it alone") {
@@ -172,16 +172,16 @@ TEST_CASE("records refuses what is no database, and leaves it alone") {
   REQUIRE(write_text_file(lines, line_of(sample_record(2))).ok());
   const std::string before = read_text_file(text).value();
   for (const std::string action : {"list", "export"}) {
-    check_refused(test::dovetail({"records", action, folder / "none"}), "no such file");
-    check_refused(test::dovetail({"records", action, folder.path()}), "it is a directory");
-    check_refused(test::dovetail({"records", action, text}), "it is no database");
+    check_records_refused(test::dovetail({"records", action, folder / "none"}), "no such file");
+    check_records_refused(test::dovetail({"records", action, folder.path()}), "it is a directory");
+    check_records_refused(test::dovetail({"records", action, text}), "it is no database");
   }
-  check_refused(test::dovetail({"records", "show", text, "a"}),
-                "cannot read records (" + text + "): it is no database");
-  check_refused(test::dovetail({"records", "import", text, lines}),
-                "cannot write records (" + text + "): it is no database");
-  check_refused(test::dovetail({"records", "merge", text, good}), "it is no database");
-  check_refused(test::dovetail({"records", "merge", folder / "new.db", good, text}), "it is no database");
+  check_records_refused(test::dovetail({"records", "show", text, "a"}),
+                        "cannot read records (" + text + "): it is no database");
+  check_records_refused(test::dovetail({"records", "import", text, lines}),
+                        "cannot write records (" + text + "): it is no database");
+  check_records_refused(test::dovetail({"records", "merge", text, good}), "it is no database");
+  check_records_refused(test::dovetail({"records", "merge", folder / "new.db", good, text}), "it is no database");
   CHECK_FALSE(fs::exists(folder / "new.db"));
   CHECK(read_text_file(text).value() == before);
 }
@@ -192,12 +192,12 @@ TEST_CASE("records on a full disk: exit code 1, and what was there is there") {
   Record large = sample_record(2);
   large.trace = std::string(1 << 20, 'x');
   REQUIRE(write_text_file(lines, line_of(sample_record(3)) + line_of(large)).ok());
-  check_refused(test::run_process({"/bin/sh", "-c", "ulimit -f 200; exec \"$0\" records import \"$1\" \"$2\"",
-                                   DOVETAIL_CLI, path, lines}),
-                "cannot write records", 1);
+  check_records_refused(test::run_process({"/bin/sh", "-c", "ulimit -f 200; exec \"$0\" records import \"$1\" \"$2\"",
+                                           DOVETAIL_CLI, path, lines}),
+                        "cannot write records", 1);
   for (int n = 1; n <= 4; ++n)  // each write of SQLite in turn (base/fault.h)
-    check_refused(test::run_process({"/usr/bin/env", "DOVETAIL_TEST=write:" + std::to_string(n), DOVETAIL_CLI,
-                                     "records", "import", path, lines}),
-                  "the disk is full", 1);
-  CHECK(content(path) == std::vector{sample_record(1)});
+    check_records_refused(test::run_process({"/usr/bin/env", "DOVETAIL_TEST=write:" + std::to_string(n), DOVETAIL_CLI,
+                                             "records", "import", path, lines}),
+                          "the disk is full", 1);
+  CHECK(records_of(path) == std::vector{sample_record(1)});
 }

@@ -2,29 +2,27 @@
 #include "base/json.h"
 #include "base/npy.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/digits_models.h"
 #include "tests/process.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
 using test::Finished;
+using test::kDigits;
+using test::kDigitsFolder;
 
-namespace {
-
-const std::string kFolder = DOVETAIL_SOURCE_DIR "/examples/digits/";
-const std::string kModel = kFolder + "digits_int8.onnx";
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_CASE("run --dump-tensors: the same tensors on every target and engine, from a model and from a bundle") {
   const test::TemporaryFolder folder;
   const std::string cpu = folder / "cpu", bundle = folder / "m.dvt";
-  REQUIRE(test::dovetail({"run", kModel, "--target", "cpu", "--dump-tensors", cpu}).exit == 0);
+  REQUIRE(test::dovetail({"run", kDigits, "--target", "cpu", "--dump-tensors", cpu}).exit == 0);
   const Json index = read_json_file(cpu + "/index.json").value();
   REQUIRE(index.size() >= 9);
   for (const Json& row : index) CHECK(read_npy(cpu + "/" + row["file"].get<std::string>()).ok());
 
   const Finished accel = test::dovetail(
-      {"run", kModel, "--target", "accel", "--engine", "cycle", "--expect", cpu, "--report", folder / "r.json"});
+      {"run", kDigits, "--target", "accel", "--engine", "cycle", "--expect", cpu, "--report", folder / "r.json"});
   INFO(accel.error);
   CHECK(accel.exit == 0);
   CHECK_THAT(accel.out, ContainsSubstring(", 0 beyond the tolerance: floats 0.0001 of a tensor's largest, integers 0"));
@@ -32,7 +30,7 @@ TEST_CASE("run --dump-tensors: the same tensors on every target and engine, from
   CHECK(report["expected"]["tensors"].size() >= 8);
   CHECK(report["expected"]["first"].is_null());
 
-  REQUIRE(test::dovetail({"compile", kModel, "--target", "accel", "--all-tensors", "-o", bundle}).exit == 0);
+  REQUIRE(test::dovetail({"compile", kDigits, "--target", "accel", "--all-tensors", "-o", bundle}).exit == 0);
   const Finished bundled = test::dovetail({"run", bundle, "--expect", cpu, "--report", folder / "b.json", "--trust"});
   INFO(bundled.error);
   CHECK(bundled.exit == 0);
@@ -43,7 +41,7 @@ TEST_CASE("run --dump-tensors: the same tensors on every target and engine, from
 TEST_CASE("run --expect names the first tensor that leaves the tolerance") {
   const test::TemporaryFolder folder;
   const std::string own = folder / "own", archive = folder / "own.npz";
-  REQUIRE(test::dovetail({"run", kModel, "--target", "cpu", "--dump-tensors", own}).exit == 0);
+  REQUIRE(test::dovetail({"run", kDigits, "--target", "cpu", "--dump-tensors", own}).exit == 0);
   const Json index = read_json_file(own + "/index.json").value();
   std::map<std::string, NdArray> arrays;
   for (const Json& row : index)
@@ -55,36 +53,36 @@ TEST_CASE("run --expect names the first tensor that leaves the tolerance") {
   NdArray& array = arrays.at(changed);
   array.set_int64(0, array.as_int64(0) == 127 ? 126 : array.as_int64(0) + 1);
   REQUIRE(write_npz(archive, arrays).ok());
-  const Finished left = test::dovetail({"run", kModel, "--target", "cpu", "--expect", archive});
+  const Finished left = test::dovetail({"run", kDigits, "--target", "cpu", "--expect", archive});
   CHECK(left.exit == 1);
   CHECK_THAT(left.error, ContainsSubstring("the run leaves the expectation (tensor " + changed) &&
                              ContainsSubstring("1 of ") && ContainsSubstring("Hint: "));
-  CHECK(test::dovetail({"run", kModel, "--target", "cpu", "--expect", archive, "--tolerance-steps", "1"}).exit == 0);
+  CHECK(test::dovetail({"run", kDigits, "--target", "cpu", "--expect", archive, "--tolerance-steps", "1"}).exit == 0);
   // Of a bundle too; one without that tensor says that it was not compared.
   const std::string bundle = folder / "m.dvt";
-  REQUIRE(test::dovetail({"compile", kModel, "--target", "accel", "--all-tensors", "-o", bundle}).exit == 0);
+  REQUIRE(test::dovetail({"compile", kDigits, "--target", "accel", "--all-tensors", "-o", bundle}).exit == 0);
   const Finished bundled = test::dovetail({"run", bundle, "--expect", archive, "--trust"});
   CHECK(bundled.exit == 1);
   CHECK_THAT(bundled.error, ContainsSubstring("the run leaves the expectation (tensor " + changed));
-  REQUIRE(test::dovetail({"compile", kModel, "--target", "accel", "-o", bundle}).exit == 0);
+  REQUIRE(test::dovetail({"compile", kDigits, "--target", "accel", "-o", bundle}).exit == 0);
   const Finished fewer = test::dovetail({"run", bundle, "--expect", archive, "--trust"});
   CHECK_THAT(fewer.out, ContainsSubstring("not compared"));
 
-  CHECK(test::dovetail({"run", kModel, "--target", "cpu", "--expect", folder / "nothing"}).exit == 2);
-  CHECK(test::dovetail({"run", kModel, "--target", "cpu", "--tolerance", "0.1"}).exit == 2);
-  CHECK(test::dovetail({"run", kModel, "--target", "cpu", "--expect", archive, "--tolerance", "-1"}).exit == 2);
+  CHECK(test::dovetail({"run", kDigits, "--target", "cpu", "--expect", folder / "nothing"}).exit == 2);
+  CHECK(test::dovetail({"run", kDigits, "--target", "cpu", "--tolerance", "0.1"}).exit == 2);
+  CHECK(test::dovetail({"run", kDigits, "--target", "cpu", "--expect", archive, "--tolerance", "-1"}).exit == 2);
 }
 
 TEST_CASE("run takes many samples, and stacks their outputs") {
   const test::TemporaryFolder folder;
-  const std::string images = kFolder + "test_images.npy";
+  const std::string images = kDigitsFolder + "test_images.npy";
   const Finished run =
-      test::dovetail({"run", kModel, "--target", "cpu", "--input", "image=" + images, "--output-dir", folder / "out"});
+      test::dovetail({"run", kDigits, "--target", "cpu", "--input", "image=" + images, "--output-dir", folder / "out"});
   INFO(run.error);
   REQUIRE(run.exit == 0);
   CHECK_THAT(run.out, ContainsSubstring("samples       360 in 360 runs"));
   const NdArray logits = read_npy(folder / "out/logits.npy").value(),
-                labels = read_npy(kFolder + "test_labels.npy").value();
+                labels = read_npy(kDigitsFolder + "test_labels.npy").value();
   REQUIRE(logits.shape() == Shape{360, 10});
   int correct = 0;
   for (std::int64_t i = 0; i < 360; ++i) {
@@ -94,6 +92,6 @@ TEST_CASE("run takes many samples, and stacks their outputs") {
     correct += best == labels.as_int64(i);
   }
   CHECK(correct == 359);
-  CHECK_THAT(test::dovetail({"run", kModel, "--target", "cpu", "--input", "image=" + images, "--check"}).error,
+  CHECK_THAT(test::dovetail({"run", kDigits, "--target", "cpu", "--input", "image=" + images, "--check"}).error,
              ContainsSubstring("it compares one run with the reference, the inputs are for 360"));
 }

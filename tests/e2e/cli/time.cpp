@@ -2,18 +2,18 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/digits_models.h"
 #include "tests/process.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::WithinRel;
 using test::Finished;
+using test::kDigits;
 
 namespace {
 
-const std::string kModel = DOVETAIL_SOURCE_DIR "/examples/digits/digits_int8.onnx";
-
-Json report_of(std::vector<std::string> words, const std::string& path) {
+Json time_report(std::vector<std::string> words, const std::string& path) {
   words.insert(words.end(), {"--report", path});
   const Finished run = test::dovetail(words);
   INFO(run.error);
@@ -28,8 +28,8 @@ TEST_CASE("run: cycles by the clock of the configuration's JSON, and by --clock"
   const std::string hardware = folder / "mine.json", path = folder / "r.json";
   REQUIRE(
       write_text_file(hardware, R"({"name": "mine", "system": {"clock_mhz": 100, "memory": "bank:ddr4-2400"}})").ok());
-  const std::vector<std::string> words{"run", kModel, "--target", "accel,cpu", "--hw", hardware, "--engine", "cycle"};
-  const Json own = report_of(words, path);
+  const std::vector<std::string> words{"run", kDigits, "--target", "accel,cpu", "--hw", hardware, "--engine", "cycle"};
+  const Json own = time_report(words, path);
   CHECK(own["system"]["clock_mhz"] == 100);
   CHECK(own["system"]["memory"] == "bank:ddr4-2400,clock-ps=10000,controller=8,outstanding=16");
   CHECK(own["system"]["memory_from"] == hardware);
@@ -43,18 +43,18 @@ TEST_CASE("run: cycles by the clock of the configuration's JSON, and by --clock"
 
   auto faster = words;
   faster.insert(faster.end(), {"--clock", "500"});
-  const Json overridden = report_of(faster, path);
+  const Json overridden = time_report(faster, path);
   CHECK(overridden["system"]["clock_from"] == "--clock");
   CHECK(overridden["system"]["memory"] == "bank:ddr4-2400,clock-ps=2000,controller=8,outstanding=16");
   CHECK(overridden["cycles"].get<double>() > cycles);  // the same DRAM, in cycles that are shorter
 
   // What was compiled for a system runs with it, and with any other that is asked for.
   const std::string bundle = folder / "m.dvt";
-  REQUIRE(test::dovetail({"compile", kModel, "--target", "accel,cpu", "--hw", hardware, "-o", bundle}).exit == 0);
-  const Json bundled = report_of({"run", bundle, "--engine", "cycle"}, path);
+  REQUIRE(test::dovetail({"compile", kDigits, "--target", "accel,cpu", "--hw", hardware, "-o", bundle}).exit == 0);
+  const Json bundled = time_report({"run", bundle, "--engine", "cycle"}, path);
   CHECK(bundled["cycles"] == own["cycles"]);
   CHECK(bundled["system"]["clock_from"] == "the bundle");
-  CHECK(report_of({"run", bundle, "--engine", "cycle", "--clock", "500"}, path)["cycles"] == overridden["cycles"]);
+  CHECK(time_report({"run", bundle, "--engine", "cycle", "--clock", "500"}, path)["cycles"] == overridden["cycles"]);
   CHECK_THAT(test::dovetail({"run", bundle, "--clock", "500"}).error,
              ContainsSubstring("engine functional has no clock"));
 }
@@ -62,7 +62,7 @@ TEST_CASE("run: cycles by the clock of the configuration's JSON, and by --clock"
 TEST_CASE("every report has cycles, milliseconds and how often a second") {
   const test::TemporaryFolder folder;
   const std::string trace = folder / "t.json", page = folder / "p.html", path = folder / "r.json";
-  const Finished run = test::dovetail({"run", kModel, "--target", "accel,cpu", "--engine", "cycle", "--clock", "250",
+  const Finished run = test::dovetail({"run", kDigits, "--target", "accel,cpu", "--engine", "cycle", "--clock", "250",
                                        "--trace", trace, "--html", page});
   REQUIRE(run.exit == 0);
   CHECK_THAT(run.out, ContainsSubstring("latency       ") && ContainsSubstring(" inferences a second\n") &&
@@ -73,7 +73,8 @@ TEST_CASE("every report has cycles, milliseconds and how often a second") {
   CHECK_THAT(test::dovetail({"inspect", page}).out, ContainsSubstring(" ms"));
   CHECK_THAT(read_text_file(page).value(), ContainsSubstring("\"clock_mhz\":250.0"));
 
-  const Json profile = report_of({"profile", kModel, "--target", "accel,cpu", "--clock", "250", "--repeat", "1"}, path);
+  const Json profile =
+      time_report({"profile", kDigits, "--target", "accel,cpu", "--clock", "250", "--repeat", "1"}, path);
   double cycles = 0, seconds = 0;
   for (const Json& step : profile["steps"]) {
     seconds += step["seconds"].get<double>();
@@ -84,7 +85,7 @@ TEST_CASE("every report has cycles, milliseconds and how often a second") {
   CHECK_THAT(profile["latency"]["accelerator_ms"].get<double>(), WithinRel(cycles / 250e3, 1e-9));
   CHECK_THAT(seconds * 1e3, WithinRel(profile["latency"]["ms"].get<double>(), 1e-9));
 
-  const Json compiled = report_of({"compile", kModel, "--target", "accel,cpu", "--clock", "250"}, path);
+  const Json compiled = time_report({"compile", kDigits, "--target", "accel,cpu", "--clock", "250"}, path);
   CHECK_THAT(compiled["estimate"]["accelerator_ms"].get<double>(),
              WithinRel(compiled["estimate"]["cycles"].get<double>() / 250e3, 1e-9));
   CHECK(compiled["left_accelerator"].is_null());
@@ -104,7 +105,7 @@ TEST_CASE("a model that leaves the accelerator altogether: why, and what changes
 
 TEST_CASE("an edited configuration says from which it comes") {
   const std::string hardware = "1x16x16-ext,inp_buffer_bytes=512,clock_mhz=200";
-  const Finished run = test::dovetail({"compile", kModel, "--target", "accel", "--hw", hardware});
+  const Finished run = test::dovetail({"compile", kDigits, "--target", "accel", "--hw", hardware});
   REQUIRE(run.exit == 0);
   CHECK_THAT(run.out, ContainsSubstring("hardware      1x16x16-ext,inp_buffer_bytes=512: 1×16×16") &&
                           ContainsSubstring("INP 512 B") &&
@@ -133,7 +134,7 @@ TEST_CASE("bad clocks, memories and changes: exit code 2 and a remedy") {
                                                     {"--hw", hardware}};
   for (const auto& line : lines)
     for (const char* command : {"run", "compile", "profile"}) {
-      std::vector<std::string> words{command, kModel, "--target", "accel"};
+      std::vector<std::string> words{command, kDigits, "--target", "accel"};
       if (std::string(command) == "run") words.insert(words.end(), {"--engine", "cycle"});
       words.insert(words.end(), line.begin(), line.end());
       const Finished refused = test::dovetail(words);

@@ -10,6 +10,7 @@
 #include "bundle/format.h"
 #include "runtime/machine_code.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/digits_models.h"
 #include "tests/environment.h"
 #include "tests/process.h"
 #include "tests/unit/bundle/sample.h"
@@ -18,11 +19,10 @@ using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
 using test::Environment;
 using test::Finished;
+using test::kFloatDigits;
 namespace fs = std::filesystem;
 
 namespace {
-
-const std::string kModel = DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx";
 
 // A bundle with machine code, and the record of a user of its own.
 struct Shelf {
@@ -31,7 +31,7 @@ struct Shelf {
   std::string bundle = folder / "d.dvt";
 
   Shelf() {
-    const Finished compiled = test::dovetail({"compile", kModel, "--target", "cpu", "-o", bundle});
+    const Finished compiled = test::dovetail({"compile", kFloatDigits, "--target", "cpu", "-o", bundle});
     CHECK(compiled.error == "");
     REQUIRE(compiled.exit == 0);
   }
@@ -104,7 +104,7 @@ TEST_CASE("what compile has written for a user runs, and no other machine code w
 
   // Without a place for the record the bundle is made all the same, and compile says what that means.
   const Environment state("XDG_STATE_HOME", ""), home("HOME", "");
-  const Finished compiled = test::dovetail({"compile", kModel, "--target", "cpu", "-o", shelf.bundle});
+  const Finished compiled = test::dovetail({"compile", kFloatDigits, "--target", "cpu", "-o", shelf.bundle});
   CHECK(compiled.exit == 0);
   CHECK_THAT(compiled.out, ContainsSubstring("running it needs --trust, since it is not recorded"));
   check_untrusted(run(shelf.bundle));
@@ -116,7 +116,9 @@ TEST_CASE("bundles of accelerator and interpreter steps need no trust") {
   REQUIRE(bundle::write_bundle(folder / "s.dvt", test::sample_bundle()).ok());
   CHECK(run(folder / "s.dvt").exit == 0);
   const std::string interpreted = folder / "i.dvt";
-  REQUIRE(test::dovetail({"compile", kModel, "--target", "cpu", "--cpu", "interpreter", "-o", interpreted}).exit == 0);
+  REQUIRE(
+      test::dovetail({"compile", kFloatDigits, "--target", "cpu", "--cpu", "interpreter", "-o", interpreted}).exit ==
+      0);
   CHECK_FALSE(fs::exists(folder / "state"));  // nothing to record
   CHECK(run(interpreted).exit == 0);
   CHECK_FALSE(loads_code({"run", interpreted}));
@@ -135,11 +137,11 @@ TEST_CASE("code is loaded only from files named .dvt") {
     CHECK(refused.exit == 2);
     CHECK_THAT(refused.error, ContainsSubstring("it is a bundle, and its name does not end in .dvt"));
   }
-  fs::copy(kModel, shelf.folder / "model.dvt");
+  fs::copy(kFloatDigits, shelf.folder / "model.dvt");
   const Finished model = run(shelf.folder / "model.dvt");
   CHECK(model.exit == 2);
   CHECK_THAT(model.error, ContainsSubstring("it does not begin with \"DOVETAIL\""));
-  const Finished misnamed = test::dovetail({"compile", kModel, "--target", "cpu", "-o", shelf.folder / "d.bin"});
+  const Finished misnamed = test::dovetail({"compile", kFloatDigits, "--target", "cpu", "-o", shelf.folder / "d.bin"});
   CHECK(misnamed.exit == 2);
   CHECK_THAT(misnamed.error, ContainsSubstring("d.bin does not end in .dvt"));
   CHECK_FALSE(fs::exists(shelf.folder / "d.bin"));
@@ -147,8 +149,8 @@ TEST_CASE("code is loaded only from files named .dvt") {
   // Looking at a bundle and compiling load nothing; running it does, or this test would see nothing.
   CHECK(loads_code({"run", shelf.bundle, "--threads", "1"}));
   CHECK_FALSE(loads_code({"inspect", shelf.bundle}));
-  CHECK_FALSE(loads_code({"compile", kModel, "--target", "cpu", "-o", shelf.bundle}));
-  CHECK_FALSE(loads_code({"run", kModel, "--target", "cpu", "--cpu", "interpreter"}));
+  CHECK_FALSE(loads_code({"compile", kFloatDigits, "--target", "cpu", "-o", shelf.bundle}));
+  CHECK_FALSE(loads_code({"run", kFloatDigits, "--target", "cpu", "--cpu", "interpreter"}));
   const Environment state("XDG_STATE_HOME", shelf.folder / "another user's");
   CHECK_FALSE(loads_code({"run", shelf.bundle, "--threads", "1"}));
 }

@@ -7,15 +7,15 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/digits_models.h"
 #include "tests/process.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
 using test::Finished;
+using test::kDigits;
 
 namespace {
-
-const std::string kDigits = DOVETAIL_SOURCE_DIR "/examples/digits/digits_int8.onnx";
 
 std::uint64_t cycles_of(const std::vector<std::string>& more) {
   const test::TemporaryFolder folder;

@@ -26,16 +26,17 @@ namespace {
 
 using Values = std::map<std::string, NdArray>;
 
-struct Case {
+struct EngineCase {
   const char* model;
   int scale;  // from which DOVETAIL_TEST_SCALE on
 };
 // Of examples/digits, of the models beside the repository, and of the zoo.
-constexpr Case kDigits[] = {{"digits_int8", 1}, {"digits_int8_pow2", 1}};
-constexpr Case kModels[] = {{"kws_dscnn_int8", 1},           {"ad_autoencoder_int8", 1}, {"resnet8_int8", 1},
-                            {"kws_dscnn_int8_qoperator", 2}, {"vww96_int8", 1},          {"vww96_int8_qoperator", 2},
-                            {"mobilenetv2_035_160_int8", 1}};
-constexpr Case kZoo[] = {{"resnet18", 2}};
+constexpr EngineCase kDigits[] = {{"digits_int8", 1}, {"digits_int8_pow2", 1}};
+constexpr EngineCase kEngineCases[] = {
+    {"kws_dscnn_int8", 1},           {"ad_autoencoder_int8", 1}, {"resnet8_int8", 1},
+    {"kws_dscnn_int8_qoperator", 2}, {"vww96_int8", 1},          {"vww96_int8_qoperator", 2},
+    {"mobilenetv2_035_160_int8", 1}};
+constexpr EngineCase kZoo[] = {{"resnet18", 2}};
 
 struct Ran {
   runtime::RunResult result;
@@ -43,8 +44,8 @@ struct Ran {
   double seconds = 0;
 };
 
-Ran run(const bundle::Bundle& bundle, const Values& inputs, const std::string& engine, const std::string& memory,
-        std::int64_t accelerators = 1) {
+Ran run_bundle(const bundle::Bundle& bundle, const Values& inputs, const std::string& engine, const std::string& memory,
+               std::int64_t accelerators = 1) {
   const simulator::EngineOptions options{
       .memory = simulator::parse_memory(memory).value(), .accelerators = accelerators, .trace = true};
   auto executor = runtime::Executor::make(bundle, runtime::simulator_factory(engine, options).value());
@@ -59,7 +60,7 @@ Ran run(const bundle::Bundle& bundle, const Values& inputs, const std::string& e
   return ran;
 }
 
-std::string difference(const Values& actual, const Values& expected) {
+std::string difference_of_values(const Values& actual, const Values& expected) {
   for (const auto& [name, array] : expected) {
     const auto found = actual.find(name);
     if (found == actual.end()) return name + " is missing";
@@ -88,13 +89,13 @@ void compare_engines(const std::string& name, const graph::Graph& model, const V
   if (!compiled) FAIL(to_string(compiled.errors()));
   const std::vector<std::string> engines = engines_beside_cycle(config);
 
-  const Ran functional = run(compiled->bundle, inputs, "functional", memories.front());
+  const Ran functional = run_bundle(compiled->bundle, inputs, "functional", memories.front());
   REQUIRE(functional.result.counters.macs > 0);
   REQUIRE_FALSE(functional.result.outputs.empty());
   for (const std::string& memory : memories) {
     INFO(name << " on " << hardware << ", " << memory);
-    const Ran cycle = run(compiled->bundle, inputs, "cycle", memory);
-    CHECK(difference(cycle.result.tensors, functional.result.tensors) == "");
+    const Ran cycle = run_bundle(compiled->bundle, inputs, "cycle", memory);
+    CHECK(difference_of_values(cycle.result.tensors, functional.result.tensors) == "");
     CHECK(without_time(cycle.result.counters) == functional.result.counters);
     std::size_t events = 0;
     std::uint64_t cycles = 0;
@@ -108,8 +109,8 @@ void compare_engines(const std::string& name, const graph::Graph& model, const V
                     name, hardware, memory, events, cycles, functional.seconds, cycle.seconds);
     for (const std::string& engine : engines) {
       INFO(engine);
-      const Ran other = run(compiled->bundle, inputs, engine, memory);
-      CHECK(difference(other.result.tensors, functional.result.tensors) == "");
+      const Ran other = run_bundle(compiled->bundle, inputs, engine, memory);
+      CHECK(difference_of_values(other.result.tensors, functional.result.tensors) == "");
       const auto first = simulator::first_difference(cycle.trace, other.trace);
       CHECK((first ? fmt::format("launch {}, event {}: {}", first->launch, first->event.value_or(0), first->what)
                    : "") == "");
@@ -145,7 +146,7 @@ std::vector<std::string> memories() {
 }  // namespace
 
 TEST_CASE("digits has the same tensors and the same cycles on every engine") {
-  const Case& each = GENERATE(from_range(std::begin(kDigits), std::end(kDigits)));
+  const EngineCase& each = GENERATE(from_range(std::begin(kDigits), std::end(kDigits)));
   const std::string hardware = GENERATE("1x16x16-ext", "1x16x16");
   const graph::Graph model = import_file(kDigitsFolder / (std::string(each.model) + ".onnx"));
   compare_engines(each.model, model, first_digit(), hardware, memories());
@@ -179,15 +180,15 @@ TEST_CASE("networks on several accelerators have the same cycles and events on t
         for (const simulator::LaunchTrace& launch : ran.trace.launches) cycles += launch.cycles;
         return cycles;
       };
-      const Ran alone = run(compiled->bundle, network.inputs, "cycle", memory);
+      const Ran alone = run_bundle(compiled->bundle, network.inputs, "cycle", memory);
       std::uint64_t before = cycles_of(alone);
       for (const std::int64_t accelerators : {2, 4}) {
         INFO(network.name << ", " << memory << ", " << accelerators << " accelerators");
-        const Ran cycle = run(compiled->bundle, network.inputs, "cycle", memory, accelerators),
-                  systemc = run(compiled->bundle, network.inputs, "systemc", memory, accelerators);
+        const Ran cycle = run_bundle(compiled->bundle, network.inputs, "cycle", memory, accelerators),
+                  systemc = run_bundle(compiled->bundle, network.inputs, "systemc", memory, accelerators);
         CHECK((cycle.trace == systemc.trace));
-        CHECK(difference(cycle.result.tensors, alone.result.tensors) == "");
-        CHECK(difference(systemc.result.tensors, alone.result.tensors) == "");
+        CHECK(difference_of_values(cycle.result.tensors, alone.result.tensors) == "");
+        CHECK(difference_of_values(systemc.result.tensors, alone.result.tensors) == "");
         // Each adds traffic to a memory that is busy already, and takes less than a turn of its own.
         CHECK(cycles_of(cycle) > before);
         CHECK(cycles_of(cycle) < static_cast<std::uint64_t>(accelerators) * cycles_of(alone));
@@ -198,7 +199,7 @@ TEST_CASE("networks on several accelerators have the same cycles and events on t
 }
 
 TEST_CASE("trained int8 models have the same tensors and the same cycles on every engine") {
-  const Case& each = GENERATE(from_range(std::begin(kModels), std::end(kModels)));
+  const EngineCase& each = GENERATE(from_range(std::begin(kEngineCases), std::end(kEngineCases)));
   const std::string hardware = GENERATE("1x16x16-ext", "1x16x16");
   if (test::test_scale() < each.scale) return;
   if (test::test_scale() < 2 && hardware == "1x16x16" && std::string(each.model) != "kws_dscnn_int8") return;
@@ -210,7 +211,7 @@ TEST_CASE("trained int8 models have the same tensors and the same cycles on ever
 }
 
 TEST_CASE("a quantised ResNet-18 has the same tensors and the same cycles on every engine") {
-  const Case& each = GENERATE(from_range(std::begin(kZoo), std::end(kZoo)));
+  const EngineCase& each = GENERATE(from_range(std::begin(kZoo), std::end(kZoo)));
   if (test::test_scale() < each.scale) {
     test::skip("minutes of work: set DOVETAIL_TEST_SCALE to 2 or more");
     return;

@@ -22,13 +22,13 @@ enum class Effort {
   slow,           // on the reference only with DOVETAIL_TEST_SCALE
   compiled_only,  // minutes on the reference, and on targets only with DOVETAIL_TEST_SCALE
 };
-struct Case {
+struct FloatCase {
   const char* model;
   Effort effort;
 };
 // The weights of the light models are all equal, and so are their outputs: running two of them shows as much as running
 // all for minutes.
-constexpr Case kCases[] = {
+constexpr FloatCase kFloatCases[] = {
     {"mnist_cnn", Effort::quick},
     {"cifar10_cnn", Effort::quick},
     {"resnet8_f32", Effort::quick},
@@ -105,7 +105,7 @@ void check_sample(const graph::Graph& graph, Run& run, const path& sample) {
 }  // namespace
 
 TEST_CASE("float models give the outputs of ONNX Runtime") {
-  const Case& each = GENERATE(from_range(std::begin(kCases), std::end(kCases)));
+  const FloatCase& each = GENERATE(from_range(std::begin(kFloatCases), std::end(kFloatCases)));
   const std::string_view way = GENERATE(from_range(std::begin(kWays), std::end(kWays)));
   INFO(each.model << " on " << way);
   const bool scaled = test::test_scale() >= 2, reference = way == kReference;
@@ -125,7 +125,7 @@ TEST_CASE("float models give the outputs of ONNX Runtime") {
 
 // Slower models are at least imported: their shapes are inferred and their outputs have the declared types.
 TEST_CASE("every float model imports") {
-  const Case& each = GENERATE(from_range(std::begin(kCases), std::end(kCases)));
+  const FloatCase& each = GENERATE(from_range(std::begin(kFloatCases), std::end(kFloatCases)));
   INFO(each.model);
   if (each.effort == Effort::quick) return;
   const path file = test::model_file(each.model);

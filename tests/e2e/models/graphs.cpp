@@ -23,15 +23,16 @@ using graph::NodeId;
 using graph::ValueId;
 
 // Those that the importer takes.
-const std::vector<std::string> kModels{"ad_autoencoder_f32", "ad_autoencoder_int8", "cct_2_32_opset20",
-                                       "cifar10_cnn",        "kws_dscnn_int8",      "kws_dscnn_int8_qoperator",
-                                       "kws_dscnn_w8",       "light_bvlc_alexnet",  "light_densenet121",
-                                       "light_inception_v1", "light_inception_v2",  "light_resnet50",
-                                       "light_shufflenet",   "light_squeezenet",    "light_zfnet512",
-                                       "magika_v3_3",        "mnist_cnn",           "mobilenetv2_035_160_int8",
-                                       "resnet8_f32",        "resnet8_int8",        "squeezenet1.1",
-                                       "superres_x3",        "ultraface_slim_320",  "ultraface_slim_320_simplified",
-                                       "vww96_f32",          "vww96_int8",          "vww96_int8_qoperator"};
+const std::vector<std::string> kGraphModels{
+    "ad_autoencoder_f32", "ad_autoencoder_int8", "cct_2_32_opset20",
+    "cifar10_cnn",        "kws_dscnn_int8",      "kws_dscnn_int8_qoperator",
+    "kws_dscnn_w8",       "light_bvlc_alexnet",  "light_densenet121",
+    "light_inception_v1", "light_inception_v2",  "light_resnet50",
+    "light_shufflenet",   "light_squeezenet",    "light_zfnet512",
+    "magika_v3_3",        "mnist_cnn",           "mobilenetv2_035_160_int8",
+    "resnet8_f32",        "resnet8_int8",        "squeezenet1.1",
+    "superres_x3",        "ultraface_slim_320",  "ultraface_slim_320_simplified",
+    "vww96_f32",          "vww96_int8",          "vww96_int8_qoperator"};
 
 struct Made {
   std::size_t imported = 0, integer = 0;
@@ -183,7 +184,7 @@ TEST_CASE("graphs: what the passes make of every model is the golden file") {
   auto kept = sections(golden);
   bool same = true;
   std::string differences;
-  for (const std::string& model : kModels) {
+  for (const std::string& model : kGraphModels) {
     const auto file = test::model_file(model);
     if (file.empty()) continue;
     INFO(model);
@@ -208,7 +209,7 @@ TEST_CASE("graphs: what the passes make of every model is the golden file") {
 }
 
 TEST_CASE("graphs: no activation, bias or normalisation is a kernel of its own") {
-  for (const std::string& model : kModels) {
+  for (const std::string& model : kGraphModels) {
     const auto file = test::model_file(model);
     if (file.empty()) continue;
     const Made made = make(file);

@@ -19,12 +19,12 @@ using graph::ValueId;
 using test::fs::path;
 using Values = std::map<std::string, NdArray>;
 
-struct Case {
+struct Int8Case {
   const char* model;
   const char* near_tie;  // a sample whose first choice rounding decides
   std::size_t samples;   // in the ordinary run
 };
-constexpr Case kCases[] = {
+constexpr Int8Case kInt8Cases[] = {
     {"resnet8_int8", "dog", 2},          {"kws_dscnn_int8", "", 3}, {"kws_dscnn_int8_qoperator", "", 1},
     {"ad_autoencoder_int8", "", 2},      {"vww96_int8", "", 1},     {"vww96_int8_qoperator", "", 1},
     {"mobilenetv2_035_160_int8", "", 1},
@@ -96,7 +96,7 @@ void check_nodes(const graph::Graph& imported, const graph::Graph& integer, Valu
 }  // namespace
 
 TEST_CASE("int8 models in integers are one step from float QDQ per node, and choose the same class") {
-  const Case& each = GENERATE(from_range(std::begin(kCases), std::end(kCases)));
+  const Int8Case& each = GENERATE(from_range(std::begin(kInt8Cases), std::end(kInt8Cases)));
   INFO(each.model);
   const path file = test::model_file(each.model);
   if (file.empty()) return;

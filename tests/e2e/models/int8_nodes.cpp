@@ -27,7 +27,7 @@ using graph::NodeId;
 using graph::ValueId;
 using Values = std::map<std::string, NdArray>;
 
-constexpr const char* kModels[] = {
+constexpr const char* kNodeModels[] = {
     "resnet8_int8", "kws_dscnn_int8",       "kws_dscnn_int8_qoperator", "ad_autoencoder_int8",
     "vww96_int8",   "vww96_int8_qoperator", "mobilenetv2_035_160_int8"};
 
@@ -219,7 +219,7 @@ bool subtracts_half_steps(const Graph& imported, const Node& node) {
 }  // namespace
 
 TEST_CASE("every quantised node of the int8 models has the same bits on every target") {
-  const char* model = GENERATE(from_range(std::begin(kModels), std::end(kModels)));
+  const char* model = GENERATE(from_range(std::begin(kNodeModels), std::end(kNodeModels)));
   const std::string target = GENERATE("cpu", "accel");
   INFO(model << " on " << target);
   const test::fs::path file = test::model_file(model);
@@ -246,7 +246,7 @@ TEST_CASE("every quantised node of the int8 models has the same bits on every ta
 }
 
 TEST_CASE("every quantised node of the int8 models is one step from TFLite's arithmetic") {
-  const char* model = GENERATE(from_range(std::begin(kModels), std::end(kModels)));
+  const char* model = GENERATE(from_range(std::begin(kNodeModels), std::end(kNodeModels)));
   INFO(model);
   const test::fs::path file = test::model_file(model);
   if (file.empty()) return;
@@ -310,7 +310,7 @@ TEST_CASE("every quantised node of the int8 models is one step from ONNX Runtime
     WARN("skipped: DOVETAIL_ORT_VALUES names no folder");
     return;
   }
-  const char* model = GENERATE(from_range(std::begin(kModels), std::end(kModels)));
+  const char* model = GENERATE(from_range(std::begin(kNodeModels), std::end(kNodeModels)));
   INFO(model);
   const test::fs::path file = test::model_file(model);
   if (file.empty()) return;
@@ -356,7 +356,7 @@ TEST_CASE("every quantised node of the int8 models is one step from ONNX Runtime
 }
 
 TEST_CASE("the int8 models choose the stored class on every target") {
-  const char* model = GENERATE(from_range(std::begin(kModels), std::end(kModels)));
+  const char* model = GENERATE(from_range(std::begin(kNodeModels), std::end(kNodeModels)));
   const std::string target = GENERATE("cpu", "accel");
   INFO(model << " on " << target);
   const test::fs::path file = test::model_file(model);

@@ -15,12 +15,12 @@
 namespace dovetail {
 namespace {
 
-struct Case {
+struct ZooCase {
   const char* model;
   int scale;               // from which DOVETAIL_TEST_SCALE on
   std::int64_t image = 0;  // smaller than the standard, for the ordinary run
 };
-constexpr Case kCases[] = {
+constexpr ZooCase kZooCases[] = {
     {"resnet8", 1},          {"ds_cnn", 1},   {"gpt_block", 1}, {"squeezenet1.1", 1, 64}, {"mobilenet_v2", 1, 64},
     {"mobilenet_v1", 1, 64}, {"resnet18", 2}, {"resnet50", 2},  {"mobilenet_v1", 2},      {"mobilenet_v2", 2},
     {"squeezenet1.1", 2},    {"vgg16", 2},    {"bert_base", 2},
@@ -29,7 +29,7 @@ constexpr Case kCases[] = {
 }  // namespace
 
 TEST_CASE("zoo models quantise well") {
-  const Case& each = GENERATE(from_range(std::begin(kCases), std::end(kCases)));
+  const ZooCase& each = GENERATE(from_range(std::begin(kZooCases), std::end(kZooCases)));
   if (test::test_scale() < each.scale || !test::is_in_turn(each.model, 2)) return;
   INFO(each.model);
   zoo::Choices choices;

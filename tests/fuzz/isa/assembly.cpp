@@ -8,7 +8,7 @@ namespace {
 
 using namespace isa;
 
-std::vector<FuzzSeed> seeds() {
+std::vector<FuzzSeed> assembly_seeds() {
   std::vector<FuzzSeed> list;
   isa::test::Random random(6);
   for (const HardwareConfig& config : named_configs()) {
@@ -36,7 +36,7 @@ finish
   return list;
 }
 
-std::string take(std::span<const std::byte> bytes) {
+std::string take_assembly(std::span<const std::byte> bytes) {
   const auto read = parse_assembly(text_of(bytes), "fuzz.s");
   if (!read) return speechless(read.errors());
   const auto again = parse_assembly(format_assembly(*read), "again.s");
@@ -47,6 +47,6 @@ std::string take(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-FuzzTarget assembly_target() { return {seeds, take}; }
+FuzzTarget assembly_target() { return {assembly_seeds, take_assembly}; }
 
 }  // namespace dovetail::test

@@ -8,7 +8,7 @@ namespace {
 
 using namespace isa;
 
-std::vector<FuzzSeed> seeds() {
+std::vector<FuzzSeed> hardware_seeds() {
   std::vector<FuzzSeed> list;
   for (const HardwareConfig& config : named_configs())
     list.push_back({config.name + ".json", bytes_of(config_to_json(config).dump())});
@@ -18,7 +18,7 @@ std::vector<FuzzSeed> seeds() {
   return list;
 }
 
-std::string take(std::span<const std::byte> bytes) {
+std::string take_hardware(std::span<const std::byte> bytes) {
   const auto json = parse_json(text_of(bytes), "fuzz.json");
   if (!json) return speechless(json.errors());
   const auto again = parse_json(json->dump(), "again.json");
@@ -33,6 +33,6 @@ std::string take(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-FuzzTarget hardware_target() { return {seeds, take}; }
+FuzzTarget hardware_target() { return {hardware_seeds, take_hardware}; }
 
 }  // namespace dovetail::test

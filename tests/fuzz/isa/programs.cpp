@@ -17,7 +17,7 @@ using namespace isa;
 // Beyond that the verifier's time, which is near-linear in what the program touches, is all that is found.
 constexpr std::size_t kMostInstructions = 64;
 
-std::vector<FuzzSeed> seeds() {
+std::vector<FuzzSeed> program_seeds() {
   std::vector<FuzzSeed> list;
   isa::test::Random random(5);
   for (std::size_t i = 0; i < named_configs().size(); ++i) {
@@ -34,7 +34,7 @@ std::vector<FuzzSeed> seeds() {
   return list;
 }
 
-std::string take(std::span<const std::byte> bytes) {
+std::string take_program(std::span<const std::byte> bytes) {
   if (bytes.empty()) return "";
   const HardwareConfig& config = named_configs()[static_cast<std::size_t>(bytes[0]) % named_configs().size()];
   const Codec codec(config);
@@ -62,6 +62,6 @@ std::string take(std::span<const std::byte> bytes) {
 
 }  // namespace
 
-FuzzTarget program_target() { return {seeds, take}; }
+FuzzTarget program_target() { return {program_seeds, take_program}; }
 
 }  // namespace dovetail::test

@@ -33,7 +33,7 @@ IntrinsicTable intrinsics() {
   return {copy, relu};
 }
 
-std::string errors_of(const std::string& body) {
+std::string verify_errors_of(const std::string& body) {
   const auto result =
       verify(parsed("program p { input x: int8[8] output y: int8[8] alloc t: int8[8] in sram alloc w: int32[8] " +
                     body + " }"),
@@ -89,22 +89,27 @@ TEST_CASE("each broken rule is reported with its place and numbers") {
       {"block b { reads x[0 +: 4], t[0] writes t[0 +: 4] call t.copy(t[0] step [1] [1], x[0] step [1]) with (0) }",
        "has steps for 2 axes, the intrinsic's operand has 1"},
   }));
-  const std::string text = errors_of(body);
+  const std::string text = verify_errors_of(body);
   INFO(text);
   CHECK_THAT(text, Catch::Matchers::ContainsSubstring(message));
 }
 
 TEST_CASE("what is right passes: splits under predicates, guarded and data-dependent indices, windows of intrinsics") {
-  CHECK(errors_of("for i in 3 { for j in 3 { block b { spatial v in 8 = i * 3 + j where v < 8 reads x[v] writes y[v] "
-                  "y[v] = x[v] } } }") == "");
-  CHECK(errors_of("for i in 8 { block b { spatial v in 8 = i reads x[v +: 2] writes y[v] y[v] = select(v < 7, x[v + "
-                  "1], 0) } }") == "");
-  CHECK(errors_of("for i in 8 { block b { spatial v in 8 = i reads x[0 +: 8] writes y[v] y[v] = select(v >= 3 && (v - "
-                  "3) % 2 == 0 && (v - 3) // 2 < 8, x[(v - 3) // 2], 0) } }") == "");
-  CHECK(errors_of("for i in 8 { block b { spatial v in 8 = i reads x[0 +: 8] writes y[v] y[v] = x[int64(x[v])] } }") ==
-        "");
-  CHECK(errors_of("block b { reads x[0 +: 7], t[0 +: 4] writes t[0 +: 4] call t.copy(t[0] step [1], x[0] step [2]) "
-                  "with (0) }") == "");
-  CHECK(errors_of("for o in 2 { block outer { spatial vo in 2 = o reads x[vo * 4 +: 4] writes y[vo * 4 +: 4] for i in "
-                  "4 { block inner { spatial v in 8 = vo * 4 + i reads x[v] writes y[v] y[v] = x[v] } } } }") == "");
+  CHECK(verify_errors_of(
+            "for i in 3 { for j in 3 { block b { spatial v in 8 = i * 3 + j where v < 8 reads x[v] writes y[v] "
+            "y[v] = x[v] } } }") == "");
+  CHECK(verify_errors_of(
+            "for i in 8 { block b { spatial v in 8 = i reads x[v +: 2] writes y[v] y[v] = select(v < 7, x[v + "
+            "1], 0) } }") == "");
+  CHECK(verify_errors_of(
+            "for i in 8 { block b { spatial v in 8 = i reads x[0 +: 8] writes y[v] y[v] = select(v >= 3 && (v - "
+            "3) % 2 == 0 && (v - 3) // 2 < 8, x[(v - 3) // 2], 0) } }") == "");
+  CHECK(verify_errors_of(
+            "for i in 8 { block b { spatial v in 8 = i reads x[0 +: 8] writes y[v] y[v] = x[int64(x[v])] } }") == "");
+  CHECK(verify_errors_of(
+            "block b { reads x[0 +: 7], t[0 +: 4] writes t[0 +: 4] call t.copy(t[0] step [1], x[0] step [2]) "
+            "with (0) }") == "");
+  CHECK(verify_errors_of(
+            "for o in 2 { block outer { spatial vo in 2 = o reads x[vo * 4 +: 4] writes y[vo * 4 +: 4] for i in "
+            "4 { block inner { spatial v in 8 = vo * 4 + i reads x[v] writes y[v] y[v] = x[v] } } } }") == "");
 }

@@ -11,7 +11,7 @@ namespace dovetail {
 using Catch::Matchers::ContainsSubstring;
 
 namespace {
-std::string problem(std::string_view text) {
+std::string json_problem(std::string_view text) {
   const Result<Json> result = parse_json(text, "f.json");
   return result.ok() ? "no problem" : to_string(result.errors());
 }
@@ -23,8 +23,8 @@ TEST_CASE("JSON keeps the order of its keys") {
 }
 
 TEST_CASE("a key twice in one object is an error, in two objects it is not") {
-  CHECK(problem(R"({"a": {"k": 1}, "b": {"k": 1}, "k": [{"k": 1}, {"k": 2}]})") == "no problem");
-  CHECK(problem(R"({"x": [{"k": 1, "j": {"k": 0}, "k": 2}]})") ==
+  CHECK(json_problem(R"({"a": {"k": 1}, "b": {"k": 1}, "k": [{"k": 1}, {"k": 2}]})") == "no problem");
+  CHECK(json_problem(R"({"x": [{"k": 1, "j": {"k": 0}, "k": 2}]})") ==
         "error: cannot read JSON (f.json): the key \"k\" occurs twice in one object. Hint: remove one of the two");
 }
 
@@ -33,31 +33,31 @@ TEST_CASE("all duplicate keys are reported") {
 }
 
 TEST_CASE("syntax errors name line and column") {
-  CHECK_THAT(problem("{\n  \"a\": 1,\n  oops\n}"),
+  CHECK_THAT(json_problem("{\n  \"a\": 1,\n  oops\n}"),
              ContainsSubstring("(f.json:3:3)") && ContainsSubstring("syntax error"));
-  CHECK_THAT(problem(""), ContainsSubstring("(f.json:1:1)") &&
-                              (ContainsSubstring("unexpected end of input") || ContainsSubstring("empty input")));
-  CHECK_THAT(problem("[1, 2"), ContainsSubstring("f.json:1:6"));
+  CHECK_THAT(json_problem(""), ContainsSubstring("(f.json:1:1)") &&
+                                   (ContainsSubstring("unexpected end of input") || ContainsSubstring("empty input")));
+  CHECK_THAT(json_problem("[1, 2"), ContainsSubstring("f.json:1:6"));
 }
 
 TEST_CASE("trailing text, comments and bad UTF-8 are errors") {
-  CHECK_THAT(problem("{} x"), ContainsSubstring("f.json:1:4"));
-  CHECK_THAT(problem("{} {}"), ContainsSubstring("cannot read JSON"));
-  CHECK_THAT(problem("[1] // one"), ContainsSubstring("cannot read JSON"));
-  CHECK_THAT(problem("[\"\xff\"]"), ContainsSubstring("UTF-8"));
+  CHECK_THAT(json_problem("{} x"), ContainsSubstring("f.json:1:4"));
+  CHECK_THAT(json_problem("{} {}"), ContainsSubstring("cannot read JSON"));
+  CHECK_THAT(json_problem("[1] // one"), ContainsSubstring("cannot read JSON"));
+  CHECK_THAT(json_problem("[\"\xff\"]"), ContainsSubstring("UTF-8"));
 }
 
 TEST_CASE("numbers out of range are errors, not infinity") {
-  CHECK_THAT(problem("[1e999]"), ContainsSubstring("(f.json): number overflow parsing '1e999'"));
+  CHECK_THAT(json_problem("[1e999]"), ContainsSubstring("(f.json): number overflow parsing '1e999'"));
 }
 
 TEST_CASE("deep nesting is refused, however deep") {
-  CHECK(problem(std::string(500, '[') + std::string(500, ']')) == "no problem");
-  CHECK_THAT(problem(std::string(502, '[') + std::string(502, ']')), ContainsSubstring("deeper than 500 levels"));
+  CHECK(json_problem(std::string(500, '[') + std::string(500, ']')) == "no problem");
+  CHECK_THAT(json_problem(std::string(502, '[') + std::string(502, ']')), ContainsSubstring("deeper than 500 levels"));
   std::string objects;
   for (int i = 0; i < 100000; ++i) objects += "{\"a\":";
   objects += "1" + std::string(100000, '}');
-  CHECK_THAT(problem(objects), ContainsSubstring("deeper than 500 levels"));
+  CHECK_THAT(json_problem(objects), ContainsSubstring("deeper than 500 levels"));
 }
 
 TEST_CASE("read_json_file names the file") {

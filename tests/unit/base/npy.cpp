@@ -29,7 +29,7 @@ std::vector<std::byte> file_with(std::string header, std::size_t data_bytes) {
   return {bytes.begin(), bytes.end()};
 }
 
-std::string problem(const std::string& header, std::size_t data_bytes = 0) {
+std::string npy_problem(const std::string& header, std::size_t data_bytes = 0) {
   const Result<NdArray> result = parse_npy(file_with(header, data_bytes), "f.npy");
   return result.ok() ? "no problem" : to_string(result.errors());
 }
@@ -105,26 +105,27 @@ TEST_CASE("random bytes behind the npy magic give an array or an error, never a 
 }
 
 TEST_CASE("npy headers may vary as Python's literals do") {
-  CHECK(problem("{'descr':'<i2','fortran_order':False,'shape':(3,)}", 6) == "no problem");
-  CHECK(problem("{ \"shape\" : ( 3L , 1 ), \"descr\": \"=i2\", 'fortran_order': True } \n", 6) == "no problem");
-  CHECK(problem("{'descr': '>i1', 'fortran_order': False, 'shape': ()}", 1) == "no problem");
+  CHECK(npy_problem("{'descr':'<i2','fortran_order':False,'shape':(3,)}", 6) == "no problem");
+  CHECK(npy_problem("{ \"shape\" : ( 3L , 1 ), \"descr\": \"=i2\", 'fortran_order': True } \n", 6) == "no problem");
+  CHECK(npy_problem("{'descr': '>i1', 'fortran_order': False, 'shape': ()}", 1) == "no problem");
 }
 
 TEST_CASE("npy errors name the broken rule") {
   CHECK_THAT(to_string(parse_npy({}, "f.npy").errors()), ContainsSubstring("does not start with"));
-  CHECK_THAT(problem("{'descr': '<i2', 'fortran_order': False, 'shape': (3,), }", 5),
+  CHECK_THAT(npy_problem("{'descr': '<i2', 'fortran_order': False, 'shape': (3,), }", 5),
              ContainsSubstring("f.npy") && ContainsSubstring("int16 [3] does not have the 5 bytes"));
-  CHECK_THAT(problem("{'descr': '<c8', 'fortran_order': False, 'shape': (), }", 8),
+  CHECK_THAT(npy_problem("{'descr': '<c8', 'fortran_order': False, 'shape': (), }", 8),
              ContainsSubstring("element type '<c8'"));
-  CHECK_THAT(problem("{'descr': '|i2', 'fortran_order': False, 'shape': (), }", 2),
+  CHECK_THAT(npy_problem("{'descr': '|i2', 'fortran_order': False, 'shape': (), }", 2),
              ContainsSubstring("element type '|i2'"));
-  CHECK_THAT(problem("{'descr': '<i2', 'fortran_order': Maybe, 'shape': (), }"),
+  CHECK_THAT(npy_problem("{'descr': '<i2', 'fortran_order': Maybe, 'shape': (), }"),
              ContainsSubstring("neither True nor False"));
-  CHECK_THAT(problem("{'descr': '<i2', 'shape': (), }"), ContainsSubstring("is missing"));
-  CHECK_THAT(problem("{'descr': '<i2', 'descr': '<i2', 'shape': (), }"),
+  CHECK_THAT(npy_problem("{'descr': '<i2', 'shape': (), }"), ContainsSubstring("is missing"));
+  CHECK_THAT(npy_problem("{'descr': '<i2', 'descr': '<i2', 'shape': (), }"),
              ContainsSubstring("'descr' is unknown or occurs twice"));
-  CHECK_THAT(problem("{'descr': '<i2', 'fortran_order': False, 'shape': (-1,), }"), ContainsSubstring("an extent"));
-  CHECK_THAT(problem("{'descr': '<i2', 'fortran_order': False, 'shape': (), } x"), ContainsSubstring("text follows"));
+  CHECK_THAT(npy_problem("{'descr': '<i2', 'fortran_order': False, 'shape': (-1,), }"), ContainsSubstring("an extent"));
+  CHECK_THAT(npy_problem("{'descr': '<i2', 'fortran_order': False, 'shape': (), } x"),
+             ContainsSubstring("text follows"));
   CHECK_THAT(to_string(read_npy(kData / "structured.npy").errors()), ContainsSubstring("structured element types"));
   CHECK_THAT(to_string(read_npy(kData / "complex.npy").errors()), ContainsSubstring("'<c8' is not supported"));
   std::vector<std::byte> future = format_npy(ramp(DType::int8));
@@ -133,17 +134,18 @@ TEST_CASE("npy errors name the broken rule") {
 }
 
 TEST_CASE("npy shapes that overflow or claim terabytes are refused without allocating") {
-  CHECK_THAT(problem("{'descr': '<f8', 'fortran_order': True, 'shape': (4294967296, 4294967296), }", 16),
+  CHECK_THAT(npy_problem("{'descr': '<f8', 'fortran_order': True, 'shape': (4294967296, 4294967296), }", 16),
              ContainsSubstring("does not have the 16 bytes"));
-  CHECK_THAT(problem("{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807,), }", 16),
+  CHECK_THAT(npy_problem("{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775807,), }", 16),
              ContainsSubstring("does not have the 16 bytes"));
-  CHECK(problem("{'descr': '<f8', 'fortran_order': True, 'shape': (9223372036854775807, 9223372036854775807, 0), }") ==
+  CHECK(npy_problem(
+            "{'descr': '<f8', 'fortran_order': True, 'shape': (9223372036854775807, 9223372036854775807, 0), }") ==
         "no problem");
-  CHECK_THAT(problem("{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775808,), }"),
+  CHECK_THAT(npy_problem("{'descr': '<f8', 'fortran_order': False, 'shape': (9223372036854775808,), }"),
              ContainsSubstring("an extent"));
   std::string ones;
   for (int i = 0; i < 65; ++i) ones += "1,";
-  CHECK_THAT(problem("{'descr': '|i1', 'fortran_order': False, 'shape': (" + ones + "), }", 1),
+  CHECK_THAT(npy_problem("{'descr': '|i1', 'fortran_order': False, 'shape': (" + ones + "), }", 1),
              ContainsSubstring("more than 64 dimensions"));
 }
 

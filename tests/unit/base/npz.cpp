@@ -14,7 +14,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-const std::filesystem::path kData = std::filesystem::path(DOVETAIL_SOURCE_DIR) / "tests/unit/base/data";
+const std::filesystem::path kArchives = std::filesystem::path(DOVETAIL_SOURCE_DIR) / "tests/unit/base/data";
 
 std::map<std::string, NdArray> expected_members() {
   NdArray ramp(DType::float32, {2, 3, 4});
@@ -33,7 +33,7 @@ ZipMember text_member(std::string name, std::string_view text) {
   return {std::move(name), {bytes.begin(), bytes.end()}};
 }
 
-std::string problem(std::span<const std::byte> bytes) {
+std::string npz_problem(std::span<const std::byte> bytes) {
   const auto result = parse_npz(bytes, "f.npz");
   return result.ok() ? "no problem" : to_string(result.errors());
 }
@@ -41,8 +41,8 @@ std::string problem(std::span<const std::byte> bytes) {
 }  // namespace
 
 TEST_CASE("npz files of numpy are read, stored and deflated") {
-  CHECK(*read_npz(kData / "stored.npz") == expected_members());
-  CHECK(*read_npz(kData / "deflated.npz") == expected_members());
+  CHECK(*read_npz(kArchives / "stored.npz") == expected_members());
+  CHECK(*read_npz(kArchives / "deflated.npz") == expected_members());
 }
 
 TEST_CASE("write_npz and read_npz are inverse") {
@@ -60,7 +60,7 @@ TEST_CASE("equal arrays give equal npz bytes") {
 
 TEST_CASE("an npz file cut off anywhere is an error") {
   for (const char* name : {"stored.npz", "deflated.npz"}) {
-    const std::vector<std::byte> whole = *read_file(kData / name);
+    const std::vector<std::byte> whole = *read_file(kArchives / name);
     for (std::size_t size = 0; size < whole.size(); ++size) {
       CAPTURE(name, size);
       REQUIRE(!parse_npz(std::span(whole).first(size), name).ok());
@@ -73,7 +73,7 @@ TEST_CASE("a changed byte of an npz file gives the same arrays or an error") {
   const auto expected = expected_members();
   std::mt19937 random(7);
   for (const char* name : {"stored.npz", "deflated.npz"}) {
-    const std::vector<std::byte> whole = *read_file(kData / name);
+    const std::vector<std::byte> whole = *read_file(kArchives / name);
     for (std::size_t at = 0; at < whole.size(); ++at) {
       std::vector<std::byte> bytes = whole;
       bytes[at] ^= static_cast<std::byte>(1 + random() % 255);
@@ -100,19 +100,19 @@ TEST_CASE("random bytes before an end record give an error, never a crash") {
 }
 
 TEST_CASE("npz errors name the member and the rule") {
-  CHECK_THAT(problem({}), ContainsSubstring("no end record in 0 bytes"));
-  CHECK_THAT(problem(*format_zip(std::vector{text_member("readme.txt", "x")}, "f")),
+  CHECK_THAT(npz_problem({}), ContainsSubstring("no end record in 0 bytes"));
+  CHECK_THAT(npz_problem(*format_zip(std::vector{text_member("readme.txt", "x")}, "f")),
              ContainsSubstring("f.npz, member readme.txt") && ContainsSubstring("does not end in .npy"));
-  CHECK_THAT(problem(*format_zip(std::vector{text_member("a.npy", "x")}, "f")),
+  CHECK_THAT(npz_problem(*format_zip(std::vector{text_member("a.npy", "x")}, "f")),
              ContainsSubstring("f.npz, member a.npy") && ContainsSubstring("does not start with"));
-  CHECK_THAT(problem(*format_zip(std::vector{text_member("a.npy", "x"), text_member("a.npy", "y")}, "f")),
+  CHECK_THAT(npz_problem(*format_zip(std::vector{text_member("a.npy", "x"), text_member("a.npy", "y")}, "f")),
              ContainsSubstring("the name occurs twice"));
 }
 
 TEST_CASE("an npz member with a wrong checksum is refused") {
   std::vector<std::byte> bytes = *format_zip(std::vector{text_member("a.npy", "content")}, "f");
   bytes[30 + 5] = std::byte{'C'};  // the first byte of the content, behind header and name
-  CHECK_THAT(problem(bytes), ContainsSubstring("member a.npy") && ContainsSubstring("checksum"));
+  CHECK_THAT(npz_problem(bytes), ContainsSubstring("member a.npy") && ContainsSubstring("checksum"));
 }
 
 TEST_CASE("encrypted npz members and unknown methods are refused") {
@@ -120,10 +120,10 @@ TEST_CASE("encrypted npz members and unknown methods are refused") {
   const std::size_t directory = 30 + 5 + 7;
   std::vector<std::byte> bytes = good;
   bytes[directory + 8] = std::byte{1};
-  CHECK_THAT(problem(bytes), ContainsSubstring("encrypted"));
+  CHECK_THAT(npz_problem(bytes), ContainsSubstring("encrypted"));
   bytes = good;
   bytes[directory + 10] = std::byte{12};
-  CHECK_THAT(problem(bytes), ContainsSubstring("compression method 12"));
+  CHECK_THAT(npz_problem(bytes), ContainsSubstring("compression method 12"));
 }
 
 TEST_CASE("an npz member that claims gigabytes is refused without allocating them") {
@@ -131,7 +131,7 @@ TEST_CASE("an npz member that claims gigabytes is refused without allocating the
   const std::size_t directory = 30 + 5 + 7;
   bytes[directory + 10] = std::byte{8};     // deflated
   bytes[directory + 27] = std::byte{0xf0};  // 3.75 GiB
-  CHECK_THAT(problem(bytes), ContainsSubstring("do not inflate to 4026531847 bytes"));
+  CHECK_THAT(npz_problem(bytes), ContainsSubstring("do not inflate to 4026531847 bytes"));
 }
 
 TEST_CASE("npz members may not share their bytes") {
@@ -141,7 +141,7 @@ TEST_CASE("npz members may not share their bytes") {
   const std::size_t second_entry = 135 + 35 + 51;
   for (const std::size_t field : {20, 24}) bytes[second_entry + field] = std::byte{100};
   for (std::size_t i = 0; i < 4; ++i) bytes[second_entry + 42 + i] = std::byte{0};
-  CHECK_THAT(problem(bytes), ContainsSubstring("members of 200 bytes > 170 bytes before the directory"));
+  CHECK_THAT(npz_problem(bytes), ContainsSubstring("members of 200 bytes > 170 bytes before the directory"));
 }
 
 // Run by tests/tools/test_npz_numpy.py, which reads the result with numpy.

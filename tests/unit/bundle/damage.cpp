@@ -47,7 +47,7 @@ std::vector<std::byte> put_together(const Parts& parts) {
 std::string errors(const Result<bundle::Bundle>& result) { return result.ok() ? "" : to_string(result.errors()); }
 
 // The sample with one change to its manifest; what reading it says.
-std::string errors_of(const std::function<void(Json&)>& change) {
+std::string errors_of_directory(const std::function<void(Json&)>& change) {
   Parts parts = take_apart(bundle::serialize(test::sample_bundle()));
   change(parts.manifest);
   return errors(bundle::parse(put_together(parts), "f.dvt", bundle::MachineCode::untrusted));
@@ -117,29 +117,34 @@ TEST_CASE("random changes behind a right checksum: refused, or a bundle that ver
 }
 
 TEST_CASE("a manifest that lies is reported with the place") {
-  CHECK_THAT(errors_of([](Json& m) { m.erase("steps"); }), ContainsSubstring("\"steps\" is missing"));
-  CHECK_THAT(errors_of([](Json& m) { m["tensors"][0]["dtype"] = "int9"; }),
+  CHECK_THAT(errors_of_directory([](Json& m) { m.erase("steps"); }), ContainsSubstring("\"steps\" is missing"));
+  CHECK_THAT(errors_of_directory([](Json& m) { m["tensors"][0]["dtype"] = "int9"; }),
              ContainsSubstring("tensors[0].dtype: unknown type \"int9\""));
-  CHECK_THAT(errors_of([](Json& m) {
+  CHECK_THAT(errors_of_directory([](Json& m) {
                m["tensors"][0]["shape"] = {std::int64_t{1} << 39, 1000};
              }),
              ContainsSubstring("tensors[0].shape: more than"));
-  CHECK_THAT(errors_of([](Json& m) { m["tensors"][0]["shape"] = {-1}; }),
+  CHECK_THAT(errors_of_directory([](Json& m) { m["tensors"][0]["shape"] = {-1}; }),
              ContainsSubstring("tensors[0].shape[0]: -1 is outside [0, "));
-  CHECK_THAT(errors_of([](Json& m) { m["tensors"][0]["shape"] = {1.5}; }), ContainsSubstring("found 1.5"));
-  CHECK_THAT(errors_of([](Json& m) { m["tensors"][3]["shape"] = {2}; }),
+  CHECK_THAT(errors_of_directory([](Json& m) { m["tensors"][0]["shape"] = {1.5}; }), ContainsSubstring("found 1.5"));
+  CHECK_THAT(errors_of_directory([](Json& m) { m["tensors"][3]["shape"] = {2}; }),
              ContainsSubstring("tensors[3].constant: 1 bytes, expected 2"));
-  CHECK_THAT(errors_of([](Json& m) { m["tensors"][3]["constant"] = 99; }), ContainsSubstring("99 > 5"));
-  CHECK_THAT(errors_of([](Json& m) { m["blobs"][0] = std::uint64_t{1} << 60; }),
+  CHECK_THAT(errors_of_directory([](Json& m) { m["tensors"][3]["constant"] = 99; }), ContainsSubstring("99 > 5"));
+  CHECK_THAT(errors_of_directory([](Json& m) { m["blobs"][0] = std::uint64_t{1} << 60; }),
              ContainsSubstring("blobs[0]: 1152921504606846976 > "));
-  CHECK_THAT(errors_of([](Json& m) { m["steps"][0].erase("target"); }), ContainsSubstring("\"target\" is missing"));
-  CHECK_THAT(errors_of([](Json& m) { m["steps"][1]["data"] = {1, 6}; }), ContainsSubstring("steps[1].data[1]: 6 > 5"));
-  CHECK_THAT(errors_of([](Json& m) { m["steps"][0]["arguments"] = {7}; }), ContainsSubstring("names tensor 7, of 5"));
-  CHECK_THAT(errors_of([](Json& m) { m["spaces"][1]["bytes"] = UINT64_MAX; }),
+  CHECK_THAT(errors_of_directory([](Json& m) { m["steps"][0].erase("target"); }),
+             ContainsSubstring("\"target\" is missing"));
+  CHECK_THAT(errors_of_directory([](Json& m) {
+               m["steps"][1]["data"] = {1, 6};
+             }),
+             ContainsSubstring("steps[1].data[1]: 6 > 5"));
+  CHECK_THAT(errors_of_directory([](Json& m) { m["steps"][0]["arguments"] = {7}; }),
+             ContainsSubstring("names tensor 7, of 5"));
+  CHECK_THAT(errors_of_directory([](Json& m) { m["spaces"][1]["bytes"] = UINT64_MAX; }),
              ContainsSubstring("spaces[1].bytes: 18446744073709551615 > "));
-  CHECK_THAT(errors_of([](Json& m) { m["spaces"] = Json::array(); }),
+  CHECK_THAT(errors_of_directory([](Json& m) { m["spaces"] = Json::array(); }),
              ContainsSubstring("the host's memory is missing"));
-  CHECK_THAT(errors_of([](Json& m) {
+  CHECK_THAT(errors_of_directory([](Json& m) {
                m["modules"] = {{{"target", "cpu"}, {"made_for", "avx2"}, {"code", 6}}};
              }),
              ContainsSubstring("modules[0].code: 6 > 5"));

@@ -24,7 +24,7 @@ bundle::Bundle chain() {
                                            {i}, {i + 1}));
   return bundle;
 }
-std::string errors_of(const std::function<void(bundle::Bundle&)>& change) {
+std::string errors_of_spaces(const std::function<void(bundle::Bundle&)>& change) {
   bundle::Bundle bundle = chain();
   change(bundle);
   const auto verified = bundle::verify(bundle);
@@ -53,18 +53,18 @@ TEST_CASE("live ranges: from the step that writes to the last that reads, throug
 }
 
 TEST_CASE("tensors share memory only while they do not live together") {
-  CHECK(errors_of([](auto& b) { place(b, 0, 128, 0, 256); }) == "");
-  CHECK(errors_of([](auto& b) { place(b, 0, 128, 256, 356); }) == "");
-  CHECK_THAT(errors_of([](auto& b) { place(b, 0, 64, 0, 256); }),
+  CHECK(errors_of_spaces([](auto& b) { place(b, 0, 128, 0, 256); }) == "");
+  CHECK(errors_of_spaces([](auto& b) { place(b, 0, 128, 256, 356); }) == "");
+  CHECK_THAT(errors_of_spaces([](auto& b) { place(b, 0, 64, 0, 256); }),
              ContainsSubstring("\"two\", 100 bytes at 64, overlaps \"one\", 100 bytes at 0, and both live at step 1"));
-  CHECK_THAT(errors_of([](auto& b) { place(b, 0, 128, 0, 227); }),
+  CHECK_THAT(errors_of_spaces([](auto& b) { place(b, 0, 128, 0, 227); }),
              ContainsSubstring("\"two\", 100 bytes at 128, leaves the memory of 227 bytes"));
-  CHECK(errors_of([](auto& b) { place(b, 0, 128, 0, 228); }) == "");
-  CHECK_THAT(errors_of([](auto& b) { place(b, 0, 130, 0, 256); }),
+  CHECK(errors_of_spaces([](auto& b) { place(b, 0, 128, 0, 228); }) == "");
+  CHECK_THAT(errors_of_spaces([](auto& b) { place(b, 0, 130, 0, 256); }),
              ContainsSubstring("lies at 130, which is no multiple of 64"));
-  CHECK_THAT(errors_of([](auto& b) { place(b, ~std::uint64_t{63}, 128, 0, 256); }),
+  CHECK_THAT(errors_of_spaces([](auto& b) { place(b, ~std::uint64_t{63}, 128, 0, 256); }),
              ContainsSubstring("leaves the memory of 256 bytes"));
-  CHECK_THAT(errors_of([](auto& b) { b.tensors[0].offset = 0; }),
+  CHECK_THAT(errors_of_spaces([](auto& b) { b.tensors[0].offset = 0; }),
              ContainsSubstring("input \"x\" has an offset, though it lies with the caller"));
 }
 
@@ -72,19 +72,19 @@ TEST_CASE("views have their tensor's type and size, come after it and are not co
   const auto view = [](Shape shape, bundle::TensorIndex of) {
     return bundle::Tensor{"view", DType::int8, std::move(shape), {}, {}, {}, {}, of};
   };
-  CHECK(errors_of([&](auto& b) { b.tensors.push_back(view({10, 10}, 3)), b.outputs = {4}; }) == "");
-  CHECK_THAT(errors_of([&](auto& b) {
+  CHECK(errors_of_spaces([&](auto& b) { b.tensors.push_back(view({10, 10}, 3)), b.outputs = {4}; }) == "");
+  CHECK_THAT(errors_of_spaces([&](auto& b) {
                b.tensors.push_back(view({10, 11}, 3));
              }),
              ContainsSubstring("\"view\", int8[10, 11], is a view of \"three\", int8[100]"));
-  CHECK_THAT(errors_of([&](auto& b) { b.tensors.push_back(view({100}, 4)), b.outputs = {4}; }),
+  CHECK_THAT(errors_of_spaces([&](auto& b) { b.tensors.push_back(view({100}, 4)), b.outputs = {4}; }),
              ContainsSubstring("a view of tensor 4, which does not precede it"));
-  CHECK_THAT(errors_of([&](auto& b) { b.tensors[2].view_of = 1; }),
+  CHECK_THAT(errors_of_spaces([&](auto& b) { b.tensors[2].view_of = 1; }),
              ContainsSubstring("a result defines tensor \"two\", which is a view"));
-  CHECK_THAT(errors_of([&](auto& b) { b.tensors.push_back(view({100}, 3)), b.tensors[4].offset = 0; }),
+  CHECK_THAT(errors_of_spaces([&](auto& b) { b.tensors.push_back(view({100}, 3)), b.tensors[4].offset = 0; }),
              ContainsSubstring("has an offset, and bytes of its own or another's"));
   // Before the tensor that it shows is computed.
-  CHECK_THAT(errors_of([&](auto& b) { b.tensors.push_back(view({100}, 2)), b.steps[1].arguments = {4}; }),
+  CHECK_THAT(errors_of_spaces([&](auto& b) { b.tensors.push_back(view({100}, 2)), b.steps[1].arguments = {4}; }),
              ContainsSubstring("uses tensor \"view\", which nothing has computed yet"));
 }
 
@@ -105,7 +105,7 @@ TEST_CASE("places, views and layouts survive the file") {
 TEST_CASE("tensors lie in spaces that exist, and at an offset there") {
   // Two and three lie in a memory of a device.
   const auto errors_on_device = [](const std::function<void(bundle::Bundle&)>& change) {
-    return errors_of([&](bundle::Bundle& b) {
+    return errors_of_spaces([&](bundle::Bundle& b) {
       b.spaces.push_back({"gpu", "vram", 0x4000, 256});
       place(b, 0, 0, 128, 100);
       b.tensors[2].space = b.tensors[3].space = 1;

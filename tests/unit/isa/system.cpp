@@ -11,7 +11,9 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-Result<Machine> read(std::string_view text) { return machine_from_json(*parse_json(text, "hw.json"), "hw.json"); }
+Result<Machine> read_machine(std::string_view text) {
+  return machine_from_json(*parse_json(text, "hw.json"), "hw.json");
+}
 
 template <typename T>
 std::string errors(const Result<T>& result) {
@@ -21,15 +23,15 @@ std::string errors(const Result<T>& result) {
 }  // namespace
 
 TEST_CASE("the system of a configuration survives JSON, and is no part of the hardware") {
-  const auto machine =
-      read(R"({"batch": 2, "system": {"clock_mhz": 333.5, "memory": "bank:ddr4-2400", "memory_clock_mhz": 1066}})");
+  const auto machine = read_machine(
+      R"({"batch": 2, "system": {"clock_mhz": 333.5, "memory": "bank:ddr4-2400", "memory_clock_mhz": 1066}})");
   REQUIRE(machine.ok());
   CHECK(machine->system == SystemConfig{333.5, "bank:ddr4-2400", 1066});
   const auto again = machine_from_json(machine_to_json(*machine), "again.json");
   CHECK(again->system == machine->system);
   CHECK(again->hardware == machine->hardware);
 
-  const auto other = read(R"({"batch": 2, "system": {"clock_mhz": 100}})");
+  const auto other = read_machine(R"({"batch": 2, "system": {"clock_mhz": 100}})");
   REQUIRE(other.ok());
   CHECK(other->hardware == machine->hardware);
   CHECK(config_to_json(other->hardware) == config_to_json(machine->hardware));
@@ -39,22 +41,22 @@ TEST_CASE("the system of a configuration survives JSON, and is no part of the ha
 }
 
 TEST_CASE("several accelerators are of the system, and one is not written") {
-  const auto machine = read(R"({"system": {"accelerators": 4}})");
+  const auto machine = read_machine(R"({"system": {"accelerators": 4}})");
   REQUIRE(machine.ok());
   CHECK(machine->system.accelerators == 4);
   CHECK(machine_from_json(machine_to_json(*machine), "again.json")->system == machine->system);
-  CHECK_FALSE(machine_to_json(*read("{}"))["system"].contains("accelerators"));
+  CHECK_FALSE(machine_to_json(*read_machine("{}"))["system"].contains("accelerators"));
   CHECK(load_machine("1x16x16,accelerators=3,clock_mhz=100")->system.accelerators == 3);
   CHECK(load_machine("1x16x16,accelerators=3")->hardware.name == "1x16x16");
   for (const char* wrong : {"0", "65", "1.5", "\"2\"", "-1"}) {
     CAPTURE(wrong);
-    CHECK_THAT(errors(read(std::string(R"({"system": {"accelerators": )") + wrong + "}}")),
+    CHECK_THAT(errors(read_machine(std::string(R"({"system": {"accelerators": )") + wrong + "}}")),
                ContainsSubstring("is no number from 1 to 64"));
   }
 }
 
 TEST_CASE("the default clock and memory, also of the named configurations") {
-  CHECK(read("{}")->system == SystemConfig{});
+  CHECK(read_machine("{}")->system == SystemConfig{});
   CHECK(SystemConfig{}.clock_mhz == 500);
   CHECK(named_machines().size() == named_configs().size());
   for (const Machine& machine : named_machines()) CHECK(machine.system == SystemConfig{});
@@ -62,26 +64,26 @@ TEST_CASE("the default clock and memory, also of the named configurations") {
 }
 
 TEST_CASE("VTA's clock is the system's") {
-  CHECK(read(R"({"HW_FREQ": 142})")->system.clock_mhz == 142);
-  CHECK(read(R"({"HW_FREQ": 142, "system": {"clock_mhz": 142}})")->system.clock_mhz == 142);
-  CHECK_THAT(errors(read(R"({"HW_FREQ": 142, "system": {"clock_mhz": 100}})")),
+  CHECK(read_machine(R"({"HW_FREQ": 142})")->system.clock_mhz == 142);
+  CHECK(read_machine(R"({"HW_FREQ": 142, "system": {"clock_mhz": 142}})")->system.clock_mhz == 142);
+  CHECK_THAT(errors(read_machine(R"({"HW_FREQ": 142, "system": {"clock_mhz": 100}})")),
              ContainsSubstring("it asks for 142 MHz, and \"system\" for 100"));
-  CHECK_THAT(errors(read(R"({"HW_FREQ": 0})")), ContainsSubstring("0 MHz is not from 1 to 1000000"));
+  CHECK_THAT(errors(read_machine(R"({"HW_FREQ": 0})")), ContainsSubstring("0 MHz is not from 1 to 1000000"));
 }
 
 TEST_CASE("a wrong system is named with its place and a remedy") {
-  CHECK(errors(read(R"({"system": {"clock_mhz": 0}})")) ==
+  CHECK(errors(read_machine(R"({"system": {"clock_mhz": 0}})")) ==
         "error: cannot read the system of the hardware configuration (hw.json, \"system\", \"clock_mhz\"): 0 MHz is "
         "not from "
         "1 to 1000000. Hint: choose clock_mhz from 1 to 1000000");
-  CHECK_THAT(errors(read(R"({"system": {"clock_mhz": -3}})")), ContainsSubstring("-3 MHz is not from 1"));
-  CHECK_THAT(errors(read(R"({"system": {"clock_mhz": "fast"}})")), ContainsSubstring("\"fast\" is no number"));
-  CHECK_THAT(errors(read(R"({"system": {"memory": 3}})")), ContainsSubstring("3 is no memory model"));
-  CHECK_THAT(errors(read(R"({"system": {"clok_mhz": 3}})")), ContainsSubstring("did you mean `clock_mhz`?"));
-  CHECK_THAT(errors(read(R"({"system": 3})")), ContainsSubstring("a JSON number where an object is expected"));
-  CHECK_THAT(errors(read(R"({"sistem": {}})")), ContainsSubstring("did you mean `system`?"));
+  CHECK_THAT(errors(read_machine(R"({"system": {"clock_mhz": -3}})")), ContainsSubstring("-3 MHz is not from 1"));
+  CHECK_THAT(errors(read_machine(R"({"system": {"clock_mhz": "fast"}})")), ContainsSubstring("\"fast\" is no number"));
+  CHECK_THAT(errors(read_machine(R"({"system": {"memory": 3}})")), ContainsSubstring("3 is no memory model"));
+  CHECK_THAT(errors(read_machine(R"({"system": {"clok_mhz": 3}})")), ContainsSubstring("did you mean `clock_mhz`?"));
+  CHECK_THAT(errors(read_machine(R"({"system": 3})")), ContainsSubstring("a JSON number where an object is expected"));
+  CHECK_THAT(errors(read_machine(R"({"sistem": {}})")), ContainsSubstring("did you mean `system`?"));
   // All of them at once.
-  CHECK(read(R"({"system": {"clock_mhz": 0, "memory": ""}, "batch": "x"})").errors().size() == 3);
+  CHECK(read_machine(R"({"system": {"clock_mhz": 0, "memory": ""}, "batch": "x"})").errors().size() == 3);
 }
 
 TEST_CASE("a configuration is changed behind its name, and says so in it") {

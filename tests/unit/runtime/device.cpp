@@ -53,7 +53,7 @@ class OwnHost : public Scaler {
   Result<runtime::DeviceProgram> load(const bundle::Bundle&) override { return Diagnostic{"it was asked", "", "", ""}; }
 };
 
-Result<runtime::Executor> make(bundle::Bundle bundle, std::vector<std::shared_ptr<runtime::Device>> devices) {
+Result<runtime::Executor> made_with(bundle::Bundle bundle, std::vector<std::shared_ptr<runtime::Device>> devices) {
   return runtime::Executor::make(std::move(bundle), runtime::simulator_factory("functional").value(),
                                  {.threads = 1, .devices = std::move(devices)});
 }
@@ -66,7 +66,7 @@ NdArray filled(int value) {
 }  // namespace
 
 TEST_CASE("a step runs on the device of its target's name") {
-  auto executor = make(test::sample_bundle_with_scaler(), {std::make_shared<Other>(), std::make_shared<Scaler>()});
+  auto executor = made_with(test::sample_bundle_with_scaler(), {std::make_shared<Other>(), std::make_shared<Scaler>()});
   REQUIRE(executor.ok());
   for (const int value : {1, 5}) {
     const auto result = executor->run({{"x", filled(value)}});
@@ -81,8 +81,8 @@ TEST_CASE("a step runs on the device of its target's name") {
 }
 
 TEST_CASE("a device that nobody gave, and code that it refuses") {
-  const auto none = make(test::sample_bundle_with_scaler(), {}),
-             other = make(test::sample_bundle_with_scaler(), {std::make_shared<Other>()});
+  const auto none = made_with(test::sample_bundle_with_scaler(), {}),
+             other = made_with(test::sample_bundle_with_scaler(), {std::make_shared<Other>()});
   REQUIRE_FALSE(none.ok());
   REQUIRE_FALSE(other.ok());
   CHECK_THAT(
@@ -93,13 +93,13 @@ TEST_CASE("a device that nobody gave, and code that it refuses") {
   CHECK_THAT(to_string(other.errors()), ContainsSubstring("the devices given are other"));
   bundle::Bundle empty = test::sample_bundle_with_scaler();
   empty.steps[2].code.clear();
-  const auto refused = make(empty, {std::make_shared<Scaler>()});
+  const auto refused = made_with(empty, {std::make_shared<Scaler>()});
   REQUIRE_FALSE(refused.ok());
   CHECK_THAT(to_string(refused.errors()), ContainsSubstring("the code is no factor"));
 }
 
 TEST_CASE("a device of the caller's comes before one of the kit of the same name") {
-  const auto made = make(test::sample_bundle(), {std::make_shared<OwnHost>()});
+  const auto made = made_with(test::sample_bundle(), {std::make_shared<OwnHost>()});
   REQUIRE_FALSE(made.ok());
   CHECK_THAT(to_string(made.errors()), ContainsSubstring("it was asked"));
 }

@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 
 namespace {
 
-class Scaler : public runtime::Device {
+class CodeScaler : public runtime::Device {
  public:
-  explicit Scaler(bool machine_code) : machine_code_(machine_code) {}
+  explicit CodeScaler(bool machine_code) : machine_code_(machine_code) {}
   std::string_view name() const override { return "scaler"; }
   bool runs_machine_code() const override { return machine_code_; }
   Result<runtime::DeviceProgram> load(const bundle::Bundle&) override {
@@ -54,7 +54,7 @@ TEST_CASE("an untrusted bundle runs on the accelerator and the interpreter, and 
   bundle::Bundle plain = test::sample_bundle(), scaled = test::sample_bundle_with_scaler();
   plain.machine_code = scaled.machine_code = bundle::MachineCode::untrusted;
   CHECK(error_of(plain, {}) == "");
-  const auto code = std::make_shared<Scaler>(true), data = std::make_shared<Scaler>(false);
+  const auto code = std::make_shared<CodeScaler>(true), data = std::make_shared<CodeScaler>(false);
   CHECK_THAT(error_of(scaled, {code}), ContainsSubstring("it has machine code, in the steps of scaler"));
   CHECK_THAT(error_of(scaled, {data}), ContainsSubstring("it was loaded"));
   bundle::Bundle several = plain;

@@ -115,13 +115,13 @@ bundle::Bundle chain() {
   return bundle;
 }
 
-runtime::Executor make(const bundle::Bundle& bundle, const std::shared_ptr<Gpu>& gpu) {
+runtime::Executor made_on(const bundle::Bundle& bundle, const std::shared_ptr<Gpu>& gpu) {
   auto executor = runtime::Executor::make(bundle, runtime::simulator_factory("functional").value(),
                                           {.threads = 1, .devices = {gpu}});
   REQUIRE((executor.ok() ? "" : to_string(executor.errors())) == "");
   return *std::move(executor);
 }
-NdArray ramp() {
+NdArray ramp_of_8() {
   NdArray x(DType::int8, {kElements});
   for (std::int64_t i = 0; i < kElements; ++i) x.set_int64(i, i);
   return x;
@@ -131,9 +131,9 @@ NdArray ramp() {
 
 TEST_CASE("between steps of the device that owns the memory nothing is copied") {
   const auto gpu = std::make_shared<Gpu>();
-  runtime::Executor executor = make(chain(), gpu);
+  runtime::Executor executor = made_on(chain(), gpu);
   for (int round = 1; round <= 2; ++round) {
-    const auto result = executor.run({{"x", ramp()}});
+    const auto result = executor.run({{"x", ramp_of_8()}});
     REQUIRE((result.ok() ? "" : to_string(result.errors())) == "");
     for (std::int64_t i = 0; i < kElements; ++i) {
       CHECK(result->outputs.at("y").as_int64(i) == i + 7);
@@ -152,7 +152,7 @@ TEST_CASE("between steps of the device that owns the memory nothing is copied") 
 
 TEST_CASE("tensors are kept from a memory that the host cannot reach") {
   const auto gpu = std::make_shared<Gpu>();
-  const auto result = make(chain(), gpu).run({{"x", ramp()}}, {.keep_tensors = true, .copy_outputs = false});
+  const auto result = made_on(chain(), gpu).run({{"x", ramp_of_8()}}, {.keep_tensors = true, .copy_outputs = false});
   REQUIRE((result.ok() ? "" : to_string(result.errors())) == "");
   CHECK(result->tensors.at("a").as_int64(5) == 6);
   CHECK(result->tensors.at("b").as_int64(5) == 8);
@@ -166,7 +166,7 @@ TEST_CASE("what a device reads and writes outside of its memory it gets in the h
     bundle.tensors[outside].space = bundle::kHostSpace;
     bundle.tensors[outside].offset.reset();
   }
-  const auto result = make(bundle, gpu).run({{"x", ramp()}});
+  const auto result = made_on(bundle, gpu).run({{"x", ramp_of_8()}});
   REQUIRE((result.ok() ? "" : to_string(result.errors())) == "");
   CHECK(result->outputs.at("y").as_int64(5) == 12);
   CHECK(gpu->log.own == 2);
@@ -179,7 +179,7 @@ TEST_CASE("places in a device's memory that are used again are copied again") {
   bundle::Bundle bundle = chain();
   bundle.tensors[3].offset = 0;  // where a was
   bundle.spaces[1].bytes = 256;
-  const auto result = make(bundle, gpu).run({{"x", ramp()}}, {.keep_tensors = true});
+  const auto result = made_on(bundle, gpu).run({{"x", ramp_of_8()}}, {.keep_tensors = true});
   REQUIRE((result.ok() ? "" : to_string(result.errors())) == "");
   CHECK(result->tensors.at("a").as_int64(5) == 6);
   CHECK(result->tensors.at("c").as_int64(5) == 11);
@@ -188,9 +188,9 @@ TEST_CASE("places in a device's memory that are used again are copied again") {
 
 TEST_CASE("a copy that fails names the step that it is for") {
   const auto gpu = std::make_shared<Gpu>();
-  runtime::Executor executor = make(chain(), gpu);
+  runtime::Executor executor = made_on(chain(), gpu);
   gpu->memory->broken = true;
-  const auto result = executor.run({{"x", ramp()}});
+  const auto result = executor.run({{"x", ramp_of_8()}});
   REQUIRE_FALSE(result.ok());
   CHECK_THAT(to_string(result.errors()), ContainsSubstring("the bus broke (step after)"));
 }

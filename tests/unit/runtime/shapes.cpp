@@ -28,7 +28,7 @@ bundle::Bundle program(std::int64_t n) {
   return bundle;
 }
 
-NdArray ramp(std::int64_t n) {
+NdArray ramp_of(std::int64_t n) {
   NdArray x(DType::int8, {n});
   for (std::int64_t i = 0; i < n; ++i) x.set_int64(i, i);
   return x;
@@ -50,14 +50,14 @@ TEST_CASE("programs for several shapes are one bundle, with the constants once")
   auto executor = runtime::Executor::make(*read, runtime::simulator_factory("functional").value());
   REQUIRE(executor.ok());
   for (const std::int64_t n : {8, 4, 12, 8}) {
-    const auto result = executor->run({{"x", ramp(n)}});
+    const auto result = executor->run({{"x", ramp_of(n)}});
     REQUIRE((result.ok() ? "" : to_string(result.errors())) == "");
     const NdArray& y = result->outputs.at("y");
     REQUIRE(y.shape() == Shape{n});
     for (std::int64_t i = 0; i < n; ++i) CHECK(y.as_int64(i) == i + i % 4 + 1);
     CHECK(executor->output("y").size() == static_cast<std::size_t>(n));
   }
-  const auto wrong = executor->run({{"x", ramp(5)}});
+  const auto wrong = executor->run({{"x", ramp_of(5)}});
   REQUIRE_FALSE(wrong.ok());
   CHECK_THAT(
       to_string(wrong.errors()),

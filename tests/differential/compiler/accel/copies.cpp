@@ -16,7 +16,7 @@ using namespace dovetail;
 
 namespace {
 
-struct Maker : test::Int8GraphMaker {
+struct CopyMaker : test::Int8GraphMaker {
   test::Draw draw{7};
 
   // 3 x 3 with a border of the input's zero point.
@@ -35,7 +35,7 @@ struct Maker : test::Int8GraphMaker {
 TEST_CASE("clips and concatenations at block borders copy through ACC") {
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const std::int64_t batch : {1, 3}) {
-      Maker make;
+      CopyMaker make;
       const Shape shape{batch, 5, 6, 7};
       const graph::ValueId x = make.input(shape), a = make.conv("a", x, 32), b = make.conv("b", x, 64),
                            c = make.conv("c", x, 3);
@@ -49,7 +49,7 @@ TEST_CASE("clips and concatenations at block borders copy through ACC") {
 TEST_CASE("a constant of each channel, or one, is added on the accelerator") {
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const auto& [constant, first] : {std::pair(Shape{}, true), std::pair(Shape{20, 1, 1}, false)}) {
-      Maker make;
+      CopyMaker make;
       const Shape shape{2, 20, 3, 4};
       const graph::ValueId x = make.input(shape), k = make.graph.add_constant("k", make.draw.int8(constant));
       make.node("dovetail.qadd", "add", first ? std::vector{k, x} : std::vector{x, k},
@@ -66,30 +66,30 @@ TEST_CASE("a constant of each channel, or one, is added on the accelerator") {
 
 namespace {
 
-graph::ValueId integers(Maker& make, const std::vector<std::int64_t>& values) {
+graph::ValueId integers(CopyMaker& make, const std::vector<std::int64_t>& values) {
   return make.graph.add_constant("k", NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
 }
-graph::ValueId slice(Maker& make, graph::ValueId x, const std::vector<std::int64_t>& starts,
+graph::ValueId slice(CopyMaker& make, graph::ValueId x, const std::vector<std::int64_t>& starts,
                      const std::vector<std::int64_t>& ends, const std::vector<std::int64_t>& steps) {
   return make.node("Slice", "slice",
                    {x, integers(make, starts), integers(make, ends), integers(make, {1, 2, 3}), integers(make, steps)},
                    {});
 }
-graph::ValueId reordered(Maker& make, graph::ValueId x, const std::vector<std::int64_t>& apart,
+graph::ValueId reordered(CopyMaker& make, graph::ValueId x, const std::vector<std::int64_t>& apart,
                          const std::vector<std::int64_t>& order, const std::vector<std::int64_t>& whole) {
   x = make.node("Reshape", "apart", {x, integers(make, apart)}, {});
   x = make.node("Transpose", "order", {x}, {{"perm", order}});
   return make.node("Reshape", "whole", {x, integers(make, whole)}, {});
 }
-graph::ValueId resized(Maker& make, graph::ValueId x, const std::vector<std::int64_t>& sizes) {
+graph::ValueId resized(CopyMaker& make, graph::ValueId x, const std::vector<std::int64_t>& sizes) {
   return make.node("Resize", "resize", {x, {}, {}, integers(make, sizes)}, {});
 }
-graph::ValueId padded(Maker& make, graph::ValueId x, const std::vector<std::int64_t>& pads, const char* mode) {
+graph::ValueId padded(CopyMaker& make, graph::ValueId x, const std::vector<std::int64_t>& pads, const char* mode) {
   return make.node("Pad", "pad",
                    {x, integers(make, pads), make.graph.add_constant("v", NdArray::scalar(std::int8_t{5}))},
                    {{"mode", std::string(mode)}});
 }
-graph::ValueId concatenated(Maker& make, const std::vector<graph::ValueId>& parts, std::int64_t axis) {
+graph::ValueId concatenated(CopyMaker& make, const std::vector<graph::ValueId>& parts, std::int64_t axis) {
   return make.node("Concat", make.graph.unique_node_name("concat"), parts, {{"axis", axis}});
 }
 
@@ -97,72 +97,72 @@ graph::ValueId concatenated(Maker& make, const std::vector<graph::ValueId>& part
 struct Movement {
   const char* name;
   bool within_blocks;  // of 16 channels, so that blocks must be of equal size
-  graph::ValueId (*make)(Maker& make, graph::ValueId x, graph::ValueId y, std::int64_t n);
+  graph::ValueId (*make)(CopyMaker& make, graph::ValueId x, graph::ValueId y, std::int64_t n);
 };
 using Id = graph::ValueId;
 const Movement kMovements[] = {
     {"parts of any width", true,
-     [](Maker& m, Id x, Id y, std::int64_t) {
+     [](CopyMaker& m, Id x, Id y, std::int64_t) {
        return concatenated(m, {y, x, y, y, x}, 1);
      }},
     {"a constant part", true,
-     [](Maker& m, Id x, Id, std::int64_t n) {
+     [](CopyMaker& m, Id x, Id, std::int64_t n) {
        return concatenated(m, {x, m.graph.add_constant("zero", NdArray(DType::int8, {n, 7, 6, 8}))}, 1);
      }},
     {"along rows", false,
-     [](Maker& m, Id x, Id, std::int64_t) {
+     [](CopyMaker& m, Id x, Id, std::int64_t) {
        return concatenated(m, {x, x}, 2);
      }},
     {"along columns", false,
-     [](Maker& m, Id x, Id, std::int64_t) {
+     [](CopyMaker& m, Id x, Id, std::int64_t) {
        return concatenated(m, {x, x, x}, 3);
      }},
     {"channels cut out", true,
-     [](Maker& m, Id x, Id, std::int64_t) {
+     [](CopyMaker& m, Id x, Id, std::int64_t) {
        return slice(m, x, {3, 1, 0}, {25, 6, 8}, {1, 1, 1});
      }},
     {"channels in another order", true,
-     [](Maker& m, Id x, Id, std::int64_t) {
+     [](CopyMaker& m, Id x, Id, std::int64_t) {
        return slice(m, x, {35, 0, 1}, {-100, 6, 8}, {-2, 2, 3});
      }},
     {"pads", false,
-     [](Maker& m, Id x, Id, std::int64_t) {
+     [](CopyMaker& m, Id x, Id, std::int64_t) {
        return padded(m, x, {0, 0, 2, 1, 0, 0, 0, 3}, "constant");
      }},
     {"edges", false,
-     [](Maker& m, Id x, Id, std::int64_t) {
+     [](CopyMaker& m, Id x, Id, std::int64_t) {
        return padded(m, x, {0, 0, 1, 2, 0, 0, 2, 0}, "edge");
      }},
     {"mirrored", false,
-     [](Maker& m, Id x, Id, std::int64_t) {
+     [](CopyMaker& m, Id x, Id, std::int64_t) {
        return padded(m, x, {0, 0, 1, 0, 0, 0, 1, 2}, "reflect");
      }},
     {"twice as large", false,
-     [](Maker& m, Id x, Id, std::int64_t n) {
+     [](CopyMaker& m, Id x, Id, std::int64_t n) {
        return resized(m, x, {n, 36, 12, 16});
      }},
     {"any size", false,
-     [](Maker& m, Id x, Id, std::int64_t n) {
+     [](CopyMaker& m, Id x, Id, std::int64_t n) {
        return resized(m, x, {n, 36, 9, 5});
      }},
     {"depth to space, blocks of channels", true,
-     [](Maker& m, Id x, Id, std::int64_t) {
+     [](CopyMaker& m, Id x, Id, std::int64_t) {
        return m.node("DepthToSpace", "move", {x}, {{"blocksize", std::int64_t{2}}, {"mode", std::string("DCR")}});
      }},
     {"depth to space, neighbours", true,
-     [](Maker& m, Id x, Id, std::int64_t) {
+     [](CopyMaker& m, Id x, Id, std::int64_t) {
        return m.node("DepthToSpace", "move", {x}, {{"blocksize", std::int64_t{3}}, {"mode", std::string("CRD")}});
      }},
     {"space to depth", true,
-     [](Maker& m, Id x, Id y, std::int64_t) {
+     [](CopyMaker& m, Id x, Id y, std::int64_t) {
        return m.node("SpaceToDepth", "move", {m.draw.coin() ? x : y}, {{"blocksize", std::int64_t{2}}});
      }},
     {"shuffled", true,
-     [](Maker& m, Id x, Id, std::int64_t n) {
+     [](CopyMaker& m, Id x, Id, std::int64_t n) {
        return reordered(m, x, {n, 3, 12, 6, 8}, {0, 2, 1, 3, 4}, {n, 36, 6, 8});
      }},
     {"phases side by side", true,
-     [](Maker& m, Id x, Id, std::int64_t n) {
+     [](CopyMaker& m, Id x, Id, std::int64_t n) {
        return slice(m, reordered(m, x, {n, 9, 2, 2, 6, 8}, {0, 1, 4, 2, 5, 3}, {n, 9, 12, 16}), {0, 1, 0}, {9, 12, 15},
                     {1, 1, 1});
      }},
@@ -174,7 +174,7 @@ TEST_CASE("what moves values equals the reference") {
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const Movement& movement : kMovements) DYNAMIC_SECTION(config.name << ", " << movement.name) {
         const std::int64_t n = config.batch > 1 ? 3 : 1;
-        Maker make;
+        CopyMaker make;
         const Shape shape{n, 3, 6, 8};
         const graph::ValueId x = make.input(shape), a = make.conv("a", x, 36), b = make.conv("b", x, 5);
         make.conv("last", movement.make(make, a, b, n), 4);
@@ -191,7 +191,7 @@ TEST_CASE("what is concatenated or cut out at borders of blocks is not copied") 
   const Shape shape{1, 5, 6, 7};
   // What others read as well lies by itself, and is copied.
   const auto cycles = [&](bool cuts, bool others_read) {
-    Maker make;
+    CopyMaker make;
     const graph::ValueId x = make.input(shape);
     graph::ValueId part, y;
     if (cuts) {
@@ -212,7 +212,7 @@ TEST_CASE("values that lie within others have the borders of all that read them"
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const std::int64_t other_zero_point : {5, -7}) {
       // Each result is concatenated with all before it, and a part is cut out again.
-      Maker make;
+      CopyMaker make;
       const Shape shape{1, 3, 7, 6};
       const graph::ValueId x = make.input(shape), a = make.conv("a", x, 32),
                            b = make.conv("b", a, 32, other_zero_point), ab = concatenated(make, {a, b}, 1),
@@ -258,7 +258,7 @@ TEST_CASE("a quantised transposed convolution is a convolution, whose phases are
 TEST_CASE("tables of two lines are computed") {
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const std::int64_t tables : {1, 20}) {
-      Maker make;
+      CopyMaker make;
       const Shape shape{2, 20, 3, 4};
       NdArray table(DType::int8, tables == 1 ? Shape{256} : Shape{tables, 256});
       for (std::int64_t i = 0; i < table.count(); ++i) {
@@ -281,8 +281,8 @@ TEST_CASE("tables of two lines are computed") {
 }
 
 TEST_CASE("the report says why what moves values stays on the host") {
-  const auto why = [](const std::function<void(Maker&, graph::ValueId)>& build, const isa::HardwareConfig& config) {
-    Maker make;
+  const auto why = [](const std::function<void(CopyMaker&, graph::ValueId)>& build, const isa::HardwareConfig& config) {
+    CopyMaker make;
     build(make, make.input({2, 20, 9, 4}));
     CompileOptions options;
     options.available = test::kit_targets(config, "interpreter");
@@ -294,11 +294,11 @@ TEST_CASE("the report says why what moves values stays on the host") {
       if (row.node == "move") return row.target + ": " + row.why;
     return std::string();
   };
-  const auto clip = [](Maker& make, const char* name, graph::ValueId x, std::int64_t least) {
+  const auto clip = [](CopyMaker& make, const char* name, graph::ValueId x, std::int64_t least) {
     return make.node("dovetail.qclip", name, {x}, {{"y_min", least}, {"y_max", std::int64_t{90}}});
   };
   const auto concat = [&](std::int64_t axis) {
-    return [&, axis](Maker& make, graph::ValueId x) {
+    return [&, axis](CopyMaker& make, graph::ValueId x) {
       make.node("Concat", "move", {clip(make, "a", x, -3), clip(make, "b", x, -9)}, {{"axis", axis}});
     };
   };
@@ -309,18 +309,18 @@ TEST_CASE("the report says why what moves values stays on the host") {
         "host: its channels move within blocks, which takes blocks of equal size, not 16 and 8");
   CHECK(why(concat(0), {}) == "host: its elements move along the batch");
   CHECK(why(
-            [](Maker& make, graph::ValueId x) {
+            [](CopyMaker& make, graph::ValueId x) {
               make.node("Transpose", "move", {x}, {{"perm", std::vector<std::int64_t>{0, 2, 3, 1}}});
             },
             {}) == "host: no accelerator pattern takes Transpose");
   CHECK(why(
-            [](Maker& make, graph::ValueId x) {
+            [](CopyMaker& make, graph::ValueId x) {
               make.node("Concat", "move", {x, make.graph.add_constant("c", make.draw.int8({2, 4, 9, 4}))},
                         {{"axis", std::int64_t{1}}});
             },
             {}) == "host: its pixels lie in no regular order");
   CHECK(why(
-            [](Maker& make, graph::ValueId x) {
+            [](CopyMaker& make, graph::ValueId x) {
               NdArray ones(DType::int8, {2, 4, 9, 4});
               for (auto& value : ones.data<std::int8_t>()) value = 1;
               make.node("Concat", "move", {x, make.graph.add_constant("c", std::move(ones))},

@@ -10,7 +10,7 @@ using namespace dovetail;
 namespace {
 
 // Weights 18, 36, ..., 126 over and over; one bias and scale for all channels.
-struct Maker : test::Int8GraphMaker {
+struct FixedMaker : test::Int8GraphMaker {
   graph::ValueId weighted(const std::string& op, const std::string& name, graph::ValueId x, Shape weights,
                           std::int32_t bias, float scale, graph::Attributes attributes) {
     const std::int64_t channels = weights[0];
@@ -34,7 +34,7 @@ TEST_CASE("accumulators far beyond the output's range saturate") {
     x.set_int64(2 * kTerms + i, i % 2);
   }
   for (const isa::HardwareConfig& config : isa::named_configs()) {
-    Maker maker;
+    FixedMaker maker;
     maker.weighted("dovetail.qgemm", "gemm", maker.input(x.shape()), {5, kTerms}, -36000, 0.3f,
                    {{"y_zero_point", std::int64_t{3}}});
     test::run_on_accelerator(maker.graph, config, {{"x", x}});
@@ -46,7 +46,7 @@ TEST_CASE("a border of zero points may have rows without columns, and columns wi
   for (std::int64_t i = 0; i < x.count(); ++i) x.set_int64(i, (i * 37) % 251 - 125);
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const bool rows : {true, false}) {
-      Maker maker;
+      FixedMaker maker;
       const graph::ValueId middle = maker.weighted("dovetail.qconv", "first", maker.input(x.shape()), {8, 5, 1, 1}, 10,
                                                    0.0078125f, {{"y_zero_point", std::int64_t{5}}});
       const std::int64_t top = rows ? 1 : 0, left = 1 - top;

@@ -34,7 +34,7 @@ void import_any(const Bytes& bytes) {
   if (!graph::verify(imported->graph).ok()) FAIL_CHECK("the lowered graph does not verify");
 }
 
-Bytes read(const std::string& model) {
+Bytes bytes_of(const std::string& model) {
   auto bytes = read_file(std::filesystem::path(DOVETAIL_SOURCE_DIR) / "examples" / "digits" / model);
   if (!bytes) FAIL(to_string(bytes.errors()));
   return *std::move(bytes);
@@ -116,7 +116,7 @@ Bytes quantised_model() {
 
 TEST_CASE("models cut short") {
   for (const char* model : {"digits_float.onnx", "digits_int8.onnx"}) {
-    const Bytes whole = read(model);
+    const Bytes whole = bytes_of(model);
     for (std::size_t length = 0; length < whole.size(); length += 97) {
       INFO(model << " cut to " << length);
       import_any({whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length)});
@@ -135,7 +135,7 @@ TEST_CASE("the small models are sound") {
 }
 
 TEST_CASE("models with bytes changed") {
-  const Bytes structural = structural_model(), quantised = quantised_model(), digits = read("digits_int8.onnx");
+  const Bytes structural = structural_model(), quantised = quantised_model(), digits = bytes_of("digits_int8.onnx");
   constexpr unsigned char kTelling[] = {0x00, 0x01, 0x7F, 0x80,
                                         0xFF, 0x08, 0x0A, 0x12};  // extremes, and tags of early fields
   for (unsigned seed = 0; seed < 3000u * static_cast<unsigned>(scale()); ++seed) {

@@ -25,8 +25,8 @@ std::string decided(const schedule::Decisions& decisions) {
 }
 
 // Runs the sketch as decided; what the model says of that tile must be what its program takes.
-schedule::Scheduled check(const Operation& operation, const schedule::Task& task, const TileModel& model,
-                          const isa::HardwareConfig& config, const schedule::Decisions& given) {
+schedule::Scheduled check_needs(const Operation& operation, const schedule::Task& task, const TileModel& model,
+                                const isa::HardwareConfig& config, const schedule::Decisions& given) {
   const auto scheduled = schedule::run(sketch_of(*operation.kind, config), task, given);
   INFO("decided " << decided(given) << (scheduled.ok() ? "" : to_string(scheduled.errors())));
   REQUIRE(scheduled.ok());
@@ -75,7 +75,7 @@ TEST_CASE("accelerator: a tile takes what the model says, and task and trace mak
         const auto smallest = schedule::run(sketch_of(*operation.kind, config), task, given);
         REQUIRE(smallest.ok());
         const TileModel model(task.program, on_chip_places(task, *smallest, config), config);
-        const schedule::Scheduled chosen = check(operation, task, model, config, {});
+        const schedule::Scheduled chosen = check_needs(operation, task, model, config, {});
         ++tiles;
         for (int varied = 0; varied < 3; ++varied) {
           // What there is to decide besides depends on the tile.
@@ -83,7 +83,7 @@ TEST_CASE("accelerator: a tile takes what the model says, and task and trace mak
             if (decision.name.starts_with("tile_"))
               given[decision.name] = decision.space.values[random.next() % decision.space.values.size()];
           for (const char* name : {"slots_inp", "slots_wgt", "slots_acc"}) given[name] = "1";
-          check(operation, task, model, config, given);
+          check_needs(operation, task, model, config, given);
           ++tiles;
         }
       }

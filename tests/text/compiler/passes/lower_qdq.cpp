@@ -25,15 +25,10 @@ NdArray filled(DType dtype, Shape shape, std::int64_t value) {
   return array;
 }
 
-// An int8 graph input behind its DequantizeLinear.
-ValueId int8_input(GraphMaker& make, const std::string& name, Shape shape, float scale, int zero_point) {
-  return make.dequantize(name + "_dq", make.input(name, DType::int8, std::move(shape)), scale, zero_point);
-}
-
 // x: int8[1, 2, 4, 4] -> Conv with weight `w`, 3 channels -> what `behind` adds -> int8 y of scale 2 and zero point -3.
 template <typename Behind>
 passes::PassOutcome lower_conv(GraphMaker& make, ValueId w, std::vector<ValueId> bias, const Behind& behind) {
-  const ValueId x = int8_input(make, "x", {1, 2, 4, 4}, 0.5f, 10);
+  const ValueId x = make.int8_input("x", {1, 2, 4, 4}, 0.5f, 10);
   std::vector<ValueId> inputs{x, w};
   inputs.insert(inputs.end(), bias.begin(), bias.end());
   const ValueId conv = make.node("Conv", "conv", inputs, {{"pads", Ints{1, 0, 0, 1}}, {"strides", Ints{2, 2}}});
@@ -153,7 +148,7 @@ TEST_CASE("lower_qdq: uint8 tensors become int8, the border keeps its type") {
 
 TEST_CASE("lower_qdq: MatMul takes its weight transposed, scales along its columns") {
   GraphMaker make;
-  const ValueId x = int8_input(make, "x", {2, 5, 2}, 1.0f, 0);
+  const ValueId x = make.int8_input("x", {2, 5, 2}, 1.0f, 0);
   const ValueId w = make.constant("w", NdArray::from<std::int8_t>({2, 3}, {1, 2, 3, 4, 5, 6})),
                 s = make.constant("s", NdArray::from<float>({3}, {1, 2, 4}));
   const ValueId product =
@@ -168,7 +163,7 @@ TEST_CASE("lower_qdq: MatMul takes its weight transposed, scales along its colum
 
 TEST_CASE("lower_qdq: sums and differences") {
   GraphMaker make;
-  const ValueId a = int8_input(make, "a", {4}, 0.5f, 1), b = int8_input(make, "b", {4}, 0.25f, 2);
+  const ValueId a = make.int8_input("a", {4}, 0.5f, 1), b = make.int8_input("b", {4}, 0.25f, 2);
   make.output(make.quantize("y", make.node("Relu", "r", {make.node("Add", "add", {a, b})}), 1.0f, 3));
   make.output(make.quantize("z", make.node("Sub", "sub", {a, b}), 0x1p-20f, 0));
   CHECK(lower(make).notes.empty());
@@ -198,7 +193,7 @@ TEST_CASE("lower_qdq: operators that move values work on int8 and keep the model
 
 TEST_CASE("lower_qdq: Concat of unequal scales brings each input to the output's") {
   GraphMaker make;
-  const ValueId a = int8_input(make, "a", {1, 4}, 0.5f, 1), b = int8_input(make, "b", {1, 4}, 0.25f, 2);
+  const ValueId a = make.int8_input("a", {1, 4}, 0.5f, 1), b = make.int8_input("b", {1, 4}, 0.25f, 2);
   make.output(make.quantize("y", make.node("Concat", "cat", {a, b}, {{"axis", std::int64_t{1}}}), 0.5f, 1));
   CHECK(lower(make).notes.empty());
   CHECK(make.nodes() ==
@@ -210,7 +205,7 @@ TEST_CASE("lower_qdq: Concat of unequal scales brings each input to the output's
 
 TEST_CASE("lower_qdq: averages and scaling are depthwise convolutions") {
   GraphMaker make;
-  const ValueId x = int8_input(make, "x", {1, 2, 4, 4}, 0.5f, -128);
+  const ValueId x = make.int8_input("x", {1, 2, 4, 4}, 0.5f, -128);
   make.output(make.quantize("y", make.node("GlobalAveragePool", "mean", {x}), 0.25f, -128));
   make.output(make.quantize(
       "z",
@@ -227,7 +222,7 @@ TEST_CASE("lower_qdq: averages and scaling are depthwise convolutions") {
 
 TEST_CASE("lower_qdq: requantisation and clipping without an operator between") {
   GraphMaker make;
-  const ValueId x = int8_input(make, "x", {4}, 0.5f, 4);
+  const ValueId x = make.int8_input("x", {4}, 0.5f, 4);
   make.output(make.quantize("same", make.node("Relu", "r", {x}), 0.5f, 4));
   make.output(make.quantize("other", x, 1.0f, 0));
   CHECK(lower(make).notes.empty());

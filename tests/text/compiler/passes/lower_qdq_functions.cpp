@@ -15,14 +15,10 @@ using Ints = std::vector<std::int64_t>;
 
 namespace {
 
-std::vector<std::string> lower(GraphMaker& make) {
+std::vector<std::string> lowered_nodes(GraphMaker& make) {
   auto outcome = passes::lower_qdq(make.graph);
   if (!outcome) FAIL(to_string(outcome.errors()));
   return outcome->notes;
-}
-
-ValueId int8_input(GraphMaker& make, const std::string& name, Shape shape, float scale, int zero_point) {
-  return make.dequantize(name + "_dq", make.input(name, DType::int8, std::move(shape)), scale, zero_point);
 }
 
 NdArray table_of(double (*function)(double), double sx, int zx, double sy, int zy) {
@@ -38,8 +34,8 @@ NdArray table_of(double (*function)(double), double sx, int zx, double sy, int z
 TEST_CASE("lower_qdq: a unary function is a table") {
   GraphMaker make;
   make.output(
-      make.quantize("y", make.node("Sigmoid", "f", {int8_input(make, "x", {2, 3}, 0.0625f, 5)}), 0.00390625f, -128));
-  CHECK(lower(make).empty());
+      make.quantize("y", make.node("Sigmoid", "f", {make.int8_input("x", {2, 3}, 0.0625f, 5)}), 0.00390625f, -128));
+  CHECK(lowered_nodes(make).empty());
   CHECK(make.nodes() == "  %y: int8[2, 3] = dovetail.qtable(%x, %f_node/table)  // f_node <- f_node, y_node\n");
   CHECK(make.constant_of("f_node/table") ==
         table_of([](double x) { return 1 / (1 + std::exp(-x)); }, 0.0625, 5, 0.00390625, -128));
@@ -47,7 +43,7 @@ TEST_CASE("lower_qdq: a unary function is a table") {
 
 TEST_CASE("lower_qdq: a function written out, with branches, is one table") {
   GraphMaker make;
-  const ValueId x = int8_input(make, "x", {1, 2, 4}, 0.125f, -10);
+  const ValueId x = make.int8_input("x", {1, 2, 4}, 0.125f, -10);
   // HardSwish as exporters write it: x * min(max(x + 3, 0), 6) / 6.
   const ValueId shifted = make.node("Add", "shifted", {x, make.constant("three", NdArray::scalar(3.0f))});
   const ValueId clipped =
@@ -58,7 +54,7 @@ TEST_CASE("lower_qdq: a function written out, with branches, is one table") {
       make.node("Mul", "product",
                 {x, make.node("Div", "gate", {clipped, make.constant("d", NdArray::from<float>({1}, {6.0f}))})}),
       0.125f, 0));
-  CHECK(lower(make).empty());
+  CHECK(lowered_nodes(make).empty());
   CHECK(make.nodes() ==
         "  %y: int8[1, 2, 4] = dovetail.qtable(%x, %shifted_node/table)  // shifted_node <- shifted_node, "
         "clipped_node, gate_node, product_node, y_node\n");
@@ -68,10 +64,10 @@ TEST_CASE("lower_qdq: a function written out, with branches, is one table") {
 
 TEST_CASE("lower_qdq: tables of tables of one tensor are one table, roundings between them kept") {
   GraphMaker make;
-  const ValueId x = int8_input(make, "x", {8}, 0.25f, 0);
+  const ValueId x = make.int8_input("x", {8}, 0.25f, 0);
   const ValueId gate = make.activation("gate", make.node("Sigmoid", "s", {x}), 0x1p-8f, -128);
   make.output(make.quantize("y", make.node("Mul", "product", {x, gate}), 0.25f, 3));
-  CHECK(lower(make).empty());
+  CHECK(lowered_nodes(make).empty());
   CHECK(make.nodes() ==
         "  %y: int8[8] = dovetail.qtable(%x, %product_node/table)  // product_node <- s_node, gate_q_node, "
         "product_node, y_node\n");
@@ -86,10 +82,10 @@ TEST_CASE("lower_qdq: tables of tables of one tensor are one table, roundings be
 
 TEST_CASE("lower_qdq: constants per channel give a table per channel") {
   GraphMaker make;
-  const ValueId x = int8_input(make, "x", {1, 3, 2, 2}, 0.5f, 0);
+  const ValueId x = make.int8_input("x", {1, 3, 2, 2}, 0.5f, 0);
   const ValueId slope = make.constant("slope", NdArray::from<float>({3, 1, 1}, {0.5f, 0.0f, -1.0f}));
   make.output(make.quantize("y", make.node("PRelu", "p", {x, slope}), 0.5f, 0));
-  CHECK(lower(make).empty());
+  CHECK(lowered_nodes(make).empty());
   CHECK(make.nodes() ==
         "  %y: int8[1, 3, 2, 2] = dovetail.qtable(%x, %p_node/table) {axis=1}  // p_node <- p_node, y_node\n");
   const NdArray& table = make.constant_of("p_node/table");
@@ -104,8 +100,8 @@ TEST_CASE("lower_qdq: constants per channel give a table per channel") {
 
 TEST_CASE("lower_qdq: what is no number becomes the zero point") {
   GraphMaker make;
-  make.output(make.quantize("y", make.node("Sqrt", "root", {int8_input(make, "x", {4}, 1.0f, 0)}), 0.5f, -7));
-  CHECK(lower(make).empty());
+  make.output(make.quantize("y", make.node("Sqrt", "root", {make.int8_input("x", {4}, 1.0f, 0)}), 0.5f, -7));
+  CHECK(lowered_nodes(make).empty());
   const NdArray& table = make.constant_of("root_node/table");
   CHECK(table.as_int64(0) == -7);        // of -128
   CHECK(table.as_int64(128 + 4) == -3);  // 2 / 0.5 - 7
@@ -113,10 +109,10 @@ TEST_CASE("lower_qdq: what is no number becomes the zero point") {
 
 TEST_CASE("lower_qdq: a product of two tensors") {
   GraphMaker make;
-  const ValueId x = int8_input(make, "x", {1, 3, 4, 4}, 0.5f, 1),
-                gate = int8_input(make, "gate", {1, 3, 1, 1}, 0.00390625f, -128);
+  const ValueId x = make.int8_input("x", {1, 3, 4, 4}, 0.5f, 1),
+                gate = make.int8_input("gate", {1, 3, 1, 1}, 0.00390625f, -128);
   make.output(make.quantize("y", make.node("Mul", "mul", {x, gate}), 0.25f, 2));
-  CHECK(lower(make).empty());
+  CHECK(lowered_nodes(make).empty());
   CHECK(make.nodes() ==
         "  %y: int8[1, 3, 4, 4] = dovetail.qmul(%x, %gate) {a_zero_point=1, b_zero_point=-128, scale=0.0078125, "
         "y_max=127, y_min=-128, y_zero_point=2}  "
@@ -125,9 +121,9 @@ TEST_CASE("lower_qdq: a product of two tensors") {
 
 TEST_CASE("lower_qdq: a matrix product of two activations") {
   GraphMaker make;
-  const ValueId a = int8_input(make, "a", {2, 4, 8}, 0.5f, 1), b = int8_input(make, "b", {2, 8, 3}, 0.25f, -2);
+  const ValueId a = make.int8_input("a", {2, 4, 8}, 0.5f, 1), b = make.int8_input("b", {2, 8, 3}, 0.25f, -2);
   make.output(make.quantize("y", make.node("MatMul", "m", {a, b}), 1.0f, 0));
-  CHECK(lower(make).empty());
+  CHECK(lowered_nodes(make).empty());
   CHECK(make.nodes() ==
         "  %y: int8[2, 4, 3] = dovetail.qmatmul(%a, %b) {a_zero_point=1, b_zero_point=-2, scale=0.125, y_max=127, "
         "y_min=-128, y_zero_point=0}  // m_node <- m_node, y_node\n");
@@ -135,13 +131,13 @@ TEST_CASE("lower_qdq: a matrix product of two activations") {
 
 TEST_CASE("lower_qdq: Max, Min and Where of unequal scales work in the output's steps") {
   GraphMaker make;
-  const ValueId a = int8_input(make, "a", {4}, 0.5f, 0), b = int8_input(make, "b", {4}, 0.25f, 0);
+  const ValueId a = make.int8_input("a", {4}, 0.5f, 0), b = make.int8_input("b", {4}, 0.25f, 0);
   make.output(
       make.quantize("most", make.node("Max", "max", {a, b, make.constant("c", NdArray::scalar(1.25f))}), 0.5f, 0));
   const ValueId condition = make.input("condition", DType::boolean, {4});
   make.output(make.quantize(
       "chosen", make.node("Where", "where", {condition, a, make.constant("low", NdArray::scalar(-1e9f))}), 0.5f, 0));
-  CHECK(lower(make).empty());
+  CHECK(lowered_nodes(make).empty());
   CHECK_THAT(
       make.nodes(),
       ContainsSubstring(
@@ -154,26 +150,25 @@ TEST_CASE("lower_qdq: Max, Min and Where of unequal scales work in the output's 
 
 TEST_CASE("lower_qdq: Pad with a value between steps") {
   GraphMaker make;
-  const ValueId x = int8_input(make, "x", {1, 2}, 0.5f, 3);
+  const ValueId x = make.int8_input("x", {1, 2}, 0.5f, 3);
   const ValueId pads = make.constant("pads", NdArray::from<std::int64_t>({4}, {0, 1, 0, 1}));
   make.output(
       make.quantize("y", make.node("Pad", "pad", {x, pads, make.constant("v", NdArray::scalar(0.3f))}), 0.5f, 3));
-  CHECK(lower(make).empty());
+  CHECK(lowered_nodes(make).empty());
   CHECK(make.nodes() == "  %y: int8[1, 4] = Pad(%x, %pads, %pad_node/value)  // pad_node <- pad_node, y_node\n");
   CHECK(make.constant_of("pad_node/value").as_int64(0) == 4);
 }
 
 TEST_CASE("lower_qdq: means and sums along axes are accumulations") {
   GraphMaker make;
-  const ValueId x = int8_input(make, "x", {1, 6, 4, 4}, 0.5f, -128),
-                rows = int8_input(make, "rows", {2, 5, 8}, 1.0f, 0);
+  const ValueId x = make.int8_input("x", {1, 6, 4, 4}, 0.5f, -128), rows = make.int8_input("rows", {2, 5, 8}, 1.0f, 0);
   const auto axes = [&](const std::string& name, Ints values) {
     return make.constant(name, NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
   };
   make.output(make.quantize("image", make.node("ReduceMean", "mean", {x, axes("hw", {2, 3})}), 0.25f, -128));
   make.output(make.quantize(
       "sequence", make.node("ReduceSum", "sum", {rows, axes("s", {1})}, {{"keepdims", std::int64_t{0}}}), 4.0f, 0));
-  CHECK(lower(make).empty());
+  CHECK(lowered_nodes(make).empty());
   CHECK_THAT(make.nodes(), ContainsSubstring("%image: int8[1, 6, 1, 1] = dovetail.qconv(%x, %mean_node/weight, "
                                              "%mean_node/bias, %mean_node/scale) {group=6, x_zero_point=-128") &&
                                ContainsSubstring("%sum_node/in: int8[2, 1, 5, 8] = Reshape(%rows") &&
@@ -184,8 +179,8 @@ TEST_CASE("lower_qdq: means and sums along axes are accumulations") {
 
 TEST_CASE("lower_qdq: ArgMax sees the steps") {
   GraphMaker make;
-  make.output(make.node("ArgMax", "best", {int8_input(make, "x", {1, 10}, 0.5f, 0)}, {{"axis", std::int64_t{1}}}));
-  CHECK(lower(make).empty());
+  make.output(make.node("ArgMax", "best", {make.int8_input("x", {1, 10}, 0.5f, 0)}, {{"axis", std::int64_t{1}}}));
+  CHECK(lowered_nodes(make).empty());
   CHECK(make.nodes() == "  %best: int64[1, 1] = ArgMax(%x) {axis=1}  // best_node\n");
 }
 
@@ -197,8 +192,8 @@ TEST_CASE("lower_qdq: weights that the graph transposes keep a scale per output"
       make.node("Transpose", "t", {make.node("DequantizeLinear", "w_dq", {w, s}, {{"axis", std::int64_t{0}}})},
                 {{"perm", Ints{1, 0}}});
   make.output(
-      make.quantize("y", make.node("MatMul", "m", {int8_input(make, "x", {1, 2}, 1.0f, 0), transposed}), 2.0f, 0));
-  CHECK(lower(make).empty());
+      make.quantize("y", make.node("MatMul", "m", {make.int8_input("x", {1, 2}, 1.0f, 0), transposed}), 2.0f, 0));
+  CHECK(lowered_nodes(make).empty());
   CHECK(make.constant_of("m_node/weight") == NdArray::from<std::int8_t>({3, 2}, {1, 2, 3, 4, 5, 6}));
   CHECK(make.constant_of("m_node/scale") == NdArray::from<float>({3}, {0.5f, 1, 2}));
 }
@@ -208,45 +203,45 @@ TEST_CASE("lower_qdq: Gemm's alpha joins the scale") {
   const ValueId w = make.dequantize("w_dq", make.constant("w", NdArray(DType::int8, {2, 3})), 0.5f, 0),
                 c = make.constant("c", NdArray::from<float>({3}, {1, 2, 3}));
   make.output(make.quantize(
-      "y", make.node("Gemm", "g", {int8_input(make, "x", {1, 2}, 1.0f, 0), w, c}, {{"alpha", 2.0}}), 4.0f, 0));
-  CHECK(lower(make).empty());
+      "y", make.node("Gemm", "g", {make.int8_input("x", {1, 2}, 1.0f, 0), w, c}, {{"alpha", 2.0}}), 4.0f, 0));
+  CHECK(lowered_nodes(make).empty());
   CHECK(make.constant_of("g_node/bias") == NdArray::from<std::int32_t>({3}, {1, 2, 3}));
   CHECK(make.constant_of("g_node/scale") == NdArray::from<float>({3}, {0.25f, 0.25f, 0.25f}));
 }
 
 TEST_CASE("lower_qdq: functions that stay float, and why") {
   GraphMaker make;
-  const ValueId x = int8_input(make, "x", {1, 2, 4, 4}, 0.5f, 0);
+  const ValueId x = make.int8_input("x", {1, 2, 4, 4}, 0.5f, 0);
   SECTION("of something that is not quantised") {
     const ValueId conv = make.node("Softmax", "soft", {x});
     make.output(make.quantize("y", make.node("Sigmoid", "s", {conv}), 0.5f, 0));
-    const auto notes = lower(make);
+    const auto notes = lowered_nodes(make);
     REQUIRE(notes.size() == 2);
     CHECK(notes[1] == "s_node (Sigmoid) stays float: it reads %soft, the result of Softmax, which is not quantised");
   }
   SECTION("of two tensors") {
-    make.output(make.quantize("y", make.node("Div", "d", {x, int8_input(make, "z", {1, 2, 4, 4}, 0.25f, 0)}), 0.5f, 0));
-    CHECK(lower(make) ==
+    make.output(make.quantize("y", make.node("Div", "d", {x, make.int8_input("z", {1, 2, 4, 4}, 0.25f, 0)}), 0.5f, 0));
+    CHECK(lowered_nodes(make) ==
           std::vector<std::string>{"d_node (Div) stays float: it is a function of two tensors, %x and %z"});
   }
   SECTION("with a constant for each element") {
     NdArray each(DType::float32, {4, 4});
     make.output(make.quantize("y", make.node("Div", "d", {make.constant("c", std::move(each)), x}), 0.5f, 0));
-    CHECK(lower(make) ==
+    CHECK(lowered_nodes(make) ==
           std::vector<std::string>{"d_node (Div) stays float: %c of shape [4, 4] varies along more than one axis"});
   }
   SECTION("with too many tables") {
-    const ValueId wide = int8_input(make, "wide", {1, 5000}, 0.5f, 0);
+    const ValueId wide = make.int8_input("wide", {1, 5000}, 0.5f, 0);
     make.output(make.quantize("y", make.node("PRelu", "p", {wide, make.constant("c", NdArray(DType::float32, {5000}))}),
                               0.5f, 0));
-    CHECK(lower(make) ==
+    CHECK(lowered_nodes(make) ==
           std::vector<std::string>{
               "p_node (PRelu) stays float: its tables, one for each of 5000 slices, take 1280000 bytes > 1048576"});
   }
   SECTION("axes that are no neighbours") {
     const ValueId axes = make.constant("axes", NdArray::from<std::int64_t>({2}, {0, 2}));
     make.output(make.quantize("y", make.node("ReduceMean", "mean", {x, axes}), 0.5f, 0));
-    CHECK(lower(make) ==
+    CHECK(lowered_nodes(make) ==
           std::vector<std::string>{
               "mean_node (ReduceMean) stays float: it reduces 2 axes that are no neighbours; transpose first"});
   }
@@ -254,7 +249,7 @@ TEST_CASE("lower_qdq: functions that stay float, and why") {
     const ValueId wide =
         make.quantize("q", make.node("Relu", "r", {make.input("f", DType::float32, {4})}), 0.5f, 0, DType::int16);
     make.output(make.node("Relu", "after", {make.dequantize("dq", wide, 0.5f, 0)}));
-    const auto notes = lower(make);
+    const auto notes = lowered_nodes(make);
     REQUIRE(notes.size() == 3);
     CHECK(notes[0] ==
           "r_node (Relu) stays float: its result is quantised to int16, integer forms exist for int8 and uint8");

@@ -12,7 +12,7 @@ const std::string kReduction =
 const std::string kEpilogue =
     kReduction +
     "for j in 10 { block e { spatial w in 10 = j reads y[w], c[w] writes z[w] z[w] = max(y[w] + c[w], 0) } } }";
-const std::string kChain =
+const std::string kFusionChain =
     "program p { input x: int32[8] input c: int32[8] output y: int32[7] alloc t: int32[8] "
     "for i in 8 { block a { spatial v in 8 = i reads x[v] writes t[v] t[v] = x[v] + 1 } } "
     "for j in 7 { block b { spatial v in 7 = j reads t[v +: 2] writes y[v] y[v] = t[v] * t[v + 1] } } }";
@@ -49,7 +49,7 @@ TEST_CASE("schedule: reverse_compute_at under a single iteration makes no loops,
 
 TEST_CASE("schedule: inline substitutes a producer into its readers") {
   check_becomes(
-      kChain, "inline a",
+      kFusionChain, "inline a",
       "program p { input x: int32[8] input c: int32[8] output y: int32[7] "
       "for j in 7 { block b { spatial v in 7 = j reads x[v +: 2] writes y[v] y[v] = (x[v] + 1) * (x[v + 1] + 1) } } }");
 }
@@ -90,7 +90,7 @@ TEST_CASE("schedule refusals: reverse_compute_at") {
       "iterator r of the block is reduce, not spatial. Hint: move blocks that compute each element by itself");
   check_refused(kEpilogue, "decompose_reduction b k -> z0\nreverse_compute_at e k",
                 "block z0, which writes y, lies outside of loop k. Hint: name a loop around all writers");
-  check_refused(kChain, "reverse_compute_at b i",
+  check_refused(kFusionChain, "reverse_compute_at b i",
                 "the block does not read t everywhere at the same distinct iterators. Hint: move the producer to the "
                 "block with compute_at");
   check_refused(kTwo, "reverse_compute_at a l",
@@ -116,7 +116,7 @@ TEST_CASE("schedule refusals: inline") {
                 "cannot inline b (schedule): iterator r of block b is reduce, not spatial. Hint: a block with a "
                 "reduction or an order stays by itself");
   check_refused(
-      kChain, "inline b",
+      kFusionChain, "inline b",
       "y is an output of the program, and must be stored. Hint: inline the producer of an intermediate buffer");
   check_refused(kTwo, "transform_layout t i0,i1/2,i1%2\ninline a",
                 "the indices of t are not distinct spatial iterators of the block");
@@ -140,7 +140,7 @@ TEST_CASE("schedule refusals: reverse_inline") {
   check_refused(kEpilogue, "reverse_inline e",
                 "cannot reverse_inline e (schedule): iterator r of block b is reduce, not spatial. Hint: a reduction "
                 "keeps its epilogue as a block: move it with reverse_compute_at");
-  check_refused(kChain, "reverse_inline b", "it does not read t at exactly its own iterators, over all of it");
+  check_refused(kFusionChain, "reverse_inline b", "it does not read t at exactly its own iterators, over all of it");
   check_refused(kTwo, "compute_at a k\nreverse_inline b",
                 "the block shares a loop or a condition with others. Hint: take this step before compute_at and "
                 "reverse_compute_at");

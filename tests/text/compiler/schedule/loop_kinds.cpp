@@ -5,19 +5,19 @@ using namespace dovetail::schedule::test;
 
 namespace {
 
-const std::string kGrid =
+const std::string kLoopKindsGrid =
     "program p { input x: int32[3, 4] output y: int32[3, 4] for i in 3 { for j in 4 { block b { spatial v in 3 = i "
     "spatial w in 4 = j reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } } }";
-const std::string kSum =
+const std::string kLoopKindsSum =
     "program p { input x: int32[3, 4] output y: int32[3] for i in 3 { for k in 4 { block b { spatial v in 3 = i reduce "
     "r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } }";
-const std::string kChain =
+const std::string kLoopKindsChain =
     "program p { input x: int32[9] output y: int32[8] alloc t: int32[9] "
     "for i in 9 { block a { spatial v in 9 = i reads x[v] writes t[v] t[v] = x[v] + 1 } } "
     "for j in 2 { for k in 4 { block b { spatial v in 8 = j * 4 + k reads t[v +: 2] writes y[v] y[v] = t[v] + t[v + 1] "
     "} } } }";
 // Both elements of an iteration of i; the windows of neighbours overlap.
-const std::string kOverlap =
+const std::string kLoopKindsOverlap =
     "program p { input x: int32[5] output y: int32[4] for i in 3 { for j in 2 { block b { spatial v in 4 = i + j reads "
     "x[v] writes y[v] y[v] = x[v] } } } }";
 
@@ -30,24 +30,25 @@ std::string large(const std::string& extent) {
 
 TEST_CASE("schedule: unroll, vectorize and parallel set the kind of a loop") {
   check_becomes(
-      kGrid, "parallel i\nvectorize j",
+      kLoopKindsGrid, "parallel i\nvectorize j",
       "program p { input x: int32[3, 4] output y: int32[3, 4] for i in 3 parallel { for j in 4 vectorized { block b { "
       "spatial v in 3 = i spatial w in 4 = j reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } } }");
   check_becomes(
-      kSum, "unroll k",
+      kLoopKindsSum, "unroll k",
       "program p { input x: int32[3, 4] output y: int32[3] for i in 3 { for k in 4 unrolled { block b { spatial v in 3 "
       "= i reduce r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } }");
 }
 
 TEST_CASE("schedule: parallel and vectorize accept split, fused and masked loops") {
-  CHECK_THAT(scheduled(kGrid, "fuse i j -> f\nparallel f"), Catch::Matchers::ContainsSubstring("for f in 12 parallel"));
-  CHECK_THAT(scheduled(kGrid, "fuse i j -> f\nsplit f 6 -> o n\nparallel o"),
+  CHECK_THAT(scheduled(kLoopKindsGrid, "fuse i j -> f\nparallel f"),
+             Catch::Matchers::ContainsSubstring("for f in 12 parallel"));
+  CHECK_THAT(scheduled(kLoopKindsGrid, "fuse i j -> f\nsplit f 6 -> o n\nparallel o"),
              Catch::Matchers::ContainsSubstring("for o in 2 parallel"));
-  CHECK_THAT(scheduled(kGrid, "split j 3 -> o n\nvectorize n\nparallel i"),
+  CHECK_THAT(scheduled(kLoopKindsGrid, "split j 3 -> o n\nvectorize n\nparallel i"),
              Catch::Matchers::ContainsSubstring("for n in 3 vectorized"));
-  CHECK_THAT(scheduled(kSum, "split i 2 -> o n\nreorder o k n\nvectorize n"),
+  CHECK_THAT(scheduled(kLoopKindsSum, "split i 2 -> o n\nreorder o k n\nvectorize n"),
              Catch::Matchers::ContainsSubstring("for n in 2 vectorized"));
-  CHECK_THAT(scheduled(kGrid, "split j 2 -> o n\nreorder n o\nunroll o\nvectorize n"),
+  CHECK_THAT(scheduled(kLoopKindsGrid, "split j 2 -> o n\nreorder n o\nunroll o\nvectorize n"),
              Catch::Matchers::ContainsSubstring("for o in 2 unrolled"));
 }
 
@@ -59,9 +60,9 @@ TEST_CASE("schedule: a vector may load from places that are data, but not store 
 }
 
 TEST_CASE("schedule: a buffer that each iteration writes before it reads is private to it") {
-  CHECK_THAT(scheduled(kChain, "compute_at a j\nparallel j"),
+  CHECK_THAT(scheduled(kLoopKindsChain, "compute_at a j\nparallel j"),
              Catch::Matchers::ContainsSubstring("for j in 2 parallel"));
-  CHECK_THAT(scheduled(kChain, "parallel j\ncompute_at a j"),
+  CHECK_THAT(scheduled(kLoopKindsChain, "parallel j\ncompute_at a j"),
              Catch::Matchers::ContainsSubstring("for j in 2 parallel"));
   // A sum of its own in each iteration.
   CHECK_THAT(scheduled("program p { input x: int32[3, 4] output y: int32[3] alloc t: int32[1] for i in 3 { "
@@ -73,9 +74,9 @@ TEST_CASE("schedule: a buffer that each iteration writes before it reads is priv
 }
 
 TEST_CASE("schedule refusals: kinds of loops") {
-  check_refused(kGrid, "unroll q",
+  check_refused(kLoopKindsGrid, "unroll q",
                 "cannot unroll q (schedule): program p has no loop of that name. Hint: the loops are i, j");
-  check_refused(kGrid, "unroll i\nparallel i",
+  check_refused(kLoopKindsGrid, "unroll i\nparallel i",
                 "cannot parallel i (schedule): the loop is unrolled already. Hint: name a serial loop");
   check_refused(
       large("1025"), "unroll i",
@@ -83,15 +84,15 @@ TEST_CASE("schedule refusals: kinds of loops") {
   check_refused(
       large("257"), "vectorize i",
       "it has 257 iterations, and a vector has at most 256 lanes. Hint: split it and vectorize the inner loop");
-  check_refused(kGrid, "parallel i\nparallel j",
+  check_refused(kLoopKindsGrid, "parallel i\nparallel j",
                 "loop i is parallel already, and parallel loops do not nest. Hint: fuse the loops, and make the fused "
                 "one parallel");
-  check_refused(kGrid, "vectorize i",
+  check_refused(kLoopKindsGrid, "vectorize i",
                 "loop j below it is serial, and only unrolled loops lie below a vectorized one. Hint: reorder it "
                 "outwards or unroll it");
-  check_refused(kGrid, "unroll j\nvectorize i\nsplit j 2\nvectorize j_1",
+  check_refused(kLoopKindsGrid, "unroll j\nvectorize i\nsplit j 2\nvectorize j_1",
                 "cannot split j (schedule): it would break vectorized loop i: loop j_0 below it is serial");
-  check_refused(kGrid, "fuse i j -> f\nvectorize f",
+  check_refused(kLoopKindsGrid, "fuse i j -> f\nvectorize f",
                 "index v of x in block b does not move with it by a constant step. Hint: split so that each vector "
                 "stays within one row");
   check_refused(
@@ -101,13 +102,13 @@ TEST_CASE("schedule refusals: kinds of loops") {
 }
 
 TEST_CASE("schedule refusals: iterations that depend on one another") {
-  check_refused(kSum, "parallel k",
+  check_refused(kLoopKindsSum, "parallel k",
                 "its 4 iterations carry the reduce iterator r of block b. Hint: rfactor the reduction, or name a loop "
                 "that feeds spatial iterators alone");
-  check_refused(kSum, "vectorize k", "its 4 iterations carry the reduce iterator r of block b");
+  check_refused(kLoopKindsSum, "vectorize k", "its 4 iterations carry the reduce iterator r of block b");
   check_refused("program p { output y: int32[4] for i in 4 { block b { ordered v in 4 = i writes y[v] y[v] = 0 } } }",
                 "parallel i", "its 4 iterations carry the ordered iterator v of block b");
-  check_refused(kOverlap, "parallel i",
+  check_refused(kLoopKindsOverlap, "parallel i",
                 "two of its 3 iterations may touch one element of y, and y is a parameter of the program");
   // What one iteration writes, the next one reads.
   check_refused(

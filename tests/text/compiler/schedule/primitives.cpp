@@ -5,16 +5,16 @@ using namespace dovetail::schedule::test;
 
 namespace {
 
-const std::string kCopy =
+const std::string kPrimitivesCopy =
     "program p { input x: int32[10] output y: int32[10] for i in 10 { block b { spatial v in 10 = i reads x[v] writes "
     "y[v] y[v] = x[v] } } }";
-const std::string kGrid =
+const std::string kPrimitivesGrid =
     "program p { input x: int32[3, 4] output y: int32[3, 4] for i in 3 { for j in 4 { block b { spatial v in 3 = i "
     "spatial w in 4 = j reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } } }";
-const std::string kSum =
+const std::string kPrimitivesSum =
     "program p { input x: int32[3, 4] output y: int32[3] for i in 3 { for k in 4 { block b { spatial v in 3 = i reduce "
     "r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } }";
-const std::string kChain =
+const std::string kPrimitivesChain =
     "program p { input x: int32[8] output y: int32[8] alloc t: int32[8] "
     "for i in 8 { block a { spatial v in 8 = i reads x[v] writes t[v] t[v] = x[v] + 1 } } "
     "for j in 2 { for k in 4 { block b { spatial v in 8 = j * 4 + k reads t[v] writes y[v] y[v] = t[v] * 2 } } } }";
@@ -22,32 +22,32 @@ const std::string kChain =
 }  // namespace
 
 TEST_CASE("schedule: split by a factor that divides") {
-  check_becomes(kCopy, "split i 5",
+  check_becomes(kPrimitivesCopy, "split i 5",
                 "program p { input x: int32[10] output y: int32[10] for i_0 in 2 { for i_1 in 5 { block b { spatial v "
                 "in 10 = i_0 * 5 + i_1 reads x[v] writes y[v] y[v] = x[v] } } } }");
 }
 
 TEST_CASE("schedule: split by a factor that does not divide masks the rest") {
-  check_becomes(kCopy, "split i 4 -> o n",
+  check_becomes(kPrimitivesCopy, "split i 4 -> o n",
                 "program p { input x: int32[10] output y: int32[10] for o in 3 { for n in 4 { block b { spatial v in "
                 "10 = o * 4 + n where o * 4 + n < 10 reads x[v] writes y[v] y[v] = x[v] } } } }");
 }
 
 TEST_CASE("schedule: fuse") {
-  check_becomes(kGrid, "fuse i j -> f",
+  check_becomes(kPrimitivesGrid, "fuse i j -> f",
                 "program p { input x: int32[3, 4] output y: int32[3, 4] for f in 12 { block b { spatial v in 3 = f // "
                 "4 spatial w in 4 = f % 4 reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } }");
 }
 
 TEST_CASE("schedule: reorder") {
   check_becomes(
-      kSum, "reorder k i",
+      kPrimitivesSum, "reorder k i",
       "program p { input x: int32[3, 4] output y: int32[3] for k in 4 { for i in 3 { block b { spatial v in 3 = i "
       "reduce r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } }");
 }
 
 TEST_CASE("schedule: compute_at") {
-  check_becomes(kChain, "compute_at a j",
+  check_becomes(kPrimitivesChain, "compute_at a j",
                 "program p { input x: int32[8] output y: int32[8] alloc t: int32[8] for j in 2 { "
                 "for i in 4 { block a { spatial v in 8 = j * 4 + i reads x[v] writes t[v] t[v] = x[v] + 1 } } "
                 "for k in 4 { block b { spatial v in 8 = j * 4 + k reads t[v] writes y[v] y[v] = t[v] * 2 } } } }");
@@ -55,7 +55,7 @@ TEST_CASE("schedule: compute_at") {
 
 TEST_CASE("schedule: cache_read and cache_write") {
   check_becomes(
-      kCopy, "cache_read b x local -> xl\ncache_write b y local -> yl",
+      kPrimitivesCopy, "cache_read b x local -> xl\ncache_write b y local -> yl",
       "program p { input x: int32[10] output y: int32[10] alloc xl: int32[10] in local alloc yl: int32[10] in local "
       "for xl.0 in 10 { block xl { spatial i0 in 10 = xl.0 reads x[i0] writes xl[i0] xl[i0] = x[i0] } } "
       "for i in 10 { block b { spatial v in 10 = i reads xl[v] writes yl[v] yl[v] = xl[v] } } "
@@ -72,7 +72,7 @@ TEST_CASE("schedule: set_scope and annotate") {
 }
 
 TEST_CASE("schedule: decompose_reduction") {
-  check_becomes(kSum, "decompose_reduction b k -> z",
+  check_becomes(kPrimitivesSum, "decompose_reduction b k -> z",
                 "program p { input x: int32[3, 4] output y: int32[3] for i in 3 { block z { spatial v in 3 = i writes "
                 "y[v] y[v] = 0 } "
                 "for k in 4 { block b { spatial v in 3 = i reduce r in 4 = k reads y[v], x[v, r] writes y[v] y[v] = "
@@ -90,7 +90,7 @@ TEST_CASE("schedule: decompose_reduction turns a select of the identity into a p
 
 TEST_CASE("schedule: transform_layout") {
   check_becomes(
-      kGrid, "transform_layout x i1/2,i0,i1%2",
+      kPrimitivesGrid, "transform_layout x i1/2,i0,i1%2",
       "program p { input x: int32[2, 3, 2] output y: int32[3, 4] for i in 3 { for j in 4 { block b { spatial v in 3 = "
       "i spatial w in 4 = j reads x[w // 2, v, w % 2] writes y[v, w] y[v, w] = x[w // 2, v, w % 2] } } } }");
 }

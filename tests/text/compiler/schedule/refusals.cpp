@@ -5,17 +5,17 @@ using namespace dovetail::schedule::test;
 
 namespace {
 
-const std::string kGrid =
+const std::string kRefusalsGrid =
     "program p { input x: int32[3, 4] output y: int32[3, 4] for i in 3 { for j in 4 { block b { spatial v in 3 = i "
     "spatial w in 4 = j reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } } }";
-const std::string kSum =
+const std::string kRefusalsSum =
     "program p { input x: int32[4, 4] output y: int32[4] for i in 4 { for k in 4 { block b { spatial v in 4 = i reduce "
     "r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } }";
 // Windows overlap: elements of y are computed by several pairs (i, j).
-const std::string kOverlap =
+const std::string kRefusalsOverlap =
     "program p { input x: int32[5, 4] output y: int32[5] for i in 2 { for j in 3 { for k in 4 { block b { spatial v in "
     "5 = i * 2 + j reduce r in 4 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } } }";
-const std::string kChain =
+const std::string kRefusalsChain =
     "program p { input x: int32[8] output y: int32[8] output z: int32[8] alloc t: int32[8] "
     "for i in 8 { block a { spatial v in 8 = i reads x[v] writes t[v] t[v] = x[v] } } "
     "for j in 8 { block b { spatial v in 8 = j reads t[v] writes y[v] y[v] = t[v] } } "
@@ -28,20 +28,20 @@ const std::string kPartial =
 }  // namespace
 
 TEST_CASE("schedule refusals: names and arguments") {
-  check_refused(kGrid, "split q 2",
+  check_refused(kRefusalsGrid, "split q 2",
                 "cannot split q (schedule): program p has no loop of that name. Hint: the loops are i, j");
-  check_refused(kGrid, "split i 0", "the factor must be an integer of at least 1");
-  check_refused(kGrid, "split i 2 -> j n", "the name j is taken");
-  check_refused(kGrid, "split i 2 -> n v", "the name v is taken");
-  check_refused(kGrid, "split i 2 -> n n", "both new loops have the same name");
-  check_refused(kGrid, "split i 2 -> 3 n", "«3» is no name");
-  check_refused(kGrid, "split i 2 -> n", "split names 2 results, not 1");
-  check_refused(kGrid, "split i", "split takes 2 to 2 arguments, not 1");
-  check_refused(kGrid, "annotate q a 1", "program p has no loop of that name");
+  check_refused(kRefusalsGrid, "split i 0", "the factor must be an integer of at least 1");
+  check_refused(kRefusalsGrid, "split i 2 -> j n", "the name j is taken");
+  check_refused(kRefusalsGrid, "split i 2 -> n v", "the name v is taken");
+  check_refused(kRefusalsGrid, "split i 2 -> n n", "both new loops have the same name");
+  check_refused(kRefusalsGrid, "split i 2 -> 3 n", "«3» is no name");
+  check_refused(kRefusalsGrid, "split i 2 -> n", "split names 2 results, not 1");
+  check_refused(kRefusalsGrid, "split i", "split takes 2 to 2 arguments, not 1");
+  check_refused(kRefusalsGrid, "annotate q a 1", "program p has no loop of that name");
 }
 
 TEST_CASE("schedule refusals: fuse keeps kinds") {
-  check_refused(kGrid, "fuse j i", "i is not the only statement directly below j");
+  check_refused(kRefusalsGrid, "fuse j i", "i is not the only statement directly below j");
   check_refused(
       "program p { output y: int32[3, 4] for i in 3 parallel { for j in 4 { block b { spatial v in 3 = i spatial w in "
       "4 = j writes y[v, w] y[v, w] = 0 } } } }",
@@ -49,11 +49,11 @@ TEST_CASE("schedule refusals: fuse keeps kinds") {
 }
 
 TEST_CASE("schedule refusals: reorder keeps the start of every sum") {
-  check_refused(kSum, "reorder i i", "the loop is named twice");
-  check_refused(kSum, "fuse i k -> f\nsplit f 3 -> f0 f1\nreorder f1 f0",
+  check_refused(kRefusalsSum, "reorder i i", "the loop is named twice");
+  check_refused(kRefusalsSum, "fuse i k -> f\nsplit f 3 -> f0 f1\nreorder f1 f0",
                 "block b would start some of its sums after other parts of them");
   check_refused(
-      kOverlap, "reorder k i",
+      kRefusalsOverlap, "reorder k i",
       "block b would start some of its sums after other parts of them. Hint: apply decompose_reduction first");
   check_refused(
       "program p { output y: int32[2, 2] for i in 2 { for j in 2 { block b { ordered v in 2 = i ordered w in 2 = j "
@@ -62,15 +62,16 @@ TEST_CASE("schedule refusals: reorder keeps the start of every sum") {
 }
 
 TEST_CASE("schedule refusals: decompose_reduction starts no element twice") {
-  check_refused(kOverlap, "decompose_reduction b i", "an element of its result is not shown to be started once");
-  check_refused(kSum, "reorder k i\ndecompose_reduction b i", "loop k outside of i belongs to the reduction");
-  check_refused(kSum, "decompose_reduction b k -> z\ndecompose_reduction b k", "the block has no init");
+  check_refused(kRefusalsOverlap, "decompose_reduction b i",
+                "an element of its result is not shown to be started once");
+  check_refused(kRefusalsSum, "reorder k i\ndecompose_reduction b i", "loop k outside of i belongs to the reduction");
+  check_refused(kRefusalsSum, "decompose_reduction b k -> z\ndecompose_reduction b k", "the block has no init");
 }
 
 TEST_CASE("schedule refusals: compute_at") {
-  check_refused(kChain, "compute_at a j", "block c, which reads t, lies outside of loop j");
-  check_refused(kChain, "compute_at b k", "y is an output of the program");
-  check_refused(kChain, "compute_at a i", "loop i belongs to the block's own nest");
+  check_refused(kRefusalsChain, "compute_at a j", "block c, which reads t, lies outside of loop j");
+  check_refused(kRefusalsChain, "compute_at b k", "y is an output of the program");
+  check_refused(kRefusalsChain, "compute_at a i", "loop i belongs to the block's own nest");
   // Two writers of x's copy: what a reads changes on the way.
   check_refused(
       "program p { output y: int32[2] alloc s: int32[2] alloc t: int32[2] "
@@ -84,16 +85,17 @@ TEST_CASE("schedule refusals: compute_at") {
 TEST_CASE("schedule refusals: copies read all of a buffer, so all of it must be written") {
   check_refused(kPartial, "cache_read b t local", "no block before is shown to write all of it");
   check_refused(kPartial, "cache_write a t local", "block a is not shown to write all of it");
-  check_refused(kGrid, "cache_read b y local", "block b does not read it");
-  check_refused(kSum, "decompose_reduction b i -> z\ncache_write b y local", "block b updates what block z wrote");
-  check_refused(kSum, "cache_read b y local", "it is written in the same nest");
+  check_refused(kRefusalsGrid, "cache_read b y local", "block b does not read it");
+  check_refused(kRefusalsSum, "decompose_reduction b i -> z\ncache_write b y local",
+                "block b updates what block z wrote");
+  check_refused(kRefusalsSum, "cache_read b y local", "it is written in the same nest");
 }
 
 TEST_CASE("schedule refusals: layouts and scopes") {
-  check_refused(kGrid, "set_scope x local", "it is a parameter, whose place the caller decides");
-  check_refused(kGrid, "transform_layout x i0,i1/3,i1%3", "3 does not divide the extent 4 of dimension i1");
-  check_refused(kGrid, "transform_layout x i0,i1%2", "cover 2 of its 4 values");
-  check_refused(kGrid, "transform_layout x i2", "the buffer has dimensions i0 to i1");
+  check_refused(kRefusalsGrid, "set_scope x local", "it is a parameter, whose place the caller decides");
+  check_refused(kRefusalsGrid, "transform_layout x i0,i1/3,i1%3", "3 does not divide the extent 4 of dimension i1");
+  check_refused(kRefusalsGrid, "transform_layout x i0,i1%2", "cover 2 of its 4 values");
+  check_refused(kRefusalsGrid, "transform_layout x i2", "the buffer has dimensions i0 to i1");
 }
 
 TEST_CASE("schedule refusals: traces in text") {

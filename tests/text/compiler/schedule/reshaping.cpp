@@ -8,17 +8,18 @@ namespace {
 const std::string kConv = R"(program conv { input x: int32[9] input w: int32[3] output y: int32[4]
   for i in 4 { for k in 3 { block c { spatial v in 4 = i reduce r in 3 = k reads y[v], x[v * 2 + r], w[r] writes y[v]
     init { y[v] = 0 } y[v] = y[v] + x[v * 2 + r] * w[r] } } } })";
-const std::string kProduct = R"(program p { input x: float32[3, 6] input w: float32[4, 6] output y: float32[3, 4]
+const std::string kReshapingProduct =
+    R"(program p { input x: float32[3, 6] input w: float32[4, 6] output y: float32[3, 4]
   for i in 3 { for j in 4 { for k in 6 { block b { spatial v in 3 = i spatial u in 4 = j reduce q in 6 = k reads y[v, u], x[v, q], w[u, q]
     writes y[v, u] init { y[v, u] = 0.0 } y[v, u] = y[v, u] + w[u, q] * x[v, q] } } } } })";
 const std::string kImages = R"(program p { input x: int8[2, 5, 9] input w: int8[6, 5, 3] output y: int32[2, 6, 4]
   for n in 2 { for o in 6 { for i in 4 { for d in 5 { for k in 3 { block c { spatial b in 2 = n spatial u in 6 = o spatial v in 4 = i
     reduce e in 5 = d reduce q in 3 = k reads y[b, u, v], x[b, e, v * 2 + q], w[u, e, q] writes y[b, u, v] init { y[b, u, v] = 0 }
     y[b, u, v] = y[b, u, v] + int32(x[b, e, v * 2 + q]) * int32(w[u, e, q]) } } } } } } })";
-const std::string kCopy =
+const std::string kReshapingCopy =
     "program p { input x: int32[10] output y: int32[10] for i in 10 { block b { spatial v in 10 = i reads x[v] writes "
     "y[v] y[v] = x[v] } } }";
-const std::string kSum = R"(program p { input x: int32[4, 10] output y: int32[4]
+const std::string kReshapingSum = R"(program p { input x: int32[4, 10] output y: int32[4]
   for i in 4 { for k in 10 { block b { spatial v in 4 = i reduce r in 10 = k reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } })";
 
 }  // namespace
@@ -33,7 +34,7 @@ TEST_CASE("reindex: a convolution reads a row of its patch matrix") {
 
 TEST_CASE("schedule refusals: reindex") {
   check_refused(kConv, "reindex c y", "it is written in the same nest, so a copy made before would be stale");
-  check_refused(kCopy, "reindex b y", "block b does not read it");
+  check_refused(kReshapingCopy, "reindex b y", "block b does not read it");
   check_refused(kConv, "reindex c x -> y", "the name y is taken");
   check_refused(
       "program p { input x: int32[4] output y: int32[3] for i in 3 { block b { spatial v in 3 = i reads x[v +: 2] "
@@ -56,7 +57,7 @@ TEST_CASE("schedule refusals: reindex") {
 }
 
 TEST_CASE("matrix_form: two copies and their product, rounded up") {
-  check_becomes(kProduct, "matrix_form b 2 4 5 -> l r s out", R"(program p {
+  check_becomes(kReshapingProduct, "matrix_form b 2 4 5 -> l r s out", R"(program p {
     input x: float32[3, 6] input w: float32[4, 6] output y: float32[3, 4]
     alloc l: float32[4, 10] alloc r: float32[4, 10] alloc s: float32[4, 4]
     for l.0 in 4 { for l.1 in 10 { block l { spatial m in 4 = l.0 spatial k in 10 = l.1 reads x[m, k] writes l[m, k]
@@ -89,13 +90,13 @@ TEST_CASE("matrix_form: of three iterators that move columns, the first is a bat
 }
 
 TEST_CASE("schedule refusals: matrix_form") {
-  check_refused(kProduct, "matrix_form b 0 1 1", "the multiple must be an integer of at least 1");
-  check_refused(kProduct, "matrix_form b 1 5000 1", "the multiple 5000 is above 4096");
-  check_refused(kProduct, "matrix_form b 1 1 1 -> l r x o", "the name x is taken");
-  check_refused(kProduct, "split k 2 -> ko ki\nmatrix_form b 1 1 1",
+  check_refused(kReshapingProduct, "matrix_form b 0 1 1", "the multiple must be an integer of at least 1");
+  check_refused(kReshapingProduct, "matrix_form b 1 5000 1", "the multiple 5000 is above 4096");
+  check_refused(kReshapingProduct, "matrix_form b 1 1 1 -> l r x o", "the name x is taken");
+  check_refused(kReshapingProduct, "split k 2 -> ko ki\nmatrix_form b 1 1 1",
                 "it is not alone in a nest of one serial loop for each iterator. Hint: take this step first");
-  check_refused(kSum, "matrix_form b 1 1 1", "it is no sum of products that starts at 0");
-  check_refused(kCopy, "matrix_form b 1 1 1", "it is no sum of products that starts at 0");
+  check_refused(kReshapingSum, "matrix_form b 1 1 1", "it is no sum of products that starts at 0");
+  check_refused(kReshapingCopy, "matrix_form b 1 1 1", "it is no sum of products that starts at 0");
   check_refused(R"(program p { input x: int32[4] output y: int32[2]
     for i in 2 { for k in 4 { block b { spatial v in 2 = i reduce r in 4 = k reads y[v], x[r] writes y[v] init { y[v] = 0 }
       y[v] = y[v] + x[r] * x[r] } } } })",
@@ -103,20 +104,21 @@ TEST_CASE("schedule refusals: matrix_form") {
 }
 
 TEST_CASE("pad: extents become multiples, and a predicate leaves out what was added") {
-  check_becomes(kCopy, "pad b v 4",
+  check_becomes(kReshapingCopy, "pad b v 4",
                 "program p { input x: int32[10] output y: int32[10] for i in 12 { block b { spatial v in 12 = i where "
                 "v < 10 reads x[v] writes y[v] y[v] = x[v] } } }");
-  check_becomes(kCopy, "pad b v 5", kCopy);
-  check_becomes(kSum, "pad b r 16\nsplit k 16 -> ko ki", R"(program p { input x: int32[4, 10] output y: int32[4]
+  check_becomes(kReshapingCopy, "pad b v 5", kReshapingCopy);
+  check_becomes(kReshapingSum, "pad b r 16\nsplit k 16 -> ko ki",
+                R"(program p { input x: int32[4, 10] output y: int32[4]
     for i in 4 { for ko in 1 { for ki in 16 { block b { spatial v in 4 = i reduce r in 16 = ki where r < 10 reads y[v], x[v, r] writes y[v] init { y[v] = 0 } y[v] = y[v] + x[v, r] } } } } })");
 }
 
 TEST_CASE("schedule refusals: pad") {
-  check_refused(kCopy, "pad b w 4", "it has no iterator w. Hint: its iterators are v");
-  check_refused(kCopy, "pad b v 0", "the multiple must be an integer of at least 1");
-  check_refused(kCopy, "pad b v 2000000", "the multiple 2000000 is above 1048576");
-  check_refused(kCopy, "split i 5 -> a c\npad b v 4", "iterator v is not bound to one loop of its extent");
-  check_refused(kCopy, "bind i block.x\npad b v 4", "loop i is bound to block.x");
+  check_refused(kReshapingCopy, "pad b w 4", "it has no iterator w. Hint: its iterators are v");
+  check_refused(kReshapingCopy, "pad b v 0", "the multiple must be an integer of at least 1");
+  check_refused(kReshapingCopy, "pad b v 2000000", "the multiple 2000000 is above 1048576");
+  check_refused(kReshapingCopy, "split i 5 -> a c\npad b v 4", "iterator v is not bound to one loop of its extent");
+  check_refused(kReshapingCopy, "bind i block.x\npad b v 4", "loop i is bound to block.x");
   check_refused(
       "program p { output y: int32[4] output z: int32[4] for i in 4 { block a { spatial v in 4 = i writes y[v] y[v] = "
       "0 } block b { spatial v in 4 = i writes z[v] z[v] = 0 } } }",
@@ -128,22 +130,22 @@ TEST_CASE("schedule refusals: pad") {
 }
 
 TEST_CASE("rfactor: partial sums, joined afterwards") {
-  check_becomes(kSum, "split k 5 -> ko ki\nrfactor b ko -> q",
+  check_becomes(kReshapingSum, "split k 5 -> ko ki\nrfactor b ko -> q",
                 R"(program p { input x: int32[4, 10] output y: int32[4] alloc q: int32[2, 4]
     for i in 4 { for ko in 2 { for ki in 5 { block q { spatial vko in 2 = ko spatial v in 4 = i reduce vki in 5 = ki
       reads q[vko, v], x[v, vko * 5 + vki] writes q[vko, v] init { q[vko, v] = 0 } q[vko, v] = q[vko, v] + x[v, vko * 5 + vki] } } } }
     for b.v in 4 { for b.vko in 2 { block b { spatial v in 4 = b.v reduce vko in 2 = b.vko
       reads y[v], q[vko, v] writes y[v] init { y[v] = 0 } y[v] = y[v] + q[vko, v] } } } })");
   // What makes it worth while: the partial sums are independent.
-  CHECK_THAT(scheduled(kSum, "split k 5 -> ko ki\nrfactor b ko -> q\nreorder ko i\nparallel ko"),
+  CHECK_THAT(scheduled(kReshapingSum, "split k 5 -> ko ki\nrfactor b ko -> q\nreorder ko i\nparallel ko"),
              Catch::Matchers::ContainsSubstring("for ko in 2 parallel"));
 }
 
 TEST_CASE("schedule refusals: rfactor") {
-  check_refused(kSum, "rfactor b i", "loop i moves the spatial iterator v");
-  check_refused(kSum, "rfactor b j", "program p has no loop of that name");
-  check_refused(kCopy, "rfactor b i", "it is not one store with an init");
-  check_refused(kSum, "pad b r 24\nsplit k 8 -> ko ki\nrfactor b ko -> q",
+  check_refused(kReshapingSum, "rfactor b i", "loop i moves the spatial iterator v");
+  check_refused(kReshapingSum, "rfactor b j", "program p has no loop of that name");
+  check_refused(kReshapingCopy, "rfactor b i", "it is not one store with an init");
+  check_refused(kReshapingSum, "pad b r 24\nsplit k 8 -> ko ki\nrfactor b ko -> q",
                 "where its predicate r < 10 fails, a partial result would have no start");
   check_refused(
       "program p { input x: int32[4] output y: int32[1] for k in 4 { block b { reduce r in 4 = k reads y[0], x[r] "

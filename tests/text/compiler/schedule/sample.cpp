@@ -7,7 +7,7 @@ using namespace dovetail::schedule::test;
 
 namespace {
 
-const std::string kCopy =
+const std::string kSampleCopy =
     "program p { input x: int32[16] output y: int32[16] for i in 16 { block b { spatial v in 16 = i reads x[v] writes "
     "y[v] y[v] = x[v] } } }";
 
@@ -16,14 +16,14 @@ const dovetail::loops::IntrinsicTable kNone;
 }  // namespace
 
 TEST_CASE("schedule: a sample decides a number that later steps name") {
-  const std::string text = scheduled(kCopy, "sample tile among 4,8,16 = 8\nsplit i $tile -> o n");
-  CHECK(text == scheduled(kCopy, "split i 8 -> o n"));
-  CHECK(scheduled(kCopy, "sample tile among 4,8\ntransform_layout y i0/$tile,i0%$tile") ==
-        scheduled(kCopy, "transform_layout y i0/4,i0%4"));
+  const std::string text = scheduled(kSampleCopy, "sample tile among 4,8,16 = 8\nsplit i $tile -> o n");
+  CHECK(text == scheduled(kSampleCopy, "split i 8 -> o n"));
+  CHECK(scheduled(kSampleCopy, "sample tile among 4,8\ntransform_layout y i0/$tile,i0%$tile") ==
+        scheduled(kSampleCopy, "transform_layout y i0/4,i0%4"));
 }
 
 TEST_CASE("schedule: a trace keeps names, and replays to the same program") {
-  Schedule schedule(parsed(kCopy), kNone);
+  Schedule schedule(parsed(kSampleCopy), kNone);
   schedule.sample("tile", "among", "4,8,16", "=", 8).split("i", "$tile", "o", "n");
   REQUIRE(schedule.status().ok());
   CHECK(to_string(schedule.trace()) == "sample tile among 4,8,16 = 8\nsplit i $tile -> o n\n");
@@ -31,13 +31,13 @@ TEST_CASE("schedule: a trace keeps names, and replays to the same program") {
   CHECK(schedule.decisions()[0].name == "tile");
   CHECK(schedule.decisions()[0].value == "8");
   CHECK(schedule.decisions()[0].space.values == std::vector<std::string>{"4", "8", "16"});
-  Schedule replayed(parsed(kCopy), kNone);
+  Schedule replayed(parsed(kSampleCopy), kNone);
   REQUIRE(replayed.replay(schedule.trace()).ok());
-  CHECK(dovetail::loops::to_string(replayed.program()) == scheduled(kCopy, "split i 8 -> o n"));
+  CHECK(dovetail::loops::to_string(replayed.program()) == scheduled(kSampleCopy, "split i 8 -> o n"));
 }
 
 TEST_CASE("schedule: a sample without a value takes the first of its space, and records it") {
-  Schedule schedule(parsed(kCopy), kNone);
+  Schedule schedule(parsed(kSampleCopy), kNone);
   schedule.sample("tile", "among", "4,8").sample("xs", "factors", "12:2").sample("order", "either", "a,b|b,a");
   REQUIRE(schedule.status().ok());
   CHECK(to_string(schedule.trace()) ==
@@ -45,11 +45,12 @@ TEST_CASE("schedule: a sample without a value takes the first of its space, and 
 }
 
 TEST_CASE("schedule: words, lists and factors are decided too") {
-  CHECK(scheduled(kCopy, "sample loop among i,j = i\nsplit $loop 4 -> o n") == scheduled(kCopy, "split i 4 -> o n"));
-  CHECK(scheduled(kCopy, "sample map either i0|i0/4,i0%4 = i0/4,i0%4\ntransform_layout y $map") ==
-        scheduled(kCopy, "transform_layout y i0/4,i0%4"));
-  CHECK(scheduled(kCopy, "sample xs factors 16:3 = 2,4,2\nsplit i $xs.2 -> o n\nsplit o $xs.1 -> a b") ==
-        scheduled(kCopy, "split i 2 -> o n\nsplit o 4 -> a b"));
+  CHECK(scheduled(kSampleCopy, "sample loop among i,j = i\nsplit $loop 4 -> o n") ==
+        scheduled(kSampleCopy, "split i 4 -> o n"));
+  CHECK(scheduled(kSampleCopy, "sample map either i0|i0/4,i0%4 = i0/4,i0%4\ntransform_layout y $map") ==
+        scheduled(kSampleCopy, "transform_layout y i0/4,i0%4"));
+  CHECK(scheduled(kSampleCopy, "sample xs factors 16:3 = 2,4,2\nsplit i $xs.2 -> o n\nsplit o $xs.1 -> a b") ==
+        scheduled(kSampleCopy, "split i 2 -> o n\nsplit o 4 -> a b"));
 }
 
 TEST_CASE("schedule: the factors of a number are all those whose product it is") {
@@ -61,49 +62,51 @@ TEST_CASE("schedule: the factors of a number are all those whose product it is")
 
 TEST_CASE("schedule: expressions of decisions") {
   const auto factor_of = [](const std::string& expression) {
-    return scheduled(kCopy, "sample a among 4,2\nsample xs factors 6:2 = 3,2\nsplit i " + expression + " -> o n");
+    return scheduled(kSampleCopy, "sample a among 4,2\nsample xs factors 6:2 = 3,2\nsplit i " + expression + " -> o n");
   };
-  const auto plain = [](int factor) { return scheduled(kCopy, "split i " + std::to_string(factor) + " -> o n"); };
+  const auto plain = [](int factor) { return scheduled(kSampleCopy, "split i " + std::to_string(factor) + " -> o n"); };
   CHECK(factor_of("$(a*2)") == plain(8));
   CHECK(factor_of("$(a+xs.0*2-(a/2))") == plain(8));
   CHECK(factor_of("$(min(a,xs.1)*max(1,2))") == plain(4));
   CHECK(factor_of("$(17%a+3)") == plain(4));
   // In the candidates of another sample as well.
-  CHECK(scheduled(kCopy, "sample a among 4\nsample b among 1,$(a*2) = 8\nsplit i $b -> o n") == plain(8));
+  CHECK(scheduled(kSampleCopy, "sample a among 4\nsample b among 1,$(a*2) = 8\nsplit i $b -> o n") == plain(8));
 }
 
 TEST_CASE("schedule refusals: samples") {
-  check_refused(kCopy, "sample tile of 4,8 = 8", "«of» is no rule. Hint: the rules are among, either and factors");
-  check_refused(kCopy, "sample tile among 4,8 is 8",
+  check_refused(kSampleCopy, "sample tile of 4,8 = 8",
+                "«of» is no rule. Hint: the rules are among, either and factors");
+  check_refused(kSampleCopy, "sample tile among 4,8 is 8",
                 "`sample tile among 4,8 is 8` is not of its form. Hint: write `sample NAME among 4,8,16 = 8`");
-  check_refused(kCopy, "sample a.b among 4,8",
+  check_refused(kSampleCopy, "sample a.b among 4,8",
                 "«a.b» is no name. Hint: names are letters, digits and _, and begin with no digit");
-  check_refused(kCopy, "sample 2 among 4,8", "«2» is no name");
-  check_refused(kCopy, "sample tile among 4,,8", "a candidate of «4,,8» is empty");
-  check_refused(kCopy, "sample tile among 4,8 = 5", "5 is not among its candidates. Hint: choose one of 4, 8");
-  check_refused(kCopy, "sample tile among 4\nsample tile among 8",
+  check_refused(kSampleCopy, "sample 2 among 4,8", "«2» is no name");
+  check_refused(kSampleCopy, "sample tile among 4,,8", "a candidate of «4,,8» is empty");
+  check_refused(kSampleCopy, "sample tile among 4,8 = 5", "5 is not among its candidates. Hint: choose one of 4, 8");
+  check_refused(kSampleCopy, "sample tile among 4\nsample tile among 8",
                 "cannot sample tile (schedule): it is decided already, as 4. Hint: choose another name");
   check_refused(
-      kCopy, "split i $tile",
+      kSampleCopy, "split i $tile",
       "cannot use $tile (schedule): no sample decided it before. Hint: write `sample NAME among 4,8,16` first");
-  check_refused(kCopy, "sample tile among 4\nsplit i $tiles",
+  check_refused(kSampleCopy, "sample tile among 4\nsplit i $tiles",
                 "cannot use $tiles (schedule): no sample decided it before. Hint: the decisions are tile");
-  check_refused(kCopy, "sample xs factors 12",
+  check_refused(kSampleCopy, "sample xs factors 12",
                 "«12» is no number and 2 to 6 factors of it. Hint: write `factors 48:3`");
-  check_refused(kCopy, "sample xs factors 12:2 = 5,2",
+  check_refused(kSampleCopy, "sample xs factors 12:2 = 5,2",
                 "5,2 is not among its candidates. Hint: choose one of 12,1, 6,2");
-  check_refused(kCopy, "sample xs factors 12:2\nsplit i $xs.2", "xs is decided as factors 12:2");
-  check_refused(kCopy, "sample xs factors 720720:6", "it has more than 65536 values");
+  check_refused(kSampleCopy, "sample xs factors 12:2\nsplit i $xs.2", "xs is decided as factors 12:2");
+  check_refused(kSampleCopy, "sample xs factors 720720:6", "it has more than 65536 values");
 }
 
 TEST_CASE("schedule refusals: expressions of decisions") {
   const std::string a = "sample a among 4\nsample w among x\nsplit i ";
-  check_refused(kCopy, a + "$(a*)", "a number or a decision is missing");
-  check_refused(kCopy, a + "$(a/0)", "it divides by 0");
-  check_refused(kCopy, a + "$(a", "its parenthesis is not closed");
-  check_refused(kCopy, a + "$(w+1)", "w is decided as the word x");
-  check_refused(kCopy, a + "$(b+1)", "no sample decided it before");
-  check_refused(kCopy, a + "$(9223372036854775807*a)", "it exceeds 64 bits");
-  check_refused(kCopy, a + "$(a$)", "«$» does not belong there");
-  check_refused(kCopy, a + "$(" + std::string(40, '(') + "a" + std::string(40, ')') + ")", "it is nested too deeply");
+  check_refused(kSampleCopy, a + "$(a*)", "a number or a decision is missing");
+  check_refused(kSampleCopy, a + "$(a/0)", "it divides by 0");
+  check_refused(kSampleCopy, a + "$(a", "its parenthesis is not closed");
+  check_refused(kSampleCopy, a + "$(w+1)", "w is decided as the word x");
+  check_refused(kSampleCopy, a + "$(b+1)", "no sample decided it before");
+  check_refused(kSampleCopy, a + "$(9223372036854775807*a)", "it exceeds 64 bits");
+  check_refused(kSampleCopy, a + "$(a$)", "«$» does not belong there");
+  check_refused(kSampleCopy, a + "$(" + std::string(40, '(') + "a" + std::string(40, ')') + ")",
+                "it is nested too deeply");
 }

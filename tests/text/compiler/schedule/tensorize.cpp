@@ -7,10 +7,10 @@ using dovetail::loops::Intrinsic;
 
 namespace {
 
-const std::string kCopy =
+const std::string kTensorizeCopy =
     "program p { input x: int32[10] output y: int32[10] for i in 10 { block b { spatial v in 10 = i reads x[v] writes "
     "y[v] y[v] = x[v] } } }";
-const std::string kProduct =
+const std::string kTensorizeProduct =
     "program p { input x: int32[8, 4] input w: int32[4, 6] output y: int32[8, 6] for i in 8 { for j in 6 { for k in 4 "
     "{ "
     "block b { spatial v in 8 = i spatial u in 6 = j reduce r in 4 = k reads y[v, u], x[v, r], w[r, u] writes y[v, u] "
@@ -45,7 +45,7 @@ Intrinsic dot() {
 }  // namespace
 
 TEST_CASE("schedule: tensorize replaces a nest by a call") {
-  CHECK_THAT(scheduled(kCopy, "split i 5 -> o n\ntensorize n t.copy", {copy()}),
+  CHECK_THAT(scheduled(kTensorizeCopy, "split i 5 -> o n\ntensorize n t.copy", {copy()}),
              Catch::Matchers::ContainsSubstring("call t.copy(y[vo * 5]"));
 }
 
@@ -54,36 +54,37 @@ TEST_CASE("schedule: tensorize unifies modulo loop order, strides and exchanged 
   const std::string call =
       "call t.gemm(y[vio * 2, vjo * 3] step [1, 0] [0, 1], x[vio * 2, 0] step [1, 0] [0, 1], w[0, vjo * 3] step [0, 1] "
       "[1, 0])";
-  CHECK_THAT(scheduled(kProduct, tiles + "reorder io jo k ji ii\ntensorize k t.gemm", {gemm()}),
+  CHECK_THAT(scheduled(kTensorizeProduct, tiles + "reorder io jo k ji ii\ntensorize k t.gemm", {gemm()}),
              Catch::Matchers::ContainsSubstring(call));
-  CHECK_THAT(scheduled(kProduct, tiles + "reorder io jo ii ji k\ntensorize ii t.gemm", {gemm()}),
+  CHECK_THAT(scheduled(kTensorizeProduct, tiles + "reorder io jo ii ji k\ntensorize ii t.gemm", {gemm()}),
              Catch::Matchers::ContainsSubstring(call));
-  CHECK_THAT(scheduled(kProduct, "tensorize k t.dot", {dot()}),
+  CHECK_THAT(scheduled(kTensorizeProduct, "tensorize k t.dot", {dot()}),
              Catch::Matchers::ContainsSubstring(
                  "call t.dot(y[vi, vj] step [0, 0], w[0, vj] step [1, 0], x[vi, 0] step [0, 1])"));
 }
 
 TEST_CASE("schedule refusals: tensorize says what did not match") {
-  check_refused(kCopy, "tensorize i t.none", "the target has no intrinsic t.none. Hint: the intrinsics are t.copy",
-                {copy()});
-  check_refused(kCopy, "split i 4 -> o n\ntensorize n t.copy",
+  check_refused(kTensorizeCopy, "tensorize i t.none",
+                "the target has no intrinsic t.none. Hint: the intrinsics are t.copy", {copy()});
+  check_refused(kTensorizeCopy, "split i 4 -> o n\ntensorize n t.copy",
                 "the predicate o * 4 + n < 10 masks a part of the intrinsic", {copy()});
-  check_refused(kCopy, "tensorize i t.copy",
+  check_refused(kTensorizeCopy, "tensorize i t.copy",
                 "t.copy has axes v 5, the nest at i has loops i 10. Hint: split and reorder so that exactly loops of "
                 "those extents lie inside",
                 {copy()});
   check_refused(
-      kCopy, "split i 5 -> o n\ntensorize n t.copy",
+      kTensorizeCopy, "split i 5 -> o n\ntensorize n t.copy",
       "operand d of t.copy must be in scope local, y is in global. Hint: use cache_read, cache_write or set_scope",
       {copy("local")});
-  check_refused(kProduct, "tensorize k t.copy", "the block initialises its result and the intrinsic does not",
+  check_refused(kTensorizeProduct, "tensorize k t.copy", "the block initialises its result and the intrinsic does not",
                 {copy()});
-  check_refused(kProduct, "decompose_reduction b i -> z\ntensorize k t.copy",
+  check_refused(kTensorizeProduct, "decompose_reduction b i -> z\ntensorize k t.copy",
                 "it does not unify with t.copy: y[v, u] + w[r, u] * x[v, r] does not match s[v]. Hint: bring it to the "
                 "form of t.copy",
                 {copy()});
-  check_refused(kProduct, "tensorize j t.dot", "t.dot has axes q 4, the nest at j has loops j 6, k 4", {dot()});
-  check_refused(kProduct, "split k 2 -> ko ki\nsplit i 4 -> io ii\nreorder j io ko ki ii\ntensorize ii t.dot",
+  check_refused(kTensorizeProduct, "tensorize j t.dot", "t.dot has axes q 4, the nest at j has loops j 6, k 4",
+                {dot()});
+  check_refused(kTensorizeProduct, "split k 2 -> ko ki\nsplit i 4 -> io ii\nreorder j io ko ki ii\ntensorize ii t.dot",
                 "the reduction goes on in loop ko", {dot()});
   // A square tile of which the rows do not move as they should.
   check_refused(

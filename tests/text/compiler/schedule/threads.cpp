@@ -5,14 +5,14 @@ using namespace dovetail::schedule::test;
 
 namespace {
 
-const std::string kGrid =
+const std::string kThreadsGrid =
     "program p { input x: int32[4, 8] output y: int32[4, 8] for i in 4 { for j in 8 { block b { spatial v in 4 = i "
     "spatial w in 8 = j reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } } }";
-const std::string kProduct =
+const std::string kThreadsProduct =
     "program p { input x: int32[8] output y: int32[2] "
     "for i in 2 { for k in 8 { block b { spatial v in 2 = i reduce r in 8 = k reads y[v], x[r] writes y[v] init { y[v] "
     "= 0 } y[v] = y[v] + x[r] } } } }";
-const std::string kChain =
+const std::string kThreadsChain =
     "program p { input x: int32[8] output y: int32[8] alloc t: int32[8] "
     "for i in 8 { block a { spatial v in 8 = i reads x[v] writes t[v] t[v] = x[v] + 1 } } "
     "for j in 2 { for k in 4 { block b { spatial v in 8 = j * 4 + k reads t[v] writes y[v] y[v] = t[v] * 2 } } } }";
@@ -21,22 +21,22 @@ const std::string kChain =
 
 TEST_CASE("schedule: bind ties loops to thread axes") {
   check_becomes(
-      kGrid, "bind i block.x\nbind j thread.x",
+      kThreadsGrid, "bind i block.x\nbind j thread.x",
       "program p { input x: int32[4, 8] output y: int32[4, 8] for i in 4 thread(block.x) { for j in 8 thread(thread.x) "
       "{ block b { spatial v in 4 = i spatial w in 8 = j reads x[v, w] writes y[v, w] y[v, w] = x[v, w] } } } }");
-  CHECK_THAT(scheduled(kChain, "compute_at a j\nbind j block.x\nbind k thread.x\nbind i thread.x"),
+  CHECK_THAT(scheduled(kThreadsChain, "compute_at a j\nbind j block.x\nbind k thread.x\nbind i thread.x"),
              Catch::Matchers::ContainsSubstring("for i in 4 thread(thread.x)"));
 }
 
 TEST_CASE("schedule: vthread") {
-  CHECK_THAT(scheduled(kChain, "compute_at a j\nvthread j"),
+  CHECK_THAT(scheduled(kThreadsChain, "compute_at a j\nvthread j"),
              Catch::Matchers::ContainsSubstring("for j in 2 vthread {"));
-  check_refused(kProduct, "vthread k", "its 8 iterations carry the reduce iterator r of block b");
+  check_refused(kThreadsProduct, "vthread k", "its 8 iterations carry the reduce iterator r of block b");
 }
 
 TEST_CASE("schedule: pipeline lets the loads of a reduction run ahead") {
   CHECK_THAT(
-      scheduled(kProduct,
+      scheduled(kThreadsProduct,
                 "cache_read b x shared -> xs\nsplit k 4 -> ko ki\nreorder ko i ki\ncompute_at xs ko\npipeline ko 2"),
       Catch::Matchers::ContainsSubstring("for ko in 2 pipelined @stages(\"2\")"));
 }
@@ -44,14 +44,14 @@ TEST_CASE("schedule: pipeline lets the loads of a reduction run ahead") {
 TEST_CASE("schedule: slots are noted where the buffer is written") {
   const std::string steps =
       "cache_read b x shared -> xs\nsplit k 4 -> ko ki\nreorder ko i ki\ncompute_at xs ko\nslots xs 3";
-  CHECK_THAT(scheduled(kProduct, steps), Catch::Matchers::ContainsSubstring("@slots(\"3\")"));
-  CHECK_THAT(scheduled(kProduct, steps + "\nslots xs 2"), Catch::Matchers::ContainsSubstring("@slots(\"2\")"));
+  CHECK_THAT(scheduled(kThreadsProduct, steps), Catch::Matchers::ContainsSubstring("@slots(\"3\")"));
+  CHECK_THAT(scheduled(kThreadsProduct, steps + "\nslots xs 2"), Catch::Matchers::ContainsSubstring("@slots(\"2\")"));
 }
 
 TEST_CASE("schedule refusals: slots") {
-  check_refused(kProduct, "slots x 0", "the number of slots must be an integer of at least 1");
-  check_refused(kProduct, "slots x 2", "iterations of ");
-  check_refused(kProduct, "cache_read b x shared -> xs\nslots xs 2",
+  check_refused(kThreadsProduct, "slots x 0", "the number of slots must be an integer of at least 1");
+  check_refused(kThreadsProduct, "slots x 2", "iterations of ");
+  check_refused(kThreadsProduct, "cache_read b x shared -> xs\nslots xs 2",
                 "no loop lies around all its uses. Hint: compute_at what writes it into a loop of what reads it");
   // A running sum: each iteration reads what the one before wrote.
   const std::string running =
@@ -64,39 +64,39 @@ TEST_CASE("schedule refusals: slots") {
 }
 
 TEST_CASE("schedule refusals: bind") {
-  check_refused(kGrid, "bind i warp.x",
+  check_refused(kThreadsGrid, "bind i warp.x",
                 "cannot bind i (schedule): there is no thread axis warp.x. Hint: the axes are block.x, block.y, "
                 "block.z, thread.x, thread.y, thread.z");
   check_refused(
       "program p { output y: int32[65] for i in 65 { block b { spatial v in 65 = i writes y[v] y[v] = 0 } } }",
       "bind i thread.z",
       "it has 65 iterations, and thread.z has at most 64. Hint: split it and bind one of both loops");
-  check_refused(kGrid, "bind i block.x\nbind j block.x", "loop i of the same nest is bound to block.x already");
-  check_refused(kGrid, "bind j block.x",
+  check_refused(kThreadsGrid, "bind i block.x\nbind j block.x", "loop i of the same nest is bound to block.x already");
+  check_refused(kThreadsGrid, "bind j block.x",
                 "loop i around it is serial, and blocks cannot wait for one another between its iterations. Hint: bind "
                 "the outermost loops");
-  check_refused(kGrid, "bind i thread.x\nbind j block.x",
+  check_refused(kThreadsGrid, "bind i thread.x\nbind j block.x",
                 "loop i around it is bound to thread.x, and blocks cannot wait");
-  check_refused(kChain, "compute_at a j\nbind j block.x\nbind k block.y",
+  check_refused(kThreadsChain, "compute_at a j\nbind j block.x\nbind k block.y",
                 "it shares the loop around it with other statements, for which blocks cannot wait");
   check_refused(
-      kChain, "compute_at a j\nsplit i 2\nbind i_1 thread.x\nbind k thread.x",
+      kThreadsChain, "compute_at a j\nsplit i 2\nbind i_1 thread.x\nbind k thread.x",
       "it has 4 iterations, loop i_1 of the same kernel binds 2 of them to thread.x. Hint: split both by one factor");
   check_refused(
       "program p { output y: int32[64, 32] for i in 64 { for j in 32 { block b { spatial v in 64 = i spatial w in 32 = "
       "j writes y[v, w] y[v, w] = 0 } } } }",
       "bind i thread.x\nbind j thread.y", "the thread axes of the kernel would make 2048 threads, more than 1024");
-  check_refused(kProduct, "bind k thread.x", "its 8 iterations carry the reduce iterator r of block b");
-  check_refused(kGrid, "bind i block.x\nsplit i 2",
+  check_refused(kThreadsProduct, "bind k thread.x", "its 8 iterations carry the reduce iterator r of block b");
+  check_refused(kThreadsGrid, "bind i block.x\nsplit i 2",
                 "cannot split i (schedule): it would break thread loop i_1: loop i_0 around it is serial");
 }
 
 TEST_CASE("schedule refusals: pipeline") {
-  check_refused(kGrid, "pipeline i 1", "the number of stages must be an integer of at least 2");
-  check_refused(kGrid, "pipeline i 2",
+  check_refused(kThreadsGrid, "pipeline i 1", "the number of stages must be an integer of at least 2");
+  check_refused(kThreadsGrid, "pipeline i 2",
                 "cannot pipeline i (schedule): it holds one statement, beside which nothing could run. Hint: "
                 "cache_read and compute_at its operands into it first");
-  check_refused(kChain, "compute_at a j\npipeline j 3",
+  check_refused(kThreadsChain, "compute_at a j\npipeline j 3",
                 "it has 2 iterations, fewer than 3 stages. Hint: give fewer stages");
   check_refused(
       "program p { input x: int32[4] output y: int32[4] output z: int32[4] for i in 4 { block a { spatial v in 4 = i "

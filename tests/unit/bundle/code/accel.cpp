@@ -13,7 +13,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 // What the checks of one step say of the sample's code, changed.
-std::string errors_of(const std::function<void(bundle::AccelCode&, bundle::Bundle&)>& change) {
+std::string accel_errors(const std::function<void(bundle::AccelCode&, bundle::Bundle&)>& change) {
   bundle::Bundle bundle = test::sample_bundle();
   bundle::AccelCode code = test::sample_accel_code();
   change(code, bundle);
@@ -85,32 +85,32 @@ TEST_CASE("code that lies is reported with the place") {
 }
 
 TEST_CASE("accelerator steps: memory") {
-  CHECK(errors_of([](auto&, auto&) {}) == "");
-  CHECK_THAT(errors_of([](auto& c, auto&) { c.argument_addresses[0] = 0x3000 - 15; }),
+  CHECK(accel_errors([](auto&, auto&) {}) == "");
+  CHECK_THAT(accel_errors([](auto& c, auto&) { c.argument_addresses[0] = 0x3000 - 15; }),
              ContainsSubstring("leaves the memory of 8192 bytes at 0x1000"));
-  CHECK(errors_of([](auto& c, auto&) { c.result_addresses[0] = 0x3000 - 16; }) == "");
-  CHECK_THAT(errors_of([](auto& c, auto&) { c.argument_addresses[0] = test::kSampleBase - 1; }),
+  CHECK(accel_errors([](auto& c, auto&) { c.result_addresses[0] = 0x3000 - 16; }) == "");
+  CHECK_THAT(accel_errors([](auto& c, auto&) { c.argument_addresses[0] = test::kSampleBase - 1; }),
              ContainsSubstring("leaves the memory"));
-  CHECK_THAT(errors_of([](auto& c, auto&) { c.argument_addresses[0] = test::kSampleUops + 3; }),
+  CHECK_THAT(accel_errors([](auto& c, auto&) { c.argument_addresses[0] = test::kSampleUops + 3; }),
              ContainsSubstring("overlaps segment \"uops\""));
-  CHECK(errors_of([](auto& c, auto&) { c.argument_addresses[0] = test::kSampleUops + 4; }) == "");
-  CHECK(errors_of([](auto& c, auto&) { c.result_addresses[0] = test::kSampleInput; }) == "");
-  CHECK_THAT(errors_of([](auto&, auto& b) { b.spaces[1].base = std::uint64_t{1} << 32; }),
+  CHECK(accel_errors([](auto& c, auto&) { c.argument_addresses[0] = test::kSampleUops + 4; }) == "");
+  CHECK(accel_errors([](auto& c, auto&) { c.result_addresses[0] = test::kSampleInput; }) == "");
+  CHECK_THAT(accel_errors([](auto&, auto& b) { b.spaces[1].base = std::uint64_t{1} << 32; }),
              ContainsSubstring("32 address bits"));
-  CHECK_THAT(errors_of([](auto&, auto& b) { b.spaces[1].target = "gpu"; }),
+  CHECK_THAT(accel_errors([](auto&, auto& b) { b.spaces[1].target = "gpu"; }),
              ContainsSubstring("none of the accelerator's"));
-  CHECK_THAT(errors_of([](auto& c, auto&) { c.config.batch = 3; }), ContainsSubstring("batch"));
+  CHECK_THAT(accel_errors([](auto& c, auto&) { c.config.batch = 3; }), ContainsSubstring("batch"));
 }
 
 TEST_CASE("accelerator steps: program, launches and ranges") {
-  CHECK_THAT(errors_of([](auto& c, auto&) { c.program.pop_back(); }),
+  CHECK_THAT(accel_errors([](auto& c, auto&) { c.program.pop_back(); }),
              ContainsSubstring("launch 0:5 exceeds the program's 4 instructions"));
-  CHECK_THAT(errors_of([](auto& c, auto&) { c.segments[1].bytes = flipped(c.segments[1].bytes, std::byte{8}); }),
+  CHECK_THAT(accel_errors([](auto& c, auto&) { c.segments[1].bytes = flipped(c.segments[1].bytes, std::byte{8}); }),
              ContainsSubstring("does not hold the program at 0x2000"));
-  CHECK_THAT(errors_of([](auto& c, auto&) { c.segments.pop_back(); }),
+  CHECK_THAT(accel_errors([](auto& c, auto&) { c.segments.pop_back(); }),
              ContainsSubstring("no segment holds the program at 0x2000"));
-  CHECK_THAT(errors_of([](auto& c, auto&) { c.ranges.pop_back(); }), ContainsSubstring("cover 3 of 5 instructions"));
-  CHECK_THAT(errors_of([](auto& c, auto&) { c.ranges[1].begin = 2; }),
+  CHECK_THAT(accel_errors([](auto& c, auto&) { c.ranges.pop_back(); }), ContainsSubstring("cover 3 of 5 instructions"));
+  CHECK_THAT(accel_errors([](auto& c, auto&) { c.ranges[1].begin = 2; }),
              ContainsSubstring("does not continue at 3 of 5"));
 }
 

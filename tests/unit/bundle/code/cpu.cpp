@@ -11,7 +11,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-bundle::Bundle sample() {
+bundle::Bundle cpu_sample() {
   bundle::Bundle bundle;
   bundle::Step step{"conv1", {}, {}, {}, {}};
   bundle::encode(bundle::CpuCode{"k0_conv", 64, 128, 1000, true, 77, {"an index leaves x"}}, step);
@@ -19,8 +19,8 @@ bundle::Bundle sample() {
   bundle.modules = {{"cpu", "avx2", {}}};
   return bundle;
 }
-std::string errors_of(const std::function<void(Json&, bundle::Bundle&)>& change) {
-  bundle::Bundle bundle = sample();
+std::string cpu_errors(const std::function<void(Json&, bundle::Bundle&)>& change) {
+  bundle::Bundle bundle = cpu_sample();
   Json head = Json::parse(bundle::code_text(bundle.steps[0]));
   change(head, bundle);
   bundle.steps[0].code = bundle::json_bytes(head);
@@ -31,7 +31,7 @@ std::string errors_of(const std::function<void(Json&, bundle::Bundle&)>& change)
 }  // namespace
 
 TEST_CASE("the code of a kernel's step is read back as it was written") {
-  const bundle::Bundle bundle = sample();
+  const bundle::Bundle bundle = cpu_sample();
   const auto steps = bundle::cpu_steps(bundle);
   REQUIRE((steps.ok() ? "" : to_string(steps.errors())) == "");
   REQUIRE(steps->size() == 1);
@@ -46,14 +46,14 @@ TEST_CASE("the code of a kernel's step is read back as it was written") {
 }
 
 TEST_CASE("cpu steps: a kernel of the module, a workspace that fits") {
-  CHECK(errors_of([](Json&, auto&) {}) == "");
-  CHECK_THAT(errors_of([](Json& head, auto&) { head["symbol"] = ""; }),
+  CHECK(cpu_errors([](Json&, auto&) {}) == "");
+  CHECK_THAT(cpu_errors([](Json& head, auto&) { head["symbol"] = ""; }),
              ContainsSubstring("(step conv1): it names no kernel"));
-  CHECK_THAT(errors_of([](Json&, auto& b) { b.modules.clear(); }),
+  CHECK_THAT(cpu_errors([](Json&, auto& b) { b.modules.clear(); }),
              ContainsSubstring("it is a kernel, and the bundle has no shared object"));
-  CHECK_THAT(errors_of([](Json& head, auto&) { head["shared_bytes"] = UINT64_MAX; }),
+  CHECK_THAT(cpu_errors([](Json& head, auto&) { head["shared_bytes"] = UINT64_MAX; }),
              ContainsSubstring("(code of step conv1): in its head, shared_bytes: 18446744073709551615 > "));
-  CHECK_THAT(errors_of([](Json& head, auto&) { head.erase("failures"); }),
+  CHECK_THAT(cpu_errors([](Json& head, auto&) { head.erase("failures"); }),
              ContainsSubstring("\"failures\" is missing"));
-  CHECK_THAT(errors_of([](Json& head, auto&) { head = "k0"; }), ContainsSubstring("expected an object, found string"));
+  CHECK_THAT(cpu_errors([](Json& head, auto&) { head = "k0"; }), ContainsSubstring("expected an object, found string"));
 }

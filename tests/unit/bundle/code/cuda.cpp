@@ -8,7 +8,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-bundle::CudaCode sample() {
+bundle::CudaCode cuda_sample() {
   bundle::CudaCode code;
   code.images = {{"sm_80", false, bundle::Blob({std::byte{1}, std::byte{2}})},
                  {"sm_80", true, bundle::Blob({std::byte{3}})}};
@@ -31,7 +31,7 @@ bundle::Bundle with(const bundle::CudaCode& code) {
   return bundle;
 }
 
-std::string errors_of(const bundle::CudaCode& code) {
+std::string cuda_errors(const bundle::CudaCode& code) {
   const auto steps = bundle::cuda_steps(with(code));
   return steps.ok() ? "" : to_string(steps.errors());
 }
@@ -39,10 +39,10 @@ std::string errors_of(const bundle::CudaCode& code) {
 }  // namespace
 
 TEST_CASE("cuda code: what is written is read") {
-  const bundle::Bundle bundle = with(sample());
+  const bundle::Bundle bundle = with(cuda_sample());
   const auto steps = bundle::cuda_steps(bundle);
   REQUIRE(steps.ok());
-  const bundle::CudaCode &read = steps->front().code, written = sample();
+  const bundle::CudaCode &read = steps->front().code, written = cuda_sample();
   REQUIRE(read.launches.size() == 2);
   for (std::size_t i = 0; i < 2; ++i) {
     CHECK(read.launches[i].symbol == written.launches[i].symbol);
@@ -59,19 +59,19 @@ TEST_CASE("cuda code: what is written is read") {
 }
 
 TEST_CASE("cuda code: launches that no device takes are refused with both numbers") {
-  bundle::CudaCode code = sample();
+  bundle::CudaCode code = cuda_sample();
   code.launches[0].block = {64, 17, 1};
-  CHECK_THAT(errors_of(code), ContainsSubstring("64 x 17 x 1 threads in a block, the most is 1024"));
-  code = sample();
+  CHECK_THAT(cuda_errors(code), ContainsSubstring("64 x 17 x 1 threads in a block, the most is 1024"));
+  code = cuda_sample();
   code.launches[0].grid = {1, 65536, 1};
-  CHECK_THAT(errors_of(code), ContainsSubstring("65536 blocks in dimension 1, the most is 65535"));
-  code = sample();
+  CHECK_THAT(cuda_errors(code), ContainsSubstring("65536 blocks in dimension 1, the most is 65535"));
+  code = cuda_sample();
   code.launches[0].operands[0].index = 2;
-  CHECK_THAT(errors_of(code), ContainsSubstring("takes tensor 2, the step has 2"));
-  code = sample();
+  CHECK_THAT(cuda_errors(code), ContainsSubstring("takes tensor 2, the step has 2"));
+  code = cuda_sample();
   code.launches[0].operands[1].offset = 513;
-  CHECK_THAT(errors_of(code), ContainsSubstring("takes byte 513 of a workspace of 512"));
-  code = sample();
+  CHECK_THAT(cuda_errors(code), ContainsSubstring("takes byte 513 of a workspace of 512"));
+  code = cuda_sample();
   code.images.clear();
-  CHECK_THAT(errors_of(code), ContainsSubstring("holds code for no architecture"));
+  CHECK_THAT(cuda_errors(code), ContainsSubstring("holds code for no architecture"));
 }

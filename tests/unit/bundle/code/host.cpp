@@ -12,7 +12,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-std::string errors_of(const std::function<void(bundle::Bundle&)>& change) {
+std::string host_errors(const std::function<void(bundle::Bundle&)>& change) {
   bundle::Bundle bundle = test::sample_bundle();
   change(bundle);
   const auto steps = bundle::host_steps(bundle);
@@ -35,12 +35,12 @@ TEST_CASE("a host step's program is read back as it was written") {
 }
 
 TEST_CASE("host steps: arguments and results fit the program") {
-  CHECK_THAT(errors_of([](auto& b) { b.tensors[0].shape = {16}; }),
+  CHECK_THAT(host_errors([](auto& b) { b.tensors[0].shape = {16}; }),
              ContainsSubstring("(step plus_one): parameter x is int8[1, 16], tensor \"x\" is int8[16]"));
-  CHECK_THAT(errors_of([](auto& b) { b.steps[0].arguments = {}; }),
+  CHECK_THAT(host_errors([](auto& b) { b.steps[0].arguments = {}; }),
              ContainsSubstring("takes 1 arguments and yields 1 results, the step has 0 and 1"));
-  CHECK_THAT(errors_of([](auto& b) { b.steps[0].code.resize(30); }), ContainsSubstring("code of step plus_one"));
+  CHECK_THAT(host_errors([](auto& b) { b.steps[0].code.resize(30); }), ContainsSubstring("code of step plus_one"));
   // The problems of all steps together.
-  const std::string both = errors_of([](auto& b) { b.steps[0].arguments = {}, b.steps[2].results = {}; });
+  const std::string both = host_errors([](auto& b) { b.steps[0].arguments = {}, b.steps[2].results = {}; });
   CHECK_THAT(both, ContainsSubstring("step plus_one") && ContainsSubstring("step twice"));
 }

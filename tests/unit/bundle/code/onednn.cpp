@@ -13,7 +13,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 // x [1, 4, 8, 8], weights [6, 2, 3, 3] in two groups, a bias; a pool; a sum with itself.
-OnednnCode sample() {
+OnednnCode onednn_sample() {
   OnednnCode code;
   code.inner = {{1, 6, 8, 8}, {1, 6, 4, 4}};
   code.operations.push_back({.kind = OnednnKind::convolution,
@@ -53,8 +53,8 @@ bundle::Bundle with(const OnednnCode& code) {
   return bundle;
 }
 
-std::string errors_of(const std::function<void(OnednnCode&)>& change) {
-  OnednnCode code = sample();
+std::string onednn_errors(const std::function<void(OnednnCode&)>& change) {
+  OnednnCode code = onednn_sample();
   change(code);
   const auto steps = bundle::onednn_steps(with(code));
   return steps.ok() ? "" : to_string(steps.errors());
@@ -63,10 +63,10 @@ std::string errors_of(const std::function<void(OnednnCode&)>& change) {
 }  // namespace
 
 TEST_CASE("onednn code: what is written is read") {
-  const bundle::Bundle bundle = with(sample());
+  const bundle::Bundle bundle = with(onednn_sample());
   const auto steps = bundle::onednn_steps(bundle);
   REQUIRE((steps.ok() ? "" : to_string(steps.errors())) == "");
-  const OnednnCode &read = steps->front().code, written = sample();
+  const OnednnCode &read = steps->front().code, written = onednn_sample();
   CHECK(read.inner == written.inner);
   CHECK(read.arithmetic == 99);
   REQUIRE(read.operations.size() == 3);
@@ -87,28 +87,32 @@ TEST_CASE("onednn code: what is written is read") {
 }
 
 TEST_CASE("onednn code: what cannot be run is refused") {
-  CHECK_THAT(errors_of([](OnednnCode& code) {
+  CHECK_THAT(onednn_errors([](OnednnCode& code) {
                code.operations[0].operands = {0, 7};
              }),
              ContainsSubstring("operation 0 (convolution): it reads tensor 7 too early"));
-  CHECK_THAT(errors_of([](OnednnCode& code) { code.operations[1].operands = {5}; }),
+  CHECK_THAT(onednn_errors([](OnednnCode& code) { code.operations[1].operands = {5}; }),
              ContainsSubstring("operation 1 (maximum): it reads tensor 5 too early"));
-  CHECK_THAT(errors_of([](OnednnCode& code) { code.operations[2].result = 0; }),
+  CHECK_THAT(onednn_errors([](OnednnCode& code) { code.operations[2].result = 0; }),
              ContainsSubstring("it computes tensor 0, which is no result of its own"));
-  CHECK_THAT(errors_of([](OnednnCode& code) { code.operations[2].operands = {5}; }), ContainsSubstring("1 operands"));
-  CHECK_THAT(errors_of([](OnednnCode& code) { code.operations.pop_back(); }),
+  CHECK_THAT(onednn_errors([](OnednnCode& code) { code.operations[2].operands = {5}; }),
+             ContainsSubstring("1 operands"));
+  CHECK_THAT(onednn_errors([](OnednnCode& code) { code.operations.pop_back(); }),
              ContainsSubstring("nothing computes its result 0"));
-  CHECK_THAT(errors_of([](OnednnCode& code) { code.operations[0].groups = 4; }),
+  CHECK_THAT(onednn_errors([](OnednnCode& code) { code.operations[0].groups = 4; }),
              ContainsSubstring("do not fit 4 groups of"));
-  CHECK_THAT(errors_of([](OnednnCode& code) { code.operations[0].strides = {1}; }),
+  CHECK_THAT(onednn_errors([](OnednnCode& code) { code.operations[0].strides = {1}; }),
              ContainsSubstring("1 entries for 2 spatial axes"));
-  CHECK_THAT(errors_of([](OnednnCode& code) { code.operations[0].operands[2] = 0; }),
+  CHECK_THAT(onednn_errors([](OnednnCode& code) { code.operations[0].operands[2] = 0; }),
              ContainsSubstring("its bias is not one of 6 outputs"));
-  CHECK_THAT(errors_of([](OnednnCode& code) { code.operations[0].strides = {0, 1}; }), ContainsSubstring("strides[0]"));
-  CHECK_THAT(errors_of([](OnednnCode& code) { code.inner[0] = {1, 0}; }), ContainsSubstring("inner[0][1]"));
-  CHECK_THAT(errors_of([](OnednnCode& code) { code.inner[0] = Shape(3, std::int64_t{1} << 30); }),
+  CHECK_THAT(onednn_errors([](OnednnCode& code) {
+               code.operations[0].strides = {0, 1};
+             }),
+             ContainsSubstring("strides[0]"));
+  CHECK_THAT(onednn_errors([](OnednnCode& code) { code.inner[0] = {1, 0}; }), ContainsSubstring("inner[0][1]"));
+  CHECK_THAT(onednn_errors([](OnednnCode& code) { code.inner[0] = Shape(3, std::int64_t{1} << 30); }),
              ContainsSubstring("a tensor has the shape"));
-  bundle::Bundle bundle = with(sample());
+  bundle::Bundle bundle = with(onednn_sample());
   bundle.tensors[1].dtype = DType::int32;
   CHECK_THAT(to_string(bundle::onednn_steps(bundle).errors()), ContainsSubstring("tensor w is int32, not float32"));
 }

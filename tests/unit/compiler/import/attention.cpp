@@ -121,7 +121,7 @@ Inputs inputs_of(const Form& form, std::mt19937& rng) {
   return in;
 }
 
-std::map<std::string, NdArray> run(const Form& form, const Inputs& in) {
+std::map<std::string, NdArray> attend(const Form& form, const Inputs& in) {
   Model model;
   model.opset = 24;
   std::map<std::string, NdArray> values;
@@ -169,7 +169,7 @@ void check(const Form& form) {
   std::mt19937 rng(17);
   const Inputs in = inputs_of(form, rng);
   const Expected expected(form, in);
-  std::map<std::string, NdArray> results = run(form, in);
+  std::map<std::string, NdArray> results = attend(form, in);
   const NdArray &y = results.at("y"), &scores = results.at("scores"), &key = results.at("present_key");
   REQUIRE(y.shape() == (form.joined ? Shape{kBatch, kQueries, form.heads * kValueSize}
                                     : Shape{kBatch, form.heads, kQueries, kValueSize}));

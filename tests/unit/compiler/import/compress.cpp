@@ -23,7 +23,7 @@ Model compress(const std::vector<int>& holds, const std::vector<Message>& attrib
   return model;
 }
 // Of 0 1 2 / 3 4 5.
-NdArray run(const Model& model) {
+NdArray compressed(const Model& model) {
   const auto imported = model.import();
   REQUIRE((imported.ok() ? "" : to_string(imported.errors())) == "");
   const auto results = Reference::make(imported->graph)->run({{"x", NdArray::from<float>({2, 3}, {0, 1, 2, 3, 4, 5})}});
@@ -34,11 +34,11 @@ NdArray run(const Model& model) {
 }  // namespace
 
 TEST_CASE("import: Compress with a constant condition gathers the slices at which it holds") {
-  CHECK(run(compress({0, 1, 1}, {attribute("axis", 1)})) == NdArray::from<float>({2, 2}, {1, 2, 4, 5}));
-  CHECK(run(compress({0, 1}, {attribute("axis", -2)})) == NdArray::from<float>({1, 3}, {3, 4, 5}));
-  CHECK(run(compress({1}, {attribute("axis", 1)})) == NdArray::from<float>({2, 1}, {0, 3}));
-  CHECK(run(compress({0, 0}, {attribute("axis", 0)})).shape() == Shape{0, 3});
-  CHECK(run(compress({1, 0, 0, 0, 1}, {})) == NdArray::from<float>({2}, {0, 4}));
+  CHECK(compressed(compress({0, 1, 1}, {attribute("axis", 1)})) == NdArray::from<float>({2, 2}, {1, 2, 4, 5}));
+  CHECK(compressed(compress({0, 1}, {attribute("axis", -2)})) == NdArray::from<float>({1, 3}, {3, 4, 5}));
+  CHECK(compressed(compress({1}, {attribute("axis", 1)})) == NdArray::from<float>({2, 1}, {0, 3}));
+  CHECK(compressed(compress({0, 0}, {attribute("axis", 0)})).shape() == Shape{0, 3});
+  CHECK(compressed(compress({1, 0, 0, 0, 1}, {})) == NdArray::from<float>({2}, {0, 4}));
 }
 
 TEST_CASE("import: a condition of Compress that is too long or unknown is refused") {

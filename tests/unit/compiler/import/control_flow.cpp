@@ -32,7 +32,7 @@ NdArray flag(bool value) {
 NdArray scalar(float value) { return NdArray::scalar(value); }
 
 // The model's outputs where all inputs are `x`.
-std::vector<double> run(const Model& model, const NdArray& x, std::size_t output = 0) {
+std::vector<double> results_of(const Model& model, const NdArray& x, std::size_t output = 0) {
   const auto imported = model.import();
   REQUIRE((imported.ok() ? "" : to_string(imported.errors())) == "");
   const graph::Graph& graph = imported->graph;
@@ -56,7 +56,7 @@ std::string refusal(const Model& model) {
 }
 
 // x of two elements; y = f(x).
-Model model_of(std::vector<Message> nodes) {
+Model model_of_body(std::vector<Message> nodes) {
   Model model;
   model.inputs = {value_info("x", DType::float32, {2})};
   model.outputs = {any("y")};
@@ -73,25 +73,27 @@ Message branch(std::string_view attribute, std::string_view op) {
 
 TEST_CASE("import: If becomes the branch that its condition chooses, which sees outer values") {
   for (const bool condition : {true, false}) {
-    Model model = model_of({node("If", {"c"}, {"y"}, {branch("then_branch", "Neg"), branch("else_branch", "Relu")})});
+    Model model =
+        model_of_body({node("If", {"c"}, {"y"}, {branch("then_branch", "Neg"), branch("else_branch", "Relu")})});
     model.initialisers = {tensor("c", flag(condition))};
-    CHECK(run(model, kInput) == (condition ? std::vector<double>{-3, -5} : std::vector<double>{3, 5}));
+    CHECK(results_of(model, kInput) == (condition ? std::vector<double>{-3, -5} : std::vector<double>{3, 5}));
   }
   // From the shape of x: rank 1 is not 2.
-  Model model = model_of({node("Shape", {"x"}, {"s"}), node("Size", {"s"}, {"n"}), node("Equal", {"n", "two"}, {"c"}),
-                          node("If", {"c"}, {"y"}, {branch("then_branch", "Neg"), branch("else_branch", "Relu")})});
+  Model model =
+      model_of_body({node("Shape", {"x"}, {"s"}), node("Size", {"s"}, {"n"}), node("Equal", {"n", "two"}, {"c"}),
+                     node("If", {"c"}, {"y"}, {branch("then_branch", "Neg"), branch("else_branch", "Relu")})});
   model.initialisers = {tensor("two", NdArray::scalar(std::int64_t{2}))};
-  CHECK(run(model, kInput) == std::vector<double>{3, 5});
+  CHECK(results_of(model, kInput) == std::vector<double>{3, 5});
 }
 
 TEST_CASE("import: an If whose condition is computed at run time is refused by name, with the input") {
-  Model model =
-      model_of({node("If", {"c"}, {"y"}, {branch("then_branch", "Neg"), branch("else_branch", "Relu")}, "choose")});
+  Model model = model_of_body(
+      {node("If", {"c"}, {"y"}, {branch("then_branch", "Neg"), branch("else_branch", "Relu")}, "choose")});
   model.inputs.push_back(value_info("c", DType::boolean, {}));
   CHECK_THAT(refusal(model), ContainsSubstring("cannot import choose (If)") &&
                                  ContainsSubstring("its condition (%c) is computed at run time") &&
                                  ContainsSubstring("depends on graph input %c"));
-  Model without = model_of({node("If", {"c"}, {"y"}, {branch("then_branch", "Neg")}, "choose")});
+  Model without = model_of_body({node("If", {"c"}, {"y"}, {branch("then_branch", "Neg")}, "choose")});
   without.initialisers = {tensor("c", flag(false))};
   CHECK_THAT(refusal(without), ContainsSubstring("it has no subgraph else_branch"));
 }
@@ -103,14 +105,14 @@ TEST_CASE("import: Loop carries values, stacks others, and ends by count or cond
       {any("again"), any("next"), any("seen")},
       {node("Add", {"v", "x"}, {"next"}), node("Identity", {"next"}, {"seen"}), node("Less", {"i", "last"}, {"again"})},
       {tensor("last", NdArray::scalar(std::int64_t{1}))}};
-  Model model = model_of({node("Loop", {"m", "", "x"}, {"y", "z"}, {body.attribute("body")})});
+  Model model = model_of_body({node("Loop", {"m", "", "x"}, {"y", "z"}, {body.attribute("body")})});
   model.outputs.push_back(any("z"));
   model.initialisers = {tensor("m", NdArray::scalar(std::int64_t{4}))};
-  CHECK(run(model, kInput) == std::vector<double>{9, 15});  // two iterations: the second one's condition fails
-  CHECK(run(model, kInput, 1) == std::vector<double>{6, 10, 9, 15});
+  CHECK(results_of(model, kInput) == std::vector<double>{9, 15});  // two iterations: the second one's condition fails
+  CHECK(results_of(model, kInput, 1) == std::vector<double>{6, 10, 9, 15});
   body.nodes[2] = node("Identity", {"c"}, {"again"});
   model.nodes = {node("Loop", {"m", "", "x"}, {"y", "z"}, {body.attribute("body")})};
-  CHECK(run(model, kInput) == std::vector<double>{15, 25});
+  CHECK(results_of(model, kInput) == std::vector<double>{15, 25});
   body.nodes[2] = node("Less", {"total", "limit"}, {"again"});
   body.nodes.insert(body.nodes.begin() + 2, node("ReduceMax", {"next"}, {"total"}, {attribute("keepdims", 0)}));
   body.initialisers = {tensor("limit", scalar(4))};
@@ -124,11 +126,11 @@ TEST_CASE("import: a Loop that never runs hands its values on") {
                   {any("again"), any("next"), value_info("seen", DType::float32, {2})},
                   {node("Identity", {"c"}, {"again"}), node("Neg", {"v"}, {"next"}), node("Neg", {"v"}, {"seen"})},
                   {}};
-  Model model = model_of({node("Loop", {"m", "", "x"}, {"y", "z"}, {body.attribute("body")})});
+  Model model = model_of_body({node("Loop", {"m", "", "x"}, {"y", "z"}, {body.attribute("body")})});
   model.outputs.push_back(any("z"));
   model.initialisers = {tensor("m", NdArray::scalar(std::int64_t{0}))};
-  CHECK(run(model, kInput) == std::vector<double>{3, 5});
-  CHECK(run(model, kInput, 1).empty());
+  CHECK(results_of(model, kInput) == std::vector<double>{3, 5});
+  CHECK(results_of(model, kInput, 1).empty());
 }
 
 TEST_CASE("import: Scan goes over slices, in either direction") {
@@ -137,13 +139,14 @@ TEST_CASE("import: Scan goes over slices, in either direction") {
                   {node("Add", {"s", "e"}, {"next"}), node("Identity", {"next"}, {"part"})},
                   {}};
   for (const bool backwards : {false, true}) {
-    Model model = model_of({node("Scan", {"zero", "x"}, {"y", "z"},
-                                 {body.attribute("body"), attribute("num_scan_inputs", 1),
-                                  attribute("scan_input_directions", std::vector<std::int64_t>{backwards ? 1 : 0})})});
+    Model model =
+        model_of_body({node("Scan", {"zero", "x"}, {"y", "z"},
+                            {body.attribute("body"), attribute("num_scan_inputs", 1),
+                             attribute("scan_input_directions", std::vector<std::int64_t>{backwards ? 1 : 0})})});
     model.outputs.push_back(any("z"));
     model.initialisers = {tensor("zero", scalar(0))};
-    CHECK(run(model, kInput) == std::vector<double>{8});
-    CHECK(run(model, kInput, 1) == (backwards ? std::vector<double>{5, 8} : std::vector<double>{3, 8}));
+    CHECK(results_of(model, kInput) == std::vector<double>{8});
+    CHECK(results_of(model, kInput, 1) == (backwards ? std::vector<double>{5, 8} : std::vector<double>{3, 8}));
   }
 }
 
@@ -157,8 +160,8 @@ TEST_CASE("import: control flow nests, and inner bodies see the values of outer 
       {any("again"), any("next")},
       {node("Identity", {"c"}, {"again"}), node("Loop", {"two", "", "x"}, {"next"}, {inner.attribute("body")})},
       {}};
-  Model model = model_of({node("Loop", {"two", "", "x"}, {"y"}, {outer.attribute("body")})});
+  Model model = model_of_body({node("Loop", {"two", "", "x"}, {"y"}, {outer.attribute("body")})});
   model.initialisers = {tensor("two", NdArray::scalar(std::int64_t{2}))};
   // v1 = x + 2 x, v2 = x + 2 v1.
-  CHECK(run(model, kInput) == std::vector<double>{21, 35});
+  CHECK(results_of(model, kInput) == std::vector<double>{21, 35});
 }

@@ -40,7 +40,7 @@ Result<import::Imported> import_with(const std::vector<Message>& nodes, const st
   return import::import_onnx(message.bytes(), "test.onnx");
 }
 
-std::string errors(const std::vector<Message>& nodes, const std::vector<Message>& functions) {
+std::string errors_of_functions(const std::vector<Message>& nodes, const std::vector<Message>& functions) {
   const auto imported = import_with(nodes, functions);
   return imported ? "" : to_string(imported.errors());
 }
@@ -65,7 +65,8 @@ TEST_CASE("import: functions, that call functions, with attributes of the call a
 
 TEST_CASE("import: functions that cannot be taken") {
   const Message endless = function("Endless", {"a"}, {"b"}, {call("Endless", {"a"}, {"b"})});
-  CHECK_THAT(errors({call("Endless", {"x"}, {"y"})}, {endless}), ContainsSubstring("its calls are more than 64 deep"));
+  CHECK_THAT(errors_of_functions({call("Endless", {"x"}, {"y"})}, {endless}),
+             ContainsSubstring("its calls are more than 64 deep"));
 
   // Each level calls the one below ten times.
   std::vector<Message> levels{function("F0", {"a"}, {"b"}, {node("Relu", {"a"}, {"b"})})};
@@ -76,14 +77,14 @@ TEST_CASE("import: functions that cannot be taken") {
                            {i == 9 ? "b" : "t" + std::to_string(i + 1)}));
     levels.push_back(function("F" + std::to_string(level), {"a"}, {"b"}, calls));
   }
-  CHECK_THAT(errors({call("F7", {"x"}, {"y"})}, levels),
+  CHECK_THAT(errors_of_functions({call("F7", {"x"}, {"y"})}, levels),
              ContainsSubstring("the functions expand to more than 1000000 nodes"));
 
   const Message old = function("Old", {"a"}, {"b"}, {node("Softmax", {"a"}, {"b"})}, {}, 11);
-  CHECK_THAT(errors({call("Old", {"x"}, {"y"})}, {old}),
+  CHECK_THAT(errors_of_functions({call("Old", {"x"}, {"y"})}, {old}),
              ContainsSubstring("it is of operator set 11, the model of 21, and Softmax differs in these"));
   const Message few = function("Few", {"a"}, {"b"}, {node("Relu", {"a"}, {"b"})});
-  CHECK_THAT(errors({call("Few", {"x", "x"}, {"y"})}, {few}),
+  CHECK_THAT(errors_of_functions({call("Few", {"x", "x"}, {"y"})}, {few}),
              ContainsSubstring("2 inputs and 1 outputs; it has 1 and 1"));
 }
 

@@ -23,7 +23,7 @@ Model relu() {
   return model;
 }
 
-std::string errors(const Model& model, const import::ImportOptions& options = {}) {
+std::string structure_errors(const Model& model, const import::ImportOptions& options = {}) {
   const auto imported = model.import(options);
   return imported ? "" : to_string(imported.errors());
 }
@@ -55,19 +55,20 @@ TEST_CASE("import: operator sets by the versions of the operators") {
   Model model = relu();
   for (std::int64_t opset : {1, 7, 21, 27}) {
     model.opset = opset;
-    CHECK(errors(model).empty());
+    CHECK(structure_errors(model).empty());
   }
   for (std::int64_t opset : {-1, 0, 28}) {
     model.opset = opset;
-    CHECK_THAT(errors(model), ContainsSubstring("operator set"));
+    CHECK_THAT(structure_errors(model), ContainsSubstring("operator set"));
   }
   model.opset = 28;
-  CHECK_THAT(errors(model), ContainsSubstring("ONNX operator set 28; what 1 to 27 changed is known"));
+  CHECK_THAT(structure_errors(model), ContainsSubstring("ONNX operator set 28; what 1 to 27 changed is known"));
   model.opset = 5;
   model.nodes = {node("Tile", {"x", "tiles", "axis"}, {"y"})};
-  CHECK(errors(model) != "");
+  CHECK(structure_errors(model) != "");
   model.opset = 1;
-  CHECK_THAT(errors(model), ContainsSubstring("version 1 of Tile is not supported; the model is of operator set 1"));
+  CHECK_THAT(structure_errors(model),
+             ContainsSubstring("version 1 of Tile is not supported; the model is of operator set 1"));
 }
 
 TEST_CASE("import: the versions of every operator of ONNX that there is a row for") {
@@ -88,7 +89,7 @@ TEST_CASE("import: the versions of every operator of ONNX that there is a row fo
 TEST_CASE("import: operators that are refused say why") {
   Model model = relu();
   model.nodes = {node("Bernoulli", {"x"}, {"y"})};
-  CHECK_THAT(errors(model), ContainsSubstring("operator Bernoulli is not supported: its results are random"));
+  CHECK_THAT(structure_errors(model), ContainsSubstring("operator Bernoulli is not supported: its results are random"));
   for (const import::RefusedOperators& row : import::refused_operators())
     for (const std::string_view op : row.ops) CHECK(ops::find(op) == nullptr);
 }
@@ -98,7 +99,7 @@ TEST_CASE("import: all unknown operators at once, with their nodes") {
   model.nodes = {node("Foo", {"x"}, {"a"}, {}, "f1"), node("Foo", {"a"}, {"b"}, {}, "f2"),
                  node("Bar", {"b"}, {"c"}, {}, "g"), node("Relu", {"c"}, {"y"})};
   model.nodes.push_back(node("FusedConv", {"x"}, {"d"}, {}, "m").text(7, "com.microsoft"));
-  const std::string text = errors(model);
+  const std::string text = structure_errors(model);
   CHECK_THAT(text, ContainsSubstring("operator Foo is not supported; 2 nodes: f1, f2"));
   CHECK_THAT(text, ContainsSubstring("operator Bar is not supported; 1 node: g"));
   CHECK_THAT(text, ContainsSubstring("operator com.microsoft.FusedConv is not supported; 1 node: m"));
@@ -108,21 +109,21 @@ TEST_CASE("import: undefined, doubly defined and cyclic values") {
   Model model = relu();
   SECTION("undefined") {
     model.nodes = {node("Add", {"x", "ghost"}, {"y"}, {}, "add")};
-    CHECK_THAT(errors(model),
+    CHECK_THAT(structure_errors(model),
                ContainsSubstring("node add (Add)") && ContainsSubstring("it uses ghost, which nothing defines"));
   }
   SECTION("twice") {
     model.nodes.push_back(node("Abs", {"x"}, {"y"}, {}, "abs"));
-    CHECK_THAT(errors(model), ContainsSubstring("value y is defined twice"));
+    CHECK_THAT(structure_errors(model), ContainsSubstring("value y is defined twice"));
   }
   SECTION("cycle") {
     model.nodes = {node("Add", {"x", "b"}, {"a"}, {}, "one"), node("Neg", {"a"}, {"b"}, {}, "two"),
                    node("Relu", {"b"}, {"y"}, {}, "three")};
-    CHECK_THAT(errors(model), ContainsSubstring("cycle"));
+    CHECK_THAT(structure_errors(model), ContainsSubstring("cycle"));
   }
   SECTION("nodes in any order") {
     model.nodes = {node("Relu", {"m"}, {"y"}), node("Neg", {"x"}, {"m"})};
-    CHECK(errors(model).empty());
+    CHECK(structure_errors(model).empty());
   }
   SECTION("node names repeat or are missing") {
     model.nodes = {node("Neg", {"x"}, {"a"}, {}, "n"), node("Neg", {"a"}, {"b"}, {}, "n"), node("Neg", {"b"}, {"y"})};
@@ -137,7 +138,7 @@ TEST_CASE("import: subgraphs of other operators than If, Loop and Scan are refus
   Model model = relu();
   const Message subgraph = Message().text(1, "then_branch").message(6, Message().text(2, "inner")).number(20, 5);
   model.nodes = {node("Relu", {"x"}, {"y"}, {subgraph}, "branch")};
-  const std::string text = errors(model);
+  const std::string text = structure_errors(model);
   CHECK_THAT(text, ContainsSubstring("node branch (Relu), attribute then_branch") && ContainsSubstring("subgraph"));
   CHECK_THAT(text, !ContainsSubstring("nothing defines"));
 }
@@ -172,11 +173,11 @@ TEST_CASE("import: types and shapes that are no tensors of ours") {
   Model model = relu();
   SECTION("string input") {
     model.inputs = {Message().text(1, "x").message(2, Message().message(1, Message().number(1, 8)))};
-    CHECK_THAT(errors(model), ContainsSubstring("element type string (8) is not supported"));
+    CHECK_THAT(structure_errors(model), ContainsSubstring("element type string (8) is not supported"));
   }
   SECTION("sequence input") {
     model.inputs = {Message().text(1, "x").message(2, Message().message(4, Message()))};
-    CHECK_THAT(errors(model), ContainsSubstring("its type is no tensor"));
+    CHECK_THAT(structure_errors(model), ContainsSubstring("its type is no tensor"));
   }
   SECTION("a shape whose product overflows") {
     model.inputs = {Message().text(1, "x").message(
@@ -184,11 +185,11 @@ TEST_CASE("import: types and shapes that are no tensors of ours") {
                1, Message().number(1, 1).message(2, Message()
                                                         .message(1, Message().number(1, std::int64_t{1} << 40))
                                                         .message(1, Message().number(1, std::int64_t{1} << 40)))))};
-    CHECK_THAT(errors(model), ContainsSubstring("has more than 16 GiB"));
+    CHECK_THAT(structure_errors(model), ContainsSubstring("has more than 16 GiB"));
   }
   SECTION("declared and inferred output type differ") {
     model.outputs = {value_info("y", DType::int64, {1, 4})};
-    CHECK_THAT(errors(model), ContainsSubstring("the file declares int64, its operators yield float32"));
+    CHECK_THAT(structure_errors(model), ContainsSubstring("the file declares int64, its operators yield float32"));
   }
   SECTION("a stale output shape is noted") {
     model.outputs = {value_info("y", DType::float32, {7, 4})};
@@ -203,7 +204,7 @@ TEST_CASE("import: a bad node does not hide the others, nor is what follows it b
   model.initialisers = {tensor("w", NdArray(DType::float32, {3}))};
   model.nodes = {node("Add", {"x", "w"}, {"a"}, {}, "bad1"), node("Relu", {"a"}, {"b"}, {}, "behind"),
                  node("MatMul", {"x", "w"}, {"c"}, {}, "bad2"), node("Add", {"b", "c"}, {"y"}, {}, "both")};
-  const std::string text = errors(model);
+  const std::string text = structure_errors(model);
   CHECK_THAT(text, ContainsSubstring("bad1") && ContainsSubstring("bad2") && !ContainsSubstring("behind") &&
                        !ContainsSubstring("both"));
 }
@@ -226,7 +227,7 @@ TEST_CASE("import: values needed at compile time are computed, or asked for") {
   SECTION("computed from an input") {
     model.inputs.push_back(value_info("shape", DType::int64, {2}));
     model.nodes = {node("Neg", {"shape"}, {"t"}), node("Reshape", {"x", "t"}, {"y"}, {}, "flat")};
-    CHECK_THAT(errors(model),
+    CHECK_THAT(structure_errors(model),
                ContainsSubstring("input 1 (%t) must be known at compile time, but it depends on graph input %shape"));
   }
 }

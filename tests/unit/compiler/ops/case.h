@@ -45,6 +45,9 @@ class Case {
   graph::NodeId id_;
 };
 
+inline NdArray floats(const Shape& shape, const std::vector<float>& values) {
+  return NdArray::from<float>(shape, values);
+}
 // int64 list as a constant.
 NdArray list(const std::vector<std::int64_t>& values);
 // Values uniform in [low, high]; whole numbers, so that float sums are exact where they stay small.

@@ -54,7 +54,7 @@ Shape output_shape(const Geometry& g) {
   return y;
 }
 
-Case& set(Case& test, const Geometry& g) {
+Case& set_geometry(Case& test, const Geometry& g) {
   return test.ints("strides", g.strides).ints("dilations", g.dilations).ints("pads", g.pads).integer("group", g.group);
 }
 
@@ -76,7 +76,7 @@ TEST_CASE("Conv agrees with direct loops on strides, pads, groups, dilations and
       Case test("Conv");
       test.input(x).constant(w);
       if (has_bias) test.constant(bias);
-      require_close(set(test, g).run1(), expected, 0);
+      require_close(set_geometry(test, g).run1(), expected, 0);
     }
 }
 
@@ -146,7 +146,7 @@ TEST_CASE("dovetail.qconv is exact: zero points, padding, requantisation, clamp"
       test.input(x).constant(w).constant(bias).constant(scale);
       if (weight_zero) test.constant(zw);
       test.integer("x_zero_point", zx).integer("y_zero_point", zy).integer("y_min", low).integer("y_max", high);
-      require_close(set(test, g).run1(), expected, 0);
+      require_close(set_geometry(test, g).run1(), expected, 0);
     }
 }
 

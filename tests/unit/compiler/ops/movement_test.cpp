@@ -12,8 +12,6 @@ NdArray iota(const Shape& shape) {
   for (std::int64_t i = 0; i < array.count(); ++i) array.set_int64(i, i);
   return array;
 }
-NdArray floats(const Shape& shape, const std::vector<float>& values) { return NdArray::from<float>(shape, values); }
-
 TEST_CASE("Reshape keeps row-major order whatever the grouping of axes") {
   const std::vector<std::pair<Shape, Shape>> pairs{{{2, 3, 4}, {2, 12}},   {{2, 3, 4}, {6, 4}},
                                                    {{2, 3, 4}, {4, 3, 2}}, {{2, 3, 4}, {24}},

@@ -57,7 +57,7 @@ void visit_windows(const Pooling& p, const Shape& y, F visit) {
   });
 }
 
-Case& set(Case& test, const Pooling& p) {
+Case& set_pooling(Case& test, const Pooling& p) {
   return test.ints("kernel_shape", p.kernel)
       .ints("strides", p.strides)
       .ints("dilations", p.dilations)
@@ -78,7 +78,7 @@ TEST_CASE("MaxPool agrees with direct loops in every type") {
       });
       Case test("MaxPool");
       test.input(x);
-      require_close(set(test, p).run1(), expected, 0);
+      require_close(set_pooling(test, p).run1(), expected, 0);
     }
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("MaxPool says where the first maximum of each window is, in either ord
       }
       Case test("MaxPool", 2);
       test.input(x).integer("storage_order", first_fastest ? 1 : 0);
-      require_close(set(test, p).run()[1], places, 0);
+      require_close(set_pooling(test, p).run()[1], places, 0);
     }
 }
 
@@ -119,7 +119,7 @@ TEST_CASE("LpPool and GlobalLpPool take the p-th root of the sum of p-th powers"
         expected.set_double(i, std::pow(sums[static_cast<std::size_t>(i)], 1.0 / static_cast<double>(exponent)));
       Case test("LpPool");
       test.input(x).integer("p", exponent);
-      require_close(set(test, p).run1(), expected);
+      require_close(set_pooling(test, p).run1(), expected);
     }
   const NdArray x = NdArray::from<float>({1, 1, 2, 2}, {3, -4, 0, 12});
   require_close(Case("GlobalLpPool").input(x).run1(), NdArray::from<float>({1, 1, 1, 1}, {13}));
@@ -150,7 +150,7 @@ TEST_CASE("AveragePool divides by the elements that count") {
         expected.set_double(i, sums[static_cast<std::size_t>(i)] / counts[static_cast<std::size_t>(i)]);
       Case test("AveragePool");
       test.input(x).integer("count_include_pad", include_pads);
-      require_close(set(test, p).run1(), expected);
+      require_close(set_pooling(test, p).run1(), expected);
     }
 }
 

@@ -45,7 +45,7 @@ struct Layer {
   std::int64_t gates() const { return op == "LSTM" ? 4 : op == "GRU" ? 3 : 1; }
 };
 
-double at(const NdArray& array, std::int64_t index) { return array.count() == 0 ? 0 : array.as_double(index); }
+double at_or_zero(const NdArray& array, std::int64_t index) { return array.count() == 0 ? 0 : array.as_double(index); }
 
 // Y, Y_h, Y_c.
 std::vector<NdArray> by_equations(const Layer& l) {
@@ -63,21 +63,21 @@ std::vector<NdArray> by_equations(const Layer& l) {
       };
       std::vector<double> h(static_cast<std::size_t>(H)), c(h);
       for (std::int64_t i = 0; i < H; ++i) {
-        h[static_cast<std::size_t>(i)] = at(l.h, state(i));
-        c[static_cast<std::size_t>(i)] = at(l.c, state(i));
+        h[static_cast<std::size_t>(i)] = at_or_zero(l.h, state(i));
+        c[static_cast<std::size_t>(i)] = at_or_zero(l.c, state(i));
       }
       const std::int64_t length = l.lengths.count() == 0 ? l.steps : l.lengths.as_int64(n);
       for (std::int64_t step = 0; step < length; ++step) {
         const std::int64_t t = l.reverse || d == 1 ? length - 1 - step : step;
         const auto from_input = [&](std::int64_t j) {
-          double sum = at(l.b, d * 2 * G + j);
+          double sum = at_or_zero(l.b, d * 2 * G + j);
           for (std::int64_t k = 0; k < l.inputs; ++k)
             sum += l.x.as_double(((l.batch_first ? n * l.steps + t : t * N + n)) * l.inputs + k) *
                    l.w.as_double((d * G + j) * l.inputs + k);
           return sum;
         };
         const auto from_state = [&](std::int64_t j, const std::vector<double>& state_values) {
-          double sum = at(l.b, d * 2 * G + G + j);
+          double sum = at_or_zero(l.b, d * 2 * G + G + j);
           for (std::int64_t k = 0; k < H; ++k)
             sum += state_values[static_cast<std::size_t>(k)] * l.r.as_double((d * G + j) * H + k);
           return sum;
@@ -87,7 +87,7 @@ std::vector<NdArray> by_equations(const Layer& l) {
           if (l.op == "GRU") reset[static_cast<std::size_t>(i)] *= act(0, from_input(H + i) + from_state(H + i, h));
         for (std::int64_t i = 0; i < H; ++i) {
           const auto s = static_cast<std::size_t>(i);
-          const auto peep = [&](std::int64_t gate) { return at(l.p, d * 3 * H + gate * H + i); };
+          const auto peep = [&](std::int64_t gate) { return at_or_zero(l.p, d * 3 * H + gate * H + i); };
           if (l.op == "RNN") {
             next_h[s] = act(0, from_input(i) + from_state(i, h));
           } else if (l.op == "GRU") {

@@ -6,8 +6,6 @@
 namespace dovetail::ops {
 namespace {
 
-NdArray floats(const Shape& shape, const std::vector<float>& values) { return NdArray::from<float>(shape, values); }
-
 TEST_CASE("Reduce*: axes, keepdims, empty axes") {
   const NdArray x = floats({2, 3}, {1, 2, 3, -4, 5, 6});
   const auto reduce = [&](const char* op, std::vector<std::int64_t> axes, bool keep) {

@@ -8,7 +8,6 @@
 namespace dovetail::ops {
 namespace {
 
-NdArray floats(const Shape& shape, const std::vector<float>& values) { return NdArray::from<float>(shape, values); }
 NdArray numbers(const Shape& shape, const std::vector<std::int64_t>& values) {
   return NdArray::from<std::int64_t>(shape, values);
 }

@@ -17,7 +17,7 @@ namespace {
 using graph::ValueId;
 using Ints = std::vector<std::int64_t>;
 
-NdArray random(const Shape& shape, const std::string& name) {
+NdArray random_array(const Shape& shape, const std::string& name) {
   return zoo::normal_array(shape, 0.3, zoo::Random(7, name));
 }
 
@@ -26,7 +26,8 @@ NdArray random(const Shape& shape, const std::string& name) {
 test::GraphMaker unequal() {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {1, 3, 8, 8});
-  NdArray first = random({4, 3, 3, 3}, "w1"), bias = random({4}, "b1"), second = random({4, 1, 3, 3}, "w2");
+  NdArray first = random_array({4, 3, 3, 3}, "w1"), bias = random_array({4}, "b1"),
+          second = random_array({4, 1, 3, 3}, "w2");
   const auto scale = [](NdArray& array, std::int64_t element, std::int64_t exponent) {
     array.set_double(element, std::ldexp(array.as_double(element), static_cast<int>(exponent)));
   };
@@ -39,14 +40,14 @@ test::GraphMaker unequal() {
   value = make.node("Relu", "relu2", {value});
   value = make.node("MaxPool", "pool", {value}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{2, 2}}});
   value = make.node("Flatten", "flat", {value});
-  value = make.node("Gemm", "gemm", {value, make.constant("w3", random({16, 5}, "w3"))});
+  value = make.node("Gemm", "gemm", {value, make.constant("w3", random_array({16, 5}, "w3"))});
   make.output(value);
   return make;
 }
 
-std::vector<Values> samples(int count) {
+std::vector<Values> mixed_samples(int count) {
   std::vector<Values> inputs;
-  for (int i = 0; i < count; ++i) inputs.push_back({{"x", random({1, 3, 8, 8}, "x" + std::to_string(i))}});
+  for (int i = 0; i < count; ++i) inputs.push_back({{"x", random_array({1, 3, 8, 8}, "x" + std::to_string(i))}});
   return inputs;
 }
 
@@ -64,7 +65,7 @@ TEST_CASE("equalise: the function keeps every bit") {
   const NdArray& before = make.constant_of("w1");
   const NdArray& after = *equal.value(*equal.find_value("w1")).constant;
   CHECK_FALSE(before == after);
-  for (const Values& sample : samples(3)) CHECK(result_of(make.graph, sample) == result_of(equal, sample));
+  for (const Values& sample : mixed_samples(3)) CHECK(result_of(make.graph, sample) == result_of(equal, sample));
   // Nothing is left to do.
   const graph::Graph once = equal;
   equalise(equal);
@@ -76,8 +77,8 @@ TEST_CASE("equalise: one scale per tensor loses less") {
   plain.weights = WeightScales::per_tensor;
   Options spread = plain;
   spread.equalise = true;
-  const auto before = quantize(unequal().graph, samples(4), plain, reference_forward()),
-             after = quantize(unequal().graph, samples(4), spread, reference_forward());
+  const auto before = quantize(unequal().graph, mixed_samples(4), plain, reference_forward()),
+             after = quantize(unequal().graph, mixed_samples(4), spread, reference_forward());
   REQUIRE(before.ok());
   REQUIRE(after.ok());
   CHECK(after->equalised.size() == 2);
@@ -90,11 +91,11 @@ TEST_CASE("equalise: what something else reads, or a Clip holds, stays") {
   CHECK(equalise(make.graph).size() == 1);
   test::GraphMaker clipped;
   const ValueId x = clipped.input("x", DType::float32, {1, 3, 8, 8});
-  const ValueId conv = clipped.node("Conv", "conv1", {x, clipped.constant("w1", random({4, 3, 1, 1}, "w1"))});
+  const ValueId conv = clipped.node("Conv", "conv1", {x, clipped.constant("w1", random_array({4, 3, 1, 1}, "w1"))});
   const ValueId clip = clipped.node(
       "Clip", "clip",
       {conv, clipped.constant("low", NdArray::scalar(0.0F)), clipped.constant("high", NdArray::scalar(6.0F))});
-  clipped.output(clipped.node("Conv", "conv2", {clip, clipped.constant("w2", random({4, 4, 1, 1}, "w2"))}));
+  clipped.output(clipped.node("Conv", "conv2", {clip, clipped.constant("w2", random_array({4, 4, 1, 1}, "w2"))}));
   CHECK(equalise(clipped.graph).empty());
 }
 

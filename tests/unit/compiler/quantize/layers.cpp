@@ -16,7 +16,7 @@ namespace {
 
 using graph::ValueId;
 
-NdArray random(const Shape& shape, const std::string& name, double deviation = 0.3) {
+NdArray random_weights(const Shape& shape, const std::string& name, double deviation = 0.3) {
   return zoo::normal_array(shape, deviation, zoo::Random(11, name));
 }
 
@@ -24,24 +24,24 @@ NdArray random(const Shape& shape, const std::string& name, double deviation = 0
 test::GraphMaker three_layers() {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {1, 4, 6, 6});
-  NdArray outlier = random({6, 4, 1, 1}, "w2");
+  NdArray outlier = random_weights({6, 4, 1, 1}, "w2");
   outlier.set_double(3, 8);
-  ValueId value = make.node("Conv", "conv1", {x, make.constant("w1", random({4, 4, 1, 1}, "w1"))});
+  ValueId value = make.node("Conv", "conv1", {x, make.constant("w1", random_weights({4, 4, 1, 1}, "w1"))});
   value = make.node("Conv", "conv2", {make.node("Relu", "relu1", {value}), make.constant("w2", outlier)});
   value = make.node("GlobalAveragePool", "mean", {make.node("Relu", "relu2", {value})});
   value = make.node("Flatten", "flat", {value});
-  make.output(make.node("MatMul", "product", {value, make.constant("w3", random({6, 5}, "w3"))}));
+  make.output(make.node("MatMul", "product", {value, make.constant("w3", random_weights({6, 5}, "w3"))}));
   return make;
 }
 
-std::vector<Values> samples(int count) {
+std::vector<Values> samples_of_layers(int count) {
   std::vector<Values> inputs;
-  for (int i = 0; i < count; ++i) inputs.push_back({{"x", random({1, 4, 6, 6}, "x" + std::to_string(i), 1)}});
+  for (int i = 0; i < count; ++i) inputs.push_back({{"x", random_weights({1, 4, 6, 6}, "x" + std::to_string(i), 1)}});
   return inputs;
 }
 
-Quantised quantised(const Options& options, int count = 6) {
-  auto result = quantize(three_layers().graph, samples(count), options, reference_forward());
+Quantised quantised_with(const Options& options, int count = 6) {
+  auto result = quantize(three_layers().graph, samples_of_layers(count), options, reference_forward());
   if (!result) FAIL(to_string(result.errors()));
   return *std::move(result);
 }
@@ -60,7 +60,7 @@ TEST_CASE("layers: the one that costs most is found, and its rest alone is the r
     }
     return {};
   };
-  const Quantised result = quantised(options);
+  const Quantised result = quantised_with(options);
   std::vector<std::string> names;
   for (const LayerReport& layer : result.layers) names.push_back(layer.layer);
   CHECK(names == std::vector<std::string>{"x", "conv1_node", "conv2_node", "mean_node", "product_node"});
@@ -80,7 +80,7 @@ TEST_CASE("layers: the one that costs most is found, and its rest alone is the r
   // Kept float, it costs nothing any more.
   options.keep_float = {"conv2_node"};
   options.progress = nullptr;
-  const Quantised better = quantised(options);
+  const Quantised better = quantised_with(options);
   CHECK(better.outputs[0].signal_to_noise_db > result.outputs[0].signal_to_noise_db);
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("layers: whoever watches may end the work") {
     if (what == "layers") return Diagnostic{"stopped", "here", "enough", "go on"};
     return {};
   };
-  const auto result = quantize(three_layers().graph, samples(1), options, reference_forward());
+  const auto result = quantize(three_layers().graph, samples_of_layers(1), options, reference_forward());
   REQUIRE_FALSE(result.ok());
   CHECK(result.errors()[0].what == "stopped");
 }
@@ -99,9 +99,9 @@ TEST_CASE("layers: whoever watches may end the work") {
 TEST_CASE("biases: the mean of each layer comes back, a product gets an Add") {
   Options options;
   options.weights = WeightScales::per_tensor;
-  const Quantised plain = quantised(options);
+  const Quantised plain = quantised_with(options);
   options.correct_biases = true;
-  const Quantised corrected = quantised(options);
+  const Quantised corrected = quantised_with(options);
   CHECK(corrected.corrected == std::vector<std::string>{"conv1_node", "conv2_node", "product_node"});
   CHECK(plain.corrected.empty());
   CHECK(corrected.outputs[0].signal_to_noise_db > plain.outputs[0].signal_to_noise_db);
@@ -114,7 +114,7 @@ TEST_CASE("grid: powers of two and zero points of 0, weights included") {
   options.grid = {ZeroPoint::middle, Scales::power_of_two};
   for (const Method method : {Method::min_max, Method::percentile, Method::entropy, Method::mse}) {
     options.method = method;
-    const Quantised result = quantised(options);
+    const Quantised result = quantised_with(options);
     for (const TensorReport& tensor : result.tensors) {
       INFO(name(method) << " " << tensor.value);
       CHECK(tensor.q.zero_point == 0);
@@ -130,8 +130,8 @@ TEST_CASE("grid: powers of two and zero points of 0, weights included") {
 }
 
 TEST_CASE("quantize: models that cannot be quantised") {
-  const Quantised once = quantised({});
-  const auto twice = quantize(once.graph, samples(1), {}, reference_forward());
+  const Quantised once = quantised_with({});
+  const auto twice = quantize(once.graph, samples_of_layers(1), {}, reference_forward());
   REQUIRE_FALSE(twice.ok());
   CHECK(twice.errors()[0].why == "the model is quantised already");
   test::GraphMaker make;

@@ -19,7 +19,7 @@ using namespace dovetail;
 namespace {
 
 constexpr std::size_t kWidth = 12;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInfiniteCost = std::numeric_limits<double>::infinity();
 
 struct Samples {
   std::vector<std::vector<double>> features;
@@ -77,7 +77,7 @@ void check_ranking(tune::Ranking& ranking, double least_correlation) {
   Samples failing = samples(200, 3);
   for (std::size_t i = 0; i < failing.costs.size(); ++i) {
     failing.features[i][5] += 3;
-    failing.costs[i] = i % 2 == 0 ? kInfinity : std::nan("");
+    failing.costs[i] = i % 2 == 0 ? kInfiniteCost : std::nan("");
   }
   learn(ranking, failing);
   const std::vector<double> after = ranking.predict(test.features), failed = ranking.predict(failing.features);
@@ -115,7 +115,7 @@ TEST_CASE("ranking: rows of another length are not learnt from") {
   CHECK(rows.add(std::vector<double>{1, 2}, 1));
   CHECK_FALSE(rows.add(std::vector<double>{1, 2, 3}, 1));
   CHECK_FALSE(rows.add(std::vector<double>{1, 2}, 1));
-  CHECK(rows.add(std::vector<double>{1, std::nan("")}, kInfinity));
+  CHECK(rows.add(std::vector<double>{1, std::nan("")}, kInfiniteCost));
   CHECK(rows.size() == 2);
   CHECK(rows.labels()[1] == Approx(std::log(4.0)));  // what fails costs four times the default at least
   for (int i = 0; i < 5000; ++i) rows.add(std::vector<double>{0, static_cast<double>(i)}, 2);

@@ -23,7 +23,7 @@ PointRecord record(const std::string& key) {
   return record;
 }
 
-PointsFile open(const std::filesystem::path& path) {
+PointsFile opened(const std::filesystem::path& path) {
   auto file = PointsFile::open(path, kIdentity);
   REQUIRE(file.ok());
   return *std::move(file);
@@ -34,7 +34,7 @@ PointsFile open(const std::filesystem::path& path) {
 TEST_CASE("points file: a point is measured by one explorer") {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "points.db";
-  PointsFile a = open(path), b = open(path);
+  PointsFile a = opened(path), b = opened(path);
   CHECK(*a.claim("1") == PointsFile::Claim::ours);
   CHECK(*b.claim("1") == PointsFile::Claim::others);
   CHECK_FALSE(b.find("1")->has_value());
@@ -59,7 +59,7 @@ TEST_CASE("points file: what an explorer leaves behind is taken over") {
   int status = 0;
   ::waitpid(child, &status, 0);
   REQUIRE(WIFSIGNALED(status));
-  PointsFile file = open(path);
+  PointsFile file = opened(path);
   CHECK(*file.claim("1") == PointsFile::Claim::ours);
   CHECK(*file.claim("2") == PointsFile::Claim::done);
 }
@@ -67,7 +67,7 @@ TEST_CASE("points file: what an explorer leaves behind is taken over") {
 TEST_CASE("points file: another sweep's file is refused") {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "points.db";
-  { const PointsFile file = open(path); }
+  { const PointsFile file = opened(path); }
   const auto other = PointsFile::open(path, Json{{"models", "other"}, {"space", "s"}});
   REQUIRE_FALSE(other.ok());
   CHECK(to_string(other.errors()).find("models differ") != std::string::npos);

@@ -36,7 +36,7 @@ constexpr const char* kSpace = R"({"hardware": "1x16x16-ext",
            "memory": ["ideal", "bank:ddr4-2400"], "clock_mhz": [100, 400]},
   "together": [[{"block_in": 4, "block_out": 4}, {"block_in": 16, "block_out": 16}]]})";
 
-PointsFile open(const std::filesystem::path& path) {
+PointsFile open_points(const std::filesystem::path& path) {
   auto file = PointsFile::open(path, Json::object());
   REQUIRE(file.ok());
   return *std::move(file);
@@ -55,7 +55,7 @@ std::vector<Costs> front_costs(const PointsFile& file, const Space& space) {
 TEST_CASE("sweep: pruning loses no point of the front, and lower bounds are lower") {
   const Fixture fixture(kSpace);
   const test::TemporaryFolder folder;
-  PointsFile all = open(folder.path() / "all.db"), pruned = open(folder.path() / "pruned.db");
+  PointsFile all = open_points(folder.path() / "all.db"), pruned = open_points(folder.path() / "pruned.db");
   SweepOptions options;
   options.jobs = 2;
   options.prune = false;
@@ -92,11 +92,11 @@ TEST_CASE("sweep: what was stopped goes on where it was, by other explorers too"
   options.check = false;
   options.jobs = 1;
   options.prune = false;
-  PointsFile whole = open(folder.path() / "whole.db");
+  PointsFile whole = open_points(folder.path() / "whole.db");
   REQUIRE(sweep(fixture.space, fixture.evaluator, whole, options).ok());
 
   Work work;
-  PointsFile parts = open(folder.path() / "parts.db");
+  PointsFile parts = open_points(folder.path() / "parts.db");
   options.work = &work;
   options.on_progress = [&](const SweepProgress& progress) {
     if (progress.done == 20) work.stop("enough", "go on");
@@ -107,7 +107,7 @@ TEST_CASE("sweep: what was stopped goes on where it was, by other explorers too"
   options.work = nullptr;
   options.on_progress = nullptr;
   // Two at once.
-  PointsFile others = open(folder.path() / "parts.db");
+  PointsFile others = open_points(folder.path() / "parts.db");
   SweepProgress a, b;
   std::thread other([&] { b = *sweep(fixture.space, fixture.evaluator, others, options); });
   a = *sweep(fixture.space, fixture.evaluator, parts, options);
@@ -190,7 +190,7 @@ TEST_CASE("sweep: evolution comes nearer to the front than random points") {
 TEST_CASE("sweep: an evolution is the same however many processors work on it") {
   const Fixture fixture(kSpace);
   const test::TemporaryFolder folder;
-  PointsFile some = open(folder.path() / "some.db"), again = open(folder.path() / "again.db");
+  PointsFile some = open_points(folder.path() / "some.db"), again = open_points(folder.path() / "again.db");
   SweepOptions options;
   options.check = false;
   options.strategy = "evolution";
@@ -253,7 +253,7 @@ TEST_CASE("sweep: several accelerators: the batch's cycles, area and power of al
     }
   }
   const test::TemporaryFolder folder;
-  PointsFile file = open(folder.path() / "points.db");
+  PointsFile file = open_points(folder.path() / "points.db");
   REQUIRE(sweep(fixture.space, fixture.evaluator, file, {}).ok());
   const auto points = *file.all();
   // Throughput is the one objective by which four are better than one.
@@ -298,7 +298,7 @@ TEST_CASE("sweep: points beyond a constraint, or without a program, are infeasib
       R"({"hardware": "1x16x16-ext", "axes": {"acc_buffer_bytes": [1024, 131072], "wgt_buffer_bytes": [1024, 524288]},
     "constraints": {"sram_bytes": 600000}})");
   const test::TemporaryFolder folder;
-  PointsFile file = open(folder.path() / "points.db");
+  PointsFile file = open_points(folder.path() / "points.db");
   const auto swept = sweep(fixture.space, fixture.evaluator, file, {});
   REQUIRE(swept.ok());
   CHECK(swept->measured >= 1);

@@ -7,7 +7,7 @@ namespace dovetail::simulator {
 
 namespace {
 
-constexpr std::int64_t kBus = 8;
+constexpr std::int64_t kExplainedBus = 8;
 
 MemorySplit split(std::uint64_t latency, std::uint64_t bandwidth, std::uint64_t row_miss = 0,
                   std::uint64_t refresh = 0) {
@@ -30,10 +30,10 @@ MemorySplit read(Memory& memory, Cycle cycle, std::uint64_t address, std::uint32
 }  // namespace
 
 TEST_CASE("the ideal memory's delay is its latency, and the time of bytes before") {
-  const auto memory = make_memory(IdealMemory{.latency = 10}, kBus);
+  const auto memory = make_memory(IdealMemory{.latency = 10}, kExplainedBus);
   CHECK(read(*memory, 5, 0, 4) == split(10, 0));
   CHECK(read(*memory, 6, 64, 4) == split(10, 3));
-  const auto narrow = make_memory(IdealMemory{.latency = 10, .bytes_per_cycle = 4}, kBus);
+  const auto narrow = make_memory(IdealMemory{.latency = 10, .bytes_per_cycle = 4}, kExplainedBus);
   // Of its own bytes the half that the port could have taken meanwhile.
   CHECK(read(*narrow, 0, 0, 4) == split(10, 4));
   REQUIRE(memory->accept(5, Direction::write, 0, 4).accepted);
@@ -42,7 +42,7 @@ TEST_CASE("the ideal memory's delay is its latency, and the time of bytes before
 
 TEST_CASE("a DRAM's delay: an open row, a closed one, another's, refresh, and the bus") {
   const BankMemory spec{.standard = kDramStandards[0], .clock_ps = 833, .controller_cycles = 3};
-  const auto memory = make_memory(spec, kBus);
+  const auto memory = make_memory(spec, kExplainedBus);
   const std::uint64_t row = 64 * 4 * 128 * 4;  // the next row of the same bank: access, bank group, column, bank
   const std::uint64_t idle = 3 + 17 + 4 + 3;   // controller, tCL, the data, controller
   CHECK(read(*memory, 0, 0, 8) == split(idle, 0, 17));  // tRCD
@@ -60,7 +60,7 @@ TEST_CASE("what explains a delay sums to it, whatever came before") {
                            "bank:hbm2,controller=0", "perturbed:seed=9"})
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
       CAPTURE(text, seed);
-      const auto memory = make_memory(parse_memory(text).value(), kBus);
+      const auto memory = make_memory(parse_memory(text).value(), kExplainedBus);
       test::Random random(seed);
       Cycle cycle = 0;
       MemorySplit sum;

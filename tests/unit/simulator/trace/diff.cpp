@@ -9,7 +9,7 @@ using isa::Queue;
 
 namespace {
 
-Trace sample() {
+Trace sample_to_compare() {
   Trace trace;
   trace.sources = {"", "conv1"};
   trace.launches.push_back({.cycles = 50,
@@ -39,10 +39,12 @@ Trace sample() {
 
 }  // namespace
 
-TEST_CASE("equal traces do not differ") { CHECK_FALSE(first_difference(sample(), sample()).has_value()); }
+TEST_CASE("equal traces do not differ") {
+  CHECK_FALSE(first_difference(sample_to_compare(), sample_to_compare()).has_value());
+}
 
 TEST_CASE("the first difference is the first in time, not in the program") {
-  const Trace a = sample();
+  const Trace a = sample_to_compare();
   Trace b = a;
   b.launches[0].events[0].end = 22;   // seen in cycle 20
   b.launches[0].events[1].issue = 4;  // seen in cycle 3
@@ -55,7 +57,7 @@ TEST_CASE("the first difference is the first in time, not in the program") {
 }
 
 TEST_CASE("cycles, classes, causes, launches count too") {
-  const Trace a = sample();
+  const Trace a = sample_to_compare();
   Trace b = a;
   b.launches[0].cycles = 51;
   CHECK(first_difference(a, b)->what == "cycles 50, not 51");
@@ -71,14 +73,14 @@ TEST_CASE("cycles, classes, causes, launches count too") {
 }
 
 TEST_CASE("the neighbourhood marks the instruction and names its node") {
-  const Trace a = sample();
+  const Trace a = sample_to_compare();
   const std::string text = neighbourhood(a, {.launch = 0, .event = 1, .what = ""}, 1);
   CHECK_THAT(text, ContainsSubstring(">        1 compute") && ContainsSubstring("         0 load") &&
                        ContainsSubstring("conv1"));
 }
 
 TEST_CASE("traces of equal times may be of other addresses") {
-  const Trace trace = sample();
+  const Trace trace = sample_to_compare();
   std::vector<TracedProgram> programs(1);
   programs[0].program = {{{}, isa::Load{{.memory = isa::Memory::inp, .y_size = 1, .x_size = 1, .x_stride = 1}}},
                          {{}, isa::Gemm{{0, 1, 1, 1}}},

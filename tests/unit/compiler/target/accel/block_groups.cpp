@@ -7,10 +7,10 @@ namespace dovetail::accel {
 
 namespace {
 
-const isa::HardwareConfig kConfig;  // blocks of 16
+const isa::HardwareConfig kBlocksOf16;  // blocks of 16
 
 std::int64_t merged(std::int64_t groups, std::int64_t inputs, std::int64_t outputs,
-                    const isa::HardwareConfig& config = kConfig) {
+                    const isa::HardwareConfig& config = kBlocksOf16) {
   return block_groups(groups, make_layout(config, 1, groups * inputs, 1, 1),
                       make_layout(config, 1, groups * outputs, 1, 1));
 }
@@ -32,7 +32,7 @@ TEST_CASE("block groups have whole channel blocks on both sides") {
 }
 
 TEST_CASE("block groups count the larger of two blocks") {
-  isa::HardwareConfig config = kConfig;
+  isa::HardwareConfig config = kBlocksOf16;
   config.block_in = 32;
   CHECK(merged(64, 1, 1, config) == 2);
   CHECK(merged(64, 1, 2, config) == 2);
@@ -40,8 +40,8 @@ TEST_CASE("block groups count the larger of two blocks") {
 
 TEST_CASE("weights of a block group are zero off the diagonal of its groups") {
   ConvSpec spec;
-  spec.x = make_layout(kConfig, 1, 32, 1, 1);
-  spec.y = make_layout(kConfig, 1, 64, 1, 1);
+  spec.x = make_layout(kBlocksOf16, 1, 32, 1, 1);
+  spec.y = make_layout(kBlocksOf16, 1, 64, 1, 1);
   spec.kernel_w = 2;
   spec.groups = block_groups(8, spec.x, spec.y);  // of 4 inputs and 8 outputs
   REQUIRE(spec.groups == 2);
@@ -66,7 +66,7 @@ TEST_CASE("an average has one weight element") {
   CHECK(is_uniform(ones, 40));
   CHECK_FALSE(is_uniform(ones, 1));
   ConvSpec spec;
-  spec.x = spec.y = make_layout(kConfig, 1, 40, 7, 7);
+  spec.x = spec.y = make_layout(kBlocksOf16, 1, 40, 7, 7);
   spec.kernel_h = spec.kernel_w = 7;
   spec.groups = block_groups(40, spec.x, spec.y);
   spec.uniform_weights = true;
