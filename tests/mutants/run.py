@@ -69,21 +69,25 @@ class Build:
             raise Broken(f"{source} is no source of the build")
         return self.units[source]
 
+    def is_replaced(self, source):
+        """Whether all that is compiled with `source` is compiled again: nothing else, or test cases, of which no program holds two of one name."""
+        return self.unit_of(source).file == SOURCE / source or pathlib.Path(source).parts[0] == "tests"
+
     def compile(self, source, overlay, obj):
-        """Compiles `source`, or its copy below `overlay` where there is one, alone; includes prefer `overlay`."""
+        """Compiles `source`, or its copy below `overlay` where there is one, alone or, of tests, with what it is compiled with; includes prefer `overlay`."""
         unit = self.unit_of(source)
-        copy = overlay / source if (overlay / source).exists() else SOURCE / source
+        copy = overlay / source if (overlay / source).exists() else unit.file if self.is_replaced(source) else SOURCE / source
         words = unit.command[1:] if pathlib.Path(unit.command[0]).name == "ccache" else unit.command
         command = [words[0], f"-I{overlay}"] + [obj if word == unit.object else str(copy) if word == str(unit.file) else word for word in words[1:]]
         return subprocess.run(command + ["-O1", "-w"], cwd=self.folder, capture_output=True, text=True)
 
     def link(self, test, objects, executable):
-        """`objects`: the object of each source compiled again. It replaces that of the build; or goes before what holds others too, a library or sources
-        compiled with it: of two definitions the linker takes the first. (Sources compiled with it reach it through the linker as well: position-
+        """`objects`: the object of each source compiled again. It replaces that of the build; or goes before what holds others too, a library or its sources
+        compiled jointly: of two definitions the linker takes the first. (Sources compiled with it reach it through the linker as well: position-
         independent code must not bind to definitions of its own that another object may replace.)"""
         words = self.link_command(test)
-        alone = {self.unit_of(source).object: new for source, new in objects.items() if self.unit_of(source).file == SOURCE / source}
-        named = [alone.get(word, executable if word == f"bin/{test}" else word) for word in words]
+        replaced = {self.unit_of(source).object: new for source, new in objects.items() if self.is_replaced(source)}
+        named = [replaced.get(word, executable if word == f"bin/{test}" else word) for word in words]
         in_front = [new for new in objects.values() if new not in named]
         at = next(i for i, word in enumerate(named) if word.endswith(".o"))
         return subprocess.run(named[:at] + ["-Wl,-z,muldefs"] + in_front + named[at:], cwd=self.folder, capture_output=True, text=True)
@@ -115,6 +119,8 @@ def judge(build, name, mutant):
         copy.write_text(text)
         objects = {}
         for source in shlex.split(mutant.get("units", mutant["file"])):
+            if any(build.is_replaced(other) and build.unit_of(other) == build.unit_of(source) for other in objects):
+                continue  # compiled with it
             new = str(overlay / f"{len(objects)}.o")
             done = build.compile(source, overlay, new)
             if "static assertion failed" in done.stderr:
