@@ -92,7 +92,7 @@ NdArray repeated(const NdArray& bias, std::int64_t times) {
   return result;
 }
 
-// What the Conv reads beside the input, and what stands between it and the movement.
+// What the Conv reads beside the input, and what lies between it and the movement.
 struct PhaseOperands {
   ValueId weights, bias;  // no bias: invalid
   std::function<ValueId(ValueId value)> behind = [](ValueId value) { return value; };

@@ -29,20 +29,21 @@ void DramModule::start_of_simulation() { turns_.begin(static_cast<int>(port.size
 
 // False: nobody asks.
 bool DramModule::serve(Direction direction) {
-  std::vector<Request*> asking(port.size());
+  std::vector<std::vector<Request*>> asking(port.size());  // of one requester, in the order of their arrival
   std::vector<int> order;
   for (Request* request : waiting_) {
     if (request->burst->direction != direction || request->delta >= sc_core::sc_delta_count()) continue;
-    asking[static_cast<std::size_t>(request->requester)] = request;
-    order.push_back(request->requester);
+    std::vector<Request*>& own = asking[static_cast<std::size_t>(request->requester)];
+    if (own.empty()) order.push_back(request->requester);
+    own.push_back(request);
   }
   turns_.sort(direction, order);
-  for (const int requester : order) {
-    Request* request = asking[static_cast<std::size_t>(requester)];
-    answer(*request);
-    waiting_.remove(request);
-    request->answered.notify(sc_core::SC_ZERO_TIME);
-  }
+  for (const int requester : order)
+    for (Request* request : asking[static_cast<std::size_t>(requester)]) {
+      answer(*request);
+      waiting_.remove(request);
+      request->answered.notify(sc_core::SC_ZERO_TIME);
+    }
   return !order.empty();
 }
 
