@@ -40,7 +40,7 @@ std::optional<NdArray> unpacked(const bundle::Bundle& bundle, const bundle::Tens
   const auto shape = shape_of(bundle, tensor.logical);
   if (!shape) return std::nullopt;
   const auto layout = parse_layout(tensor.layout, *shape);
-  if (!layout.ok() || !layout->folds.empty() || layout->physical_shape() != array.shape()) return std::nullopt;
+  if (!layout.ok() || !layout->holds_all() || layout->physical_shape() != array.shape()) return std::nullopt;
   return unpack(array, *layout);
 }
 

@@ -40,7 +40,7 @@ void add_logical_tensors(const bundle::Bundle& bundle, const graph::Graph& graph
     const auto value = graph.find_value(tensor.logical);
     if (tensor.layout.empty() || kept == run.tensors.end() || !value || run.tensors.count(tensor.logical)) continue;
     if (const auto layout = parse_layout(tensor.layout, graph.value(*value).type.shape);
-        layout.ok() && layout->folds.empty())
+        layout.ok() && layout->holds_all())
       run.tensors.emplace(tensor.logical, unpack(kept->second, *layout));
   }
 }

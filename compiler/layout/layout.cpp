@@ -52,7 +52,9 @@ class LayoutReader {
   std::string_view rest_;
 };
 
+// Whether places are quotients and remainders of indices.
 bool splits(const Layout& layout) {
+  if (!layout.folds.empty()) return true;
   return std::any_of(layout.map.parts.begin(), layout.map.parts.end(), [&](const schedule::IndexMap::Part& part) {
     return part.extent != layout.map.logical_shape[static_cast<std::size_t>(part.dimension)];
   });
@@ -102,6 +104,16 @@ void for_each_place(const Layout& layout,
 }
 
 }  // namespace
+
+bool Layout::holds_all() const {
+  for (std::size_t f = 0; f < folds.size(); ++f) {
+    const Fold& fold = folds[f];
+    if (fold.stride != fold.taps || fold.dilation != 1 || fold.before != 0 ||
+        fold.windows * fold.taps != folded(f)[fold.dimension])
+      return false;
+  }
+  return true;
+}
 
 Shape Layout::folded(std::size_t count) const {
   Shape shape = view;
@@ -218,7 +230,7 @@ NdArray pack(const NdArray& logical, const Layout& layout) {
 
 NdArray unpack(const NdArray& physical, const Layout& layout) {
   if (layout.plain) return physical;
-  DOVETAIL_CHECK(layout.folds.empty(), "a folded layout need not hold every element");
+  DOVETAIL_CHECK(layout.holds_all(), "a folded layout need not hold every element");
   NdArray logical(physical.dtype(), layout.logical);
   const auto bytes = static_cast<std::size_t>(size_bytes(physical.dtype()));
   for_each_place(layout, [&](std::int64_t from, std::int64_t to) {
@@ -231,7 +243,7 @@ NdArray unpack(const NdArray& physical, const Layout& layout) {
 
 Program relayout_program(const graph::TensorType& type, const std::string& from_text, const std::string& to_text) {
   const Layout from = checked(from_text, type.shape), to = checked(to_text, type.shape);
-  DOVETAIL_CHECK(from.folds.empty(), "a folded layout need not hold every element");
+  DOVETAIL_CHECK(from.holds_all(), "a folded layout need not hold every element");
   tensor::Definition definition("relayout");
   const Buffer in = definition.input("in0", type.dtype, from.framed());
   tensor::Axes axes;
@@ -267,6 +279,11 @@ Program relayout_program(const graph::TensorType& type, const std::string& from_
       bound(at, std::max(fold.before, before), std::max(last - view[fold.dimension] + 1, after), view[fold.dimension]);
     }
     tensor::Indices place = ops::reshape_indices(to.view, index, from.view);
+    for (std::size_t f = 0; f < from.folds.size(); ++f) {
+      const Layout::Fold& fold = from.folds[f];
+      place[fold.into] = floor_mod(place[fold.dimension], fold.taps) * from.folded(f)[fold.into] + place[fold.into];
+      place[fold.dimension] = floor_div(place[fold.dimension], fold.taps);
+    }
     for (std::size_t d = 0; d < place.size(); ++d)
       if (from.pads[d].before > 0) place[d] = place[d] + from.pads[d].before;
     const Expr value = load(in, place);

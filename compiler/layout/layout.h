@@ -8,8 +8,10 @@
 //   "[1,3,9,9] fold i3 into i1 taps 3 windows 4 stride 2 dilation 1 before 0 pad ..."
 //                                                          windows of one dimension side by side in another one,
 //                                                          before the frame: what a convolution of few channels
-//                                                          reads. Elements may occur several times or not at all, so
-//                                                          that values are copied into such a layout, never out of it.
+//                                                          reads. Elements may occur several times or not at all;
+//                                                          values are copied into such a layout, and out of it only
+//                                                          where windows of stride = taps lie side by side, which is
+//                                                          space to depth.
 #pragma once
 
 #include <cstdint>
@@ -50,6 +52,8 @@ struct Layout {
   schedule::IndexMap map;   // of the framed view
   bool plain = true;        // row-major, without a frame: ""
 
+  // Whether each element lies in it exactly once: folds, if any, have windows that neither overlap nor leave gaps.
+  bool holds_all() const;
   Shape folded(std::size_t folds) const;  // the view after the first of them
   Shape folded() const { return folded(folds.size()); }
   Shape framed() const;  // the folded view with its frame
@@ -66,11 +70,11 @@ std::uint64_t layout_bytes(const graph::TensorType& type, std::string_view layou
 
 // A constant in that layout. Precondition: a layout of its shape.
 NdArray pack(const NdArray& logical, const Layout& layout);
-// And back, for comparing what a kernel left. Precondition: no folds.
+// And back, for comparing what a kernel left. Precondition: it holds all elements.
 NdArray unpack(const NdArray& physical, const Layout& layout);
 
 // A copy between layouts of one value: parameters "in0" in layout `from` and "out0" in layout `to`, frame included.
-// Precondition: layouts of its shape, `from` without folds.
+// Precondition: layouts of its shape, `from` holds all elements.
 loops::Program relayout_program(const graph::TensorType& type, const std::string& from, const std::string& to);
 
 }  // namespace dovetail

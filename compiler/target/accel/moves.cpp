@@ -241,4 +241,28 @@ Result<std::vector<MoveSpec>> plan_moves(std::span<const std::int32_t> sources, 
   return Planner(sources, inputs, result, block).plan();
 }
 
+std::vector<Layout::Fold> folds_of_move(std::span<const std::int32_t> sources, std::span<const ImageShape> inputs,
+                                        const ImageShape& result) {
+  if (inputs.size() != 1 || element_count({result.n, result.c, result.h, result.w}) == 0) return {};
+  const ImageShape& x = inputs[0];
+  const std::int64_t rows = result.h / x.h, columns = result.w / x.w;
+  if (rows * columns < 2 || x != ImageShape{x.n, result.c * rows * columns, x.h, x.w} || x.n != result.n ||
+      x.h * rows != result.h || x.w * columns != result.w)
+    return {};
+  std::size_t at = 0;
+  for (std::int64_t n = 0; n < result.n; ++n)
+    for (std::int64_t c = 0; c < result.c; ++c)
+      for (std::int64_t row = 0; row < result.h; ++row)
+        for (std::int64_t column = 0; column < result.w; ++column) {
+          const std::int64_t channel = (row % rows * columns + column % columns) * result.c + c;
+          const std::int64_t source = ((n * x.c + channel) * x.h + row / rows) * x.w + column / columns;
+          if (sources[at++] != kFirstSource + source) return {};
+        }
+  constexpr std::size_t kChannelAxis = 1, kRowAxis = 2, kColumnAxis = 3;
+  std::vector<Layout::Fold> folds;
+  if (columns > 1) folds.push_back({kColumnAxis, kChannelAxis, columns, x.w, columns, 1, 0});
+  if (rows > 1) folds.push_back({kRowAxis, kChannelAxis, rows, x.h, rows, 1, 0});
+  return folds;
+}
+
 }  // namespace dovetail::accel

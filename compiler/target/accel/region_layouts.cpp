@@ -41,6 +41,16 @@ class Views {
     region_.views.emplace(value, view);
   }
 
+  // Unless something else has decided how one of them lies: the operand lies where the result does, which is folded.
+  void add_folded(ValueId operand, ValueId result, const std::vector<Layout::Fold>& folds) {
+    TensorLayout &whole = region_.layouts.at(result), &part = region_.layouts.at(operand);
+    if (!whole.border.empty() || !part.border.empty() || !whole.folds.empty() || !part.folds.empty() ||
+        region_.views.count(operand) > 0 || region_.views.count(result) > 0)
+      return;
+    whole = fold_layout(whole, folds);
+    region_.views.emplace(operand, View{result, 0});
+  }
+
   void spread_borders() {
     for (const auto& [value, view] : region_.views) {
       const TensorLayout& base = region_.layouts.at(root(value));
@@ -106,6 +116,13 @@ Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vecto
         if (const auto view = view_of(operation, part, layouts); view && crossing.count(view->first) == 0)
           views.add(view->first, view->second);
   views.spread_borders();
+  // What leaves the chip is laid out anew by the host, so that depth to space costs nothing there.
+  std::set<ValueId> read;
+  for (const Operation& operation : operations) read.insert(operation.inputs.begin(), operation.inputs.end());
+  for (const Operation& operation : operations)
+    if (const auto* move = std::get_if<MoveOperation>(&operation.body); move && !move->folds.empty())
+      if (crossing.count(operation.inputs[0]) == 0 && read.count(operation.output) == 0)
+        views.add_folded(operation.inputs[0], operation.output, move->folds);
   return region;
 }
 

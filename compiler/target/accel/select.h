@@ -45,7 +45,8 @@ struct LinesOperation {
   LinesSpec spec;
 };
 struct MoveOperation {
-  std::vector<MoveSpec> parts;  // which together are the result
+  std::vector<MoveSpec> parts;      // which together are the result
+  std::vector<Layout::Fold> folds;  // with which the result lies as the operand does (folds_of_move); else empty
 };
 
 struct Operation {

@@ -17,7 +17,8 @@ Operation operation_of(const Context& c, std::vector<ValueId> inputs, std::vecto
     part.widening = cheapest_widening(c.config);
   }
   std::vector<BorderNeed> borders(inputs.size());
-  return {c.found.nodes, std::move(inputs), c.node().outputs[0], std::move(borders), MoveOperation{std::move(parts)}};
+  return {c.found.nodes, std::move(inputs), c.node().outputs[0], std::move(borders),
+          MoveOperation{std::move(parts), {}}};
 }
 
 }  // namespace
@@ -58,7 +59,9 @@ Result<Operation> select_movement(const Context& c) {
   if (selects && c.config.block_in != c.config.block_out)
     return c.refuse(fmt::format("its channels move within blocks, which takes blocks of equal size, not {} and {}",
                                 c.config.block_in, c.config.block_out));
-  return operation_of(c, c.found.inputs, *std::move(parts));
+  Operation operation = operation_of(c, c.found.inputs, *std::move(parts));
+  std::get<MoveOperation>(operation.body).folds = folds_of_move(sources->data<std::int32_t>(), inputs, shape);
+  return operation;
 }
 
 }  // namespace dovetail::accel

@@ -208,6 +208,31 @@ TEST_CASE("what is concatenated or cut out at borders of blocks is not copied") 
   CHECK(cycles(true, false) < cycles(true, true));
 }
 
+TEST_CASE("depth to space that leaves the chip costs nothing there") {
+  for (const isa::HardwareConfig& config : isa::named_configs())
+    for (const std::int64_t channels : {1, 5}) DYNAMIC_SECTION(config.name << ", " << channels) {
+        const std::int64_t n = config.batch > 1 ? 3 : 1;
+        const Shape shape{n, 3, 6, 8};
+        enum class Last { conv, moved, moved_and_read };
+        const auto run = [&](Last last) {
+          CopyMaker make;
+          const graph::ValueId a = make.conv("a", make.input(shape), 9 * channels);
+          std::vector<graph::ValueId> outputs{a};
+          if (last != Last::conv) outputs = {make.node("DepthToSpace", "move", {a}, {{"blocksize", std::int64_t{3}}})};
+          // The operand lies there for others that read it, too.
+          if (last == Last::moved_and_read)
+            outputs.push_back(make.node("dovetail.qclip", "clip", {a}, {{"y_max", std::int64_t{40}}}));
+          make.graph.outputs = outputs;
+          const bool takes_it = config.block_in == config.block_out && config.name != "tiny";
+          return test::run_on_accelerator(make.graph, config, {{"x", make.draw.int8(shape)}},
+                                          takes_it ? test::Demand::what_fits : test::Demand::none);
+        };
+        const test::Ran conv = run(Last::conv), moved = run(Last::moved), both = run(Last::moved_and_read);
+        if (moved.by_row.count("movement") == 1) CHECK(moved.cycles == conv.cycles);
+        CHECK(both.cycles >= moved.cycles);
+      }
+}
+
 TEST_CASE("values that lie within others have the borders of all that read them") {
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const std::int64_t other_zero_point : {5, -7}) {

@@ -43,7 +43,13 @@ const std::vector<std::string> kLayouts{"",
                                         "[2,6,4,3] pad 0+0,0+10,1+1,2+0 = -128 : i0,i1/16,i2,i3,i1%16",
                                         "[2,6,4,3] pad 1+1,0+0,0+0,0+1 = 7 : i3,i2,i1,i0",
                                         "[12,12] pad 0+4,0+4 = 3 : i0/16,i1/16,i0%16,i1%16",
-                                        "[144] pad 0+0 = 0 : i0"};
+                                        "[144] pad 0+0 = 0 : i0",
+                                        // Folds that only rearrange: space to depth.
+                                        "[2,6,4,3] fold i3 into i1 taps 3 windows 1 stride 3 dilation 1 before 0 "
+                                        "fold i2 into i1 taps 2 windows 2 stride 2 dilation 1 before 0 "
+                                        "pad 0+0,0+12,1+0,0+1 = 9 : i0,i1/16,i2,i3,i1%16",
+                                        "[12,12] fold i0 into i1 taps 4 windows 3 stride 4 dilation 1 before 0 "
+                                        "pad 0+0,0+0 = 0 : i1,i0"};
 
 // Folded ones: windows with and without overlap, gaps, and reach beyond the view; two folds, one behind the other.
 const std::vector<std::string> kFolded{

@@ -72,6 +72,28 @@ TEST_CASE("constants fill whole blocks, or are 0") {
   CHECK(with(7, 36).errors().front().why == "a block of channels holds a constant beside values");
 }
 
+TEST_CASE("depth to space is a fold of its result, and nothing else is") {
+  const ImageShape large{1, 5, 12, 24};  // phases of 2 x 4 pixels
+  const auto folds = [&](const Source& source) {
+    std::vector<std::int32_t> sources;
+    for (std::int64_t o = 0; o < large.c; ++o)
+      for (std::int64_t y = 0; y < large.h; ++y)
+        for (std::int64_t x = 0; x < large.w; ++x) sources.push_back(source(o, y, x));
+    return folds_of_move(sources, std::vector{kImage}, large);
+  };
+  const auto found = folds([](auto o, auto y, auto x) {
+    return element(kImage, (y % 2 * 4 + x % 4) * 5 + o, y / 2, x / 4);
+  });
+  REQUIRE(found.size() == 2);
+  CHECK(found[0] == Layout::Fold{3, 1, 4, 6, 4, 1, 0});
+  CHECK(found[1] == Layout::Fold{2, 1, 2, 6, 2, 1, 0});
+  // The channels of a result side by side; a pixel out of place.
+  CHECK(folds([](auto o, auto y, auto x) { return element(kImage, o * 8 + y % 2 * 4 + x % 4, y / 2, x / 4); }).empty());
+  CHECK(folds([](auto o, auto y, auto x) {
+          return element(kImage, (y % 2 * 4 + x % 4) * 5 + o, y / 2, o + y + x == 0 ? 1 : x / 4);
+        }).empty());
+}
+
 TEST_CASE("pixels in no regular order are refused") {
   const auto parts = plan(kImage, kImage,
                           [](auto o, auto y, auto x) { return element(kImage, o, y, (y == 3 && o == 1) ? 5 - x : x); });
