@@ -1,8 +1,9 @@
-// The cycle-accurate simulator on two streams. ResNet-18: its convolutions, residual additions and max-pooling in int8
-// with seeded weights, as the compiler lowers them for 1x16x16-ext, long instructions. And many that do next to
-// nothing, in a ring of tokens. Simulated cycles and instructions per second of processor time, one thread: time alone,
-// with the values, with the values on the SystemC platform, and the design itself through Verilator, trace on (where
-// there is its model: dovetail rtl build --hw 1x16x16-ext).
+// The cycle-accurate simulator on three streams. ResNet-18: its convolutions, residual additions and max-pooling in
+// int8 with seeded weights, as the compiler lowers them for 1x16x16-ext. Two that no compiler changes: tiles of a
+// convolution, long instructions, and many that do next to nothing, in a ring of tokens. Simulated cycles and
+// instructions per second of processor time, one thread: time alone, with the values, with the values on the SystemC
+// platform, and the design itself through Verilator, trace on (where there is its model: dovetail rtl build --hw
+// 1x16x16-ext).
 //   bench_cycle [RUNS [ENGINE]]     ENGINE: a part of the names of those to measure, as they are printed
 #include <fmt/format.h>
 
@@ -23,6 +24,7 @@
 #include "compiler/pipeline.h"
 #include "compiler/target/accel/target.h"
 #include "compiler/target/host/target.h"
+#include "isa/codec.h"
 #include "simulator/cycle/cycle.h"
 #include "simulator/rtl/find.h"
 #include "simulator/rtl/rtl.h"
@@ -189,6 +191,78 @@ Stream tiny_instructions(const isa::HardwareConfig& config, std::size_t rounds) 
   return stream;
 }
 
+// Tiles of 14 x 14 results of a 3 x 3 convolution, each the sum of four blocks of channels: clear the sums; load a
+// block's inputs and weights, multiply; behind the last, shift, clip and store. Two slots of every operand, so that
+// loads, products and stores of successive blocks and tiles overlap.
+Stream convolution_tiles(const isa::HardwareConfig& config, std::uint32_t tiles) {
+  constexpr std::uint32_t kSize = 14, kPadded = 16, kWindow = 9, kBlocks = 4, kResults = kSize * kSize;
+  Stream stream{"convolution tiles", config, {}, {}, {0, std::vector<std::byte>(1 << 20)}};
+  const isa::Codec codec(config);
+  std::vector<std::byte> uops;
+  for (std::uint32_t slots = 0; slots < 4; ++slots)
+    for (std::uint32_t k = 0; k < kWindow; ++k) {
+      const std::uint32_t inputs = slots % 2 * kPadded * kPadded + k / 3 * kPadded + k % 3;
+      const isa::Uop uop{.dst = slots / 2 * kResults, .src = inputs, .wgt = slots % 2 * kWindow + k};
+      DOVETAIL_CHECK(codec.encode(uop, uops).ok(), "a micro-op that does not fit");
+    }
+  std::ranges::copy(uops, stream.dram.bytes.begin());
+
+  const auto load = [&](isa::Memory memory, isa::DependencyFlags flags, std::uint32_t sram, std::uint32_t dram,
+                        std::uint32_t elements) {
+    stream.program.push_back({flags, isa::Load{{.memory = memory,
+                                                .sram_base = sram,
+                                                .dram_base = dram,
+                                                .y_size = 1,
+                                                .x_size = elements,
+                                                .x_stride = elements}}});
+  };
+  load(isa::Memory::uop, {}, 0, 0, 4 * kWindow);
+  const std::uint32_t blocks = tiles * kBlocks;
+  for (std::uint32_t block = 0; block < blocks; ++block) {
+    const std::uint32_t tile = block / kBlocks, slot = block % 2, sums = tile % 2 * kResults;
+    const bool first = block % kBlocks == 0, last = block % kBlocks + 1 == kBlocks;
+    load(isa::Memory::inp, {.pop_next = block >= 2}, slot * kPadded * kPadded, 1024, kPadded * kPadded);
+    load(isa::Memory::wgt, {.push_next = true}, slot * kWindow, 64, kWindow);
+    isa::Gemm gemm;
+    gemm.uop_begin = (tile % 2 * 2 + slot) * kWindow;
+    gemm.uop_end = gemm.uop_begin + kWindow;
+    gemm.iter_out = gemm.iter_in = kSize;
+    gemm.dst_factor_out = kSize;
+    gemm.src_factor_out = kPadded;
+    gemm.dst_factor_in = gemm.src_factor_in = 1;
+    if (first) {
+      isa::Gemm clear = gemm;
+      clear.uop_end = clear.uop_begin + 1;
+      clear.reset = true;
+      stream.program.push_back({{.pop_next = tile >= 2}, clear});
+    }
+    stream.program.push_back({{.pop_prev = true, .push_prev = block + 2 < blocks}, gemm});
+    if (!last) continue;
+    isa::Alu alu;
+    alu.uop_begin = tile % 2 * 2 * kWindow;  // its destination is the tile's first sum
+    alu.uop_end = alu.uop_begin + 1;
+    alu.iter_out = alu.iter_in = kSize;
+    alu.dst_factor_out = kSize;
+    alu.dst_factor_in = 1;
+    alu.use_imm = true;
+    alu.op = isa::AluOp::shr;
+    alu.imm = 8;
+    stream.program.push_back({{}, alu});
+    alu.op = isa::AluOp::min;
+    alu.imm = 127;
+    stream.program.push_back({{.push_next = true}, alu});
+    stream.program.push_back({{.pop_prev = true, .push_prev = tile + 2 < tiles},
+                              isa::Store{{.memory = isa::Memory::out,
+                                          .sram_base = sums,
+                                          .dram_base = 8192,
+                                          .y_size = 1,
+                                          .x_size = kResults,
+                                          .x_stride = kResults}}});
+  }
+  stream.launches = {{.begin = 0, .count = stream.program.size()}};
+  return stream;
+}
+
 std::string name_of(Engine engine) {
   switch (engine) {
     case Engine::time_alone: return "cycle, time alone";
@@ -245,7 +319,8 @@ int main(int argc, char** argv) {
   const bundle::AccelCode& longest =
       std::ranges::max(steps, {}, [](const auto& step) { return step.code.program.size(); }).code;
   Json rows = Json::array(), streams = Json::array();
-  for (const Stream& stream : {stream_of("ResNet-18", compiled->bundle, longest), tiny_instructions(hardware, 30000)}) {
+  for (const Stream& stream : {stream_of("ResNet-18", compiled->bundle, longest), convolution_tiles(hardware, 1000),
+                               tiny_instructions(hardware, 30000)}) {
     streams.push_back({{"name", stream.name}, {"instructions", stream.program.size()}});
     std::vector<Json> of_stream;
     const auto selects = [&](Engine engine) { return name_of(engine).find(only) != std::string::npos; };

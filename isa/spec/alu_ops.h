@@ -18,12 +18,13 @@ enum class AluKind : std::uint8_t {
   alu_long,  // two: the step behind waits where it would read the result first (interlock)
 };
 
-// What the assembler calls the immediate, and what it is.
+// What the assembler calls the immediate, and what it is: the second operand of a step, in place of acc[src], or a
+// parameter besides acc[src], and use_imm must be 0.
 struct AluImmediate {
   std::string_view word, doc;
+  bool is_operand = false;
 };
-// The second operand of a step, in place of acc[src]. Any other: a parameter besides acc[src], and use_imm must be 0.
-inline constexpr AluImmediate kOperandImmediate{"imm", "the second operand"};
+inline constexpr AluImmediate kOperandImmediate{"imm", "the second operand", true};
 
 struct AluOpInfo {
   AluOp op;
@@ -97,7 +98,7 @@ constexpr bool is_alu_op(AluOp op) { return static_cast<std::size_t>(op) < kAluO
 constexpr const AluOpInfo& info(AluOp op) { return kAluOps[static_cast<std::size_t>(op)]; }
 
 // Total, as the verifier sees operations that do not exist: they count as plain ones.
-constexpr bool takes_immediate(AluOp op) { return !is_alu_op(op) || info(op).immediate.word == kOperandImmediate.word; }
+constexpr bool takes_immediate(AluOp op) { return !is_alu_op(op) || info(op).immediate.is_operand; }
 constexpr bool is_enabled(const AluOpInfo& row, const HardwareConfig& config) {
   return row.enabled_by == nullptr || config.*row.enabled_by;
 }

@@ -157,7 +157,7 @@ inline bool Core::run_single(const isa::Gemm& gemm) {
 }
 
 inline bool Core::run_single(const isa::Alu& alu) {
-  if (!is_single_step(alu) || isa::spec::source_elements(alu) != 0) return false;
+  if (!is_single_step(alu) || !alu.use_imm) return false;
   const std::size_t k = alu.uop_begin;
   const UopView& uops = alu_arguments_.uops = sram_.uops(k, k + 1);
   if (!sram_.defined(isa::Memory::uop)[k] || !sram_.defined(isa::Memory::acc)[*uops.dst]) return false;

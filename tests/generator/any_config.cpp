@@ -35,10 +35,10 @@ std::int64_t element_bytes(const HardwareConfig& config, Member buffer) {
   return isa::spec::kCompactUopBits / 8;
 }
 
-// A block's element fits its page, and all micro-op's MACs the limit.
+// Elements and a micro-op's MACs are within the limits.
 bool blocks_fit(const HardwareConfig& config, const DesignLimits& limits) {
   return config.macs_per_uop() <= limits.macs && std::ranges::all_of(kBuffers, [&](Member buffer) {
-           return element_bytes(config, buffer) <= isa::spec::kMaxElementBytes;
+           return element_bytes(config, buffer) <= limits.element_bytes;
          });
 }
 

@@ -21,6 +21,7 @@
 
 #include "isa/config.h"
 #include "isa/instruction.h"
+#include "isa/spec/config.h"
 #include "isa/verify.h"
 
 namespace dovetail::test {
@@ -60,8 +61,10 @@ isa::HardwareConfig random_config(std::uint64_t seed);
 struct DesignLimits {
   std::int64_t macs = 0;        // of one micro-op
   std::int64_t sram_bytes = 0;  // of the four memories together; a power of two
+  std::int64_t element_bytes = isa::spec::kMaxElementBytes;
 };
-inline constexpr DesignLimits kRtlLimits{.macs = 1024, .sram_bytes = std::int64_t{1} << 20};
+// The Verilated model of wider elements is up to 50 MB of C++ (1,024 accumulators): minutes of compiler for each.
+inline constexpr DesignLimits kRtlLimits{.macs = 1024, .sram_bytes = std::int64_t{1} << 20, .element_bytes = 1024};
 inline constexpr DesignLimits kModelLimits{.macs = INT64_MAX, .sram_bytes = std::int64_t{64} << 20};
 
 // Any legal configuration within the limits. Each of 26 consecutive seeds sends one of the 13 parameters to an end of

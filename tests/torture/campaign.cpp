@@ -26,16 +26,6 @@ namespace fs = std::filesystem;
 // The seeds of a random configuration's programs are its own.
 constexpr std::uint64_t kProgramsOfConfig = 1'000'000;
 
-// Verilator evaluates the whole design in every cycle, and the cycles of a transfer grow with the width of its elements
-// as well. Elements of up to this many bytes run all instructions asked for; wider ones, accumulators of up to four
-// times as much, fewer by the square of their width.
-constexpr std::int64_t kWideElementBytes = 1024;
-
-std::size_t instructions_on_rtl(const isa::HardwareConfig& config, std::size_t instructions) {
-  const std::int64_t times_wider = config.element_bytes(isa::Memory::acc) / kWideElementBytes;
-  return times_wider < 2 ? instructions : instructions / static_cast<std::size_t>(times_wider * times_wider);
-}
-
 // A model that is there as long as this: hundreds of configurations come and go. What all models share stays.
 class PassingModel {
  public:
@@ -108,9 +98,7 @@ bool Campaign::run(const isa::HardwareConfig& config, const Engines& engines, st
   Random random(first_seed);
   const std::size_t right_before = programs_.instructions(), wrong_before = wrong_programs_;
   const std::uint64_t cycles_before = programs_.cycles();
-  const std::size_t instructions =
-      engines.rtl ? instructions_on_rtl(config, options_.instructions) : options_.instructions;
-  for (std::uint64_t seed = first_seed; programs_.instructions() - right_before < instructions; ++seed) {
+  for (std::uint64_t seed = first_seed; programs_.instructions() - right_before < options_.instructions; ++seed) {
     const bool wrong = random.chance(options_.wrong_percent);
     if (wrong ? run_wrong(config, engines, seed) : run_right(config, engines, seed)) continue;
     fmt::print("{}: a difference after {} instructions and {} wrong programs\n", config.name,

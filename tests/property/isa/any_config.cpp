@@ -41,6 +41,8 @@ TEST_CASE("any number of configurations is legal, within any limits") {
       REQUIRE(config.macs_per_uop() <= limits.macs);
       REQUIRE(config.uop_buffer_bytes + config.inp_buffer_bytes + config.wgt_buffer_bytes + config.acc_buffer_bytes <=
               limits.sram_bytes);
+      for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc})
+        REQUIRE(config.element_bytes(memory) <= limits.element_bytes);
     }
 }
 
