@@ -32,6 +32,7 @@
 #include "compiler/passes/simplify_algebra.h"
 #include "compiler/passes/simplify_movement.h"
 #include "compiler/passes/split_recurrent.h"
+#include "compiler/passes/split_to_slices.h"
 #include "compiler/report.h"
 
 namespace dovetail {
@@ -93,6 +94,8 @@ constexpr NamedPass kGraphPasses[] = {
 // Once, when nothing is left that could still be folded into one of the parts.
 constexpr NamedPass kLatePasses[] = {
     {"merge_parallel_convolutions", Level::exact, passes::merge_parallel_convolutions},
+    // Behind it, since it makes Splits, and behind what looks for Splits.
+    {"split_to_slices", Level::exact, passes::split_to_slices},
     {"eliminate_dead_nodes", Level::exact, passes::eliminate_dead_nodes},
 };
 constexpr int kMostRounds = 16;

@@ -208,6 +208,31 @@ TEST_CASE("what is concatenated or cut out at borders of blocks is not copied") 
   CHECK(cycles(true, false) < cycles(true, true));
 }
 
+TEST_CASE("a Split is taken part by part") {
+  for (const isa::HardwareConfig& config : isa::named_configs())
+    for (const std::vector<std::int64_t>& sizes : {std::vector<std::int64_t>{32, 64}, {20, 76}})
+      DYNAMIC_SECTION(config.name << ", " << sizes[0]) {
+        const std::int64_t n = config.batch > 1 ? 3 : 1;
+        CopyMaker make;
+        const Shape shape{n, 5, 6, 7};
+        graph::Node split;
+        split.name = "split";
+        split.op = "Split";
+        split.inputs = {make.conv("a", make.input(shape), 96), integers(make, sizes)};
+        split.attributes = {{"axis", std::int64_t{1}}};
+        split.origins = {"split"};
+        for (const char* name : {"left", "right"}) split.outputs.push_back(make.graph.add_value(name, {}));
+        const std::vector<graph::ValueId> parts = split.outputs;
+        REQUIRE(ops::infer(make.graph, make.graph.add_node(std::move(split))).ok());
+        const graph::ValueId left = make.conv("left", parts[0], 4), right = make.conv("right", parts[1], 4);
+        make.graph.outputs = {left, right};
+        const bool takes_it = config.block_in == config.block_out || sizes[0] == 32;
+        const test::Ran ran = test::run_on_accelerator(make.graph, config, {{"x", make.draw.int8(shape)}},
+                                                       takes_it ? test::Demand::what_fits : test::Demand::none);
+        if (takes_it && config.name != "tiny") CHECK(ran.by_row.at("movement") == 1);
+      }
+}
+
 TEST_CASE("depth to space that leaves the chip costs nothing there") {
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const std::int64_t channels : {1, 5}) DYNAMIC_SECTION(config.name << ", " << channels) {
