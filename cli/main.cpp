@@ -5,6 +5,9 @@
 #include <new>
 #include <stdexcept>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <unistd.h>
 
 #include "base/check.h"
@@ -38,6 +41,15 @@ void end_where_nothing_can_be_thrown() {
   std::abort();
 }
 
+// Tensors of megabytes come and go by the dozen. What one gives back serves the next, instead of going back to the
+// system and coming anew, page by page.
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc takes
+  mallopt(M_TRIM_THRESHOLD, 256 << 20);
+#endif
+}
+
 Exit run(int argument_count, char** arguments) {
   try {
     return dovetail::cli::run_command_line(argument_count, arguments);
@@ -57,6 +69,7 @@ Exit run(int argument_count, char** arguments) {
 }  // namespace
 
 int main(int argument_count, char** arguments) {
+  keep_freed_memory();
   std::set_terminate(end_where_nothing_can_be_thrown);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that must not grow further is an error of writing it
   std::signal(SIGPIPE, SIG_IGN);  // cli/output.h says what becomes of a reader that leaves

@@ -38,7 +38,7 @@ Completion usual_completion(std::string_view placeholder, File file) {
     completion.files = true;
     completion.words = names_of(isa::named_configs(), [](const auto& row) { return row.name; });
   } else if (placeholder == "ENGINE") {
-    completion.words = names_of(runtime::engines(), [](const auto& row) { return row.name; });
+    completion.words = names_of(runtime::engine_names(), [](std::string_view name) { return name; });
   }
   return completion;
 }

@@ -68,15 +68,12 @@ void SystemArguments::declare(Options& options) {
 }
 
 Result<void> SystemArguments::check_engine(std::string_view engine, bool estimates) const {
-  for (const runtime::Engine& row : runtime::engines()) {
-    if (row.name != engine || row.has_clock) continue;
-    if (memory || accelerators || (clock && !estimates))
-      return Diagnostic{"bad usage",
-                        memory         ? "--memory"
-                        : accelerators ? "--accelerators"
-                                       : "--clock",
-                        fmt::format("engine {} has no clock", engine), "add --engine cycle"};
-  }
+  if (!runtime::has_clock(engine) && (memory || accelerators || (clock && !estimates)))
+    return Diagnostic{"bad usage",
+                      memory         ? "--memory"
+                      : accelerators ? "--accelerators"
+                                     : "--clock",
+                      fmt::format("engine {} has no clock", engine), "add --engine cycle"};
   return {};
 }
 

@@ -104,10 +104,9 @@ void ClockArguments::declare(Options& options) {
 
 Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view engine, const System& system) const {
   simulator::EngineOptions options;
-  for (const runtime::Engine& row : runtime::engines())
-    if (row.name == engine && !row.has_clock && (trace || html))
-      return Diagnostic{"bad usage", trace ? "--trace" : "--html", fmt::format("engine {} has no clock", engine),
-                        "add --engine cycle"};
+  if ((trace || html) && !runtime::has_clock(engine))
+    return Diagnostic{"bad usage", trace ? "--trace" : "--html", fmt::format("engine {} has no clock", engine),
+                      "add --engine cycle"};
   if (waves && engine != "rtl")
     return Diagnostic{"bad usage", "--waves", fmt::format("engine {} has no waveforms", engine), "add --engine rtl"};
   if (no_build && engine != "rtl")

@@ -69,10 +69,18 @@ std::string missing(const EngineRow& row) {
 
 }  // namespace
 
+std::vector<std::string_view> engine_names() {
+  std::vector<std::string_view> names;
+  for (const EngineRow& row : kEngines) names.push_back(row.name);
+  return names;
+}
+
+bool has_clock(std::string_view engine) { return engine != "functional"; }
+
 std::vector<Engine> engines() {
   std::vector<Engine> list;
   for (const EngineRow& row : kEngines)
-    list.push_back({row.name, row.description, is_here(row), row.name != "functional", missing(row)});
+    list.push_back({row.name, row.description, is_here(row), has_clock(row.name), missing(row)});
   return list;
 }
 

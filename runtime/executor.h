@@ -36,6 +36,9 @@ struct Engine {
   std::string missing = {};
 };
 std::vector<Engine> engines();
+// Without a look at what is here: engines() searches for tools, and starts one to ask for its version.
+std::vector<std::string_view> engine_names();
+bool has_clock(std::string_view engine);  // true for a name that it does not know
 
 struct StepProfile {
   std::string name;

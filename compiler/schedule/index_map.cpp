@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstring>
 
 #include <fmt/format.h>
 
@@ -92,6 +91,33 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
   return map;
 }
 
+namespace {
+
+// The element at each place of `packed`, in order; `step`: how far a place of each dimension moves among the elements
+// of `logical`. The two innermost dimensions are plain loops.
+template <typename Element>
+void gather(const NdArray& logical, NdArray& packed, const std::vector<std::int64_t>& extent,
+            const std::vector<std::int64_t>& step) {
+  const auto* from = reinterpret_cast<const Element*>(logical.bytes().data());
+  auto* to = reinterpret_cast<Element*>(packed.bytes().data());
+  const std::size_t outer = extent.size() - 2;
+  const std::int64_t rows = extent[outer], columns = extent[outer + 1], row = step[outer], column = step[outer + 1];
+  std::vector<std::int64_t> index(outer, 0);
+  std::int64_t offset = 0;
+  for (std::int64_t left = packed.count() / std::max<std::int64_t>(1, rows * columns); left > 0; --left) {
+    for (std::int64_t r = 0; r < rows; ++r, to += columns)
+      for (std::int64_t c = 0; c < columns; ++c) to[c] = from[offset + r * row + c * column];
+    for (std::size_t p = outer; p-- > 0;) {
+      offset += step[p];
+      if (++index[p] < extent[p]) break;
+      offset -= step[p] * extent[p];
+      index[p] = 0;
+    }
+  }
+}
+
+}  // namespace
+
 NdArray pack(const NdArray& logical, const IndexMap& map) {
   DOVETAIL_CHECK(logical.shape() == map.logical_shape,
                  dovetail::to_string(logical.shape()) + " against " + dovetail::to_string(map.logical_shape));
@@ -99,21 +125,17 @@ NdArray pack(const NdArray& logical, const IndexMap& map) {
   for (std::size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * map.logical_shape[d];
   // Each physical dimension moves the logical offset by a constant: physical order is an odometer over those.
   NdArray packed(logical.dtype(), map.physical_shape());
-  const std::size_t rank = map.parts.size();
-  std::vector<std::int64_t> index(rank, 0), step(rank);
-  for (std::size_t p = 0; p < rank; ++p)
-    step[p] = strides[static_cast<std::size_t>(map.parts[p].dimension)] * map.parts[p].divisor;
-  const auto bytes = static_cast<std::size_t>(size_bytes(logical.dtype()));
-  std::int64_t offset = 0;
-  for (std::int64_t i = 0; i < packed.count(); ++i) {
-    std::memcpy(packed.bytes().data() + static_cast<std::size_t>(i) * bytes,
-                logical.bytes().data() + static_cast<std::size_t>(offset) * bytes, bytes);
-    for (std::size_t p = rank; p-- > 0;) {
-      offset += step[p];
-      if (++index[p] < map.parts[p].extent) break;
-      offset -= step[p] * map.parts[p].extent;
-      index[p] = 0;
-    }
+  std::vector<std::int64_t> extent{1, 1}, step{0, 0};
+  for (const IndexMap::Part& part : map.parts) {
+    extent.push_back(part.extent);
+    step.push_back(strides[static_cast<std::size_t>(part.dimension)] * part.divisor);
+  }
+  switch (size_bytes(logical.dtype())) {
+    case 1: gather<std::uint8_t>(logical, packed, extent, step); break;
+    case 2: gather<std::uint16_t>(logical, packed, extent, step); break;
+    case 4: gather<std::uint32_t>(logical, packed, extent, step); break;
+    case 8: gather<std::uint64_t>(logical, packed, extent, step); break;
+    default: DOVETAIL_CHECK(false, "elements have 1, 2, 4 or 8 bytes");
   }
   return packed;
 }

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "base/int8_sums.h"
 #include "compiler/passes/qdq/lowering.h"
 
 namespace dovetail::passes::qdq {
@@ -73,10 +74,10 @@ Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& wei
       for (const Summand& summand : summands) real += summand.real(o);
       steps = bias_steps(real, x.q.scale, sw);
     }
-    double reach = std::abs(steps);
-    for (std::int64_t i = o * per_channel; i < (o + 1) * per_channel; ++i)
-      reach += static_cast<double>(std::abs(weight.steps.as_int64(i) - weight.zero_points[at]) *
-                                   largest_centred(x.q.zero_point));
+    const auto own = weight.steps.data<std::int8_t>().subspan(static_cast<std::size_t>(o * per_channel),
+                                                              static_cast<std::size_t>(per_channel));
+    const double reach = std::abs(steps) + static_cast<double>(sum_of_distances(own, weight.zero_points[at]) *
+                                                               largest_centred(x.q.zero_point));
     if (!(reach < kInt32Limit))
       return fmt::format("channel {}: the accumulator may reach {:.0f}, int32 holds less than {:.0f}", o, reach,
                          kInt32Limit);

@@ -1,11 +1,31 @@
 #include "compiler/target/accel/finish_code.h"
 
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
 #include <fmt/format.h>
 
 #include "isa/codec.h"
 #include "isa/verify.h"
+#include "isa/verify/accesses.h"
 
 namespace dovetail::accel {
+
+namespace {
+
+// Whether a LOAD brings micro-ops from there.
+bool holds_micro_ops(const bundle::AccelCode& code, const bundle::Segment& segment) {
+  return std::ranges::any_of(code.program, [&](const isa::Instruction& instruction) {
+    const auto* load = std::get_if<isa::Load>(&instruction.body);
+    if (load == nullptr || load->memory != isa::Memory::uop) return false;
+    const isa::Extent read = isa::dram_access(code.config, instruction).hull();
+    return read.begin < segment.address + segment.bytes.bytes().size() && segment.address < read.end;
+  });
+}
+
+}  // namespace
 
 Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config,
                                      DeviceSpace& space, bundle::AccelCode& code) {
@@ -41,10 +61,17 @@ std::string findings_of(const bundle::AccelCode& code, const DeviceSpace& space)
   bundle::MemorySpace memory;
   memory.base = space.base;
   memory.bytes = space.next - space.base;
-  const std::vector<std::byte> image = bundle::initial_image(memory, code);
+  // Micro-ops are all that is read of the image: what else it holds stays untouched, so that the system need not even
+  // have pages for it.
+  const std::unique_ptr<std::byte, decltype(&std::free)> image(
+      static_cast<std::byte*>(std::calloc(static_cast<std::size_t>(memory.bytes), 1)), &std::free);
+  if (image == nullptr) throw std::bad_alloc();
+  for (const bundle::Segment& segment : code.segments)
+    if (holds_micro_ops(code, segment))
+      std::ranges::copy(segment.bytes.bytes(), image.get() + (segment.address - memory.base));
   isa::VerifyOptions options;
   options.launches = code.launches;
-  options.dram = isa::DramImage{memory.base, image};
+  options.dram = isa::DramImage{memory.base, {image.get(), static_cast<std::size_t>(memory.bytes)}};
   options.program_base = code.program_base;
   const isa::VerifyReport report = isa::verify(code.config, code.program, options);
   if (report.clean()) return "";

@@ -251,15 +251,29 @@ class Builder {
     return known != views_.end() && known->second == view->second;
   }
 
+  // Networks repeat their layers: equal programs have one schedule. Whoever records is asked for each.
+  Result<schedule::Scheduled> schedule_of(const Kind& kind, const schedule::Task& task) {
+    loops::Program unnamed = task.program;
+    unnamed.name.clear();
+    const std::string content = recorded_ ? "" : fmt::format("{}\n{}", kind.name, loops::to_string(unnamed));
+    if (const auto known = scheduled_.find(content); known != scheduled_.end()) {
+      schedule::Scheduled scheduled = known->second;
+      scheduled.program.name = task.program.name;
+      return scheduled;
+    }
+    schedule::Origin origin;
+    DOVETAIL_ASSIGN(std::optional<schedule::Scheduled> found,
+                    schedule::try_run(sketch_of(kind, config_, models_), task, recorded_, origin));
+    if (!origin.key.empty())
+      made_.schedules.push_back({task.program.name, bundle::kAccelTarget, std::string(kind.name), std::move(origin)});
+    if (!recorded_) scheduled_.emplace(content, *found);
+    return *std::move(found);
+  }
+
   Result<void> lower_program(const Kind& kind, loops::Program program, const Places& dram, int node) {
     if (dump_) dump_("loops", loops::to_string(program));
     const schedule::Task task = make_task(kind, std::move(program), config_, intrinsics_);
-    schedule::Origin origin;
-    DOVETAIL_ASSIGN(const std::optional<schedule::Scheduled> found,
-                    schedule::try_run(sketch_of(kind, config_, models_), task, recorded_, origin));
-    const schedule::Scheduled& scheduled = found.value();
-    if (!origin.key.empty())
-      made_.schedules.push_back({task.program.name, bundle::kAccelTarget, std::string(kind.name), std::move(origin)});
+    DOVETAIL_ASSIGN(const schedule::Scheduled scheduled, schedule_of(kind, task));
     if (dump_) {
       dump_("trace", fmt::format("# {}\n{}", task.program.name, schedule::to_string(scheduled.trace)));
       dump_("schedule", loops::to_string(scheduled.program));
@@ -321,6 +335,7 @@ class Builder {
   bundle::AccelCode& code_ = made_.code;
   SramHistory history_;
   Stream stream_;
+  std::map<std::string, schedule::Scheduled> scheduled_;           // by kind and program
   std::optional<std::uint64_t> identity_;                          // address
   std::map<std::vector<std::int64_t>, std::uint64_t> selections_;  // address, by MoveSpec::Term::channels
 };

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "base/int8_sums.h"
 #include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/fold_window.h"
 #include "compiler/target/accel/operation_program.h"
@@ -58,9 +59,7 @@ std::span<const std::int8_t> weights_of(const ConvOperation& operation, std::siz
 // exceeds int32.
 bool fold_zero_point(ConvOperation& operation, std::int32_t zx) {
   for (std::size_t o = 0; o < operation.bias.size(); ++o) {
-    std::int64_t sum = 0;
-    for (const std::int8_t w : weights_of(operation, o)) sum += w;
-    const std::int64_t folded = operation.bias[o] - zx * sum;
+    const std::int64_t folded = operation.bias[o] - zx * sum(weights_of(operation, o));
     if (folded < INT32_MIN || folded > INT32_MAX) return false;
     operation.bias[o] = static_cast<std::int32_t>(folded);
   }
@@ -69,9 +68,7 @@ bool fold_zero_point(ConvOperation& operation, std::int32_t zx) {
 
 // The largest |sum x w| of a channel.
 std::int64_t product_bound(const ConvOperation& operation, std::size_t channel) {
-  std::int64_t sum = 0;
-  for (const std::int8_t w : weights_of(operation, channel)) sum += 128 * std::abs(static_cast<std::int64_t>(w));
-  return sum;
+  return 128 * sum_of_distances(weights_of(operation, channel), 0);
 }
 
 std::int64_t accumulator_bound(const ConvOperation& operation) {
