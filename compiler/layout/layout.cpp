@@ -79,8 +79,9 @@ std::int64_t offset_in_view(const Layout& layout, std::vector<std::int64_t> inde
   for (std::size_t f = layout.folds.size(); f-- > 0;) {
     const Layout::Fold& fold = layout.folds[f];
     const Shape before = layout.folded(f);
-    const std::int64_t tap = index[fold.into] / before[fold.into];
-    index[fold.into] %= before[fold.into];
+    std::int64_t &channel = index[fold.into], slow = fold.within ? fold.taps : before[fold.into];
+    const std::int64_t tap = fold.within ? channel % slow : channel / slow;
+    channel = fold.within ? channel / slow : channel % slow;
     index[fold.dimension] = index[fold.dimension] * fold.stride + tap * fold.dilation - fold.before;
     if (!inside(before)) return -1;
   }
@@ -173,6 +174,7 @@ Result<Layout> parse_layout(std::string_view text, const Shape& logical) {
         if (!reader.take(name) || !reader.number(*field) || *field < least || *field > kMost)
           return fail(
               fmt::format("expected «{}» and a number from {} to {} at «{}»", name, least, kMost, reader.rest()));
+      fold.within = reader.take("within");
       layout.folds.push_back(fold);
       if (const std::int64_t extent = layout.folded()[fold.into]; extent > Layout::kMostFolded)
         return fail(fmt::format("dimension {} has {} elements with its folds, the most are {}", into, extent,
@@ -201,8 +203,9 @@ std::string framed_layout(const Shape& view, const std::vector<Layout::Pad>& pad
                           std::string_view index_map, const std::vector<Layout::Fold>& folds) {
   std::string text = fmt::format("[{}] ", fmt::join(view, ","));
   for (const Layout::Fold& fold : folds)
-    text += fmt::format("fold i{} into i{} taps {} windows {} stride {} dilation {} before {} ", fold.dimension,
-                        fold.into, fold.taps, fold.windows, fold.stride, fold.dilation, fold.before);
+    text += fmt::format("fold i{} into i{} taps {} windows {} stride {} dilation {} before {} {}", fold.dimension,
+                        fold.into, fold.taps, fold.windows, fold.stride, fold.dilation, fold.before,
+                        fold.within ? "within " : "");
   text += "pad ";
   for (std::size_t d = 0; d < pads.size(); ++d)
     text += fmt::format("{}{}+{}", d == 0 ? "" : ",", pads[d].before, pads[d].after);
@@ -269,19 +272,26 @@ Program relayout_program(const graph::TensorType& type, const std::string& from_
     for (std::size_t f = to.folds.size(); f-- > 0;) {
       const Layout::Fold& fold = to.folds[f];
       const Shape view = to.folded(f);
-      const Expr tap = floor_div(index[fold.into], view[fold.into]);
-      index[fold.into] = floor_mod(index[fold.into], view[fold.into]);
+      const auto [before, after] = to.pads[fold.into];
+      Expr& channel = index[fold.into];
+      // In the frame, where nothing is read, the element within is any.
+      if (fold.within && before > 0) channel = binary(BinaryOp::max, channel, int_imm(0));
+      if (fold.within && after > 0) channel = binary(BinaryOp::min, channel, int_imm(view[fold.into] * fold.taps - 1));
+      const Expr tap = fold.within ? floor_mod(channel, fold.taps) : floor_div(channel, view[fold.into]);
+      channel = fold.within ? floor_div(channel, fold.taps) : floor_mod(channel, view[fold.into]);
       Expr& at = index[fold.dimension];
       at = at * fold.stride + tap * fold.dilation - fold.before;
       const std::int64_t last = (fold.windows - 1) * fold.stride + (fold.taps - 1) * fold.dilation - fold.before;
-      // A frame around `into` is taps that the fold does not have: they reach as far beyond.
-      const auto [before, after] = to.pads[fold.into];
-      bound(at, std::max(fold.before, before), std::max(last - view[fold.dimension] + 1, after), view[fold.dimension]);
+      // A frame around `into` is taps that the fold does not have: they reach as far beyond, but for those within.
+      bound(at, std::max(fold.before, fold.within ? 0 : before),
+            std::max(last - view[fold.dimension] + 1, fold.within ? 0 : after), view[fold.dimension]);
     }
     tensor::Indices place = ops::reshape_indices(to.view, index, from.view);
     for (std::size_t f = 0; f < from.folds.size(); ++f) {
       const Layout::Fold& fold = from.folds[f];
-      place[fold.into] = floor_mod(place[fold.dimension], fold.taps) * from.folded(f)[fold.into] + place[fold.into];
+      const Expr tap = floor_mod(place[fold.dimension], fold.taps);
+      place[fold.into] =
+          fold.within ? place[fold.into] * fold.taps + tap : tap * from.folded(f)[fold.into] + place[fold.into];
       place[fold.dimension] = floor_div(place[fold.dimension], fold.taps);
     }
     for (std::size_t d = 0; d < place.size(); ++d)

@@ -36,10 +36,11 @@ struct Layout {
     bool operator==(const Pad&) const = default;
   };
   // [.., tap * C + c, .., window] is element [.., c, .., window * stride + tap * dilation - before] of the view, C its
-  // extent along `into`; the value of the frame where the view has no such element.
+  // extent along `into`; the value of the frame where the view has no such element. `within`: [.., c * taps + tap, ..].
   struct Fold {
     std::size_t dimension = 0, into = 0;
     std::int64_t taps = 1, windows = 1, stride = 1, dilation = 1, before = 0;
+    bool within = false;
     bool operator==(const Fold&) const = default;
   };
   static constexpr std::int64_t kMostFolded = std::int64_t{1} << 20;  // elements of a dimension into which is folded

@@ -249,19 +249,28 @@ std::vector<Layout::Fold> folds_of_move(std::span<const std::int32_t> sources, s
   if (rows * columns < 2 || x != ImageShape{x.n, result.c * rows * columns, x.h, x.w} || x.n != result.n ||
       x.h * rows != result.h || x.w * columns != result.w)
     return {};
-  std::size_t at = 0;
-  for (std::int64_t n = 0; n < result.n; ++n)
-    for (std::int64_t c = 0; c < result.c; ++c)
-      for (std::int64_t row = 0; row < result.h; ++row)
-        for (std::int64_t column = 0; column < result.w; ++column) {
-          const std::int64_t channel = (row % rows * columns + column % columns) * result.c + c;
-          const std::int64_t source = ((n * x.c + channel) * x.h + row / rows) * x.w + column / columns;
-          if (sources[at++] != kFirstSource + source) return {};
-        }
+  // Of a result's channel the phases follow each other (CRD), or of a phase the channels (DCR).
+  const auto is_depth_to_space = [&](bool within) {
+    std::size_t at = 0;
+    for (std::int64_t n = 0; n < result.n; ++n)
+      for (std::int64_t c = 0; c < result.c; ++c)
+        for (std::int64_t row = 0; row < result.h; ++row)
+          for (std::int64_t column = 0; column < result.w; ++column) {
+            const std::int64_t phase = row % rows * columns + column % columns;
+            const std::int64_t channel = within ? c * rows * columns + phase : phase * result.c + c;
+            const std::int64_t source = ((n * x.c + channel) * x.h + row / rows) * x.w + column / columns;
+            if (sources[at++] != kFirstSource + source) return false;
+          }
+    return true;
+  };
+  const bool within = is_depth_to_space(true);
+  if (!within && !is_depth_to_space(false)) return {};
   constexpr std::size_t kChannelAxis = 1, kRowAxis = 2, kColumnAxis = 3;
-  std::vector<Layout::Fold> folds;
-  if (columns > 1) folds.push_back({kColumnAxis, kChannelAxis, columns, x.w, columns, 1, 0});
-  if (rows > 1) folds.push_back({kRowAxis, kChannelAxis, rows, x.h, rows, 1, 0});
+  const Layout::Fold of_columns{kColumnAxis, kChannelAxis, columns, x.w, columns, 1, 0, within},
+      of_rows{kRowAxis, kChannelAxis, rows, x.h, rows, 1, 0, within};
+  // The columns of a phase are next to each other.
+  std::vector<Layout::Fold> folds{within ? of_rows : of_columns, within ? of_columns : of_rows};
+  std::erase_if(folds, [](const Layout::Fold& fold) { return fold.taps == 1; });
   return folds;
 }
 

@@ -26,8 +26,8 @@ ImageShape image_shape(const Shape& shape);
 Result<std::vector<MoveSpec>> plan_moves(std::span<const std::int32_t> sources, std::span<const ImageShape> inputs,
                                          const ImageShape& result, std::int64_t block);
 
-// The folds with which the result, in memory, has the elements of its only operand where that has them: depth to space,
-// phase by phase of neighbouring pixels, the channels within. Empty for any other movement.
+// The folds with which the result, in memory, has the elements of its only operand where that has them: depth to space.
+// Empty for any other movement.
 std::vector<Layout::Fold> folds_of_move(std::span<const std::int32_t> sources, std::span<const ImageShape> inputs,
                                         const ImageShape& result);
 

@@ -235,7 +235,8 @@ TEST_CASE("a Split is taken part by part") {
 
 TEST_CASE("depth to space that leaves the chip costs nothing there") {
   for (const isa::HardwareConfig& config : isa::named_configs())
-    for (const std::int64_t channels : {1, 5}) DYNAMIC_SECTION(config.name << ", " << channels) {
+    for (const auto& [channels, mode] : {std::pair(1, "DCR"), std::pair(5, "DCR"), std::pair(5, "CRD")})
+      DYNAMIC_SECTION(config.name << ", " << channels << " " << mode) {
         const std::int64_t n = config.batch > 1 ? 3 : 1;
         const Shape shape{n, 3, 6, 8};
         enum class Last { conv, moved, moved_and_read };
@@ -243,7 +244,9 @@ TEST_CASE("depth to space that leaves the chip costs nothing there") {
           CopyMaker make;
           const graph::ValueId a = make.conv("a", make.input(shape), 9 * channels);
           std::vector<graph::ValueId> outputs{a};
-          if (last != Last::conv) outputs = {make.node("DepthToSpace", "move", {a}, {{"blocksize", std::int64_t{3}}})};
+          if (last != Last::conv)
+            outputs = {
+                make.node("DepthToSpace", "move", {a}, {{"blocksize", std::int64_t{3}}, {"mode", std::string(mode)}})};
           // The operand lies there for others that read it, too.
           if (last == Last::moved_and_read)
             outputs.push_back(make.node("dovetail.qclip", "clip", {a}, {{"y_max", std::int64_t{40}}}));

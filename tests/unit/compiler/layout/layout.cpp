@@ -36,20 +36,19 @@ NdArray copied(const NdArray& value, const graph::TensorType& type, const std::s
 
 // Layouts of int8[2, 6, 4, 3], plain, mapped, framed and under other shapes.
 const Shape kShape{2, 6, 4, 3};
-const std::vector<std::string> kLayouts{"",
-                                        "i0,i2,i3,i1",
-                                        "i0,i1/2,i2,i3,i1%2",
-                                        "[2,6,4,3] pad 0+0,0+2,0+0,0+0 = 0 : i0,i1/4,i2,i3,i1%4",
-                                        "[2,6,4,3] pad 0+0,0+10,1+1,2+0 = -128 : i0,i1/16,i2,i3,i1%16",
-                                        "[2,6,4,3] pad 1+1,0+0,0+0,0+1 = 7 : i3,i2,i1,i0",
-                                        "[12,12] pad 0+4,0+4 = 3 : i0/16,i1/16,i0%16,i1%16",
-                                        "[144] pad 0+0 = 0 : i0",
-                                        // Folds that only rearrange: space to depth.
-                                        "[2,6,4,3] fold i3 into i1 taps 3 windows 1 stride 3 dilation 1 before 0 "
-                                        "fold i2 into i1 taps 2 windows 2 stride 2 dilation 1 before 0 "
-                                        "pad 0+0,0+12,1+0,0+1 = 9 : i0,i1/16,i2,i3,i1%16",
-                                        "[12,12] fold i0 into i1 taps 4 windows 3 stride 4 dilation 1 before 0 "
-                                        "pad 0+0,0+0 = 0 : i1,i0"};
+const std::vector<std::string> kLayouts{
+    "", "i0,i2,i3,i1", "i0,i1/2,i2,i3,i1%2", "[2,6,4,3] pad 0+0,0+2,0+0,0+0 = 0 : i0,i1/4,i2,i3,i1%4",
+    "[2,6,4,3] pad 0+0,0+10,1+1,2+0 = -128 : i0,i1/16,i2,i3,i1%16", "[2,6,4,3] pad 1+1,0+0,0+0,0+1 = 7 : i3,i2,i1,i0",
+    "[12,12] pad 0+4,0+4 = 3 : i0/16,i1/16,i0%16,i1%16", "[144] pad 0+0 = 0 : i0",
+    // Folds that only rearrange: space to depth.
+    "[2,6,4,3] fold i3 into i1 taps 3 windows 1 stride 3 dilation 1 before 0 "
+    "fold i2 into i1 taps 2 windows 2 stride 2 dilation 1 before 0 "
+    "pad 0+0,0+12,1+0,0+1 = 9 : i0,i1/16,i2,i3,i1%16",
+    "[2,6,4,3] fold i2 into i1 taps 2 windows 2 stride 2 dilation 1 before 0 within "
+    "fold i3 into i1 taps 3 windows 1 stride 3 dilation 1 before 0 within "
+    "pad 0+0,0+12,0+1,1+0 = -9 : i0,i1/16,i2,i3,i1%16",
+    "[12,12] fold i0 into i1 taps 4 windows 3 stride 4 dilation 1 before 0 "
+    "pad 0+0,0+0 = 0 : i1,i0"};
 
 // Folded ones: windows with and without overlap, gaps, and reach beyond the view; two folds, one behind the other.
 const std::vector<std::string> kFolded{
@@ -63,6 +62,8 @@ const std::vector<std::string> kFolded{
     "i0,i1/16,i2,i3,i1%16",
     "[2,6,4,3] fold i2 into i1 taps 2 windows 2 stride 2 dilation 1 before 0 pad 0+0,3+1,0+0,0+0 = 5 : "
     "i0,i1/4,i2,i3,i1%4",
+    "[2,6,4,3] fold i3 into i1 taps 3 windows 3 stride 1 dilation 1 before 1 within "
+    "pad 0+0,1+13,0+0,0+0 = 5 : i0,i1/16,i2,i3,i1%16",
     "[12,12] fold i0 into i1 taps 2 windows 5 stride 2 dilation 3 before 0 pad 0+0,0+0 = 1 : i1,i0"};
 
 }  // namespace

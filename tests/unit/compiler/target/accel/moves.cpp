@@ -81,14 +81,18 @@ TEST_CASE("depth to space is a fold of its result, and nothing else is") {
         for (std::int64_t x = 0; x < large.w; ++x) sources.push_back(source(o, y, x));
     return folds_of_move(sources, std::vector{kImage}, large);
   };
-  const auto found = folds([](auto o, auto y, auto x) {
-    return element(kImage, (y % 2 * 4 + x % 4) * 5 + o, y / 2, x / 4);
-  });
+  const auto found =
+      folds([](auto o, auto y, auto x) { return element(kImage, (y % 2 * 4 + x % 4) * 5 + o, y / 2, x / 4); });
   REQUIRE(found.size() == 2);
   CHECK(found[0] == Layout::Fold{3, 1, 4, 6, 4, 1, 0});
   CHECK(found[1] == Layout::Fold{2, 1, 2, 6, 2, 1, 0});
-  // The channels of a result side by side; a pixel out of place.
-  CHECK(folds([](auto o, auto y, auto x) { return element(kImage, o * 8 + y % 2 * 4 + x % 4, y / 2, x / 4); }).empty());
+  // The phases of a channel side by side.
+  const auto within =
+      folds([](auto o, auto y, auto x) { return element(kImage, o * 8 + y % 2 * 4 + x % 4, y / 2, x / 4); });
+  REQUIRE(within.size() == 2);
+  CHECK(within[0] == Layout::Fold{2, 1, 2, 6, 2, 1, 0, true});
+  CHECK(within[1] == Layout::Fold{3, 1, 4, 6, 4, 1, 0, true});
+  // A pixel out of place.
   CHECK(folds([](auto o, auto y, auto x) {
           return element(kImage, (y % 2 * 4 + x % 4) * 5 + o, y / 2, o + y + x == 0 ? 1 : x / 4);
         }).empty());
