@@ -29,7 +29,7 @@ class CycleSimulator : public Simulator {
     memory_->reset();
     machine_.begin(execution_.begin(program, first_index, dram, base, options_.trace));
     bool goes_on = true;
-    while (machine_.next() != kUnknown && (goes_on = execution_.goes_on())) machine_.step();
+    for (Cycle cycle; (cycle = machine_.next()) != kUnknown && (goes_on = execution_.goes_on());) machine_.step(cycle);
     Result<Counters> counters = execution_.outcome(machine_);
     if (goes_on && !machine_.stopped()) timing_ = machine_.result();
     if (!counters.ok()) return counters;
@@ -77,7 +77,8 @@ class SharedSimulator : public Simulator {
     for (std::size_t i = 0; i < machines_.size(); ++i)
       machines_[i].begin(executions_[i]->begin(program, first_index, dram, base, options_.trace));
     bool goes_on = true;
-    while (machines_.next() != kUnknown && (goes_on = executions_.front()->goes_on())) machines_.step();
+    for (Cycle cycle; (cycle = machines_.next()) != kUnknown && (goes_on = executions_.front()->goes_on());)
+      machines_.step(cycle);
     Result<Counters> counters = executions_.front()->outcome(machines_[0]);
     if (goes_on && !machines_[0].stopped()) timing_ = last();
     if (!counters.ok()) return counters;

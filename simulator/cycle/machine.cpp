@@ -67,22 +67,20 @@ Cycle Machine::grants_from() const {
 
 Cycle Machine::asks_from(Direction direction) const {
   if (board_.stopped) return kUnknown;
-  if (direction == Direction::read) return address_.port != nullptr ? address_.from : kUnknown;
-  return write_from_ != kUnknown ? write_from_ : store_.writes_from();
+  return direction == Direction::read ? reads_from() : writes_from();
 }
 
 Cycle Machine::next() const {
   if (board_.stopped) return kUnknown;
-  return std::min({asks_from(Direction::read), asks_from(Direction::write), grants_from()});
+  return std::min({reads_from(), writes_from(), grants_from()});
 }
 
 // Within a cycle: reads before writes, as the memory requires it. An acceptance frees the arbiter in its own cycle; a
 // grant is shown in the next.
-void Machine::step() {
-  const Cycle cycle = next();
+void Machine::step(Cycle cycle) {
   DOVETAIL_CHECK(cycle != kUnknown, "a step without an event");
-  if (asks_from(Direction::read) == cycle) read();
-  else if (asks_from(Direction::write) == cycle) write();
+  if (reads_from() == cycle) read();
+  else if (writes_from() == cycle) write();
   else grant();
   settle();
 }
@@ -107,7 +105,7 @@ void Machine::read() {
 }
 
 void Machine::write() {
-  const Cycle cycle = asks_from(Direction::write);
+  const Cycle cycle = writes_from();
   const Burst& burst = store_.written();
   const Answer answer = memory_.accept(cycle, Direction::write, burst.address, burst.beats);
   if (!answer.accepted) {

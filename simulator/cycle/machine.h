@@ -45,7 +45,7 @@ class Machine {
   // The cycle of the next event at the memory port; kUnknown: there is none any more, the launch is done, stuck or
   // stopped.
   Cycle next() const;
-  void step();  // precondition: next() != kUnknown
+  void step(Cycle cycle);  // precondition: cycle == next() != kUnknown
   // The cycle in which it asks the memory next; kUnknown: it has no burst in that direction, or not yet, or was
   // stopped. Within a cycle step() asks for a read, then for a write, then does what concerns nobody else.
   Cycle asks_from(Direction direction) const;
@@ -77,6 +77,9 @@ class Machine {
   void read();
   void write();
   void grant();
+  // As asks_from(), of a machine that was not stopped.
+  Cycle reads_from() const { return address_.port != nullptr ? address_.from : kUnknown; }
+  Cycle writes_from() const { return write_from_ != kUnknown ? write_from_ : store_.writes_from(); }
   Cycle grants_from() const;
 
   Memory& memory_;

@@ -25,18 +25,17 @@ Cycle SharedMachines::next() const {
 
 // Reads of all machines, then writes, then what happens within one. A machine asks at most once in each direction: a
 // refusal and a grant are for later cycles.
-void SharedMachines::step() {
-  const Cycle cycle = next();
+void SharedMachines::step(Cycle cycle) {
   DOVETAIL_CHECK(cycle != kUnknown, "a step without an event");
   for (const Direction direction : {Direction::read, Direction::write}) {
     asking_.clear();
     for (std::size_t i = 0; i < nodes_.size(); ++i)
       if (nodes_[i]->machine.asks_from(direction) == cycle) asking_.push_back(static_cast<int>(i));
     turns_.sort(direction, asking_);
-    for (const int i : asking_) nodes_[static_cast<std::size_t>(i)]->machine.step();
+    for (const int i : asking_) nodes_[static_cast<std::size_t>(i)]->machine.step(cycle);
   }
   for (const auto& node : nodes_)
-    while (node->machine.next() == cycle) node->machine.step();
+    while (node->machine.next() == cycle) node->machine.step(cycle);
 }
 
 }  // namespace dovetail::simulator

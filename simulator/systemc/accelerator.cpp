@@ -286,9 +286,9 @@ void Accelerator::launch() {
     const sc_time when = static_cast<double>(origin_ + cycle) * options_.clock_period;
     if (when > sc_core::sc_time_stamp()) wait(when - sc_core::sc_time_stamp());
   };
-  while (machine_.next() != kUnknown && execution_.goes_on()) {
-    wait_until(machine_.next());
-    machine_.step();
+  for (Cycle cycle; (cycle = machine_.next()) != kUnknown && execution_.goes_on();) {
+    wait_until(cycle);
+    machine_.step(cycle);
     if (const auto& failure = port_.failure())
       return refuse(failure->code, begin_ + failure->instruction,
                     {{fmt::format("cannot execute `{}`", isa::format_instruction(program_[failure->instruction])),

@@ -53,7 +53,7 @@ std::vector<std::uint64_t> cycles_of(const std::vector<Job>& jobs, const char* m
     executions.push_back(std::make_unique<Execution>(config, Values::left_out));
     machines[i].begin(executions[i]->begin(jobs[i].program, 0, image, jobs[i].program_base, false));
   }
-  while (machines.next() != kUnknown) machines.step();
+  for (Cycle cycle; (cycle = machines.next()) != kUnknown;) machines.step(cycle);
   std::vector<std::uint64_t> cycles;
   for (std::size_t i = 0; i < jobs.size(); ++i) cycles.push_back(machines[i].result().cycles);
   return cycles;
