@@ -129,7 +129,7 @@ class Pipeline {
       return run_passes(kIntegerPasses, 1, graph);
     }));
     tolerance_ = 0;  // the integer graph is what runs are held against
-    result.integer = graph;
+    if (options_.keep_graphs) result.integer = graph;
     dump("integer", [&] { return graph::to_string(graph); });
     if (stop("integer")) return finish(std::move(result));
 
@@ -139,7 +139,7 @@ class Pipeline {
       return run_passes(kLatePasses, 1, graph);
     }));
     dump("graph", [&] { return graph::to_string(graph); });
-    result.optimised = graph;
+    if (options_.keep_graphs) result.optimised = graph;
     if (stop("graph")) return finish(std::move(result));
 
     Partition parts;

@@ -34,6 +34,7 @@ struct CompileOptions {
   // operation. The instructions stay the same; each tensor costs a host step that unpacks it.
   bool expose_all = false;
   bool graph_passes = true;    // false: the graph has been through them
+  bool keep_graphs = true;     // Compiled::integer and optimised, each with all weights; false: they stay empty
   bool fuse = true;            // nodes to kernels
   bool choose_layouts = true;  // for the whole graph; else every kernel takes those that it likes best
   bool free_borders = false;   // the model's inputs and outputs lie as the kernels like them best, as their tensors say

@@ -14,6 +14,7 @@
 #include "cli/text.h"
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cuda/nvrtc.h"
+#include "explore/distribute/mpi.h"
 #include "runtime/device/cuda/context.h"
 #include "runtime/executor.h"
 #include "simulator/functional/kernel_level.h"
@@ -124,6 +125,12 @@ class Doctor : public Command {
         {"device",
          device.ok() ? fmt::format("{}, sm_{}", device->name, device->capability) : missing(device.errors())}};
   }
+  // What passes messages where mpirun starts `explore` or `tune` in several processes; or why nothing does.
+  static std::string mpi() {
+    const auto library = explore::mpi_library();
+    return library.ok() ? *library
+                        : fmt::format("no: {}. {}", library.errors().front().why, library.errors().front().hint);
+  }
   // The class that code for this machine is made for; empty where there is none.
   static std::string native() {
     const auto cpu = cpu::find_cpu("native");
@@ -151,7 +158,10 @@ class Doctor : public Command {
     lines += classes.to_string() + "\nGPU: what compiles and runs kernels\n";
     TextTable gpus({"part", "here"});
     for (const auto& [part, words] : gpu()) gpus.add({std::string(part), words});
-    lines += gpus.to_string() + "\nCPU: functional simulator kernels\n";
+    lines += gpus.to_string() + "\nprocesses: `mpirun -n N dovetail explore ...`, and `tune`\n";
+    TextTable processes({"part", "here"});
+    processes.add({"MPI", mpi()});
+    lines += processes.to_string() + "\nCPU: functional simulator kernels\n";
     TextTable kernels({"kernel", "supported", "used"});
     for (const auto level : kLevels)
       kernels.add({std::string(name(level)), simulator::is_supported(level) ? "yes" : "no",
@@ -191,6 +201,7 @@ class Doctor : public Command {
             {"targets", rows(targets())},
             {"cpu", native()},
             {"gpu", gpu_rows},
+            {"mpi", mpi()},
             {"kernels", kernels},
             {"kernel", name(simulator::best_kernel_level())},
             {"versions", facts},

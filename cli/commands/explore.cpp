@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -14,14 +15,15 @@
 #include "cli/arguments.h"
 #include "cli/build_facts.h"
 #include "cli/commands/all.h"
+#include "cli/explore_confirm.h"
 #include "cli/explore_models.h"
 #include "cli/explore_progress.h"
-#include "cli/hardware_area.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/standard_streams.h"
 #include "cli/text.h"
 #include "cli/watched_work.h"
+#include "explore/distribute/mpi.h"
 #include "explore/sweep/report.h"
 #include "explore/sweep/sweep.h"
 #include "explore/sweep/what_if.h"
@@ -31,8 +33,6 @@ namespace dovetail::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr std::string_view kAreaFlow = "generic";
 
 class Explore : public Command {
  public:
@@ -47,6 +47,10 @@ class Explore : public Command {
     options.value("--strategy", "STRATEGY", strategy_, strategies_text()).choices(strategy_names());
     options.value("--points", "N", points_, "at most so many points (default: all of an exhaustive sweep, else 200)");
     options.value("--seed", "N", seed_, "of all that is random (default 1)");
+    options.value(
+        "--batch", "N", batch_,
+        "points that are chosen before the strategy and the bounds learn of them (default 64); for very many\n"
+        "processes more, a few for each");
     options.value("--jobs", "N", jobs_, "points at once (default: one for each processor)");
     options.value("--energy", "FILE", energy_, "what differs from the kit's table of energies (docs/energy.md)",
                   File::read);
@@ -67,70 +71,27 @@ class Explore : public Command {
     options.footer(
         "Every point is compiled with its own tiling and timed exactly. DIR gets points.db, points.csv, front.json and "
         "report.html;\n"
-        "Ctrl-C or a crash loses no finished point, and several explorers may share DIR. docs/exploring.md describes "
-        "the space.\n"
+        "Ctrl-C or a crash loses no finished point, and several explorers may share DIR. `mpirun -n N dovetail explore "
+        "...` measures\n"
+        "in N processes, on several machines too. docs/exploring.md describes the space.\n"
         "Example: dovetail explore examples/digits/digits_int8.onnx examples/explore/space.json -o build/explore");
   }
 
   Result<Exit> run() override {
+    DOVETAIL_ASSIGN(const std::unique_ptr<explore::Transport> others, explore::join_processes());
+    if (others && others->rank() > 0) return serve_sweep(*others);
+    const explore::Dismissal dismissal(others.get());
     DOVETAIL_TRY(read_options());
-    DOVETAIL_ASSIGN(const explore::AreaModel area, explore::AreaModel::of_kit());
-    DOVETAIL_ASSIGN(explore::EnergyTable energy, explore::default_energy_table());
-    if (energy_) {
-      DOVETAIL_ASSIGN(const std::string text, read_text_file(*energy_));
-      DOVETAIL_ASSIGN(energy, explore::overlay(std::move(energy), text, *energy_));
-    }
-    WatchedWork watched({});
-    options_.work = watched.work();
-    if (what_if_) return show_what_if(area, energy, watched);
-
-    const std::string space_path = files_.back();
-    files_.pop_back();
-    DOVETAIL_ASSIGN(const Json space_json, read_json_file(space_path));
-    DOVETAIL_ASSIGN(const explore::Space space, explore::Space::parse(space_json, space_path));
-    if (options_.points == 0 && options_.strategy != "exhaustive") options_.points = 200;
-    DOVETAIL_ASSIGN(const auto points, ExploreModels::make(space, models(), numeric_, area, energy));
-    if (point_) return show_point(space, *points);
+    if (what_if_) return show_what_if();
+    DOVETAIL_ASSIGN(const std::unique_ptr<Prepared> sweep, prepare());
+    if (point_) return show_point(sweep->space, *sweep->points);
     if (!folder_)
       return Diagnostic{"bad usage of `dovetail explore`", "-o", "there is no folder for what is found", "add -o DIR"};
-    DOVETAIL_TRY(make_result_folder("-o", *folder_));
-    DOVETAIL_ASSIGN(explore::PointsFile file,
-                    explore::PointsFile::open(fs::path(*folder_) / "points.db", identity(space, *points, energy)));
-
-    ExploreProgress progress;
-    options_.on_progress = [&](const explore::SweepProgress& now) { progress.show(now); };
-    const auto start = std::chrono::steady_clock::now();
-    watched.begin();
-    const explore::EvaluatorFor evaluator = [&](const explore::Genes& genes) -> const explore::Evaluator& {
-      return points->of(genes);
-    };
-    const auto swept = explore::sweep(space, evaluator, file, options_);
-    watched.finish();
-    progress.end();
-    explore::SweepReport report;
-    report.models = files_;
-    for (const explore::Workload::Model& model : points->models()) report.names.push_back(model.name);
-    report.accuracy = points->accuracy();
-    DOVETAIL_ASSIGN(report.quantised, points->write((fs::path(*folder_) / "models").string()));
-    report.space_path = space_path;
-    report.strategy = options_.strategy;
-    report.space = &space;
-    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (swept.ok()) report.finished = swept->done - swept->known;
-    report.technology = area.technology().name;
-    report.energy = energy.statement();
-    report.area_fitted = area.error(false);
-    report.area_held_back = area.error(true);
-    // What a sweep that was stopped has found is worth a report, too.
-    DOVETAIL_ASSIGN(report.points, file.all());
-    report.front = explore::front_of(report.points, space.objectives());
-    DOVETAIL_TRY(add_layers(report, *points));
-    DOVETAIL_TRY(write(report));
-    if (json_) print_json(report.json());
-    else print("{}", report.text());
-    if (!swept.ok()) return fail(Exit::failed, swept.errors());
-    if (!json_) print("\nwritten       {0}/report.html, {0}/points.csv, {0}/front.json, {0}/points.db\n", *folder_);
-    return confirm(report, *points, area);
+    if (others && jobs_)
+      return Diagnostic{"bad usage of `dovetail explore`", "--jobs",
+                        "started by mpirun, each process measures one point at a time",
+                        "leave it out, and have mpirun start as many processes as there are processors"};
+    return run_sweep(*sweep, others.get());
   }
 
  private:
@@ -160,6 +121,8 @@ class Explore : public Command {
       options_.points = static_cast<std::uint64_t>(most);
     }
     DOVETAIL_ASSIGN(options_.seed, parse_address("--seed", seed_));
+    DOVETAIL_ASSIGN(const std::int64_t batch, parse_count("--batch", batch_, 1, 1'000'000));
+    options_.batch = static_cast<std::uint64_t>(batch);
     if (jobs_) {
       DOVETAIL_ASSIGN(const std::int64_t jobs, parse_count("--jobs", *jobs_, 1, 1024));
       options_.jobs = static_cast<int>(jobs);
@@ -197,14 +160,111 @@ class Explore : public Command {
     return all;
   }
 
-  // Numbers of another kit, table or space do not mix.
-  static Json identity(const explore::Space& space, const ExploreModels& models, const explore::EnergyTable& energy) {
-    Hash text;
-    text.add(space.text());
-    return {{"models", models.key()}, {"space", text.text()}, {"energy", energy.name}, {"kit", build_facts().version}};
+  // All that points depend on. Stays where it is: evaluators refer to it.
+  struct Prepared {
+    explore::AreaModel area;
+    explore::EnergyTable energy;
+    explore::Space space;
+    std::unique_ptr<ExploreModels> points = {};
+
+    explore::EvaluatorFor evaluator() const {
+      return [this](const explore::Genes& genes) -> const explore::Evaluator& { return points->of(genes); };
+    }
+    // Numbers of another kit, table or space do not mix.
+    Json identity() const {
+      Hash text;
+      text.add(space.text());
+      return {
+          {"models", points->key()}, {"space", text.text()}, {"energy", energy.name}, {"kit", build_facts().version}};
+    }
+  };
+
+  Result<std::unique_ptr<Prepared>> prepare() {
+    space_path_ = files_.back();
+    files_.pop_back();
+    DOVETAIL_ASSIGN(explore::AreaModel area, explore::AreaModel::of_kit());
+    DOVETAIL_ASSIGN(explore::EnergyTable energy, energy_table());
+    DOVETAIL_ASSIGN(const Json space_json, read_json_file(space_path_));
+    DOVETAIL_ASSIGN(explore::Space space, explore::Space::parse(space_json, space_path_));
+    if (options_.points == 0 && options_.strategy != "exhaustive") options_.points = 200;
+    auto all = std::make_unique<Prepared>(Prepared{std::move(area), std::move(energy), std::move(space)});
+    DOVETAIL_ASSIGN(all->points, ExploreModels::make(all->space, models(), numeric_, all->area, all->energy));
+    return all;
   }
 
-  Result<Exit> show_what_if(const explore::AreaModel& area, const explore::EnergyTable& energy, WatchedWork& watched) {
+  Result<explore::EnergyTable> energy_table() const {
+    DOVETAIL_ASSIGN(explore::EnergyTable energy, explore::default_energy_table());
+    if (!energy_) return energy;
+    DOVETAIL_ASSIGN(const std::string text, read_text_file(*energy_));
+    return explore::overlay(std::move(energy), text, *energy_);
+  }
+
+  // A process that mpirun started beside process 0: it measures, and says nothing.
+  Result<Exit> serve_sweep(explore::Transport& transport) {
+    const Result<void> served = [&]() -> Result<void> {
+      DOVETAIL_TRY(read_options());
+      if (what_if_ || point_) return {};  // process 0 does without
+      DOVETAIL_ASSIGN(const std::unique_ptr<Prepared> sweep, prepare());
+      return explore::serve(transport, sweep->identity().dump(), [&](std::string_view job) {
+        return explore::do_job(sweep->space, sweep->evaluator(), options_.check, job);
+      });
+    }();
+    if (served.ok()) return Exit::success;
+    explore::report_failure(transport, served.errors());
+    return Exit::failed;
+  }
+
+  // `others`: null where this process is alone.
+  Result<Exit> run_sweep(Prepared& sweep, explore::Transport* others) {
+    DOVETAIL_TRY(make_result_folder("-o", *folder_));
+    DOVETAIL_ASSIGN(explore::PointsFile file,
+                    explore::PointsFile::open(fs::path(*folder_) / "points.db", sweep.identity()));
+    std::optional<explore::Farm> farm;
+    if (others != nullptr) options_.farm = &farm.emplace(others, 1, sweep.identity().dump());
+    WatchedWork watched({});
+    options_.work = watched.work();
+    ExploreProgress progress;
+    options_.on_progress = [&](const explore::SweepProgress& now) { progress.show(now); };
+    const auto start = std::chrono::steady_clock::now();
+    watched.begin();
+    const auto swept = explore::sweep(sweep.space, sweep.evaluator(), file, options_);
+    watched.finish();
+    progress.end();
+    explore::SweepReport report;
+    report.models = files_;
+    for (const explore::Workload::Model& model : sweep.points->models()) report.names.push_back(model.name);
+    report.accuracy = sweep.points->accuracy();
+    DOVETAIL_ASSIGN(report.quantised, sweep.points->write((fs::path(*folder_) / "models").string()));
+    report.space_path = space_path_;
+    report.strategy = options_.strategy;
+    report.space = &sweep.space;
+    report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (swept.ok()) report.finished = swept->done - swept->known;
+    if (farm) report.processes = farm->done();
+    report.technology = sweep.area.technology().name;
+    report.energy = sweep.energy.statement();
+    report.area_fitted = sweep.area.error(false);
+    report.area_held_back = sweep.area.error(true);
+    // What a sweep that was stopped has found is worth a report, too.
+    DOVETAIL_ASSIGN(report.points, file.all());
+    report.front = explore::front_of(report.points, sweep.space.objectives());
+    DOVETAIL_TRY(add_layers(report, *sweep.points));
+    DOVETAIL_TRY(write(report));
+    if (json_) print_json(report.json());
+    else print("{}", report.text());
+    if (!swept.ok()) {
+      Diagnostics errors = swept.errors();
+      if (options_.work->stopped()) errors.front().hint = "what is finished is kept; the same command goes on";
+      return fail(Exit::failed, errors);
+    }
+    if (!json_) print("\nwritten       {0}/report.html, {0}/points.csv, {0}/front.json, {0}/points.db\n", *folder_);
+    return confirm_points(report, *sweep.points, sweep.area, {confirm_, most_confirmed_, *folder_});
+  }
+
+  Result<Exit> show_what_if() {
+    DOVETAIL_ASSIGN(const explore::AreaModel area, explore::AreaModel::of_kit());
+    DOVETAIL_ASSIGN(const explore::EnergyTable energy, energy_table());
+    WatchedWork watched({});
     DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(*what_if_));
     DOVETAIL_ASSIGN(const explore::Workload workload, explore::Workload::make(models()));
     DOVETAIL_ASSIGN(const explore::Evaluator evaluator, explore::Evaluator::make(workload, area, energy, machine));
@@ -271,7 +331,7 @@ class Explore : public Command {
     for (std::size_t i = 0; i < std::min(report.front.size(), kMostPoints); ++i) {
       const explore::PointRecord& point = report.points[report.front[i]];
       const explore::Evaluator& evaluator = models.of(point);
-      DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(report, point));
+      DOVETAIL_ASSIGN(const isa::Machine machine, report.machine_of(point));
       DOVETAIL_ASSIGN(const explore::Programs programs, evaluator.compile(machine.hardware));
       auto& of_models = report.layers.emplace_back();
       for (std::size_t m = 0; m < evaluator.workload().models().size(); ++m) {
@@ -280,11 +340,6 @@ class Explore : public Command {
       }
     }
     return {};
-  }
-
-  // Of a record, whose values are choices of the space.
-  static Result<isa::Machine> machine_of(const explore::SweepReport& report, const explore::PointRecord& record) {
-    return report.space->machine(report.space->genes_of(record.chosen));
   }
 
   Result<void> write(const explore::SweepReport& report) const {
@@ -307,70 +362,9 @@ class Explore : public Command {
     return write_text_file(folder / "report.html", report.page());
   }
 
-  // Cycles and values by another engine; false: the cycles differ.
-  static Result<bool> confirm_cycles(const explore::PointRecord& point, const isa::Machine& machine,
-                                     const std::string& engine_name, const explore::Evaluator& evaluator,
-                                     RunningStep& step, TextTable& table) {
-    step.begin(fmt::format("running {} on engine {}", point.machine, engine_name));
-    simulator::EngineOptions engine;
-    DOVETAIL_ASSIGN(engine.memory, explore::memory_of(machine.system));
-    engine.accelerators = machine.system.accelerators;
-    engine.build_missing = [&](std::string_view what) { step.begin(what); };
-    DOVETAIL_ASSIGN(const auto make, runtime::simulator_factory(engine_name, engine));
-    DOVETAIL_ASSIGN(const explore::Programs programs, evaluator.compile(machine.hardware));
-    DOVETAIL_ASSIGN(const auto times, evaluator.workload().run(programs, make));
-    bool equal = true;
-    for (std::size_t m = 0; m < times.size(); ++m) {
-      const auto before = point.models.at(m).at("cycles").get<std::uint64_t>();
-      equal = equal && before == times[m].cycles;
-      table.add({point.machine, fmt::format("{}, cycles of {}", engine_name, evaluator.workload().models()[m].name),
-                 with_separators(before), with_separators(times[m].cycles),
-                 fmt::format("{:+}", static_cast<std::int64_t>(times[m].cycles) - static_cast<std::int64_t>(before))});
-    }
-    return equal;
-  }
-
-  Result<Exit> confirm(const explore::SweepReport& report, const ExploreModels& models,
-                       const explore::AreaModel& area) const {
-    if (confirm_.empty() || report.front.empty()) return Exit::success;
-    const std::size_t count = std::min<std::size_t>(report.front.size(), static_cast<std::size_t>(most_confirmed_));
-    bool equal = true;
-    RunningStep step;
-    TextTable table({"confirmed", ">by", ">sweep", ">again", ">difference"});
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t at = count == 1 ? 0 : i * (report.front.size() - 1) / (count - 1);
-      const explore::PointRecord& point = report.points[report.front[at]];
-      DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(report, point));
-      for (const std::string& how : confirm_) {
-        if (how == "area") {
-          step.begin(fmt::format("synthesising {}", point.machine));
-          DOVETAIL_ASSIGN(const Area run, run_area(machine.hardware, kAreaFlow));
-          const double gates = area.estimate(machine.hardware).gates,
-                       counted = static_cast<double>(run.rows.front().used.front());
-          table.add({point.machine, "Yosys, gates", fmt::format("{:.0f}", gates), fmt::format("{:.0f}", counted),
-                     fmt::format("{:+.1f} %", 100 * (gates / counted - 1))});
-          continue;
-        }
-        if (how == "rtl" && machine.system.accelerators > 1) {
-          table.add({point.machine, "rtl: one accelerator only; --confirm systemc", "-", "-", "-"});
-          continue;
-        }
-        DOVETAIL_ASSIGN(const bool same, confirm_cycles(point, machine, how, models.of(point), step, table));
-        equal = equal && same;
-      }
-    }
-    step.end();
-    print("\n{}", table.to_string());
-    if (equal) return Exit::success;
-    return fail(Exit::failed,
-                {Diagnostic{"a point takes another number of cycles", *folder_,
-                            "the cycle simulator, the SystemC platform and the Verilated design must agree",
-                            "this is a bug of the kit: report the point's command"}});
-  }
-
   std::vector<std::string> files_, confirm_;
   std::optional<std::string> folder_, weights_, points_, jobs_, energy_, point_, what_if_;
-  std::string strategy_ = "exhaustive", seed_ = "1", confirm_most_ = "4";
+  std::string space_path_, strategy_ = "exhaustive", batch_ = "64", seed_ = "1", confirm_most_ = "4";
   bool no_prune_ = false, no_check_ = false, json_ = false;
   NumericArguments numeric_;
   explore::SweepOptions options_;

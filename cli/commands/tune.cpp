@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
 #include <utility>
 
@@ -7,10 +8,12 @@
 #include <fmt/ranges.h>
 
 #include "base/file.h"
+#include "base/hash.h"
 #include "base/text_table.h"
 #include "bundle/code/accel.h"
 #include "bundle/code/cpu.h"
 #include "cli/arguments.h"
+#include "cli/build_facts.h"
 #include "cli/commands/all.h"
 #include "cli/model.h"
 #include "cli/output.h"
@@ -23,6 +26,8 @@
 #include "compiler/tune/rankings.h"
 #include "compiler/tune/search.h"
 #include "compiler/tune/tune.h"
+#include "explore/distribute/mpi.h"
+#include "explore/distribute/shared_measurer.h"
 #include "explore/measure/accel.h"
 #include "explore/measure/cpu.h"
 
@@ -52,12 +57,31 @@ class Tune : public Command {
     options.footer(
         "What is found is recorded in the database after every batch; Ctrl-C loses nothing of it. `dovetail "
         "compile` and `run` take\n"
-        "the best with the same --records. docs/tuning.md has the searches and how candidates are measured.\n"
+        "the best with the same --records. `mpirun -n N dovetail tune ...` measures on the accelerator in N "
+        "processes.\n"
+        "docs/tuning.md has the searches and how candidates are measured.\n"
         "Example: dovetail tune examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --trials 32 --records "
         "digits.db");
   }
 
   Result<Exit> run() override {
+    DOVETAIL_ASSIGN(const std::unique_ptr<explore::Transport> others, explore::join_processes());
+    if (!others || others->rank() == 0) {
+      const explore::Dismissal dismissal(others.get());
+      return run_with(others.get());
+    }
+    // A process that mpirun started beside process 0: it measures, and says nothing.
+    const auto served = run_with(others.get());
+    if (served.ok()) return *served;
+    explore::report_failure(*others, served.errors());
+    return Exit::failed;
+  }
+
+ private:
+  using Tasks = std::map<std::string, std::vector<tune::TuningTask>>;  // by target
+
+  // `others`: null where this process is alone.
+  Result<Exit> run_with(explore::Transport* others) {
     DOVETAIL_ASSIGN(const std::int64_t threads, parse_count("--threads", threads_, 1, 1024));
     model_.threads = static_cast<int>(threads);
     DOVETAIL_TRY(read_options());
@@ -75,6 +99,7 @@ class Tune : public Command {
     if (!outcome.model) return fail(Exit::failed, outcome.failure);
     compiled_ = std::move(outcome.model);
     DOVETAIL_ASSIGN(const auto tasks, chosen_tasks());
+    if (others != nullptr && others->rank() > 0) return serve_measurements(tasks, *others);
     if (list_) {
       if (json_) print_json(task_list(tasks));
       else print("{}", task_table(tasks));
@@ -90,8 +115,14 @@ class Tune : public Command {
     watched.begin();
     TuneReport report{model_.model, *records, tune_options_.search, std::string(ranking.ranking->name()), {}};
     TuneProgress progress;
+    std::optional<explore::Farm> farm;
+    if (others != nullptr) farm.emplace(others, 1, identity(tasks));
     for (const auto& [target, of_target] : tasks) {
-      DOVETAIL_ASSIGN(tune_options_.measurer, measurer_of(target, watched.work()));
+      DOVETAIL_ASSIGN(tune_options_.measurer, measurer_of(target, watched.work(), others != nullptr));
+      if (farm && target == bundle::kAccelTarget)
+        tune_options_.measurer = explore::share_measurer(tune_options_.measurer, *farm, watched.work());
+      else if (farm)
+        print_message("note          kernels of target {} are timed by process 0 alone, one at a time\n", target);
       tune_options_.on_progress = [&](const tune::Progress& now) { progress.show(target, now); };
       auto results = tune::tune(of_target, tune_options_);
       progress.end();
@@ -106,8 +137,30 @@ class Tune : public Command {
     return Exit::success;
   }
 
- private:
-  using Tasks = std::map<std::string, std::vector<tune::TuningTask>>;  // by target
+  // Another process's part: cycles of the simulator, for which it does not matter where and beside what it runs.
+  Result<Exit> serve_measurements(const Tasks& tasks, explore::Transport& transport) const {
+    if (list_) return Exit::success;
+    std::span<const tune::TuningTask> of_target;
+    if (const auto found = tasks.find(std::string(bundle::kAccelTarget)); found != tasks.end())
+      of_target = found->second;
+    explore::CandidateJobs jobs(
+        of_target, [this](const schedule::Task& task) -> Result<std::unique_ptr<tune::Measurer>> {
+          DOVETAIL_ASSIGN(const tune::MakeMeasurer make, measurer_of(std::string(bundle::kAccelTarget), nullptr, true));
+          return make(task);
+        });
+    DOVETAIL_TRY(explore::serve(transport, identity(tasks), [&](std::string_view job) { return jobs.measure(job); }));
+    return Exit::success;
+  }
+
+  // All that measurements depend on.
+  std::string identity(const Tasks& tasks) const {
+    Hash hash;
+    hash.add(build_facts().version);
+    hash.add(explore::accel_machine(compiled_->system.memory));
+    for (const auto& [target, of_target] : tasks)
+      for (const tune::TuningTask& task : of_target) hash.add(schedule::key(task.task));
+    return hash.text();
+  }
 
   static std::vector<std::string> search_names() {
     std::vector<std::string> names;
@@ -171,9 +224,11 @@ class Tune : public Command {
     return tasks;
   }
 
-  Result<tune::MakeMeasurer> measurer_of(const std::string& target, Work* work) const {
+  // `beside_others`: one candidate at a time, as other processes measure at the same time.
+  Result<tune::MakeMeasurer> measurer_of(const std::string& target, Work* work, bool beside_others) const {
     if (target == bundle::kAccelTarget) {
       explore::AccelMeasureOptions options;
+      options.workers = beside_others ? 1 : 0;
       options.memory = compiled_->system.memory;
       options.work = work;
       return explore::make_accel_measurer(compiled_->hardware, options);

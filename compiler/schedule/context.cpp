@@ -13,7 +13,10 @@ namespace dovetail::schedule {
 using namespace loops;
 
 Context::Context(const Task& made_for, Deciding deciding)
-    : task(made_for), s(made_for.program, *made_for.intrinsics), deciding_(std::move(deciding)) {}
+    : task(made_for),
+      s(made_for.memo ? Schedule(made_for.begin, made_for.memo, *made_for.intrinsics)
+                      : Schedule(made_for.program, *made_for.intrinsics)),
+      deciding_(std::move(deciding)) {}
 
 // ---- Decisions
 

@@ -3,6 +3,7 @@
 // step creates. The tuner's record, a user's script and a test's input are the same thing.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,19 +13,13 @@
 #include "compiler/schedule/decisions.h"
 #include "compiler/schedule/form.h"
 #include "compiler/schedule/primitives/list.h"
+#include "compiler/schedule/step.h"
+#include "compiler/schedule/step_memo.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
 
 namespace dovetail::schedule {
 
-// "split conv.o 16 -> conv.o_0 conv.o_1": one line of a trace. Words hold no blanks.
-struct Step {
-  std::string primitive;
-  std::vector<std::string> arguments;
-  std::vector<std::string> results;  // names given to what the step creates; empty: the primitive's default names
-  bool operator==(const Step&) const = default;
-};
-std::string to_string(const Step& step);
 std::string to_string(std::span<const Step> trace);
 Result<std::vector<Step>> parse_trace(std::string_view text, std::string_view where);  // '#' begins a comment
 
@@ -42,6 +37,8 @@ class Schedule {
  public:
   // `intrinsics` must outlive the schedule; what tensorize may name.
   Schedule(loops::Program program, const loops::IntrinsicTable& intrinsics);
+  // Of a program that `memo` knows, as its state `begin`: steps that it has seen are taken from it.
+  Schedule(StepMemo::StatePointer begin, std::shared_ptr<StepMemo> memo, const loops::IntrinsicTable& intrinsics);
 
   const loops::Program& program() const { return program_; }
   const std::vector<Step>& trace() const { return trace_; }
@@ -68,6 +65,8 @@ class Schedule {
   Result<void> status() const { return errors_; }
 
  private:
+  // What `resolved` makes of the program; in the step, what was left to it.
+  Result<void> take(const Primitive& primitive, Step& resolved);
   // The words of a step, one element for each value of a shorthand.
   Schedule& step(const Form& form, const std::vector<std::vector<std::string>>& values);
 
@@ -75,7 +74,9 @@ class Schedule {
   const loops::IntrinsicTable* intrinsics_;
   std::vector<Step> trace_;
   std::vector<Decision> decisions_;
-  bool kinds_hold_ = false;  // no loop of program_ breaks its kind; checked once, then kept by every step
+  bool kinds_hold_ = false;         // no loop of program_ breaks its kind; checked once, then kept by every step
+  std::shared_ptr<StepMemo> memo_;  // null: nothing is kept
+  StepMemo::StatePointer state_;    // of program_, where there is a memo
   Diagnostics errors_;
 };
 

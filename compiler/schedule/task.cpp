@@ -1,5 +1,7 @@
 #include "compiler/schedule/task.h"
 
+#include <utility>
+
 #include <fmt/format.h>
 
 #include "base/hash.h"
@@ -20,6 +22,12 @@ std::string to_string(const Task& task) {
       return hash.text();
     }());
   return text + loops::to_string(task.program);
+}
+
+void keep_steps(Task& task, std::shared_ptr<StepMemo> memo, std::string_view intrinsics) {
+  task.begin = memo->begin(task.program, intrinsics);
+  task.memo = std::move(memo);
+  task.program = task.begin->program;
 }
 
 std::string key(const Task& task) {

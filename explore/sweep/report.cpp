@@ -119,6 +119,10 @@ std::string SweepReport::text() const {
   if (finished > 0 && seconds > 0)
     out += fmt::format("speed         {} points in {:.1f} s, {:.0f} a minute\n", with_separators(finished), seconds,
                        static_cast<double>(finished) / seconds * 60);
+  if (!processes.empty()) {
+    const auto [least, most] = std::ranges::minmax(processes);
+    out += fmt::format("processes     {}, {} to {} hardware configurations each\n", processes.size(), least, most);
+  }
   out += fmt::format(
       "latency       exact cycles of the cycle simulator at the point's clock, operations on the host left out\n");
   out += fmt::format(
@@ -249,6 +253,7 @@ Json SweepReport::json() const {
               {"flip_flops_mean", area_held_back.flip_flops_mean}}},
             {"seconds", seconds},
             {"finished", finished},
+            {"processes", std::max<std::size_t>(processes.size(), 1)},
             {"points", all},
             {"front", front_rows},
             {"steps", steps}};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "base/result.h"
 #include "explore/area/area_model.h"
 #include "explore/sweep/points_file.h"
 #include "explore/sweep/space.h"
@@ -28,6 +29,12 @@ struct SweepReport {
   double seconds = 0;              // that this run of the sweep took
   std::uint64_t finished = 0;      // points that this run has finished
 
+  std::vector<std::uint64_t> processes;  // hardware configurations that each compiled for it; empty: it was alone
+
+  // Of a record, whose values are choices of the space.
+  Result<isa::Machine> machine_of(const PointRecord& record) const {
+    return space->machine(space->genes_of(record.chosen));
+  }
   // How to do a point again by hand.
   std::string command(const PointRecord& point) const;
 

@@ -18,8 +18,6 @@ namespace dovetail::explore {
 
 namespace {
 
-// Proposed at once: enough for points that share their hardware to meet, few enough for a strategy to learn.
-constexpr std::size_t kBatch = 64;
 constexpr auto kPatience = std::chrono::milliseconds(200);  // between looks at what other explorers do
 
 struct Proposal {
@@ -38,17 +36,18 @@ class Sweep {
     DOVETAIL_ASSIGN(const StrategyRow* row, find_strategy(options_.strategy));
     const std::unique_ptr<Strategy> strategy = row->make(space_, options_.seed);
     progress_.planned = options_.points == 0 ? space_.size() : std::min(options_.points, space_.size());
-    const int jobs = options_.jobs > 0 ? options_.jobs : available_processors();
-    ThreadPool pool(jobs, /*pin=*/false);
+    std::optional<Farm> own;
+    if (options_.farm == nullptr) own.emplace(nullptr, options_.jobs > 0 ? options_.jobs : available_processors(), "");
+    farm_ = own ? &*own : options_.farm;
     std::uint64_t proposed = 0;
     while (proposed < progress_.planned) {
-      const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(kBatch, progress_.planned - proposed));
+      const auto most = static_cast<std::size_t>(std::min<std::uint64_t>(options_.batch, progress_.planned - proposed));
       const std::vector<Genes> genes = strategy->propose(most);
       if (genes.empty()) break;
       proposed += genes.size();
       std::vector<Proposal> proposals;
       for (const Genes& each : genes) proposals.push_back(prepare(each));
-      DOVETAIL_TRY(finish_all(proposals, pool));
+      DOVETAIL_TRY(finish_all(proposals));
       std::vector<Trial> trials;
       for (const Proposal& proposal : proposals) {
         std::optional<Costs> cost;
@@ -78,8 +77,9 @@ class Sweep {
   }
 
   // Until each has a record: ours, or another explorer's.
-  Result<void> finish_all(std::vector<Proposal>& proposals, ThreadPool& pool) {
+  Result<void> finish_all(std::vector<Proposal>& proposals) {
     front_before_ = front_;
+    std::ranges::sort(front_before_);  // whatever the order in which points were finished
     while (true) {
       std::vector<Proposal*> ours;
       bool others = false;
@@ -93,110 +93,93 @@ class Sweep {
         ++progress_.known;
         count(*proposal.record);
       }
-      DOVETAIL_TRY(measure(ours, pool));
+      DOVETAIL_TRY(measure(ours));
       if (!others) return {};
       if (stopped()) return options_.work->stopped_at("the sweep");
       if (ours.empty()) std::this_thread::sleep_for(kPatience);
     }
   }
 
-  // Those that share their hardware one after another, with one compilation.
-  Result<void> measure(const std::vector<Proposal*>& ours, ThreadPool& pool) {
+  // Those that share their hardware one after another, with one compilation, in one job of the farm.
+  Result<void> measure(const std::vector<Proposal*>& ours) {
     std::vector<std::vector<Proposal*>> groups;
     std::map<std::string, std::size_t> known;
     for (Proposal* proposal : ours) {
-      const std::string hardware =
-          proposal->machine ? space_.key({proposal->machine->hardware, {}}, proposal->genes) : proposal->key;
+      if (!needs_measuring(*proposal)) {
+        DOVETAIL_TRY(finish(*proposal));
+        continue;
+      }
+      const std::string hardware = space_.key({proposal->machine->hardware, {}}, proposal->genes);
       const auto [at, is_new] = known.try_emplace(hardware, groups.size());
       if (is_new) groups.emplace_back();
       groups[at->second].push_back(proposal);
     }
     std::mutex mutex;
-    std::size_t next = 0;
-    Diagnostics errors;
-    const auto worker = [&] {
-      while (true) {
-        std::size_t mine = 0;
-        {
-          const std::lock_guard lock(mutex);
-          if (next == groups.size() || !errors.empty() || stopped()) return;
-          mine = next++;
-        }
-        const Result<void> done = measure_group(groups[mine], mutex);
-        if (done.ok()) continue;
-        const std::lock_guard lock(mutex);
-        errors.insert(errors.end(), done.errors().begin(), done.errors().end());
-      }
-    };
-    // Groups differ in length: each thread takes the next one.
-    pool.parallel_for(pool.threads(), [&](std::int64_t begin, std::int64_t end, int) {
-      for (std::int64_t i = begin; i < end; ++i) worker();
-    });
-    if (!errors.empty()) return errors;
-    if (stopped()) return options_.work->stopped_at("the sweep");
-    return {};
-  }
-
-  Result<void> measure_group(const std::vector<Proposal*>& group, std::mutex& mutex) {
-    std::optional<Result<Programs>> programs;
-    for (Proposal* proposal : group) {
-      PointRecord record;
-      record.key = proposal->key;
-      record.chosen = space_.chosen(proposal->genes);
-      if (!proposal->machine) {
-        record.state = PointState::infeasible;
-        record.why = proposal->why;
-      } else {
-        record.machine = space_.name_of(*proposal->machine);
-        DOVETAIL_TRY(fill(record, *proposal->machine, evaluator_(proposal->genes), programs));
-      }
+    const auto take = [&](Proposal& proposal, Measured measured) -> Result<void> {
       const std::lock_guard lock(mutex);
       if (stopped()) return options_.work->stopped_at("the sweep");
-      DOVETAIL_TRY(file_.finish(record));
-      count(record);
-      proposal->record = std::move(record);
-    }
-    return {};
+      PointRecord& record = *proposal.record;
+      record.state = measured.state;
+      record.why = std::move(measured.why);
+      if (!measured.values.is_null()) record.values = std::move(measured.values);
+      record.models = std::move(measured.models);
+      return finish(proposal);
+    };
+    Jobs jobs;
+    jobs.count = groups.size();
+    jobs.text = [&](std::size_t job) {
+      std::vector<Genes> genes;
+      std::vector<std::string> keys;
+      for (const Proposal* proposal : groups[job]) genes.push_back(proposal->genes), keys.push_back(proposal->key);
+      return job_text(genes, keys);
+    };
+    jobs.here = [&](std::size_t job) -> Result<void> {
+      const std::vector<Proposal*>& group = groups[job];
+      std::vector<isa::Machine> machines;
+      for (const Proposal* proposal : group) machines.push_back(*proposal->machine);
+      return measure_points(space_, evaluator_(group.front()->genes), machines, options_.check, options_.work,
+                            [&](std::size_t i, Measured measured) { return take(*group[i], std::move(measured)); });
+    };
+    jobs.take = [&](std::size_t job, std::string_view text) -> Result<void> {
+      DOVETAIL_ASSIGN(std::vector<Measured> all, job_result(text, groups[job].size()));
+      for (std::size_t i = 0; i < all.size(); ++i) DOVETAIL_TRY(take(*groups[job][i], std::move(all[i])));
+      return {};
+    };
+    return farm_->run(jobs, options_.work, "the sweep");
   }
 
-  Result<void> fill(PointRecord& record, const isa::Machine& machine, const Evaluator& evaluator,
-                    std::optional<Result<Programs>>& programs) const {
-    const auto infeasible = [&](std::string why) {
+  // What is known of the point before it is compiled; else it has to be.
+  bool needs_measuring(Proposal& proposal) const {
+    PointRecord& record = proposal.record.emplace();
+    record.key = proposal.key;
+    record.chosen = space_.chosen(proposal.genes);
+    if (!proposal.machine) {
       record.state = PointState::infeasible;
-      record.why = std::move(why);
-      return Result<void>();
-    };
-    const Metrics least = evaluator.lower_bound(machine);
+      record.why = proposal.why;
+      return false;
+    }
+    record.machine = space_.name_of(*proposal.machine);
+    const Metrics least = evaluator_(proposal.genes).lower_bound(*proposal.machine);
     record.values = to_json(least);
-    if (std::string broken = broken_constraint(least, space_.constraints()); !broken.empty())
-      return infeasible(broken + ", at the least");
-    if (options_.prune) {
-      const Costs bound = costs(least, space_.objectives());
-      const auto beats =
-          std::ranges::find_if(front_before_, [&](const auto& point) { return dominates(point.first, bound); });
-      if (beats != front_before_.end()) {
-        record.state = PointState::pruned;
-        record.why = fmt::format("its lower bounds are beaten by {}", beats->second);
-        return {};
-      }
+    if (const std::string broken = broken_constraint(least, space_.constraints()); !broken.empty()) {
+      record.state = PointState::infeasible;
+      record.why = broken + ", at the least";
+      return false;
     }
-    if (!programs) {
-      programs = evaluator.compile(machine.hardware);
-      if (programs->ok() && options_.check) {
-        DOVETAIL_ASSIGN(const runtime::MakeSimulator functional, runtime::simulator_factory("functional"));
-        DOVETAIL_TRY(evaluator.workload().run(**programs, functional));
-      }
-    }
-    if (!programs->ok()) {
-      const Diagnostic& error = programs->errors().front();
-      if (error.cause == Cause::resource) return programs->errors();
-      return infeasible(fmt::format("{}: {}", error.what, error.why));
-    }
-    DOVETAIL_ASSIGN(Evaluator::Point point, evaluator.measure(**programs, machine.system, options_.work));
-    record.values = to_json(point.metrics);
-    record.models = std::move(point.models);
-    if (std::string broken = broken_constraint(point.metrics, space_.constraints()); !broken.empty())
-      return infeasible(std::move(broken));
+    if (!options_.prune) return true;
+    const Costs bound = costs(least, space_.objectives());
+    const auto beats =
+        std::ranges::find_if(front_before_, [&](const auto& point) { return dominates(point.first, bound); });
+    if (beats == front_before_.end()) return true;
+    record.state = PointState::pruned;
+    record.why = fmt::format("its lower bounds are beaten by {}", beats->second);
+    return false;
+  }
+
+  // Under the mutex where several threads run.
+  Result<void> finish(const Proposal& proposal) {
+    DOVETAIL_TRY(file_.finish(*proposal.record));
+    count(*proposal.record);
     return {};
   }
 
@@ -212,8 +195,10 @@ class Sweep {
 
   void add_to_front(const PointRecord& record) {
     Costs cost = costs(metrics_from_json(record.values), space_.objectives());
-    for (const auto& [other, name] : front_)
+    for (auto& [other, name] : front_) {
+      if (other == cost) name = std::min(name, record.machine);
       if (other == cost || dominates(other, cost)) return;
+    }
     std::erase_if(front_, [&](const auto& other) { return dominates(cost, other.first); });
     front_.emplace_back(std::move(cost), record.machine);
   }
@@ -224,6 +209,7 @@ class Sweep {
   const EvaluatorFor& evaluator_;
   PointsFile& file_;
   const SweepOptions& options_;
+  Farm* farm_ = nullptr;
   SweepProgress progress_;
   // Costs and machines. What is pruned depends on the front before the batch, so on no race between threads.
   std::vector<std::pair<Costs, std::string>> front_, front_before_;

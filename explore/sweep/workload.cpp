@@ -132,9 +132,10 @@ Result<Programs> Workload::compile(const isa::HardwareConfig& hardware) const {
   Programs programs{hardware, {}};
   for (const Model& model : models_) {
     CompileOptions options;
-    options.available = {accel::make_target(hardware, isa::SystemConfig{}.clock_mhz), host::make_target()};
+    options.available = {accel::make_target(hardware, isa::SystemConfig{}.clock_mhz, memo_), host::make_target()};
     options.targets = {std::string(bundle::kAccelTarget)};
     options.graph_passes = false;
+    options.keep_graphs = false;
     DOVETAIL_ASSIGN(Compiled compiled, dovetail::compile({model.graph, {}}, options));
     Programs::Model made{std::move(compiled.bundle), 0, 0, {}};
     for (const auto& [target, macs] : compiled.summary.macs) {
@@ -184,6 +185,7 @@ Result<const Workload::Expected*> Workload::expected(std::size_t index) const {
     CompileOptions options;
     options.available = {host_processor()};
     options.graph_passes = false;
+    options.keep_graphs = false;
     const auto compute = [&]() -> Result<void> {
       DOVETAIL_ASSIGN(Compiled compiled, dovetail::compile({graph, {}}, options));
       DOVETAIL_ASSIGN(const runtime::MakeSimulator none, runtime::simulator_factory("functional"));

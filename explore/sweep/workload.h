@@ -16,6 +16,7 @@
 #include "base/work.h"
 #include "bundle/bundle.h"
 #include "compiler/graph/graph.h"
+#include "compiler/schedule/step_memo.h"
 #include "isa/config.h"
 #include "runtime/executor.h"
 #include "simulator/counters.h"
@@ -70,6 +71,11 @@ class Workload {
   // Sixteen hexadecimal digits of the files' bytes and weights.
   const std::string& key() const { return key_; }
 
+  // What steps of schedules make is kept, for all hardware to come (compiler/schedule/step_memo.h), unless it is asked
+  // not to; the programs are the same. Null: it is not.
+  void reuse_steps(bool reuse) { memo_ = reuse ? std::make_shared<schedule::StepMemo>() : nullptr; }
+  const schedule::StepMemo* steps() const { return memo_.get(); }
+
   // The rest of what follows may be called from several threads at once.
 
   // Errors: what no target takes for this hardware.
@@ -92,6 +98,7 @@ class Workload {
 
   std::vector<Model> models_;
   std::string key_;
+  std::shared_ptr<schedule::StepMemo> memo_ = std::make_shared<schedule::StepMemo>();
   std::shared_ptr<std::vector<std::unique_ptr<Expected>>> expected_;
 };
 

@@ -70,6 +70,16 @@ class Missing(unittest.TestCase):
         said = run(PROGRAM, "run", MODEL, "--target", "accel", "--hw", "1x16x16-ext", "--engine", "systemc", "--check", cwd=self.folder)
         self.assertIn("all equal", said)
 
+    def test_processes_that_this_kit_cannot_join(self):
+        prefix = self.copy_of_the_kit(shutil.ignore_patterns("*dovetail_mpi*"))
+        (self.folder / "space.json").write_text('{"hardware": "1x16x16-ext", "axes": {"bus_bytes": [8]}}')
+        sweep = ["explore", MODEL, self.folder / "space.json", "-o", self.folder / "out"]
+        said = run(prefix / "bin/dovetail", *sweep, status=2, cwd=self.folder, OMPI_COMM_WORLD_SIZE="2")  # as mpirun sets it
+        self.assertIn("cannot work in several processes", said)
+        self.assertRegex(said, "DOVETAIL_PREFIX|`./dev deps`")
+        self.assertRegex(json.loads(run(prefix / "bin/dovetail", "doctor", "--json"))["mpi"], "^no: .*(DOVETAIL_PREFIX|`./dev deps`)")
+        run(prefix / "bin/dovetail", *sweep, cwd=self.folder)  # one process needs none
+
     def test_a_target_without_its_compiler(self):
         said = run(PROGRAM, "compile", MODEL, "--target", "cuda", status=2, cwd=self.folder, DOVETAIL_NVRTC="/nonexistent", XDG_CACHE_HOME=self.folder)
         self.assertIn("pip3 install --target ~/.cache/dovetail/cuda", said)

@@ -42,7 +42,10 @@ class Builder {
         space_(space),
         recorded_(recorded),
         dump_(dump),
-        progress_(spec.progress) {}
+        progress_(spec.progress),
+        models_(spec.models ? spec.models : make_tile_models()),
+        memo_(spec.memo),
+        intrinsics_text_(memo_ ? schedule::text_of(*intrinsics_) : "") {}
 
   Result<RegionCode> build() {
     place_inner_values();
@@ -272,7 +275,8 @@ class Builder {
 
   Result<void> lower_program(const Kind& kind, loops::Program program, const Places& dram, int node) {
     if (dump_) dump_("loops", loops::to_string(program));
-    const schedule::Task task = make_task(kind, std::move(program), config_, intrinsics_);
+    schedule::Task task = make_task(kind, std::move(program), config_, intrinsics_);
+    if (memo_) schedule::keep_steps(task, memo_, intrinsics_text_);
     DOVETAIL_ASSIGN(const schedule::Scheduled scheduled, schedule_of(kind, task));
     if (dump_) {
       dump_("trace", fmt::format("# {}\n{}", task.program.name, schedule::to_string(scheduled.trace)));
@@ -326,11 +330,13 @@ class Builder {
   std::map<ValueId, std::uint64_t> addresses_;
   const isa::HardwareConfig& config_;
   std::shared_ptr<const loops::IntrinsicTable> intrinsics_;
-  std::shared_ptr<TileModels> models_ = make_tile_models();
   DeviceSpace& space_;
   const schedule::FindRecorded& recorded_;
   const Dump& dump_;
   const ReportProgress& progress_;
+  std::shared_ptr<TileModels> models_;
+  std::shared_ptr<schedule::StepMemo> memo_;
+  const std::string intrinsics_text_;
   RegionCode made_;
   bundle::AccelCode& code_ = made_.code;
   SramHistory history_;

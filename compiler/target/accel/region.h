@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -50,6 +51,8 @@ struct RegionSpec {
   const RegionLayouts& layouts;                              // region_layouts of them
   const std::map<graph::ValueId, std::uint64_t>& addresses;  // of the values that cross the region's border
   ReportProgress progress = nullptr;                         // null: nobody watches
+  std::shared_ptr<TileModels> models = nullptr;              // what is known of tasks on the hardware; null: nothing
+  std::shared_ptr<schedule::StepMemo> memo = nullptr;        // where schedules keep their steps; null: nowhere
 };
 struct RegionCode {
   bundle::AccelCode code;

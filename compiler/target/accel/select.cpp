@@ -334,7 +334,7 @@ bool comes_from_host(const Graph& graph, ValueId value) {
   return graph.count_reads(value, 2) == 1 && (!producer.valid() || std::ranges::none_of(kRows, takes));
 }
 
-Result<Operation> take(const Context& context, const Row& row) {
+Result<Operation> take(const Context& context, const Row& row, const std::shared_ptr<TileModels>& models) {
   const isa::HardwareConfig& config = context.config;
   if (config.batch > 1 && config.block_in != config.block_out)
     return context.refuse(fmt::format("with batch {} and blocks of {} in and {} out, results do not lie as inputs must",
@@ -349,7 +349,7 @@ Result<Operation> take(const Context& context, const Row& row) {
   if (comes_from_host(context.graph, operation.inputs[0]))
     if (auto folded = fold_window(context.graph, operation, config)) operation = *std::move(folded);
   for (const loops::Program& program : operation_programs(context.graph, operation, config))
-    if (const auto fits = smallest_tile_fits(kind_of(operation), program, config); !fits.ok())
+    if (const auto fits = smallest_tile_fits(kind_of(operation), program, config, models); !fits.ok())
       return context.refuse(fits.errors().front().why, fits.errors().front().hint);
   return operation;
 }
@@ -364,14 +364,15 @@ TensorLayout input_layout(const Graph& graph, const Operation& operation, std::s
   return conv && input == 0 && !conv->folds.empty() ? fold_layout(layout, conv->folds) : layout;
 }
 
-std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config) {
+std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config, std::shared_ptr<TileModels> models) {
   std::vector<PatternRow> rows;
   for (const Row& row : kRows)
-    rows.push_back(pattern_row(std::string(row.name), row.pattern,
-                               [&row, config](const Graph& graph, const pattern::Found& found) -> Result<std::any> {
-                                 DOVETAIL_ASSIGN(Operation operation, take({graph, config, found}, row));
-                                 return std::any(std::make_shared<const Operation>(std::move(operation)));
-                               }));
+    rows.push_back(
+        pattern_row(std::string(row.name), row.pattern,
+                    [&row, config, models](const Graph& graph, const pattern::Found& found) -> Result<std::any> {
+                      DOVETAIL_ASSIGN(Operation operation, take({graph, config, found}, row, models));
+                      return std::any(std::make_shared<const Operation>(std::move(operation)));
+                    }));
   return rows;
 }
 

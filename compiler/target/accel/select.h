@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -17,6 +18,8 @@
 #include "isa/config.h"
 
 namespace dovetail::accel {
+
+class TileModels;
 
 // The border that a convolution needs around its input: pixels of the zero point.
 struct BorderNeed {
@@ -62,6 +65,7 @@ TensorLayout input_layout(const graph::Graph& graph, const Operation& operation,
                           const isa::HardwareConfig& config);
 
 // The table for that hardware; a match's body is a std::shared_ptr<const Operation>.
-std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config);
+// `models`: what is known of tasks on this hardware (sketches.h); null: nothing.
+std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config, std::shared_ptr<TileModels> models = nullptr);
 
 }  // namespace dovetail::accel

@@ -13,6 +13,7 @@
 #include "compiler/target/accel/finish_code.h"
 #include "compiler/target/accel/region.h"
 #include "compiler/target/accel/select.h"
+#include "compiler/target/accel/sketches/sketches.h"
 #include "compiler/target/host/cost.h"
 
 namespace dovetail::accel {
@@ -25,8 +26,12 @@ namespace {
 
 class AccelTarget : public Target {
  public:
-  AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz)
-      : hardware_(hardware), clock_hz_(clock_mhz * 1e6), rows_(pattern_rows(hardware)) {}
+  AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<schedule::StepMemo> memo)
+      : hardware_(hardware),
+        clock_hz_(clock_mhz * 1e6),
+        models_(make_tile_models()),
+        rows_(pattern_rows(hardware, models_)),
+        memo_(std::move(memo)) {}
 
   std::string_view name() const override { return bundle::kAccelTarget; }
   std::span<const PatternRow> patterns() const override { return rows_; }
@@ -81,7 +86,7 @@ class AccelTarget : public Target {
     for (const ValueId output : part.outputs) addresses[output] = address(output);
     DOVETAIL_ASSIGN(RegionCode made, build_region(builder.graph(),
                                                   {part.name, prepared.operations, prepared.macs, prepared.region,
-                                                   addresses, builder.progress()},
+                                                   addresses, builder.progress(), models_, memo_},
                                                   hardware_, prepared.recorded, space, dump));
     bundle::AccelCode& code = made.code;
     for (ScheduleReport& schedule : made.schedules) builder.add_schedule(std::move(schedule));
@@ -128,13 +133,16 @@ class AccelTarget : public Target {
 
   isa::HardwareConfig hardware_;
   double clock_hz_;
+  std::shared_ptr<TileModels> models_;
   std::vector<PatternRow> rows_;
+  std::shared_ptr<schedule::StepMemo> memo_;
 };
 
 }  // namespace
 
-TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz) {
-  return std::make_shared<AccelTarget>(hardware, clock_mhz);
+TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz,
+                          std::shared_ptr<schedule::StepMemo> memo) {
+  return std::make_shared<AccelTarget>(hardware, clock_mhz, std::move(memo));
 }
 
 }  // namespace dovetail::accel

@@ -32,7 +32,8 @@ schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config,
                            std::shared_ptr<TileModels> models = nullptr);
 
 // Whether the smallest tile of an operation's program fits the buffers: no tile does otherwise. Errors: names the
-// buffer that is short of space, with both numbers, and the remedy.
-Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config);
+// buffer that is short of space, with both numbers, and the remedy. `models`: as for sketch_of().
+Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
+                                std::shared_ptr<TileModels> models = nullptr);
 
 }  // namespace dovetail::accel

@@ -407,7 +407,8 @@ schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config, 
           }};
 }
 
-Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config) {
+Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
+                                std::shared_ptr<TileModels> models) {
   constexpr std::array memories{std::pair("inp_buffer_bytes", isa::Memory::inp),
                                 std::pair("wgt_buffer_bytes", isa::Memory::wgt),
                                 std::pair("acc_buffer_bytes", isa::Memory::acc)};
@@ -419,12 +420,12 @@ Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program,
       std::min({config.depth(isa::Memory::inp), config.depth(isa::Memory::wgt), config.depth(isa::Memory::acc)}))
     return {};
   const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
-  DOVETAIL_ASSIGN(const std::vector<OnChip> places,
-                  places_of(kind, make_task(kind, program, config, intrinsics), config));
-  const TileModel model(program, places, config);
+  const schedule::Task task = make_task(kind, program, config, intrinsics);
+  if (!models) models = make_tile_models();
+  DOVETAIL_ASSIGN(const auto model, models->of(task, config, [&] { return places_of(kind, task, config); }));
   const std::string& name = program.name;
   for (const auto& [parameter, memory] : memories)
-    if (const std::int64_t needs = model.needs(memory, smallest, {}); needs > config.depth(memory))
+    if (const std::int64_t needs = model->needs(memory, smallest, {}); needs > config.depth(memory))
       return Diagnostic{
           fmt::format("cannot tile {}", name), name,
           fmt::format("its smallest tile needs {} elements, {} holds {}", needs, parameter, config.depth(memory)),

@@ -8,6 +8,7 @@
 
 #include "explore/sweep/what_if.h"
 #include "tests/catch.h"
+#include "tests/mailboxes.h"
 #include "tests/temporary_folder.h"
 
 namespace dovetail::explore {
@@ -117,6 +118,82 @@ TEST_CASE("sweep: what was stopped goes on where it was, by other explorers too"
   // Nothing was done twice: each point is new to one of them.
   CHECK((a.done - a.known) + (b.done - b.known) == fixture.space.size() - before);
   CHECK(*parts.all() == *whole.all());
+}
+
+TEST_CASE("sweep: steps that are reused between hardware change no program") {
+  const Fixture fixture(kSpace);
+  const test::TemporaryFolder folder;
+  Workload anew = *Workload::make(std::vector<ModelFile>{{kModel, 1}});
+  anew.reuse_steps(false);
+  CHECK(anew.steps() == nullptr);
+  for (std::uint64_t i = 0; i < fixture.space.size(); i += 4) {  // one for each hardware
+    const auto machine = fixture.space.machine(fixture.space.genes(i));
+    REQUIRE(machine.ok());
+    const auto a = fixture.workload.compile(machine->hardware), b = anew.compile(machine->hardware);
+    REQUIRE(a.ok() == b.ok());
+    if (!a.ok()) {
+      CHECK(to_string(a.errors()) == to_string(b.errors()));
+      continue;
+    }
+    bundle::Bundle with = a->models.front().bundle, without = b->models.front().bundle;
+    with.report = without.report = nullptr;  // it has times of the compiler
+    CHECK(bundle::serialize(with) == bundle::serialize(without));
+  }
+  const schedule::StepMemo& steps = *fixture.workload.steps();
+  INFO(steps.found() << " of " << steps.asked());
+  CHECK(steps.found() > steps.asked() / 2);
+
+  PointsFile one = open_points(folder.path() / "one.db"), other = open_points(folder.path() / "other.db");
+  SweepOptions options;
+  options.check = false;
+  options.prune = false;
+  REQUIRE(sweep(fixture.space, fixture.evaluator, one, options).ok());
+  const Evaluator evaluator = *Evaluator::make(anew, fixture.area, fixture.energy, fixture.space.base());
+  REQUIRE(sweep(fixture.space, evaluator, other, options).ok());
+  CHECK(*one.all() == *other.all());
+}
+
+TEST_CASE("sweep: in several processes every point is measured once, with the same result") {
+  const Fixture fixture(kSpace);
+  const test::TemporaryFolder folder;
+  SweepOptions options;
+  options.check = false;
+  options.jobs = 1;
+  PointsFile alone = open_points(folder.path() / "alone.db"), together = open_points(folder.path() / "together.db");
+  REQUIRE(sweep(fixture.space, fixture.evaluator, alone, options).ok());
+
+  test::Mailboxes boxes(3);
+  const EvaluatorFor evaluator = [&](const Genes&) -> const Evaluator& { return fixture.evaluator; };
+  std::vector<std::thread> threads;
+  for (int rank = 1; rank < 3; ++rank)
+    threads.emplace_back([&, rank] {
+      const auto transport = boxes.transport(rank);
+      CHECK(serve(*transport, "same", [&](std::string_view job) {
+              return do_job(fixture.space, evaluator, false, job);
+            }).ok());
+    });
+  const auto first = boxes.transport(0);
+  {
+    const Dismissal dismissal(first.get());
+    Farm farm(first.get(), 1, "same");
+    options.farm = &farm;
+    const auto swept = sweep(fixture.space, evaluator, together, options);
+    REQUIRE(swept.ok());
+    CHECK(swept->done == fixture.space.size());
+    CHECK(swept->known == 0);
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(*alone.all() == *together.all());
+}
+
+TEST_CASE("sweep: a job of another space is refused") {
+  const Fixture fixture(kSpace);
+  const EvaluatorFor evaluator = [&](const Genes&) -> const Evaluator& { return fixture.evaluator; };
+  const std::vector<Genes> genes{fixture.space.genes(0)};
+  const std::vector<std::string> key{"0000000000000000"};
+  const auto refused = do_job(fixture.space, evaluator, false, job_text(genes, key));
+  REQUIRE_FALSE(refused.ok());
+  CHECK(to_string(refused.errors()).find("do not do the same work") != std::string::npos);
 }
 
 TEST_CASE("sweep: strategies propose each point once") {

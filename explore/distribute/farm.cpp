@@ -1,0 +1,220 @@
+#include "explore/distribute/farm.h"
+
+#include <algorithm>
+#include <charconv>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/json.h"
+#include "base/thread_pool.h"
+
+namespace dovetail::explore {
+
+namespace {
+
+// The first letter of a message; a number or a name up to the first end of line follows, then the text.
+constexpr char kHello = 'H', kFailure = 'F', kJob = 'J', kEnd = 'E', kResult = 'R', kError = 'X';
+constexpr auto kPatience = std::chrono::milliseconds(5);  // between looks at what this process's own threads do
+constexpr auto kIdle = std::chrono::milliseconds(1000);
+
+std::string message(char kind, std::string_view word, std::string_view text) {
+  return fmt::format("{}{}\n{}", kind, word, text);
+}
+struct Parts {
+  char kind = 0;
+  std::string word;
+  std::string_view text;
+};
+Parts parts_of(std::string_view message) {
+  if (message.empty()) return {};
+  const std::size_t end = std::min(message.find('\n'), message.size());
+  return {message[0], std::string(message.substr(1, end - 1)), message.substr(std::min(end + 1, message.size()))};
+}
+
+std::string to_text(const Diagnostics& errors) {
+  Json all = Json::array();
+  for (const Diagnostic& error : errors)
+    all.push_back({error.what, error.where, error.why, error.hint, error.cause == Cause::resource});
+  return all.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+Diagnostics errors_of(std::string_view text, const std::string& process) {
+  Diagnostics errors;
+  const Json all = Json::parse(text, nullptr, false);
+  if (all.is_array())
+    for (const Json& row : all)
+      errors.push_back({row.at(0), fmt::format("{}, {}", process, row.at(1).get<std::string>()), row.at(2), row.at(3),
+                        row.at(4).get<bool>() ? Cause::resource : Cause::input});
+  if (errors.empty()) errors.push_back({"a process failed", process, "it does not say why", ""});
+  return errors;
+}
+
+}  // namespace
+
+Farm::Farm(Transport* transport, int threads, std::string identity)
+    : transport_(transport),
+      threads_(threads),
+      identity_(std::move(identity)),
+      hosts_(static_cast<std::size_t>(processes())),
+      done_(static_cast<std::size_t>(processes())) {}
+
+Dismissal::~Dismissal() {
+  if (transport_ == nullptr) return;
+  for (int to = 1; to < transport_->size(); ++to) (void)transport_->send(to, message(kEnd, "", ""));
+}
+
+// One call of run().
+class Farm::Run {
+ public:
+  Run(Farm& farm, const Jobs& jobs, Work* work, const std::string& what)
+      : farm_(farm), jobs_(jobs), work_(work), what_(what) {}
+
+  Result<void> run() {
+    if (farm_.transport_ == nullptr) {
+      ThreadPool pool(std::max(1, farm_.threads_), /*pin=*/false);
+      // Jobs differ in length: each thread takes the next one.
+      pool.parallel_for(pool.threads(), [&](std::int64_t begin, std::int64_t end, int) {
+        for (std::int64_t i = begin; i < end; ++i) work_here();
+      });
+      return outcome();
+    }
+    std::vector<std::thread> threads;
+    if (jobs_.here)
+      for (int i = 0; i < farm_.threads_; ++i) threads.emplace_back([this] { work_here(); });
+    const Result<void> served = serve_others();
+    if (!served.ok()) fail(served.errors());
+    for (std::thread& thread : threads) thread.join();
+    if (thrown_) std::rethrow_exception(thrown_);
+    return outcome();
+  }
+
+ private:
+  Result<void> outcome() const {
+    if (!errors_.empty()) return errors_;
+    if (stopped()) return work_->stopped_at(what_);
+    return {};
+  }
+  bool stopped() const { return work_ != nullptr && work_->stopped(); }
+  void fail(const Diagnostics& errors) {
+    const std::lock_guard lock(mutex_);
+    errors_.insert(errors_.end(), errors.begin(), errors.end());
+  }
+
+  // The next job, if there is to be one.
+  std::optional<std::size_t> take() {
+    const std::lock_guard lock(mutex_);
+    if (next_ == jobs_.count || !errors_.empty() || thrown_ || stopped()) return std::nullopt;
+    ++under_way_;
+    return next_++;
+  }
+  void finish(int rank) {
+    const std::lock_guard lock(mutex_);
+    --under_way_;
+    ++farm_.done_[static_cast<std::size_t>(rank)];
+  }
+
+  void work_here() {
+    while (const auto job = take()) {
+      if (farm_.transport_ == nullptr) {
+        if (const Result<void> done = jobs_.here(*job); !done.ok()) fail(done.errors());
+      } else {
+        try {
+          if (const Result<void> done = jobs_.here(*job); !done.ok()) fail(done.errors());
+        } catch (...) {
+          const std::lock_guard lock(mutex_);
+          if (!thrown_) thrown_ = std::current_exception();
+        }
+      }
+      finish(0);
+    }
+  }
+
+  // Until nothing is left, and nothing under way.
+  Result<void> serve_others() {
+    while (true) {
+      while (!farm_.idle_.empty()) {
+        const auto job = take();
+        if (!job) break;
+        const int to = farm_.idle_.front();
+        farm_.idle_.pop_front();
+        DOVETAIL_TRY(farm_.transport_->send(to, message(kJob, std::to_string(*job), jobs_.text(*job))));
+      }
+      {
+        const std::lock_guard lock(mutex_);
+        if (stopped()) return {};
+        if (under_way_ == 0 && (next_ == jobs_.count || !errors_.empty() || thrown_)) return {};
+      }
+      DOVETAIL_ASSIGN(const auto received, farm_.transport_->receive(kPatience));
+      if (received) DOVETAIL_TRY(hear(*received));
+    }
+  }
+
+  Result<void> hear(const Transport::Message& received) {
+    const Parts parts = parts_of(received.text);
+    const auto rank = static_cast<std::size_t>(received.from);
+    if (parts.kind == kHello || parts.kind == kFailure) farm_.hosts_[rank] = parts.word;
+    const std::string process = fmt::format("process {} on {}", received.from, farm_.hosts_[rank]);
+    if (parts.kind == kFailure) return errors_of(parts.text, process);
+    if (parts.kind == kHello) {
+      if (parts.text != farm_.identity_)
+        return Diagnostic{"processes do not do the same work", process,
+                          fmt::format("its files or its kit differ: {} is not {}", parts.text, farm_.identity_),
+                          "all processes need the same models, space and kit, by the same names"};
+      farm_.idle_.push_back(received.from);
+      return {};
+    }
+    std::size_t job = 0;
+    const char* const last = parts.word.data() + parts.word.size();
+    const bool is_number = std::from_chars(parts.word.data(), last, job).ptr == last && job < jobs_.count;
+    if (!is_number || (parts.kind != kResult && parts.kind != kError))
+      return Diagnostic{"cannot understand a message", process,
+                        fmt::format("it begins \"{}{}\"", parts.kind, parts.word), "all processes need the same kit"};
+    farm_.idle_.push_back(received.from);
+    if (parts.kind == kError) fail(errors_of(parts.text, process));
+    else if (const Result<void> taken = jobs_.take(job, parts.text); !taken.ok()) fail(taken.errors());
+    finish(received.from);
+    return {};
+  }
+
+  Farm& farm_;
+  const Jobs& jobs_;
+  Work* work_;
+  const std::string& what_;
+  std::mutex mutex_;
+  std::size_t next_ = 0, under_way_ = 0;
+  Diagnostics errors_;
+  std::exception_ptr thrown_;
+};
+
+Result<void> Farm::run(const Jobs& jobs, Work* work, const std::string& what) {
+  return Run(*this, jobs, work, what).run();
+}
+
+Result<void> serve(Transport& transport, const std::string& identity,
+                   const std::function<Result<std::string>(std::string_view job)>& job) {
+  DOVETAIL_TRY(transport.send(0, message(kHello, transport.host(), identity)));
+  while (true) {
+    DOVETAIL_ASSIGN(const auto received, transport.receive(kIdle));
+    if (!received) continue;
+    const Parts parts = parts_of(received->text);
+    if (parts.kind == kEnd) return {};
+    std::optional<Result<std::string>> result;
+    try {
+      result = job(parts.text);
+    } catch (const std::exception& error) {  // process 0 ends the work, and says whose fault it is
+      result = Diagnostic{"a process failed", "", error.what(), "this is a bug of the kit, or its memory ran out"};
+    }
+    DOVETAIL_TRY(transport.send(0, result->ok() ? message(kResult, parts.word, **result)
+                                                : message(kError, parts.word, to_text(result->errors()))));
+  }
+}
+
+void report_failure(Transport& transport, const Diagnostics& errors) {
+  (void)transport.send(0, message(kFailure, transport.host(), to_text(errors)));
+}
+
+}  // namespace dovetail::explore
