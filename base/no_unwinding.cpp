@@ -12,19 +12,19 @@ namespace dovetail {
 namespace {
 
 thread_local int scopes = 0;
-std::new_handler former = nullptr;
+std::new_handler former_handler = nullptr;
 
 void handle() {
   if (scopes > 0) end_out_of_memory();
-  if (former == nullptr) throw std::bad_alloc();
-  former();
+  if (former_handler == nullptr) throw std::bad_alloc();
+  former_handler();
 }
 
 }  // namespace
 
 NoUnwinding::NoUnwinding() {
   static std::once_flag once;
-  std::call_once(once, [] { former = std::set_new_handler(handle); });
+  std::call_once(once, [] { former_handler = std::set_new_handler(handle); });
   ++scopes;
 }
 

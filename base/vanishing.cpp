@@ -33,7 +33,7 @@ struct Slot {
 std::array<Slot, 64> slots;
 
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
-std::array<struct sigaction, kSignals.size()> former;
+std::array<struct sigaction, kSignals.size()> former_actions;
 
 // A signal handler may call little; another program may do all.
 void remove_by_program(char* path) {
@@ -58,14 +58,14 @@ void handle(int signal) {
   const int before = errno;
   const auto number = static_cast<std::size_t>(std::ranges::find(kSignals, signal) - kSignals.begin());
   end_groups();
-  if (former[number].sa_handler != SIG_DFL) {  // somebody else's business what the signal means
-    former[number].sa_handler(signal);
+  if (former_actions[number].sa_handler != SIG_DFL) {  // somebody else's business what the signal means
+    former_actions[number].sa_handler(signal);
     errno = before;
     return;
   }
   remove_all_vanishing();
   // The process ends by the signal, as its parent expects.
-  ::sigaction(signal, &former[number], nullptr);
+  ::sigaction(signal, &former_actions[number], nullptr);
   ::raise(signal);
 }
 
@@ -81,7 +81,7 @@ void take_signals() {
     struct sigaction now {};
     ::sigaction(kSignals[i], nullptr, &now);
     if (now.sa_handler == handle || now.sa_handler == SIG_IGN || (now.sa_flags & SA_SIGINFO) != 0) continue;
-    former[i] = now;
+    former_actions[i] = now;
     ::sigaction(kSignals[i], &action, nullptr);
   }
 }

@@ -4,6 +4,7 @@
 #include <set>
 #include <vector>
 
+#include <sysc/kernel/sc_dynamic_processes.h>
 #include <tlm_utils/simple_initiator_socket.h>
 #include <systemc>
 #include <tlm>
@@ -27,7 +28,7 @@ class ManyThreads : public sc_core::sc_module {
   struct Read {
     std::uint64_t address = 0;
     std::vector<unsigned char> bytes = std::vector<unsigned char>(kBeats * kBeatBytes);
-    simulator::Answer answer;
+    simulator::Answer answer = {};
     int answers = 0;
   };
   std::vector<Read> reads;
