@@ -5,7 +5,7 @@
 //   bench_master [MILLISECONDS [POINTS [WORKERS,...]]]
 //
 // Jobs take MILLISECONDS (default 250) on average, distributed exponentially; each sweep has POINTS points (default
-// 4096). JSON on standard output, a table on standard error. `busy`: share of the time in which process 0 worked.
+// 1024). JSON on standard output, a table on standard error. `busy`: share of the time in which process 0 worked.
 #include <unistd.h>
 
 #include <algorithm>
@@ -119,7 +119,7 @@ T checked(Result<T> result) {
 
 int main(int count, char** arguments) {
   const double mean = (count > 1 ? std::atof(arguments[1]) : 250) / 1e3;
-  const auto points = static_cast<std::uint64_t>(count > 2 ? std::atoll(arguments[2]) : 4096);
+  const auto points = static_cast<std::uint64_t>(count > 2 ? std::atoll(arguments[2]) : 1024);
   std::vector<int> workers{1, 10, 100, 300, 1000, 3000};
   if (count > 3) {
     workers.clear();

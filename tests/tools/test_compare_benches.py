@@ -27,6 +27,7 @@ CPU = {"threads": 1, "peak_of_one_core": {"float32": {"gop_per_s": 158.7}}, "lay
 
 GROWTH = {"limit_s": 60, "families": [{"family": "chain", "time_exponent": 1.0, "sizes": [
     {"nodes": 500, "seconds": 0.5, "mebibytes": 90.0, "nodes_per_s": 1000.0}]}]}
+MASTER = {"job_milliseconds": 250, "points": 1024, "rows": [{"name": "1000 workers, batch 64", "workers": 1000, "seconds": 22.3, "points_per_minute": 2756.0}]}
 
 
 def echo(results):
@@ -36,12 +37,13 @@ def echo(results):
 class Rows(unittest.TestCase):
     def test_rates_are_speeds_and_the_rest_is_left_aside(self):
         rows = {name: dict(benchmark.rows(document)) for (name, benchmark), document in zip(
-            compare_benches.BENCHMARKS.items(), [{"unit": "operations per second", "results": {"conv": 7.5}}, FUNCTIONAL, CYCLE, CPU, GROWTH])}
+            compare_benches.BENCHMARKS.items(), [{"unit": "operations per second", "results": {"conv": 7.5}}, FUNCTIONAL, CYCLE, CPU, GROWTH, MASTER])}
         self.assertEqual(rows["interpreter"], {"conv": 7.5})
         self.assertEqual(rows["functional"], {"avx2 gemm gmac_per_s": 38.3, "avx2 nop minsn_per_s": 55.5, "avx2 nop minsn_per_s_with_decode": 20.5})
-        self.assertEqual(rows["cycle"], {"ResNet-18, bank:hbm2, cycle": 717.62})
+        self.assertEqual(rows["cycle"], {"ResNet-18 of 12500957 cycles, bank:hbm2, cycle": 717.62})
         self.assertEqual(rows["cpu"], {"C1 int8, ours": 131.1, "resnet50 float32, ours plain": 90.5})
         self.assertEqual(rows["growth"], {"chain of 500": 1000.0})
+        self.assertEqual(rows["master"], {"1000 workers, batch 64": 2756.0})
 
     def test_every_program_of_the_tree_can_be_compared(self):
         # Of several sources, or none of the benchmarks.
