@@ -9,6 +9,7 @@
 #include "isa/legal.h"
 #include "isa/text.h"
 #include "isa/verify.h"
+#include "isa/verify/command_queues.h"
 #include "simulator/token_errors.h"
 
 namespace dovetail::test {
@@ -50,6 +51,32 @@ std::optional<Verdict> first_of(const std::array<bool, kVerdictNames.size()>& fo
   return Verdict::right;
 }
 
+// Whether a later instruction may start although `offender` has not: it is in another queue, and no token keeps it.
+bool starts_without(const GeneratedProgram& program, const isa::Launch& launch, std::size_t offender,
+                    std::size_t later) {
+  const auto instructions = std::span(program.program).subspan(launch.begin, launch.count);
+  isa::CommandQueues queues(isa::queue_depths(program.config));
+  queues.begin(instructions);
+  std::size_t next = 0;
+  for (bool moving = true; moving;) {
+    moving = false;
+    for (; next < instructions.size(); ++next, moving = true) {
+      const isa::TokenUse use = isa::token_use(instructions[next]);
+      if (!queues.has_room(use.queue)) break;
+      queues.fetch(next, use);
+    }
+    for (const isa::Queue queue : isa::kAllQueues) {
+      while (queues.end(queue)) moving = true;
+      const auto head = queues.ready(queue);
+      if (!head || launch.begin + *head == offender) continue;
+      if (launch.begin + *head == later) return true;
+      queues.start(queue);
+      moving = true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string_view name(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }
@@ -85,8 +112,13 @@ Judgement judge(const GeneratedProgram& program) {
   const auto verdict = first_of(found);
   const bool by_uops = uops_unknown && (verdict == Verdict::race || verdict == Verdict::bad_index);
   const bool one_stops = verdict == Verdict::illegal || verdict == Verdict::bus_error || verdict == Verdict::bad_index;
-  // What it leaves undefined is read by later ones.
-  const bool undefined_before = one_stops && at(Verdict::undefined) < at(*verdict);
+  // What it leaves undefined is read by later ones, some of which need not wait for it.
+  const bool undefined_before =
+      one_stops && std::ranges::any_of(report.findings, [&](const isa::Finding& finding) {
+        return finding.kind == isa::FindingKind::undefined_read && launch_of(program, finding.instruction) == launch &&
+               (finding.instruction < at(*verdict) ||
+                starts_without(program, program.launches[launch], at(*verdict), finding.instruction));
+      });
   result.verdict = !verdict || by_uops || undefined_before ? Verdict::several : *verdict;
   if (result.verdict != Verdict::several && result.verdict != Verdict::leftover)
     result.instruction = at(result.verdict);
