@@ -12,6 +12,7 @@
 #include "cli/progress.h"
 #include "cli/standard_streams.h"
 #include "isa/verify/token_machine.h"
+#include "simulator/rtl/find.h"
 #include "simulator/trace/attribution.h"
 #include "simulator/trace/page.h"
 #include "simulator/trace/perfetto.h"
@@ -97,6 +98,9 @@ void ClockArguments::declare(Options& options) {
   options.value("--waves", "W.fst", waves,
                 "of engine rtl: write the waveforms of the design; of a second region beside it, as W-1.fst",
                 File::written_by_name);
+  options.flag("--assertions", assertions,
+               "of engine rtl: stop where the design breaks a rule of its own; slower. Always on for a design that is\n"
+               "not the kit's (DOVETAIL_HW)");
   options.flag("--no-build", no_build,
                "of engine rtl: refuse to run where the Verilated model of the configuration is not there, instead of\n"
                "building it");
@@ -109,10 +113,14 @@ Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view
                       "add --engine cycle"};
   if (waves && engine != "rtl")
     return Diagnostic{"bad usage", "--waves", fmt::format("engine {} has no waveforms", engine), "add --engine rtl"};
+  if (assertions && engine != "rtl")
+    return Diagnostic{"bad usage", "--assertions", fmt::format("engine {} is no design that could break one", engine),
+                      "leave it out, or add --engine rtl"};
   if (no_build && engine != "rtl")
     return Diagnostic{"bad usage", "--no-build", fmt::format("engine {} needs no Verilated model", engine),
                       "leave it out, or add --engine rtl"};
   if (waves) options.waves = *waves;
+  options.assertions = assertions || !simulator::is_design_of_kit();
   if (!no_build) options.build_missing = print_progress;
   options.memory = system.memory;
   options.accelerators = system.accelerators;

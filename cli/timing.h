@@ -21,10 +21,10 @@
 
 namespace dovetail::cli {
 
-// --trace, --html, --waves and --no-build.
+// --trace, --html, --waves, --assertions and --no-build.
 struct ClockArguments {
   std::optional<std::string> trace, html, waves;
-  bool no_build = false;
+  bool assertions = false, no_build = false;
 
   void declare(Options& options);
   // Error: one of them was given that `engine`, for lack of a clock or of a design, would ignore.

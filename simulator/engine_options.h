@@ -23,7 +23,8 @@ struct EngineOptions {
   bool trace = false;                                        // keep the events of every launch
   std::optional<std::uint64_t> program_base = std::nullopt;  // default: program_place()
   std::optional<std::filesystem::path> waves =
-      std::nullopt;  // engine rtl: writes an FST file there; of a second power-up, beside it, as W-run2.fst
+      std::nullopt;        // engine rtl: writes an FST file there; of a second power-up, beside it, as W-run2.fst
+  bool assertions = true;  // engine rtl: stop where the design breaks a rule of its own (hw/sva); it runs slower
   // Engine rtl: builds the Verilated model that is not there, and calls this with each step; null: that is an error.
   std::function<void(std::string_view step)> build_missing = nullptr;
   // What every engine counts its steps for, and stops with; outlives the simulator. Null: nobody watches.

@@ -137,7 +137,9 @@ std::unique_ptr<simulator::Simulator> make(const isa::HardwareConfig& config, En
     case Engine::systemc: return simulator::make_systemc(config, options).value();
     case Engine::rtl: break;
   }
-  return simulator::make_rtl(config, {.engine = options}).value();
+  simulator::EngineOptions of_users = options;
+  of_users.assertions = false;
+  return simulator::make_rtl(config, {.engine = of_users}).value();
 }
 
 struct Stream {

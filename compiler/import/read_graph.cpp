@@ -5,6 +5,8 @@
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -265,10 +267,9 @@ class Reader {
 
   void link(const Link& link) {
     const std::string what = fmt::format("node {} ({})", graph().node(link.node).name, graph().node(link.node).op);
-    for (const std::string& input : link.inputs) {
-      const ValueId id = lookup(input, what);
-      graph().edit(link.node)->inputs.push_back(id);
-    }
+    std::vector<ValueId> inputs;
+    for (const std::string& input : link.inputs) inputs.push_back(lookup(input, what));
+    graph().edit(link.node)->inputs = std::move(inputs);
   }
 
   void add_outputs() {

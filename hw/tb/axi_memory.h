@@ -31,6 +31,7 @@ class AxiMemory {
     responses_.clear();
     ahead_.clear();
     retry_read_ = retry_write_ = 0;
+    of_fetch_ = false;
   }
   bool has_times() const { return !slave_; }
 
@@ -46,11 +47,14 @@ class AxiMemory {
     const bool accepts = (top_.mem_arvalid_o && top_.mem_arready_i) || (top_.mem_awvalid_o && top_.mem_awready_i);
     return has_times() ? asks : accepts;
   }
-  // What the coming edge completes.
-  void take(const dovetail_rtl_host& host, std::uint64_t cycle) {
+  // What the coming edge completes. `granted`: whose request the edge takes into the address register, by reader, 0
+  // fetch; 0: nobody's.
+  void take(const dovetail_rtl_host& host, std::uint64_t cycle, std::uint32_t granted) {
     if (top_.mem_rvalid_i && ++reads_.front().done == reads_.front().beats) reads_.pop_front();
     if (top_.mem_arvalid_o && top_.mem_arready_i)
-      reads_.push_back({.address = top_.mem_araddr_o, .cycle = read_answer_, .beats = top_.mem_arlen_o + 1u});
+      reads_.push_back(
+          {.address = top_.mem_araddr_o, .cycle = read_answer_, .beats = top_.mem_arlen_o + 1u, .of_fetch = of_fetch_});
+    if (granted != 0) of_fetch_ = (granted & 1) != 0;
     if (top_.mem_bvalid_i) responses_.pop_front();
     if (top_.mem_awvalid_o && top_.mem_awready_i)
       writes_.push_back({.address = top_.mem_awaddr_o,
@@ -74,6 +78,7 @@ class AxiMemory {
     std::uint64_t data_from = 0;           // a write: no beat is taken before this cycle
     std::uint32_t beats = 0, done = 0;
     int response = 0;
+    bool of_fetch = false;
   };
   struct Beat {
     std::array<std::uint8_t, kBus> data;
@@ -105,7 +110,7 @@ class AxiMemory {
     if (cycle < burst.cycle + (slave_ ? 0 : burst.done) || !sends()) return;
     top_.mem_rvalid_i = 1;
     top_.mem_rlast_i = burst.done + 1 == burst.beats;
-    top_.mem_rresp_i = host.read(host.context, burst.address + std::uint64_t{burst.done} * kBus,
+    top_.mem_rresp_i = host.read(host.context, burst.address + std::uint64_t{burst.done} * kBus, burst.of_fetch,
                                  reinterpret_cast<std::uint8_t*>(&top_.mem_rdata_i));
   }
   void drive_writes(const dovetail_rtl_host& host, std::uint64_t cycle) {
@@ -174,4 +179,5 @@ class AxiMemory {
   std::deque<Beat> ahead_;                        // taken before their address
   std::uint64_t retry_read_ = 0, retry_write_ = 0;
   std::uint64_t read_answer_ = 0, write_answer_ = 0;  // of what is accepted in this cycle
+  bool of_fetch_ = false;                             // the burst in the address register
 };

@@ -36,10 +36,13 @@ constexpr std::uint32_t kControl = 0x00, kStatus = 0x04, kErrorInstruction = 0x0
                         kProgramBaseHi = 0x18, kInstructionBegin = 0x1c, kInstructionCount = 0x20;
 // With nothing on its way and nothing at work, whatever still moves does so within a few cycles.
 constexpr std::uint64_t kQuietCycles = 1000;
+// Where the probe's word of the port has the grants (simulator/rtl/port_watch.h).
+constexpr int kGrant = 3;
 
 class Model {
  public:
-  explicit Model(std::uint64_t seed) : context_(std::make_unique<VerilatedContext>()) {
+  Model(std::uint64_t seed, bool assertions) : context_(std::make_unique<VerilatedContext>()) {
+    context_->assertOn(assertions);
     context_->randReset(2);
     // Verilator takes positive seeds; 0 would be the clock's.
     context_->randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
@@ -264,7 +267,7 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
       last_word = word;
       events.add(root->dovetail_top__DOT__u_probe__DOT__events);
       for (int unit = 0; unit < 3; ++unit) ++result.classes[unit][word >> (9 + 3 * unit) & 7];
-      memory_->take(host, cycle);
+      memory_->take(host, cycle, root->dovetail_top__DOT__u_probe__DOT__port >> kGrant & 7);
     }
     edge();
     if (finished) break;
@@ -315,9 +318,9 @@ void Model::read_sram(int memory, std::uint64_t index, std::uint8_t* element) co
 // No exception leaves the shared object.
 const dovetail_rtl_api kApi = {
     .version = DOVETAIL_RTL_API_VERSION,
-    .create = [](std::uint64_t seed) -> void* {
+    .create = [](std::uint64_t seed, int assertions) -> void* {
       try {
-        return new Model(seed);
+        return new Model(seed, assertions != 0);
       } catch (const AssertionFailed&) {
         return nullptr;
       }

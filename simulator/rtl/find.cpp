@@ -82,6 +82,8 @@ fs::path kit_folder() { return kit_prefix() / "share" / "dovetail"; }
 
 fs::path hardware_folder() { return environment("DOVETAIL_HW").value_or(kit_folder() / "hw"); }
 
+bool is_design_of_kit() { return !environment("DOVETAIL_HW"); }
+
 Result<fs::path> find_rtl_model(const isa::HardwareConfig& config, bool waves) {
   const std::vector<Folder> folders = model_folders();
   std::string refused, wanted;

@@ -19,6 +19,8 @@ Result<std::filesystem::path> rtl_model_cache();
 
 // The folder with rtl/, sva/ and tb/: DOVETAIL_HW, or share/dovetail/hw of the kit (base/kit_folder.h).
 std::filesystem::path hardware_folder();
+// It is the kit's, as the kit's tests have run it.
+bool is_design_of_kit();
 
 // The folder that the includes of hw/tb are written from: share/dovetail of the kit.
 std::filesystem::path kit_folder();

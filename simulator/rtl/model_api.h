@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#define DOVETAIL_RTL_API_VERSION 5u
+#define DOVETAIL_RTL_API_VERSION 6u
 
 extern "C" {
 
@@ -13,8 +13,9 @@ typedef struct {
   void* context;
   // simulator::Memory::accept; direction 0 read, 1 write. Returns whether it is accepted.
   int (*accept)(void* context, uint64_t cycle, int direction, uint64_t address, uint32_t beats, uint64_t* answer);
-  // One beat of `bus_bytes`, at a multiple of it. Returns the AXI response: 0 OKAY, 2 SLVERR, 3 DECERR.
-  int (*read)(void* context, uint64_t address, uint8_t* beat);
+  // One beat of `bus_bytes`, at a multiple of it; `of_fetch`: asked for by the unit that fetches instructions. Returns
+  // the AXI response: 0 OKAY, 2 SLVERR, 3 DECERR.
+  int (*read)(void* context, uint64_t address, int of_fetch, uint8_t* beat);
   int (*write)(void* context, uint64_t address, const uint8_t* beat,
                const uint8_t* strobes);  // bit i of the strobes: byte i is written
   // kind: 0 issue, 1 start, 2 end; unit: isa::Queue; cause: StallCause, of a start.
@@ -82,9 +83,9 @@ typedef struct {
 
 typedef struct {
   uint32_t version;  // DOVETAIL_RTL_API_VERSION
-  // The seed: what registers without reset and SRAM hold at first. Null: an assertion of the design failed in its
-  // reset.
-  void* (*create)(uint64_t power_up_seed);
+  // The seed: what registers without reset and SRAM hold at first. `assertions`: whether the model looks at those of
+  // the design. Null: one of them failed in its reset.
+  void* (*create)(uint64_t power_up_seed, int assertions);
   void (*destroy)(void* model);
   void (*launch)(void* model, const dovetail_rtl_host* host, const dovetail_rtl_launch* launch,
                  dovetail_rtl_result* result);

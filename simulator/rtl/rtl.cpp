@@ -109,7 +109,7 @@ class VerilatedSimulator final : public RtlSimulator {
 
  private:
   void power_up() {
-    model_ = library_->api->create(options_.power_up_seed);
+    model_ = library_->api->create(options_.power_up_seed, options_.engine.assertions);
     waves_open_ = false;
     timing_.reset();
   }
@@ -135,22 +135,18 @@ class VerilatedSimulator final : public RtlSimulator {
     return {};
   }
 
-  // A beat that lies within the image; null for others.
-  std::uint8_t* beat_at(std::uint64_t address) {
-    const std::uint64_t at = address - dram_->base, size = dram_->bytes.size();
-    return at < size && bus_bytes_ <= size - at ? reinterpret_cast<std::uint8_t*>(dram_->bytes.data() + at) : nullptr;
-  }
-  // Memory as the port sees it: the image, and the program beside it.
-  std::uint8_t* byte_at(std::uint64_t address) {
-    if (address - dram_->base < dram_->bytes.size())
-      return reinterpret_cast<std::uint8_t*>(dram_->bytes.data() + (address - dram_->base));
-    if (address - code_base_ < code_.size())
-      return reinterpret_cast<std::uint8_t*>(code_.data() + (address - code_base_));
-    return nullptr;
+  // Memory as the port sees it: the program, which only fetch reads, and the image, which all others do. What a
+  // transfer finds behind the image does not depend on where the program lies.
+  struct Window {
+    std::uint64_t base;
+    std::span<std::byte> bytes;
+  };
+  Window window(bool of_fetch) {
+    return of_fetch ? Window{code_base_, code_} : Window{dram_->base, std::span(dram_->bytes)};
   }
   bool accept(std::uint64_t cycle, Direction direction, std::uint64_t address, std::uint32_t beats,
               std::uint64_t* answer);
-  int read(std::uint64_t address, std::uint8_t* beat);
+  int read(std::uint64_t address, bool of_fetch, std::uint8_t* beat);
   int write(std::uint64_t address, const std::uint8_t* beat, const std::uint8_t* strobes);
   void event(int kind, int unit, std::uint32_t instruction, std::uint64_t cycle, int cause);
   bool goes_on();
@@ -190,18 +186,21 @@ bool VerilatedSimulator::accept(std::uint64_t cycle, Direction direction, std::u
   return given.accepted;
 }
 
-int VerilatedSimulator::read(std::uint64_t address, std::uint8_t* beat) {
+int VerilatedSimulator::read(std::uint64_t address, bool of_fetch, std::uint8_t* beat) {
   if (options_.bad_range && address >= options_.bad_range->begin && address < options_.bad_range->end)
     return options_.bad_range->response;
-  if (std::uint8_t* whole = beat_at(address)) {
-    std::memcpy(beat, whole, bus_bytes_);
+  const Window from = window(of_fetch);
+  const std::uint64_t at = address - from.base, size = from.bytes.size();
+  if (at < size && bus_bytes_ <= size - at) {
+    std::memcpy(beat, from.bytes.data() + at, bus_bytes_);
     return 0;
   }
+  // It reaches over an end.
   bool known = false;
   for (std::uint64_t i = 0; i < bus_bytes_; ++i) {
-    const std::uint8_t* byte = byte_at(address + i);
-    known |= byte != nullptr;
-    beat[i] = byte != nullptr ? *byte : std::uint8_t{0};
+    const bool inside = at + i < size;
+    known |= inside;
+    beat[i] = inside ? std::to_integer<std::uint8_t>(from.bytes[at + i]) : std::uint8_t{0};
   }
   return known ? 0 : 3;
 }
@@ -209,10 +208,12 @@ int VerilatedSimulator::read(std::uint64_t address, std::uint8_t* beat) {
 int VerilatedSimulator::write(std::uint64_t address, const std::uint8_t* beat, const std::uint8_t* strobes) {
   if (options_.bad_range && address >= options_.bad_range->begin && address < options_.bad_range->end)
     return options_.bad_range->response;
+  const Window to = window(false);
   int response = 0;
   for (std::uint64_t i = 0; i < bus_bytes_; ++i) {
     if ((strobes[i / 8] >> (i % 8) & 1) == 0) continue;
-    if (address + i - dram_->base < dram_->bytes.size()) *byte_at(address + i) = beat[i];
+    const std::uint64_t at = address + i - to.base;
+    if (at < to.bytes.size()) to.bytes[at] = std::byte{beat[i]};
     else response = 3;
   }
   return response;
@@ -314,8 +315,10 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
         return static_cast<VerilatedSimulator*>(self)->accept(
             cycle, direction == 0 ? Direction::read : Direction::write, address, beats, answer);
       },
-      .read = [](void* self, std::uint64_t address,
-                 std::uint8_t* beat) { return static_cast<VerilatedSimulator*>(self)->read(address, beat); },
+      .read =
+          [](void* self, std::uint64_t address, int of_fetch, std::uint8_t* beat) {
+            return static_cast<VerilatedSimulator*>(self)->read(address, of_fetch != 0, beat);
+          },
       .write =
           [](void* self, std::uint64_t address, const std::uint8_t* beat, const std::uint8_t* strobes) {
             return static_cast<VerilatedSimulator*>(self)->write(address, beat, strobes);

@@ -307,12 +307,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--dovetail", required=True)
     parser.add_argument("--allocations", default="40")
-    parser.add_argument("--in-turn", action="store_true", help="half of the names, others in the next turn (tools/turn.py)")
+    parser.add_argument("--in-turn", action="store_true", help="a third of the names, others in the next turn (tools/turn.py)")
     parser.add_argument("--list", action="store_true", help="print the places too")
     parser.add_argument("names", nargs="*", help="of the commands below, and signals; default: all")
     arguments = parser.parse_args()
     if arguments.in_turn:
-        arguments.names, which = turn.share(arguments.names or [*COMMANDS, "signals"], 2)
+        arguments.names, which = turn.share(arguments.names or [*COMMANDS, "signals"], 3)
         print(f"commands: {which}")
     subreaper = 36  # PR_SET_CHILD_SUBREAPER
     ctypes.CDLL(None).prctl(subreaper, 1, 0, 0, 0)

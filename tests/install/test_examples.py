@@ -20,7 +20,7 @@ class Examples(unittest.TestCase):
         shutil.rmtree(FOLDER, ignore_errors=True)
         FOLDER.mkdir(parents=True)
         configure(EXAMPLES, BUILD)
-        cls.judged, words = turn.share(["backend_c", "digits_demo", "systemc_region", "generate_matmul"], 3)
+        cls.judged, words = turn.share(["backend_c", "digits_demo", "systemc_region", "generate_matmul"], 4)
         print(f"C++ examples: {words}", file=sys.stderr)
 
     def build(self, name):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """docs/installing.md has a program for every target of the package; each is built from the page's text, runs, and prints what the page says.
 
-In a turn (tools/turn.py) half of them are built, and always base, which has the headers that the others share.
+In a turn (tools/turn.py) a third of them are built, and always base, which has the headers that the others share.
 """
 
 import os
@@ -49,7 +49,7 @@ class Programs(unittest.TestCase):
     def setUpClass(cls):
         page = PAGE.read_text()
         cls.programs = {name: (text, printed) for name, text, printed in SECTION.findall(page)}
-        others, words = turn.share([name for name in cls.programs if name in exported() - {"base"}], 2)
+        others, words = turn.share([name for name in cls.programs if name in exported() - {"base"}], 3)
         cls.here = ["base", *others]
         print(f"programs: {words}", file=sys.stderr)
         shutil.rmtree(FOLDER, ignore_errors=True)

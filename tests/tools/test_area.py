@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The kept areas (hw/syn/results) are complete, of the design as it is or lately was, and sound: blocks sum up, SRAMs are block RAM, multipliers are DSPs;
-and `tiny` comes out again as it is kept."""
+and `tiny` comes out again as it is kept. In a turn (tools/turn.py) it is synthesised where the last ten commits have changed the design or its flow, and
+every third time."""
 
 import json
 import os
@@ -10,6 +11,9 @@ import subprocess
 import sys
 
 SOURCE = pathlib.Path(os.environ.get("DOVETAIL_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
+sys.path.insert(0, str(SOURCE / "tools"))
+import turn  # noqa: E402
+
 CLI = os.environ.get("DOVETAIL_CLI", str(SOURCE / "build/release/bin/dovetail"))
 # Below it, an SRAM may be LUT RAM: `tiny` has none larger.
 SMALL_BITS = 4096
@@ -70,7 +74,7 @@ def main():
             failures.extend(check(name, area, configs[area["config"]]))
     checked = run(sys.executable, SOURCE / "tools/keep_areas.py", "--cli", CLI, "--check", "--lag", str(LAG))
     failures.extend(checked.stdout.splitlines() if checked.returncode == 1 else [checked.stderr] if checked.returncode else [])
-    if shutil.which("yosys"):
+    if shutil.which("yosys") and (turn.files_of_last_commits(SOURCE, 10, ["hw/rtl/", "hw/syn/"]) or turn.share(["tiny"], 3)[0]):
         made = run(CLI, "hw", "area", "tiny", "--flow", "xc7", "--run", "--json")
         if made.returncode != 0:
             failures.append(f"tiny.xc7: {made.stderr}")

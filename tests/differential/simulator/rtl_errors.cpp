@@ -157,6 +157,30 @@ TEST_CASE("RTL: an error response to fetch stops the launch at the instruction t
   }
 }
 
+TEST_CASE("RTL: a transfer behind the image is refused, also where the program lies") {
+  const auto config = tiny();
+  constexpr std::size_t kImage = 7 * 4096;
+  Dram dram = image(config, {{0, 1, 2}, {3, 2, 1}}, kImage);
+  dram.bytes.resize(kImage);
+  const std::uint64_t behind = dram.base + kImage;
+  for (const Memory memory : {Memory::uop, Memory::inp, Memory::wgt, Memory::acc})
+    for (const std::uint64_t program_base : {behind, behind + 4096})
+      for (const std::uint64_t slave : {0u, 1u, 2u}) {
+        RtlOptions options;
+        options.engine.program_base = program_base;
+        options.slave = slave_of(slave);
+        const auto rtl = design_with(config, options);
+        if (!rtl) return;
+        CAPTURE(static_cast<int>(memory), program_base, slave);
+        std::vector<isa::Instruction> program = everything(config);
+        works(*rtl, config, program, dram, 0);
+        program.insert(program.begin() + 2,
+                       load(memory, 0, behind / static_cast<std::uint64_t>(config.element_bytes(memory)), 1));
+        CHECK(stopped(*rtl, program, dram, 0, "the memory port answered DECERR") ==
+              Stopped{static_cast<std::uint32_t>(ErrorCode::decode_error), 2});
+      }
+}
+
 TEST_CASE("RTL: an illegal instruction stops the launch, whatever is under way") {
   for (const char* name : {"tiny", "1x16x16", "1x16x16-ext"}) {
     const auto config = isa::load_config(name).value();

@@ -34,10 +34,10 @@ Counters run_on(Simulator& simulator, const isa::HardwareConfig& config, const s
 }
 
 // The models of named configurations are there already (fixtures). One of another costs a quarter of a minute, so that
-// a run judges a third of those.
+// a run judges a sixth of those.
 bool is_in_turn(const isa::HardwareConfig& config) {
   if (const auto named = isa::load_config(config.name); named.ok() && *named == config) return true;
-  return test::is_in_turn(isa::config_to_json(config).dump(), 3);
+  return test::is_in_turn(isa::config_to_json(config).dump(), 6);
 }
 
 // One simulator for all programs of a configuration: what a launch leaves behind must not matter to the next. Null

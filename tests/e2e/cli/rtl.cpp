@@ -151,6 +151,10 @@ TEST_CASE("engine rtl builds the model that it needs, with progress, unless it i
   const Finished cycle = simulate(files, "cycle", {"--no-build"});
   CHECK(cycle.exit == 2);
   CHECK_THAT(cycle.error, ContainsSubstring("engine cycle needs no Verilated model"));
+  CHECK(simulate(files, "rtl", {"--assertions"}).exit == 0);
+  const Finished nothing_to_assert = simulate(files, "cycle", {"--assertions"});
+  CHECK(nothing_to_assert.exit == 2);
+  CHECK_THAT(nothing_to_assert.error, ContainsSubstring("engine cycle is no design"));
 }
 
 TEST_CASE("the design writes its signals with --waves, one file for each region, and says where") {
