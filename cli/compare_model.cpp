@@ -17,8 +17,10 @@
 #include "cli/text.h"
 #include "compiler/quantize/strip_qdq.h"
 #include "compiler/reference/reference.h"
+#include "explore/measure/gpu_energy.h"
 #include "explore/measure/package_energy.h"
 #include "isa/verify/token_machine.h"
+#include "runtime/device/cuda/context.h"
 
 namespace dovetail::cli {
 
@@ -30,7 +32,7 @@ constexpr double kMeasuredSeconds = 2;  // where --repeat does not say how often
 constexpr std::size_t kLeastRuns = 5, kMostRuns = 200;
 constexpr std::size_t kAcceleratedRuns = 3;  // for steps beside the accelerator's, which is simulated each time
 
-constexpr std::string_view kAccel = "accel", kCpu = "cpu", kOnednn = "onednn";
+constexpr std::string_view kAccel = "accel", kCpu = "cpu", kOnednn = "onednn", kCuda = "cuda";
 
 const TargetRow& target_row(std::string_view name) {
   return *std::ranges::find(target_table(), name, &TargetRow::name);
@@ -48,6 +50,31 @@ struct Expected {
   std::map<std::string, NdArray> inputs, outputs;
 };
 
+// What counts the energy of runs on a target.
+struct Meter {
+  std::string name;                                  // "RAPL of 2 packages"
+  std::string why;                                   // there is none
+  std::function<Result<double>()> joules = nullptr;  // since the meter was made; null: there is none
+};
+template <typename Energy>
+Meter meter(std::string_view source, std::string name, Result<Energy> energy) {
+  if (!energy.ok()) {
+    const Diagnostic& error = energy.errors().front();
+    return {{}, fmt::format("{}: {}{}", source, error.where == source ? "" : error.where + ": ", error.why)};
+  }
+  return {std::move(name), {}, [energy = std::make_shared<Energy>(*std::move(energy))] { return energy->joules(); }};
+}
+Meter meter_of(std::string_view target) {
+  if (target == kCuda) {
+    const auto device = runtime::cuda::find_device();
+    if (!device.ok()) return {{}, "NVML: " + device.errors().front().why};
+    return meter("NVML", fmt::format("NVML of {}", device->name), explore::GpuEnergy::open(device->pci_bus));
+  }
+  auto energy = explore::PackageEnergy::open();
+  const std::size_t packages = energy.ok() ? energy->packages() : 0;
+  return meter("RAPL", fmt::format("RAPL of {} package{}", packages, packages == 1 ? "" : "s"), std::move(energy));
+}
+
 class Comparer {
  public:
   Comparer(const ModelArguments& arguments, const CompareOptions& options) : arguments_(arguments), options_(options) {
@@ -58,7 +85,7 @@ class Comparer {
     for (const std::string& target : options_.targets) {
       if (target == kAccel)
         for (const std::string& hardware : options_.hardware) DOVETAIL_TRY(add_row(target, hardware, hardware));
-      else DOVETAIL_TRY(add_row(target, target == kCpu || target == kOnednn ? processor_text() : "-", std::nullopt));
+      else DOVETAIL_TRY(add_row(target, machine_text(target), std::nullopt));
       if (target == kCpu) DOVETAIL_TRY(add_float_row());
     }
     return std::move(outcome_);
@@ -66,6 +93,12 @@ class Comparer {
 
  private:
   int threads() const { return options_.threads > 0 ? options_.threads : runtime::default_threads(); }
+  std::string machine_text(std::string_view target) const {
+    if (target == kCpu || target == kOnednn) return processor_text();
+    if (target != kCuda) return "-";
+    const auto device = runtime::cuda::find_device();
+    return device.ok() ? device->name : "-";
+  }
   std::string processor_text() const {
     std::string name = processor_model();
     for (const std::string_view sign : {"(R)", "(TM)"})
@@ -244,7 +277,7 @@ class Comparer {
     runtime::RunOptions run_options;
     run_options.copy_outputs = false;
     std::vector<double> samples;
-    auto meter = explore::PackageEnergy::open();
+    const Meter meter = meter_of(row.target);
     const auto begin = Clock::now();
     const auto done = [&] {
       if (options_.repeat) return samples.size() >= static_cast<std::size_t>(*options_.repeat);
@@ -260,14 +293,19 @@ class Comparer {
     const auto runs = static_cast<double>(samples.size());
     row.measured = spread_of(std::move(samples));
     row.seconds = row.measured.median;
-    if (!meter.ok()) {
-      row.energy_from = fmt::format("RAPL: {}: {}", meter.errors().front().where, meter.errors().front().why);
+    if (!meter.joules) {
+      row.energy_from = meter.why;
       return {};
     }
-    DOVETAIL_ASSIGN(const double joules, meter->joules());
+    DOVETAIL_ASSIGN(const double joules, meter.joules());
+    if (joules <= 0) {
+      row.energy_from =
+          fmt::format("{}: it did not count during {} runs; --repeat more", meter.name, row.measured.runs);
+      return {};
+    }
     row.joules = joules / runs;
-    row.energy_from = fmt::format("RAPL of {} package{}, all that ran there during {} runs", meter->packages(),
-                                  meter->packages() == 1 ? "" : "s", row.measured.runs);
+    row.energy_from = fmt::format("{}, all that ran there during {} runs{}", meter.name, row.measured.runs,
+                                  row.target == kCuda ? ", without the processor beside it" : "");
     return {};
   }
 

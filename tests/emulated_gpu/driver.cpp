@@ -161,6 +161,10 @@ int cuDeviceGetName(char* name, int length, int) {
   std::strncpy(name, "emulated GPU", static_cast<std::size_t>(length));
   return kSuccess;
 }
+int cuDeviceGetPCIBusId(char* bus, int length, int) {
+  std::strncpy(bus, "0000:01:00.0", static_cast<std::size_t>(length));
+  return kSuccess;
+}
 int cuDeviceGetAttribute(int* value, int attribute, int) {
   const int capability = static_cast<int>(setting("EMULATED_GPU_CAPABILITY", 90));
   *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 0;

@@ -51,6 +51,10 @@ Result<DeviceFacts> find_device(const Driver& driver) {
   DOVETAIL_TRY(
       driver.check(driver.device_name(name.data(), static_cast<int>(name.size()) - 1, facts.ordinal), "its name"));
   facts.name = name.data();
+  name.fill('\0');
+  DOVETAIL_TRY(
+      driver.check(driver.device_pci_bus(name.data(), static_cast<int>(name.size()) - 1, facts.ordinal), "its bus"));
+  facts.pci_bus = name.data();
   int major = 0, minor = 0;
   DOVETAIL_TRY(driver.check(driver.device_attribute(&major, kCapabilityMajor, facts.ordinal), "its capability"));
   DOVETAIL_TRY(driver.check(driver.device_attribute(&minor, kCapabilityMinor, facts.ordinal), "its capability"));

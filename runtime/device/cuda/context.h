@@ -19,7 +19,8 @@ namespace dovetail::runtime::cuda {
 struct DeviceFacts {
   Ordinal ordinal = 0;
   std::string name;
-  int capability = 0;  // 90 for sm_90
+  std::string pci_bus;  // "0000:01:00.0", by which NVML knows it
+  int capability = 0;   // 90 for sm_90
 };
 // The first device that the process sees. Error: no driver, no device.
 Result<DeviceFacts> find_device(const Driver& driver);

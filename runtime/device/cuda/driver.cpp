@@ -34,6 +34,7 @@ std::string bind_all(const SharedLibrary& library, Driver& driver) {
   bind(driver.device_count, "cuDeviceGetCount");
   bind(driver.device, "cuDeviceGet");
   bind(driver.device_name, "cuDeviceGetName");
+  bind(driver.device_pci_bus, "cuDeviceGetPCIBusId");
   bind(driver.device_attribute, "cuDeviceGetAttribute");
   bind(driver.retain_context, "cuDevicePrimaryCtxRetain");
   bind(driver.release_context, "cuDevicePrimaryCtxRelease_v2");

@@ -41,6 +41,7 @@ struct Driver {
   Status (*device_count)(int*);
   Status (*device)(Ordinal*, int);
   Status (*device_name)(char*, int, Ordinal);
+  Status (*device_pci_bus)(char*, int, Ordinal);
   Status (*device_attribute)(int*, int attribute, Ordinal);
   Status (*retain_context)(ContextHandle*, Ordinal);
   Status (*release_context)(Ordinal);

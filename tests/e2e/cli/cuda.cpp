@@ -2,6 +2,7 @@
 // the back end writes. And what users read where a part of it is missing.
 #include <string>
 
+#include "base/json.h"
 #include "tests/catch.h"
 #include "tests/e2e/cli/digits_models.h"
 #include "tests/environment.h"
@@ -80,6 +81,37 @@ TEST_CASE("cuda: a bundle is made with one compiler and run later; steps beside 
   const Environment no_driver("DOVETAIL_LIBCUDA", folder / "none.so");
   CHECK_THAT(test::dovetail({"run", folder / "d.dvt"}).error,
              ContainsSubstring("there is no NVIDIA driver on this machine") && ContainsSubstring("--target cpu"));
+}
+
+TEST_CASE("cuda: compare asks NVML for the GPU's energy, and says why there is none") {
+  const EmulatedGpu gpu;
+  const auto row = [] {
+    const Finished run = test::dovetail({"compare", kDigits, "--target", "cuda", "--repeat", "5", "--json"});
+    INFO(run.out << run.error);
+    REQUIRE(run.exit == 0);
+    return Json::parse(run.out)["models"][0]["rows"][0];
+  };
+  const Environment nvml("DOVETAIL_NVML", emulated("nvml"));
+  const Json measured = row();
+  CHECK(measured["machine"] == "emulated GPU");
+  CHECK(measured["joules"].get<double>() == Approx(0.5 / 5));  // one reading before the runs, one behind them
+  CHECK_THAT(measured["energy_from"].get<std::string>(),
+             ContainsSubstring("NVML of emulated GPU") && ContainsSubstring("5 runs"));
+  const auto missing = [&] {
+    const Json without = row();
+    CHECK(without["joules"].is_null());
+    return without["energy_from"].get<std::string>();
+  };
+  {
+    const Environment status("EMULATED_NVML_STATUS", "3");
+    CHECK_THAT(missing(), ContainsSubstring("NVML: reading the counter: Not Supported (3)"));
+  }
+  {
+    const Environment still("EMULATED_NVML_STEP", "0");
+    CHECK_THAT(missing(), ContainsSubstring("it did not count during 5 runs"));
+  }
+  const Environment none("DOVETAIL_NVML", "/nowhere/nvml.so");
+  CHECK_THAT(missing(), ContainsSubstring("NVML: ") && ContainsSubstring("/nowhere/nvml.so"));
 }
 
 TEST_CASE("cuda: without NVRTC compiling is refused with the command that brings it") {
