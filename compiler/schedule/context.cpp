@@ -13,10 +13,7 @@ namespace dovetail::schedule {
 using namespace loops;
 
 Context::Context(const Task& made_for, Deciding deciding)
-    : task(made_for),
-      s(made_for.memo ? Schedule(made_for.begin, made_for.memo, *made_for.intrinsics)
-                      : Schedule(made_for.program, *made_for.intrinsics)),
-      deciding_(std::move(deciding)) {}
+    : task(made_for), s(made_for.program, *made_for.intrinsics), deciding_(std::move(deciding)) {}
 
 // ---- Decisions
 
@@ -124,6 +121,21 @@ std::vector<std::int64_t> Context::drawn(std::span<const Choice> choices, const 
     if (values.size() == choices.size() && cost(values)) return values;
   }
   return {};
+}
+
+bool Context::recall(std::string_view facts) {
+  if (!task.memo || !s.status().ok()) return false;
+  std::string key = task.kept_as;
+  for (const Decision& decision : s.decisions()) key += fmt::format("decided {} {}\n", decision.name, decision.value);
+  key.append(facts);
+  if (const ScheduleMemo::RestPointer known = task.memo->find(key)) {
+    s.take(*known);
+    layouts_ = known->layouts;
+    follows_ = known->follows;
+    return true;
+  }
+  keeps_ = Kept{std::move(key), s.trace().size(), s.decisions().size()};
+  return false;
 }
 
 // ---- Questions
@@ -293,6 +305,13 @@ Result<Scheduled> Context::finish() const {
       continue;
     return refuse("decide", name, fmt::format("the sketch of {} {} does not sample it here", task.target, task.kind),
                   "leave it out");
+  }
+  if (keeps_) {
+    DOVETAIL_CHECK(keeps_->decisions == s.decisions().size(), "nothing is decided behind recall()");
+    ScheduleMemo::Rest rest = s.rest(keeps_->steps);
+    rest.layouts = layouts_;
+    rest.follows = follows_;
+    task.memo->keep(keeps_->key, std::move(rest));
   }
   return Scheduled{s.program(), s.trace(), {s.decisions().begin(), s.decisions().end()}, layouts_, follows_};
 }

@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,6 +46,10 @@ class Context {
   // values that fit. `cost` is made where something is left open, or it is not certain that what is given fits. Empty
   // where nothing fits; the caller says why (Schedule::fail).
   std::vector<std::int64_t> sample(std::span<const Choice> choices, const std::function<Result<Cost>()>& cost);
+
+  // Nothing will be decided from here on, and what the sketch still does follows from the program, the intrinsics, what
+  // was decided, and `facts`. Where the task's memo knows what came of it, that is taken, and the sketch is done: true.
+  bool recall(std::string_view facts);
 
   // ---- Questions
 
@@ -103,6 +108,12 @@ class Context {
   Deciding deciding_;
   std::set<std::string> follows_;
   std::map<std::string, std::string> layouts_;
+  // Of a schedule that is to be kept: as what, and from which step and decision on.
+  struct Kept {
+    std::string key;
+    std::size_t steps, decisions;
+  };
+  std::optional<Kept> keeps_;
 };
 
 }  // namespace dovetail::schedule

@@ -17,10 +17,6 @@ const Primitive* find_primitive(std::string_view name) {
 Schedule::Schedule(loops::Program program, const loops::IntrinsicTable& intrinsics)
     : program_(std::move(program)), intrinsics_(&intrinsics) {}
 
-Schedule::Schedule(StepMemo::StatePointer begin, std::shared_ptr<StepMemo> memo,
-                   const loops::IntrinsicTable& intrinsics)
-    : program_(begin->program), intrinsics_(&intrinsics), memo_(std::move(memo)), state_(std::move(begin)) {}
-
 Result<void> Schedule::apply(Step step) {
   const Primitive* primitive = find_primitive(step.primitive);
   if (!primitive) {
@@ -44,57 +40,39 @@ Result<void> Schedule::apply(Step step) {
       if (word.empty() || word == "->" || word.find_first_of(" \t\r\n#") != std::string::npos)
         return Diagnostic{fmt::format("cannot apply {}", step.primitive), "schedule",
                           fmt::format("«{}» is not a word of a trace", word), "words hold no blanks and no #"};
+  if (const loops::Block* irregular = irregular_block(program_.body))
+    return Diagnostic{fmt::format("cannot apply `{}`", to_string(step)), "schedule",
+                      fmt::format("block {} holds blocks in another form than blockize makes", irregular->name),
+                      "let blocks hold blocks through serial loops alone, without init or inner predicate"};
   DOVETAIL_ASSIGN(Step resolved, resolve(step, decisions_));
-  DOVETAIL_TRY(take(*primitive, resolved));
+  DOVETAIL_ASSIGN(loops::Program result, primitive->apply(program_, resolved, *intrinsics_));
   // What was left to the step: names, and the arguments that a form allows to be left out.
   step.results = resolved.results;
   step.arguments.insert(step.arguments.end(),
                         resolved.arguments.begin() + static_cast<std::ptrdiff_t>(step.arguments.size()),
                         resolved.arguments.end());
+  auto broken = first_broken_kind(result, *intrinsics_);
+  if (broken && (kinds_hold_ || !first_broken_kind(program_, *intrinsics_)))
+    return refuse(step.primitive, step.arguments[0],
+                  fmt::format("it would break {}: {}", broken->loop, broken->conflict.why),
+                  fmt::format("take this step before, or {}", broken->conflict.hint));
+  kinds_hold_ = !broken;
+  program_ = std::move(result);
   if (auto decision = decision_of(resolved)) decisions_.push_back(*std::move(decision));
   trace_.push_back(std::move(step));
   return {};
 }
 
-Result<void> Schedule::take(const Primitive& primitive, Step& resolved) {
-  // Samples leave the program as it is, and their spaces differ between machines.
-  const bool kept = memo_ && primitive.name != "sample";
-  const Step asked = kept ? resolved : Step{};
-  if (kept)
-    if (auto known = memo_->find(*state_, asked)) {
-      if (!known->state) return known->errors;
-      resolved = std::move(known->step);
-      state_ = std::move(known->state);
-      program_ = state_->program;
-      kinds_hold_ = state_->kinds_hold;
-      return {};
-    }
-  const auto refused = [&](Diagnostics errors) -> Result<void> {
-    if (kept) memo_->keep_refusal(*state_, asked, errors);
-    return errors;
-  };
-  if (const loops::Block* irregular = irregular_block(program_.body))
-    return refused(
-        {Diagnostic{fmt::format("cannot apply `{}`", to_string(resolved)), "schedule",
-                    fmt::format("block {} holds blocks in another form than blockize makes", irregular->name),
-                    "let blocks hold blocks through serial loops alone, without init or inner predicate"}});
-  Result<loops::Program> result = primitive.apply(program_, resolved, *intrinsics_);
-  if (!result.ok()) return refused(result.errors());
-  auto broken = first_broken_kind(*result, *intrinsics_);
-  if (broken && (kinds_hold_ || !first_broken_kind(program_, *intrinsics_)))
-    return refused({refuse(resolved.primitive, resolved.arguments[0],
-                           fmt::format("it would break {}: {}", broken->loop, broken->conflict.why),
-                           fmt::format("take this step before, or {}", broken->conflict.hint))});
-  kinds_hold_ = !broken;
-  if (!kept) {
-    program_ = *std::move(result);
-    return {};
-  }
-  StepMemo::Outcome outcome = memo_->keep(*state_, asked, resolved, *std::move(result), kinds_hold_);
-  resolved = std::move(outcome.step);
-  state_ = std::move(outcome.state);
-  program_ = state_->program;
-  return {};
+ScheduleMemo::Rest Schedule::rest(std::size_t first) const {
+  return {program_, kinds_hold_, {trace_.begin() + static_cast<std::ptrdiff_t>(first), trace_.end()}, {}, {}};
+}
+
+void Schedule::take(const ScheduleMemo::Rest& rest) {
+  std::string name = std::move(program_.name);
+  program_ = rest.program;
+  program_.name = std::move(name);
+  kinds_hold_ = rest.kinds_hold;
+  trace_.insert(trace_.end(), rest.steps.begin(), rest.steps.end());
 }
 
 Result<void> Schedule::replay(std::span<const Step> trace) {

@@ -13,8 +13,8 @@
 #include "compiler/schedule/decisions.h"
 #include "compiler/schedule/form.h"
 #include "compiler/schedule/primitives/list.h"
+#include "compiler/schedule/schedule_memo.h"
 #include "compiler/schedule/step.h"
-#include "compiler/schedule/step_memo.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
 
@@ -37,8 +37,6 @@ class Schedule {
  public:
   // `intrinsics` must outlive the schedule; what tensorize may name.
   Schedule(loops::Program program, const loops::IntrinsicTable& intrinsics);
-  // Of a program that `memo` knows, as its state `begin`: steps that it has seen are taken from it.
-  Schedule(StepMemo::StatePointer begin, std::shared_ptr<StepMemo> memo, const loops::IntrinsicTable& intrinsics);
 
   const loops::Program& program() const { return program_; }
   const std::vector<Step>& trace() const { return trace_; }
@@ -60,13 +58,16 @@ class Schedule {
   // What the sample steps of the trace decided, in order.
   std::span<const Decision> decisions() const { return decisions_; }
 
+  // What the steps from `first` on came to, without layouts; and the same taken without taking the steps, which no
+  // decision may be among. The program keeps its name.
+  ScheduleMemo::Rest rest(std::size_t first) const;
+  void take(const ScheduleMemo::Rest& rest);
+
   // Keeps an error as a refused step would.
   void fail(Diagnostics errors);
   Result<void> status() const { return errors_; }
 
  private:
-  // What `resolved` makes of the program; in the step, what was left to it.
-  Result<void> take(const Primitive& primitive, Step& resolved);
   // The words of a step, one element for each value of a shorthand.
   Schedule& step(const Form& form, const std::vector<std::vector<std::string>>& values);
 
@@ -74,9 +75,7 @@ class Schedule {
   const loops::IntrinsicTable* intrinsics_;
   std::vector<Step> trace_;
   std::vector<Decision> decisions_;
-  bool kinds_hold_ = false;         // no loop of program_ breaks its kind; checked once, then kept by every step
-  std::shared_ptr<StepMemo> memo_;  // null: nothing is kept
-  StepMemo::StatePointer state_;    // of program_, where there is a memo
+  bool kinds_hold_ = false;  // no loop of program_ breaks its kind; checked once, then kept by every step
   Diagnostics errors_;
 };
 

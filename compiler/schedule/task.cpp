@@ -9,12 +9,21 @@
 
 namespace dovetail::schedule {
 
-std::string to_string(const Task& task) {
+namespace {
+
+// What was done and asked for, in lines.
+std::string head_of(const Task& task) {
   std::string text = fmt::format("task {} {}\n", task.target, task.kind);
   for (const std::string& step : task.prepared) text += fmt::format("prepared {}\n", step);
   for (const auto& [parameter, layout] : task.layouts)
     if (!layout.empty()) text += fmt::format("layout {} {}\n", parameter, layout);
-  text += fmt::format("machine {}\n", task.facts.dump());
+  return text;
+}
+
+}  // namespace
+
+std::string to_string(const Task& task) {
+  std::string text = head_of(task) + fmt::format("machine {}\n", task.facts.dump());
   for (const loops::Intrinsic& intrinsic : *task.intrinsics)
     text += fmt::format("intrinsic {} {}\n", intrinsic.name, [&] {
       Hash hash;
@@ -24,10 +33,11 @@ std::string to_string(const Task& task) {
   return text + loops::to_string(task.program);
 }
 
-void keep_steps(Task& task, std::shared_ptr<StepMemo> memo, std::string_view intrinsics) {
-  task.begin = memo->begin(task.program, intrinsics);
+void keep_schedules(Task& task, std::shared_ptr<ScheduleMemo> memo, std::string_view intrinsics) {
+  loops::Program unnamed = task.program;
+  unnamed.name.clear();
+  task.kept_as = head_of(task).append(intrinsics).append(loops::to_string(unnamed));
   task.memo = std::move(memo);
-  task.program = task.begin->program;
 }
 
 std::string key(const Task& task) {

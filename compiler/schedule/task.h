@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/json.h"
-#include "compiler/schedule/step_memo.h"
+#include "compiler/schedule/schedule_memo.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
 
@@ -26,13 +26,14 @@ struct Task {
   Json facts = Json::object();                      // of the machine, as far as schedules depend on them
   std::shared_ptr<const loops::IntrinsicTable> intrinsics = std::make_shared<loops::IntrinsicTable>();
 
-  // Where what steps make is kept, and the state there of `program`; null: nowhere. No part of the task.
-  std::shared_ptr<StepMemo> memo = nullptr;
-  StepMemo::StatePointer begin = nullptr;
+  // Where schedules are kept, and what tells those of this task from others there, its facts left out; null: nowhere.
+  // No part of the task.
+  std::shared_ptr<ScheduleMemo> memo = nullptr;
+  std::string kept_as = {};
 };
 
-// Has schedules of the task keep their steps in `memo`, and take them from it. `intrinsics`: text_of() the task's.
-void keep_steps(Task& task, std::shared_ptr<StepMemo> memo, std::string_view intrinsics);
+// Has schedules of the task be kept in `memo`, and taken from it. `intrinsics`: text_of() the task's.
+void keep_schedules(Task& task, std::shared_ptr<ScheduleMemo> memo, std::string_view intrinsics);
 
 // All of it in lines of text, the program last.
 std::string to_string(const Task& task);

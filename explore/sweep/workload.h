@@ -16,7 +16,7 @@
 #include "base/work.h"
 #include "bundle/bundle.h"
 #include "compiler/graph/graph.h"
-#include "compiler/schedule/step_memo.h"
+#include "compiler/target/accel/memo.h"
 #include "isa/config.h"
 #include "runtime/executor.h"
 #include "simulator/counters.h"
@@ -71,10 +71,10 @@ class Workload {
   // Sixteen hexadecimal digits of the files' bytes and weights.
   const std::string& key() const { return key_; }
 
-  // What steps of schedules make is kept, for all hardware to come (compiler/schedule/step_memo.h), unless it is asked
-  // not to; the programs are the same. Null: it is not.
-  void reuse_steps(bool reuse) { memo_ = reuse ? std::make_shared<schedule::StepMemo>() : nullptr; }
-  const schedule::StepMemo* steps() const { return memo_.get(); }
+  // What compilations share with those for other hardware (compiler/target/accel/memo.h), unless it is asked that they
+  // do not; the programs are the same. Null: nothing.
+  void share(bool shared) { memo_ = shared ? std::make_shared<accel::Memo>() : nullptr; }
+  const accel::Memo* shared() const { return memo_.get(); }
 
   // The rest of what follows may be called from several threads at once.
 
@@ -98,7 +98,7 @@ class Workload {
 
   std::vector<Model> models_;
   std::string key_;
-  std::shared_ptr<schedule::StepMemo> memo_ = std::make_shared<schedule::StepMemo>();
+  std::shared_ptr<accel::Memo> memo_ = std::make_shared<accel::Memo>();
   std::shared_ptr<std::vector<std::unique_ptr<Expected>>> expected_;
 };
 

@@ -276,7 +276,7 @@ class Builder {
   Result<void> lower_program(const Kind& kind, loops::Program program, const Places& dram, int node) {
     if (dump_) dump_("loops", loops::to_string(program));
     schedule::Task task = make_task(kind, std::move(program), config_, intrinsics_);
-    if (memo_) schedule::keep_steps(task, memo_, intrinsics_text_);
+    if (memo_) schedule::keep_schedules(task, memo_->schedules, intrinsics_text_);
     DOVETAIL_ASSIGN(const schedule::Scheduled scheduled, schedule_of(kind, task));
     if (dump_) {
       dump_("trace", fmt::format("# {}\n{}", task.program.name, schedule::to_string(scheduled.trace)));
@@ -335,7 +335,7 @@ class Builder {
   const Dump& dump_;
   const ReportProgress& progress_;
   std::shared_ptr<TileModels> models_;
-  std::shared_ptr<schedule::StepMemo> memo_;
+  std::shared_ptr<Memo> memo_;
   const std::string intrinsics_text_;
   RegionCode made_;
   bundle::AccelCode& code_ = made_.code;

@@ -15,6 +15,7 @@
 #include "bundle/code/accel.h"
 #include "compiler/assemble/bundle_builder.h"
 #include "compiler/graph/graph.h"
+#include "compiler/target/accel/memo.h"
 #include "compiler/target/accel/select.h"
 #include "compiler/target/accel/stream_report.h"
 #include "compiler/target/target.h"
@@ -52,7 +53,7 @@ struct RegionSpec {
   const std::map<graph::ValueId, std::uint64_t>& addresses;  // of the values that cross the region's border
   ReportProgress progress = nullptr;                         // null: nobody watches
   std::shared_ptr<TileModels> models = nullptr;              // what is known of tasks on the hardware; null: nothing
-  std::shared_ptr<schedule::StepMemo> memo = nullptr;        // where schedules keep their steps; null: nowhere
+  std::shared_ptr<Memo> memo = nullptr;                      // what other hardware shares with this one; null: nothing
 };
 struct RegionCode {
   bundle::AccelCode code;

@@ -26,10 +26,10 @@ namespace {
 
 class AccelTarget : public Target {
  public:
-  AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<schedule::StepMemo> memo)
+  AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo)
       : hardware_(hardware),
         clock_hz_(clock_mhz * 1e6),
-        models_(make_tile_models()),
+        models_(make_tile_models(memo)),
         rows_(pattern_rows(hardware, models_)),
         memo_(std::move(memo)) {}
 
@@ -135,13 +135,12 @@ class AccelTarget : public Target {
   double clock_hz_;
   std::shared_ptr<TileModels> models_;
   std::vector<PatternRow> rows_;
-  std::shared_ptr<schedule::StepMemo> memo_;
+  std::shared_ptr<Memo> memo_;
 };
 
 }  // namespace
 
-TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz,
-                          std::shared_ptr<schedule::StepMemo> memo) {
+TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo) {
   return std::make_shared<AccelTarget>(hardware, clock_mhz, std::move(memo));
 }
 

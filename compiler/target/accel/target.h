@@ -3,15 +3,14 @@
 
 #include <memory>
 
-#include "compiler/schedule/step_memo.h"
+#include "compiler/target/accel/memo.h"
 #include "compiler/target/target.h"
 #include "isa/config.h"
 
 namespace dovetail::accel {
 
-// `clock_mhz` turns cycles into the seconds of estimates. `memo`: where schedules keep what their steps make, for
-// compilations for other hardware too; null: nowhere. The code is the same.
-TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz,
-                          std::shared_ptr<schedule::StepMemo> memo = nullptr);
+// `clock_mhz` turns cycles into the seconds of estimates. `memo`: what compilations for other hardware share with this
+// one; null: nothing. The code is the same.
+TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo = nullptr);
 
 }  // namespace dovetail::accel

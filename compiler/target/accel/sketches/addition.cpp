@@ -22,6 +22,7 @@ void write_addition(schedule::Context& c, const isa::HardwareConfig& config, Til
     return cycles;
   };
   if (!steps.sample_tile(kAddition, "", pace)) return;
+  if (steps.recall()) return;
   steps.tile_output();
   steps.place_stages();
   steps.finish_stages("");

@@ -70,6 +70,7 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
         pace_with(true, steps.tile, trips, elements).load < pace_with(false, steps.tile, trips, elements).load;
     inputs_stay = c.sample("stays", {"weights", "inputs"}, analytic ? "inputs" : "weights") == "inputs";
   }
+  if (steps.recall()) return;
   steps.tile_output(inputs_stay);
   steps.place_stages();
 

@@ -21,6 +21,7 @@ void write_max_pooling(schedule::Context& c, const isa::HardwareConfig& config, 
     return cycles;
   };
   if (!steps.sample_tile(kMaxPooling, "", pace)) return;
+  if (steps.recall()) return;
   steps.tile_output();
   steps.place_stages();
 

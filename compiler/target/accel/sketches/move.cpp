@@ -28,6 +28,7 @@ void write(const Kind& kind, schedule::Context& c, const isa::HardwareConfig& co
     return cycles;
   };
   if (!steps.sample_tile(kind, "", pace)) return;
+  if (steps.recall()) return;
   steps.tile_output();
   steps.place_stages();
   steps.finish_stages("");

@@ -16,6 +16,7 @@ namespace dovetail::accel {
 
 // A kind of operation: the programs of programs.h, by name.
 class TileModels;
+struct Memo;
 struct Kind {
   std::string_view name;
   int version;  // of the sketch (compiler/schedule/sketch.h)
@@ -26,7 +27,8 @@ extern const Kind kConvolution, kAddition, kMaxPooling, kLines, kMove;
 schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,
                          std::shared_ptr<const loops::IntrinsicTable> intrinsics);
 
-std::shared_ptr<TileModels> make_tile_models();
+// `memo`: what other hardware left (memo.h); null: nothing.
+std::shared_ptr<TileModels> make_tile_models(const std::shared_ptr<Memo>& memo = nullptr);
 // `models`: what is known of tasks on this hardware, of all sketches that share it; null: of this sketch alone.
 schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config,
                            std::shared_ptr<TileModels> models = nullptr);

@@ -8,6 +8,7 @@
 
 #include "compiler/schedule/nest.h"
 #include "compiler/target/accel/intrinsics.h"
+#include "compiler/target/accel/memo.h"
 
 namespace dovetail::accel {
 
@@ -259,6 +260,11 @@ void Steps::sample_slots(const Kind& kind, const CountPace& pace) {
     c.s.fail({schedule::refuse("slots", c.task.program.name, "the slots decided do not fit", "decide fewer")});
 }
 
+bool Steps::recall() {
+  return c.recall(fmt::format("blocks {} {} {} constants stay {}", config.batch, config.block_in, config.block_out,
+                              constants_stay_));
+}
+
 void Steps::take_slots(const Kind& kind, const std::vector<std::string>& inputs, const std::string& weights) {
   const auto give = [&](const std::string& buffer, std::int64_t slots) {
     if (slots > 1) c.s.slots(buffer, slots);
@@ -397,7 +403,9 @@ schedule::Task make_task(const Kind& kind, loops::Program program, const isa::Ha
           {},      isa::config_to_json(config), std::move(intrinsics)};
 }
 
-std::shared_ptr<TileModels> make_tile_models() { return std::make_shared<TileModels>(); }
+std::shared_ptr<TileModels> make_tile_models(const std::shared_ptr<Memo>& memo) {
+  return std::make_shared<TileModels>(memo ? std::shared_ptr<PlacesMemo>(memo, &memo->places) : nullptr);
+}
 
 schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config, std::shared_ptr<TileModels> models) {
   if (!models) models = make_tile_models();

@@ -46,6 +46,9 @@ class Steps {
   // the reduction over channels, or "". The analytic choice fits the buffers and is through first. Whether there is
   // one; else the schedule has the error.
   bool sample_tile(const Kind& kind, const std::string& channels, const CountPace& pace);
+  // Behind the last decision: whether the rest of the sketch is known (schedule::Context::recall). From here on a
+  // sketch may ask `config` for nothing but the sizes of blocks.
+  bool recall();
   // Gives slots to the copies of operands, and to what is stored. At the end of the sketch.
   void take_slots(const Kind& kind, const std::vector<std::string>& inputs, const std::string& weights);
 

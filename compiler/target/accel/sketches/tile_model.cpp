@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "compiler/schedule/nest.h"
+#include "compiler/target/accel/memo.h"
 #include "compiler/target/accel/on_chip.h"
 
 namespace dovetail::accel {
@@ -125,8 +126,10 @@ Result<std::shared_ptr<const TileModel>> TileModels::of(const schedule::Task& ta
     if (const auto known = models_.find(task.program.body); known != models_.end()) return known->second;
     if (const auto known = places_.find(form); known != places_.end()) places = known->second;
   }
+  if (!places && shared_) places = shared_->find(PlacesMemo::key(form, config));
   if (!places) {
     DOVETAIL_ASSIGN(places, find_places());
+    if (shared_) shared_->keep(PlacesMemo::key(form, config), *places);
   }
   auto model = std::make_shared<const TileModel>(task.program, *places, config);
   const std::lock_guard lock(mutex_);

@@ -120,12 +120,12 @@ TEST_CASE("sweep: what was stopped goes on where it was, by other explorers too"
   CHECK(*parts.all() == *whole.all());
 }
 
-TEST_CASE("sweep: steps that are reused between hardware change no program") {
+TEST_CASE("sweep: what compilations for several hardware share changes no program") {
   const Fixture fixture(kSpace);
   const test::TemporaryFolder folder;
   Workload anew = *Workload::make(std::vector<ModelFile>{{kModel, 1}});
-  anew.reuse_steps(false);
-  CHECK(anew.steps() == nullptr);
+  anew.share(false);
+  CHECK(anew.shared() == nullptr);
   for (std::uint64_t i = 0; i < fixture.space.size(); i += 4) {  // one for each hardware
     const auto machine = fixture.space.machine(fixture.space.genes(i));
     REQUIRE(machine.ok());
@@ -139,9 +139,9 @@ TEST_CASE("sweep: steps that are reused between hardware change no program") {
     with.report = without.report = nullptr;  // it has times of the compiler
     CHECK(bundle::serialize(with) == bundle::serialize(without));
   }
-  const schedule::StepMemo& steps = *fixture.workload.steps();
-  INFO(steps.found() << " of " << steps.asked());
-  CHECK(steps.found() > steps.asked() / 2);
+  const schedule::ScheduleMemo& schedules = *fixture.workload.shared()->schedules;
+  INFO(schedules.found() << " of " << schedules.asked());
+  CHECK(schedules.found() > schedules.asked() / 2);
 
   PointsFile one = open_points(folder.path() / "one.db"), other = open_points(folder.path() / "other.db");
   SweepOptions options;
