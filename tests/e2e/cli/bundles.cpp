@@ -1,4 +1,8 @@
 // `run` and `inspect` on a bundle made by hand, which needs no compiler.
+#include <string>
+#include <vector>
+
+#include "base/file.h"
 #include "base/json.h"
 #include "base/npy.h"
 #include "tests/catch.h"
@@ -43,6 +47,22 @@ TEST_CASE("a bundle runs on named inputs and writes named outputs") {
   CHECK(report["kind"] == "run");
   CHECK(report["steps"].size() == 3);
   CHECK(report["check"].is_null());
+}
+
+TEST_CASE("a model gives the same bundle every time, byte for byte") {
+  const test::TemporaryFolder folder;
+  const auto compiled = [&](const char* model, const char* name) {
+    const std::string path = folder / name;
+    const Finished made = test::dovetail(
+        {"compile", std::string(DOVETAIL_SOURCE_DIR "/examples/digits/") + model, "--target", "accel,cpu", "-o", path});
+    INFO(made.error);
+    REQUIRE(made.exit == 0);
+    return read_text_file(path).value();
+  };
+  for (const char* model : {"digits_int8.onnx", "digits_float.onnx"}) {
+    CAPTURE(model);
+    CHECK(compiled(model, "a.dvt") == compiled(model, "b.dvt"));
+  }
 }
 
 TEST_CASE("random inputs are announced and the same every time") {
