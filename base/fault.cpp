@@ -80,24 +80,23 @@ void write_counts() {
   std::fclose(file);
 }
 
-void count(Refusable kind, const std::source_location& where) {
+void count(Refusable kind, const char* file, unsigned line) {
   const std::lock_guard lock(mutex);
   if (place_count == 0) std::atexit(write_counts);
   for (std::size_t i = 0; i < place_count; ++i)
-    if (Place& place = places[i];
-        place.kind == kind && place.line == where.line() && std::strcmp(place.file, where.file_name()) == 0) {
+    if (Place& place = places[i]; place.kind == kind && place.line == line && std::strcmp(place.file, file) == 0) {
       ++place.uses;
       return;
     }
-  if (place_count < places.size()) places[place_count++] = {kind, where.file_name(), where.line(), 1};
+  if (place_count < places.size()) places[place_count++] = {kind, file, line, 1};
 }
 
 }  // namespace
 
 const bool kAreRequested = std::getenv("DOVETAIL_TEST") != nullptr;
 
-bool is_refused(Refusable kind, const std::source_location& where) {
-  if (request().count_into != nullptr) count(kind, where);
+bool is_refused(Refusable kind, const char* file, unsigned line) {
+  if (request().count_into != nullptr) count(kind, file, line);
   if (request().kind != kind) return false;
   const std::uint64_t use = uses[static_cast<std::size_t>(kind)].fetch_add(1) + 1;
   if (use < request().first || (use > request().first && !request().lasting)) return false;

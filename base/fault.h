@@ -8,7 +8,6 @@
 #pragma once
 
 #include <cstdint>
-#include <source_location>
 
 namespace dovetail {
 
@@ -24,13 +23,14 @@ enum class Refusable : std::uint8_t {
 namespace fault {
 
 extern const bool kAreRequested;  // the variable is set
-bool is_refused(Refusable kind, const std::source_location& where);
+bool is_refused(Refusable kind, const char* file, unsigned line);
 
 }  // namespace fault
 
 // Whether to act as if the system had refused; errno then is what it would be.
-inline bool refused_for_test(Refusable kind, const std::source_location& where = std::source_location::current()) {
-  return fault::kAreRequested && fault::is_refused(kind, where);
+// The place is the caller's (clang 14, which builds the fuzzing targets, has no std::source_location).
+inline bool refused_for_test(Refusable kind, const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+  return fault::kAreRequested && fault::is_refused(kind, file, line);
 }
 
 }  // namespace dovetail

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cmath>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 #include <fmt/format.h>
@@ -12,8 +14,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/file.h"
 #include "base/printable.h"
+#include "base/resource_error.h"
 #include "cli/output.h"
 #include "cli/tensor_files.h"
 #include "compiler/import/onnx.h"
@@ -240,6 +244,11 @@ bool holds_test(const std::set<std::string>& names, const std::string& test) {
 OnnxTestResult run_onnx_test(const fs::path& folder, const ModelArguments& arguments) {
   try {
     return Test(folder, arguments).run();
+  } catch (const ResourceError& error) {
+    OnnxTestResult result;
+    result.test = folder.filename().string();
+    result.reason = printable(to_string(error.diagnostic()));
+    return result;
   } catch (const std::exception& error) {
     OnnxTestResult result;
     result.test = folder.filename().string();
@@ -254,21 +263,27 @@ OnnxTestResult run_onnx_test_apart(const fs::path& folder, const ModelArguments&
   result.test = folder.filename().string();
   int ends[2] = {};
   flush_output();  // else the child would hold it as well
-  if (::pipe(ends) != 0) {
-    result.reason = "the system has no pipe left";
-    return result;
+  const auto no_more = [](const char* what) {
+    return ResourceError(
+        {what, "", std::strerror(errno), "end some processes, or raise the limits (`ulimit -a`)", Cause::resource});
+  };
+  if (refused_for_test(Refusable::map) || ::pipe(ends) != 0) throw no_more("cannot make a pipe");
+  const pid_t parent = ::getpid(), child = refused_for_test(Refusable::process) ? -1 : ::fork();
+  if (child < 0) {
+    const ResourceError error = no_more("cannot start a process");
+    for (const int end : ends) ::close(end);
+    throw error;
   }
-  const pid_t parent = ::getpid(), child = ::fork();
   if (child == 0) {
     ::close(ends[0]);
     run_as_child(folder, arguments, seconds, ends[1], parent);
   }
   ::close(ends[1]);
-  const std::string text = child < 0 ? "" : read_all(ends[0]);
+  const std::string text = read_all(ends[0]);
   ::close(ends[0]);
   int status = 0;
-  if (child < 0 || ::waitpid(child, &status, 0) != child) {
-    result.reason = "the system has no process left";
+  if (::waitpid(child, &status, 0) != child) {
+    result.reason = "its process is gone";
     return result;
   }
   if (WIFSIGNALED(status)) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <charconv>
 #include <cmath>
 #include <csignal>
@@ -13,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include "base/fault.h"
 #include "cli/command.h"
 #include "cli/output.h"
 
@@ -97,6 +99,7 @@ void WatchedWork::begin() {
   take_signals();
   done_ = false;
   try {
+    if (refused_for_test(Refusable::thread)) throw std::system_error(errno, std::generic_category());
     watcher_ = std::thread([this] { watch(); });
   } catch (const std::system_error& error) {
     done_ = true;

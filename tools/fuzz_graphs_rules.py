@@ -99,7 +99,8 @@ def differs(ours, theirs, sure, step):
     return Difference(list(at), ours[at], theirs[at])
 
 
-FLAGS = ("keepdims", "noop_with_empty_axes", "select_last_index", "largest", "sorted", "align_corners")
+FLAGS = ("keepdims", "noop_with_empty_axes", "select_last_index", "largest", "sorted", "align_corners", "ceil_mode",
+         "count_include_pad")
 REDUCTIONS = {"ArgMax", "ArgMin", "ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd",
               "ReduceSum", "ReduceSumSquare"}
 
@@ -129,6 +130,18 @@ class Case:
         finite = [np.abs(array[np.isfinite(array)].astype(np.float64)) for array in self.inputs.values() if array.dtype.kind == "f"]
         return max((float(values.max()) for values in finite if values.size), default=0.0)
 
+    def integers_overflow(self):
+        """Elements of an integer input may have a sum beyond their type."""
+        def overflows(array):
+            most = max(abs(int(array.min())), abs(int(array.max()))) if array.size else 0
+            return most * array.size > np.iinfo(array.dtype).max
+        return any(array.dtype.kind in "iu" and overflows(array) for array in self.inputs.values())
+
+    def computed(self, operator, position):
+        """An operand of such a node is no constant and no input."""
+        made = {output for node in self.nodes for output in node.outputs}
+        return self.has(operator, holds=lambda node: len(node.inputs) > position and node.inputs[position] in made)
+
     def subnormal_inputs(self):
         return any(array.dtype == np.float32 and ((array != 0) & (np.abs(array) < np.finfo(np.float32).tiny)).any() for array in self.inputs.values())
 
@@ -148,8 +161,8 @@ APPROXIMATED = {"Elu", "Celu", "Erf", "Gelu", "LogSoftmax", "Mish", "Selu", "Sig
 
 # Name, and whether it explains.
 RULES = [
-    ("a flag (keepdims, largest, align_corners) neither 0 nor 1: the standard has no other; here any but 0 is true, there only 1",
-     lambda case: case.has(*REDUCTIONS, "AffineGrid", "GridSample", "TopK", holds=lambda node: any(node.attributes.get(name, 1) not in (0, 1) for name in FLAGS))),
+    ("a flag (keepdims, largest, align_corners, ceil_mode) neither 0 nor 1: the standard has no other; here any but 0 is true, there only 1",
+     lambda case: case.has(*REDUCTIONS, "AffineGrid", "AveragePool", "GridSample", "LpPool", "MaxPool", "TopK", holds=lambda node: any(node.attributes.get(name, 1) not in (0, 1) for name in FLAGS))),
     ("Squeeze by an empty list of axes: removes none here, all of extent 1 there",
      lambda case: case.has("Squeeze", holds=lambda node: len(node.inputs) > 1)),
     ("Cast and CastLike with the flag saturate, of no account to these types: ONNX Runtime's results have nothing to do with the operand",
@@ -172,16 +185,30 @@ RULES = [
      lambda case: case.has("InstanceNormalization") and case.apart() <= 1e-4 * case.largest_input()),
     ("a power beyond the integer type, which the standard leaves open: here the nearest value that it holds",
      lambda case: case.has("Pow") and isinstance(case.difference.ours, np.integer)),
-    ("QuantizeLinear of NaN, which the standard leaves open",
-     lambda case: case.has("QuantizeLinear", "DynamicQuantizeLinear") and case.nan_may_be_there()),
+    ("QuantizeLinear of NaN, which the standard leaves open; 0 divided by a computed scale of 0 is one",
+     lambda case: case.has("QuantizeLinear", "DynamicQuantizeLinear") and (case.nan_may_be_there() or case.computed("QuantizeLinear", 1))),
+    ("OneHot of an index that is NaN or beyond int64, to which it is cast (see Cast)",
+     lambda case: case.has("OneHot") and (case.nan_may_be_there() or case.largest_input() >= 2.0**63)),
+    ("TopK of NaN, which the standard leaves open: the worst here, the largest there",
+     lambda case: case.has("TopK") and case.nan_may_be_there()),
+    ("the average of integers whose sum is beyond their type: it wraps here, as in ONNX's own reference; not there",
+     lambda case: case.has("ReduceMean") and isinstance(case.difference.ours, np.integer) and case.integers_overflow()),
+    ("the cell of an LSTM with `clip`: clipped before its activation here, as the standard says of all activations; not there",
+     lambda case: case.has("LSTM", holds=lambda node: "clip" in node.attributes)),
+    ("GridSample at coordinates beyond int64: outside here; ONNX Runtime converts them to integers, as the processor does",
+     lambda case: case.has("GridSample") and case.largest_input() >= 2.0**61),
     ("a sum with infinities, or that overflows on the way: whether it is infinite or NaN depends on the order of its terms",
      lambda case: case.has(*SUMS) and not case.both_finite()),
     ("LRN: ONNX Runtime slides its sum of squares along the channels, where NaN and infinities stay behind",
      lambda case: case.has("LRN") and case.nan_may_be_there()),
     ("the largest or smallest of values with NaN: NaN here, as of two operands; ONNX Runtime's pools and reductions leave NaN out",
      lambda case: case.has("MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin") and case.nan_may_be_there()),
-    ("ArgMax and ArgMin of values with NaN, which the standard leaves open: here the first NaN, as in NumPy",
-     lambda case: case.has("ArgMax", "ArgMin") and case.nan_may_be_there()),
+    ("ArgMax, ArgMin and Hardmax of values with NaN, which the standard leaves open: here the first NaN, as in NumPy",
+     lambda case: case.has("ArgMax", "ArgMin", "Hardmax") and case.nan_may_be_there()),
+    ("MeanVarianceNormalization of equal values: (x - mean) / (deviation + 1e-9) here, as in the standard's function; 0 / 0 there",
+     lambda case: case.has("MeanVarianceNormalization") and not case.both_finite() and not math.isfinite(case.difference.theirs)),
+    ("AffineGrid with align_corners along an extent of 1: the coordinate -1 here, as in ONNX's own reference; 1 there",
+     lambda case: case.has("AffineGrid", holds=lambda node: node.attributes.get("align_corners", 0))),
     ("the sign of NaN: NaN here, 0 there",
      lambda case: case.has("Sign") and case.nan_may_be_there()),
     ("a pool with SAME pads and dilations: ceil(input / stride) windows here, as the standard says",

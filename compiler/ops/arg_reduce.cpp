@@ -1,5 +1,5 @@
 // ArgMax and ArgMin: the position of the first, or with select_last_index the last, extreme element along an axis. NaN
-// is never chosen.
+// is more extreme than any number, as in NumPy.
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"

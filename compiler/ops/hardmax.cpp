@@ -1,4 +1,4 @@
-// Hardmax: 1 at the first largest element along an axis, 0 elsewhere.
+// Hardmax: 1 at the first largest element along an axis, NaN the largest of all, 0 elsewhere.
 #include "compiler/ops/axes.h"
 #include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"

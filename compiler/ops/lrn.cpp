@@ -1,4 +1,6 @@
 // LRN: y = x / (bias + alpha / size * sum of squares over `size` neighbouring channels)^beta.
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "compiler/ops/list.h"
@@ -22,11 +24,15 @@ Result<loops::Program> define_lrn(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   const DType wide = accumulator(x.dtype);
   const std::int64_t size = graph::int_attribute(operands.node, "size", 1), channels = x.shape[1];
-  const std::int64_t before = (size - 1) / 2;  // of an even size the larger half follows
+  // Of an even size the larger half follows. Neighbours that no channel has are left out: a size of 2^31 costs what it
+  // touches.
+  const std::int64_t farthest = std::max<std::int64_t>(channels - 1, 0), before = std::min((size - 1) / 2, farthest),
+                     behind = std::min(size - 1 - (size - 1) / 2, farthest);
   Naive program(operands);
   const Axes axes = image_axes(x.shape);
   const loops::Buffer squares = program.reduce(
-      "squares", wide, axes, {{"k", size}}, tensor::product_sum_reducer(), [&](const Indices& i, const Indices& r) {
+      "squares", wide, axes, {{"k", before + 1 + behind}}, tensor::product_sum_reducer(),
+      [&](const Indices& i, const Indices& r) {
         Indices element = i;
         element[1] = i[1] + r[0] - before;
         const loops::Expr inside = loops::logical_and(tensor::less_equal(tensor::index(0), element[1]),

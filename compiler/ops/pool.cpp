@@ -52,7 +52,8 @@ loops::Buffer reduce_windows(
 
 // Where each window has its first maximum: the number of the element in the whole input, whose spatial axes count in
 // row-major order, or with storage_order 1 the first of them fastest.
-loops::Buffer places_of_maxima(Naive& program, const Operands& operands, const Window& window) {
+loops::Buffer places_of_maxima(Naive& program, const Operands& operands, const Window& whole) {
+  const Window window = whole.clipped();
   const graph::TensorType& x = operands.type(0);
   const std::int64_t image = element_count(window.input);
   const std::vector<loops::Buffer> best = program.reduce_tuple(

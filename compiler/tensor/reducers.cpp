@@ -30,17 +30,24 @@ Reducer scalar_reducer(std::string name, Expr (*identity)(DType), loops::BinaryO
           of_products};
 }
 
-// (value, index): the better value wins, of equal values the smaller index. That makes it commutative and associative,
-// so that schedules may reorder it as they do any other reduction.
+// (value, index): the better value wins, of equal values the smaller index; NaN is better than any number, as for the
+// reducers of values. That makes it commutative and associative, so that schedules may reorder it as they do any other
+// reduction.
 Reducer arg_reducer(std::string name, Expr (*worst)(DType), loops::BinaryOp better) {
   return {std::move(name),
           [worst](const std::vector<DType>& dtypes) {
             return std::vector<Expr>{worst(dtypes.at(0)), highest(dtypes.at(1))};
           },
           [better](const std::vector<Expr>& accumulated, const std::vector<Expr>& value) {
-            const Expr wins = logical_or(
-                loops::binary(better, value.at(0), accumulated.at(0)),
-                loops::logical_and(equal(value.at(0), accumulated.at(0)), less(value.at(1), accumulated.at(1))));
+            Expr ahead = loops::binary(better, value.at(0), accumulated.at(0)),
+                 level = equal(value.at(0), accumulated.at(0));
+            if (is_floating(value.at(0)->dtype)) {
+              const Expr is_nan = loops::unary(loops::UnaryOp::is_nan, value.at(0)),
+                         was_nan = loops::unary(loops::UnaryOp::is_nan, accumulated.at(0));
+              ahead = logical_or(ahead, loops::logical_and(is_nan, loops::unary(loops::UnaryOp::logical_not, was_nan)));
+              level = logical_or(level, loops::logical_and(is_nan, was_nan));
+            }
+            const Expr wins = logical_or(ahead, loops::logical_and(level, less(value.at(1), accumulated.at(1))));
             return std::vector<Expr>{loops::select(wins, value.at(0), accumulated.at(0)),
                                      loops::select(wins, value.at(1), accumulated.at(1))};
           },

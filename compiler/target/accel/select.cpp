@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/int8_sums.h"
+#include "compiler/ops/window.h"
 #include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/fold_window.h"
 #include "compiler/target/accel/operation_program.h"
@@ -284,24 +285,23 @@ Result<Operation> select_max_pool(const Context& c) {
   if (x.dtype != DType::int8) return c.refuse(fmt::format("it pools {}, the accelerator int8", name(x.dtype)));
   if (x.shape.size() != 4)
     return c.refuse(fmt::format("it pools over {} spatial dimensions, the accelerator over 2", x.shape.size() - 2));
+  if (graph::string_attribute(c.node(), "auto_pad", "NOTSET") != "NOTSET") return c.refuse("its pads are implicit");
+  DOVETAIL_ASSIGN(const ops::Window whole,
+                  ops::make_window({c.graph, c.node()}, graph::ints_attribute(c.node(), "kernel_shape", {1, 1})));
+  const ops::Window window = whole.clipped();
+  if (element_count(window.kernel) == 1) return c.refuse("its window is a single element");
   MaxPoolOperation operation;
   MaxPoolSpec& spec = operation.spec;
   spec.name = c.node().name;
   spec.widening = cheapest_widening(c.config);
-  const auto kernel = graph::ints_attribute(c.node(), "kernel_shape", {1, 1}),
-             strides = graph::ints_attribute(c.node(), "strides", {1, 1}),
-             dilations = graph::ints_attribute(c.node(), "dilations", {1, 1}),
-             pads = graph::ints_attribute(c.node(), "pads", {0, 0, 0, 0});
-  if (kernel[0] * kernel[1] == 1) return c.refuse("its window is a single element");
-  if (graph::string_attribute(c.node(), "auto_pad", "NOTSET") != "NOTSET") return c.refuse("its pads are implicit");
-  spec.kernel_h = kernel[0];
-  spec.kernel_w = kernel[1];
-  spec.stride_h = strides[0];
-  spec.stride_w = strides[1];
-  spec.dilation_h = dilations[0];
-  spec.dilation_w = dilations[1];
-  spec.pad_top = pads[0];
-  spec.pad_left = pads[1];
+  spec.kernel_h = window.kernel[0];
+  spec.kernel_w = window.kernel[1];
+  spec.stride_h = window.strides[0];
+  spec.stride_w = window.strides[1];
+  spec.dilation_h = window.dilations[0];
+  spec.dilation_w = window.dilations[1];
+  spec.pad_top = window.pad_begin[0];
+  spec.pad_left = window.pad_begin[1];
   return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {{}}, std::move(operation)};
 }
 

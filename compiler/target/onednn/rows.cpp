@@ -57,10 +57,13 @@ Result<std::any> body(const Graph& graph, const Found& found, OnednnOperation op
       Body{std::move(operation), std::move(operands), graph.node(found.nodes.back()).outputs[0], std::move(weights)});
 }
 
-Result<void> take_windows(const Graph& graph, const Node& node, const Shape& kernel, OnednnOperation& operation) {
+Result<ops::Window> windows_of(const Graph& graph, const Node& node, const Shape& kernel) {
   if (kernel.size() > 3)
     return refuse(fmt::format("its windows have {} axes, the library's have 1 to 3", kernel.size()));
-  DOVETAIL_ASSIGN(const ops::Window window, ops::make_window({graph, node}, kernel));
+  return ops::make_window({graph, node}, kernel);
+}
+
+void set_windows(const ops::Window& window, OnednnOperation& operation) {
   operation.strides = window.strides;
   operation.dilations = window.dilations;
   operation.pad_begin = window.pad_begin;
@@ -68,7 +71,6 @@ Result<void> take_windows(const Graph& graph, const Node& node, const Shape& ker
   for (std::size_t axis = 0; axis < window.rank(); ++axis)
     operation.pad_end.push_back(
         std::max<std::int64_t>(0, window.touched(axis) - window.input[axis] - window.pad_begin[axis]));
-  return {};
 }
 
 // The int8 weights of dovetail.wconv and dovetail.wgemm as floats: (w - zero point) * scale, by output, which is axis
@@ -99,7 +101,8 @@ Result<std::any> take_convolution(const Graph& graph, const Found& found) {
   const Node& node = dense != nullptr ? *dense : *find_node(graph, found, "dovetail.wconv");
   OnednnOperation operation{.kind = OnednnKind::convolution};
   const Shape& weights = shape_of(graph, node.inputs[1]);
-  DOVETAIL_TRY(take_windows(graph, node, Shape(weights.begin() + 2, weights.end()), operation));
+  DOVETAIL_ASSIGN(const ops::Window window, windows_of(graph, node, Shape(weights.begin() + 2, weights.end())));
+  set_windows(window, operation);
   operation.groups = graph::int_attribute(node, "group", 1);
   std::vector<ValueId> operands{node.inputs[0], node.inputs[1]};
   const std::size_t bias = dense != nullptr ? 2 : 3;
@@ -166,13 +169,20 @@ Result<std::any> take_pool(const Graph& graph, const Found& found) {
   const Node& node = graph.node(found.nodes.back());
   if (node.outputs.size() > 1 && node.outputs[1].valid()) return refuse("the places of its maxima are asked for");
   OnednnOperation operation{.kind = OnednnKind::maximum};
-  operation.kernel = graph::ints_attribute(node, "kernel_shape", {});
-  DOVETAIL_TRY(take_windows(graph, node, operation.kernel, operation));
+  DOVETAIL_ASSIGN(const ops::Window whole, windows_of(graph, node, graph::ints_attribute(node, "kernel_shape", {})));
+  // The library would visit every tap, those too that meet padding alone wherever the window is.
+  const ops::Window window = whole.clipped();
+  for (std::size_t axis = 0; axis < window.rank(); ++axis)
+    if (window.touched(axis) + window.strides[axis] <= window.input[axis] + window.pad_begin[axis])
+      return refuse("without the taps that meet padding alone, its windows have more places than it has results");
+  operation.kernel = window.kernel;
+  set_windows(window, operation);
   if (node.op == "AveragePool") {
     const bool counts = graph::int_attribute(node, "count_include_pad", 0) != 0;
     // What lies behind the model's own pads is not counted; the library would count it.
     if (counts && graph::int_attribute(node, "ceil_mode", 0) != 0)
       return refuse("its windows count pads and may end behind them (ceil_mode)");
+    if (counts && window.kernel != whole.kernel) return refuse("it counts taps that meet padding alone");
     operation.kind = counts ? OnednnKind::average_of_pads : OnednnKind::average;
   }
   return body(graph, found, std::move(operation), {node.inputs[0]});

@@ -3,6 +3,9 @@
 #include <chrono>
 #include <filesystem>
 #include <tuple>
+#include <utility>
+
+#include <fmt/format.h>
 
 #include "base/file.h"
 #include "runtime/executor.h"
@@ -135,25 +138,60 @@ TEST_CASE("a model whose kernel runs for hours ends by its limit") {
   }
 }
 
-TEST_CASE("a pool over 2^31 - 1 elements, nearly all of them padding, costs what it touches") {
-  const std::int64_t kernel = 2147483647, pad = kernel / 2;
-  for (const std::string op : {"MaxPool", "AveragePool"})
-    for (const std::int64_t dilation : {1, 3}) {
-      CAPTURE(op, dilation);
-      test::onnx::Model model;
-      std::vector<test::onnx::Message> attributes{
-          test::onnx::attribute("kernel_shape", std::vector<std::int64_t>{dilation == 1 ? kernel : kernel / 3}),
-          test::onnx::attribute("dilations", std::vector<std::int64_t>{dilation}),
-          test::onnx::attribute("pads", std::vector<std::int64_t>{pad, pad})};
-      if (op == "AveragePool") attributes.push_back(test::onnx::attribute("count_include_pad", 1));
-      model.inputs = {test::onnx::value_info("x", DType::float32, {1, 2, 5})};
-      model.nodes = {test::onnx::node(op, {"x"}, {"y"}, attributes)};
-      model.outputs = {test::onnx::Message().text(1, "y")};
-      const test::TemporaryFolder folder;
-      REQUIRE(write_text_file(folder / "m.onnx", model.message().str()).ok());
-      const Finished finished = test::run_process(
-          {DOVETAIL_CLI, "run", folder / "m.onnx", "--target", "cpu", "--check"}, std::chrono::seconds(20));
+// Models whose windows reach 2^31 - 1 elements, nearly all of them padding.
+std::vector<std::pair<std::string, test::onnx::Model>> models_of_endless_windows() {
+  using test::onnx::attribute, test::onnx::node, test::onnx::value_info;
+  using Ints = std::vector<std::int64_t>;
+  std::vector<std::pair<std::string, test::onnx::Model>> models;
+  const auto add = [&](const std::string& name, DType dtype, const std::vector<test::onnx::Extent>& shape,
+                       const test::onnx::Message& made) {
+    test::onnx::Model& model = models.emplace_back(name, test::onnx::Model{}).second;
+    model.inputs = {value_info("x", dtype, shape)};
+    model.nodes = {made};
+    model.outputs = {test::onnx::Message().text(1, "y")};
+    if (name.ends_with("its places")) model.outputs.push_back(test::onnx::Message().text(1, "i"));
+  };
+  const std::int64_t most = 2147483647, pad = most / 2;
+  for (const std::int64_t dilation : {1, 3}) {
+    const auto window = [&](std::size_t rank) {
+      return std::vector{attribute("kernel_shape", Ints(rank, dilation == 1 ? most : most / 3)),
+                         attribute("dilations", Ints(rank, dilation)), attribute("pads", Ints(2 * rank, pad))};
+    };
+    const std::string dilated = fmt::format(", dilation {}", dilation);
+    for (const std::string op : {"MaxPool", "AveragePool", "LpPool"}) {
+      auto attributes = window(1);
+      if (op == "AveragePool") attributes.push_back(attribute("count_include_pad", 1));
+      add(op + dilated, DType::float32, {1, 2, 5}, node(op, {"x"}, {"y"}, attributes));
+    }
+    add("MaxPool" + dilated + " and its places", DType::float32, {1, 2, 5},
+        node("MaxPool", {"x"}, {"y", "i"}, window(1)));
+    add("MaxPool in 2D" + dilated, DType::float32, {1, 2, 5, 6}, node("MaxPool", {"x"}, {"y"}, window(2)));
+    add("MaxPool of int8" + dilated, DType::int8, {1, 2, 5, 6}, node("MaxPool", {"x"}, {"y"}, window(2)));
+  }
+  add("MaxPool of int8 in one window", DType::int8, {1, 2, 5, 6},
+      node("MaxPool", {"x"}, {"y"},
+           {attribute("kernel_shape", Ints{3, 2}), attribute("dilations", Ints{most, 1}),
+            attribute("strides", Ints{most, most}), attribute("pads", Ints{most, 0, most, 0})}));
+  add("LRN", DType::float32, {1, 4, 3, 2}, node("LRN", {"x"}, {"y"}, {attribute("size", most)}));
+  return models;
+}
+
+TEST_CASE("a window over 2^31 - 1 elements, nearly all of them padding, costs what it touches on every target") {
+  for (const auto& [name, model] : models_of_endless_windows()) {
+    const test::TemporaryFolder folder;
+    REQUIRE(write_text_file(folder / "m.onnx", model.message().str()).ok());
+    std::vector<std::vector<std::string>> targets{
+        {"cpu"}, {"cpu", "-O", "0"}, {"cpu", "--cpu", "interpreter"}, {"onednn,cpu"}, {"accel,cpu"}};
+    if (name.find("int8") != std::string::npos)  // clipped, it is small enough for the accelerator
+      for (const char* hardware : {"1x16x16", "1x16x16-ext"})
+        targets.push_back({"accel", "--strict", "--offload", "always", "--hw", hardware});
+    for (const std::vector<std::string>& target : targets) {
+      CAPTURE(name, target);
+      std::vector<std::string> command{DOVETAIL_CLI, "run", folder / "m.onnx", "--check", "--target"};
+      command.insert(command.end(), target.begin(), target.end());
+      const Finished finished = test::run_process(command, std::chrono::seconds(20));
       CHECK(finished.error == "");
       CHECK(finished.exit == 0);
     }
+  }
 }

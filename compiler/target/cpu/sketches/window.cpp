@@ -31,6 +31,22 @@ bool channels_in_step(const Block& block) {
   return in_step;
 }
 
+// What a window of each channel is multiplied with: read by `block` at the same place for every pixel of a row. Empty:
+// nothing is.
+std::string weights_of(const Block& block) {
+  const VarNode* column = block.iterators[3].var.get();
+  for (const Region& read : block.reads) {
+    bool moves = false;
+    for (const RangeExpr& range : read.ranges)
+      visit_exprs(range.min, [&](const Expr& e) {
+        const auto* n = std::get_if<VarRef>(&e->node);
+        moves |= n != nullptr && n->var.get() == column;
+      });
+    if (!moves) return read.buffer->name;
+  }
+  return "";
+}
+
 // The block that reduces windows: [n, channel, y, x] spatial, the window's axes last. Null where there is none.
 const Block* window_block(const Program& program) {
   for (const schedule::Path& path : schedule::blocks_below(program.body)) {
@@ -72,18 +88,17 @@ bool sketch_window(schedule::Context& c, const Cpu& cpu) {
 
   c.attempt("inline", {"pad"});
   const std::string last = c.gather_epilogue(main, "register");
-  const std::string result = c.written_by(main)->name;
-  const Shape result_shape = c.buffer(result)->shape;
-  std::vector<std::string> images;
+  const std::string weights = weights_of(block);
+  std::vector<std::string> images;  // a layout changes the shape, so each is looked at once
   for (const std::string& name : c.blocks())
     for (const auto* regions : {&c.block(name)->reads, &c.block(name)->writes})
       for (const Region& region : *regions)
-        if (region.buffer->shape.size() == 4) images.push_back(region.buffer->name);
+        if (region.buffer->shape.size() == 4 && std::ranges::find(images, region.buffer->name) == images.end())
+          images.push_back(region.buffer->name);
   for (const std::string& name : images) {
     const Shape& shape = c.buffer(name)->shape;
-    const bool weights = main == "conv" && shape[0] == channels && shape[1] == 1 && name != result && channels > 1 &&
-                         shape != result_shape;
-    c.lay_out(name, weights ? "i2,i3,i1,i0" : kChannelsLast);
+    const bool by_channel = name == weights && shape[0] == channels && shape[1] == 1;
+    c.lay_out(name, by_channel ? "i2,i3,i1,i0" : kChannelsLast);
   }
 
   // Rows of the tile: as many as leave registers for the window's elements.

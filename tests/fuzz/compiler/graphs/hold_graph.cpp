@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "base/random.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/evaluate_node.h"
 #include "compiler/pipeline.h"
@@ -40,19 +41,48 @@ double unit(const Graph& graph) {
 // In units. A function has more than one rounding, and what it loses may be what is left behind a difference.
 constexpr double kSure = 16, kRounding = 1024;
 
-// Real values held in binary64, each moved by a unit up or down where `unit` is not 0.
-NdArray widened(const NdArray& array, double unit) {
+// How often values are moved, to see what rounding decides.
+constexpr std::uint64_t kMoves = 3;
+
+// By up to a unit, each by its own part of it: what is equal and cancels is no longer.
+double moved(double value, double unit, SplitMix64& random) {
+  return value * (1 + unit * (static_cast<double>(random.next() >> 11) * 0x1p-52 - 1));
+}
+
+// Real values held in binary64, each moved where `unit` is not 0.
+NdArray widened(const NdArray& array, double unit, std::uint64_t seed = 0) {
   if (!is_floating(array.dtype())) return array;
+  SplitMix64 random(seed);
   NdArray wide(DType::float64, array.shape());
-  for (std::int64_t i = 0; i < array.count(); ++i)
-    wide.set_double(i, array.as_double(i) * (1 + (i % 2 == 0 ? unit : -unit)));
+  for (std::int64_t i = 0; i < array.count(); ++i) wide.set_double(i, moved(array.as_double(i), unit, random));
   return wide;
 }
 
+bool is_small_integer(double value) { return std::abs(value) <= 0x1p20 && value == std::floor(value); }
+
+// What a node computes is rounded, which moves it as well; not so integers that it makes of integers, or by rounding.
+void move_results(NdArray& results, const graph::Node& node, const std::vector<NdArray>& arguments, double unit,
+                  std::uint64_t seed) {
+  if (unit == 0 || !is_floating(results.dtype())) return;
+  constexpr std::string_view kRounding[] = {"Cast", "CastLike", "Ceil", "Floor", "Round", "Sign"};
+  const bool exact = std::ranges::find(kRounding, node.op) != std::end(kRounding) ||
+                     std::ranges::all_of(arguments, [](const NdArray& array) {
+                       for (std::int64_t i = 0; i < array.count(); ++i)
+                         if (!is_small_integer(array.as_double(i))) return false;
+                       return true;
+                     });
+  SplitMix64 random(seed);
+  for (std::int64_t i = 0; i < results.count(); ++i)
+    if (const double value = results.as_double(i); !exact || !is_small_integer(value))
+      results.set_double(i, moved(value, unit, random));
+}
+
 // The graph in binary64, node by node; empty where a node has no value.
-std::optional<Arrays> evaluate_wide(const Graph& graph, const Arrays& inputs, double moved_by) {
+std::optional<Arrays> evaluate_wide(const Graph& graph, const Arrays& inputs, double moved_by, std::uint64_t move = 0) {
   std::map<ValueId, NdArray> values;
-  for (const ValueId id : graph.inputs) values.emplace(id, widened(inputs.at(graph.value(id).name), moved_by));
+  const auto seed = [&](ValueId id) { return move << 32 | static_cast<std::uint32_t>(id.index); };
+  for (const ValueId id : graph.inputs)
+    values.emplace(id, widened(inputs.at(graph.value(id).name), moved_by, seed(id)));
   const auto at = [&](ValueId id) {
     return graph.is_constant(id) ? widened(*graph.value(id).constant, 0) : values.at(id);
   };
@@ -63,9 +93,12 @@ std::optional<Arrays> evaluate_wide(const Graph& graph, const Arrays& inputs, do
     std::vector<NdArray> arguments;
     for (const std::size_t position : passes::operand_positions(*program))
       arguments.push_back(at(node.inputs[position]));
-    const auto results = loops::evaluate(*program, arguments, {}, loops::Precision::wide);
+    auto results = loops::evaluate(*program, arguments, {}, loops::Precision::wide);
     if (!results) return std::nullopt;
-    for (std::size_t i = 0; i < node.outputs.size(); ++i) values.insert_or_assign(node.outputs[i], (*results)[i]);
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      move_results((*results)[i], node, arguments, moved_by, seed(node.outputs[i]));
+      values.insert_or_assign(node.outputs[i], (*results)[i]);
+    }
   }
   Arrays outputs;
   for (const ValueId id : graph.outputs) outputs.insert_or_assign(graph.value(id).name, at(id));
@@ -74,15 +107,20 @@ std::optional<Arrays> evaluate_wide(const Graph& graph, const Arrays& inputs, do
 
 Arrays sure_elements(const Graph& graph, const Arrays& inputs, const Arrays& reference) {
   const double one = unit(graph);
-  const auto wide = evaluate_wide(graph, inputs, 0), moved = evaluate_wide(graph, inputs, one);
+  const auto wide = evaluate_wide(graph, inputs, 0);
+  std::vector<std::optional<Arrays>> moved;
+  for (std::uint64_t move = 0; move < kMoves; ++move) moved.push_back(evaluate_wide(graph, inputs, one, move));
   Arrays sure;
   for (const ValueId id : graph.outputs) {
     const std::string& name = graph.value(id).name;
     const NdArray& value = reference.at(name);
     NdArray mask(DType::boolean, value.shape());
-    for (std::int64_t i = 0; wide && moved && i < value.count(); ++i)
+    const auto stays = [&](const std::optional<Arrays>& run, std::int64_t i) {
+      return run && within(run->at(name).as_double(i), wide->at(name).as_double(i), kSure * one);
+    };
+    for (std::int64_t i = 0; wide && i < value.count(); ++i)
       mask.set_int64(i, within(value.as_double(i), wide->at(name).as_double(i), kSure * one) &&
-                            within(moved->at(name).as_double(i), wide->at(name).as_double(i), kSure * one));
+                            std::ranges::all_of(moved, [&](const auto& run) { return stays(run, i); }));
     sure.insert_or_assign(name, std::move(mask));
   }
   return sure;

@@ -168,6 +168,8 @@ TEST_CASE("CumSum and CumProd: axes, exclusive, reverse, types") {
 }
 
 TEST_CASE("Hardmax: the first of the largest") {
+  require_close(Case("Hardmax").input(NdArray::from<float>({2, 3}, {NAN, INFINITY, INFINITY, 1, NAN, NAN})).run1(),
+                NdArray::from<float>({2, 3}, {1, 0, 0, 0, 1, 0}), 0);
   const NdArray x = NdArray::from<float>({2, 3}, {3, 5, 5, -1, -2, -1});
   require_close(Case("Hardmax").input(x).run1(), NdArray::from<float>({2, 3}, {0, 1, 0, 1, 0, 0}), 0);
   require_close(Case("Hardmax").input(x).integer("axis", 0).run1(), NdArray::from<float>({2, 3}, {1, 1, 1, 0, 0, 0}),

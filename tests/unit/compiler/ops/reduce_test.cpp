@@ -37,6 +37,17 @@ TEST_CASE("Reduce*: axes, keepdims, empty axes") {
              Catch::Matchers::ContainsSubstring("axis 2 of a tensor of rank 2. Hint: use an axis from -2 to 1"));
 }
 
+TEST_CASE("ArgMax and ArgMin of NaN: the first one, as in NumPy; a row of NaN alone has a place, too") {
+  const NdArray x = floats({3, 3}, {1, NAN, NAN, NAN, NAN, NAN, -INFINITY, 2, INFINITY});
+  for (const std::string op : {"ArgMax", "ArgMin"}) {
+    INFO(op);
+    const std::int64_t last = op == "ArgMax" ? 2 : 0;
+    require_close(Case(op).input(x).integer("axis", -1).integer("keepdims", 0).run1(), list({1, 0, last}));
+    require_close(Case(op).input(x).integer("axis", -1).integer("keepdims", 0).integer("select_last_index", 1).run1(),
+                  list({2, 2, last}));
+  }
+}
+
 TEST_CASE("ArgMax and ArgMin: ties, negative axes, keepdims") {
   const NdArray x = floats({2, 4}, {2, 5, 5, 1, -3, -3, -1, -1});
   require_close(Case("ArgMax").input(x).integer("axis", -1).run1(), NdArray::from<std::int64_t>({2, 1}, {1, 2}));
@@ -175,7 +186,7 @@ TEST_CASE("LpNormalization and MeanVarianceNormalization") {
 TEST_CASE("LRN sums squares over neighbouring channels") {
   std::mt19937 rng(11);
   const NdArray x = random_whole(rng, DType::float32, {2, 7, 2, 2});
-  for (const std::int64_t size : {1, 2, 3, 5}) {
+  for (const std::int64_t size : {1, 2, 3, 5, 12, 13, 14, 15, 2147483647}) {
     NdArray expected(DType::float32, x.shape());
     for_each_index(x.shape(), [&](const Shape& p) {
       double sum = 0;
