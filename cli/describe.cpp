@@ -1,11 +1,13 @@
 #include "cli/describe.h"
 
+#include <set>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/npy.h"
+#include "base/printable.h"
 #include "base/text_table.h"
 #include "bundle/code/program_summary.h"
 #include "bundle/format.h"
@@ -15,6 +17,7 @@
 #include "cli/system.h"
 #include "cli/text.h"
 #include "compiler/import/onnx.h"
+#include "compiler/tune/records.h"
 #include "isa/codec.h"
 #include "isa/text.h"
 #include "simulator/trace/page.h"
@@ -129,6 +132,29 @@ Result<Description> describe_page(std::string_view text, const std::string& path
   }
 }
 
+// A database of what tune has measured. Others are refused: that of a sweep is explore's own.
+Result<Description> describe_records(const std::string& path) {
+  const auto opened = tune::Records::open(path, tune::Records::Open::read);
+  if (!opened.ok())
+    return Diagnostic{"cannot inspect", path, "it is a database, and not one of tuning records",
+                      "the points that `dovetail explore` keeps in one are in points.csv beside it"};
+  DOVETAIL_ASSIGN(const auto summaries, opened->summaries());
+  std::set<std::string> tasks;
+  std::int64_t records = 0, measured = 0;
+  for (const tune::Records::Summary& summary : summaries) {
+    tasks.insert(summary.task);
+    for (const auto& [outcome, count] : summary.outcomes) {
+      records += count;
+      if (outcome == tune::Outcome::measured) measured += count;
+    }
+  }
+  return Description{
+      fmt::format("records       of tuning: {} tasks, {} candidates, {} of them measured; `dovetail records "
+                  "list {}` lists the best of each\n",
+                  tasks.size(), records, measured, printable(path)),
+      {{"kind", "records"}, {"tasks", tasks.size()}, {"records", records}, {"measured", measured}}};
+}
+
 }  // namespace
 
 Result<Description> describe(std::span<const std::byte> bytes, const std::string& path,
@@ -141,6 +167,7 @@ Result<Description> describe(std::span<const std::byte> bytes, const std::string
   if (text.starts_with("\x93NUMPY")) return describe_npy(bytes, path);
   if (text.starts_with("PK")) return describe_npz(bytes, path);
   if (text.starts_with("<!doctype html>")) return describe_page(text, path);
+  if (text.starts_with("SQLite format 3")) return describe_records(path);
   if (is_assembly(path)) {
     DOVETAIL_ASSIGN(const isa::Assembly assembly, isa::parse_assembly(text, path, config, data_files_beside(path)));
     return describe_program(assembly.program, assembly.config);
@@ -160,9 +187,10 @@ Result<Description> describe(std::span<const std::byte> bytes, const std::string
     DOVETAIL_ASSIGN(const auto model, import::import_onnx(bytes, path, {{}, import::external_data_folder(path), {}}));
     return describe_model(model);
   }
-  return Diagnostic{
-      "cannot inspect", path, "its content is of no known kind",
-      "known are bundles, .npy, .npz, JSON, pages of runs, .onnx, .pb and .s; add --hw CONFIG for a raw program"};
+  return Diagnostic{"cannot inspect", path, "its content is of no known kind",
+                    "known are bundles, .npy, .npz, JSON, pages of runs, databases of records, .onnx, .pb and .s; add "
+                    "--hw CONFIG for a "
+                    "raw program"};
 }
 
 }  // namespace dovetail::cli

@@ -17,7 +17,8 @@ class Inspect : public Command {
   void declare(Options& options) override {
     options.positional(
         "FILE", file_,
-        "a bundle, .npy, .npz, hardware or report JSON, page of a run, ONNX model or tensor, assembly, raw program",
+        "a bundle, .npy, .npz, hardware or report JSON, page of a run, database of records, ONNX model or tensor, "
+        "assembly, raw program",
         Need::required, File::read);
     options.value("--hw", "CONFIG", hardware_, fmt::format("for raw programs: {}", kHardwareHelp), File::read);
     options.json(json_);

@@ -97,7 +97,7 @@ def main():
     if arguments.filter:
         chosen = [fault for fault in listed if re.search(arguments.filter, fault[0])]
     else:
-        chosen, which = turn.share(listed, 12 if arguments.assertions else 24)
+        chosen, which = turn.share(listed, 16 if arguments.assertions else 32)
         print(f"faults: {which}")
     lost = 0
     with tempfile.TemporaryDirectory() as sound, concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:

@@ -54,6 +54,9 @@ TEST_CASE("records list has a line for each task, machine and sketch") {
                                  of_task(sample_failure(1, Outcome::crashed), "ffff")});
   const Finished listed = test::dovetail({"records", "list", path});
   REQUIRE(listed.exit == 0);
+  const Finished inspected = test::dovetail({"inspect", path});
+  CHECK(inspected.exit == 0);
+  CHECK_THAT(inspected.out, ContainsSubstring("of tuning: 2 tasks, 5 candidates, 3 of them measured"));
   const std::string machine = "conv1  cycle simulator, ideal memory";
   CHECK_THAT(listed.out, ContainsSubstring("0123456789abcdef  accel   convolution  " + machine +
                                            "       1        1         1    5,000  4,000  cycles     1.250\n"));
