@@ -121,6 +121,13 @@ class Case:
         ours, theirs = self.difference.ours, self.difference.theirs
         return math.inf if isinstance(ours, str) else abs(float(ours) - float(theirs))
 
+    def inverses_apart(self):
+        """How far 1 divided by the two are from each other; infinite where there is no such number."""
+        values = self.difference.ours, self.difference.theirs
+        if any(isinstance(value, str) or value == 0 or not math.isfinite(value) for value in values):
+            return math.inf
+        return abs(1 / float(values[0]) - 1 / float(values[1]))
+
     def evil_inputs(self):
         """An input has a value that is no finite number."""
         return any(array.dtype.kind == "f" and not np.isfinite(array).all() for array in self.inputs.values())
@@ -162,7 +169,8 @@ APPROXIMATED = {"Elu", "Celu", "Erf", "Gelu", "LogSoftmax", "Mish", "Selu", "Sig
 # Name, and whether it explains.
 RULES = [
     ("a flag (keepdims, largest, align_corners, ceil_mode) neither 0 nor 1: the standard has no other; here any but 0 is true, there only 1",
-     lambda case: case.has(*REDUCTIONS, "AffineGrid", "AveragePool", "GridSample", "LpPool", "MaxPool", "TopK", holds=lambda node: any(node.attributes.get(name, 1) not in (0, 1) for name in FLAGS))),
+     lambda case: case.has(*REDUCTIONS, "AffineGrid", "AveragePool", "GridSample", "LpPool", "MaxPool", "TopK",
+                           holds=lambda node: any(node.attributes.get(name, 1) not in (0, 1) for name in FLAGS))),
     ("Squeeze by an empty list of axes: removes none here, all of extent 1 there",
      lambda case: case.has("Squeeze", holds=lambda node: len(node.inputs) > 1)),
     ("Cast and CastLike with the flag saturate, of no account to these types: ONNX Runtime's results have nothing to do with the operand",
@@ -172,7 +180,7 @@ RULES = [
     ("Clip by a bound that is NaN: NaN here, no bound there",
      lambda case: case.has("Clip") and any(array.size == 1 and array.dtype.kind == "f" and np.isnan(array).all() for array in case.inputs.values())),
     ("functions that ONNX Runtime approximates to a part in a million of their range, not of their value",
-     lambda case: case.has(*APPROXIMATED) and case.apart() <= 1e-6),
+     lambda case: case.has(*APPROXIMATED) and (case.apart() <= 1e-6 or (case.has("Reciprocal") and case.inverses_apart() <= 1e-6))),
     ("gates of infinities or NaN: NaN goes through here; ONNX Runtime's approximations of sigmoid and tanh end at a largest argument, NaN's too",
      lambda case: case.has(*RECURRENT) and case.nan_may_be_there()),
     ("functions of subnormal numbers, which ONNX Runtime takes for 0",

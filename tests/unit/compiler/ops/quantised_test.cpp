@@ -6,6 +6,8 @@
 namespace dovetail::ops {
 namespace {
 
+using Catch::Matchers::ContainsSubstring;
+
 TEST_CASE("QuantizeLinear rounds half to even after a float32 division, and saturates") {
   const NdArray x = NdArray::from<float>({8}, {0.5f, 1.5f, 2.5f, -0.5f, -1.5f, 1e9f, -1e9f, 3e38f});
   require_close(
@@ -185,6 +187,16 @@ TEST_CASE("dovetail.qmul and dovetail.qmatmul follow their definitions") {
             .integer("b_zero_point", 127)
             .run1()
             .count() == 1);
+}
+
+TEST_CASE("A zero point has the type of what it belongs to") {
+  const NdArray x = NdArray::from<std::uint8_t>({1, 1, 1, 2}, {1, 2}), zero = NdArray::scalar(std::int8_t{1});
+  for (const std::string op : {"ConvInteger", "MatMulInteger"}) {
+    INFO(op);
+    CHECK_THAT(Case(op).input(x).input(x).constant(zero).refusal(),
+               ContainsSubstring("zero_point") && ContainsSubstring("int8"));
+    CHECK_THAT(Case(op).input(x).input(x).omitted().constant(zero).refusal(), ContainsSubstring("zero_point"));
+  }
 }
 
 TEST_CASE("ConvInteger and MatMulInteger take zero points of tensors and of slices") {
