@@ -24,7 +24,7 @@ section { background: var(--panel); border: 1px solid var(--line); border-radius
 .track { background: var(--page); height: 10px; border-radius: 3px; } .bar { height: 10px; border-radius: 3px; min-width: 1px; }
 .latency { background: var(--latency); } .energy { background: var(--energy); }
 .scroll { overflow-x: auto; } .equal { color: var(--good); } .differs { color: var(--bad); }
-.missing { color: var(--muted); } h3 { font-size: 13px; margin: 10px 0 0; } dl { margin: 8px 0; }
+.missing { color: var(--muted); } th { white-space: nowrap; } h3 { font-size: 13px; margin: 10px 0 0; } dl { margin: 8px 0; }
 dt { font-weight: 600; } dd { margin: 0 0 6px; color: var(--muted); overflow-wrap: anywhere; }
 @media (max-width: 480px) { .bars { grid-template-columns: 1fr max-content; grid-auto-flow: dense; }
   .bars .track { grid-column: 1 / -1; } .bars .name { grid-column: 1; } .bars .value { grid-column: 2; } })";
@@ -68,7 +68,9 @@ std::string table_row(const ComparedModel& model, const ComparedRow& row) {
 
 std::string notes(const ComparedRow& row) {
   std::string text;
-  if (!row.available()) return fmt::format("<dd>{} {}</dd>\n", escaped_html(row.unavailable), escaped_html(row.hint));
+  if (!row.available())
+    return fmt::format("<dd>{}{}{}</dd>\n", escaped_html(row.unavailable), row.hint.empty() ? "" : "; ",
+                       escaped_html(row.hint));
   if (row.accelerator) {
     const ComparedAccelerator& accel = *row.accelerator;
     text += fmt::format("<dd>{} cycles = {} at {:.6g} MHz in {} step{}; memory {}; DRAM {} read, {} written</dd>\n",

@@ -123,19 +123,27 @@ std::vector<std::int64_t> Context::drawn(std::span<const Choice> choices, const 
   return {};
 }
 
-bool Context::recall(std::string_view facts) {
-  if (!task.memo || !s.status().ok()) return false;
+void Context::recall(std::string_view facts, std::span<const char* const> unused, const std::function<void()>& write) {
+  if (!task.memo || !s.status().ok()) return write();
   std::string key = task.kept_as;
-  for (const Decision& decision : s.decisions()) key += fmt::format("decided {} {}\n", decision.name, decision.value);
+  for (const Decision& decision : s.decisions())
+    if (std::ranges::find(unused, decision.name) == unused.end())
+      key += fmt::format("decided {} {}\n", decision.name, decision.value);
   key.append(facts);
-  if (const ScheduleMemo::RestPointer known = task.memo->find(key)) {
+  if (const ScheduleMemo::Pointer known = task.memo->find(key)) {
     s.take(*known);
     layouts_ = known->layouts;
     follows_ = known->follows;
-    return true;
+    return;
   }
-  keeps_ = Kept{std::move(key), s.trace().size(), s.decisions().size()};
-  return false;
+  const std::size_t steps = s.trace().size(), decisions = s.decisions().size();
+  write();
+  if (!s.status().ok()) return;
+  DOVETAIL_CHECK(decisions == s.decisions().size(), "steps that are kept decide nothing");
+  KeptSteps kept = s.kept(steps);
+  kept.layouts = layouts_;
+  kept.follows = follows_;
+  task.memo->keep(key, std::make_shared<const KeptSteps>(std::move(kept)));
 }
 
 // ---- Questions
@@ -305,13 +313,6 @@ Result<Scheduled> Context::finish() const {
       continue;
     return refuse("decide", name, fmt::format("the sketch of {} {} does not sample it here", task.target, task.kind),
                   "leave it out");
-  }
-  if (keeps_) {
-    DOVETAIL_CHECK(keeps_->decisions == s.decisions().size(), "nothing is decided behind recall()");
-    ScheduleMemo::Rest rest = s.rest(keeps_->steps);
-    rest.layouts = layouts_;
-    rest.follows = follows_;
-    task.memo->keep(keeps_->key, std::move(rest));
   }
   return Scheduled{s.program(), s.trace(), {s.decisions().begin(), s.decisions().end()}, layouts_, follows_};
 }

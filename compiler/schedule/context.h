@@ -47,9 +47,10 @@ class Context {
   // where nothing fits; the caller says why (Schedule::fail).
   std::vector<std::int64_t> sample(std::span<const Choice> choices, const std::function<Result<Cost>()>& cost);
 
-  // Nothing will be decided from here on, and what the sketch still does follows from the program, the intrinsics, what
-  // was decided, and `facts`. Where the task's memo knows what came of it, that is taken, and the sketch is done: true.
-  bool recall(std::string_view facts);
+  // Takes the steps of `write`, or what the task's memo knows to come of them. They are the first steps but samples,
+  // decide nothing, and follow from the program, the intrinsics, `facts`, and the decisions so far but those in
+  // `unused`.
+  void recall(std::string_view facts, std::span<const char* const> unused, const std::function<void()>& write);
 
   // ---- Questions
 
@@ -108,12 +109,6 @@ class Context {
   Deciding deciding_;
   std::set<std::string> follows_;
   std::map<std::string, std::string> layouts_;
-  // Of a schedule that is to be kept: as what, and from which step and decision on.
-  struct Kept {
-    std::string key;
-    std::size_t steps, decisions;
-  };
-  std::optional<Kept> keeps_;
 };
 
 }  // namespace dovetail::schedule

@@ -63,16 +63,16 @@ Result<void> Schedule::apply(Step step) {
   return {};
 }
 
-ScheduleMemo::Rest Schedule::rest(std::size_t first) const {
+KeptSteps Schedule::kept(std::size_t first) const {
   return {program_, kinds_hold_, {trace_.begin() + static_cast<std::ptrdiff_t>(first), trace_.end()}, {}, {}};
 }
 
-void Schedule::take(const ScheduleMemo::Rest& rest) {
+void Schedule::take(const KeptSteps& kept) {
   std::string name = std::move(program_.name);
-  program_ = rest.program;
+  program_ = kept.program;
   program_.name = std::move(name);
-  kinds_hold_ = rest.kinds_hold;
-  trace_.insert(trace_.end(), rest.steps.begin(), rest.steps.end());
+  kinds_hold_ = kept.kinds_hold;
+  trace_.insert(trace_.end(), kept.steps.begin(), kept.steps.end());
 }
 
 Result<void> Schedule::replay(std::span<const Step> trace) {

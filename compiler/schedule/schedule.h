@@ -60,8 +60,8 @@ class Schedule {
 
   // What the steps from `first` on came to, without layouts; and the same taken without taking the steps, which no
   // decision may be among. The program keeps its name.
-  ScheduleMemo::Rest rest(std::size_t first) const;
-  void take(const ScheduleMemo::Rest& rest);
+  KeptSteps kept(std::size_t first) const;
+  void take(const KeptSteps& kept);
 
   // Keeps an error as a refused step would.
   void fail(Diagnostics errors);

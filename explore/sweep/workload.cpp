@@ -137,7 +137,9 @@ Result<Programs> Workload::compile(const isa::HardwareConfig& hardware) const {
     options.graph_passes = false;
     options.keep_graphs = false;
     DOVETAIL_ASSIGN(Compiled compiled, dovetail::compile({model.graph, {}}, options));
-    Programs::Model made{std::move(compiled.bundle), 0, 0, {}};
+    Programs::Model made{std::move(compiled.bundle), {}, 0, 0, {}};
+    DOVETAIL_ASSIGN(auto steps, bundle::accel_steps(made.bundle));
+    for (auto& step : steps) made.steps.push_back({made.bundle.steps[step.index].name, std::move(step.code)});
     for (const auto& [target, macs] : compiled.summary.macs) {
       made.macs += macs;
       if (target == bundle::kAccelTarget) made.accel_macs += macs;
@@ -155,8 +157,7 @@ Result<std::vector<ModelTime>> Workload::time(const Programs& programs, const si
   std::vector<ModelTime> times;
   for (const Programs::Model& model : programs.models) {
     ModelTime time;
-    DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(model.bundle));
-    for (const auto& step : steps) {
+    for (const Programs::Step& step : model.steps) {
       simulator::EngineOptions options;
       options.memory = memory;
       options.accelerators = accelerators;
@@ -226,8 +227,7 @@ Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::s
                                                 const simulator::MemorySpec& memory, std::int64_t accelerators) const {
   std::vector<LayerTime> layers;
   const bundle::Bundle& bundle = programs.models[model].bundle;
-  DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle));
-  for (const auto& step : steps) {
+  for (const Programs::Step& step : programs.models[model].steps) {
     simulator::EngineOptions options;
     options.memory = memory;
     options.accelerators = accelerators;
@@ -236,7 +236,7 @@ Result<std::vector<LayerTime>> Workload::layers(const Programs& programs, std::s
     simulator::Dram dram = image_of(bundle, step.code);
     simulator::Trace trace;
     std::map<std::string, std::uint32_t> known{{"", 0}};
-    simulator::TracedProgram traced{.name = step.step->name,
+    simulator::TracedProgram traced{.name = step.name,
                                     .config = programs.hardware,
                                     .program = step.code.program,
                                     .launches = step.code.launches,

@@ -15,6 +15,7 @@
 #include "base/result.h"
 #include "base/work.h"
 #include "bundle/bundle.h"
+#include "bundle/code/accel.h"
 #include "compiler/graph/graph.h"
 #include "compiler/target/accel/memo.h"
 #include "isa/config.h"
@@ -47,8 +48,13 @@ struct LayerTime {
 
 // The models' programs for one hardware.
 struct Programs {
+  struct Step {
+    std::string name;
+    bundle::AccelCode code;
+  };
   struct Model {
     bundle::Bundle bundle;
+    std::vector<Step> steps;                 // of the bundle on the accelerator, decoded
     std::uint64_t macs = 0, accel_macs = 0;  // of the graph, and those of them that the accelerator does
     std::string left_out;                    // the first node with multiplications that it does not take, and why
   };

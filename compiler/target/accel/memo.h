@@ -3,37 +3,34 @@
 // and without. May be used by several threads at once.
 #pragma once
 
-#include <map>
 #include <memory>
-#include <mutex>
-#include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "base/recent.h"
 #include "compiler/schedule/schedule_memo.h"
+#include "compiler/target/accel/on_chip.h"
 #include "compiler/target/accel/sketches/tile_model.h"
 #include "isa/config.h"
+#include "loops/ir.h"
 
 namespace dovetail::accel {
 
-// Places of operations (on_chip_places) by their form and the blocks of the hardware: the smallest tile is the same
-// whatever else the hardware has.
-class PlacesMemo {
- public:
-  static std::string key(const std::string& form, const isa::HardwareConfig& config);
-  std::optional<std::vector<OnChip>> find(const std::string& key) const;
-  void keep(const std::string& key, const std::vector<OnChip>& places);
-
- private:
-  mutable std::mutex mutex_;
-  std::map<std::string, std::vector<OnChip>> places_;
+// A scheduled program and where its buffers lie, by themselves (find_places).
+struct PlacedProgram {
+  loops::Program program;
+  Placements placements;  // which refer to it
 };
 
 struct Memo {
-  // Shared with tasks, which outlive no compilation.
+  // By the text of the task and what was decided for it.
   std::shared_ptr<schedule::ScheduleMemo> schedules = std::make_shared<schedule::ScheduleMemo>();
-  PlacesMemo places;
+  Recent<PlacedProgram> placed{4096};
+  // Of operations with the smallest tile (on_chip_places), by their form and the sizes of blocks: the smallest tile is
+  // the same whatever else the hardware has.
+  Recent<std::vector<OnChip>> smallest{4096};
+
+  static std::string key_of_smallest(const std::string& form, const isa::HardwareConfig& config);
 };
 
 }  // namespace dovetail::accel

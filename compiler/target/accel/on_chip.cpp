@@ -186,9 +186,8 @@ std::int64_t SramHistory::last_touch(isa::Memory memory, std::int64_t begin, std
   return last;
 }
 
-Result<Placements> place_buffers(const Program& program, const IntrinsicTable& intrinsics,
-                                 const isa::HardwareConfig& config, const SramHistory& history) {
-  Placements placements = find_places(program, intrinsics, config);
+Result<Placements> place_buffers(const Program& program, Placements placements, const isa::HardwareConfig& config,
+                                 const SramHistory& history) {
   Diagnostics errors;
   for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc}) {
     std::int64_t used = 0;

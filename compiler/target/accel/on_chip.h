@@ -59,9 +59,10 @@ class SramHistory {
   std::map<isa::Memory, std::vector<Touch>> touches_;
 };
 
-// The same as find_places, chosen so that what is filled first lies where it may be filled earliest: at the bottom or
-// the top of each memory, beginning with the slot that was touched the longest time ago. Errors: an SRAM overflows.
-Result<Placements> place_buffers(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
+// The same as find_places, which found `placements`, chosen so that what is filled first lies where it may be filled
+// earliest: at the bottom or the top of each memory, beginning with the slot that was touched the longest time ago.
+// Errors: an SRAM overflows.
+Result<Placements> place_buffers(const loops::Program& program, Placements placements,
                                  const isa::HardwareConfig& config, const SramHistory& history);
 
 // A line for each buffer, in the order of the program: memory, first element, elements of a slot, slots, and which is

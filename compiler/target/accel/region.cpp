@@ -24,6 +24,11 @@ using graph::ValueId;
 
 namespace {
 
+std::string text_without_name(const Kind& kind, loops::Program program) {
+  program.name.clear();
+  return fmt::format("{}\n{}", kind.name, loops::to_string(program));
+}
+
 std::vector<std::byte> bytes_of(const NdArray& array) { return {array.bytes().begin(), array.bytes().end()}; }
 
 class Builder {
@@ -256,9 +261,7 @@ class Builder {
 
   // Networks repeat their layers: equal programs have one schedule. Whoever records is asked for each.
   Result<schedule::Scheduled> schedule_of(const Kind& kind, const schedule::Task& task) {
-    loops::Program unnamed = task.program;
-    unnamed.name.clear();
-    const std::string content = recorded_ ? "" : fmt::format("{}\n{}", kind.name, loops::to_string(unnamed));
+    const std::string content = recorded_ ? "" : task.memo ? task.kept_as : text_without_name(kind, task.program);
     if (const auto known = scheduled_.find(content); known != scheduled_.end()) {
       schedule::Scheduled scheduled = known->second;
       scheduled.program.name = task.program.name;
@@ -273,16 +276,36 @@ class Builder {
     return *std::move(found);
   }
 
+  // What find_places says of the scheduled program, which becomes the one that it was found of.
+  Placements places_of(const schedule::Task& task, schedule::Scheduled& scheduled) const {
+    if (!memo_) return find_places(scheduled.program, *intrinsics_, config_);
+    std::string key = task.kept_as;
+    for (const schedule::Decision& decision : scheduled.decisions)
+      key += fmt::format("decided {} {}\n", decision.name, decision.value);
+    key += fmt::format("constants stay {}", constants_stay(task.program, config_));
+    std::shared_ptr<const PlacedProgram> known = memo_->placed.find(key);
+    if (!known) {
+      known = std::make_shared<const PlacedProgram>(
+          PlacedProgram{scheduled.program, find_places(scheduled.program, *intrinsics_, config_)});
+      memo_->placed.keep(key, known);
+    }
+    std::string name = std::move(scheduled.program.name);
+    scheduled.program = known->program;
+    scheduled.program.name = std::move(name);
+    return known->placements;
+  }
+
   Result<void> lower_program(const Kind& kind, loops::Program program, const Places& dram, int node) {
     if (dump_) dump_("loops", loops::to_string(program));
     schedule::Task task = make_task(kind, std::move(program), config_, intrinsics_);
     if (memo_) schedule::keep_schedules(task, memo_->schedules, intrinsics_text_);
-    DOVETAIL_ASSIGN(const schedule::Scheduled scheduled, schedule_of(kind, task));
+    DOVETAIL_ASSIGN(schedule::Scheduled scheduled, schedule_of(kind, task));
     if (dump_) {
       dump_("trace", fmt::format("# {}\n{}", task.program.name, schedule::to_string(scheduled.trace)));
       dump_("schedule", loops::to_string(scheduled.program));
     }
-    DOVETAIL_ASSIGN(const Placements placements, place_buffers(scheduled.program, *intrinsics_, config_, history_));
+    DOVETAIL_ASSIGN(const Placements placements,
+                    place_buffers(scheduled.program, places_of(task, scheduled), config_, history_));
     if (dump_) dump_("places", fmt::format("# {}\n{}", task.program.name, places_text(scheduled.program, placements)));
     return lower(scheduled.program, *intrinsics_, config_, dram, placements, node, history_, stream_);
   }

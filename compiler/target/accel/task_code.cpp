@@ -18,7 +18,9 @@ Result<TaskCode> task_code(const schedule::Task& task, const schedule::Scheduled
   }
   SramHistory history;
   Stream stream;
-  DOVETAIL_ASSIGN(const Placements placements, place_buffers(scheduled.program, *task.intrinsics, config, history));
+  DOVETAIL_ASSIGN(
+      const Placements placements,
+      place_buffers(scheduled.program, find_places(scheduled.program, *task.intrinsics, config), config, history));
   DOVETAIL_TRY(lower(scheduled.program, *task.intrinsics, config, result.addresses, placements, 0, history, stream));
   DOVETAIL_TRY(finish_code(stream, task.program.name, config, space, result.code));
   if (const std::string findings = findings_of(result.code, space); !findings.empty())

@@ -11,7 +11,9 @@ const colour = name => getComputedStyle(document.documentElement).getPropertyVal
 const number = value => {
   const size = Math.abs(value);
   if (size === 0) return "0";
-  if (size >= 1e6 || size < 1e-3) return value.toExponential(2);
+  if (size < 1e-3) return value.toExponential(2);
+  if (size >= 1e9) return +(value / 1e9).toPrecision(4) + " G";
+  if (size >= 1e6) return +(value / 1e6).toPrecision(4) + " M";
   return size >= 1000 ? Math.round(value).toLocaleString("en") : String(+value.toPrecision(4));
 };
 
@@ -187,7 +189,7 @@ function table(head, rows, onClick) {
   rows.forEach((cells, i) => {
     const row = make("tr");
     for (const value of cells) {
-      const one = value instanceof Node ? make("td") : make("td", value);
+      const one = value instanceof Node ? make("td", undefined, value.className === "bar" ? "bars" : "") : make("td", value);
       if (value instanceof Node) one.append(value);
       row.append(one);
     }
@@ -220,7 +222,7 @@ function drawChosen() {
     panel.append(make("h3", `Layers of ${kept.models[i].model}`));
     panel.append(table(["layer", "cycles", "", "of its bound", "own MACs a cycle", "energy, mJ"], layers.map(layer => {
       const bar = make("span", undefined, "bar");
-      bar.style.width = 120 * layer.cycles / most + "px";
+      bar.style.width = 100 * layer.cycles / most + "%";
       return [layer.layer || "(of no layer)", layer.cycles.toLocaleString("en"), bar, layer.cycles ? (100 * layer.bound / layer.cycles).toFixed(0) + " %" : "",
               layer.cycles ? (layer.useful_macs / layer.cycles).toFixed(1) : "", number(layer.energy_mj)];
     })));
@@ -297,9 +299,10 @@ function drawTables() {
   const steps = byId("steps");
   steps.replaceChildren();
   if (!data.steps.length) steps.append(make("p", "No two measured points differ in one parameter alone.", "muted"));
-  else steps.append(table(["parameter", "from", "to", "pairs", ...data.objectives.map(objective => objective.title.split(",")[0])],
-    data.steps.map(step => [step.axis, step.from, step.to, step.pairs, ...step.factors.map((factor, i) =>
-      make("span", factor.toFixed(3) + "×", Math.abs(factor - 1) <= 0.005 ? "" : (factor < 1) !== data.objectives[i].larger ? "less" : "more"))])));
+  else steps.append(table(["parameter", "from → to", ...data.objectives.map(objective => objective.title.split(",")[0]), "pairs"],
+    data.steps.map(step => [step.axis, `${step.from} → ${step.to}`, ...step.factors.map((factor, i) =>
+      make("span", factor.toFixed(3) + "×", Math.abs(factor - 1) <= 0.005 ? "" : (factor < 1) !== data.objectives[i].larger ? "less" : "more")),
+      step.pairs])));
   const front = byId("front");
   front.replaceChildren();
   const rows = data.front.map(row => data.points[row.point]);
@@ -314,7 +317,7 @@ function drawAll() {
   drawParallel();
   drawTables();
 }
-const count = state => data.points.filter(point => point.state === state).length;
+const count = state => data.points.filter(point => point.state === state).length.toLocaleString("en");
 byId("title").textContent = "Design points for " + data.names.join(", ");
 byId("subtitle").textContent = `${data.space}, ${data.strategy}: ${data.points.length.toLocaleString("en")} of ${data.size.toLocaleString("en")} points; ` +
   `${count("measured")} measured, ${count("pruned")} pruned by bounds, ${count("infeasible")} infeasible; ${data.front.length} on the front`;

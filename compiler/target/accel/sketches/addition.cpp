@@ -22,16 +22,16 @@ void write_addition(schedule::Context& c, const isa::HardwareConfig& config, Til
     return cycles;
   };
   if (!steps.sample_tile(kAddition, "", pace)) return;
-  if (steps.recall()) return;
-  steps.tile_output();
-  steps.place_stages();
-  steps.finish_stages("");
+  steps.recall([&] {
+    steps.tile_output();
+    steps.place_stages();
+    steps.finish_stages("");
+    for (const Steps::Operand& operand : operands) steps.widen(operand);
+    steps.tensorize_stages("");
+  });
   std::vector<std::string> copies;
-  for (const Steps::Operand& operand : operands) {
-    steps.widen(operand);
+  for (const Steps::Operand& operand : operands)
     if (by_gemm) copies.push_back(operand.copy());
-  }
-  steps.tensorize_stages("");
   steps.take_slots(kAddition, copies, "");
 }
 

@@ -70,42 +70,43 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
         pace_with(true, steps.tile, trips, elements).load < pace_with(false, steps.tile, trips, elements).load;
     inputs_stay = c.sample("stays", {"weights", "inputs"}, analytic ? "inputs" : "weights") == "inputs";
   }
-  if (steps.recall()) return;
-  steps.tile_output(inputs_stay);
-  steps.place_stages();
+  steps.recall([&] {
+    steps.tile_output(inputs_stay);
+    steps.place_stages();
 
-  const std::int64_t block = steps.layout.block;
-  c.s.split("conv.c", steps.tile.c * block, "conv.c_t", "conv.c_i");
-  steps.split_channels("conv.c_i", block, config.block_in);
-  if (steps.tile.o > steps.group_blocks()) c.split("conv.o", steps.group_blocks() * block, "conv.g", "conv.o");
-  steps.block_elements("conv", "conv.n", "conv.o");
-  c.reorder(c.present({"conv.c_t", "conv.n", "conv.n_b", "conv.g", "conv.o_g", "conv.o_b", "conv.y", "conv.x",
-                       "conv.c_i_g", "conv.c_i_b", "conv.ky", "conv.kx", "conv.n_e", "conv.o_e", "conv.c_i_e"}));
-  c.s.decompose_reduction("conv", "conv.c_t", "conv.init");
+    const std::int64_t block = steps.layout.block;
+    c.s.split("conv.c", steps.tile.c * block, "conv.c_t", "conv.c_i");
+    steps.split_channels("conv.c_i", block, config.block_in);
+    if (steps.tile.o > steps.group_blocks()) c.split("conv.o", steps.group_blocks() * block, "conv.g", "conv.o");
+    steps.block_elements("conv", "conv.n", "conv.o");
+    c.reorder(c.present({"conv.c_t", "conv.n", "conv.n_b", "conv.g", "conv.o_g", "conv.o_b", "conv.y", "conv.x",
+                         "conv.c_i_g", "conv.c_i_b", "conv.ky", "conv.kx", "conv.n_e", "conv.o_e", "conv.c_i_e"}));
+    c.s.decompose_reduction("conv", "conv.c_t", "conv.init");
 
-  // Operands.
-  if (pads_in_load) c.s.set_scope("pad", kInpScope);
-  else c.s.cache_read("conv", "X", kInpScope, image);
-  c.s.compute_at(image, inputs_stay ? "out.x_t" : "conv.c_t");
-  steps.split_channels(pads_in_load ? "pad.c" : "X.inp.1", block, config.block_in);
-  steps.split_batch(pads_in_load ? "pad.n" : "X.inp.0");
-  c.s.cache_read("conv", "W", kWgtScope, "W.wgt");
-  c.s.compute_at("W.wgt", steps.tile.c == steps.whole.c ? "out.o_t" : "conv.c_t");
-  c.split("W.wgt.0", config.block_out, "W.wgt.0_b", "W.wgt.0_e");
-  c.split("W.wgt.1", config.block_in, "W.wgt.1_b", "W.wgt.1_e");
+    // Operands.
+    if (pads_in_load) c.s.set_scope("pad", kInpScope);
+    else c.s.cache_read("conv", "X", kInpScope, image);
+    c.s.compute_at(image, inputs_stay ? "out.x_t" : "conv.c_t");
+    steps.split_channels(pads_in_load ? "pad.c" : "X.inp.1", block, config.block_in);
+    steps.split_batch(pads_in_load ? "pad.n" : "X.inp.0");
+    c.s.cache_read("conv", "W", kWgtScope, "W.wgt");
+    c.s.compute_at("W.wgt", steps.tile.c == steps.whole.c ? "out.o_t" : "conv.c_t");
+    c.split("W.wgt.0", config.block_out, "W.wgt.0_b", "W.wgt.0_e");
+    c.split("W.wgt.1", config.block_in, "W.wgt.1_b", "W.wgt.1_e");
 
-  const std::string weights = fmt::format("i0/{0},i1/{1},i2,i3,i0%{0},i1%{1}", config.block_out, config.block_in);
-  c.lay_out("X", steps.layout.index_map(config.block_in));
-  c.s.transform_layout(image, steps.layout.index_map(config.block_in));
-  c.lay_out("W", weights);
-  c.s.transform_layout("W.wgt", weights);
-  c.s.transform_layout("conv", steps.layout.index_map(config.block_out));
-  steps.finish_stages("conv");
-  if (added) steps.widen(*added);
+    const std::string weights = fmt::format("i0/{0},i1/{1},i2,i3,i0%{0},i1%{1}", config.block_out, config.block_in);
+    c.lay_out("X", steps.layout.index_map(config.block_in));
+    c.s.transform_layout(image, steps.layout.index_map(config.block_in));
+    c.lay_out("W", weights);
+    c.s.transform_layout("W.wgt", weights);
+    c.s.transform_layout("conv", steps.layout.index_map(config.block_out));
+    steps.finish_stages("conv");
+    if (added) steps.widen(*added);
 
-  steps.tensorize_stages("conv");
-  steps.tensorize("conv.init", {"conv.init.conv.n_e", "conv.init.conv.o_e"});
-  steps.tensorize("conv", {"conv.n_e", "conv.o_e", "conv.c_i_e"});
+    steps.tensorize_stages("conv");
+    steps.tensorize("conv.init", {"conv.init.conv.n_e", "conv.init.conv.o_e"});
+    steps.tensorize("conv", {"conv.n_e", "conv.o_e", "conv.c_i_e"});
+  });
   std::vector<std::string> inputs{image};
   if (added && added->by_gemm) inputs.push_back(added->copy());
   steps.take_slots(kConvolution, inputs, "W.wgt");

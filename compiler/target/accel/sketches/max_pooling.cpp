@@ -21,20 +21,21 @@ void write_max_pooling(schedule::Context& c, const isa::HardwareConfig& config, 
     return cycles;
   };
   if (!steps.sample_tile(kMaxPooling, "", pace)) return;
-  if (steps.recall()) return;
-  steps.tile_output();
-  steps.place_stages();
+  steps.recall([&] {
+    steps.tile_output();
+    steps.place_stages();
 
-  steps.block_elements("pool", "pool.n", "pool.o");
-  c.reorder(c.present({"pool.ky", "pool.kx", "pool.n", "pool.n_b", "pool.o_g", "pool.o_b", "pool.y", "pool.x",
-                       "pool.n_e", "pool.o_e"}));
-  c.s.decompose_reduction("pool", c.has_loop("pool.ky") ? "pool.ky" : "pool.kx", "pool.init");
-  c.s.transform_layout("pool", steps.layout.index_map(config.block_out));
-  steps.finish_stages("pool");
-  steps.widen(image);
-  steps.tensorize_stages("pool");
-  steps.tensorize("pool.init", {"pool.init.pool.n_e", "pool.init.pool.o_e"});
-  steps.tensorize("pool", {"pool.n_e", "pool.o_e"});
+    steps.block_elements("pool", "pool.n", "pool.o");
+    c.reorder(c.present({"pool.ky", "pool.kx", "pool.n", "pool.n_b", "pool.o_g", "pool.o_b", "pool.y", "pool.x",
+                         "pool.n_e", "pool.o_e"}));
+    c.s.decompose_reduction("pool", c.has_loop("pool.ky") ? "pool.ky" : "pool.kx", "pool.init");
+    c.s.transform_layout("pool", steps.layout.index_map(config.block_out));
+    steps.finish_stages("pool");
+    steps.widen(image);
+    steps.tensorize_stages("pool");
+    steps.tensorize("pool.init", {"pool.init.pool.n_e", "pool.init.pool.o_e"});
+    steps.tensorize("pool", {"pool.n_e", "pool.o_e"});
+  });
   steps.take_slots(kMaxPooling, image.by_gemm ? std::vector{image.copy()} : std::vector<std::string>{}, "");
 }
 

@@ -28,12 +28,13 @@ void write(const Kind& kind, schedule::Context& c, const isa::HardwareConfig& co
     return cycles;
   };
   if (!steps.sample_tile(kind, "", pace)) return;
-  if (steps.recall()) return;
-  steps.tile_output();
-  steps.place_stages();
-  steps.finish_stages("");
-  for (const Steps::Operand& term : terms) steps.widen(term);
-  steps.tensorize_stages("");
+  steps.recall([&] {
+    steps.tile_output();
+    steps.place_stages();
+    steps.finish_stages("");
+    for (const Steps::Operand& term : terms) steps.widen(term);
+    steps.tensorize_stages("");
+  });
   steps.take_slots(kind, copies, "");
 }
 

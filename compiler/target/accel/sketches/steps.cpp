@@ -260,9 +260,10 @@ void Steps::sample_slots(const Kind& kind, const CountPace& pace) {
     c.s.fail({schedule::refuse("slots", c.task.program.name, "the slots decided do not fit", "decide fewer")});
 }
 
-bool Steps::recall() {
-  return c.recall(fmt::format("blocks {} {} {} constants stay {}", config.batch, config.block_in, config.block_out,
-                              constants_stay_));
+void Steps::recall(const std::function<void()>& write) {
+  c.recall(fmt::format("blocks {} {} {} constants stay {}", config.batch, config.block_in, config.block_out,
+                       constants_stay_),
+           kSlotNames, write);
 }
 
 void Steps::take_slots(const Kind& kind, const std::vector<std::string>& inputs, const std::string& weights) {
@@ -404,7 +405,7 @@ schedule::Task make_task(const Kind& kind, loops::Program program, const isa::Ha
 }
 
 std::shared_ptr<TileModels> make_tile_models(const std::shared_ptr<Memo>& memo) {
-  return std::make_shared<TileModels>(memo ? std::shared_ptr<PlacesMemo>(memo, &memo->places) : nullptr);
+  return std::make_shared<TileModels>(memo);
 }
 
 schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config, std::shared_ptr<TileModels> models) {

@@ -46,9 +46,9 @@ class Steps {
   // the reduction over channels, or "". The analytic choice fits the buffers and is through first. Whether there is
   // one; else the schedule has the error.
   bool sample_tile(const Kind& kind, const std::string& channels, const CountPace& pace);
-  // Behind the last decision: whether the rest of the sketch is known (schedule::Context::recall). From here on a
-  // sketch may ask `config` for nothing but the sizes of blocks.
-  bool recall();
+  // Takes the steps of `write`, which follow from the tile, the sizes of blocks, and nothing else of `config`; slots
+  // come behind them. Where the task's memo knows what they make, that is taken (schedule::Context::recall).
+  void recall(const std::function<void()>& write);
   // Gives slots to the copies of operands, and to what is stored. At the end of the sketch.
   void take_slots(const Kind& kind, const std::vector<std::string>& inputs, const std::string& weights);
 

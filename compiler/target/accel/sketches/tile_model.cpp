@@ -126,10 +126,12 @@ Result<std::shared_ptr<const TileModel>> TileModels::of(const schedule::Task& ta
     if (const auto known = models_.find(task.program.body); known != models_.end()) return known->second;
     if (const auto known = places_.find(form); known != places_.end()) places = known->second;
   }
-  if (!places && shared_) places = shared_->find(PlacesMemo::key(form, config));
+  const std::string shared_as = shared_ ? Memo::key_of_smallest(form, config) : "";
+  if (!places && shared_)
+    if (const auto known = shared_->smallest.find(shared_as)) places = *known;
   if (!places) {
     DOVETAIL_ASSIGN(places, find_places());
-    if (shared_) shared_->keep(PlacesMemo::key(form, config), *places);
+    if (shared_) shared_->smallest.keep(shared_as, std::make_shared<const std::vector<OnChip>>(*places));
   }
   auto model = std::make_shared<const TileModel>(task.program, *places, config);
   const std::lock_guard lock(mutex_);

@@ -86,18 +86,18 @@ class TileModel {
 
 // What is known of places and models, each found once: a model has several operations with the same blocks, and a
 // search runs a sketch many times. Several threads may ask at once.
-class PlacesMemo;
+struct Memo;
 class TileModels {
  public:
   // `shared`: what other hardware found of places; null: nothing.
-  explicit TileModels(std::shared_ptr<PlacesMemo> shared = nullptr) : shared_(std::move(shared)) {}
+  explicit TileModels(std::shared_ptr<Memo> shared = nullptr) : shared_(std::move(shared)) {}
 
   using FindPlaces = std::function<Result<std::vector<OnChip>>()>;
   Result<std::shared_ptr<const TileModel>> of(const schedule::Task& task, const isa::HardwareConfig& config,
                                               const FindPlaces& find_places);
 
  private:
-  const std::shared_ptr<PlacesMemo> shared_;
+  const std::shared_ptr<Memo> shared_;
   std::mutex mutex_;
   std::map<std::string, std::vector<OnChip>> places_;               // by kind, blocks and buffers
   std::map<loops::Stmt, std::shared_ptr<const TileModel>> models_;  // by the body of the task's program

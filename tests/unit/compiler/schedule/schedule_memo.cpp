@@ -2,6 +2,7 @@
 // from is the same.
 #include "compiler/schedule/schedule_memo.h"
 
+#include <array>
 #include <memory>
 #include <string>
 
@@ -34,15 +35,18 @@ Task task_of(const loops::Program& program, const std::shared_ptr<ScheduleMemo>&
   return task;
 }
 
-// Decides a tile, and unrolls where `unrolled`, a fact of the machine, says so.
+// Decides a tile and slots, and unrolls where `unrolled`, a fact of the machine, says so.
 Sketch sketch(bool unrolled) {
   return {"copy", 1, [unrolled](Context& c) {
-            const std::int64_t tile = c.sample("tile", {2, 4, 8}, 4);
-            if (c.recall(unrolled ? "unrolled" : "rolled")) return true;
-            c.split("x", tile, "xo", "xi");
-            c.reorder({"xo", "y"});
-            c.lay_out("A", "i1,i0");
-            if (unrolled) c.unroll("xi");
+            const std::int64_t tile = c.sample("tile", {2, 4, 8}, 4), slots = c.sample("slots", {1, 2}, 2);
+            const std::array unused{"slots"};
+            c.recall(unrolled ? "unrolled" : "rolled", unused, [&] {
+              c.split("x", tile, "xo", "xi");
+              c.reorder({"xo", "y"});
+              c.lay_out("A", "i1,i0");
+              if (unrolled) c.unroll("xi");
+            });
+            if (slots > 1) c.s.annotate("xo", "slots", slots);
             return true;
           }};
 }
@@ -64,15 +68,16 @@ TEST_CASE("schedule memo: a schedule that is taken from it is the one that is wr
     for (const char* name : {"p", "q"})
       for (const char* rows : {"8", "12"})
         for (const bool unrolled : {false, true})
-          for (const Decisions& decisions : {Decisions{}, Decisions{{"tile", "8"}}, Decisions{{"tile", "3"}}}) {
+          for (const Decisions& decisions :
+               {Decisions{}, Decisions{{"tile", "8"}}, Decisions{{"slots", "1"}}, Decisions{{"tile", "3"}}}) {
             const loops::Program operation = program(name, rows);
             const std::string expected = outcome(task_of(operation, nullptr), unrolled, decisions);
             CHECK(outcome(task_of(operation, memo), unrolled, decisions) == expected);
             CHECK(outcome(task_of(operation, forgetful), unrolled, decisions) == expected);
           }
-  // Of each round two names, two sizes, a fact, two decisions that are accepted. Names do not matter.
-  CHECK(memo->asked() == 32);
-  CHECK(memo->found() == 24);
+  // Of each round two names, two sizes, a fact, three decisions that are accepted. Names and slots do not matter.
+  CHECK(memo->asked() == 48);
+  CHECK(memo->found() == 40);
 }
 
 TEST_CASE("schedule memo: intrinsics tell tasks apart, facts do not") {
