@@ -37,7 +37,8 @@ class Sweep {
     const std::unique_ptr<Strategy> strategy = row->make(space_, options_.seed);
     progress_.planned = options_.points == 0 ? space_.size() : std::min(options_.points, space_.size());
     std::optional<Farm> own;
-    if (options_.farm == nullptr) own.emplace(nullptr, options_.jobs > 0 ? options_.jobs : available_processors(), "");
+    threads_ = options_.jobs > 0 ? options_.jobs : available_processors();
+    if (options_.farm == nullptr) own.emplace(nullptr, threads_, "");
     farm_ = own ? &*own : options_.farm;
     std::uint64_t proposed = 0;
     while (proposed < progress_.planned) {
@@ -80,24 +81,53 @@ class Sweep {
   Result<void> finish_all(std::vector<Proposal>& proposals) {
     front_before_ = front_;
     std::ranges::sort(front_before_);  // whatever the order in which points were finished
+    const std::vector<Proposal*> all = by_hardware(proposals);
     while (true) {
       std::vector<Proposal*> ours;
       bool others = false;
-      for (Proposal& proposal : proposals) {
-        if (proposal.record) continue;
-        DOVETAIL_ASSIGN(const PointsFile::Claim claim, file_.claim(proposal.key));
+      for (Proposal* proposal : all) {
+        if (proposal->record) continue;
+        // What is left is another explorer's, should there be one. What is compiled together stays together.
+        if (ours.size() >= most_claimed() && hardware_of(*ours.back()) != hardware_of(*proposal)) break;
+        DOVETAIL_ASSIGN(const PointsFile::Claim claim, file_.claim(proposal->key));
         others = others || claim == PointsFile::Claim::others;
-        if (claim == PointsFile::Claim::ours) ours.push_back(&proposal);
-        if (claim != PointsFile::Claim::done) continue;
-        DOVETAIL_ASSIGN(proposal.record, file_.find(proposal.key));
-        ++progress_.known;
-        count(*proposal.record);
+        if (claim == PointsFile::Claim::ours) ours.push_back(proposal);
+        if (claim == PointsFile::Claim::done) DOVETAIL_TRY(take_known(*proposal));
       }
       DOVETAIL_TRY(measure(ours));
-      if (!others) return {};
+      if (!others && std::ranges::all_of(all, [](const Proposal* each) { return each->record.has_value(); })) return {};
       if (stopped()) return options_.work->stopped_at("the sweep");
       if (ours.empty()) std::this_thread::sleep_for(kPatience);
     }
+  }
+
+  Result<void> take_known(Proposal& proposal) {
+    DOVETAIL_ASSIGN(proposal.record, file_.find(proposal.key));
+    ++progress_.known;
+    count(*proposal.record);
+    return {};
+  }
+
+  // Points that are claimed at once. With processes of its own all of them; else few, so that some are left to another
+  // explorer of the same file, and enough that the threads seldom wait for each other.
+  std::size_t most_claimed() const {
+    constexpr std::size_t kPointsOfThread = 8;
+    return options_.farm != nullptr ? static_cast<std::size_t>(options_.batch)
+                                    : kPointsOfThread * static_cast<std::size_t>(threads_);
+  }
+  // Empty where there is no such configuration.
+  std::string hardware_of(const Proposal& proposal) const {
+    return proposal.machine ? space_.key({proposal.machine->hardware, {}}, proposal.genes) : "";
+  }
+  std::vector<Proposal*> by_hardware(std::vector<Proposal>& proposals) const {
+    std::map<std::string, std::size_t> first;  // by hardware, in the order of the proposals
+    std::vector<std::pair<std::size_t, Proposal*>> all;
+    for (Proposal& proposal : proposals)
+      all.emplace_back(first.try_emplace(hardware_of(proposal), first.size()).first->second, &proposal);
+    std::ranges::stable_sort(all, {}, &std::pair<std::size_t, Proposal*>::first);
+    std::vector<Proposal*> ordered;
+    for (const auto& [hardware, proposal] : all) ordered.push_back(proposal);
+    return ordered;
   }
 
   // Those that share their hardware one after another, with one compilation, in one job of the farm.
@@ -109,8 +139,7 @@ class Sweep {
         DOVETAIL_TRY(finish(*proposal));
         continue;
       }
-      const std::string hardware = space_.key({proposal->machine->hardware, {}}, proposal->genes);
-      const auto [at, is_new] = known.try_emplace(hardware, groups.size());
+      const auto [at, is_new] = known.try_emplace(hardware_of(*proposal), groups.size());
       if (is_new) groups.emplace_back();
       groups[at->second].push_back(proposal);
     }
@@ -210,6 +239,7 @@ class Sweep {
   PointsFile& file_;
   const SweepOptions& options_;
   Farm* farm_ = nullptr;
+  int threads_ = 1;
   SweepProgress progress_;
   // Costs and machines. What is pruned depends on the front before the batch, so on no race between threads.
   std::vector<std::pair<Costs, std::string>> front_, front_before_;

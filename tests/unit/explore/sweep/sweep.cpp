@@ -3,6 +3,8 @@
 #include "explore/sweep/sweep.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <set>
 #include <thread>
 
@@ -118,6 +120,34 @@ TEST_CASE("sweep: what was stopped goes on where it was, by other explorers too"
   // Nothing was done twice: each point is new to one of them.
   CHECK((a.done - a.known) + (b.done - b.known) == fixture.space.size() - before);
   CHECK(*parts.all() == *whole.all());
+}
+
+TEST_CASE("sweep: an explorer leaves points of a batch to another one") {
+  const Fixture fixture(kSpace);
+  const test::TemporaryFolder folder;
+  SweepOptions options;
+  options.check = false;
+  options.jobs = 1;
+  options.prune = false;
+  PointsFile one = open_points(folder.path() / "points.db"), other = open_points(folder.path() / "points.db");
+  std::atomic<bool> began = false, measured = false;
+  SweepOptions waiting = options;
+  // Has claimed what it takes at once, and measured one of these.
+  waiting.on_progress = [&](const SweepProgress&) {
+    began = true;
+    for (int i = 0; i < 6000 && !measured; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  };
+  options.on_progress = [&](const SweepProgress& progress) { measured = measured || progress.done > progress.known; };
+  SweepProgress b;
+  std::thread thread([&] {
+    while (!began) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    b = *sweep(fixture.space, fixture.evaluator, other, options);
+  });
+  const SweepProgress a = *sweep(fixture.space, fixture.evaluator, one, waiting);
+  thread.join();
+  CHECK(a.done > a.known);
+  CHECK(b.done > b.known);
+  CHECK((a.done - a.known) + (b.done - b.known) == fixture.space.size());
 }
 
 TEST_CASE("sweep: what compilations for several hardware share changes no program") {
