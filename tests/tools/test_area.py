@@ -18,7 +18,7 @@ CLI = os.environ.get("DOVETAIL_CLI", str(SOURCE / "build/release/bin/dovetail"))
 # Below it, an SRAM may be LUT RAM: `tiny` has none larger.
 SMALL_BITS = 4096
 # So many commits after they were made, kept areas may still be those of an older design.
-LAG = 220
+LAG = 60
 
 
 def run(*command):
