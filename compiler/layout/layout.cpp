@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <functional>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -67,41 +66,70 @@ Layout checked(std::string_view text, const Shape& logical) {
   return *std::move(layout);
 }
 
-// The row-major offset within the view of an element of the framed view; -1 in the frame.
-std::int64_t offset_in_view(const Layout& layout, std::vector<std::int64_t> index) {
+// The row-major offset within the view of an element of the framed view; -1 in the frame. `shapes`: Layout::folded of
+// every count; `index` is used up.
+std::int64_t offset_in_view(const Layout& layout, const std::vector<Shape>& shapes, std::vector<std::int64_t>& index) {
   const auto inside = [&](const Shape& shape) {
     for (std::size_t d = 0; d < shape.size(); ++d)
       if (index[d] < 0 || index[d] >= shape[d]) return false;
     return true;
   };
   for (std::size_t d = 0; d < index.size(); ++d) index[d] -= layout.pads[d].before;
-  if (!inside(layout.folded())) return -1;
+  if (!inside(shapes.back())) return -1;
   for (std::size_t f = layout.folds.size(); f-- > 0;) {
     const Layout::Fold& fold = layout.folds[f];
-    const Shape before = layout.folded(f);
-    std::int64_t &channel = index[fold.into], slow = fold.within ? fold.taps : before[fold.into];
+    std::int64_t &channel = index[fold.into], slow = fold.within ? fold.taps : shapes[f][fold.into];
     const std::int64_t tap = fold.within ? channel % slow : channel / slow;
     channel = fold.within ? channel / slow : channel % slow;
     index[fold.dimension] = index[fold.dimension] * fold.stride + tap * fold.dilation - fold.before;
-    if (!inside(before)) return -1;
+    if (!inside(shapes[f])) return -1;
   }
   std::int64_t offset = 0;
   for (std::size_t d = 0; d < index.size(); ++d) offset = offset * layout.view[d] + index[d];
   return offset;
 }
 
-// Row-major offsets of the elements in the order of `layout`'s physical form; -1 in the frame.
-void for_each_place(const Layout& layout,
-                    const std::function<void(std::int64_t physical, std::int64_t logical)>& visit) {
+// visit(framed, view) for every element of the framed view, in row-major order; view is -1 in the frame.
+template <typename Visit>
+void for_each_framed(const Layout& layout, const Visit& visit) {
   const Shape framed = layout.framed();
-  NdArray order(DType::int64, framed);
-  std::vector<std::int64_t> index(framed.size(), 0);
-  for (std::int64_t i = 0; i < order.count(); ++i) {
-    order.data<std::int64_t>()[static_cast<std::size_t>(i)] = offset_in_view(layout, index);
+  std::vector<Shape> shapes;
+  for (std::size_t f = 0; f <= layout.folds.size(); ++f) shapes.push_back(layout.folded(f));
+  std::vector<std::int64_t> index(framed.size(), 0), used;
+  for (std::int64_t i = 0, count = element_count(framed); i < count; ++i) {
+    used = index;
+    visit(i, offset_in_view(layout, shapes, used));
     for (std::size_t d = framed.size(); d-- > 0 && ++index[d] == framed[d];) index[d] = 0;
   }
-  const NdArray physical = schedule::pack(order, layout.map);
-  for (std::int64_t i = 0; i < physical.count(); ++i) visit(i, physical.as_int64(i));
+}
+
+// The framed view's elements; the fill in the frame.
+NdArray frame(const NdArray& logical, const Layout& layout) {
+  NdArray fill(logical.dtype(), {1}), framed(logical.dtype(), layout.framed());
+  if (is_floating(logical.dtype())) fill.set_double(0, static_cast<double>(layout.fill));
+  else fill.set_int64(0, layout.fill);
+  const auto bytes = static_cast<std::size_t>(size_bytes(logical.dtype()));
+  const auto copy = [&](std::int64_t to, const std::byte* from, std::int64_t elements) {
+    std::memcpy(framed.bytes().data() + static_cast<std::size_t>(to) * bytes, from,
+                static_cast<std::size_t>(elements) * bytes);
+  };
+  const auto source = [&](std::int64_t from) {
+    return from < 0 ? fill.bytes().data() : logical.bytes().data() + static_cast<std::size_t>(from) * bytes;
+  };
+  if (!layout.folds.empty() || layout.view.empty()) {
+    for_each_framed(layout, [&](std::int64_t to, std::int64_t from) { copy(to, source(from), 1); });
+    return framed;
+  }
+  for (std::int64_t i = 0; layout.fill != 0 && i < framed.count(); ++i) copy(i, source(-1), 1);
+  const std::int64_t row = layout.view.back();
+  std::vector<std::int64_t> index(layout.view.size() - 1, 0);
+  for (std::int64_t from = 0; from < logical.count(); from += row) {
+    std::int64_t to = 0;
+    for (std::size_t d = 0; d < index.size(); ++d) to = to * framed.shape()[d] + index[d] + layout.pads[d].before;
+    copy(to * framed.shape().back() + layout.pads.back().before, source(from), row);
+    for (std::size_t d = index.size(); d-- > 0 && ++index[d] == layout.view[d];) index[d] = 0;
+  }
+  return framed;
 }
 
 }  // namespace
@@ -219,28 +247,25 @@ std::uint64_t layout_bytes(const graph::TensorType& type, std::string_view layou
 
 NdArray pack(const NdArray& logical, const Layout& layout) {
   if (layout.plain) return logical;
-  NdArray fill(logical.dtype(), {1}), packed(logical.dtype(), layout.physical_shape());
-  if (is_floating(logical.dtype())) fill.set_double(0, static_cast<double>(layout.fill));
-  else fill.set_int64(0, layout.fill);
-  const auto bytes = static_cast<std::size_t>(size_bytes(logical.dtype()));
-  for_each_place(layout, [&](std::int64_t to, std::int64_t from) {
-    std::memcpy(packed.bytes().data() + static_cast<std::size_t>(to) * bytes,
-                from < 0 ? fill.bytes().data() : logical.bytes().data() + static_cast<std::size_t>(from) * bytes,
-                bytes);
-  });
-  return packed;
+  return schedule::pack(frame(logical, layout), layout.map);
 }
 
 NdArray unpack(const NdArray& physical, const Layout& layout) {
   if (layout.plain) return physical;
   DOVETAIL_CHECK(layout.holds_all(), "a folded layout need not hold every element");
-  NdArray logical(physical.dtype(), layout.logical);
-  const auto bytes = static_cast<std::size_t>(size_bytes(physical.dtype()));
-  for_each_place(layout, [&](std::int64_t from, std::int64_t to) {
-    if (to >= 0)
-      std::memcpy(logical.bytes().data() + static_cast<std::size_t>(to) * bytes,
-                  physical.bytes().data() + static_cast<std::size_t>(from) * bytes, bytes);
+  NdArray places(DType::int64, layout.framed()), logical(physical.dtype(), layout.logical);
+  for_each_framed(layout, [places = places.data<std::int64_t>()](std::int64_t i, std::int64_t offset) {
+    places[static_cast<std::size_t>(i)] = offset;
   });
+  const NdArray packed = schedule::pack(places, layout.map);
+  const auto bytes = static_cast<std::size_t>(size_bytes(physical.dtype()));
+  std::size_t from = 0;
+  for (const std::int64_t to : packed.data<std::int64_t>()) {
+    if (to >= 0)
+      std::memcpy(logical.bytes().data() + static_cast<std::size_t>(to) * bytes, physical.bytes().data() + from * bytes,
+                  bytes);
+    ++from;
+  }
   return logical;
 }
 
