@@ -80,7 +80,7 @@ int main(int argument_count, char** arguments) {
     exit = out_of_memory();
   }
   dovetail::cli::end_by_signal();
-  if (!dovetail::cli::flush_output() && exit == Exit::success)
+  if (!dovetail::cli::flush_output() && (exit == Exit::success || exit == Exit::failed))
     exit = dovetail::cli::fail(Exit::failed,
                                {{"cannot write the output", "stdout", "the write failed", "is the disk full?"}});
   if (exit == Exit::success) dovetail::cli::end_without_reader();
