@@ -18,7 +18,7 @@ import math
 import sys
 from pathlib import Path
 
-# Colours that the colour-blind tell apart (Okabe and Ito), darker on light pages.
+# Colours that the colour-blind can distinguish (Okabe and Ito), darker on light pages.
 STYLE = """
 svg { font: 12px system-ui, sans-serif; }
 text { fill: #3b434d; } .title { font-size: 13px; font-weight: 600; } .grid { stroke: #d9dee5; } .one { stroke: #6b7480; }

@@ -26,7 +26,7 @@ struct Task {
   Json facts = Json::object();                      // of the machine, as far as schedules depend on them
   std::shared_ptr<const loops::IntrinsicTable> intrinsics = std::make_shared<loops::IntrinsicTable>();
 
-  // Where schedules are kept, and what tells those of this task from others there, its facts left out; null: nowhere.
+  // Where schedules are kept, and what distinguishes this task from others there, its facts left out; null: nowhere.
   // No part of the task.
   std::shared_ptr<ScheduleMemo> memo = nullptr;
   std::string kept_as = {};

@@ -80,7 +80,7 @@ def in_turn(proofs):
         return not recent.isdisjoint(files)
 
     always = [name for name, proof in proofs.items() if changed(proof)]
-    others, which = turn.share([name for name in proofs if name not in always], 3)
+    others, which = turn.share([name for name in proofs if name not in always], 6)
     print(f"{len(always)} proofs of what changed last, and of the others {which}")
     return always + others
 
