@@ -70,8 +70,8 @@ def check(folder, *mode):
     return done.returncode == 0 and "Status: PASSED" in done.stdout, "; ".join(said) + done.stderr[-500:]
 
 
-def in_turn(proofs):
-    """The names of the proofs of what the last commits have changed, and the turn's share of the others."""
+def in_turn(proofs, rows, what, of):
+    """The names of those rows (proofs, or faults planted for them) whose proof is of what the last commits have changed, and the turn's share of the others."""
     recent = set(turn.files_of_last_commits(HARDWARE, 10, ["hw/"]))
 
     def changed(proof):
@@ -79,9 +79,9 @@ def in_turn(proofs):
         files = {f"hw/formal/{harness}.sv", f"hw/formal/{harness}.ys", *(f"hw/rtl/dovetail_{module}.sv" for module in modules.split())}
         return not recent.isdisjoint(files)
 
-    always = [name for name, proof in proofs.items() if changed(proof)]
-    others, which = turn.share([name for name in proofs if name not in always], 6)
-    print(f"{len(always)} proofs of what changed last, and of the others {which}")
+    always = [name for name, proof in rows.items() if proof not in proofs or changed(proofs[proof])]
+    others, which = turn.share([name for name in rows if name not in always], of)
+    print(f"{len(always)} {what} of what changed last, and of the others {which}")
     return always + others
 
 
@@ -146,9 +146,12 @@ def main():
         if unwatched:
             print(f"no fault is planted for {', '.join(sorted(unwatched))}")
             return 1
-        work = [(fault[0], lambda fault=fault: try_fault(package, proofs, fault)) for fault in faults]
+        names = [fault[0] for fault in faults]
+        if not arguments.filter:
+            names = in_turn(proofs, {fault[0]: fault[1] for fault in faults}, "faults", 3)
+        work = [(fault[0], lambda fault=fault: try_fault(package, proofs, fault)) for fault in faults if fault[0] in names]
     else:
-        names = proofs if arguments.filter else in_turn(proofs)
+        names = proofs if arguments.filter else in_turn(proofs, {name: name for name in proofs}, "proofs", 6)
         work = [(name, lambda proof=proofs[name]: prove(package, proof)) for name in names]
     chosen = [task for name, task in work if re.search(arguments.filter, name)]
     failures = 0

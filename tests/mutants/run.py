@@ -155,7 +155,7 @@ def main():
     if options.names:
         names = [name for name in listed.sections() if any(part in name for part in options.names)]
     else:
-        names, which = turn.share(listed.sections(), 12)
+        names, which = turn.share(listed.sections(), 18)
         print(f"mutants: {which}")
 
     features = processor_features()

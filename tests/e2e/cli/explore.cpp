@@ -9,6 +9,7 @@
 
 #include "base/file.h"
 #include "base/json.h"
+#include "base/npy.h"
 #include "simulator/systemc_engine.h"
 #include "tests/catch.h"
 #include "tests/e2e/cli/digits_models.h"
@@ -25,6 +26,18 @@ namespace {
 constexpr const char* kSpace = R"({"hardware": "1x16x16-ext",
   "axes": {"acc_buffer_bytes": [16384, 131072], "bus_bytes": [8, 16], "memory": ["ideal", "ideal:latency=8,bytes=0,outstanding=4"]},
   "together": [[{"block_in": 8, "block_out": 8}, {"block_in": 16, "block_out": 16}]]})";
+
+// The first images or labels of the example, written into the folder: enough to tell models apart, and sooner
+// calibrated.
+std::string first_of(const std::string& file, std::int64_t count, const test::TemporaryFolder& folder) {
+  const NdArray all = read_npy(test::kDigitsFolder + file).value();
+  Shape shape = all.shape();
+  const std::size_t size = all.bytes().size() / static_cast<std::size_t>(shape[0]);
+  shape[0] = count;
+  const NdArray first(all.dtype(), shape, all.bytes().first(size * static_cast<std::size_t>(count)));
+  REQUIRE(write_npy(folder / file, first).ok());
+  return folder / file;
+}
 
 std::string words_of(const std::string& command, std::vector<std::string>& words) {
   std::istringstream text(command);
@@ -119,15 +132,13 @@ TEST_CASE("explore: several accelerators, each point again by hand and on the Sy
 
 TEST_CASE("explore: numeric choices, with the accuracy of each and the files that do it again") {
   const test::TemporaryFolder folder;
-  const std::string digits = DOVETAIL_SOURCE_DIR "/examples/digits/";
+  const std::string images = first_of("test_images.npy", 90, folder), labels = first_of("test_labels.npy", 90, folder);
   REQUIRE(
       write_text_file(folder / "space.json", R"({"hardware": "1x16x16-ext", "axes": {"scales": ["any", "power-of-two"],
     "weight_scales": ["per-channel", "per-tensor"], "requant": [false, true]}})")
           .ok());
   const std::string space = folder / "space.json", out = folder / "out";
-  const std::vector<std::string> words{
-      "explore",  digits + "digits_float.onnx", space, "--samples", digits + "test_images.npy",
-      "--labels", digits + "test_labels.npy"};
+  const std::vector<std::string> words{"explore", test::kFloatDigits, space, "--samples", images, "--labels", labels};
   auto sweep = words;
   sweep.insert(sweep.end(), {"-o", out, "--json"});
   const Finished explored = test::dovetail(sweep);
@@ -156,8 +167,7 @@ TEST_CASE("explore: numeric choices, with the accuracy of each and the files tha
     words_of(point["command"].get<std::string>(), run_words);
     const std::string model = run_words.at(1);
     const Finished evaluated =
-        test::dovetail({"evaluate", model, "--target", "cpu", "--inputs", digits + "test_images.npy", "--labels",
-                        digits + "test_labels.npy", "--json"});
+        test::dovetail({"evaluate", model, "--target", "cpu", "--inputs", images, "--labels", labels, "--json"});
     INFO(evaluated.error);
     REQUIRE(evaluated.exit == 0);
     const Json top1 = parse_json(evaluated.out, "evaluated").value().at("accuracy");
@@ -180,11 +190,10 @@ TEST_CASE("explore: numeric choices, with the accuracy of each and the files tha
     CHECK(run.exit == 2);
     CHECK_THAT(run.error, ContainsSubstring(text));
   };
-  refused({"explore", digits + "digits_float.onnx", space, "-o", out}, "add --samples");
-  refused({"explore", kDigits, space, "-o", out, "--samples", digits + "test_images.npy"}, "quantised");
+  refused({"explore", test::kFloatDigits, space, "-o", out}, "add --samples");
+  refused({"explore", kDigits, space, "-o", out, "--samples", images}, "quantised");
   REQUIRE(write_text_file(folder / "plain.json", R"({"axes": {"bus_bytes": [8, 16]}})").ok());
-  refused({"explore", kDigits, folder / "plain.json", "-o", out, "--samples", digits + "test_images.npy"},
-          "no numeric choices");
+  refused({"explore", kDigits, folder / "plain.json", "-o", out, "--samples", images}, "no numeric choices");
 }
 
 TEST_CASE("explore: what one step more of a resource gives") {

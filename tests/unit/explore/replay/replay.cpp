@@ -47,11 +47,11 @@ Replayable committed_table() {
 // One that holds every candidate of its task.
 Replayable whole_table() {
   const ReplayTask row{"accel.conv1x1_tiny", bundle::kAccelTarget, "convolution",
-                       R"(graph tiny(%x: int8[1, 16, 2, 4]) -> (%y)
+                       R"(graph tiny(%x: int8[1, 16, 2, 2]) -> (%y)
   constant %w: int8[32, 16, 1, 1]
   constant %b: int32[32]
   constant %s: float32[32]
-  %y: int8[1, 32, 2, 4] = dovetail.qconv(%x, %w, %b, %s) {x_zero_point=-128, y_zero_point=3}
+  %y: int8[1, 32, 2, 2] = dovetail.qconv(%x, %w, %b, %s) {x_zero_point=-128, y_zero_point=3}
 )"};
   FoundTask found = find_task(row).value();
   const auto measurer = make_accel_measurer(isa::load_config(kReplayHardware).value(), {})(found.task).value();
