@@ -17,12 +17,12 @@ std::size_t row_bytes(const NdArray& array) {
   return array.bytes().size() / static_cast<std::size_t>(std::max<std::int64_t>(1, array.shape().front()));
 }
 
-// Whether the array is rows for the tensor, and of another number than it takes.
+// Whether the array is rows for the tensor, and of another number than it takes. A batch of none is no batch.
 bool has_other_rows(const NdArray& array, const bundle::Tensor& tensor) {
   const Shape& have = array.shape();
   return array.dtype() == tensor.dtype && !have.empty() && have.size() == tensor.shape.size() &&
          std::equal(have.begin() + 1, have.end(), tensor.shape.begin() + 1) && have[0] != tensor.shape[0] &&
-         have[0] > 0;
+         have[0] > 0 && tensor.shape[0] > 0;
 }
 
 }  // namespace
@@ -54,8 +54,9 @@ Result<Samples> Samples::make(const bundle::Bundle& program, std::map<std::strin
         samples.rows_ = samples.batch_ = shape[0];
         break;
       }
+  } else {
+    samples.runs_ = (samples.rows_ + samples.batch_ - 1) / samples.batch_;
   }
-  samples.runs_ = (samples.rows_ + samples.batch_ - 1) / samples.batch_;
   DOVETAIL_TRY(runtime::check_inputs(program, samples.inputs(0)));
   return samples;
 }

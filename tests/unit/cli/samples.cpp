@@ -52,11 +52,21 @@ TEST_CASE("one batch is one run, with what the program takes") {
   CHECK(Samples::make(program({{2, 2}}), {{"a", rows(1)}})->inputs(0).at("a").shape() == Shape{2, 2});
 }
 
+TEST_CASE("a batch of no rows is one run") {
+  const auto samples = Samples::make(program({{0, 2}, {3}}), {{"a", rows(0)}, {"b", NdArray(DType::int8, {3})}});
+  REQUIRE(samples.ok());
+  CHECK(samples->runs() == 1);
+  CHECK(samples->rows() == 0);
+  CHECK(samples->inputs(0).at("a").shape() == Shape{0, 2});
+  CHECK(samples->stacked({rows(0)}) == rows(0));
+}
+
 TEST_CASE("samples that do not fit are refused") {
   const auto why = [](const Result<Samples>& samples) { return samples.ok() ? "" : to_string(samples.errors()); };
   CHECK_THAT(why(Samples::make(program({{1, 2}, {1, 2}}), {{"a", rows(5)}, {"b", rows(4)}})),
              ContainsSubstring("it has 4 rows for a batch of 1, a has 5 for a batch of 1"));
   CHECK_THAT(why(Samples::make(program({{1, 2}}), {{"a", rows(5, 3)}})),
              ContainsSubstring("the model takes int8[1, 2]"));
+  CHECK_THAT(why(Samples::make(program({{0, 2}}), {{"a", rows(5)}})), ContainsSubstring("the model takes int8[0, 2]"));
   CHECK_THAT(why(Samples::make(program({{1, 2}}), {})), ContainsSubstring("it is missing"));
 }
