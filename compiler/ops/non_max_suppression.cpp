@@ -10,6 +10,10 @@
 namespace dovetail::ops {
 namespace {
 
+// Pairs of boxes that are compared when the model is compiled: seconds. Boxes that overlap nowhere need the square of
+// their number.
+constexpr std::int64_t kMostComparisons = 1'000'000'000;
+
 struct Box {
   float y_low, x_low, y_high, x_high;
 
@@ -58,8 +62,10 @@ Result<std::vector<NdArray>> evaluate_suppression(const Operands& operands) {
     return operands.has(input) ? static_cast<float>(operands.constant(input)->as_double(0)) : 0.0F;
   };
   const std::int64_t most = operands.has(2) ? operands.constant(2)->as_int64(0) : 0;
+  const float threshold = number(3);
   const bool centre = graph::int_attribute(operands.node, "center_point_box", 0) != 0;
   std::vector<std::int64_t> selected;
+  std::int64_t comparisons = 0;
   for (std::int64_t batch = 0; batch < batches; ++batch) {
     const auto box = [&](std::int64_t i) {
       return box_of(boxes.subspan(static_cast<std::size_t>((batch * count + i) * 4), 4), centre);
@@ -68,14 +74,22 @@ Result<std::vector<NdArray>> evaluate_suppression(const Operands& operands) {
       const auto score = [&](std::int64_t i) {
         return scores[static_cast<std::size_t>((batch * classes + c) * count + i)];
       };
-      std::vector<std::int64_t> candidates, kept;
+      std::vector<std::int64_t> candidates;
+      std::vector<Box> kept;
       for (std::int64_t i = 0; i < count; ++i)
         if (!operands.has(4) || score(i) > number(4)) candidates.push_back(i);
       std::ranges::stable_sort(candidates, [&](std::int64_t a, std::int64_t b) { return score(a) > score(b); });
       for (const std::int64_t i : candidates) {
         if (static_cast<std::int64_t>(kept.size()) >= most) break;
-        if (std::ranges::any_of(kept, [&](std::int64_t k) { return overlaps(box(i), box(k), number(3)); })) continue;
-        kept.push_back(i);
+        comparisons += static_cast<std::int64_t>(kept.size());
+        if (comparisons > kMostComparisons)
+          return refuse(operands,
+                        fmt::format("{} boxes of {} classes take more than {} comparisons of two when it is compiled",
+                                    count, classes, kMostComparisons),
+                        "lower max_output_boxes_per_class, or raise score_threshold");
+        const Box here = box(i);
+        if (std::ranges::any_of(kept, [&](const Box& better) { return overlaps(here, better, threshold); })) continue;
+        kept.push_back(here);
         selected.insert(selected.end(), {batch, c, i});
       }
     }

@@ -16,6 +16,10 @@ using loops::Expr;
 using tensor::index;
 using tensor::like;
 
+// Points along an axis for each element of the output. No tensor bounds them: a model of a few bytes could ask for
+// 2^126.
+constexpr std::int64_t kMostSamples = 1024;
+
 struct RoiAttributes {
   std::int64_t height, width, samples;
   double scale;
@@ -52,6 +56,11 @@ Result<Types> infer_roi_align(const Operands& operands) {
     return refuse(operands,
                   "sampling_ratio is 0: how many points are sampled would depend on the extents of each region",
                   "give a sampling_ratio; 2 is usual");
+  if (attributes.samples > kMostSamples)
+    return refuse(operands,
+                  fmt::format("sampling_ratio is {} > {}: each element of the output is of its square of points",
+                              attributes.samples, kMostSamples),
+                  "give a smaller sampling_ratio; 2 is usual");
   return Types{{operands.type(0).dtype, {rois[0], x[1], attributes.height, attributes.width}}};
 }
 

@@ -169,6 +169,13 @@ TEST_CASE("RoiAlign averages points of each region") {
     }
   CHECK_THAT(Case("RoiAlign").input(x).input(rois).input(batches).refusal(),
              Catch::Matchers::ContainsSubstring("sampling_ratio is 0"));
+  const auto sampled = [&](std::int64_t ratio) {
+    return Case("RoiAlign").input(x).input(rois).input(batches).integer("sampling_ratio", ratio);
+  };
+  CHECK(sampled(1024).graph().live_nodes().size() == 1);
+  for (const std::int64_t ratio : {std::int64_t{1025}, std::int64_t{1} << 32, INT64_MAX})
+    CHECK_THAT(sampled(ratio).refusal(),
+               Catch::Matchers::ContainsSubstring("sampling_ratio is " + std::to_string(ratio) + " > 1024"));
 }
 
 TEST_CASE("DeformConv moves each tap by its offset") {

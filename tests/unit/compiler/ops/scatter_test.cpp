@@ -157,5 +157,21 @@ TEST_CASE("Operators whose extents depend on values are computed from constants,
   require_close(evaluated(rows)[0], floats({2, 2}, {0, 1, 1, 0}), 0);
 }
 
+// None overlaps another, so that each is compared with all before it.
+Case suppression_of_separate_boxes(std::int64_t boxes, std::int64_t most) {
+  NdArray corners(DType::float32, {1, boxes, 4}), scores(DType::float32, {1, 1, boxes});
+  for (std::int64_t i = 0; i < boxes; ++i)
+    for (std::int64_t k = 0; k < 4; ++k) corners.set_double(i * 4 + k, static_cast<double>(k < 2 ? 2 * i : 2 * i + 1));
+  return Case("NonMaxSuppression").constant(corners).constant(scores).constant(list({most}));
+}
+
+TEST_CASE("NonMaxSuppression compares as many boxes as take seconds, no more") {
+  Case few = suppression_of_separate_boxes(1000, 1000), chosen = suppression_of_separate_boxes(60'000, 1000);
+  CHECK(evaluated(few)[0].shape() == Shape{1000, 3});
+  CHECK(evaluated(chosen)[0].shape() == Shape{1000, 3});
+  CHECK_THAT(suppression_of_separate_boxes(60'000, 60'000).refusal(),
+             Catch::Matchers::ContainsSubstring("60000 boxes of 1 classes take more than 1000000000 comparisons"));
+}
+
 }  // namespace
 }  // namespace dovetail::ops
