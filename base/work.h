@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <limits>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "base/result.h"
+#include "base/saturating.h"
 
 namespace dovetail {
 
@@ -23,7 +23,7 @@ struct WorkEstimate {
   double seconds = 0;  // to within a factor of a few
 
   WorkEstimate& operator+=(const WorkEstimate& other) {
-    if (__builtin_add_overflow(steps, other.steps, &steps)) steps = std::numeric_limits<std::uint64_t>::max();
+    steps = saturating_sum(steps, other.steps);
     seconds += other.seconds;
     return *this;
   }

@@ -1,5 +1,8 @@
 #include "loops/operations.h"
 
+#include <algorithm>
+#include <variant>
+
 #include "loops/rewrite.h"
 #include "loops/sharing.h"
 
@@ -20,8 +23,8 @@ class Counter {
         ++total.floating;
       each_operand(e, [&](const Expr& operand) {
         const Operations inner = count(operand);
-        total.floating += inner.floating;
-        total.integer += inner.integer;
+        total.floating = saturating_sum(total.floating, inner.floating);
+        total.integer = saturating_sum(total.integer, inner.integer);
       });
       return total;
     });
@@ -42,7 +45,48 @@ bool adds_product(const Expr& value) {
   return is_product(sum->a) || is_product(sum->b);
 }
 
+// Operations on values of an expression, none for the indices of what it loads.
+void add_steps(const Expr& expr, Seen& seen, std::uint64_t& steps) {
+  if (std::holds_alternative<LoadExpr>(expr->node) || seen.again(expr)) return;
+  if (std::holds_alternative<Unary>(expr->node) || std::holds_alternative<Binary>(expr->node) ||
+      std::holds_alternative<Select>(expr->node) || std::holds_alternative<Call>(expr->node))
+    ++steps;
+  each_operand(expr, [&](const Expr& operand) { add_steps(operand, seen, steps); });
+}
+
+std::uint64_t steps_of(const Stmt& stmt);
+
+struct Steps {
+  std::uint64_t operator()(const For& loop) const {
+    return saturating_product(static_cast<std::uint64_t>(loop.extent), steps_of(loop.body));
+  }
+  std::uint64_t operator()(const If& branch) const {
+    Seen seen;
+    std::uint64_t steps = 0;
+    add_steps(branch.condition, seen, steps);
+    return saturating_sum(steps, saturating_sum(steps_of(branch.then_body), steps_of(branch.else_body)));
+  }
+  std::uint64_t operator()(const Sequence& sequence) const {
+    std::uint64_t steps = 0;
+    for (const Stmt& stmt : sequence.body) steps = saturating_sum(steps, steps_of(stmt));
+    return steps;
+  }
+  // The loops around it are its iterations.
+  std::uint64_t operator()(const Block& block) const { return steps_of(block.body); }
+  std::uint64_t operator()(const Store& store) const {
+    Seen seen;
+    std::uint64_t steps = 0;
+    for (const StoreTarget& target : store.targets) add_steps(target.value, seen, steps);
+    return std::max<std::uint64_t>(1, steps);
+  }
+  std::uint64_t operator()(const IntrinsicCall&) const { return 1; }
+};
+
+std::uint64_t steps_of(const Stmt& stmt) { return stmt ? std::visit(Steps{}, stmt->node) : 0; }
+
 }  // namespace
+
+std::uint64_t count_steps(const Program& program) { return steps_of(program.body); }
 
 Operations count_operations(const Program& program) {
   Operations total;
@@ -53,21 +97,21 @@ Operations count_operations(const Program& program) {
     Operations each;
     bool reduces = false;
     for (const Iterator& iterator : block->iterators) {
-      points *= static_cast<std::uint64_t>(iterator.extent);
+      points = saturating_product(points, static_cast<std::uint64_t>(iterator.extent));
       reduces = reduces || iterator.kind == IterKind::reduce;
     }
     visit_stmts(block->body, [&](const Stmt& inner) {
       if (const auto* store = std::get_if<Store>(&inner->node))
         for (const StoreTarget& target : store->targets) {
           const Operations of_value = Counter().count(target.value);
-          each.floating += of_value.floating;
-          each.integer += of_value.integer;
+          each.floating = saturating_sum(each.floating, of_value.floating);
+          each.integer = saturating_sum(each.integer, of_value.integer);
           if (reduces && adds_product(target.value)) ++each.macs;
         }
     });
-    total.floating += points * each.floating;
-    total.integer += points * each.integer;
-    total.macs += points * each.macs;
+    total.floating = saturating_sum(total.floating, saturating_product(points, each.floating));
+    total.integer = saturating_sum(total.integer, saturating_product(points, each.integer));
+    total.macs = saturating_sum(total.macs, saturating_product(points, each.macs));
   });
   return total;
 }

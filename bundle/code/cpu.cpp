@@ -17,6 +17,7 @@ void encode(const CpuCode& code, Step& step) {
                           {"shared_bytes", code.shared_bytes},
                           {"local_bytes", code.local_bytes},
                           {"operations", code.operations},
+                          {"steps", code.steps},
                           {"integer", code.integer},
                           {"code_bytes", code.code_bytes},
                           {"failures", code.failures}});
@@ -32,6 +33,8 @@ Result<CpuCode> decode_cpu(const Step& step) {
   code.shared_bytes = head.at("shared_bytes").natural(kMostWorkspace);
   code.local_bytes = head.at("local_bytes").natural(kMostWorkspace);
   code.operations = head.at("operations").natural();
+  const auto steps = head.find("steps");  // bundles of older kits have none
+  code.steps = steps ? steps->natural() : code.operations;
   code.integer = head.at("integer").flag();
   code.code_bytes = head.at("code_bytes").natural();
   code.failures = head.at("failures").texts();

@@ -23,6 +23,7 @@ struct CpuCode {
   bool integer = false;            // most of them on integers
   std::uint64_t code_bytes = 0;    // machine instructions of the kernel
   std::vector<std::string> failures;  // by site
+  std::uint64_t steps = 0;            // of a run, at most: operations on single values of any type
 };
 
 void encode(const CpuCode& code, Step& step);

@@ -72,6 +72,7 @@ void encode(const CudaCode& code, Step& step) {
                           {"images", images},
                           {"workspace_bytes", code.workspace_bytes},
                           {"operations", code.operations},
+                          {"steps", code.steps},
                           {"integer", code.integer},
                           {"failures", code.failures}});
 }
@@ -103,6 +104,8 @@ Result<CudaCode> decode_cuda(const Step& step) {
   }
   code.workspace_bytes = head.at("workspace_bytes").natural(kMostBytes);
   code.operations = head.at("operations").natural();
+  const auto steps = head.find("steps");  // bundles of older kits have none
+  code.steps = steps ? steps->natural() : code.operations;
   code.integer = head.at("integer").flag();
   code.failures = head.at("failures").texts();
   if (!errors.empty()) return errors;

@@ -45,6 +45,7 @@ struct CudaCode {
   std::uint64_t operations = 0;       // arithmetic operations of the nodes, a multiply-add counted as two
   bool integer = false;               // most of them on integers
   std::vector<std::string> failures;  // by site
+  std::uint64_t steps = 0;            // of a run, at most: operations on single values of any type
 };
 
 // What a kernel leaves of the first rule that it found broken. All 0 before.

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/saturating.h"
 #include "compiler/ops/op.h"
 #include "loops/operations.h"
 
@@ -63,10 +64,10 @@ Result<Match> select(const Target& target, const Graph& graph, NodeId id) {
 
 Cost& Cost::operator+=(const Cost& other) {
   seconds += other.seconds;
-  operations += other.operations;
-  macs += other.macs;
-  bytes += other.bytes;
-  cycles += other.cycles;
+  operations = saturating_sum(operations, other.operations);
+  macs = saturating_sum(macs, other.macs);
+  bytes = saturating_sum(bytes, other.bytes);
+  cycles = saturating_sum(cycles, other.cycles);
   return *this;
 }
 
@@ -83,8 +84,8 @@ Cost count_work(const Graph& graph, const std::vector<NodeId>& nodes) {
     const graph::Node& node = graph.node(id);
     if (const auto program = ops::define(graph, id); program.ok()) {
       const loops::Operations operations = loops::count_operations(*program);
-      work.operations += operations.floating + operations.integer;
-      work.macs += operations.macs;
+      work.operations = saturating_sum(work.operations, operations.all());
+      work.macs = saturating_sum(work.macs, operations.macs);
     }
     for (const graph::ValueId input : node.inputs)
       if (input.valid() && !own.count(graph.value(input).producer)) move(input);

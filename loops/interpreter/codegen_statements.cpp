@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <limits>
 
 #include "base/check.h"
 #include "base/ndarray.h"
+#include "base/saturating.h"
 #include "loops/interpreter/access.h"
 #include "loops/interpreter/codegen.h"
 
@@ -19,11 +19,6 @@ void collect_stored(const Core& core, std::set<const BufferNode*>& stored) {
   } else if (const auto* store = std::get_if<CoreStore>(&core->node)) {
     for (const StoreTarget& target : store->targets) stored.insert(target.buffer.get());
   }
-}
-
-std::uint64_t saturating_product(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t product;
-  return __builtin_mul_overflow(a, b, &product) ? std::numeric_limits<std::uint64_t>::max() : product;
 }
 
 }  // namespace
@@ -114,8 +109,7 @@ void Codegen::end_loop(std::size_t begin) {
   emit(end);
   const LoopScope& scope = scopes_.back();
   out_.loops[static_cast<std::size_t>(scope.index)].cost = scope.cost;
-  if (__builtin_add_overflow(out_.steps, saturating_product(scope.runs, scope.cost), &out_.steps))
-    out_.steps = std::numeric_limits<std::uint64_t>::max();
+  out_.steps = saturating_sum(out_.steps, saturating_product(scope.runs, scope.cost));
   scopes_.pop_back();
 }
 

@@ -35,11 +35,7 @@ struct KernelLibrary {
 class CpuKernel : public DeviceKernel {
  public:
   CpuKernel(std::shared_ptr<KernelLibrary> library, bundle::Kernel kernel, const bundle::CpuCode& code, Work* work)
-      : library_(std::move(library)),
-        kernel_(kernel),
-        failures_(code.failures),
-        operations_(code.operations),
-        work_(work) {}
+      : library_(std::move(library)), kernel_(kernel), failures_(code.failures), steps_(code.steps), work_(work) {}
 
   Result<void> run(std::span<const Operand> arguments, std::span<const Operand> results) override {
     buffers_.clear();
@@ -47,20 +43,20 @@ class CpuKernel : public DeviceKernel {
       for (const Operand& operand : operands) buffers_.push_back(operand.bytes.data());
     if (work_ != nullptr && work_->stopped()) return work_->stopped_at("");
     DOVETAIL_TRY(library_->host.run(kernel_, buffers_.data(), failures_, ""));
-    if (work_ != nullptr) work_->count(operations_);
+    if (work_ != nullptr) work_->count(steps_);
     return {};
   }
   WorkEstimate estimate_work() const override {
-    return {operations_, static_cast<double>(operations_) / kOperationsPerSecond / library_->host.threads()};
+    return {steps_, static_cast<double>(steps_) / kStepsPerSecond / library_->host.threads()};
   }
 
  private:
-  static constexpr double kOperationsPerSecond = 10e9;  // of one thread: a slow kernel's
+  static constexpr double kStepsPerSecond = 10e9;  // of one thread: a slow kernel's
 
   std::shared_ptr<KernelLibrary> library_;
   bundle::Kernel kernel_;
   std::vector<std::string> failures_;
-  std::uint64_t operations_;
+  std::uint64_t steps_;
   Work* work_;
   std::vector<void*> buffers_;
 };

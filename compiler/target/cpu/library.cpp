@@ -29,9 +29,11 @@ std::optional<bundle::Step> KernelLibrary::step(HostProgram& program) {
   if (!supported(program.program).ok()) return std::nullopt;
   bundle::CpuCode code;
   code.symbol = add(program.program, intrinsics(cpu_));
-  if (program.operation_source != nullptr) {
+  const bool moves_only = program.operation_source == nullptr;
+  code.steps = loops::count_steps(moves_only ? program.program : *program.operation_source);
+  if (!moves_only) {
     const loops::Operations operations = loops::count_operations(*program.operation_source);
-    code.operations = operations.floating + operations.integer;
+    code.operations = operations.all();
     code.integer = operations.integer > operations.floating;
   }
   bundle::Step step{

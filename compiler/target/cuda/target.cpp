@@ -184,8 +184,9 @@ class CudaTarget : public Target {
     }
     bundle::CudaCode code{launches_of(*source), images, source->workspace_bytes, 0, false, source->failures};
     const loops::Operations operations = loops::count_operations(group.program);
-    code.operations = operations.floating + operations.integer;
+    code.operations = operations.all();
     code.integer = operations.integer > operations.floating;
+    code.steps = loops::count_steps(group.program);
     bundle::Step step{report.name, {}, builder.origins(group.nodes), {}, {}};
     for (const ValueId argument : group.arguments) step.arguments.push_back(builder.in_layout(argument, kPlainLayout));
     for (const ValueId result : group.results) {

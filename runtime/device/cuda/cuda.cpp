@@ -22,7 +22,7 @@ namespace {
 
 using bundle::TensorIndex;
 
-constexpr double kCudaOperationsPerSecond = 1e12;  // a slow kernel's
+constexpr double kCudaStepsPerSecond = 1e12;  // a slow kernel's
 
 // What the kernels of a program have in common.
 struct CudaProgram {
@@ -122,12 +122,12 @@ class CudaKernel : public DeviceKernel {
       if (results[i].memory == nullptr)
         DOVETAIL_TRY(program_->copies.at(step_.step->results[i]).memory.copy_out(0, results[i].bytes));
     if (reports) DOVETAIL_TRY(check_rules());
-    if (work_ != nullptr) work_->count(step_.code.operations);
+    if (work_ != nullptr) work_->count(step_.code.steps);
     return {};
   }
 
   WorkEstimate estimate_work() const override {
-    return {step_.code.operations, static_cast<double>(step_.code.operations) / kCudaOperationsPerSecond};
+    return {step_.code.steps, static_cast<double>(step_.code.steps) / kCudaStepsPerSecond};
   }
 
   std::optional<double> device_seconds() override {

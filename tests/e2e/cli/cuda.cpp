@@ -5,25 +5,18 @@
 #include "base/json.h"
 #include "tests/catch.h"
 #include "tests/e2e/cli/digits_models.h"
+#include "tests/e2e/cli/emulated_gpu.h"
 #include "tests/environment.h"
 #include "tests/process.h"
 #include "tests/temporary_folder.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
+using test::emulated;
+using test::EmulatedGpu;
 using test::Environment;
 using test::Finished;
 using test::kDigits;
-
-namespace {
-
-std::string emulated(const char* part) {
-  return std::string(DOVETAIL_BINARY_DIR) + "/emulated_gpu/libemulated_" + part + ".so";
-}
-struct EmulatedGpu {
-  Environment nvrtc{"DOVETAIL_NVRTC", emulated("nvrtc")}, driver{"DOVETAIL_LIBCUDA", emulated("driver")};
-};
-}  // namespace
 
 TEST_CASE("cuda: an int8 network gives the reference's bits in any order of threads") {
   const EmulatedGpu gpu;

@@ -10,6 +10,7 @@
 #include "base/file.h"
 #include "runtime/executor.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/emulated_gpu.h"
 #include "tests/process.h"
 #include "tests/unit/compiler/import/onnx_writer.h"
 
@@ -117,6 +118,7 @@ finish
 // 4·10^11 multiply-adds of a megabyte: the interpreter looks at the clock, a kernel of machine code is ended with the
 // process.
 TEST_CASE("a model whose kernel runs for hours ends by its limit") {
+  const test::EmulatedGpu gpu;
   const int length = 400'000;
   test::onnx::Model model;
   model.inputs = {test::onnx::value_info("x", DType::int8, {1, 1, length})};
@@ -126,15 +128,61 @@ TEST_CASE("a model whose kernel runs for hours ends by its limit") {
   model.outputs = {test::onnx::Message().text(1, "y")};
   const test::TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "m.onnx", model.message().str()).ok());
-  for (const std::string cpu : {"native", "interpreter"}) {
-    CAPTURE(cpu);
-    const Finished finished = test::run_process({DOVETAIL_CLI, "run", folder / "m.onnx", "--target", "cpu", "--cpu",
-                                                 cpu, "--limit", "0.3s", "--output-dir", folder / "out"},
-                                                std::chrono::seconds(20));
+  for (const std::vector<std::string>& target :
+       {std::vector<std::string>{"cpu"}, {"cpu", "--cpu", "interpreter"}, {"cuda", "--strict"}}) {
+    CAPTURE(target);
+    std::vector<std::string> command{DOVETAIL_CLI, "run",          folder / "m.onnx", "--limit",
+                                     "0.3s",       "--output-dir", folder / "out",    "--target"};
+    command.insert(command.end(), target.begin(), target.end());
+    const Finished finished = test::run_process(command, std::chrono::seconds(20));
     CHECK(finished.exit == 1);
     CHECK_THAT(finished.error,
                ContainsSubstring("the work was stopped") && ContainsSubstring("its limit of 0.3 s has passed"));
     CHECK_FALSE(std::filesystem::exists(folder / "out"));
+  }
+}
+
+// Of few bytes, and of many steps that no float holds: more than 2^64, of indices' type, of comparisons.
+std::vector<std::pair<std::string, test::onnx::Model>> models_of_many_steps() {
+  using test::onnx::attribute, test::onnx::node, test::onnx::value_info;
+  std::vector<std::pair<std::string, test::onnx::Model>> models;
+  const auto add = [&](const std::string& name, const std::vector<test::onnx::Message>& inputs,
+                       const test::onnx::Message& made) -> test::onnx::Model& {
+    test::onnx::Model& model = models.emplace_back(name, test::onnx::Model{}).second;
+    model.inputs = inputs;
+    model.nodes = {made};
+    model.outputs = {test::onnx::Message().text(1, "y")};
+    return model;
+  };
+  const auto ranks = [&](const char* name) { return value_info(name, DType::float32, {65536}); };
+  add("2^64 products", {ranks("a"), ranks("b"), ranks("c"), ranks("d")},
+      node("Einsum", {"a", "b", "c", "d"}, {"y"}, {attribute("equation", "a,b,c,d->")}));
+  add("products of int64", {value_info("a", DType::int64, {2048, 2048}), value_info("b", DType::int64, {2048, 2048})},
+      node("MatMul", {"a", "b"}, {"y"}));
+  add("the best 100,000 of 1,000,000", {value_info("a", DType::float32, {1'000'000})},
+      node("TopK", {"a", "k"}, {"y", "i"}))
+      .initialisers = {test::onnx::tensor("k", NdArray::from<std::int64_t>({1}, {100'000}))};
+  return models;
+}
+
+TEST_CASE("steps on values of any type count, and no number of them is too large to be counted") {
+  const test::EmulatedGpu gpu;
+  for (const auto& [name, model] : models_of_many_steps()) {
+    const test::TemporaryFolder folder;
+    REQUIRE(write_text_file(folder / "m.onnx", model.message().str()).ok());
+    for (const std::vector<std::string>& target : {std::vector<std::string>{"cpu"},
+                                                   {"cpu", "-O", "0"},
+                                                   {"cpu", "--cpu", "interpreter"},
+                                                   {"onednn,cpu"},
+                                                   {"cuda", "--strict"}}) {
+      CAPTURE(name, target);
+      std::vector<std::string> command{DOVETAIL_CLI, "run", folder / "m.onnx", "--limit", "1e9steps", "--target"};
+      command.insert(command.end(), target.begin(), target.end());
+      const Finished finished = test::run_process(command, std::chrono::seconds(20));
+      CHECK(finished.exit == 1);
+      CHECK_THAT(finished.error,
+                 ContainsSubstring("the work exceeds its limit") && ContainsSubstring(" steps > limit of 1e+09 steps"));
+    }
   }
 }
 
@@ -177,11 +225,12 @@ std::vector<std::pair<std::string, test::onnx::Model>> models_of_endless_windows
 }
 
 TEST_CASE("a window over 2^31 - 1 elements, nearly all of them padding, costs what it touches on every target") {
+  const test::EmulatedGpu gpu;
   for (const auto& [name, model] : models_of_endless_windows()) {
     const test::TemporaryFolder folder;
     REQUIRE(write_text_file(folder / "m.onnx", model.message().str()).ok());
-    std::vector<std::vector<std::string>> targets{
-        {"cpu"}, {"cpu", "-O", "0"}, {"cpu", "--cpu", "interpreter"}, {"onednn,cpu"}, {"accel,cpu"}};
+    std::vector<std::vector<std::string>> targets{{"cpu"},        {"cpu", "-O", "0"}, {"cpu", "--cpu", "interpreter"},
+                                                  {"onednn,cpu"}, {"accel,cpu"},      {"cuda", "--strict"}};
     if (name.find("int8") != std::string::npos)  // clipped, it is small enough for the accelerator
       for (const char* hardware : {"1x16x16", "1x16x16-ext"})
         targets.push_back({"accel", "--strict", "--offload", "always", "--hw", hardware});

@@ -14,7 +14,7 @@ namespace {
 bundle::Bundle cpu_sample() {
   bundle::Bundle bundle;
   bundle::Step step{"conv1", {}, {}, {}, {}};
-  bundle::encode(bundle::CpuCode{"k0_conv", 64, 128, 1000, true, 77, {"an index leaves x"}}, step);
+  bundle::encode(bundle::CpuCode{"k0_conv", 64, 128, 1000, true, 77, {"an index leaves x"}, 1200}, step);
   bundle.steps = {step};
   bundle.modules = {{"cpu", "avx2", {}}};
   return bundle;
@@ -43,6 +43,15 @@ TEST_CASE("the code of a kernel's step is read back as it was written") {
   CHECK(code.integer);
   CHECK(code.code_bytes == 77);
   CHECK(code.failures == std::vector<std::string>{"an index leaves x"});
+  CHECK(code.steps == 1200);
+}
+
+TEST_CASE("a kernel of an older kit, which did not count steps, has one for each operation") {
+  bundle::Bundle bundle = cpu_sample();
+  Json head = Json::parse(bundle::code_text(bundle.steps[0]));
+  head.erase("steps");
+  bundle.steps[0].code = bundle::json_bytes(head);
+  CHECK(bundle::cpu_steps(bundle).value()[0].code.steps == 1000);
 }
 
 TEST_CASE("cpu steps: a kernel of the module, a workspace that fits") {

@@ -1,0 +1,18 @@
+// The CUDA back end where there is no GPU: NVRTC and the driver of tests/emulated_gpu, for as long as an EmulatedGpu
+// lives.
+#pragma once
+
+#include <string>
+
+#include "tests/environment.h"
+
+namespace dovetail::test {
+
+inline std::string emulated(const char* part) {
+  return std::string(DOVETAIL_BINARY_DIR) + "/emulated_gpu/libemulated_" + part + ".so";
+}
+struct EmulatedGpu {
+  Environment nvrtc{"DOVETAIL_NVRTC", emulated("nvrtc")}, driver{"DOVETAIL_LIBCUDA", emulated("driver")};
+};
+
+}  // namespace dovetail::test
