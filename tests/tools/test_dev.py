@@ -123,6 +123,27 @@ class Dev(unittest.TestCase):
         self.assertEqual(configured(DOVETAIL_TEST_TURN="11"), joint)
         self.assertEqual(configured(DOVETAIL_TEST_TURN="20"), alone)
 
+    def test_benchmarks_are_built_in_every_third_turn_and_on_request(self):
+        (self.root / "packages.txt").write_text("build bash bash shell\n")
+        (self.root / "bin").mkdir()
+        for name in ("cmake", "ctest"):
+            (self.root / "bin" / name).write_text('#!/bin/sh\necho "$*" >> commands.log\n')
+            (self.root / "bin" / name).chmod(0o755)
+
+        def built(*arguments, **environment):
+            self.run_dev(*arguments, PATH=f"{self.root}/bin:{os.environ['PATH']}", **environment)
+            log = self.root / "commands.log"
+            lines = log.read_text().splitlines()
+            log.unlink()
+            return next(line for line in lines if "--build" in line)
+
+        everything, tests = "--build build/release --target all dovetail_bench", "--build build/release --target all"
+        self.assertEqual(built("build"), everything)
+        self.assertEqual(built("test", DOVETAIL_TEST_TURN="12"), everything)
+        self.assertEqual(built("test", DOVETAIL_TEST_TURN="13"), tests)
+        self.assertEqual(built("test", "--all", DOVETAIL_TEST_TURN=""), everything)
+        self.assertEqual(built("test", "cli", DOVETAIL_TEST_TURN=""), tests)
+
     def test_help_and_unknown_commands(self):
         self.assertIn("usage: ./dev COMMAND", self.run_dev("help")[1])
         self.assertRegex(self.run_dev("help")[1], r"(?m)^  package +make two packages for Debian")
