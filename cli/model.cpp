@@ -28,6 +28,7 @@
 #include "compiler/target/cpu/jit.h"
 #include "compiler/tune/recorded_schedules.h"
 #include "explore/measure/accel.h"
+#include "explore/measure/count_cycles.h"
 #include "explore/measure/cpu.h"
 #include "runtime/executor.h"
 
@@ -71,6 +72,12 @@ void ModelArguments::declare(Options& options) {
   options.value("--records", "DB", records,
                 "take the best schedules that `dovetail tune` has recorded there, and the default ones for the rest",
                 File::read_by_name);
+  options.value(
+      "--count-cycles", "N", count_cycles,
+      "accelerator: count the cycles of the N schedules of each layer that the analytic cost thinks best, with this "
+      "memory, and take what makes the network fastest; compiling takes a few times as long (default 1: the best by "
+      "the "
+      "analytic cost)");
   options.values(
       "--decide", "NAME=VALUE", decide,
       "take this value wherever a schedule decides NAME and may take it, as in slots_inp=1 (docs/tuning.md); "
@@ -90,6 +97,7 @@ std::vector<std::string> ModelArguments::compile_only_options() const {
   if (offload != "possible") given.emplace_back("--offload");
   if (records) given.emplace_back("--records");
   if (!decide.empty()) given.emplace_back("--decide");
+  if (count_cycles) given.emplace_back("--count-cycles");
   return given;
 }
 
@@ -152,6 +160,15 @@ std::map<std::string, std::vector<std::string>> machines_of(const ModelArguments
     if (const std::string one = explore::cpu_machine(*processor, 1); one != all.front()) all.push_back(one);
   }
   return machines;
+}
+
+// What --count-cycles asks for.
+Result<accel::Counting> counting_of(const ModelArguments& arguments, const System& system) {
+  if (!arguments.count_cycles) return accel::Counting{};
+  constexpr std::int64_t kMostCandidates = 10'000;
+  DOVETAIL_ASSIGN(const std::int64_t candidates,
+                  parse_count("--count-cycles", *arguments.count_cycles, 1, kMostCandidates));
+  return accel::Counting{explore::cycle_counter(system.memory), static_cast<int>(candidates)};
 }
 
 Result<passes::Level> parse_level(const std::string& level) {
@@ -235,8 +252,10 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   options.targets = model.targets;
   std::vector<std::string> asked = model.targets;
   for (const auto& [node, target] : options.place) asked.push_back(target);
-  DOVETAIL_ASSIGN(options.available,
-                  make_targets({model.hardware, model.system.clock_mhz, arguments.cpu, arguments.gpu}, asked));
+  DOVETAIL_ASSIGN(accel::Counting counting, counting_of(arguments, model.system));
+  DOVETAIL_ASSIGN(
+      options.available,
+      make_targets({model.hardware, model.system.clock_mhz, arguments.cpu, arguments.gpu, std::move(counting)}, asked));
   if (arguments.records) {
     DOVETAIL_ASSIGN(options.recorded,
                     tune::recorded_schedules(*arguments.records, machines_of(arguments, model.system.memory)));
@@ -345,15 +364,17 @@ std::string kernels_text(const Json& report) {
   return text;
 }
 
-// Which schedules come from records; nothing where nobody looked for them.
+// Which schedules come from records, or were counted; nothing where nobody looked for that.
 std::string schedules_text(const std::vector<ScheduleReport>& schedules) {
   if (schedules.empty()) return {};
   TextTable table({"kernel", "target", "kind", "task", "schedule"});
   for (const ScheduleReport& row : schedules)
     table.add({row.name, std::string(row.target), row.kind, row.origin.key, row.origin.text});
-  return fmt::format("schedules     {} of {} by records\n\n{}\n",
-                     std::ranges::count_if(schedules, [](const auto& row) { return row.origin.recorded; }),
-                     schedules.size(), table.to_string());
+  const auto count = [&](bool schedule::Origin::*how) {
+    return std::ranges::count_if(schedules, [&](const auto& row) { return row.origin.*how; });
+  };
+  return fmt::format("schedules     {} of {} by records, {} counted\n\n{}\n", count(&schedule::Origin::recorded),
+                     schedules.size(), count(&schedule::Origin::counted), table.to_string());
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ struct ModelArguments {
   std::string level = "2";
   bool strict = false;
   std::string offload = "possible";
-  std::optional<std::string> records;
+  std::optional<std::string> records, count_cycles;
   // The memory is also the one that tuned schedules are to have been measured with.
   SystemArguments system;
   int threads = 0;  // set by the command; 0: one per processor
@@ -34,8 +34,8 @@ struct ModelArguments {
   std::function<void(graph::Graph& graph)> rewrite = nullptr;
   std::map<std::string, NdArray> values = {};  // of inputs, known at compile time (import::ImportOptions)
 
-  // --target, --hw, --cpu, --gpu, --place, --shape, -O, --pass, --no-pass, --strict, --records, --decide, --clock,
-  // --memory.
+  // --target, --hw, --cpu, --gpu, --place, --shape, -O, --pass, --no-pass, --strict, --records, --decide,
+  // --count-cycles, --clock, --memory.
   void declare(Options& options);
   // Those of them that choose targets: --target, --hw, --cpu, --gpu, -O, --strict.
   void declare_target(Options& options);

@@ -20,7 +20,7 @@ namespace dovetail::cli {
 namespace {
 
 Result<TargetPointer> make_accel(const TargetArguments& arguments, bool) {
-  return accel::make_target(arguments.hardware, arguments.clock_mhz);
+  return accel::make_target(arguments.hardware, arguments.clock_mhz, nullptr, arguments.counting);
 }
 
 Result<TargetPointer> make_cpu(const TargetArguments& arguments, bool asked) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "compiler/target/accel/counting.h"
 #include "compiler/target/cuda/gpu.h"
 #include "compiler/target/target.h"
 #include "isa/config.h"
@@ -23,6 +24,7 @@ struct TargetArguments {
   double clock_mhz = 1000;                                     // of the accelerator
   std::string cpu = "native";                                  // processor class of the CPU's kernels, or kInterpreter
   std::string gpu = std::string(cuda::kDefaultArchitectures);  // architectures of the GPU's kernels
+  accel::Counting counting = {};                               // of the accelerator's schedules
 };
 
 struct TargetRow {

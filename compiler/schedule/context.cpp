@@ -64,20 +64,28 @@ std::vector<std::int64_t> Context::sample(std::span<const Choice> choices,
     }
     cost = *std::move(made);
   }
-  const std::vector<std::int64_t> decided = deciding_.draw ? drawn(choices, cost) : least(choices, cost);
+  const std::size_t rank = std::exchange(deciding_.rank, 0);
+  const std::vector<std::int64_t> decided = deciding_.draw ? drawn(choices, cost) : least(choices, cost, rank);
   for (std::size_t i = 0; i < decided.size(); ++i)
     s.sample(choices[i].name, "among", Space::among(choices[i].candidates(std::span(decided).first(i))).text, "=",
              decided[i]);
   return s.status().ok() ? decided : std::vector<std::int64_t>{};
 }
 
-std::vector<std::int64_t> Context::least(std::span<const Choice> choices, const Cost& cost) {
-  std::vector<std::int64_t> best, values;
-  std::optional<double> least;
+std::vector<std::int64_t> Context::least(std::span<const Choice> choices, const Cost& cost, std::size_t rank) {
+  struct Costly {
+    double cost;
+    std::vector<std::int64_t> values;
+  };
+  std::vector<Costly> best;  // the cheapest first, of equals the first; as many as the rank asks for
+  std::vector<std::int64_t> values;
   std::optional<std::pair<std::size_t, Space>> unknown;  // a choice whose given value was no candidate
   const std::function<void()> decide = [&] {
     if (values.size() == choices.size()) {
-      if (const auto here = cost(values); here && (!least || *here < *least)) least = here, best = values;
+      const auto here = cost(values);
+      if (!here || (best.size() > rank && *here >= best.back().cost)) return;
+      best.insert(std::ranges::upper_bound(best, *here, {}, &Costly::cost), {*here, values});
+      if (best.size() > rank + 1) best.pop_back();
       return;
     }
     const Choice& choice = choices[values.size()];
@@ -99,7 +107,7 @@ std::vector<std::int64_t> Context::least(std::span<const Choice> choices, const 
   decide();
   if (best.empty() && unknown)  // the step is refused
     record(choices[unknown->first].name, unknown->second, unknown->second.values.front());
-  return best;
+  return best.size() > rank ? std::move(best[rank].values) : std::vector<std::int64_t>{};
 }
 
 std::vector<std::int64_t> Context::drawn(std::span<const Choice> choices, const Cost& cost) {
@@ -307,6 +315,10 @@ void Context::follow_layout(const std::string& parameter) {
 
 Result<Scheduled> Context::finish() const {
   DOVETAIL_TRY(s.status());
+  if (deciding_.rank > 0)
+    return refuse("rank", task.program.name,
+                  fmt::format("the sketch of {} {} decides no numbers together", task.target, task.kind),
+                  "take the default");
   for (const auto& [name, value] : deciding_.given) {
     if (deciding_.lenient) break;
     if (std::ranges::any_of(s.decisions(), [&, &decided = name](const Decision& d) { return d.name == decided; }))

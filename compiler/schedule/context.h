@@ -103,7 +103,8 @@ class Context {
   // The word given for a sample, null where it is left open.
   const std::string* given(const std::string& name, const Space& space) const;
   std::string record(const std::string& name, const Space& space, const std::string& analytic);
-  std::vector<std::int64_t> least(std::span<const Choice> choices, const Cost& cost);
+  // With so many cheaper ones; empty where fewer fit.
+  std::vector<std::int64_t> least(std::span<const Choice> choices, const Cost& cost, std::size_t rank);
   std::vector<std::int64_t> drawn(std::span<const Choice> choices, const Cost& cost);
 
   Deciding deciding_;

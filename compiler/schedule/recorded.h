@@ -24,6 +24,7 @@ using FindRecorded = std::function<Recorded(const Task& task, const Sketch& sket
 struct Origin {
   std::string key;  // of the task; empty where nobody looked for records
   bool recorded = false;
+  bool counted = false;              // one of several, by the cycles that they take
   std::string text = "default";      // or Recorded::origin, or why what was recorded is not used
   std::set<std::string> taken = {};  // names of those that were found and taken
 };

@@ -37,6 +37,9 @@ struct Deciding {
   // What is open is drawn: a number below the one that it is called with, all equally likely. Null: the analytic
   // choice.
   std::function<std::size_t(std::size_t)> draw = nullptr;
+  // Of the numbers that the sketch decides together first, it takes those with so many cheaper ones, not the cheapest.
+  // Refused where fewer fit, and where it decides none together. What is drawn has no rank.
+  std::size_t rank = 0;
 };
 
 // A task's schedule.
@@ -54,6 +57,11 @@ Result<Scheduled> run(const Sketch& sketch, const Task& task, const Decisions& g
 // The same with whoever decides; nullopt where the sketch does not know the program. Errors also: what was drawn fits
 // nothing.
 Result<std::optional<Scheduled>> try_run(const Sketch& sketch, const Task& task, Deciding deciding);
+
+// Those that the sketch thinks best by numbers that it decides together first, the default first, at most `few` of
+// them, which is 1 or more. What `given` holds and suits is decided so in all of them. Errors: as for run().
+Result<std::vector<Scheduled>> run_best(const Sketch& sketch, const Task& task, std::size_t few,
+                                        const Decisions& given = {});
 
 // The program that the trace makes of the task, without the sketch.
 Result<loops::Program> replay(const Task& task, std::span<const Step> trace);

@@ -50,7 +50,8 @@ class Builder {
         progress_(spec.progress),
         models_(spec.models ? spec.models : make_tile_models()),
         memo_(spec.memo),
-        intrinsics_text_(memo_ ? schedule::text_of(*intrinsics_) : "") {}
+        intrinsics_text_(memo_ ? schedule::text_of(*intrinsics_) : ""),
+        known_(spec.schedules) {}
 
   Result<RegionCode> build() {
     place_inner_values();
@@ -259,21 +260,22 @@ class Builder {
     return known != views_.end() && known->second == view->second;
   }
 
-  // Networks repeat their layers: equal programs have one schedule. Whoever records is asked for each.
+  // Networks repeat their layers: equal programs have one schedule. Whoever records is asked once for each content.
   Result<schedule::Scheduled> schedule_of(const Kind& kind, const schedule::Task& task) {
-    const std::string content = recorded_ ? "" : task.memo ? task.kept_as : text_without_name(kind, task.program);
-    if (const auto known = scheduled_.find(content); known != scheduled_.end()) {
-      schedule::Scheduled scheduled = known->second;
-      scheduled.program.name = task.program.name;
-      return scheduled;
+    std::string content = task.memo ? task.kept_as : text_without_name(kind, task.program);
+    auto at = made_.schedules.find(content);
+    if (at == made_.schedules.end() && known_ != nullptr)
+      if (const auto known = known_->find(content); known != known_->end()) at = made_.schedules.insert(*known).first;
+    if (at == made_.schedules.end()) {
+      schedule::Origin origin;
+      DOVETAIL_ASSIGN(std::optional<schedule::Scheduled> found,
+                      schedule::try_run(sketch_of(kind, config_, models_), task, recorded_, origin));
+      at = made_.schedules.emplace(content, TaskSchedule{kind, task, *std::move(found), std::move(origin)}).first;
     }
-    schedule::Origin origin;
-    DOVETAIL_ASSIGN(std::optional<schedule::Scheduled> found,
-                    schedule::try_run(sketch_of(kind, config_, models_), task, recorded_, origin));
-    if (!origin.key.empty())
-      made_.schedules.push_back({task.program.name, bundle::kAccelTarget, std::string(kind.name), std::move(origin)});
-    if (!recorded_) scheduled_.emplace(content, *found);
-    return *std::move(found);
+    made_.uses.push_back({task.program.name, std::move(content)});
+    schedule::Scheduled scheduled = at->second.scheduled;
+    scheduled.program.name = task.program.name;
+    return scheduled;
   }
 
   // What find_places says of the scheduled program, which becomes the one that it was found of.
@@ -317,9 +319,6 @@ class Builder {
     DOVETAIL_ASSIGN(made_.statistics, finish_code(stream_, name_, config_, space_, code_));
     add_ranges();
     if (dump_) dump_("stream", isa::format_assembly(config_, code_.program));
-    // The generator's own claim is proven: any finding is our bug.
-    if (const std::string findings = findings_of(code_, space_); !findings.empty())
-      throw InternalError(fmt::format("the program of {} does not verify, {}", name_, findings));
     return {};
   }
 
@@ -364,7 +363,7 @@ class Builder {
   bundle::AccelCode& code_ = made_.code;
   SramHistory history_;
   Stream stream_;
-  std::map<std::string, schedule::Scheduled> scheduled_;           // by kind and program
+  const TaskSchedules* known_;
   std::optional<std::uint64_t> identity_;                          // address
   std::map<std::vector<std::int64_t>, std::uint64_t> selections_;  // address, by MoveSpec::Term::channels
 };
@@ -374,6 +373,11 @@ class Builder {
 Result<RegionCode> build_region(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config,
                                 const schedule::FindRecorded& recorded, DeviceSpace& space, const Dump& dump) {
   return Builder(graph, spec, config, space, recorded, dump).build();
+}
+
+void prove(const bundle::AccelCode& code, const std::string& name, const DeviceSpace& space) {
+  if (const std::string findings = findings_of(code, space); !findings.empty())
+    throw InternalError(fmt::format("the program of {} does not verify, {}", name, findings));
 }
 
 }  // namespace dovetail::accel

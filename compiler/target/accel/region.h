@@ -1,5 +1,5 @@
 // A region: operations that run as one accelerator step. Says how its tensors lie, schedules and lowers each operation,
-// plans the memory, places micro-ops and tokens, and proves the result with isa/verify.
+// plans the memory, places micro-ops and tokens; and proves the result with isa/verify.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +17,7 @@
 #include "compiler/graph/graph.h"
 #include "compiler/target/accel/memo.h"
 #include "compiler/target/accel/select.h"
+#include "compiler/target/accel/sketches/sketches.h"
 #include "compiler/target/accel/stream_report.h"
 #include "compiler/target/target.h"
 
@@ -44,6 +45,15 @@ Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vecto
 std::optional<std::pair<graph::ValueId, View>> view_of(const Operation& operation, const MoveSpec& part,
                                                        const std::map<graph::ValueId, TensorLayout>& layouts);
 
+// A program's schedule, and where it comes from.
+struct TaskSchedule {
+  Kind kind;
+  schedule::Task task;
+  schedule::Scheduled scheduled;
+  schedule::Origin origin;
+};
+using TaskSchedules = std::map<std::string, TaskSchedule>;  // by content: kind and program
+
 // What a region is made of and where.
 struct RegionSpec {
   std::string name;
@@ -54,16 +64,24 @@ struct RegionSpec {
   ReportProgress progress = nullptr;                         // null: nobody watches
   std::shared_ptr<TileModels> models = nullptr;              // what is known of tasks on the hardware; null: nothing
   std::shared_ptr<Memo> memo = nullptr;                      // what other hardware shares with this one; null: nothing
+  const TaskSchedules* schedules = nullptr;                  // what is there is taken; null: nothing
 };
 struct RegionCode {
+  struct Use {
+    std::string name, content;  // of a program, in execution order; its schedule's key
+  };
   bundle::AccelCode code;
-  std::vector<ScheduleReport> schedules;  // where records were looked for
+  std::vector<Use> uses;
+  TaskSchedules schedules;
   StreamStatistics statistics;
 };
 // The code of the step, but for the addresses of its arguments and results, whose order the caller knows. Takes from
 // `space` what else it needs: values that do not cross the border (those that do not live at the same time share
 // memory), constants, micro-ops and the program.
+// Nobody has proven it.
 Result<RegionCode> build_region(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config,
                                 const schedule::FindRecorded& recorded, DeviceSpace& space, const Dump& dump);
+// By isa/verify. Precondition: `code` is what build_region made in `space`; any finding is a defect of the compiler.
+void prove(const bundle::AccelCode& code, const std::string& name, const DeviceSpace& space);
 
 }  // namespace dovetail::accel

@@ -10,6 +10,7 @@
 
 #include "bundle/code/accel.h"
 #include "compiler/target/accel/cost.h"
+#include "compiler/target/accel/count_cycles.h"
 #include "compiler/target/accel/finish_code.h"
 #include "compiler/target/accel/region.h"
 #include "compiler/target/accel/select.h"
@@ -26,12 +27,13 @@ namespace {
 
 class AccelTarget : public Target {
  public:
-  AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo)
+  AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo, Counting counting)
       : hardware_(hardware),
         clock_hz_(clock_mhz * 1e6),
         models_(make_tile_models(memo)),
         rows_(pattern_rows(hardware, models_)),
-        memo_(std::move(memo)) {}
+        memo_(std::move(memo)),
+        counting_(std::move(counting)) {}
 
   std::string_view name() const override { return bundle::kAccelTarget; }
   std::span<const PatternRow> patterns() const override { return rows_; }
@@ -84,12 +86,20 @@ class AccelTarget : public Target {
       addresses[input] = address(input);
     }
     for (const ValueId output : part.outputs) addresses[output] = address(output);
-    DOVETAIL_ASSIGN(RegionCode made, build_region(builder.graph(),
-                                                  {part.name, prepared.operations, prepared.macs, prepared.region,
-                                                   addresses, builder.progress(), models_, memo_},
-                                                  hardware_, prepared.recorded, space, dump));
+    const RegionSpec spec{part.name, prepared.operations, prepared.macs, prepared.region,
+                          addresses, builder.progress(),  models_,       memo_};
+    DOVETAIL_ASSIGN(
+        RegionCode made,
+        counting_.candidates > 1
+            ? build_counted_region(builder.graph(), spec, hardware_, prepared.recorded, counting_, space, dump)
+            : build_region(builder.graph(), spec, hardware_, prepared.recorded, space, dump));
     bundle::AccelCode& code = made.code;
-    for (ScheduleReport& schedule : made.schedules) builder.add_schedule(std::move(schedule));
+    prove(code, part.name, space);
+    for (const RegionCode::Use& use : made.uses) {
+      const TaskSchedule& schedule = made.schedules.at(use.content);
+      if (!schedule.origin.key.empty())
+        builder.add_schedule({use.name, name(), std::string(schedule.kind.name), schedule.origin});
+    }
     builder.add_code({part.name, name(), line_of(made.statistics, hardware_), to_json(made.statistics, hardware_)});
     for (const ValueId output : part.outputs) step.results.push_back(builder.result(output, layouts.at(output).text()));
     for (const ValueId input : part.inputs) code.argument_addresses.push_back(addresses.at(input));
@@ -136,12 +146,14 @@ class AccelTarget : public Target {
   std::shared_ptr<TileModels> models_;
   std::vector<PatternRow> rows_;
   std::shared_ptr<Memo> memo_;
+  Counting counting_;
 };
 
 }  // namespace
 
-TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo) {
-  return std::make_shared<AccelTarget>(hardware, clock_mhz, std::move(memo));
+TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo,
+                          Counting counting) {
+  return std::make_shared<AccelTarget>(hardware, clock_mhz, std::move(memo), std::move(counting));
 }
 
 }  // namespace dovetail::accel

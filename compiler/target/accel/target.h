@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "compiler/target/accel/counting.h"
 #include "compiler/target/accel/memo.h"
 #include "compiler/target/target.h"
 #include "isa/config.h"
@@ -10,7 +11,8 @@
 namespace dovetail::accel {
 
 // `clock_mhz` turns cycles into the seconds of estimates. `memo`: what compilations for other hardware share with this
-// one; null: nothing. The code is the same.
-TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo = nullptr);
+// one; null: nothing. The code is the same. `counting`: who counts the cycles of schedules; nobody by default.
+TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo = nullptr,
+                          Counting counting = {});
 
 }  // namespace dovetail::accel

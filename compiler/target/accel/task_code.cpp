@@ -7,9 +7,12 @@
 
 namespace dovetail::accel {
 
-Result<TaskCode> task_code(const schedule::Task& task, const schedule::Scheduled& scheduled,
-                           const isa::HardwareConfig& config) {
-  DeviceSpace space{.base = kMemoryBase, .granule = kPage, .next = kMemoryBase};
+namespace {
+
+DeviceSpace empty_space() { return {.base = kMemoryBase, .granule = kPage, .next = kMemoryBase}; }
+
+Result<TaskCode> make_code(const schedule::Task& task, const schedule::Scheduled& scheduled,
+                           const isa::HardwareConfig& config, int times, DeviceSpace& space) {
   TaskCode result;
   for (const loops::Parameter& parameter : scheduled.program.parameters) {
     const loops::BufferNode& buffer = *parameter.buffer;
@@ -18,17 +21,33 @@ Result<TaskCode> task_code(const schedule::Task& task, const schedule::Scheduled
   }
   SramHistory history;
   Stream stream;
-  DOVETAIL_ASSIGN(
-      const Placements placements,
-      place_buffers(scheduled.program, find_places(scheduled.program, *task.intrinsics, config), config, history));
-  DOVETAIL_TRY(lower(scheduled.program, *task.intrinsics, config, result.addresses, placements, 0, history, stream));
+  const Placements placements = find_places(scheduled.program, *task.intrinsics, config);
+  for (int time = 0; time < times; ++time) {
+    DOVETAIL_ASSIGN(const Placements placed, place_buffers(scheduled.program, placements, config, history));
+    DOVETAIL_TRY(lower(scheduled.program, *task.intrinsics, config, result.addresses, placed, time, history, stream));
+  }
   DOVETAIL_TRY(finish_code(stream, task.program.name, config, space, result.code));
-  if (const std::string findings = findings_of(result.code, space); !findings.empty())
-    return Diagnostic{"cannot run " + task.program.name, task.program.name, findings,
-                      "report it: its schedule is legal"};
   result.memory_base = space.base;
   result.memory_bytes = space.next - space.base;
   return result;
+}
+
+}  // namespace
+
+Result<TaskCode> task_code(const schedule::Task& task, const schedule::Scheduled& scheduled,
+                           const isa::HardwareConfig& config) {
+  DeviceSpace space = empty_space();
+  DOVETAIL_ASSIGN(TaskCode result, make_code(task, scheduled, config, 1, space));
+  if (const std::string findings = findings_of(result.code, space); !findings.empty())
+    return Diagnostic{"cannot run " + task.program.name, task.program.name, findings,
+                      "report it: its schedule is legal"};
+  return result;
+}
+
+Result<TaskCode> repeated_task_code(const schedule::Task& task, const schedule::Scheduled& scheduled,
+                                    const isa::HardwareConfig& config, int times) {
+  DeviceSpace space = empty_space();
+  return make_code(task, scheduled, config, times, space);
 }
 
 }  // namespace dovetail::accel

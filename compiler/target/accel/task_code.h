@@ -21,5 +21,8 @@ struct TaskCode {
 // Errors: what does not fit the configuration, or breaks a rule of the ISA.
 Result<TaskCode> task_code(const schedule::Task& task, const schedule::Scheduled& scheduled,
                            const isa::HardwareConfig& config);
+// The task so many times in a row, to be timed alone: nobody has proven it. Errors: what does not fit.
+Result<TaskCode> repeated_task_code(const schedule::Task& task, const schedule::Scheduled& scheduled,
+                                    const isa::HardwareConfig& config, int times);
 
 }  // namespace dovetail::accel

@@ -282,3 +282,32 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
     if (step.contains("timing")) layers += step["timing"]["layers"].size();
   CHECK(layers >= 9);
 }
+
+TEST_CASE("count-cycles: no more cycles, the same values, and where schedules come from") {
+  const auto cycles = [](std::vector<std::string> more) {
+    std::vector<std::string> arguments{"run",      model("digits_int8.onnx"),
+                                       "--target", "accel",
+                                       "--hw",     "1x16x16-ext",
+                                       "--engine", "cycle",
+                                       "--memory", "ideal",
+                                       "--check",  "--json"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    const test::Finished ran = test::dovetail(arguments);
+    INFO(ran.error);
+    REQUIRE(ran.exit == 0);
+    return parse_json(ran.out, "run").value().at("cycles").get<std::uint64_t>();
+  };
+  const std::uint64_t plain = cycles({}), counted = cycles({"--count-cycles", "6"});
+  CHECK(counted < plain);
+  CHECK(cycles({"--count-cycles", "1"}) == plain);
+  const test::Finished compiled = test::dovetail(
+      {"compile", model("digits_int8.onnx"), "--target", "accel", "--hw", "1x16x16-ext", "--count-cycles", "6"});
+  CHECK(compiled.exit == 0);
+  CHECK_THAT(compiled.out, ContainsSubstring("by records, ") && ContainsSubstring("counted: the region takes "));
+  for (const char* bad : {"0", "10001", "many"}) {
+    const test::Finished refused =
+        test::dovetail({"compile", model("digits_int8.onnx"), "--target", "accel", "--count-cycles", bad});
+    CHECK(refused.exit == 2);
+    CHECK_THAT(refused.error, ContainsSubstring("--count-cycles"));
+  }
+}

@@ -17,7 +17,7 @@ TEST_CASE("accelerator: drawn schedules are right, or refused with a reason") {
       // Small hardware cannot do most of them.
       for (std::uint64_t seed = 11; seed <= 14 || (measured == 0 && seed <= 40); ++seed) {
         SplitMix64 random(seed);
-        const Operation operation = random_operation(random, config);
+        const RandomOperation operation = random_operation(random, config);
         if (!smallest_tile_fits(*operation.kind, operation.program, config).ok()) continue;
         const schedule::Task task = make_task(*operation.kind, operation.program, config, intrinsics);
         const schedule::Sketch sketch = sketch_of(*operation.kind, config);

@@ -36,7 +36,7 @@ TEST_CASE("accelerator: virtual threads and pipelined loops keep what is compute
       int measured = 0;
       for (std::uint64_t seed = 31; seed <= 36; ++seed) {
         SplitMix64 random(seed);
-        const Operation operation = random_operation(random, config);
+        const RandomOperation operation = random_operation(random, config);
         if (!smallest_tile_fits(*operation.kind, operation.program, config).ok()) continue;
         const schedule::Task task = make_task(*operation.kind, operation.program, config, intrinsics);
         schedule::Decisions small;

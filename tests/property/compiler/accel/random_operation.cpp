@@ -22,7 +22,7 @@ Epilogue draw_epilogue(SplitMix64& random, const isa::HardwareConfig& config) {
 
 }  // namespace
 
-Operation random_operation(SplitMix64& random, const isa::HardwareConfig& config) {
+RandomOperation random_operation(SplitMix64& random, const isa::HardwareConfig& config) {
   const auto between = [&](std::int64_t low, std::int64_t high) {
     return low + static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(high - low + 1));
   };

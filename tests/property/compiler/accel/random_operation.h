@@ -8,10 +8,10 @@
 
 namespace dovetail::accel {
 
-struct Operation {
+struct RandomOperation {
   const Kind* kind;
   loops::Program program;
 };
-Operation random_operation(SplitMix64& random, const isa::HardwareConfig& config);
+RandomOperation random_operation(SplitMix64& random, const isa::HardwareConfig& config);
 
 }  // namespace dovetail::accel

@@ -25,7 +25,7 @@ std::string decided(const schedule::Decisions& decisions) {
 }
 
 // Runs the sketch as decided; what the model says of that tile must be what its program takes.
-schedule::Scheduled check_needs(const Operation& operation, const schedule::Task& task, const TileModel& model,
+schedule::Scheduled check_needs(const RandomOperation& operation, const schedule::Task& task, const TileModel& model,
                                 const isa::HardwareConfig& config, const schedule::Decisions& given) {
   const auto scheduled = schedule::run(sketch_of(*operation.kind, config), task, given);
   INFO("decided " << decided(given) << (scheduled.ok() ? "" : to_string(scheduled.errors())));
@@ -66,7 +66,7 @@ TEST_CASE("accelerator: a tile takes what the model says, and task and trace mak
       int tiles = 0;
       for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         SplitMix64 random(seed);
-        const Operation operation = random_operation(random, config);
+        const RandomOperation operation = random_operation(random, config);
         INFO("seed " << seed << "\n" << loops::to_string(operation.program));
         if (!smallest_tile_fits(*operation.kind, operation.program, config).ok()) continue;
         const schedule::Task task = make_task(*operation.kind, operation.program, config, intrinsics);

@@ -133,6 +133,35 @@ TEST_CASE("sketch: leniently, what does not suit the other decisions is left out
   CHECK_FALSE(misfit.ok());
 }
 
+TEST_CASE("sketch: the few that cost least, the default first") {
+  const auto best = [](std::size_t few, const Decisions& given = {}) {
+    const auto all = run_best(kCopy, copy_task(), few, given);
+    REQUIRE(all.ok());
+    std::vector<std::string> texts;
+    for (const Scheduled& each : *all) texts.push_back(decided(each));
+    return texts;
+  };
+  using Texts = std::vector<std::string>;
+  CHECK(best(1) == Texts{"outer=4 inner=2 unroll=no "});
+  // Of equal costs the first; 8 fits nowhere, which leaves five.
+  const Texts five{"outer=4 inner=2 unroll=no ", "outer=4 inner=1 unroll=no ", "outer=4 inner=4 unroll=no ",
+                   "outer=2 inner=2 unroll=no ", "outer=2 inner=1 unroll=no "};
+  CHECK(best(3) == Texts(five.begin(), five.begin() + 3));
+  CHECK(best(100).size() == five.size());
+  CHECK(best(100, {{"outer", "2"}, {"unroll", "yes"}}) ==
+        Texts{"outer=2 inner=2 unroll=yes ", "outer=2 inner=1 unroll=yes "});
+  CHECK(best(100, {{"tile", "3"}}).size() == five.size());  // what does not suit is left out
+  // A sketch that decides nothing together has its default alone.
+  const auto alone = run_best({"copy", 1,
+                               [](Context& c) {
+                                 return c.sample("a", {"1", "2"}, "2") == "2";
+                               }},
+                              copy_task(), 3);
+  REQUIRE(alone.ok());
+  CHECK(alone->size() == 1);
+  CHECK_FALSE(run_best({"copy", 1, [](Context&) { return false; }}, copy_task(), 3).ok());
+}
+
 TEST_CASE("sketch: what is open may be drawn, among what fits") {
   std::set<std::string> seen;
   for (std::size_t seed = 0; seed < 200; ++seed) {
