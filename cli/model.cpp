@@ -15,6 +15,7 @@
 #include "bundle/code/program_summary.h"
 #include "bundle/format.h"
 #include "cli/arguments.h"
+#include "cli/compiled_cache.h"
 #include "cli/kept_tensors.h"
 #include "cli/latency.h"
 #include "cli/preprocess.h"
@@ -84,8 +85,15 @@ void ModelArguments::declare(Options& options) {
       "repeatable");
 }
 
+void ModelArguments::declare_cache(Options& options) {
+  options.flag("--cache", cache,
+               "take what was compiled of this model before, by this program and with these options, and keep what is "
+               "compiled now (docs/command-line.md)");
+}
+
 std::vector<std::string> ModelArguments::compile_only_options() const {
   std::vector<std::string> given;
+  if (cache) given.emplace_back("--cache");
   if (!place.empty()) given.emplace_back("--place");
   if (!shapes.empty()) given.emplace_back("--shape");
   if (strict) given.emplace_back("--strict");
@@ -209,15 +217,12 @@ Result<System> system_of(const ModelArguments& arguments, const bundle::Bundle& 
   return resolve_system(config, from, arguments.system);
 }
 
-Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOptions options) {
+namespace {
+
+// `prepared`: targets, hardware and system.
+Result<CompileOutcome> compile_anew(const ModelArguments& arguments, CompileOptions options, CompiledModel prepared) {
   CompileOutcome outcome;
-  CompiledModel& model = outcome.model.emplace();
-  if (!arguments.targets)
-    return Diagnostic{"cannot compile", arguments.model, "no target is given", "add --target accel"};
-  DOVETAIL_ASSIGN(model.targets, parse_targets("--target", *arguments.targets));
-  DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(arguments));
-  model.hardware = machine.hardware;
-  DOVETAIL_ASSIGN(model.system, system_of(arguments));
+  CompiledModel& model = outcome.model.emplace(std::move(prepared));
   import::ImportOptions import_options;
   DOVETAIL_ASSIGN(const auto shapes, parse_shapes(arguments.shapes));
   import_options.shapes = shapes.front();
@@ -286,6 +291,26 @@ Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOpt
   report[kSystemEntry] = isa::system_to_json(config_of(model.system));
   if (const auto entry = model.import.metadata.find(kPreprocessKey); entry != model.import.metadata.end())
     report[kPreprocessKey] = entry->second;
+  return outcome;
+}
+
+}  // namespace
+
+Result<CompileOutcome> compile_model(const ModelArguments& arguments, CompileOptions options) {
+  CompiledModel model;
+  if (!arguments.targets)
+    return Diagnostic{"cannot compile", arguments.model, "no target is given", "add --target accel"};
+  DOVETAIL_ASSIGN(model.targets, parse_targets("--target", *arguments.targets));
+  DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(arguments));
+  model.hardware = machine.hardware;
+  DOVETAIL_ASSIGN(model.system, system_of(arguments));
+  if (!arguments.cache) return compile_anew(arguments, std::move(options), std::move(model));
+  DOVETAIL_ASSIGN(const CompiledCache cache, CompiledCache::of(arguments, options, model));
+  if (auto found = cache.find(model)) return CompileOutcome{std::move(found), {}};
+  DOVETAIL_ASSIGN(CompileOutcome outcome, compile_anew(arguments, std::move(options), std::move(model)));
+  if (outcome.model)
+    if (const auto kept = cache.keep(*outcome.model); !kept.ok())
+      outcome.model->import.notes.push_back("not kept for --cache: " + to_string(kept.errors()));
   return outcome;
 }
 
@@ -364,12 +389,18 @@ std::string kernels_text(const Json& report) {
   return text;
 }
 
+std::vector<StageTime> all_stages(const CompiledModel& model) {
+  std::vector<StageTime> stages = model.compiled.stages;
+  if (!model.from_cache) stages.insert(stages.begin(), {"import", model.import_seconds});
+  return stages;
+}
+
 // Which schedules come from records, or were counted; nothing where nobody looked for that.
 std::string schedules_text(const std::vector<ScheduleReport>& schedules) {
   if (schedules.empty()) return {};
   TextTable table({"kernel", "target", "kind", "task", "schedule"});
   for (const ScheduleReport& row : schedules)
-    table.add({row.name, std::string(row.target), row.kind, row.origin.key, row.origin.text});
+    table.add({row.name, row.target, row.kind, row.origin.key, row.origin.text});
   const auto count = [&](bool schedule::Origin::*how) {
     return std::ranges::count_if(schedules, [&](const auto& row) { return row.origin.*how; });
   };
@@ -399,18 +430,16 @@ std::string report_text(const CompiledModel& model, const std::string& path) {
     text += fmt::format("code          {}: {}\n", code.region, code.text);
   const bundle::ProgramSummary summary = bundle::summarize(model.compiled.bundle);
   if (summary.instructions > 0) text += program_text(summary);
-  std::string stages = fmt::format("import {}", seconds_text(model.import_seconds));
-  for (const StageTime& stage : model.compiled.stages)
-    stages += fmt::format(", {} {}", stage.name, seconds_text(stage.seconds));
-  text += fmt::format("time          {}\n", stages);
+  std::vector<std::string> stages;
+  for (const StageTime& stage : all_stages(model))
+    stages.push_back(fmt::format("{} {}", stage.name, seconds_text(stage.seconds)));
+  text += fmt::format("time          {}\n", fmt::join(stages, ", "));
   return text;
 }
 
 Json report_json(const CompiledModel& model, const std::string& path) {
   Json stages = Json::array();
-  stages.push_back({{"name", "import"}, {"seconds", model.import_seconds}});
-  for (const StageTime& stage : model.compiled.stages)
-    stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
+  for (const StageTime& stage : all_stages(model)) stages.push_back({{"name", stage.name}, {"seconds", stage.seconds}});
   Json placement = Json::array();
   for (const NodePlacement& row : model.compiled.placement) placement.push_back(to_json(row));
   return {{"kind", "compile"},

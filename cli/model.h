@@ -24,7 +24,7 @@ struct ModelArguments {
   std::string cpu = "native", gpu = std::string(cuda::kDefaultArchitectures);
   std::vector<std::string> place, shapes, with_passes, without_passes, decide;
   std::string level = "2";
-  bool strict = false;
+  bool strict = false, cache = false;
   std::string offload = "possible";
   std::optional<std::string> records, count_cycles;
   // The memory is also the one that tuned schedules are to have been measured with.
@@ -37,6 +37,8 @@ struct ModelArguments {
   // --target, --hw, --cpu, --gpu, --place, --shape, -O, --pass, --no-pass, --strict, --records, --decide,
   // --count-cycles, --clock, --memory.
   void declare(Options& options);
+  // --cache.
+  void declare_cache(Options& options);
   // Those of them that choose targets: --target, --hw, --cpu, --gpu, -O, --strict.
   void declare_target(Options& options);
   // Error: bad values of these.
@@ -52,6 +54,7 @@ struct CompiledModel {
   System system;
   Compiled compiled;
   double import_seconds = 0;
+  bool from_cache = false;  // without graphs
 };
 struct CompileOutcome {
   std::optional<CompiledModel> model;  // absent where compiling failed, with the reason in `failure`

@@ -328,6 +328,7 @@ class Pipeline {
                            {"kind", schedule.kind},
                            {"task", schedule.origin.key},
                            {"recorded", schedule.origin.recorded},
+                           {"counted", schedule.origin.counted},
                            {"from", schedule.origin.text}});
     Json codes = Json::array();
     for (const CodeReport& code : result.codes) {

@@ -50,6 +50,16 @@ Json to_json(const Cost& cost) {
   if (cost.cycles != 0) json["cycles"] = cost.cycles;
   return json;
 }
+std::optional<Cost> cost_from_json(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  Cost cost;
+  json.at("seconds").get_to(cost.seconds);
+  json.at("operations").get_to(cost.operations);
+  json.at("macs").get_to(cost.macs);
+  json.at("bytes").get_to(cost.bytes);
+  cost.cycles = json.value("cycles", std::uint64_t{0});
+  return cost;
+}
 
 }  // namespace
 
@@ -73,7 +83,7 @@ std::vector<NodePlacement> place_nodes(const Graph& imported, const Graph& graph
                                        const NodeFates& fates) {
   std::map<std::string, NodePlacement> by_name;
   const auto fold = [&](const std::string& node, const std::string& into, const std::string& pass) {
-    NodePlacement row{node, "", "folded", "into " + into};
+    NodePlacement row{node, "", std::string(kFolded), "into " + into};
     row.into = into;
     row.pass = pass;
     by_name.insert({node, std::move(row)});
@@ -107,7 +117,7 @@ std::vector<NodePlacement> place_nodes(const Graph& imported, const Graph& graph
   for (const NodeId id : imported.live_nodes()) {
     const graph::Node& node = imported.node(id);
     const auto it = by_name.find(node.name);
-    NodePlacement row = it != by_name.end() ? it->second : NodePlacement{node.name, "", "folded", ""};
+    NodePlacement row = it != by_name.end() ? it->second : NodePlacement{node.name, "", std::string(kFolded), ""};
     if (it == by_name.end()) {
       row.pass = fates.pass_that_folded(node.name);
       row.why = reason(row.pass, node.op);
@@ -164,7 +174,7 @@ PlacementSummary summarize(const Graph& graph, const Partition& parts, const std
 
 Json to_json(const NodePlacement& row) {
   Json json{{"node", row.node}, {"op", row.op}, {"target", row.target}, {"why", row.why}};
-  if (row.target == "folded") {
+  if (row.target == kFolded) {
     json["into"] = row.into.empty() ? Json() : Json(row.into);
     json["pass"] = row.pass;
     return json;
@@ -197,6 +207,37 @@ Json to_json(const PlacementSummary& summary) {
           {"moved_tensors", summary.moved_tensors},
           {"input_bytes", summary.input_bytes},
           {"output_bytes", summary.output_bytes}};
+}
+
+NodePlacement placement_from_json(const Json& json) {
+  NodePlacement row{json.at("node"), json.at("op"), json.at("target"), json.at("why")};
+  if (row.target == kFolded) {
+    if (!json.at("into").is_null()) json.at("into").get_to(row.into);
+    json.at("pass").get_to(row.pass);
+    return row;
+  }
+  json.at("row").get_to(row.row);
+  json.at("region").get_to(row.region);
+  json.at("kernel").get_to(row.kernel);
+  for (const Json& refusal : json.at("refused")) row.refused.push_back({refusal.at("target"), refusal.at("why")});
+  row.cost = cost_from_json(json.at("cost"));
+  return row;
+}
+
+PlacementSummary summary_from_json(const Json& json) {
+  PlacementSummary summary;
+  json.at("nodes").get_to(summary.nodes);
+  json.at("macs").get_to(summary.macs);
+  for (const Json& region : json.at("regions"))
+    summary.regions.push_back({region.at("name"), region.at("target"), region.at("operations"),
+                               cost_from_json(region.at("cost")).value_or(Cost{}), region.at("border_seconds"),
+                               cost_from_json(region.at("elsewhere")), region.at("read_bytes"),
+                               region.at("given_bytes")});
+  json.at("moved_bytes").get_to(summary.moved_bytes);
+  json.at("moved_tensors").get_to(summary.moved_tensors);
+  json.at("input_bytes").get_to(summary.input_bytes);
+  json.at("output_bytes").get_to(summary.output_bytes);
+  return summary;
 }
 
 }  // namespace dovetail

@@ -17,11 +17,13 @@ namespace dovetail {
 
 // Where nodes run that no listed target takes.
 inline constexpr std::string_view kOnHost = "host";
+// "Where" nodes run that have no code of their own.
+inline constexpr std::string_view kFolded = "folded";
 
 struct NodePlacement {
   std::string node;    // imported node's name
   std::string op;      // imported operator
-  std::string target;  // the target's name, or kOnHost; "folded"
+  std::string target;  // the target's name, kOnHost or kFolded
   std::string why;     // why not on the targets asked before; for folded: into what, or why it is gone
   // Of nodes with code of their own:
   std::string row = {};     // of the target's table
@@ -72,5 +74,8 @@ PlacementSummary summarize(const graph::Graph& graph, const Partition& parts, co
 
 Json to_json(const NodePlacement& row);
 Json to_json(const PlacementSummary& summary);
+// What these wrote. Precondition: to_json of this version did.
+NodePlacement placement_from_json(const Json& json);
+PlacementSummary summary_from_json(const Json& json);
 
 }  // namespace dovetail

@@ -25,6 +25,7 @@ class Compile : public Command {
     const std::vector<std::string_view> whole_stages = whole_stage_names();
     options.positional("MODEL.onnx", model_.model, "the model", Need::required, File::read);
     model_.declare(options);
+    model_.declare_cache(options);
     options.flag("--all-tensors", all_tensors_,
                  "let the result of every operation leave its kernel, so that `run --dump-tensors` and `--expect` of "
                  "the bundle see it");

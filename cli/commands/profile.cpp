@@ -41,6 +41,7 @@ class Profile : public Command {
     options.positional("MODEL.onnx|OUT.dvt", model_.model, "a model, which is compiled first, or a bundle",
                        Need::required, File::read);
     model_.declare(options);
+    model_.declare_cache(options);
     options.value("--engine", "ENGINE", engine_,
                   "what runs the accelerator's programs (default cycle, which reports where the cycles went)");
     clock_.declare(options);

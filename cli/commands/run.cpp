@@ -39,6 +39,7 @@ class Run : public Command {
     options.positional("MODEL.onnx|OUT.dvt", model_.model, "a model, which is compiled first, or a bundle",
                        Need::required, File::read);
     model_.declare(options);
+    model_.declare_cache(options);
     files_ = options.files();
     options.value("--engine", "ENGINE", engine_, "what runs the accelerator's programs (default functional)");
     options.values("--input", "NAME=FILE", inputs_,
@@ -111,6 +112,7 @@ class Run : public Command {
       CompileOptions options;
       options.expose_all = check_ || dump_ || expect_;
       model_.threads = executor_options.threads;
+      model_.cache &= !check_;  // which compares with graphs that the cache does not hold
       DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
       if (!outcome.model) return fail(Exit::failed, outcome.failure);
       model = std::move(outcome.model);

@@ -36,14 +36,13 @@ struct GroupReport {
 // A task's schedule, where records were looked for.
 struct ScheduleReport {
   std::string name;  // of what it runs
-  std::string_view target;
+  std::string target;
   std::string kind;
   schedule::Origin origin;
 };
 // What a target reports of the code that it made for a region.
 struct CodeReport {
-  std::string region;
-  std::string_view target;
+  std::string region, target;
   std::string text;  // a line for a terminal
   Json facts;
 };

@@ -25,6 +25,7 @@ bool is_control_flow(std::string_view op);
 class ControlFlow {
  public:
   explicit ControlFlow(ExternalData external) : external_(std::move(external)) {}
+  const ExternalData& external() const { return external_; }
 
   // What the importer does with a node that comes out of a subgraph.
   struct Importer {

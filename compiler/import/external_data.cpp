@@ -74,6 +74,7 @@ Result<ExternalData::Range> ExternalData::find(const onnx::Tensor& tensor, std::
     return external_refused(
         where, fmt::format("{} bytes from offset {} of {}, which has {} bytes", bytes, offset, file.string(), size),
         "the data file is truncated; copy it again");
+  files_->insert(file);
   return Range{file, offset, bytes};
 }
 

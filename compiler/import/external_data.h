@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -37,9 +39,13 @@ class ExternalData {
   // Precondition: `to` has the range's size.
   Result<void> read(const Range& range, const std::string& where, std::span<std::byte> to) const;
 
+  // In which tensors were found, by this object or a copy.
+  const std::set<std::filesystem::path>& files() const { return *files_; }
+
  private:
   std::filesystem::path folder_;
   std::uint64_t bytes_ = 0;
+  std::shared_ptr<std::set<std::filesystem::path>> files_ = std::make_shared<std::set<std::filesystem::path>>();
 };
 
 }  // namespace dovetail::import

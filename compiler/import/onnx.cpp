@@ -83,6 +83,7 @@ Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view 
   check_outputs(model.graph(), where, imported, findings);
   if (!findings.empty()) return findings;
   imported.graph.compact();
+  imported.report.data_files = flow.external().files();
   if (auto verified = graph::verify(imported.graph); !verified)
     throw InternalError(to_string(verified.errors()) + to_string(imported.graph));
   return imported;

@@ -34,6 +34,7 @@ struct ImportReport {
   std::map<std::string, int> operators;              // histogram of what was imported
   std::vector<std::string> notes;                    // assumptions made (symbolic batch = 1, ...)
   std::map<std::string, std::string> metadata = {};  // what the file says of the model (metadata_props), as it is
+  std::set<std::filesystem::path> data_files = {};   // beside the model's, in which tensors lie
 };
 
 struct Imported {

@@ -54,7 +54,7 @@ class Reader {
         proto_(model.graph()),
         where_(where),
         options_(options),
-        external_(options.external_data_folder),
+        external_(flow.external()),
         flow_(flow) {}
 
   Result<Imported> run() {

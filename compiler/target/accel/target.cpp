@@ -98,9 +98,10 @@ class AccelTarget : public Target {
     for (const RegionCode::Use& use : made.uses) {
       const TaskSchedule& schedule = made.schedules.at(use.content);
       if (!schedule.origin.key.empty())
-        builder.add_schedule({use.name, name(), std::string(schedule.kind.name), schedule.origin});
+        builder.add_schedule({use.name, std::string(name()), std::string(schedule.kind.name), schedule.origin});
     }
-    builder.add_code({part.name, name(), line_of(made.statistics, hardware_), to_json(made.statistics, hardware_)});
+    builder.add_code(
+        {part.name, std::string(name()), line_of(made.statistics, hardware_), to_json(made.statistics, hardware_)});
     for (const ValueId output : part.outputs) step.results.push_back(builder.result(output, layouts.at(output).text()));
     for (const ValueId input : part.inputs) code.argument_addresses.push_back(addresses.at(input));
     for (const ValueId output : part.outputs) code.result_addresses.push_back(addresses.at(output));

@@ -218,7 +218,7 @@ class CpuTarget : public Target {
       return;
     }
     if (!planned.scheduled.origin.key.empty())
-      builder.add_schedule({report.name, bundle::kCpuTarget, report.kind, planned.scheduled.origin});
+      builder.add_schedule({report.name, std::string(bundle::kCpuTarget), report.kind, planned.scheduled.origin});
     if (dump) {
       dump("trace", fmt::format("# {} ({})\n{}", report.name, report.kind, report.trace));
       dump("schedule", loops::to_string(planned.scheduled.program));

@@ -176,7 +176,7 @@ class CudaTarget : public Target {
     }
     const ScheduledGroup& scheduled = *prepared.scheduled;
     if (!scheduled.origin.key.empty())
-      builder.add_schedule({report.name, bundle::kCudaTarget, report.kind, scheduled.origin});
+      builder.add_schedule({report.name, std::string(bundle::kCudaTarget), report.kind, scheduled.origin});
     if (dump) {
       dump("trace", fmt::format("# {} ({})\n{}", report.name, report.kind, report.trace));
       dump("schedule", loops::to_string(scheduled.program));
@@ -207,7 +207,7 @@ class CudaTarget : public Target {
       words.push_back(fmt::format("{}{} {} bytes", image.architecture, image.ptx ? " (PTX)" : "", image.bytes.size()));
     }
     builder.add_code({region.name,
-                      bundle::kCudaTarget,
+                      std::string(bundle::kCudaTarget),
                       fmt::format("{} programs of kernels, compiled in {:.2f} s: {}", kernels.count(), seconds,
                                   fmt::join(words, ", ")),
                       {{"programs", kernels.count()}, {"compile_seconds", seconds}, {"images", sizes}}});

@@ -93,7 +93,7 @@ class OnednnTarget : public Target {
     std::vector<std::string> words;
     for (const auto& [row, count] : rows) words.push_back(fmt::format("{} {}", row, count));
     builder.add_code({region.name,
-                      bundle::kOnednnTarget,
+                      std::string(bundle::kOnednnTarget),
                       fmt::format("{} operations of the library: {}", region.matches.size(), fmt::join(words, ", ")),
                       {{"operations", rows}}});
   }

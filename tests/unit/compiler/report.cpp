@@ -99,6 +99,13 @@ TEST_CASE("report: nodes with code say where, as what, with whom, at what cost, 
   CHECK(to_json(find(compiled, "product"))["into"].is_null());
 }
 
+TEST_CASE("report: what JSON says of nodes and regions can be read again") {
+  const Compiled compiled = compiled_for({"host", "cpu"}, {{"relu_node", "cpu"}});
+  for (const NodePlacement& row : compiled.placement) CHECK(to_json(placement_from_json(to_json(row))) == to_json(row));
+  CHECK(to_json(summary_from_json(to_json(compiled.summary))) == to_json(compiled.summary));
+  CHECK(placement_from_json(to_json(find(compiled, "product"))).into.empty());
+}
+
 TEST_CASE("report: regions, and the bytes that move between targets") {
   // The float nodes lie on the interpreter but for two: x -> [host] -> conv, relu -> [cpu] ... and back.
   const Compiled compiled = compiled_for({"host", "cpu"}, {{"relu_node", "cpu"}});

@@ -100,6 +100,7 @@ TEST_CASE("tensors: external data lie beside the model and nowhere else") {
   const auto imported = external("w.bin", "4", "8").import(options);
   if (!imported) FAIL(to_string(imported.errors()));
   CHECK(*imported->graph.value(imported->graph.find_value("w").value()).constant == NdArray::from<float>({2}, {2, 3}));
+  CHECK(imported->report.data_files == std::set{std::filesystem::weakly_canonical(folder / "model" / "w.bin")});
 
   CHECK_THAT(outcome("../secret.bin"), ContainsSubstring("lies outside the model's folder"));
   CHECK_THAT(outcome((folder / "secret.bin").string()), ContainsSubstring("lies outside the model's folder"));
