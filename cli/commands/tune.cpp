@@ -18,6 +18,7 @@
 #include "cli/model.h"
 #include "cli/output.h"
 #include "cli/standard_streams.h"
+#include "cli/targets.h"
 #include "cli/text.h"
 #include "cli/tune_progress.h"
 #include "cli/tune_report.h"
@@ -30,6 +31,7 @@
 #include "explore/distribute/shared_measurer.h"
 #include "explore/measure/accel.h"
 #include "explore/measure/cpu.h"
+#include "explore/replay/tasks.h"
 
 namespace dovetail::cli {
 
@@ -38,7 +40,9 @@ namespace {
 class Tune : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("MODEL.onnx", model_.model, "the model whose kernels are tuned", Need::required, File::read);
+    options.positional("MODEL.onnx", model_.model,
+                       "the model whose kernels are tuned; without one, --task names tasks of no model (--list)",
+                       Need::optional, File::read);
     model_.declare(options);
     options.values("--task", "TASK", only_,
                    "a kernel's name, or the first digits of its key; repeatable (default: all)");
@@ -60,6 +64,7 @@ class Tune : public Command {
         "the best with the same --records. `mpirun -n N dovetail tune ...` measures on the accelerator in N "
         "processes.\n"
         "docs/tuning.md has the searches and how candidates are measured.\n"
+        "Without a model: dovetail tune --task accel.conv3x3 --hw 1x16x16-ext --records tasks.db\n"
         "Example: dovetail tune examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --trials 32 --records "
         "digits.db");
   }
@@ -88,17 +93,17 @@ class Tune : public Command {
     if (!list_ && !model_.records)
       return Diagnostic{"bad usage of `dovetail tune`", "--records", "there is no database for what is found",
                         "add --records FILE.db, which is made where it does not exist; or --list"};
-    // The compiler asks for records of every task that it schedules: that is how tasks are found.
     const std::optional<std::string> records = std::exchange(model_.records, std::nullopt);
-    CompileOptions options;
-    options.recorded = [this](const schedule::Task& task, const schedule::Sketch& sketch) {
-      asked_.try_emplace(schedule::key(task), task, sketch);
-      return schedule::Recorded{};
-    };
-    DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
-    if (!outcome.model) return fail(Exit::failed, outcome.failure);
-    compiled_ = std::move(outcome.model);
-    DOVETAIL_ASSIGN(const auto tasks, chosen_tasks());
+    DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(model_));
+    hardware_ = machine.hardware;
+    DOVETAIL_ASSIGN(const System system, system_of(model_));
+    memory_ = system.memory;
+    if (!model_.model.empty()) {
+      DOVETAIL_ASSIGN(CompileOutcome outcome, compile_asking());
+      if (!outcome.model) return fail(Exit::failed, outcome.failure);
+      compiled_ = std::move(outcome.model);
+    }
+    DOVETAIL_ASSIGN(const Tasks tasks, model_.model.empty() ? named_tasks(system.clock_mhz) : chosen_tasks());
     if (others != nullptr && others->rank() > 0) return serve_measurements(tasks, *others);
     if (list_) {
       if (json_) print_json(task_list(tasks));
@@ -113,7 +118,8 @@ class Tune : public Command {
     tune_options_.ranking = ranking.ranking.get();
     if (!ranking.why.empty()) print_message("note          {}\n", ranking.why);
     watched.begin();
-    TuneReport report{model_.model, *records, tune_options_.search, std::string(ranking.ranking->name()), {}};
+    const std::string subject = model_.model.empty() ? "tasks of no model" : model_.model;
+    TuneReport report{subject, *records, tune_options_.search, std::string(ranking.ranking->name()), {}};
     TuneProgress progress;
     std::optional<explore::Farm> farm;
     if (others != nullptr) farm.emplace(others, 1, identity(tasks));
@@ -137,6 +143,55 @@ class Tune : public Command {
     return Exit::success;
   }
 
+  // The compiler asks for records of every task that it schedules: that is how tasks are found.
+  Result<CompileOutcome> compile_asking() {
+    CompileOptions options;
+    options.recorded = [this](const schedule::Task& task, const schedule::Sketch& sketch) {
+      asked_.try_emplace(schedule::key(task), task, sketch);
+      return schedule::Recorded{};
+    };
+    return compile_model(model_, std::move(options));
+  }
+
+  // Those that --task names, of no model, for the hardware and the processor that are asked for; with --list and no
+  // name all of them.
+  Result<Tasks> named_tasks(double clock_mhz) {
+    if (only_.empty() && !list_)
+      return Diagnostic{"bad usage of `dovetail tune`", "MODEL.onnx", "there is nothing to tune",
+                        "name a model, or a task of no model: `dovetail tune --list` prints them"};
+    std::vector<std::string> given = model_.compile_only_options();
+    std::erase(given, "--cpu");
+    if (!given.empty())
+      return Diagnostic{"bad usage of `dovetail tune`", fmt::format("{}", fmt::join(given, ", ")),
+                        "a task of no model is compiled in one way", "leave it out, or name a model"};
+    std::vector<std::string> targets;
+    if (model_.targets) {
+      DOVETAIL_ASSIGN(targets, parse_targets("--target", *model_.targets));
+    }
+    std::vector<std::string> names = only_;
+    if (names.empty())
+      for (const explore::ReplayTask& row : explore::replay_tasks()) names.emplace_back(row.name);
+    Tasks tasks;
+    for (const std::string& name : names) {
+      DOVETAIL_ASSIGN(const explore::ReplayTask* row, explore::find_replay_task(name));
+      const std::string target(row->target);
+      if (!targets.empty() && std::ranges::find(targets, target) == targets.end()) {
+        if (only_.empty()) continue;
+        return Diagnostic{"bad value of --task", name, fmt::format("it is a task of target {}", target),
+                          fmt::format("leave out --target, or name {} there", target)};
+      }
+      DOVETAIL_ASSIGN(std::vector<TargetPointer> made,
+                      make_targets({hardware_, clock_mhz, model_.cpu, model_.gpu}, std::vector{target}));
+      const auto of_row = std::ranges::find(made, target, [](const TargetPointer& each) { return each->name(); });
+      auto found = explore::find_task(*row, *of_row);
+      if (!found.ok() && only_.empty()) continue;  // the hardware does not take it
+      if (!found.ok()) return found.errors();
+      tasks[target].push_back({found->task, found->sketch, name, 1});
+      named_.push_back(*std::move(found));
+    }
+    return tasks;
+  }
+
   // Another process's part: cycles of the simulator, for which it does not matter where and beside what it runs.
   Result<Exit> serve_measurements(const Tasks& tasks, explore::Transport& transport) const {
     if (list_) return Exit::success;
@@ -156,7 +211,7 @@ class Tune : public Command {
   std::string identity(const Tasks& tasks) const {
     Hash hash;
     hash.add(build_facts().version);
-    hash.add(explore::accel_machine(compiled_->system.memory));
+    hash.add(explore::accel_machine(memory_));
     for (const auto& [target, of_target] : tasks)
       for (const tune::TuningTask& task : of_target) hash.add(schedule::key(task.task));
     return hash.text();
@@ -229,9 +284,9 @@ class Tune : public Command {
     if (target == bundle::kAccelTarget) {
       explore::AccelMeasureOptions options;
       options.workers = beside_others ? 1 : 0;
-      options.memory = compiled_->system.memory;
+      options.memory = memory_;
       options.work = work;
-      return explore::make_accel_measurer(compiled_->hardware, options);
+      return explore::make_accel_measurer(hardware_, options);
     }
     DOVETAIL_ASSIGN(const cpu::Cpu processor, cpu::find_cpu(model_.cpu));
     explore::CpuMeasureOptions options;
@@ -266,7 +321,10 @@ class Tune : public Command {
   std::string trials_ = "64", early_stop_ = "128", search_ = "guided", batch_ = "8", seed_ = "1", threads_ = "1";
   std::optional<std::string> time_, report_, html_;
   tune::TuneOptions tune_options_;
+  isa::HardwareConfig hardware_;
+  simulator::MemorySpec memory_;
   std::optional<CompiledModel> compiled_;  // the sketches refer to its targets
+  std::vector<explore::FoundTask> named_;  // and these to theirs
   std::map<std::string, std::pair<schedule::Task, schedule::Sketch>> asked_;
 };
 

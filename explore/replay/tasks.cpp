@@ -131,14 +131,17 @@ Result<const ReplayTask*> find_replay_task(std::string_view name) {
   if (row != kTasks.end()) return &*row;
   std::string names;
   for (const ReplayTask& each : kTasks) names += (names.empty() ? "" : ", ") + std::string(each.name);
-  return Diagnostic{"cannot compare searches", std::string(name), "there is no task of that name",
-                    "choose one of " + names};
+  return Diagnostic{"no such task", std::string(name), "there is no task of that name", "choose one of " + names};
 }
 
 Result<FoundTask> find_task(const ReplayTask& row) {
+  DOVETAIL_ASSIGN(TargetPointer target, target_of(row));
+  return find_task(row, std::move(target));
+}
+
+Result<FoundTask> find_task(const ReplayTask& row, TargetPointer target) {
   DOVETAIL_ASSIGN(graph::Graph graph,
                   graph::parse(row.graph, row.name, [](auto, const auto& type) { return drawn(type); }));
-  DOVETAIL_ASSIGN(TargetPointer target, target_of(row));
   std::vector<std::pair<schedule::Task, schedule::Sketch>> found;
   CompileOptions options;
   options.available = {std::move(target), host::make_target()};
@@ -147,14 +150,20 @@ Result<FoundTask> find_task(const ReplayTask& row) {
   options.recorded = [&](const schedule::Task& task, const schedule::Sketch& sketch) {
     const bool known =
         std::ranges::any_of(found, [&](const auto& f) { return schedule::key(f.first) == schedule::key(task); });
-    if (task.kind == row.kind && !known) found.emplace_back(task, sketch);
+    if (!known) found.emplace_back(task, sketch);
     return schedule::Recorded{};
   };
   DOVETAIL_TRY(compile({std::move(graph), {}}, options));
+  // Where the processor has tiles, products of int8 are a "tile_convolution".
+  const auto of_other_kind = [](const std::string& kind) {
+    return [kind](const auto& f) { return f.first.kind != kind; };
+  };
+  const bool exact = std::ranges::any_of(found, [&](const auto& f) { return f.first.kind == row.kind; });
+  std::erase_if(found, of_other_kind(exact ? std::string(row.kind) : fmt::format("tile_{}", row.kind)));
   if (found.size() != 1)
-    return Diagnostic{"cannot compare searches", std::string(row.name),
-                      fmt::format("its graph has {} tasks of kind {}, for one", found.size(), row.kind),
-                      "correct the graph"};
+    return Diagnostic{"cannot make the task", std::string(row.name),
+                      fmt::format("its graph has {} tasks of kind {} on this target, for one", found.size(), row.kind),
+                      "choose other hardware, or another task"};
   return FoundTask{std::move(found.front().first), std::move(found.front().second), std::move(options.available)};
 }
 

@@ -1,6 +1,6 @@
-// The tasks on which searches are compared: layers of ResNet-18, ResNet-8, MobileNetV2 and a transformer,
-// six for each target. Those of the CPU are of small images and short sequences (64 pixels, MobileNetV2's 112, 64
-// positions): thousands of their schedules are timed in minutes.
+// Tasks with names, of no model: `dovetail tune --task NAME`, and what searches are compared on: layers of ResNet-18,
+// ResNet-8, MobileNetV2 and a transformer, six for each target. Those of the CPU are of small images and short
+// sequences (64 pixels, MobileNetV2's 112, 64 positions): thousands of their schedules are timed in minutes.
 #pragma once
 
 #include <span>
@@ -24,6 +24,7 @@ struct ReplayTask {
   std::string_view graph;   // as graph::parse takes it, weights left out
 };
 std::span<const ReplayTask> replay_tasks();
+// Error: there is none; it names those that there are.
 Result<const ReplayTask*> find_replay_task(std::string_view name);
 
 struct FoundTask {
@@ -31,7 +32,9 @@ struct FoundTask {
   schedule::Sketch sketch;
   std::vector<TargetPointer> targets;  // which the sketch refers to
 };
-// Compiles the graph, as `dovetail tune` finds a model's tasks.
+// Compiles the graph, as `dovetail tune` finds a model's tasks: for `target`, or for the machine that searches are
+// compared on. Error: it does not take the task.
+Result<FoundTask> find_task(const ReplayTask& row, TargetPointer target);
 Result<FoundTask> find_task(const ReplayTask& row);
 
 }  // namespace dovetail::explore

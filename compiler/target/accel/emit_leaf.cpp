@@ -182,7 +182,7 @@ class Emitter {
     // nothing reads.
     const std::int64_t gap = axes.empty() ? 0 : axes.front().steps[0] - columns.extent;
     if (!t.store && !masked_before(ranges) && gap > 0 &&
-        columns.pad_after + gap <= std::min(kMostFilled, context_.limits.pad)) {
+        columns.pad_after + gap <= std::min(kMostFilled, context_.facts.most_pad)) {
       columns.extent += gap;
       columns.pad_after += gap;
     }
@@ -219,7 +219,7 @@ class Emitter {
                  y_size = rows.extent - rows.pad_before - rows.pad_after;
     if (x_size <= 0 || y_size <= 0) {
       // Nothing but zeros: rows of padding (x_size 0 would be a NOP), as many at once as two pads hold.
-      for (const std::int64_t most = 2 * context_.limits.pad; rows.extent > most; rows.extent -= most) {
+      for (const std::int64_t most = 2 * context_.facts.most_pad; rows.extent > most; rows.extent -= most) {
         Axis first = rows;
         first.extent = most, first.pad_before = most, first.pad_after = 0;
         transfer_2d(columns, first, bases);
@@ -232,8 +232,8 @@ class Emitter {
       rows.pad_after = rows.extent / 2;
     }
     for (const std::int64_t pad : {columns.pad_before, columns.pad_after, rows.pad_before, rows.pad_after})
-      DOVETAIL_CHECK(pad <= context_.limits.pad, fmt::format("a pad of {} is {} elements wide, LOAD has at most {}",
-                                                             leaf_.block, pad, context_.limits.pad));
+      DOVETAIL_CHECK(pad <= context_.facts.most_pad, fmt::format("a pad of {} is {} elements wide, LOAD has at most {}",
+                                                                 leaf_.block, pad, context_.facts.most_pad));
     isa::Transfer transfer;
     transfer.memory = t.memory;
     transfer.sram_base = static_cast<std::uint32_t>(bases[0]);
@@ -247,11 +247,12 @@ class Emitter {
     transfer.x_pad_1 = static_cast<std::uint32_t>(columns.pad_after);
     transfer.y_pad_0 = static_cast<std::uint32_t>(rows.pad_before);
     transfer.y_pad_1 = static_cast<std::uint32_t>(rows.pad_after);
+    const int parameter = y_size > 0 ? t.parameter : -1;  // zeros alone come from nowhere
     if (t.store) {
       isa::Store store{transfer, t.saturate};
-      push({{}, store}, -1);
+      push({{}, store}, -1, parameter);
     } else {
-      push({{}, isa::Load{transfer}}, -1);
+      push({{}, isa::Load{transfer}}, -1, parameter);
     }
   }
 
@@ -296,11 +297,11 @@ class Emitter {
       pieces.push_back(std::move(piece));
     }
     std::int64_t in_pieces = 0;
-    for (const Piece& piece : pieces) in_pieces += Nest(piece.axes, context_.limits.trips).uops();
-    Nest whole(results, context_.limits.trips);
+    for (const Piece& piece : pieces) in_pieces += Nest(piece.axes, context_.facts.most_trips).uops();
+    Nest whole(results, context_.facts.most_trips);
     const std::int64_t first = whole.uops();
     whole.kernel.insert(whole.kernel.begin(), sums.begin(), sums.end());
-    if (whole.uops() > std::min(in_pieces, most_uops())) {
+    if (whole.uops() > std::min(in_pieces, context_.facts.most_uops)) {
       for (const Piece& piece : pieces) nest(piece.axes, piece.bases, piece.overwrites);
       return;
     }
@@ -317,7 +318,6 @@ class Emitter {
   };
 
   // Half of the buffer, so that kernels can stay resident beside each other.
-  std::int64_t most_uops() const { return std::max<std::int64_t>(1, context_.config.depth(isa::Memory::uop) / 2); }
 
   // The instruction's two loops, and what is left to micro-ops, outermost first.
   struct Nest {
@@ -360,11 +360,11 @@ class Emitter {
 
   // Axes that exceed the micro-ops there may be are walked.
   void nest(const std::vector<Axis>& axes, const std::vector<std::int64_t>& bases, bool overwrites) {
-    Nest loops(axes, context_.limits.trips);
+    Nest loops(axes, context_.facts.most_trips);
     std::vector<Axis> kernel, walked;
     std::int64_t count = 1;
     for (const Axis& axis : loops.kernel) {
-      const bool fits = count * axis.extent <= most_uops();
+      const bool fits = count * axis.extent <= context_.facts.most_uops;
       if (fits) count *= axis.extent;
       (fits ? kernel : walked).push_back(axis);
     }
@@ -416,7 +416,7 @@ class Emitter {
     alu.op = op;
     alu.use_imm = immediate.has_value() && isa::spec::takes_immediate(op);
     alu.imm = static_cast<std::int32_t>(immediate.value_or(0));
-    const isa::spec::FieldRange& range = context_.limits.immediate;
+    const isa::spec::FieldRange& range = context_.facts.immediate;
     DOVETAIL_CHECK(range.holds(alu.imm), fmt::format("immediate {} of {} is outside of {} to {}", alu.imm, leaf_.block,
                                                      range.least, range.most));
     push({{}, alu}, kernel);
@@ -433,8 +433,8 @@ class Emitter {
     }
   }
 
-  void push(isa::Instruction instruction, int kernel) {
-    stream_.instructions.push_back({std::move(instruction), kernel, node_});
+  void push(isa::Instruction instruction, int kernel, int parameter = -1) {
+    stream_.instructions.push_back({std::move(instruction), kernel, node_, parameter});
   }
 
   const Leaf& leaf_;
@@ -447,11 +447,6 @@ class Emitter {
 };
 
 }  // namespace
-
-InstructionLimits::InstructionLimits(const isa::HardwareConfig& config)
-    : pad(isa::spec::range_of<isa::Load, &isa::Load::x_pad_0>(config).most),
-      trips(isa::spec::range_of<isa::Gemm, &isa::Gemm::iter_out>(config).most),
-      immediate(isa::spec::range_of<isa::Alu, &isa::Alu::imm>(config)) {}
 
 void emit_leaf(const Leaf& leaf, const LoopValues& outer, const LeafContext& context, int node, Stream& stream,
                bool starts_sums) {

@@ -8,30 +8,19 @@
 #include <string>
 #include <vector>
 
+#include "compiler/target/accel/lowering_facts.h"
 #include "compiler/target/accel/on_chip.h"
 #include "compiler/target/accel/stream.h"
-#include "isa/spec/range.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
 #include "loops/simplify.h"
 
 namespace dovetail::accel {
 
-// What the fields of one instruction hold.
-struct InstructionLimits {
-  explicit InstructionLimits(const isa::HardwareConfig& config);
-
-  std::int64_t pad;    // rows or elements of zeros on each side of a LOAD
-  std::int64_t trips;  // of each loop of a GEMM or ALU
-  isa::spec::FieldRange immediate;
-};
-
 struct LeafContext {
   const loops::Program& program;
   const loops::IntrinsicTable& intrinsics;
-  const isa::HardwareConfig& config;
-  const InstructionLimits& limits;
-  const std::map<std::string, std::uint64_t>& dram;  // physical byte addresses of the parameters
+  const LoweringFacts& facts;
   const Placements& placements;
 };
 
@@ -50,10 +39,12 @@ struct Leaf {
   std::vector<LeafForm> masks;        // each >= 0 where the block runs
   std::vector<bool> enumerated;       // loops that must be walked, so that every mask depends on one loop at most
 
-  // A transfer: element indices on chip and in DRAM. Masks of `pad`: each >= 0 where data is copied; zero elsewhere.
+  // A transfer: element indices on chip, and in DRAM from the parameter's place on. Masks of `pad`: each >= 0 where
+  // data is copied; zero elsewhere.
   struct Transfer {
     bool store = false, saturate = false;
     isa::Memory memory = isa::Memory::inp;
+    int parameter = 0;  // position among the program's
     LeafForm on_chip, dram;
     std::vector<LeafForm> pad;
   };

@@ -28,31 +28,19 @@ class Lowering {
   };
 
  public:
-  Lowering(const Program& program, const IntrinsicTable& intrinsics, const isa::HardwareConfig& config,
-           const std::map<std::string, std::uint64_t>& dram, const Placements& placements, int node,
-           SramHistory& history, Stream& stream)
-      : program_(program),
-        intrinsics_(intrinsics),
-        config_(config),
-        limits_(config),
-        dram_(dram),
-        placements_(placements),
-        node_(node),
-        history_(history),
-        stream_(stream) {}
+  explicit Lowering(const LeafContext& context) : context_(context) {}
 
-  Result<void> run() {
-    DOVETAIL_TRY(check_loops(program_, kLoopSupport));
-    walk(program_.body, {});
+  Lowered run() {
+    walk(context_.program.body, {});
     emit_reset(threads_.front());
-    return {};
+    return std::move(lowered_);
   }
 
  private:
   void walk(const Stmt& stmt, const std::vector<const For*>& outside) {
     if (schedule::only_block(stmt)) {
       auto leaf = leaves_.find(stmt.get());
-      if (leaf == leaves_.end()) leaf = leaves_.emplace(stmt.get(), make_leaf(stmt, outside, context())).first;
+      if (leaf == leaves_.end()) leaf = leaves_.emplace(stmt.get(), make_leaf(stmt, outside, context_)).first;
       for (Thread& thread : threads_) emit(leaf->second, thread);
       return;
     }
@@ -89,7 +77,8 @@ class Lowering {
   // With the extension `overwrite` a reset waits for what is done next with ACC: the first products of its sums take
   // its place.
   void emit(const Leaf& leaf, Thread& thread) {
-    if (config_.overwrite && leaf.compute && leaf.compute->intrinsic == "accel.fill" && leaf.compute->immediate == 0) {
+    if (context_.facts.overwrite && leaf.compute && leaf.compute->intrinsic == "accel.fill" &&
+        leaf.compute->immediate == 0) {
       emit_reset(thread);
       thread.reset = {&leaf, thread.values};
       return;
@@ -97,16 +86,16 @@ class Lowering {
     const bool in_load_queue = leaf.transfer && !leaf.transfer->store && leaf.transfer->memory != isa::Memory::acc &&
                                leaf.transfer->memory != isa::Memory::acc8;
     const bool starts_sums = thread.reset.leaf && leaf.compute && leaf.compute->intrinsic == "accel.gemm" &&
-                             write_the_same(*thread.reset.leaf, thread.reset.values, leaf, thread.values, context());
+                             write_the_same(*thread.reset.leaf, thread.reset.values, leaf, thread.values, context_);
     if (starts_sums) thread.reset = {};
     else if (!in_load_queue) emit_reset(thread);
-    emit_leaf(leaf, thread.values, context(), node_, stream_, starts_sums);
+    emit_leaf(leaf, thread.values, context_, 0, lowered_.stream, starts_sums);
     touch(leaf, thread.values);
   }
   void emit_reset(Thread& thread) {
     const Reset reset = std::exchange(thread.reset, {});
     if (!reset.leaf) return;
-    emit_leaf(*reset.leaf, reset.values, context(), node_, stream_, false);
+    emit_leaf(*reset.leaf, reset.values, context_, 0, lowered_.stream, false);
     touch(*reset.leaf, reset.values);
   }
 
@@ -114,8 +103,8 @@ class Lowering {
     const auto form = [&](const LeafForm& at) {
       if (at.place == nullptr) return;
       const std::int64_t begin = at.place->begin(values);
-      history_.touch(at.place->memory, begin, begin + at.place->elements,
-                     static_cast<std::int64_t>(stream_.instructions.size()));
+      lowered_.touches.push_back({at.place->memory, begin, begin + at.place->elements,
+                                  static_cast<std::int64_t>(lowered_.stream.instructions.size())});
     };
     if (leaf.transfer) form(leaf.transfer->on_chip);
     if (!leaf.compute) return;
@@ -124,27 +113,48 @@ class Lowering {
     if (leaf.compute->wgt) form(*leaf.compute->wgt);
   }
 
-  LeafContext context() const { return {program_, intrinsics_, config_, limits_, dram_, placements_}; }
-
-  const Program& program_;
-  const IntrinsicTable& intrinsics_;
-  const isa::HardwareConfig& config_;
-  const InstructionLimits limits_;
-  const std::map<std::string, std::uint64_t>& dram_;
-  const Placements& placements_;
-  int node_;
-  SramHistory& history_;
-  Stream& stream_;
+  const LeafContext context_;
+  Lowered lowered_;
   std::map<const StmtNode*, Leaf> leaves_;
   std::vector<Thread> threads_{{}};
 };
 
 }  // namespace
 
-Result<void> lower(const Program& program, const IntrinsicTable& intrinsics, const isa::HardwareConfig& config,
-                   const std::map<std::string, std::uint64_t>& dram, const Placements& placements, int node,
-                   SramHistory& history, Stream& stream) {
-  return Lowering(program, intrinsics, config, dram, placements, node, history, stream).run();
+Result<Lowered> lower(const Program& program, const IntrinsicTable& intrinsics, const LoweringFacts& facts,
+                      const Placements& placements) {
+  DOVETAIL_TRY(check_loops(program, kLoopSupport));
+  return Lowering({program, intrinsics, facts, placements}).run();
+}
+
+void append(const Lowered& lowered, const Program& program, const LoweringFacts& facts,
+            const std::map<std::string, std::uint64_t>& dram, int node, SramHistory& history, Stream& stream) {
+  std::vector<std::uint64_t> addresses;  // of parameters
+  for (const Parameter& parameter : program.parameters) {
+    const auto address = dram.find(parameter.buffer->name);
+    DOVETAIL_CHECK(address != dram.end(), fmt::format("no DRAM address for {}", parameter.buffer->name));
+    addresses.push_back(address->second);
+  }
+  const auto place = [&](isa::Transfer& transfer, int parameter) {
+    const std::uint64_t address = addresses[static_cast<std::size_t>(parameter)];
+    const std::uint64_t bytes = facts.bytes_of(transfer.memory);
+    DOVETAIL_CHECK(address % bytes == 0, "parameters are aligned to their elements");
+    transfer.dram_base += address / bytes;
+  };
+  std::vector<int> kernels;
+  for (const std::vector<isa::Uop>& kernel : lowered.stream.kernels) kernels.push_back(stream.kernel(kernel));
+  const auto before = static_cast<std::int64_t>(stream.instructions.size());
+  for (const Lowered::Touch& touch : lowered.touches)
+    history.touch(touch.memory, touch.begin, touch.end, before + touch.at);
+  for (StreamInstruction item : lowered.stream.instructions) {
+    if (item.kernel >= 0) item.kernel = kernels[static_cast<std::size_t>(item.kernel)];
+    item.node = node;
+    if (const int parameter = std::exchange(item.parameter, -1); parameter >= 0) {
+      if (auto* load = std::get_if<isa::Load>(&item.instruction.body)) place(*load, parameter);
+      else place(std::get<isa::Store>(item.instruction.body), parameter);
+    }
+    stream.instructions.push_back(std::move(item));
+  }
 }
 
 }  // namespace dovetail::accel

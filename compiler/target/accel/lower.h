@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
+#include "compiler/target/accel/lowering_facts.h"
 #include "compiler/target/accel/on_chip.h"
 #include "compiler/target/accel/stream.h"
 #include "compiler/target/loop_support.h"
@@ -23,11 +25,23 @@ namespace dovetail::accel {
 inline constexpr std::array kLoopKinds{loops::ForKind::vthread, loops::ForKind::pipelined};
 inline constexpr LoopSupport kLoopSupport{"the accelerator back end", kLoopKinds};
 
+// A program's instructions by themselves, DRAM addresses from their parameters on (StreamInstruction::parameter), and
+// which parts of the SRAMs they touch, in this order.
+struct Lowered {
+  struct Touch {
+    isa::Memory memory;
+    std::int64_t begin, end, at;  // elements; behind so many instructions of these
+  };
+  Stream stream;  // of node 0
+  std::vector<Touch> touches;
+};
+// `placements`: of the program's buffers on chip (on_chip.h). Errors: loops that kLoopSupport does not hold.
+Result<Lowered> lower(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
+                      const LoweringFacts& facts, const Placements& placements);
+
 // Appends the instructions of `program` to `stream`, marked with `node`. `dram`: physical byte address of each
-// parameter, by name. `placements`: of its buffers on chip (on_chip.h); `history`: of the SRAMs by the stream so far,
-// and then by the program too. Errors: loops that kLoopSupport does not hold.
-Result<void> lower(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
-                   const isa::HardwareConfig& config, const std::map<std::string, std::uint64_t>& dram,
-                   const Placements& placements, int node, SramHistory& history, Stream& stream);
+// parameter, by name, aligned to its elements. `history`: of the SRAMs by the stream so far, and then by these too.
+void append(const Lowered& lowered, const loops::Program& program, const LoweringFacts& facts,
+            const std::map<std::string, std::uint64_t>& dram, int node, SramHistory& history, Stream& stream);
 
 }  // namespace dovetail::accel

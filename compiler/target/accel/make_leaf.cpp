@@ -67,8 +67,8 @@ class LeafBuilder {
       if ((sum.coefficients[var] += coefficient * factor) == 0) sum.coefficients.erase(var);
   }
 
-  // Element index of an access, on chip from where its place begins; `memory` of a DRAM buffer is the transfer's.
-  Affine element_index(const Buffer& buffer, const std::vector<Expr>& indices, isa::Memory memory) const {
+  // Element index of an access, from where its place begins.
+  Affine element_index(const Buffer& buffer, const std::vector<Expr>& indices) const {
     Affine sum;
     if (const auto it = context_.placements.find(buffer.get()); it != context_.placements.end()) {
       const Placement& placement = it->second;
@@ -78,18 +78,19 @@ class LeafBuilder {
       }
       return sum;
     }
-    const auto address = context_.dram.find(buffer->name);
-    DOVETAIL_CHECK(address != context_.dram.end(), fmt::format("no DRAM address for {}", buffer->name));
-    const auto element_bytes = static_cast<std::uint64_t>(context_.config.element_bytes(memory));
-    DOVETAIL_CHECK(address->second % element_bytes == 0,
-                   fmt::format("{} is not aligned to its elements", buffer->name));
-    sum.constant = static_cast<std::int64_t>(address->second / element_bytes);
     std::int64_t stride = 1;
     for (std::size_t d = indices.size() - 2; d-- > 0;) {
       accumulate(sum, form(indices[d]), stride);
       stride *= buffer->shape[d];
     }
     return sum;
+  }
+
+  int position_of(const Buffer& parameter) const {
+    const auto& all = context_.program.parameters;
+    const auto at = std::ranges::find(all, parameter, &Parameter::buffer);
+    DOVETAIL_CHECK(at != all.end(), fmt::format("{} is a parameter", parameter->name));
+    return static_cast<int>(at - all.begin());
   }
 
   bool on_chip(const Buffer& buffer) const { return context_.placements.count(buffer.get()) != 0; }
@@ -100,7 +101,7 @@ class LeafBuilder {
     for (std::size_t i = 0; i < call.operands.size(); ++i) {
       const IntrinsicOperand& operand = call.operands[i];
       if (!on_chip(operand.buffer)) fail(fmt::format("operand {} is not on chip", operand.buffer->name));
-      LeafForm index = leaf_form(element_index(operand.buffer, operand.indices, isa::Memory::acc));
+      LeafForm index = leaf_form(element_index(operand.buffer, operand.indices));
       index.place = &context_.placements.at(operand.buffer.get());
       check_element_steps(call, i);
       if (i == 0) {
@@ -147,7 +148,7 @@ class LeafBuilder {
       if (const auto* upper = std::get_if<Binary>(&value->node);
           upper && upper->op == BinaryOp::min && immediate(upper->b, 127)) {
         const auto* lower = std::get_if<Binary>(&upper->a->node);
-        if (!lower || lower->op != BinaryOp::max || !immediate(lower->b, -128) || !context_.config.saturate)
+        if (!lower || lower->op != BinaryOp::max || !immediate(lower->b, -128) || !context_.facts.saturate)
           fail("the store clamps in a way STORE does not");
         result.saturate = true;
         value = lower->a;
@@ -168,11 +169,12 @@ class LeafBuilder {
     const auto* source = std::get_if<LoadExpr>(&value->node);
     if (!source || on_chip(source->buffer) != result.store) fail("it does not copy between DRAM and an on-chip buffer");
     drop_element_loops(target.buffer, target.indices, source->buffer, source->indices);
-    const Affine to = element_index(target.buffer, target.indices, result.memory),
-                 from = element_index(source->buffer, source->indices, result.memory);
+    const Affine to = element_index(target.buffer, target.indices),
+                 from = element_index(source->buffer, source->indices);
     result.on_chip = leaf_form(result.store ? from : to);
     result.on_chip.place = &context_.placements.at((result.store ? source->buffer : target.buffer).get());
     result.dram = leaf_form(result.store ? to : from);
+    result.parameter = position_of(result.store ? target.buffer : source->buffer);
     if (padded) masks(padded, result.pad);
     leaf_.transfer = std::move(result);
   }

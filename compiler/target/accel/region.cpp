@@ -43,6 +43,7 @@ class Builder {
         views_(spec.layouts.views),
         addresses_(spec.addresses),
         config_(config),
+        facts_(config),
         intrinsics_(std::make_shared<loops::IntrinsicTable>(make_intrinsics(config))),
         space_(space),
         recorded_(recorded),
@@ -279,22 +280,43 @@ class Builder {
   }
 
   // What find_places says of the scheduled program, which becomes the one that it was found of.
-  Placements places_of(const schedule::Task& task, schedule::Scheduled& scheduled) const {
-    if (!memo_) return find_places(scheduled.program, *intrinsics_, config_);
+  std::shared_ptr<const PlacedProgram> place(const schedule::Task& task, schedule::Scheduled& scheduled) const {
+    const auto find = [&] {
+      return std::make_shared<const PlacedProgram>(scheduled.program,
+                                                   find_places(scheduled.program, *intrinsics_, config_));
+    };
+    if (!memo_) return find();
     std::string key = task.kept_as;
     for (const schedule::Decision& decision : scheduled.decisions)
       key += fmt::format("decided {} {}\n", decision.name, decision.value);
     key += fmt::format("constants stay {}", constants_stay(task.program, config_));
     std::shared_ptr<const PlacedProgram> known = memo_->placed.find(key);
     if (!known) {
-      known = std::make_shared<const PlacedProgram>(
-          PlacedProgram{scheduled.program, find_places(scheduled.program, *intrinsics_, config_)});
+      known = find();
       memo_->placed.keep(key, known);
     }
     std::string name = std::move(scheduled.program.name);
     scheduled.program = known->program;
     scheduled.program.name = std::move(name);
-    return known->placements;
+    return known;
+  }
+
+  // What lower makes of the program, its buffers at `placements`.
+  Result<std::shared_ptr<const Lowered>> lowered(const PlacedProgram& placed, const loops::Program& program,
+                                                 const Placements& placements) const {
+    std::string key;
+    if (memo_) {
+      key = fmt::format("{}: {} at", placed.number, facts_text_);
+      for (const loops::Buffer& buffer : program.allocations) {
+        const Placement& placement = placements.at(buffer.get());
+        key += fmt::format(" {}+{}", placement.base, placement.first);
+      }
+      if (std::shared_ptr<const Lowered> known = memo_->lowered.find(key)) return known;
+    }
+    DOVETAIL_ASSIGN(Lowered made, lower(program, *intrinsics_, facts_, placements));
+    auto shared = std::make_shared<const Lowered>(std::move(made));
+    if (memo_) memo_->lowered.keep(key, shared);
+    return shared;
   }
 
   Result<void> lower_program(const Kind& kind, loops::Program program, const Places& dram, int node) {
@@ -306,10 +328,13 @@ class Builder {
       dump_("trace", fmt::format("# {}\n{}", task.program.name, schedule::to_string(scheduled.trace)));
       dump_("schedule", loops::to_string(scheduled.program));
     }
+    const std::shared_ptr<const PlacedProgram> placed = place(task, scheduled);
     DOVETAIL_ASSIGN(const Placements placements,
-                    place_buffers(scheduled.program, places_of(task, scheduled), config_, history_));
+                    place_buffers(scheduled.program, placed->placements, config_, history_));
     if (dump_) dump_("places", fmt::format("# {}\n{}", task.program.name, places_text(scheduled.program, placements)));
-    return lower(scheduled.program, *intrinsics_, config_, dram, placements, node, history_, stream_);
+    DOVETAIL_ASSIGN(const std::shared_ptr<const Lowered> made, lowered(*placed, scheduled.program, placements));
+    append(*made, scheduled.program, facts_, dram, node, history_, stream_);
+    return {};
   }
 
   // ---- The whole step
@@ -351,6 +376,8 @@ class Builder {
   const std::map<ValueId, View>& views_;
   std::map<ValueId, std::uint64_t> addresses_;
   const isa::HardwareConfig& config_;
+  const LoweringFacts facts_;
+  const std::string facts_text_ = facts_.text();
   std::shared_ptr<const loops::IntrinsicTable> intrinsics_;
   DeviceSpace& space_;
   const schedule::FindRecorded& recorded_;

@@ -20,6 +20,8 @@ struct StreamInstruction {
   int kernel =
       -1;         // index into Stream::kernels for GEMM and ALU; uop_begin and uop_end are set when kernels are placed
   int node = -1;  // index into the region's nodes
+  // Of a transfer: the program's parameter, by position, from whose place its DRAM address counts; -1: it is physical.
+  int parameter = -1;
 };
 
 struct Stream {

@@ -19,12 +19,14 @@ Result<TaskCode> make_code(const schedule::Task& task, const schedule::Scheduled
     result.addresses[buffer.name] =
         space.allocate(static_cast<std::uint64_t>(element_count(buffer.shape) * size_bytes(buffer.dtype)));
   }
+  const LoweringFacts facts(config);
   SramHistory history;
   Stream stream;
   const Placements placements = find_places(scheduled.program, *task.intrinsics, config);
   for (int time = 0; time < times; ++time) {
     DOVETAIL_ASSIGN(const Placements placed, place_buffers(scheduled.program, placements, config, history));
-    DOVETAIL_TRY(lower(scheduled.program, *task.intrinsics, config, result.addresses, placed, time, history, stream));
+    DOVETAIL_ASSIGN(const Lowered lowered, lower(scheduled.program, *task.intrinsics, facts, placed));
+    append(lowered, scheduled.program, facts, result.addresses, time, history, stream);
   }
   DOVETAIL_TRY(finish_code(stream, task.program.name, config, space, result.code));
   result.memory_base = space.base;

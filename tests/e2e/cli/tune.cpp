@@ -139,6 +139,42 @@ TEST_CASE("tune: Ctrl-C ends it with what it has found, which stays recorded") {
   CHECK_THAT(list.out, ContainsSubstring("conv"));
 }
 
+TEST_CASE("tune: tasks of no model, by name") {
+  const test::TemporaryFolder folder;
+  const Finished list = test::dovetail({"tune", "--list", "--target", "accel"});
+  REQUIRE(list.exit == 0);
+  CHECK_THAT(list.out, ContainsSubstring("accel.conv3x3_small") && !ContainsSubstring("cpu.matmul"));
+  CHECK_THAT(test::dovetail({"tune", "--list"}).out, ContainsSubstring("cpu.matmul"));
+  // For the hardware that is asked for.
+  const auto key_on = [&](const char* hardware) {
+    const Finished one = test::dovetail({"tune", "--list", "--json", "--task", "accel.conv1x1", "--hw", hardware});
+    REQUIRE(one.exit == 0);
+    return parse_json(one.out, "list").value().at("tasks").at(0).at("task").get<std::string>();
+  };
+  CHECK(key_on("1x16x16") != key_on("1x16x16-ext"));
+  const Finished tuned = test::dovetail({"tune", "--task", "accel.conv3x3_small", "--hw", "1x16x16-ext", "--trials",
+                                         "8", "--records", folder / "r.db", "--json"});
+  INFO(tuned.error);
+  REQUIRE(tuned.exit == 0);
+  const Json report = parse_json(tuned.out, "tune").value();
+  REQUIRE(report.at("tasks").size() == 1);
+  CHECK(report.at("model") == "tasks of no model");
+  CHECK_THAT(test::dovetail({"records", "list", folder / "r.db"}).out, ContainsSubstring("accel.conv3x3_small"));
+
+  const auto refused = [&](std::vector<std::string> arguments, const char* why) {
+    arguments.insert(arguments.begin(), "tune");
+    arguments.insert(arguments.end(), {"--records", folder / "r.db"});
+    const Finished run = test::dovetail(arguments);
+    INFO(run.error);
+    CHECK(run.exit == 2);
+    CHECK_THAT(run.error, ContainsSubstring(why));
+  };
+  refused({}, "nothing to tune");
+  refused({"--task", "accel.conv9x9"}, "choose one of accel.conv3x3");
+  refused({"--task", "accel.conv1x1", "--target", "cpu"}, "a task of target accel");
+  refused({"--task", "accel.conv1x1", "--shape", "N=1"}, "--shape");
+}
+
 TEST_CASE("tune: --list prints the tasks, and bad usage says what is missing") {
   const Finished list = test::dovetail({"tune", kDigits, "--target", "accel", "--hw", "tiny", "--list"});
   REQUIRE(list.exit == 0);

@@ -35,11 +35,14 @@ struct ChainMaker : test::Int8GraphMaker {
 };
 
 Result<Compiled> compile_counting(const graph::Graph& graph, const isa::HardwareConfig& config,
-                                  const accel::Counting& counting, const schedule::FindRecorded& recorded = nullptr) {
+                                  const accel::Counting& counting, const schedule::FindRecorded& recorded = nullptr,
+                                  std::string* traces = nullptr) {
   CompileOptions options;
   options.available = {accel::make_target(config, 1000, nullptr, counting), host::make_target()};
   options.targets = {"accel"};
   options.recorded = recorded;
+  if (traces != nullptr) options.dump = {"trace"};
+  options.on_dump = [&](std::string_view, std::string_view text) { *traces += text; };
   return compile({graph, {}}, options);
 }
 
@@ -98,8 +101,12 @@ TEST_CASE("counted schedules: what is decided stays decided") {
     return schedule::Recorded{schedule::Decisions{{"slots_inp", "1"}, {"slots_wgt", "1"}}, "decided", true};
   };
   const accel::Counting counting{explore::cycle_counter(simulator::IdealMemory{}), 4};
-  const auto compiled = compile_counting(make.chain(), *isa::load_config("1x16x16-ext"), counting, one_slot);
+  std::string traces;
+  const auto compiled = compile_counting(make.chain(), *isa::load_config("1x16x16-ext"), counting, one_slot, &traces);
   REQUIRE(compiled.ok());
+  CHECK(traces.find("sample slots_inp among 1,2,3,4 = 1\n") != std::string::npos);
+  for (const char* more : {"2", "3", "4"})
+    CHECK(traces.find(fmt::format("sample slots_inp among 1,2,3,4 = {}\n", more)) == std::string::npos);
   REQUIRE(compiled->schedules.size() >= 4);
   for (const ScheduleReport& row : compiled->schedules)
     if (row.kind == "convolution") {

@@ -25,10 +25,8 @@ std::string on_cpu(const loops::Program& program) {
 }
 
 std::string on_accelerator(const loops::Program& program) {
-  accel::SramHistory history;
-  accel::Stream stream;
-  const auto status = accel::lower(program, {}, isa::HardwareConfig{}, {}, {}, 0, history, stream);
-  return status.ok() ? "lowered" : to_string(status.errors());
+  const auto lowered = accel::lower(program, {}, accel::LoweringFacts(isa::HardwareConfig{}), {});
+  return lowered.ok() ? "lowered" : to_string(lowered.errors());
 }
 
 }  // namespace

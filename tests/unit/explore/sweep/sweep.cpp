@@ -151,7 +151,11 @@ TEST_CASE("sweep: an explorer leaves points of a batch to another one") {
 }
 
 TEST_CASE("sweep: what compilations for several hardware share changes no program") {
-  const Fixture fixture(kSpace);
+  // Hardware that differs in whatever schedules, places and instructions depend on.
+  const Fixture fixture(R"({"hardware": "1x16x16",
+    "axes": {"requant": [false, true], "saturate": [false, true], "overwrite": [false, true], "uop_buffer_bytes": [2048, 32768],
+             "acc_buffer_bytes": [4096, 32768], "bus_bytes": [8, 16], "memory": ["ideal", "bank:ddr4-2400"], "clock_mhz": [100, 400]},
+    "together": [[{"block_in": 4, "block_out": 4}, {"block_in": 16, "block_out": 16}]]})");
   const test::TemporaryFolder folder;
   Workload anew = *Workload::make(std::vector<ModelFile>{{kModel, 1}});
   anew.share(false);
@@ -170,6 +174,9 @@ TEST_CASE("sweep: what compilations for several hardware share changes no progra
   const schedule::ScheduleMemo& schedules = *fixture.workload.shared()->schedules;
   INFO(schedules.found() << " of " << schedules.asked());
   CHECK(schedules.found() > schedules.asked() / 2);
+  const auto& lowered = fixture.workload.shared()->lowered;
+  INFO(lowered.found() << " of " << lowered.asked());
+  CHECK(lowered.found() > lowered.asked() / 5);
 
   PointsFile one = open_points(folder.path() / "one.db"), other = open_points(folder.path() / "other.db");
   SweepOptions options;

@@ -1,0 +1,26 @@
+#include "compiler/target/accel/lowering_facts.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+namespace dovetail::accel {
+
+LoweringFacts::LoweringFacts(const isa::HardwareConfig& config)
+    : overwrite(config.overwrite),
+      saturate(config.saturate),
+      most_uops(std::max<std::int64_t>(1, config.depth(isa::Memory::uop) / 2)),
+      most_pad(isa::spec::range_of<isa::Load, &isa::Load::x_pad_0>(config).most),
+      most_trips(isa::spec::range_of<isa::Gemm, &isa::Gemm::iter_out>(config).most),
+      immediate(isa::spec::range_of<isa::Alu, &isa::Alu::imm>(config)) {
+  for (std::size_t memory = 0; memory < element_bytes.size(); ++memory)
+    element_bytes[memory] = static_cast<std::uint64_t>(config.element_bytes(static_cast<isa::Memory>(memory)));
+}
+
+std::string LoweringFacts::text() const {
+  return fmt::format("{} {} {} {} {} {} {} {}", fmt::join(element_bytes, " "), overwrite, saturate, most_uops, most_pad,
+                     most_trips, immediate.least, immediate.most);
+}
+
+}  // namespace dovetail::accel

@@ -1,0 +1,30 @@
+// All that lowering reads of the hardware. Programs that lie at the same places become the same instructions on
+// machines that are equal here, whatever else they differ in.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+
+#include "isa/config.h"
+#include "isa/spec/memories.h"
+#include "isa/spec/range.h"
+
+namespace dovetail::accel {
+
+struct LoweringFacts {
+  explicit LoweringFacts(const isa::HardwareConfig& config);
+
+  std::uint64_t bytes_of(isa::Memory memory) const { return element_bytes[static_cast<std::size_t>(memory)]; }
+  std::string text() const;  // equal where all of it is
+
+  std::array<std::uint64_t, isa::spec::kMemories.size()> element_bytes{};  // in DRAM, by memory
+  bool overwrite, saturate;
+  std::int64_t most_uops;  // of a kernel
+  // What the fields of one instruction hold.
+  std::int64_t most_pad;    // rows or elements of zeros on each side of a LOAD
+  std::int64_t most_trips;  // of each loop of a GEMM or ALU
+  isa::spec::FieldRange immediate;
+};
+
+}  // namespace dovetail::accel
