@@ -153,8 +153,8 @@ TEST_CASE("sweep: an explorer leaves points of a batch to another one") {
 TEST_CASE("sweep: what compilations for several hardware share changes no program") {
   // Hardware that differs in whatever schedules, places and instructions depend on.
   const Fixture fixture(R"({"hardware": "1x16x16",
-    "axes": {"requant": [false, true], "saturate": [false, true], "overwrite": [false, true], "uop_buffer_bytes": [2048, 32768],
-             "acc_buffer_bytes": [4096, 32768], "bus_bytes": [8, 16], "memory": ["ideal", "bank:ddr4-2400"], "clock_mhz": [100, 400]},
+    "axes": {"overwrite": [false, true], "uop_buffer_bytes": [2048, 32768], "bus_bytes": [8, 16],
+             "acc_buffer_bytes": [4096, 32768], "memory": ["ideal", "bank:ddr4-2400"], "clock_mhz": [100, 400]},
     "together": [[{"block_in": 4, "block_out": 4}, {"block_in": 16, "block_out": 16}]]})");
   const test::TemporaryFolder folder;
   Workload anew = *Workload::make(std::vector<ModelFile>{{kModel, 1}});
