@@ -45,13 +45,22 @@ std::string position_text(const Shape& shape, std::int64_t index) {
 
 }  // namespace
 
+double tolerance_of(DType dtype, double floating) {
+  constexpr double kRoundings = 8;
+  if (floating <= 0) return floating;
+  if (dtype == DType::float16) return std::max(floating, kRoundings * 0x1p-11);
+  if (dtype == DType::bfloat16) return std::max(floating, kRoundings * 0x1p-8);
+  return floating;
+}
+
 std::optional<Difference> find_difference(const NdArray& expected, const NdArray& actual, const Tolerance& tolerance) {
   DOVETAIL_CHECK(expected.dtype() == actual.dtype() && expected.shape() == actual.shape(),
                  "arrays of one type and shape are compared");
   if (std::ranges::equal(expected.bytes(), actual.bytes())) return std::nullopt;
   const bool floating = is_floating(expected.dtype()),
              tolerant = floating ? tolerance.floating > 0 : tolerance.integer > 0;
-  const double allowed = floating && tolerant ? tolerance.floating * largest_magnitude(expected) : 0;
+  const double allowed =
+      floating && tolerant ? tolerance_of(expected.dtype(), tolerance.floating) * largest_magnitude(expected) : 0;
   const auto is_close = [&](std::int64_t i) {
     if (!tolerant) return false;
     if (floating) return std::abs(expected.as_double(i) - actual.as_double(i)) <= allowed;

@@ -1,5 +1,6 @@
 #include "cli/reference_check.h"
 
+#include <algorithm>
 #include <set>
 
 #include <fmt/format.h>
@@ -66,6 +67,8 @@ Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const 
     if (want == expected.end() || !found || !seen.insert(name).second) return;
     ++check.compared;
     check.elements += static_cast<std::size_t>(want->second.count());
+    if (const double tolerance = tolerance_of(want->second.dtype(), float_tolerance); tolerance != float_tolerance)
+      check.half_tolerance = std::max(check.half_tolerance, tolerance);
     const bool same_type = want->second.dtype() == have->second.dtype() && want->second.shape() == have->second.shape();
     if (same_type && !find_difference(want->second, have->second, {float_tolerance})) return;
     ++check.different;

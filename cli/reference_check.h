@@ -19,6 +19,7 @@ struct ReferenceCheck {
   std::size_t elements = 0;
   std::size_t different = 0;   // tensors
   double float_tolerance = 0;  // of a float tensor's largest magnitude
+  double half_tolerance = 0;   // likewise, where there are tensors of float16 or bfloat16
   Diagnostics first;           // the first that differs in execution order; empty where all agree
 };
 

@@ -32,7 +32,8 @@ std::string check_text(const ReferenceCheck& check) {
   std::string verdict = fmt::format("{} differ", check.different);
   if (check.different == 0) verdict = "all equal";
   if (check.different == 0 && check.float_tolerance > 0)
-    verdict += fmt::format(" (floats to {:g} of a tensor's largest)", check.float_tolerance);
+    verdict += fmt::format(" (floats to {:g} of a tensor's largest{})", check.float_tolerance,
+                           check.half_tolerance > 0 ? fmt::format(", halves to {:g}", check.half_tolerance) : "");
   return fmt::format(
       "check         {} of {} tensors of the integer graph{}, {} elements, against its evaluation node by node: {}\n",
       check.compared, check.graph_tensors, rest, with_separators(check.elements), verdict);

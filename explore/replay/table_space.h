@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -29,7 +30,8 @@ class TableSpace final : public tune::SearchSpace {
   std::optional<tune::Candidate> complete(const schedule::Decisions& wanted, tune::Rest rest,
                                           SplitMix64& random) override;
 
-  double cost(const tune::Candidate& candidate) const;  // precondition: of this space
+  double cost(const tune::Candidate& candidate) const;                         // precondition: of this space
+  std::span<const tune::Candidate> candidates() const { return candidates_; }  // in the order of the table's rows
 
  private:
   TableSpace(const schedule::Task& task, const schedule::Sketch& sketch, const Table& table)

@@ -49,6 +49,22 @@ TEST_CASE("difference: NaNs agree with each other only, and infinities with thei
   }
 }
 
+TEST_CASE("difference: halves may differ by eight roundings of the largest, where bits need not be equal") {
+  const auto halves = [](DType dtype, std::initializer_list<double> values) {
+    NdArray array(dtype, {static_cast<std::int64_t>(values.size())});
+    std::int64_t i = 0;
+    for (const double value : values) array.set_double(i++, value);
+    return array;
+  };
+  const NdArray expected = halves(DType::float16, {1, 0.5});
+  CHECK(text_of_difference(expected, halves(DType::float16, {1, 0.503}), {1e-4}).empty());
+  CHECK_FALSE(text_of_difference(expected, halves(DType::float16, {1, 0.505}), {1e-4}).empty());
+  CHECK_FALSE(text_of_difference(expected, halves(DType::float16, {1, 0.503})).empty());
+  CHECK(text_of_difference(halves(DType::bfloat16, {1, 0.5}), halves(DType::bfloat16, {1, 0.53}), {1e-4}).empty());
+  CHECK_FALSE(
+      text_of_difference(halves(DType::bfloat16, {1, 0.5}), halves(DType::bfloat16, {1, 0.54}), {1e-4}).empty());
+}
+
 TEST_CASE("difference: integers may differ by steps") {
   CHECK(text_of_difference(bytes({1, 2}), bytes({2, 1}), {0, 1}).empty());
   CHECK_FALSE(text_of_difference(bytes({1, 2}), bytes({3, 2}), {0, 1}).empty());

@@ -50,11 +50,20 @@ class Emitter {
   };
 
   // ---- types.cpp
-  llvm::Type* type_of(DType dtype) const;         // of a value: bool is i1
-  llvm::Type* memory_type_of(DType dtype) const;  // of an element: bool is i8
+  llvm::Type* type_of(DType dtype) const;         // of a value: bool is i1, float16 and bfloat16 are float
+  llvm::Type* memory_type_of(DType dtype) const;  // of an element: bool is i8, float16 and bfloat16 are i16
   llvm::Value* splat(Value value);                // one copy per lane; itself where it is varying
   Value unify(Value value, bool varying) { return varying ? Value{splat(value), true} : value; }
   llvm::Constant* number(llvm::Type* type, double value) const;  // splat for vectors
+
+  // ---- halves.cpp
+  static bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
+  bool converts_float16() const;                                // the processor does
+  llvm::Value* half_from_bits(DType dtype, llvm::Value* bits);  // i16 to float
+  llvm::Value* half_to_bits(DType dtype, llvm::Value* value);   // float to i16, to nearest, ties to even
+  llvm::Value* round_to(DType dtype, llvm::Value* value);       // of halves, to what they hold; else the value itself
+  llvm::Value* round_to_odd(llvm::Value* value);                // double to float
+  llvm::Value* half_from_integer(DType dtype, llvm::Value* value, bool is_signed);
 
   // ---- expressions.cpp
   // Every operation rounds by itself, except in product sums and in the polynomials of mathematical functions.
@@ -108,6 +117,9 @@ class Emitter {
     llvm::Align align{1};
     bool whole = false;  // every lane, active or not, lies in a buffer that this function has for itself
   };
+  // Between an element as memory has it and its value.
+  llvm::Value* value_of(DType dtype, llvm::Value* element);
+  llvm::Value* element_of(DType dtype, llvm::Value* value);
   Place place_of(const loops::Buffer& buffer, const std::vector<loops::Expr>& indices);
   Value load_from(const loops::Buffer& buffer, const Place& place);
   void store_to(const loops::Buffer& buffer, const Place& place, Value value);

@@ -66,7 +66,8 @@ Value Emitter::emit_in_branch(const Expr& expr) {
 
 Value Emitter::emit_product_sum(const StoreTarget& target) {
   const auto* sum = std::get_if<Binary>(&target.value->node);
-  if (sum == nullptr || sum->op != BinaryOp::add || !is_float(target.value->dtype)) return emit(target.value);
+  const DType dtype = target.value->dtype;
+  if (sum == nullptr || sum->op != BinaryOp::add || !is_float(dtype) || is_half(dtype)) return emit(target.value);
   const Expr self = load(target.buffer, target.indices);
   const bool self_first = structurally_equal(sum->a, self);
   const auto* product = std::get_if<Binary>(&(self_first ? sum->b : sum->a)->node);
@@ -117,7 +118,7 @@ Value Emitter::emit_node(const Unary& n, DType) {
                                          number(v->getType(), std::numeric_limits<double>::infinity())));
     default: break;
   }
-  if (is_float(type)) return done(emit_unary_float(n.op, v));
+  if (is_float(type)) return done(round_to(type, emit_unary_float(n.op, v)));
   switch (n.op) {
     case UnaryOp::neg: return done(builder_.CreateNeg(v));
     case UnaryOp::abs:
@@ -222,6 +223,8 @@ Value Emitter::emit_node(const Binary& n, DType) {
   const Value a = emit(n.a), b = emit(n.b);
   const bool varying = a.varying || b.varying;
   const auto done = [&](llvm::Value* value) { return Value{value, varying}; };
+  // What is computed in binary32 may have more bits than a half.
+  const auto rounded = [&](llvm::Value* value) { return Value{round_to(dtype, value), varying}; };
 
   if (!is_float(dtype) && dtype != DType::boolean) {
     switch (n.op) {
@@ -240,12 +243,12 @@ Value Emitter::emit_node(const Binary& n, DType) {
   }
   llvm::Value *x = unify(a, varying).llvm, *y = unify(b, varying).llvm;
   switch (n.op) {
-    case BinaryOp::add: return done(is_float(dtype) ? builder_.CreateFAdd(x, y) : builder_.CreateAdd(x, y));
-    case BinaryOp::sub: return done(is_float(dtype) ? builder_.CreateFSub(x, y) : builder_.CreateSub(x, y));
-    case BinaryOp::mul: return done(is_float(dtype) ? builder_.CreateFMul(x, y) : builder_.CreateMul(x, y));
-    case BinaryOp::div: return done(builder_.CreateFDiv(x, y));
+    case BinaryOp::add: return rounded(is_float(dtype) ? builder_.CreateFAdd(x, y) : builder_.CreateAdd(x, y));
+    case BinaryOp::sub: return rounded(is_float(dtype) ? builder_.CreateFSub(x, y) : builder_.CreateSub(x, y));
+    case BinaryOp::mul: return rounded(is_float(dtype) ? builder_.CreateFMul(x, y) : builder_.CreateMul(x, y));
+    case BinaryOp::div: return rounded(builder_.CreateFDiv(x, y));
     case BinaryOp::floor_div:
-      return done(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, builder_.CreateFDiv(x, y)));
+      return rounded(builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, builder_.CreateFDiv(x, y)));
     case BinaryOp::mod:
     case BinaryOp::floor_mod: {
       llvm::Type* wide = llvm::Type::getDoubleTy(context_);
@@ -257,7 +260,7 @@ Value Emitter::emit_node(const Binary& n, DType) {
       llvm::Value* differ = builder_.CreateXor(builder_.CreateFCmpOLT(rest, number(x->getType(), 0)),
                                                builder_.CreateFCmpOLT(y, number(x->getType(), 0)));
       llvm::Value* down = builder_.CreateAnd(differ, builder_.CreateFCmpONE(rest, number(x->getType(), 0)));
-      return done(builder_.CreateSelect(down, builder_.CreateFAdd(rest, y), rest));
+      return rounded(builder_.CreateSelect(down, builder_.CreateFAdd(rest, y), rest));
     }
     case BinaryOp::min:
     case BinaryOp::max:
@@ -269,10 +272,10 @@ Value Emitter::emit_node(const Binary& n, DType) {
       llvm::Type* vector = varying ? llvm::FixedVectorType::get(wide, lanes_) : wide;
       if (is_float(dtype)) {
         if (const auto* exponent = std::get_if<FloatImm>(&n.b->node)) {
-          if (exponent->value == 2) return done(builder_.CreateFMul(x, x));
-          if (llvm::Value* roots = emit_root_power(x, exponent->value)) return done(roots);
+          if (exponent->value == 2) return rounded(builder_.CreateFMul(x, x));
+          if (llvm::Value* roots = emit_root_power(x, exponent->value)) return rounded(roots);
         }
-        return done(builder_.CreateFPCast(
+        return rounded(builder_.CreateFPCast(
             call_by_table(kPow, std::nullopt, {builder_.CreateFPCast(x, vector), builder_.CreateFPCast(y, vector)}),
             x->getType()));
       }
@@ -306,6 +309,8 @@ Value Emitter::emit_node(const Cast& n, DType dtype) {
   if (dtype == DType::boolean)
     return done(is_float(from) ? builder_.CreateFCmpUNE(v, number(v->getType(), 0))
                                : builder_.CreateICmpNE(v, number(v->getType(), 0)));
+  if (is_float(from) && is_half(dtype)) return done(round_to(dtype, from == DType::float64 ? round_to_odd(v) : v));
+  if (is_half(dtype)) return done(half_from_integer(dtype, v, is_signed(from)));
   if (is_float(from) && is_float(dtype)) return done(builder_.CreateFPCast(v, type));
   if (is_float(from))
     return done(builder_.CreateIntrinsic(is_signed(dtype) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
@@ -316,8 +321,9 @@ Value Emitter::emit_node(const Cast& n, DType dtype) {
 
 Value Emitter::emit_node(const Bitcast& n, DType dtype) {
   const Value a = emit(n.a);
-  llvm::Type* type = type_of(dtype);
-  return {builder_.CreateBitCast(a.llvm, a.varying ? llvm::FixedVectorType::get(type, lanes_) : type), a.varying};
+  llvm::Type* type = memory_type_of(dtype);
+  if (a.varying) type = llvm::FixedVectorType::get(type, lanes_);
+  return {value_of(dtype, builder_.CreateBitCast(element_of(n.a->dtype, a.llvm), type)), a.varying};
 }
 
 bool Emitter::pure(const Expr& expr) const {

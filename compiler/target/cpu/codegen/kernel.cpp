@@ -70,30 +70,16 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu) {
 
 }  // namespace
 
-// Types that the emitter has no arithmetic for.
 Result<void> supported(const Program& program) {
-  std::set<DType> refused;
-  const auto look = [&](DType dtype) {
-    if (dtype == DType::float16 || dtype == DType::bfloat16) refused.insert(dtype);
-  };
-  for (const Parameter& parameter : program.parameters) look(parameter.buffer->dtype);
-  for (const Buffer& buffer : program.allocations) look(buffer->dtype);
   bool integer_power = false;
   visit_exprs(program.body, [&](const Expr& expr) {
-    look(expr->dtype);
     if (const auto* n = std::get_if<Binary>(&expr->node))
       integer_power |= n->op == BinaryOp::pow && !is_floating(expr->dtype);
   });
-  Diagnostics errors;
-  for (const DType dtype : refused)
-    errors.push_back({"cannot make code for the CPU", program.name,
-                      fmt::format("it computes in {}, which the CPU back end does not take", name(dtype)),
-                      "let the interpreter run this operator, or use float32"});
-  if (integer_power)
-    errors.push_back({"cannot make code for the CPU", program.name,
-                      "it raises integers to a power, which the CPU back end does not take",
-                      "let the interpreter run this operator, or use float32"});
-  return errors;
+  if (!integer_power) return {};
+  return Diagnostic{"cannot make code for the CPU", program.name,
+                    "it raises integers to a power, which the CPU back end does not take",
+                    "let the interpreter run this operator, or use float32"};
 }
 
 namespace {

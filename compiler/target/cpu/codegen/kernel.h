@@ -36,7 +36,7 @@ inline constexpr LoopSupport kLoopSupport{"the CPU back end", kLoopKinds, {}, kW
 inline constexpr std::int64_t kSmallAccumulator = std::int64_t{1} << 29;
 inline constexpr std::int64_t kFloatAccumulator = std::int64_t{1} << 24, kFloatProduct = std::int64_t{1} << 22;
 
-// Whether the back end has arithmetic for all of the program: not float16, bfloat16, nor integers raised to a power.
+// Whether the back end has arithmetic for all of the program: not integers raised to a power.
 Result<void> supported(const loops::Program& program);
 
 // The scheduled program's kinds of loops become threads, vectors and copies; "register" buffers live in SSA values.

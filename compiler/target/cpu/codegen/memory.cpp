@@ -167,13 +167,25 @@ Emitter::Place Emitter::place_of(const Buffer& buffer, const std::vector<Expr>& 
   return place;
 }
 
+llvm::Value* Emitter::value_of(DType dtype, llvm::Value* element) {
+  if (is_half(dtype)) return half_from_bits(dtype, element);
+  return dtype == DType::boolean ? builder_.CreateICmpNE(element, number(element->getType(), 0)) : element;
+}
+
+llvm::Value* Emitter::element_of(DType dtype, llvm::Value* value) {
+  if (is_half(dtype)) return half_to_bits(dtype, value);
+  if (dtype != DType::boolean) return value;
+  llvm::Type* element = memory_type_of(dtype);
+  if (value->getType()->isVectorTy()) element = llvm::FixedVectorType::get(element, lanes_);
+  return builder_.CreateZExt(value, element);
+}
+
 Value Emitter::load_from(const Buffer& buffer, const Place& place) {
   if (element_count(buffer->shape) == 0) return {llvm::Constant::getNullValue(type_of(buffer->dtype)), false};
   llvm::Type* element = memory_type_of(buffer->dtype);
   const auto as_value = [&](llvm::Value* loaded, bool varying) {
     if (auto* access = llvm::dyn_cast<llvm::Instruction>(loaded)) annotate_access(access, buffer.get());
-    if (buffer->dtype == DType::boolean) loaded = builder_.CreateICmpNE(loaded, number(loaded->getType(), 0));
-    return Value{loaded, varying};
+    return Value{value_of(buffer->dtype, loaded), varying};
   };
   if (place.stride == 0) {
     // A uniform load under a mask may be where no lane is active, and its address may be outside then.
@@ -183,9 +195,7 @@ Value Emitter::load_from(const Buffer& buffer, const Place& place) {
     llvm::Value* one = builder_.CreateMaskedLoad(vector, place.pointer, place.align, builder_.CreateVectorSplat(1, any),
                                                  llvm::Constant::getNullValue(vector));
     annotate_access(llvm::cast<llvm::Instruction>(one), buffer.get());
-    llvm::Value* loaded = builder_.CreateExtractElement(one, std::uint64_t{0});
-    if (buffer->dtype == DType::boolean) loaded = builder_.CreateICmpNE(loaded, number(loaded->getType(), 0));
-    return {loaded, false};
+    return {value_of(buffer->dtype, builder_.CreateExtractElement(one, std::uint64_t{0})), false};
   }
   auto* vector = llvm::FixedVectorType::get(element, lanes_);
   if (place.stride == 1) {
@@ -208,8 +218,7 @@ Value Emitter::load_from(const Buffer& buffer, const Place& place) {
       annotate_access(scalar, buffer.get());
       result = builder_.CreateInsertElement(result, scalar, lane);
     }
-    if (buffer->dtype == DType::boolean) result = builder_.CreateICmpNE(result, number(vector, 0));
-    return {result, true};
+    return {value_of(buffer->dtype, result), true};
   }
   llvm::Value* pointers =
       builder_.CreateGEP(element, place.pointer, place.stride ? lane_offsets(*place.stride) : place.offsets);
@@ -220,9 +229,7 @@ Value Emitter::load_from(const Buffer& buffer, const Place& place) {
 void Emitter::store_to(const Buffer& buffer, const Place& place, Value value) {
   if (element_count(buffer->shape) == 0) return;
   llvm::Type* element = memory_type_of(buffer->dtype);
-  if (buffer->dtype == DType::boolean)
-    value.llvm = builder_.CreateZExt(
-        value.llvm, value.varying ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(element, lanes_)) : element);
+  value.llvm = element_of(buffer->dtype, value.llvm);
   llvm::Value* store = nullptr;
   if (place.stride == 0) {
     // All lanes write one element: they agree (the iterations are independent), so that any active one will do.

@@ -19,15 +19,17 @@ llvm::Type* Emitter::type_of(DType dtype) const {
     case DType::uint32: return llvm::Type::getInt32Ty(context_);
     case DType::int64:
     case DType::uint64: return llvm::Type::getInt64Ty(context_);
+    case DType::float16:
+    case DType::bfloat16:
     case DType::float32: return llvm::Type::getFloatTy(context_);
     case DType::float64: return llvm::Type::getDoubleTy(context_);
-    default: break;
   }
-  DOVETAIL_CHECK(false, fmt::format("{} was refused before", name(dtype)));
+  DOVETAIL_CHECK(false, fmt::format("{} is a type of values", name(dtype)));
   return nullptr;
 }
 
 llvm::Type* Emitter::memory_type_of(DType dtype) const {
+  if (is_half(dtype)) return llvm::Type::getInt16Ty(context_);
   return dtype == DType::boolean ? llvm::Type::getInt8Ty(context_) : type_of(dtype);
 }
 
