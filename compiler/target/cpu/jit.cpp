@@ -106,7 +106,7 @@ passes::Evaluate jit_evaluate(const Cpu& cpu) {
       for (const Iterator& iterator : block->iterators) own *= static_cast<double>(iterator.extent);
       points += own;
     });
-    if (points < kWorthCompiling || !supported(program).ok()) return loops::evaluate(program, inputs);
+    if (points < kWorthCompiling) return loops::evaluate(program, inputs);
     // Constants do not depend on the processor that the compiler runs on.
     DOVETAIL_ASSIGN(const JitProgram compiled, JitProgram::make(with_fixed_rounding(program), intrinsics(cpu), cpu));
     return compiled.run(inputs);

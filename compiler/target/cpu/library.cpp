@@ -26,7 +26,6 @@ std::string symbol_of(std::string_view program, std::size_t number) {
 }  // namespace
 
 std::optional<bundle::Step> KernelLibrary::step(HostProgram& program) {
-  if (!supported(program.program).ok()) return std::nullopt;
   bundle::CpuCode code;
   code.symbol = add(program.program, intrinsics(cpu_));
   const bool moves_only = program.operation_source == nullptr;

@@ -63,11 +63,9 @@ std::string image_layout(const Graph& graph, ValueId value) {
 class CpuTarget : public Target {
  public:
   explicit CpuTarget(std::optional<Cpu> processor) : processor_(std::move(processor)) {
-    const bool code = processor_.has_value();
     rows_.push_back(
-        pattern_row("operator", "*", [code](const Graph& graph, const pattern::Found& found) -> Result<std::any> {
-          DOVETAIL_ASSIGN(const loops::Program program, ops::define(graph, found.nodes.back()));
-          if (code) DOVETAIL_TRY(supported(program));
+        pattern_row("operator", "*", [](const Graph& graph, const pattern::Found& found) -> Result<std::any> {
+          DOVETAIL_TRY(ops::define(graph, found.nodes.back()));
           return std::any{};
         }));
   }
@@ -137,8 +135,7 @@ class CpuTarget : public Target {
  private:
   ScheduledGroup schedule(const Graph& graph, const FusedGroup& group, const GroupLayouts& layouts,
                           const schedule::FindRecorded& recorded, std::vector<std::string>& notes) const {
-    if (!is_view(graph, group) && processor_ && supported(group.program).ok())
-      return schedule_group(group, layouts, *processor_, recorded, notes);
+    if (!is_view(graph, group) && processor_) return schedule_group(group, layouts, *processor_, recorded, notes);
     const std::size_t arguments = group.arguments.size(), results = group.results.size();
     return ScheduledGroup{group.program,
                           {},

@@ -82,6 +82,7 @@ class Emitter {
   Value emit_node(const loops::LoadExpr& n, DType dtype);
   Value emit_node(const loops::Call& n, DType dtype);
   Value emit_integer_division(loops::BinaryOp op, Value a, Value b, DType dtype, bool divisor_is_safe);
+  Value emit_integer_power(Value a, Value b, DType dtype);
   Value emit_shift(loops::BinaryOp op, Value a, Value b, DType dtype);
   llvm::Value* emit_min_max(bool is_min, llvm::Value* a, llvm::Value* b, DType dtype);
   llvm::Value* emit_compare(loops::BinaryOp op, llvm::Value* a, llvm::Value* b, DType dtype);
@@ -100,6 +101,7 @@ class Emitter {
   llvm::Value* emit_root_power(llvm::Value* a, double exponent);
   llvm::Value* emit_polynomial(llvm::Value* x, std::initializer_list<double> coefficients);  // highest power first
   llvm::Value* call_by_table(unsigned field, std::optional<unsigned> entry, llvm::ArrayRef<llvm::Value*> operands);
+  llvm::Function* integer_power(llvm::Type* type, bool is_signed);
   llvm::Function* exact_requantize(llvm::Type* narrow, llvm::Type* scale_type);
   struct Magnitudes {  // at most these
     double acc, scale, zero_point;

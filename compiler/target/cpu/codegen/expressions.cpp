@@ -203,6 +203,18 @@ Value Emitter::emit_integer_division(BinaryOp op, Value a, Value b, DType dtype,
   return {result, varying};
 }
 
+// Modulo 2^bits; of a negative exponent what is left of the reciprocal: 1, -1 or 0.
+Value Emitter::emit_integer_power(Value a, Value b, DType dtype) {
+  const bool varying = a.varying || b.varying;
+  llvm::Value *x = unify(a, varying).llvm, *y = unify(b, varying).llvm;
+  llvm::Value* zero = number(x->getType(), 0);
+  if (is_signed(dtype)) {
+    llvm::Value* broken = builder_.CreateAnd(builder_.CreateICmpEQ(x, zero), builder_.CreateICmpSLT(y, zero));
+    fail_where({broken, varying}, "zero to a negative power", {y, varying});
+  }
+  return {builder_.CreateCall(integer_power(x->getType(), is_signed(dtype)), {x, y}), varying};
+}
+
 // Amounts outside the type's bits give 0, or the sign for >> of a negative number.
 Value Emitter::emit_shift(BinaryOp op, Value a, Value b, DType dtype) {
   const bool varying = a.varying || b.varying;
@@ -238,6 +250,7 @@ Value Emitter::emit_node(const Binary& n, DType) {
       }
       case BinaryOp::shl:
       case BinaryOp::shr: return emit_shift(n.op, a, b, dtype);
+      case BinaryOp::pow: return emit_integer_power(a, b, dtype);
       default: break;
     }
   }
@@ -270,16 +283,13 @@ Value Emitter::emit_node(const Binary& n, DType) {
     case BinaryOp::pow: {
       llvm::Type* wide = llvm::Type::getDoubleTy(context_);
       llvm::Type* vector = varying ? llvm::FixedVectorType::get(wide, lanes_) : wide;
-      if (is_float(dtype)) {
-        if (const auto* exponent = std::get_if<FloatImm>(&n.b->node)) {
-          if (exponent->value == 2) return rounded(builder_.CreateFMul(x, x));
-          if (llvm::Value* roots = emit_root_power(x, exponent->value)) return rounded(roots);
-        }
-        return rounded(builder_.CreateFPCast(
-            call_by_table(kPow, std::nullopt, {builder_.CreateFPCast(x, vector), builder_.CreateFPCast(y, vector)}),
-            x->getType()));
+      if (const auto* exponent = std::get_if<FloatImm>(&n.b->node)) {
+        if (exponent->value == 2) return rounded(builder_.CreateFMul(x, x));
+        if (llvm::Value* roots = emit_root_power(x, exponent->value)) return rounded(roots);
       }
-      break;
+      return rounded(builder_.CreateFPCast(
+          call_by_table(kPow, std::nullopt, {builder_.CreateFPCast(x, vector), builder_.CreateFPCast(y, vector)}),
+          x->getType()));
     }
     case BinaryOp::shl:
     case BinaryOp::shr: break;
@@ -295,7 +305,7 @@ Value Emitter::emit_node(const Binary& n, DType) {
     case BinaryOp::gt:
     case BinaryOp::ge: return done(emit_compare(n.op, x, y, dtype));
   }
-  DOVETAIL_CHECK(false, fmt::format("{} of {} was refused before", name(n.op), name(dtype)));
+  DOVETAIL_CHECK(false, fmt::format("{} has a meaning for {}", name(n.op), name(dtype)));
   return {};
 }
 

@@ -68,22 +68,6 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu) {
                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
 }
 
-}  // namespace
-
-Result<void> supported(const Program& program) {
-  bool integer_power = false;
-  visit_exprs(program.body, [&](const Expr& expr) {
-    if (const auto* n = std::get_if<Binary>(&expr->node))
-      integer_power |= n->op == BinaryOp::pow && !is_floating(expr->dtype);
-  });
-  if (!integer_power) return {};
-  return Diagnostic{"cannot make code for the CPU", program.name,
-                    "it raises integers to a power, which the CPU back end does not take",
-                    "let the interpreter run this operator, or use float32"};
-}
-
-namespace {
-
 struct Lowered {
   CoreProgram core;
   std::vector<std::string> notes;
@@ -201,7 +185,6 @@ std::string text_of(const llvm::Module& module) {
 Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol,
                                     const Cpu& cpu) {
   const NoUnwinding no_unwinding;
-  DOVETAIL_TRY(supported(program));
   DOVETAIL_TRY(check_loops(program, kLoopSupport));
   DOVETAIL_ASSIGN(Built built, build(program, intrinsics, symbol, cpu));
   optimise(built);
@@ -233,7 +216,6 @@ Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable
 Result<std::string> kernel_ir(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol,
                               const Cpu& cpu) {
   const NoUnwinding no_unwinding;
-  DOVETAIL_TRY(supported(program));
   DOVETAIL_TRY(check_loops(program, kLoopSupport));
   DOVETAIL_ASSIGN(Built built, build(program, intrinsics, symbol, cpu));
   std::string text = "; as emitted\n" + text_of(*built.module);

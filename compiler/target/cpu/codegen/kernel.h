@@ -36,11 +36,8 @@ inline constexpr LoopSupport kLoopSupport{"the CPU back end", kLoopKinds, {}, kW
 inline constexpr std::int64_t kSmallAccumulator = std::int64_t{1} << 29;
 inline constexpr std::int64_t kFloatAccumulator = std::int64_t{1} << 24, kFloatProduct = std::int64_t{1} << 22;
 
-// Whether the back end has arithmetic for all of the program: not integers raised to a power.
-Result<void> supported(const loops::Program& program);
-
 // The scheduled program's kinds of loops become threads, vectors and copies; "register" buffers live in SSA values.
-// `intrinsics`: those that the program calls. Errors: those of `supported`, loops that kLoopSupport does not hold, and
+// `intrinsics`: those that the program calls. Errors: loops that kLoopSupport does not hold, and
 // tiles that have no registers (tile_registers.h).
 Result<KernelObject> compile_kernel(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
                                     const std::string& symbol, const Cpu& cpu);

@@ -185,6 +185,61 @@ llvm::Value* Emitter::emit_erf(llvm::Value* a) {
   return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a, result);
 }
 
+// By squaring, a bit of the largest exponent a turn.
+llvm::Function* Emitter::integer_power(llvm::Type* type, bool is_signed) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
+  const std::string name = "power." + std::string(is_signed ? "i" : "u") + std::to_string(type->getScalarSizeInBits()) +
+                           "." + std::to_string(vector ? vector->getNumElements() : 1);
+  if (llvm::Function* known = module_.getFunction(name)) return known;
+  auto* function = llvm::Function::Create(llvm::FunctionType::get(type, {type, type}, false),
+                                          llvm::Function::InternalLinkage, name, module_);
+  function->setDoesNotThrow();
+  set_processor(function);
+  const llvm::IRBuilder<>::InsertPointGuard guard(builder_);
+  auto* entry = llvm::BasicBlock::Create(context_, "entry", function);
+  auto* test = llvm::BasicBlock::Create(context_, "test", function);
+  auto* square = llvm::BasicBlock::Create(context_, "square", function);
+  auto* done = llvm::BasicBlock::Create(context_, "done", function);
+  llvm::Value *base = function->getArg(0), *exponent = function->getArg(1);
+  llvm::Value *zero = number(type, 0), *one = number(type, 1);
+  const auto is_odd = [&](llvm::Value* value) { return builder_.CreateICmpNE(builder_.CreateAnd(value, one), zero); };
+
+  builder_.SetInsertPoint(entry);
+  llvm::Value* negative = is_signed ? builder_.CreateICmpSLT(exponent, zero) : nullptr;
+  llvm::Value* first = is_signed ? builder_.CreateSelect(negative, zero, exponent) : exponent;
+  builder_.CreateBr(test);
+
+  builder_.SetInsertPoint(test);
+  auto* result = builder_.CreatePHI(type, 2);
+  auto* factor = builder_.CreatePHI(type, 2);
+  auto* left = builder_.CreatePHI(type, 2);
+  llvm::Value* any = left;
+  if (vector) any = builder_.CreateOrReduce(left);
+  builder_.CreateCondBr(builder_.CreateICmpNE(any, number(any->getType(), 0)), square, done);
+
+  builder_.SetInsertPoint(square);
+  llvm::Value* next = builder_.CreateSelect(is_odd(left), builder_.CreateMul(result, factor), result);
+  llvm::Value* squared = builder_.CreateMul(factor, factor);
+  llvm::Value* fewer = builder_.CreateLShr(left, one);
+  builder_.CreateBr(test);
+  result->addIncoming(one, entry), result->addIncoming(next, square);
+  factor->addIncoming(base, entry), factor->addIncoming(squared, square);
+  left->addIncoming(first, entry), left->addIncoming(fewer, square);
+
+  builder_.SetInsertPoint(done);
+  llvm::Value* power = result;
+  if (is_signed) {
+    llvm::Value* minus_one = number(type, -1);
+    llvm::Value* of_minus_one = builder_.CreateSelect(is_odd(exponent), minus_one, one);
+    llvm::Value* reciprocal =
+        builder_.CreateSelect(builder_.CreateICmpEQ(base, one), one,
+                              builder_.CreateSelect(builder_.CreateICmpEQ(base, minus_one), of_minus_one, zero));
+    power = builder_.CreateSelect(negative, reciprocal, power);
+  }
+  builder_.CreateRet(power);
+  return function;
+}
+
 // clamp_int32(round_half_even(acc * s) + zero_point), the product exact and rounded once: the cheapest way that the
 // magnitudes allow (kernel.h; Preparation::bound_accumulator proves them). Binary64 holds the product of |acc| < 2^29
 // and the 24 bits of a scale. A scale whose exponent is that of infinity is an ordinary one here, of at least 2^128:
