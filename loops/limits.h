@@ -7,5 +7,6 @@ namespace dovetail::loops {
 
 inline constexpr std::int64_t kMostLanes = 256;    // iterations of a vectorized loop
 inline constexpr std::int64_t kMostCopies = 1024;  // of one statement, by the unrolled loops around it
+inline constexpr std::int64_t kMostStages = 64;    // of a pipelined loop
 
 }  // namespace dovetail::loops

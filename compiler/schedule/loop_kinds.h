@@ -7,6 +7,7 @@
 
 #include "compiler/schedule/dependence.h"
 #include "loops/limits.h"
+#include "loops/stages.h"
 
 namespace dovetail::schedule {
 
@@ -24,7 +25,7 @@ namespace dovetail::schedule {
 std::optional<Conflict> broken_kind(const loops::Program& program, const Path& path,
                                     const loops::IntrinsicTable& intrinsics);
 
-constexpr const char* kStages = "stages";  // the annotation of a pipelined loop: how many iterations are under way
+using loops::kStages;
 
 constexpr const char* kSlots = "slots";  // the annotation of a block: how many iterations have a place for its result
 

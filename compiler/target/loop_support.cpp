@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include "loops/rewrite.h"
+#include "loops/stages.h"
 
 namespace dovetail {
 
@@ -39,6 +40,11 @@ std::optional<Diagnostic> refusal(const loops::Program& program, const loops::Fo
     return refuse(fmt::format("it is vectorized over {} iterations, and {} takes at most {} lanes", loop.extent,
                               support.target, support.most_lanes),
                   "split it and vectorize the inner loop");
+  if (loop.kind == loops::ForKind::pipelined)
+    if (const auto stages = loops::stages_of(loop.annotations); stages && *stages > support.most_stages)
+      return refuse(
+          fmt::format("it has {} stages, and {} takes at most {}", *stages, support.target, support.most_stages),
+          "give fewer stages");
   return std::nullopt;
 }
 

@@ -18,6 +18,7 @@ struct LoopSupport {
   std::span<const loops::ForKind> kinds;               // besides serial loops, which all take
   std::span<const std::string_view> thread_axes = {};  // to which loops of kind `thread` may be bound
   std::int64_t most_lanes = loops::kMostLanes;         // iterations of a vectorized loop
+  std::int64_t most_stages = loops::kMostStages;       // of a pipelined loop
 };
 
 // Errors: every loop of the program that the target does not honour, with its kind, the target and the remedy.

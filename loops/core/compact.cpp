@@ -215,6 +215,8 @@ class Rewriter {
     return {it == shrunk_.end() ? n.buffer : it->second.buffer};
   }
   CoreBarrier rewritten(const CoreBarrier& n) const { return n; }
+  CoreAsyncGroup rewritten(const CoreAsyncGroup& n) const { return n; }
+  CoreAsyncCopy rewritten(const CoreAsyncCopy& n) const { return n; }  // buffers are compact before any is inserted
   CoreCall rewritten(CoreCall n) const {
     for (IntrinsicOperand& operand : n.operands) {
       for (Expr& index : operand.indices) index = expr(index);

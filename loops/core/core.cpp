@@ -24,6 +24,16 @@ struct AsStmt {
   Stmt operator()(const CoreStore& n) const { return make_stmt(Store{n.targets}); }
   Stmt operator()(const CoreCall& n) const { return make_stmt(IntrinsicCall{n.intrinsic, n.operands, n.immediates}); }
   Stmt operator()(const CoreBarrier&) const { return make_stmt(IntrinsicCall{"barrier", {}, {}}); }
+  Stmt operator()(const CoreAsyncCopy& n) const {
+    std::vector<Expr> numbers{int_imm(n.elements)};
+    if (n.condition) numbers.push_back(n.condition);
+    return make_stmt(IntrinsicCall{"copy_async", {{n.to, n.to_indices, {}}, {n.from, n.from_indices, {}}}, numbers});
+  }
+  Stmt operator()(const CoreAsyncGroup& n) const {
+    const bool commits = n.step == CoreAsyncGroup::Step::commit;
+    return make_stmt(IntrinsicCall{
+        commits ? "commit" : "wait", {}, commits ? std::vector<Expr>{} : std::vector<Expr>{int_imm(n.groups)}});
+  }
   Stmt operator()(const CoreForget& n) const {
     return make_stmt(
         IntrinsicCall{"forget", {{n.buffer, std::vector<Expr>(n.buffer->shape.size(), int_imm(0)), {}}}, {}});

@@ -46,6 +46,24 @@ struct CoreForget {
 // All threads of a block have come here before one goes on, and each sees what the others have written. Inserted by
 // loops/threads/insert_barriers.h, never by a schedule; nothing where there is one thread.
 struct CoreBarrier {};
+// Starts to copy `elements` neighbours, beside the thread that goes on: each may land, and be read from where it comes
+// from, at any time until a wait of that thread covers the copy. Where `condition` does not hold, zeros land and
+// nothing is read; null: it holds. Inserted by loops/threads/pipeline_copies.h, never by a schedule.
+struct CoreAsyncCopy {
+  Buffer to;
+  std::vector<Expr> to_indices;  // of the first element; the others follow in the last dimension
+  Buffer from;
+  std::vector<Expr> from_indices;
+  std::int64_t elements = 1;
+  Expr condition;
+  std::string block;  // for diagnostics
+};
+// commit: the copies that the thread has started since its last commit are a group. wait: the thread goes on when all
+// of its groups but the last `groups` have landed; others see them behind a barrier. All threads of a block come to it.
+struct CoreAsyncGroup {
+  enum class Step : std::uint8_t { commit, wait } step = Step::commit;
+  std::int64_t groups = 0;  // wait
+};
 // A call of a tensor intrinsic that the back end has an instruction for (CallForm::kept); operands are places in the
 // program's own buffers.
 struct CoreCall {
@@ -54,7 +72,9 @@ struct CoreCall {
   std::vector<Expr> immediates;
 };
 struct CoreNode {
-  std::variant<CoreLoop, CoreIf, CoreSequence, CoreStore, CoreForget, CoreCall, CoreBarrier> node;
+  std::variant<CoreLoop, CoreIf, CoreSequence, CoreStore, CoreForget, CoreCall, CoreBarrier, CoreAsyncCopy,
+               CoreAsyncGroup>
+      node;
 };
 
 struct CoreProgram {

@@ -60,6 +60,14 @@ class Instance {
   }
   Core copy(const CoreForget& n) { return make_core(n); }
   Core copy(const CoreBarrier& n) { return make_core(n); }
+  Core copy(const CoreAsyncGroup& n) { return make_core(n); }
+  Core copy(const CoreAsyncCopy& n) {
+    CoreAsyncCopy started = n;
+    copy_all(started.to_indices);
+    copy_all(started.from_indices);
+    if (started.condition) started.condition = copy(started.condition);
+    return make_core(std::move(started));
+  }
   Core copy(const CoreCall& n) {
     CoreCall call = n;
     for (IntrinsicOperand& operand : call.operands) copy_all(operand.indices);

@@ -62,6 +62,8 @@ class Conditions {
   }
   void collect(const CoreForget&) {}
   void collect(const CoreBarrier&) {}
+  void collect(const CoreAsyncCopy&) {}
+  void collect(const CoreAsyncGroup&) {}
   void collect(const CoreCall& n) {
     for (const IntrinsicOperand& operand : n.operands)
       for (const Expr& index : operand.indices) collect(index);
@@ -118,6 +120,8 @@ class Peeler {
   Core peel(const CoreStore&, const Core& core) { return core; }
   Core peel(const CoreForget&, const Core& core) { return core; }
   Core peel(const CoreBarrier&, const Core& core) { return core; }
+  Core peel(const CoreAsyncCopy&, const Core& core) { return core; }
+  Core peel(const CoreAsyncGroup&, const Core& core) { return core; }
   Core peel(const CoreCall&, const Core& core) { return core; }
   Core peel(const CoreIf& n, const Core&) { return core_if(n.condition, peel(n.then_body), peel(n.else_body)); }
   Core peel(const CoreSequence& n, const Core&) {

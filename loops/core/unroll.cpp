@@ -21,6 +21,8 @@ class Unroller {
   Core unroll(const CoreStore&, const Core& core) { return core; }
   Core unroll(const CoreForget&, const Core& core) { return core; }
   Core unroll(const CoreBarrier&, const Core& core) { return core; }
+  Core unroll(const CoreAsyncCopy&, const Core& core) { return core; }
+  Core unroll(const CoreAsyncGroup&, const Core& core) { return core; }
   Core unroll(const CoreCall&, const Core& core) { return core; }
   Core unroll(const CoreIf& n, const Core&) { return core_if(n.condition, unroll(n.then_body), unroll(n.else_body)); }
   Core unroll(const CoreSequence& n, const Core&) {

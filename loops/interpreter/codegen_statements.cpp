@@ -71,6 +71,7 @@ void Codegen::statement(const Core& core, std::int32_t mask) {
     if (out_.buffers[static_cast<std::size_t>(forget.buffer)].tracked) emit(forget);
     return;
   }
+  DOVETAIL_CHECK(std::holds_alternative<CoreStore>(core->node), "no call and no copy of a GPU's threads comes here");
   const auto& store = std::get<CoreStore>(core->node);
   block_ = store.block;
   const std::size_t used = used_, aliases_used = aliases_used_;

@@ -54,6 +54,26 @@ void each_access(const Core& core, const VisitAccess& visit) {
       visit(call->operands[i].buffer, call->operands[i].indices, i == 0);
     }
     for (const Expr& immediate : call->immediates) each_load(immediate, visit);
+  } else if (const auto* copy = std::get_if<CoreAsyncCopy>(&core->node)) {
+    for (const auto* indices : {&copy->to_indices, &copy->from_indices})
+      for (const Expr& index : *indices) each_load(index, visit);
+    each_load(copy->condition, visit);
+    visit(copy->from, copy->from_indices, false);
+    visit(copy->to, copy->to_indices, true);
+  }
+}
+
+void each_copy(const Core& core, const std::function<void(const CoreAsyncCopy&)>& visit) {
+  if (!core) return;
+  if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
+    each_copy(loop->body, visit);
+  } else if (const auto* condition = std::get_if<CoreIf>(&core->node)) {
+    each_copy(condition->then_body, visit);
+    each_copy(condition->else_body, visit);
+  } else if (const auto* sequence = std::get_if<CoreSequence>(&core->node)) {
+    for (const Core& part : sequence->body) each_copy(part, visit);
+  } else if (const auto* copy = std::get_if<CoreAsyncCopy>(&core->node)) {
+    visit(*copy);
   }
 }
 

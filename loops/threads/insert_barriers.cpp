@@ -1,15 +1,18 @@
 #include "loops/threads/insert_barriers.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include "loops/print.h"
+#include "loops/integer.h"
+#include "loops/linear.h"
 #include "loops/rewrite.h"
 #include "loops/threads/accesses.h"
+#include "loops/threads/thread_program.h"
 
 namespace dovetail::loops {
 
@@ -19,10 +22,16 @@ struct Touch {
   Buffer buffer;
   std::vector<Expr> indices;
   bool written = false;
-  bool by_all = false;  // every thread reads it: a condition that all evaluate
+  bool by_any = false;  // perhaps by another thread each time: a condition that all evaluate, an asynchronous copy
   std::vector<AroundThread> around;
+  std::set<const CoreLoop*> carried;  // from an earlier iteration of these loops
 };
-using Pending = std::vector<Touch>;  // since the last barrier
+
+// What may still matter to a later region.
+struct Pending {
+  std::vector<Touch> touches;  // since the last barrier
+  std::vector<Touch> started;  // by asynchronous copies that no wait for all has covered yet
+};
 
 bool same_axes(const std::vector<AroundThread>& a, const std::vector<AroundThread>& b) {
   return a.size() == b.size() && std::ranges::all_of(a, [&](const AroundThread& one) {
@@ -34,13 +43,29 @@ bool same_indices(const Touch& a, const Touch& b) {
   return std::equal(a.indices.begin(), a.indices.end(), b.indices.begin(), b.indices.end(), structurally_equal);
 }
 
+void add(std::vector<Touch>& list, Touch touch) {
+  const bool known = std::ranges::any_of(list, [&](const Touch& other) {
+    return other.buffer == touch.buffer && other.written == touch.written && other.by_any == touch.by_any &&
+           other.carried == touch.carried && same_axes(other.around, touch.around) && same_indices(other, touch);
+  });
+  if (!known) list.push_back(std::move(touch));
+}
+void add(Pending& to, const Pending& from) {
+  for (const Touch& touch : from.touches) add(to.touches, touch);
+  for (const Touch& touch : from.started) add(to.started, touch);
+}
+
 class Inserter {
  public:
   Inserter(const std::set<const BufferNode*>& own, const Bounds& bounds) : own_(own), bounds_(bounds) {}
 
   Core insert(const Core& core, std::vector<AroundThread> around, bool divergent, Pending& pending) {
     if (!core) return core;
-    if (!has_thread_loops(core)) return meet(core, core, around, divergent, pending);
+    if (is_synchronisation(core)) {
+      if (const auto* group = std::get_if<CoreAsyncGroup>(&core->node)) wait(*group, pending);
+      return core;
+    }
+    if (!has_thread_loops(core) && !has_synchronisation(core)) return meet(core, core, around, divergent, pending);
     if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
       if (loop->kind != ForKind::thread) return insert_in_loop(*loop, std::move(around), divergent, pending);
       around.push_back({loop->thread_axis, loop->var.get(), loop->extent});
@@ -60,47 +85,122 @@ class Inserter {
   std::optional<std::string> problem;
 
  private:
-  // What follows the last region of an iteration is the first one of the next.
+  // What others wrote asynchronously is there for them, and only behind a barrier for all.
+  static void wait(const CoreAsyncGroup& group, Pending& pending) {
+    if (group.step != CoreAsyncGroup::Step::wait) return;
+    for (const Touch& touch : pending.started) add(pending.touches, touch);
+    if (group.groups == 0) pending.started.clear();
+  }
+
+  // What follows the last region of an iteration is the first one of the next. Indices keep their relation to those of
+  // the iteration before; of earlier ones nothing is known, which matters where no barrier lies between.
   Core insert_in_loop(const CoreLoop& loop, std::vector<AroundThread> around, bool divergent, Pending& pending) {
-    Pending first = pending;
+    const Pending before = pending;
+    uniform_.insert(loop.var.get());
+    Pending first = before;
     insert(loop.body, around, divergent, first);
-    for (Touch& touch : first) add(pending, std::move(touch));
+    const Pending carried = from_before(first, loop, ref(loop.var) - 1);
+    add(pending, carried);
+    Pending second = pending;
+    insert(loop.body, around, divergent, second);
+    const bool stays = std::ranges::any_of(second.touches, [&](const Touch& t) { return t.carried.contains(&loop); });
+    const Expr unrelated = ref(other_than(loop));
+    if (stays) add(pending, from_before(first, loop, unrelated));
     CoreLoop result = loop;
     result.body = insert(loop.body, std::move(around), divergent, pending);
+    uniform_.erase(loop.var.get());
+    pending = from_before(std::move(pending), loop, unrelated);
+    for (std::vector<Touch>* list : {&pending.touches, &pending.started})
+      for (Touch& touch : *list) touch.carried.erase(&loop);
     return make_core(std::move(result));
   }
 
+  // As seen from an iteration in which the loop's variable was `earlier`. Copies may have been started long ago.
+  Pending from_before(Pending pending, const CoreLoop& loop, const Expr& earlier) {
+    const auto move = [&](std::vector<Touch>& list, const Expr& to) {
+      std::vector<Touch> moved;
+      for (Touch& touch : list) {
+        for (Expr& index : touch.indices) index = substitute(index, {{loop.var.get(), to}});
+        touch.carried.insert(&loop);
+        add(moved, std::move(touch));
+      }
+      list = std::move(moved);
+    };
+    move(pending.touches, earlier);
+    move(pending.started, ref(other_than(loop)));
+    return pending;
+  }
+  Var other_than(const CoreLoop& loop) {
+    Var& var = others_[loop.var.get()];
+    if (!var) var = make_var(loop.var->name);
+    return var;
+  }
+
   Core insert_in_if(const CoreIf& n, std::vector<AroundThread> around, bool divergent, Pending& pending) {
-    Pending touched;
+    std::vector<Touch> touched;
     bool differs = divergent;
     visit_exprs(n.condition, [&](const Expr& e) {
       if (const auto* access = std::get_if<LoadExpr>(&e->node))
-        add(touched, {access->buffer, access->indices, false, true, {}});
+        add(touched, {access->buffer, access->indices, false, true, {}, {}});
       if (const auto* use = std::get_if<VarRef>(&e->node))
         differs |= std::ranges::any_of(around, [&](const AroundThread& a) { return a.var == use->var.get(); });
     });
-    const bool wait = conflict(pending, touched);
-    if (wait) barrier(divergent, pending);
-    for (Touch& touch : touched) add(pending, std::move(touch));
+    // A barrier that what is inside needs lies in front: then there is one, whatever the condition is.
+    std::vector<Touch> inside = touched;
+    collect(n.then_body, around, inside);
+    collect(n.else_body, around, inside);
+    const bool waits = conflict(pending.touches, inside);
+    if (waits) barrier(divergent, pending);
+    for (Touch& touch : touched) add(pending.touches, std::move(touch));
     Pending otherwise = pending;
     const Core then_body = insert(n.then_body, around, differs, pending);
     const Core else_body = insert(n.else_body, std::move(around), differs, otherwise);
-    for (Touch& touch : otherwise) add(pending, std::move(touch));
+    add(pending, otherwise);
     const Core result = core_if(n.condition, then_body, else_body);
-    return wait ? core_sequence({make_core(CoreBarrier{}), result}) : result;
+    return waits ? core_sequence({make_core(CoreBarrier{}), result}) : result;
+  }
+
+  // What all regions in it touch.
+  void collect(const Core& core, std::vector<AroundThread> around, std::vector<Touch>& touched) const {
+    if (!core || is_synchronisation(core)) return;
+    if (!has_thread_loops(core)) return collect_region(core, around, touched);
+    if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
+      // Which iteration it is of is not known in front of the loop.
+      if (loop->kind == ForKind::thread) around.push_back({loop->thread_axis, loop->var.get(), loop->extent});
+      collect(loop->body, std::move(around), touched);
+    } else if (const auto* condition = std::get_if<CoreIf>(&core->node)) {
+      visit_exprs(condition->condition, [&](const Expr& e) {
+        if (const auto* access = std::get_if<LoadExpr>(&e->node))
+          add(touched, {access->buffer, access->indices, false, true, {}, {}});
+      });
+      collect(condition->then_body, around, touched);
+      collect(condition->else_body, around, touched);
+    } else if (const auto* sequence = std::get_if<CoreSequence>(&core->node)) {
+      for (const Core& part : sequence->body) collect(part, around, touched);
+    }
+  }
+  void collect_region(const Core& region, const std::vector<AroundThread>& around, std::vector<Touch>& touched) const {
+    std::set<const BufferNode*> copied;
+    each_copy(region, [&](const CoreAsyncCopy& copy) { copied.insert(copy.to.get()); });
+    each_access(region, [&](const Buffer& buffer, const std::vector<Expr>& indices, bool written) {
+      if (own_.contains(buffer.get())) return;
+      add(touched, {buffer, indices, written, copied.contains(buffer.get()), around, {}});
+    });
   }
 
   // A region with what is around it.
   Core meet(const Core& whole, const Core& region, const std::vector<AroundThread>& around, bool divergent,
             Pending& pending) {
-    Pending touched;
-    each_access(region, [&](const Buffer& buffer, const std::vector<Expr>& indices, bool written) {
-      if (!own_.contains(buffer.get())) add(touched, {buffer, indices, written, false, around});
+    std::vector<Touch> touched;
+    collect_region(region, around, touched);
+    const bool waits = conflict(pending.touches, touched);
+    if (waits) barrier(divergent, pending);
+    each_copy(region, [&](const CoreAsyncCopy& copy) {
+      add(pending.started, {copy.to, copy.to_indices, true, true, around, {}});
+      add(pending.started, {copy.from, copy.from_indices, false, true, around, {}});
     });
-    const bool wait = conflict(pending, touched);
-    if (wait) barrier(divergent, pending);
-    for (Touch& touch : touched) add(pending, std::move(touch));
-    return wait ? core_sequence({make_core(CoreBarrier{}), whole}) : whole;
+    for (Touch& touch : touched) add(pending.touches, std::move(touch));
+    return waits ? core_sequence({make_core(CoreBarrier{}), whole}) : whole;
   }
 
   void barrier(bool divergent, Pending& pending) {
@@ -108,28 +208,21 @@ class Inserter {
       problem = fmt::format(
           "threads have to wait for one another on account of {}, under a condition that differs "
           "between them",
-          pending.front().buffer->name);
-    pending.clear();
+          pending.touches.front().buffer->name);
+    pending.touches.clear();
   }
 
-  static void add(Pending& pending, Touch touch) {
-    const bool known = std::ranges::any_of(pending, [&](const Touch& other) {
-      return other.buffer == touch.buffer && other.written == touch.written && other.by_all == touch.by_all &&
-             same_axes(other.around, touch.around) && same_indices(other, touch);
-    });
-    if (!known) pending.push_back(std::move(touch));
-  }
-
-  bool conflict(const Pending& before, const Pending& now) const {
+  bool conflict(const std::vector<Touch>& before, const std::vector<Touch>& now) const {
     return std::ranges::any_of(before, [&](const Touch& a) {
-      return std::ranges::any_of(
-          now, [&](const Touch& b) { return a.buffer == b.buffer && (a.written || b.written) && !same_thread(a, b); });
+      return std::ranges::any_of(now, [&](const Touch& b) {
+        return a.buffer == b.buffer && (a.written || b.written) && !same_thread(a, b) && !apart(a, b);
+      });
     });
   }
 
   // Whatever element both touch, one thread touches it.
   bool same_thread(const Touch& a, const Touch& b) const {
-    if (a.by_all || b.by_all || !same_axes(a.around, b.around)) return false;
+    if (a.by_any || b.by_any || !same_axes(a.around, b.around)) return false;
     return std::ranges::all_of(a.around, [&](const AroundThread& thread) {
       for (std::size_t d = 0; d < a.indices.size(); ++d) {
         const auto first = owner_of(a.indices[d], a.buffer->shape[d], a.around, bounds_);
@@ -140,8 +233,48 @@ class Inserter {
     });
   }
 
+  // They touch different elements: in some dimension their indices, which follow from variables that all threads have
+  // in common, differ. As a copy's elements follow in the last dimension, that one does not show it.
+  bool apart(const Touch& a, const Touch& b) const {
+    for (std::size_t d = 0; d + 1 < a.indices.size(); ++d)
+      if (is_uniform(a.indices[d]) && is_uniform(b.indices[d]) && differ(a.indices[d], b.indices[d])) return true;
+    return false;
+  }
+  bool is_uniform(const Expr& index) const {
+    bool uniform = index->dtype == DType::int64;
+    visit_exprs(index, [&](const Expr& e) {
+      uniform &= !std::holds_alternative<LoadExpr>(e->node);
+      if (const auto* n = std::get_if<VarRef>(&e->node)) uniform &= uniform_.contains(n->var.get());
+    });
+    return uniform;
+  }
+  bool differ(const Expr& a, const Expr& b) const {
+    if (const auto distance = constant_of(a, b)) return *distance != 0;
+    // x % m and y % m, where x - y is no multiple of m.
+    const auto first = remainder(a), second = remainder(b);
+    if (!first || !second || first->modulus != second->modulus) return false;
+    const auto distance = constant_of(first->of, second->of);
+    return distance && floor_mod(*distance, first->modulus) != 0;
+  }
+  static std::optional<std::int64_t> constant_of(const Expr& a, const Expr& b) {
+    const Linear distance = linear_form(a - b);
+    return distance.terms.empty() ? std::optional(distance.constant) : std::nullopt;
+  }
+  struct Remainder {
+    Expr of;
+    std::int64_t modulus;
+  };
+  static std::optional<Remainder> remainder(const Expr& expr) {
+    const auto* n = std::get_if<Binary>(&expr->node);
+    if (n == nullptr || n->op != BinaryOp::floor_mod) return std::nullopt;
+    const auto* modulus = std::get_if<IntImm>(&n->b->node);
+    return modulus != nullptr && modulus->value > 0 ? std::optional(Remainder{n->a, modulus->value}) : std::nullopt;
+  }
+
   const std::set<const BufferNode*>& own_;
   const Bounds& bounds_;
+  std::set<const VarNode*> uniform_;      // of loops that are open, and that all threads run together
+  std::map<const VarNode*, Var> others_;  // the same loop's variable in an iteration of which nothing is known
 };
 
 }  // namespace

@@ -15,6 +15,8 @@
 #include "loops/rewrite.h"
 #include "loops/threads/accesses.h"
 #include "loops/threads/insert_barriers.h"
+#include "loops/threads/pipeline_copies.h"
+#include "loops/threads/rewrite_accesses.h"
 #include "loops/threads/thread_regions.h"
 
 namespace dovetail::loops {
@@ -206,59 +208,14 @@ class Lowering {
     return own;
   }
 
-  template <typename Change>
-  Core rewrite_accesses(const Core& core, std::vector<AroundThread> around, const Change& change) {
-    if (!core) return core;
-    const auto expr = [&](const Expr& e) {
-      return rewrite_expr(e, [&](const Expr& inner) -> Expr {
-        const auto* n = std::get_if<LoadExpr>(&inner->node);
-        if (n == nullptr) return inner;
-        auto [buffer, indices] = change(n->buffer, n->indices, around);
-        return buffer == n->buffer ? inner : load(buffer, std::move(indices));
-      });
-    };
-    if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
-      if (loop->kind == ForKind::thread) around.push_back({loop->thread_axis, loop->var.get(), loop->extent});
-      CoreLoop copy = *loop;
-      copy.body = rewrite_accesses(loop->body, std::move(around), change);
-      return make_core(std::move(copy));
-    }
-    if (const auto* n = std::get_if<CoreIf>(&core->node))
-      return core_if(expr(n->condition), rewrite_accesses(n->then_body, around, change),
-                     rewrite_accesses(n->else_body, around, change));
-    if (const auto* n = std::get_if<CoreSequence>(&core->node)) {
-      std::vector<Core> body;
-      for (const Core& part : n->body) body.push_back(rewrite_accesses(part, around, change));
-      return core_sequence(std::move(body));
-    }
-    if (const auto* n = std::get_if<CoreStore>(&core->node)) {
-      CoreStore copy{{}, n->block, {}, n->product_sum};
-      for (const StoreTarget& target : n->targets) {
-        std::vector<Expr> indices;
-        for (const Expr& index : target.indices) indices.push_back(expr(index));
-        auto [buffer, mapped] = change(target.buffer, std::move(indices), around);
-        copy.targets.push_back({buffer, std::move(mapped), expr(target.value)});
-      }
-      return make_core(std::move(copy));
-    }
-    if (const auto* n = std::get_if<CoreCall>(&core->node)) {
-      CoreCall copy = *n;
-      for (IntrinsicOperand& operand : copy.operands) {
-        for (Expr& index : operand.indices) index = expr(index);
-        std::tie(operand.buffer, operand.indices) = change(operand.buffer, operand.indices, around);
-      }
-      return make_core(std::move(copy));
-    }
-    return core;
-  }
-
   Result<void> lower(const Nest& nest, ThreadKernel& kernel) {
     kernel.name = nest.name;
     kernel.axes = nest.axes;
+    DOVETAIL_ASSIGN(const Core piped, pipeline_copies(nest.body, kernel, core_.bounds, where(nest), limits_.pipeline));
     DOVETAIL_TRY(check_sizes(nest, kernel));
     std::set<const BufferNode*> own;
     for (const Buffer& buffer : kernel.local) own.insert(buffer.get());
-    DOVETAIL_ASSIGN(const Core synchronised, insert_barriers(nest.body, own, core_.bounds, where(nest)));
+    DOVETAIL_ASSIGN(const Core synchronised, insert_barriers(piped, own, core_.bounds, where(nest)));
     kernel.body = with_coordinates(synchronised, nest, {}, {});
     return {};
   }
@@ -281,8 +238,8 @@ class Lowering {
 
   // Loops bound to threads give way to coordinates.
   Core with_coordinates(const Core& core, const Nest& nest, VarMap vars, std::set<std::string> bound) {
-    if (!core || std::holds_alternative<CoreBarrier>(core->node)) return core;
-    if (!has_thread_loops(core) && !has_barriers(core)) {
+    if (!core || is_synchronisation(core)) return core;
+    if (!has_thread_loops(core) && !has_synchronisation(core)) {
       Expr first;
       for (const BoundAxis& axis : nest.axes) {
         if (axis.is_block() || bound.contains(axis.axis)) continue;

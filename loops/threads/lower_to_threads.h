@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "loops/core/core.h"
+#include "loops/threads/pipeline_copies.h"
 #include "loops/threads/thread_program.h"
 
 namespace dovetail::loops {
@@ -15,6 +16,7 @@ namespace dovetail::loops {
 struct ThreadLimits {
   std::int64_t shared_bytes = 48 << 10;
   std::int64_t local_bytes = 16 << 10;
+  PipelineOptions pipeline;
 };
 
 // Each nest of the top level becomes a kernel. Where a temporary buffer lies follows from who uses it:

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <deque>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -35,6 +37,8 @@ struct Shadow {
   bool defined = false;
   Who writer, reader;                                    // block -1: nobody
   bool several_threads = false, several_blocks = false;  // have read it: threads of one block in one epoch
+  // Asynchronous copies to it, and from it, that may be under way: started, and covered by no wait yet.
+  int landing = 0, leaving = 0;
 };
 
 struct Memory {
@@ -53,13 +57,13 @@ struct Memory {
     for (Shadow& element : shadow) element = {};
   }
   void forget_accesses() {
-    for (Shadow& element : shadow) element = {element.defined, {}, {}, false, false};
+    for (Shadow& element : shadow) element = {element.defined, {}, {}, false, false, 0, 0};
   }
 };
 
 // A kernel's body as a list: a thread's state is a place in it and the values of its variables.
 struct Instruction {
-  enum class Kind : std::uint8_t { store, forget, barrier, loop, next, branch, jump } kind;
+  enum class Kind : std::uint8_t { store, forget, barrier, copy, group, loop, next, branch, jump } kind;
   const CoreNode* node = nullptr;
   std::size_t target = 0;  // next: the loop's first statement; branch: where the condition does not hold
   std::size_t variable = 0;
@@ -95,6 +99,10 @@ class Listing {
       for (const Core& part : sequence->body) add(part);
     } else if (std::holds_alternative<CoreBarrier>(core->node)) {
       code.push_back({Kind::barrier, core.get()});
+    } else if (std::holds_alternative<CoreAsyncCopy>(core->node)) {
+      code.push_back({Kind::copy, core.get()});
+    } else if (std::holds_alternative<CoreAsyncGroup>(core->node)) {
+      code.push_back({Kind::group, core.get()});
     } else if (std::holds_alternative<CoreForget>(core->node)) {
       code.push_back({Kind::forget, core.get()});
     } else {
@@ -104,11 +112,29 @@ class Listing {
   }
 };
 
+// One element of an asynchronous copy, between its start and the wait that covers it.
+struct Flight {
+  Memory *to = nullptr, *from = nullptr;  // from null: a zero
+  std::size_t to_element = 0, from_element = 0;
+  bool landed = false;
+
+  // Its value is the one that is there now.
+  void land() {
+    if (landed) return;
+    landed = true;
+    const auto bytes = static_cast<std::size_t>(size_bytes(to->buffer->dtype));
+    if (from != nullptr) std::memcpy(to->at(to_element), from->at(from_element), bytes);
+    else std::memset(to->at(to_element), 0, bytes);
+  }
+};
+
 struct Thread {
   Who who;
   std::size_t at = 0;
   std::vector<std::int64_t> values;  // of variables
   std::map<const BufferNode*, Memory> own;
+  std::vector<Flight> started;             // since the last commit
+  std::deque<std::vector<Flight>> groups;  // committed ones, the oldest first
 };
 
 class Runner {
@@ -145,6 +171,7 @@ class Runner {
       // A few statements of one thread, then of another: sometimes one runs far ahead.
       const std::size_t chosen = below(running.size());
       Thread& thread = threads[running[chosen]];
+      land_some(thread);
       for (std::size_t steps = below(8) == 0 ? 1000 : 1 + below(4); steps > 0; --steps) {
         const CoreNode* const reached = step(thread);
         const bool done = reached == nullptr && thread.at >= listing_.code.size();
@@ -195,6 +222,8 @@ class Runner {
       case Kind::store: store(thread, std::get<CoreStore>(i.node->node)); break;
       case Kind::forget: memory(thread, *std::get<CoreForget>(i.node->node).buffer).forget(); break;
       case Kind::barrier: return i.node;
+      case Kind::copy: start_copy(thread, std::get<CoreAsyncCopy>(i.node->node)); break;
+      case Kind::group: step_groups(thread, std::get<CoreAsyncGroup>(i.node->node)); break;
       case Kind::loop: thread.values[i.variable] = 0; break;
       case Kind::next:
         if (++thread.values[i.variable] < i.extent) thread.at = i.target;
@@ -236,12 +265,72 @@ class Runner {
     return before.block < 0 || (before.block == now.block && (before.thread == now.thread || before.epoch < now.epoch));
   }
 
+  // ---- Asynchronous copies. Each element lands when it starts, when the wait has come, or at some time between: the
+  // seed chooses. Whatever it chooses, nobody may touch the element until the wait.
+
+  void start_copy(Thread& thread, const CoreAsyncCopy& n) {
+    Memory& to = memory(thread, *n.to);
+    Memory& from = memory(thread, *n.from);
+    const bool inside = !n.condition || evaluate(thread, n.condition).truth();
+    std::vector<Expr> place = n.to_indices;
+    for (std::int64_t i = 0; i < n.elements; ++i) {
+      place.back() = n.to_indices.back() + i;
+      Flight flight{&to, inside ? &from : nullptr, element(thread, *n.to, place), 0};
+      check_write(thread, to, flight.to_element);
+      ++to.shadow[flight.to_element].landing;
+      if (inside) {
+        std::vector<Expr> source = n.from_indices;
+        source.back() = source.back() + i;
+        flight.from_element = element(thread, *n.from, source);
+        note_read(thread, from, flight.from_element);
+        ++from.shadow[flight.from_element].leaving;
+      }
+      if (below(3) == 0) flight.land();
+      thread.started.push_back(flight);
+    }
+  }
+
+  void step_groups(Thread& thread, const CoreAsyncGroup& n) {
+    if (n.step == CoreAsyncGroup::Step::commit) {
+      thread.groups.push_back(std::exchange(thread.started, {}));
+      return;
+    }
+    // From here on it is as if the thread had written the elements itself.
+    while (static_cast<std::int64_t>(thread.groups.size()) > n.groups) {
+      for (Flight& flight : thread.groups.front()) {
+        flight.land();
+        Shadow& shadow = flight.to->shadow[flight.to_element];
+        --shadow.landing;
+        shadow.defined = true;
+        shadow.writer = thread.who;
+        if (flight.from != nullptr) --flight.from->shadow[flight.from_element].leaving;
+      }
+      thread.groups.pop_front();
+    }
+  }
+
+  void land_some(Thread& thread) {
+    for (std::vector<Flight>& group : thread.groups)
+      for (Flight& flight : group)
+        if (below(4) == 0) flight.land();
+  }
+
   ScalarValue load(Thread& thread, const LoadExpr& n) {
     Memory& from = memory(thread, *n.buffer);
     const std::size_t at = element(thread, *n.buffer, n.indices);
+    note_read(thread, from, at);
+    return read(n.buffer->dtype, from.at(at));
+  }
+
+  void note_read(Thread& thread, Memory& from, std::size_t at) {
     Shadow& shadow = from.shadow[at];
+    if (shadow.landing > 0)
+      throw Broken{
+          fmt::format("thread {} of block {} reads element {} of {}, to which an asynchronous copy may be "
+                      "under way",
+                      thread.who.thread, thread.who.block, at, from.buffer->name)};
     if (!shadow.defined)
-      throw Broken{fmt::format("element {} of {} is read and was never written", at, n.buffer->name)};
+      throw Broken{fmt::format("element {} of {} is read and was never written", at, from.buffer->name)};
     if (!ordered(shadow.writer, thread.who)) race(from, at, thread.who, shadow.writer, false);
     if (shadow.reader.block >= 0 && shadow.reader.block != thread.who.block) {
       shadow.several_blocks = true;
@@ -251,7 +340,20 @@ class Runner {
       shadow.several_threads = false;
     }
     shadow.reader = thread.who;
-    return read(n.buffer->dtype, from.at(at));
+  }
+
+  // That the thread may write it now.
+  static void check_write(const Thread& thread, const Memory& into, std::size_t at) {
+    const Shadow& shadow = into.shadow[at];
+    if (shadow.landing > 0 || shadow.leaving > 0)
+      throw Broken{
+          fmt::format("thread {} of block {} writes element {} of {}, {} which an asynchronous copy may be "
+                      "under way",
+                      thread.who.thread, thread.who.block, at, into.buffer->name, shadow.landing > 0 ? "to" : "from")};
+    if (!ordered(shadow.writer, thread.who)) race(into, at, shadow.writer, thread.who, true);
+    const bool alone = !shadow.several_blocks && !(shadow.several_threads && shadow.reader.epoch == thread.who.epoch) &&
+                       ordered(shadow.reader, thread.who);
+    if (!alone) race(into, at, shadow.reader, thread.who, false);
   }
 
   void store(Thread& thread, const CoreStore& n) {
@@ -261,12 +363,8 @@ class Runner {
     for (std::size_t i = 0; i < n.targets.size(); ++i) {
       Memory& into = memory(thread, *n.targets[i].buffer);
       const std::size_t at = values[i].first;
+      check_write(thread, into, at);
       Shadow& shadow = into.shadow[at];
-      if (!ordered(shadow.writer, thread.who)) race(into, at, shadow.writer, thread.who, true);
-      const bool alone = !shadow.several_blocks &&
-                         !(shadow.several_threads && shadow.reader.epoch == thread.who.epoch) &&
-                         ordered(shadow.reader, thread.who);
-      if (!alone) race(into, at, shadow.reader, thread.who, false);
       shadow.defined = true;
       shadow.writer = thread.who;
       write(n.targets[i].buffer->dtype, into.at(at), values[i].second);

@@ -1,7 +1,7 @@
-// Runs kernels as a machine with threads may run them: blocks in any order, and the threads of a block interleaved
-// statement by statement between barriers. The seed chooses. It knows of synchronisation only what is in the
-// lowered program: it shares no analysis with the passes that placed buffers and inserted barriers, and so finds their
-// mistakes.
+// Runs kernels as a machine with threads may run them: blocks in any order, the threads of a block interleaved
+// statement by statement between barriers, asynchronous copies landing between their start and the wait that covers
+// them. The seed chooses. It knows of synchronisation only what is in the lowered program: it shares no analysis with
+// the passes that placed buffers and inserted barriers, and so finds their mistakes.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +18,8 @@ namespace dovetail::loops {
 // judged on the accesses themselves, whatever the order was, so that a broken one is found with any seed:
 //  - two threads that touch one element, one of them to write it, have a barrier between them, and are of one block;
 //  - all threads of a block come to the same barriers;
+//  - what an asynchronous copy writes is touched by nobody, and what it reads is written by nobody, between its start
+//    and the wait of its thread that covers it; with the wait it counts as written by that thread;
 //  - an index lies in its buffer, an element was written before it is read (by whom it belongs to: shared memory is
 //    undefined when a block begins, a thread's own when the thread does), and no integer is divided by zero.
 // Error: the first rule that is broken, with kernel, buffer, element and both threads.

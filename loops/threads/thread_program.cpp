@@ -15,14 +15,19 @@ std::int64_t ThreadKernel::extent(std::string_view axis) const {
 std::int64_t ThreadKernel::blocks() const { return extent("block.x") * extent("block.y") * extent("block.z"); }
 std::int64_t ThreadKernel::threads() const { return extent("thread.x") * extent("thread.y") * extent("thread.z"); }
 
-bool has_barriers(const Core& core) {
+bool is_synchronisation(const Core& core) {
+  return core &&
+         (std::holds_alternative<CoreBarrier>(core->node) || std::holds_alternative<CoreAsyncGroup>(core->node));
+}
+
+bool has_synchronisation(const Core& core) {
   if (!core) return false;
-  if (std::holds_alternative<CoreBarrier>(core->node)) return true;
-  if (const auto* loop = std::get_if<CoreLoop>(&core->node)) return has_barriers(loop->body);
+  if (is_synchronisation(core)) return true;
+  if (const auto* loop = std::get_if<CoreLoop>(&core->node)) return has_synchronisation(loop->body);
   if (const auto* condition = std::get_if<CoreIf>(&core->node))
-    return has_barriers(condition->then_body) || has_barriers(condition->else_body);
+    return has_synchronisation(condition->then_body) || has_synchronisation(condition->else_body);
   const auto* sequence = std::get_if<CoreSequence>(&core->node);
-  return sequence != nullptr && std::ranges::any_of(sequence->body, has_barriers);
+  return sequence != nullptr && std::ranges::any_of(sequence->body, has_synchronisation);
 }
 
 std::string to_string(const ThreadProgram& program) {

@@ -41,7 +41,9 @@ struct ThreadProgram {
   Bounds bounds;                  // of all loop variables and coordinates
 };
 
-bool has_barriers(const Core& core);
+// A barrier, or a step of groups of copies: what all threads of a block do.
+bool is_synchronisation(const Core& core);
+bool has_synchronisation(const Core& core);  // somewhere in it
 // Kernels with their axes and buffers, in the notation of loop programs.
 std::string to_string(const ThreadProgram& program);
 

@@ -307,6 +307,7 @@ int cuLaunchKernel(Function* function, unsigned grid_x, unsigned grid_y, unsigne
                                static_cast<unsigned>(i / block_x / block_y)};
   };
   for (const std::size_t number : blocks) {
+    ++state.blocks_begun;
     state.block = {static_cast<unsigned>(number % grid_x), static_cast<unsigned>(number / grid_x % grid_y),
                    static_cast<unsigned>(number / grid_x / grid_y)};
     if (function->module->shared_begin != nullptr)

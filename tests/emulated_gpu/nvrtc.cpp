@@ -63,8 +63,11 @@ bool compile(Program& program) {
   if (mkdtemp(name.data()) == nullptr) return false;
   const std::filesystem::path folder = name;
   // Of the standard library the machine has more.
-  for (const auto& [header, text] : program.headers)
-    if (header.find('/') != std::string::npos) write(folder / header, text);
+  for (const auto& [header, text] : program.headers) {
+    const bool ptx = std::filesystem::path(header).extension() == ".cuh";
+    if (ptx) write(folder / header, "#include \"tests/emulated_gpu/instructions.h\"\n");
+    else if (header.find('/') != std::string::npos) write(folder / header, text);
+  }
   write(folder / "kernels.cpp",
         "#include \"tests/emulated_gpu/kernel_environment.h\"\n" + program.text + entries(program.text));
   // No contraction, as with --fmad=false; what no thread has written is a pattern.

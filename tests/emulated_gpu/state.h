@@ -9,6 +9,7 @@ struct Index {
 // Of the thread that runs. The driver sets it, and hears of barriers.
 struct State {
   Index thread, block, block_extent, grid_extent;
+  unsigned long long blocks_begun = 0;  // of all launches, this one included
   void (*barrier)() = nullptr;
 };
 

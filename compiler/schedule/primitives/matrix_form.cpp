@@ -9,9 +9,10 @@
 //
 // A contraction (contraction.h) becomes a matrix product of two copies, whatever its operands look like: iterators of
 // one factor alone become rows or columns, those of both a batch, those that are summed over the depth, each list one
-// number of mixed radix. Rows, columns and depth are rounded up to multiples; what is added multiplies 0 by -0, which
-// leaves every sum as it is. The products are added in the order of the definition. compute_at and reverse_compute_at
-// bring the copies to the tiles of the product. Legal where the block is a contraction as its operator defines it.
+// number of mixed radix. Rows, columns and depth are rounded up to multiples; what is added to the depth multiplies 0
+// by -0, which leaves every sum as it is. The products are added in the order of the definition. compute_at and
+// reverse_compute_at bring the copies to the tiles of the product. Legal where the block is a contraction as its
+// operator defines it.
 #include <map>
 
 #include <fmt/format.h>
@@ -96,9 +97,10 @@ class MatrixForm {
     const Contraction::Factor& factor = left ? c_.left : c_.right;
     Points at = points(factor.batch, order_of(left), true);
     Expr value = substitute(factor.stored, at.digits);
-    // 0 * -0 = -0, and x + -0 is x for every x.
-    const Expr zero = !left && is_floating(factor.stored->dtype) ? float_imm(-0.0, factor.stored->dtype)
-                                                                 : constant(0, factor.stored->dtype);
+    // 0 * -0 = -0, and x + -0 is x for every x. What rows and columns have more goes into no result.
+    const bool more_depth = axes_[kDepth].padded != axes_[kDepth].extent;
+    const Expr zero = !left && more_depth && is_floating(factor.stored->dtype) ? float_imm(-0.0, factor.stored->dtype)
+                                                                               : constant(0, factor.stored->dtype);
     if (at.inside) value = select(at.inside, std::move(value), zero);
     const std::vector<Expr> to_indices = at.indices(factor.batch, order_of(left));
     return compute_nest(to->name, std::move(at.iterators), to, to_indices, std::move(value));

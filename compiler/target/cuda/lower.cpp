@@ -1,5 +1,8 @@
 #include "compiler/target/cuda/lower.h"
 
+#include <algorithm>
+#include <string>
+
 #include "loops/core/compact.h"
 #include "loops/core/dissolve_blocks.h"
 #include "loops/threads/lower_to_threads.h"
@@ -8,8 +11,13 @@ namespace dovetail::cuda {
 
 Result<loops::ThreadProgram> lower(const loops::Program& program, const Gpu& gpu) {
   DOVETAIL_TRY(check_loops(program, kLoopSupport));
+  // Asynchronous copies came with compute capability 8.0.
+  constexpr int kAsynchronous = 80;
+  loops::ThreadLimits limits{gpu.shared_bytes, gpu.local_bytes, {}};
+  limits.pipeline.asynchronous = std::ranges::all_of(
+      gpu.architectures, [](const std::string& name) { return architecture_number(name) >= kAsynchronous; });
   return loops::lower_to_threads(loops::compact_buffers(loops::dissolve_blocks(program, {}), {0, kBankBytes}),
-                                 program.name, {gpu.shared_bytes, gpu.local_bytes});
+                                 program.name, limits);
 }
 
 }  // namespace dovetail::cuda

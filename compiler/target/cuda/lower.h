@@ -13,10 +13,11 @@
 
 namespace dovetail::cuda {
 
-inline constexpr std::array kLoopKinds{loops::ForKind::thread, loops::ForKind::unrolled};
+inline constexpr std::array kLoopKinds{loops::ForKind::thread, loops::ForKind::unrolled, loops::ForKind::pipelined};
+inline constexpr std::int64_t kMostStages = 8;  // of a pipelined loop
 inline constexpr std::array<std::string_view, 6> kAxes{"block.x",  "block.y",  "block.z",
                                                        "thread.x", "thread.y", "thread.z"};
-inline constexpr LoopSupport kLoopSupport{"the CUDA back end", kLoopKinds, kAxes};
+inline constexpr LoopSupport kLoopSupport{"the CUDA back end", kLoopKinds, kAxes, loops::kMostLanes, kMostStages};
 
 // Between rows of buffers in scope "shared": they stay aligned for the widest load of a thread.
 inline constexpr std::int64_t kBankBytes = 16;

@@ -69,6 +69,8 @@ class Emitter {
   void emit_node(const loops::CoreForget&) {}
   void emit_node(const loops::CoreCall& n);
   void emit_node(const loops::CoreBarrier&) { line("__syncthreads();"); }
+  void emit_node(const loops::CoreAsyncCopy& n);
+  void emit_node(const loops::CoreAsyncGroup& n);
   void line(const std::string& text);
   std::string name_for(const std::string& wanted);  // a word of C++ that nothing else has
   std::string stored(DType dtype, const std::string& value) const;

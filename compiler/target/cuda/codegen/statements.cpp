@@ -151,6 +151,16 @@ void Emitter::emit_node(const CoreStore& n) {
   if (braces) --indent_, line("}");
 }
 
+void Emitter::emit_node(const CoreAsyncCopy& n) {
+  const std::string to = place(n.to, n.to_indices), from = place(n.from, n.from_indices);
+  line(fmt::format("copy_async<{}>(&{}, &{}{});", n.elements * size_bytes(n.to->dtype), to, from,
+                   n.condition ? ", " + emit(n.condition) : ""));
+}
+
+void Emitter::emit_node(const CoreAsyncGroup& n) {
+  line(n.step == CoreAsyncGroup::Step::commit ? "commit_copies();" : fmt::format("wait_for_copies<{}>();", n.groups));
+}
+
 void Emitter::emit_node(const CoreCall& n) {
   DOVETAIL_CHECK(false, "the CUDA back end has no instruction for " + n.intrinsic);
 }

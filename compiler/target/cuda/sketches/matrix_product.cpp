@@ -21,8 +21,9 @@ using namespace loops;
 
 namespace {
 
-// Elements that a thread reads at once where they are neighbours.
-constexpr std::int64_t kVector = 4;
+// Elements that a thread reads at once where they are neighbours: of shared memory, and where patches are gathered; of
+// an operand that is copied as it lies as many as are so many bytes.
+constexpr std::int64_t kVector = 4, kVectorBytes = 16;
 // Of one operand in shared memory: what its fetch can be shown to fill.
 constexpr std::int64_t kMostElements = 4096;
 constexpr std::int64_t kMostUnrolled = 1024, kMostSums = 64;
@@ -35,12 +36,14 @@ struct Extents {
   std::int64_t batch, rows, columns, depth;
   std::int64_t bytes;  // of an element of each operand, together
   bool columns_by_depth;
+  bool plain_left, plain_right;  // it is read as it lies, no patches are gathered
 };
 
 struct Tile {
   std::int64_t sum_rows, sum_columns, rows_of_threads, columns_of_threads, depth;
+  std::int64_t stages;  // pieces of the depth that have a place: those behind the first come while it is multiplied
   explicit Tile(std::span<const std::int64_t> v)
-      : sum_rows(v[0]), sum_columns(v[1]), rows_of_threads(v[2]), columns_of_threads(v[3]), depth(v[4]) {}
+      : sum_rows(v[0]), sum_columns(v[1]), rows_of_threads(v[2]), columns_of_threads(v[3]), depth(v[4]), stages(v[5]) {}
   std::int64_t rows() const { return sum_rows * rows_of_threads; }
   std::int64_t columns() const { return sum_columns * columns_of_threads; }
   std::int64_t threads() const { return rows_of_threads * columns_of_threads; }
@@ -53,23 +56,28 @@ std::int64_t pieces(std::int64_t extent, std::int64_t piece) { return (extent + 
 std::optional<double> cycles(const Extents& e, const Tile& tile, const Gpu& gpu) {
   constexpr double kQuarters = 4;                      // of a processor; each issues an operation of a warp a cycle
   constexpr double kSharedBytes = 64, kFarBytes = 24;  // a cycle, from shared memory and from the second level
-  constexpr double kWait = 800;                        // for what lies there, and a barrier
+  constexpr double kWait = 800, kBarrier = 40;         // for what lies there, and for one another
   constexpr double kLatency = 10;                      // of a sum, and of its factors' way to registers
-  constexpr double kRegisters = 65536;
+  constexpr double kRegisters = 65536, kShared = 160 << 10;  // of a processor
   const std::int64_t threads = tile.threads(), sums = tile.sum_rows * tile.sum_columns;
   if (threads % kWarp != 0 || threads > kMostThreads || sums > kMostSums || sums * tile.depth > kMostUnrolled)
     return std::nullopt;
   for (const std::int64_t elements : {tile.rows() * tile.depth, tile.columns() * tile.depth})
     if (elements % threads != 0 || elements > kMostElements) return std::nullopt;
   const std::int64_t between_rows = kBankBytes * 2 * std::max({tile.depth, tile.rows(), tile.columns()});
-  if ((tile.rows() + tile.columns()) * tile.depth * e.bytes + between_rows > gpu.shared_bytes) return std::nullopt;
+  const std::int64_t piece_bytes = (tile.rows() + tile.columns()) * tile.depth * e.bytes + between_rows;
+  const std::int64_t rounds_of_depth = pieces(e.depth, tile.depth);
+  if (tile.stages * piece_bytes > gpu.shared_bytes) return std::nullopt;
+  if (tile.stages > 1 && tile.stages > rounds_of_depth) return std::nullopt;
 
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
   const double blocks = number(e.batch * pieces(e.rows, tile.rows()) * pieces(e.columns, tile.columns()));
   const double here = std::ceil(blocks / number(gpu.processors));
   // A thread has its sums, a row and a column of factors for some steps of the depth, and addresses.
   const double registers = number(sums + 5 * (tile.sum_rows + tile.sum_columns) + 24);
-  const double at_once = std::clamp(std::floor(kRegisters / (registers * number(threads))), 1.0, here);
+  const double at_once = std::clamp(
+      std::floor(std::min(kRegisters / (registers * number(threads)), kShared / number(tile.stages * piece_bytes))),
+      1.0, here);
   const double warps = number(threads) / number(kWarp);
   // Of one step of the depth, on average over blocks that run at once: operations, with those that bring factors to
   // registers, of which each quarter of the processor does a warp's a cycle; bytes of both memories.
@@ -79,8 +87,11 @@ std::optional<double> cycles(const Extents& e, const Tile& tile, const Gpu& gpu)
   const double near = warps * number(warp_rows * tile.sum_rows + warp_columns * tile.sum_columns) * number(e.bytes) / 2;
   const double far = number(tile.rows() + tile.columns()) * number(e.bytes) / 2;
   const double step = std::max({issues, near / kSharedBytes, far / kFarBytes, kLatency / at_once});
-  const double rounds = number(pieces(e.depth, tile.depth));
-  return here * (rounds * number(tile.depth) * step + kWait * (rounds + 1) / at_once);
+  // A piece that is not there yet is waited for, unless other blocks, or the pieces before it, are multiplied
+  // meanwhile.
+  const double rounds = number(rounds_of_depth), round = number(tile.depth) * step;
+  const double wait = std::max(0.0, kWait - number(tile.stages - 1) * round * at_once);
+  return here * (rounds * round + (rounds * (wait + kBarrier) + kWait) / at_once);
 }
 
 class MatrixProduct {
@@ -104,6 +115,7 @@ class MatrixProduct {
     finish(*tile);
     for (const std::string& operand : {left(), right()}) fetch_together(operand, *tile);
     for (const std::string& block : {name_ + ".init", name_}) give_to_threads(block);
+    if (tile->stages > 1) c_.s.pipeline(loop("ko"), tile->stages);
     return c_.s.status().ok();
   }
 
@@ -118,11 +130,12 @@ class MatrixProduct {
     const auto among = [](std::vector<std::int64_t> values) {
       return [values = std::move(values)](std::span<const std::int64_t>) { return values; };
     };
-    const std::array<schedule::Choice, 5> choices{{{"sum_rows", among({8, 4, 2, 1})},
+    const std::array<schedule::Choice, 6> choices{{{"sum_rows", among({8, 4, 2, 1})},
                                                    {"sum_columns", among({8, 4, 2, 1})},
                                                    {"rows_of_threads", among({16, 8, 4, 2})},
                                                    {"columns_of_threads", among({16, 8, 32})},
-                                                   {"tile_depth", among({8, 16, 32})}}};
+                                                   {"tile_depth", among({8, 16, 32})},
+                                                   {"stages", among({2, 3, 4, 1})}}};
     const std::vector<std::int64_t> chosen = c_.sample(choices, [&] {
       return Result<schedule::Cost>(
           [&](std::span<const std::int64_t> values) { return cycles(extents_, Tile(values), gpu_); });
@@ -223,7 +236,8 @@ class MatrixProduct {
       all = fused;
     }
     const std::int64_t elements = c_.extent(all);
-    std::int64_t vector = kVector;
+    const bool plain = operand == left() ? extents_.plain_left : extents_.plain_right;
+    std::int64_t vector = plain ? kVectorBytes / size_bytes(c_.buffer(operand)->dtype) : kVector;
     while (vector > 1 && elements % (vector * tile.threads()) != 0) vector /= 2;
     const auto [outer, within] = split(all, vector);
     const auto [rest, tx] = split(outer, tile.columns_of_threads);
@@ -241,6 +255,14 @@ class MatrixProduct {
   std::vector<std::string> threads_, unrolled_;  // loops of a tile that go to threads; those written out
 };
 
+// An element whose place is that of the product's iterators.
+bool is_plain(const Expr& factor) {
+  const auto* n = std::get_if<LoadExpr>(&factor->node);
+  return n != nullptr && std::ranges::all_of(n->indices, [](const Expr& index) {
+           return std::holds_alternative<VarRef>(index->node) || std::holds_alternative<IntImm>(index->node);
+         });
+}
+
 // The first contraction that has something to share.
 std::optional<std::pair<std::string, Extents>> find_product(const schedule::Context& c) {
   for (const std::string& name : c.blocks()) {
@@ -253,7 +275,9 @@ std::optional<std::pair<std::string, Extents>> find_product(const schedule::Cont
                     product->extent(block, product->columns),
                     product->extent(block, product->depth),
                     size_bytes(product->left.stored->dtype) + size_bytes(product->right.stored->dtype),
-                    product->right.depth_last};
+                    product->right.depth_last,
+                    is_plain(product->left.stored),
+                    is_plain(product->right.stored)};
     if (e.rows >= kFewestRows && e.columns >= kFewestColumns && e.rows * e.columns * e.depth >= kFewestProducts)
       return std::pair(name, e);
   }

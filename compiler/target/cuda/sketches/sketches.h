@@ -27,7 +27,7 @@ struct Kind {
   bool (*write)(schedule::Context& context, const Gpu& gpu);
 };
 inline constexpr std::array<Kind, 2> kKinds{{
-    {"matrix_product", 1, sketch_matrix_product},
+    {"matrix_product", 2, sketch_matrix_product},
     {"generic", 1, sketch_generic},
 }};
 

@@ -1,0 +1,364 @@
+#include "loops/threads/pipeline_copies.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "loops/core/instantiate.h"
+#include "loops/rewrite.h"
+#include "loops/run_time_checks.h"
+#include "loops/stages.h"
+#include "loops/threads/accesses.h"
+#include "loops/threads/neighbours.h"
+#include "loops/threads/rewrite_accesses.h"
+
+namespace dovetail::loops {
+
+namespace {
+
+constexpr std::int64_t kMostCopyBytes = 16, kLeastCopyBytes = 4;
+
+struct Touched {
+  std::set<const BufferNode*> read, written;
+};
+Touched touched_by(const Core& core) {
+  Touched touched;
+  each_access(core, [&](const Buffer& buffer, const auto&, bool is_written) {
+    (is_written ? touched.written : touched.read).insert(buffer.get());
+  });
+  return touched;
+}
+
+bool meet(const std::set<const BufferNode*>& a, const std::set<const BufferNode*>& b) {
+  return std::ranges::any_of(a, [&](const BufferNode* buffer) { return b.contains(buffer); });
+}
+
+// The loops and conditions around a statement's one store, outermost first.
+struct Chain {
+  std::vector<Core> around;
+  const CoreStore* store = nullptr;
+
+  static std::optional<Chain> of(Core core) {
+    Chain chain;
+    while (true) {
+      if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
+        chain.around.push_back(core);
+        core = loop->body;
+      } else if (const auto* condition = std::get_if<CoreIf>(&core->node);
+                 condition != nullptr && !condition->else_body) {
+        chain.around.push_back(core);
+        core = condition->then_body;
+      } else {
+        chain.store = std::get_if<CoreStore>(&core->node);
+        if (chain.store == nullptr || chain.store->targets.size() != 1) return std::nullopt;
+        return chain;
+      }
+    }
+  }
+
+  // Own loops of a thread.
+  std::vector<const CoreLoop*> own_loops() const {
+    std::vector<const CoreLoop*> loops;
+    for (const Core& core : around)
+      if (const auto* loop = std::get_if<CoreLoop>(&core->node); loop != nullptr && loop->kind != ForKind::thread)
+        loops.push_back(loop);
+    return loops;
+  }
+
+  // The same around another statement, without the innermost `left_out` of them.
+  Core around_of(Core inner, std::size_t left_out = 0) const {
+    for (std::size_t i = around.size() - left_out; i-- > 0;)
+      if (const auto* loop = std::get_if<CoreLoop>(&around[i]->node)) {
+        CoreLoop copy = *loop;
+        copy.body = std::move(inner);
+        inner = make_core(std::move(copy));
+      } else {
+        inner = core_if(std::get<CoreIf>(around[i]->node).condition, std::move(inner));
+      }
+    return inner;
+  }
+};
+
+// A load, or one of two: it, and a number that stands for what lies outside.
+struct Moved {
+  const LoadExpr* load = nullptr;
+  Expr condition, otherwise;  // null: always the load
+
+  static std::optional<Moved> of(const Expr& value) {
+    Moved moved;
+    Expr from = value;
+    if (const auto* choice = std::get_if<Select>(&value->node)) {
+      moved.condition = choice->condition, moved.otherwise = choice->if_false;
+      const bool number = std::holds_alternative<IntImm>(moved.otherwise->node) ||
+                          std::holds_alternative<FloatImm>(moved.otherwise->node);
+      if (!number || holds_load(moved.condition)) return std::nullopt;
+      from = choice->if_true;
+    }
+    moved.load = std::get_if<LoadExpr>(&from->node);
+    if (moved.load == nullptr || std::ranges::any_of(moved.load->indices, holds_load)) return std::nullopt;
+    return moved;
+  }
+  bool is_zero_otherwise() const {
+    if (const auto* n = std::get_if<IntImm>(&otherwise->node)) return n->value == 0;
+    const double value = std::get<FloatImm>(otherwise->node).value;
+    return value == 0 && !std::signbit(value);
+  }
+};
+
+class Pipeliner {
+ public:
+  Pipeliner(const Core& whole, ThreadKernel& kernel, Bounds& bounds, const std::string& where,
+            const PipelineOptions& options)
+      : whole_(whole), kernel_(kernel), bounds_(bounds), where_(where), options_(options) {}
+
+  Core walk(const Core& core) {
+    if (!core) return core;
+    if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
+      if (loop->kind == ForKind::pipelined) return pipelined(*loop);
+      CoreLoop copy = *loop;
+      copy.body = walk(loop->body);
+      return make_core(std::move(copy));
+    }
+    if (const auto* n = std::get_if<CoreIf>(&core->node))
+      return core_if(n->condition, walk(n->then_body), walk(n->else_body));
+    if (const auto* n = std::get_if<CoreSequence>(&core->node)) {
+      std::vector<Core> body;
+      for (const Core& part : n->body) body.push_back(walk(part));
+      return core_sequence(std::move(body));
+    }
+    return core;
+  }
+
+  Diagnostics errors;
+
+ private:
+  using Rings = std::map<const BufferNode*, Buffer>;
+
+  Core refuse(const CoreLoop& loop, std::string why, std::string hint) {
+    errors.push_back({"cannot lower to threads", fmt::format("{}, pipelined loop {}", where_, loop.var->name),
+                      std::move(why), std::move(hint)});
+    return loop.body;
+  }
+
+  bool is_shared(const BufferNode* buffer) const {
+    return std::ranges::any_of(kernel_.shared, [&](const Buffer& shared) { return shared.get() == buffer; });
+  }
+
+  // How many statements in front may run ahead.
+  static std::size_t fetches_of(const std::vector<Core>& body, const Touched& all,
+                                const std::function<bool(const BufferNode*)>& is_shared) {
+    std::size_t count = 0;
+    for (; count + 1 < body.size(); ++count) {
+      const Touched touched = touched_by(body[count]);
+      if (meet(touched.read, all.written) || !std::ranges::all_of(touched.written, is_shared)) break;
+    }
+    return count;
+  }
+
+  // With rings in place of buffers, at that place of them.
+  Core in_ring(const Core& core, const Rings& rings, const Expr& place) const {
+    return rewrite_accesses(core, {},
+                            [&](const Buffer& touched, std::vector<Expr> indices,
+                                const std::vector<AroundThread>&) -> std::pair<Buffer, std::vector<Expr>> {
+                              const auto ring = rings.find(touched.get());
+                              if (ring == rings.end()) return {touched, std::move(indices)};
+                              indices.insert(indices.begin(), place);
+                              return {ring->second, std::move(indices)};
+                            });
+  }
+
+  // The statement as an asynchronous copy of as many bytes as can be; null: it is none.
+  Core as_copy(const Chain& chain) const {
+    const StoreTarget& target = chain.store->targets[0];
+    const auto moved = Moved::of(target.value);
+    if (!moved || moved->load->buffer->dtype != target.buffer->dtype) return nullptr;
+    const BufferNode* const from = moved->load->buffer.get();
+    const std::int64_t bytes = size_bytes(target.buffer->dtype);
+    if (touched_by(whole_).written.contains(from)) return nullptr;
+    CoreAsyncCopy copy{target.buffer,     target.indices, moved->load->buffer, moved->load->indices, 1, {},
+                       chain.store->block};
+    std::size_t left_out = 0;
+    const auto* const innermost = chain.around.empty() ? nullptr : std::get_if<CoreLoop>(&chain.around.back()->node);
+    if (innermost != nullptr && innermost->kind != ForKind::thread &&
+        (!moved->condition || !mentions(moved->condition, *innermost->var))) {
+      const std::int64_t count =
+          std::min(aligned_neighbours(*copy.to, offset_of(*copy.to, copy.to_indices, bounds_), innermost->var.get(),
+                                      innermost->extent, kMostCopyBytes),
+                   aligned_neighbours(*copy.from, offset_of(*copy.from, copy.from_indices, bounds_),
+                                      innermost->var.get(), innermost->extent, kMostCopyBytes));
+      if (count > 1) copy.elements = count, left_out = 1;
+    }
+    if (copy.elements * bytes < kLeastCopyBytes) return nullptr;
+    Core result;
+    if (moved->condition && !moved->is_zero_otherwise()) {
+      std::vector<Core> fills;
+      for (std::int64_t i = 0; i < copy.elements; ++i) {
+        std::vector<Expr> indices = target.indices;
+        indices.back() = indices.back() + i;
+        fills.push_back(make_core(
+            CoreStore{{{target.buffer, std::move(indices), moved->otherwise}}, chain.store->block, {}, false}));
+      }
+      result = core_if(moved->condition, make_core(copy), core_sequence(std::move(fills)));
+    } else {
+      copy.condition = moved->condition;
+      result = make_core(copy);
+    }
+    if (left_out == 0) return chain.around_of(result);
+    // Of the loop over elements every `elements`-th remains.
+    CoreLoop vectors = *innermost;
+    vectors.extent = innermost->extent / copy.elements;
+    vectors.var = make_var(innermost->var->name);
+    bounds_[vectors.var.get()] = {0, vectors.extent - 1};
+    const Expr first = vectors.extent == 1 ? int_imm(0) : ref(vectors.var) * copy.elements;
+    vectors.body = instantiate(result, {{innermost->var.get(), first}}, bounds_);
+    return chain.around_of(vectors.extent == 1 ? vectors.body : make_core(std::move(vectors)), 1);
+  }
+
+  static bool mentions(const Expr& expr, const VarNode& var) {
+    bool found = false;
+    visit_exprs(expr, [&](const Expr& e) {
+      const auto* n = std::get_if<VarRef>(&e->node);
+      found |= n != nullptr && n->var.get() == &var;
+    });
+    return found;
+  }
+
+  // What a thread computes, kept by itself.
+  struct Staged {
+    Core load, store;
+  };
+  Staged staged(const Chain& chain, const Buffer& kept) const {
+    std::vector<Expr> place;
+    for (const CoreLoop* loop : chain.own_loops()) place.push_back(ref(loop->var));
+    if (place.empty()) place.push_back(int_imm(0));
+    const StoreTarget& target = chain.store->targets[0];
+    const std::string& block = chain.store->block;
+    return {chain.around_of(make_core(CoreStore{{{kept, place, target.value}}, block, {}, false})),
+            instantiate(chain.around_of(make_core(
+                            CoreStore{{{target.buffer, target.indices, load(kept, place)}}, block, {}, false})),
+                        {}, bounds_)};
+  }
+  static Buffer kept_by(const Chain& chain) {
+    Shape shape;
+    for (const CoreLoop* loop : chain.own_loops()) shape.push_back(loop->extent);
+    if (shape.empty()) shape.push_back(1);
+    const Buffer& target = chain.store->targets[0].buffer;
+    return make_buffer(target->name + ".next", target->dtype, shape, "register");
+  }
+
+  Core pipelined(const CoreLoop& loop) {
+    const auto stages = stages_of(loop.annotations);
+    const auto* sequence = std::get_if<CoreSequence>(&loop.body->node);
+    if (!stages || sequence == nullptr || loop.extent < *stages)
+      return refuse(loop, "it has no statement beside another, or fewer iterations than stages", "give fewer stages");
+    const std::vector<Core>& body = sequence->body;
+    const Touched all = touched_by(loop.body);
+    const std::size_t count = fetches_of(body, all, [&](const BufferNode* buffer) { return is_shared(buffer); });
+    if (count == 0)
+      return refuse(loop, "its first statement does not fill a buffer that the threads of a block share",
+                    "compute_at what is fetched into it, set_scope it to shared, and bind its loops to threads");
+    Rings rings;
+    for (std::size_t i = 0; i < count; ++i)
+      for (const BufferNode* buffer : touched_by(body[i]).written) {
+        if (uses(whole_, buffer) != uses(loop.body, buffer))
+          return refuse(loop, fmt::format("{} is used outside of it as well", buffer->name),
+                        "compute_at all uses into it");
+        make_ring(buffer, *stages, rings);
+      }
+    const Core use = core_sequence({body.begin() + static_cast<std::ptrdiff_t>(count), body.end()});
+
+    const std::int64_t ahead = *stages - 1;
+    bool asynchronous = false;
+    std::vector<Core> issue, store;                                         // of one piece
+    std::vector<std::vector<Core>> begin(static_cast<std::size_t>(ahead));  // of those before the first iteration
+    const Expr piece = ref(loop.var) + ahead;
+    for (std::size_t i = 0; i < count; ++i) {
+      const Core later =
+          in_ring(instantiate(body[i], {{loop.var.get(), piece}}, bounds_), rings, floor_mod(piece, *stages));
+      const auto chain = Chain::of(later);
+      if (!chain)
+        return refuse(loop, "a statement that is to run ahead computes more than one value at a time",
+                      "inline what it computes with, or leave the loop as it is");
+      const Core copy = options_.asynchronous ? as_copy(*chain) : nullptr;
+      for (std::int64_t p = 0; p < ahead; ++p) {
+        const Expr number = int_imm(p);
+        const Core early = in_ring(instantiate(body[i], {{loop.var.get(), number}}, bounds_), rings, number);
+        const auto early_chain = copy ? Chain::of(early) : std::nullopt;
+        const Core early_copy = early_chain ? as_copy(*early_chain) : nullptr;
+        begin[static_cast<std::size_t>(p)].push_back(early_copy ? early_copy : early);
+      }
+      if (copy) {
+        asynchronous = true;
+        issue.push_back(copy);
+        continue;
+      }
+      const Buffer kept = kept_by(*chain);
+      if (element_count(kept->shape) * size_bytes(kept->dtype) > options_.local_bytes)
+        return refuse(loop,
+                      fmt::format("a thread would keep {} bytes of {} for the next iteration, the most is {}",
+                                  element_count(kept->shape) * size_bytes(kept->dtype),
+                                  chain->store->targets[0].buffer->name, options_.local_bytes),
+                      "give its loops to more threads");
+      kernel_.local.push_back(kept);
+      const Staged parts = staged(*chain, kept);
+      issue.push_back(parts.load);
+      store.push_back(parts.store);
+    }
+    using Step = CoreAsyncGroup::Step;
+    const Core commit = asynchronous ? make_core(CoreAsyncGroup{Step::commit, 0}) : nullptr;
+    const Core wait = asynchronous ? make_core(CoreAsyncGroup{Step::wait, ahead - 1}) : nullptr;
+    const Expr there = binary(BinaryOp::lt, ref(loop.var), int_imm(loop.extent - ahead));
+    std::vector<Core> result;
+    for (std::vector<Core>& one : begin) {
+      result.insert(result.end(), one.begin(), one.end());
+      result.push_back(commit);
+    }
+    CoreLoop steady = loop;
+    steady.kind = ForKind::serial;
+    steady.annotations.erase(kStages);
+    steady.body = core_sequence({wait, core_if(there, core_sequence(std::move(issue))), commit,
+                                 in_ring(walk(use), rings, floor_mod(ref(loop.var), *stages)),
+                                 store.empty() ? nullptr : core_if(there, core_sequence(std::move(store)))});
+    result.push_back(make_core(std::move(steady)));
+    return core_sequence(std::move(result));
+  }
+
+  static int uses(const Core& core, const BufferNode* buffer) {
+    int count = 0;
+    each_access(core, [&](const Buffer& touched, const auto&, bool) { count += touched.get() == buffer ? 1 : 0; });
+    return count;
+  }
+
+  void make_ring(const BufferNode* buffer, std::int64_t stages, Rings& rings) {
+    if (rings.contains(buffer)) return;
+    Shape shape = buffer->shape;
+    shape.insert(shape.begin(), stages);
+    const Buffer ring = make_buffer(buffer->name, buffer->dtype, std::move(shape), buffer->scope);
+    std::ranges::find_if(kernel_.shared, [&](const Buffer& shared) { return shared.get() == buffer; })[0] = ring;
+    rings.emplace(buffer, ring);
+  }
+
+  const Core& whole_;
+  ThreadKernel& kernel_;
+  Bounds& bounds_;
+  const std::string& where_;
+  const PipelineOptions& options_;
+};
+
+}  // namespace
+
+Result<Core> pipeline_copies(const Core& body, ThreadKernel& kernel, Bounds& bounds, const std::string& where,
+                             const PipelineOptions& options) {
+  Pipeliner pipeliner(body, kernel, bounds, where, options);
+  Core result = pipeliner.walk(body);
+  if (!pipeliner.errors.empty()) return std::move(pipeliner.errors);
+  return result;
+}
+
+}  // namespace dovetail::loops

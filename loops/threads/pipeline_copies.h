@@ -1,0 +1,37 @@
+// Loops of kind pipelined: what their iterations fetch into shared memory is under way some iterations before it is
+// used, in a ring of places.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "loops/core/core.h"
+#include "loops/threads/thread_program.h"
+
+namespace dovetail::loops {
+
+struct PipelineOptions {
+  bool asynchronous = true;        // the machine has asynchronous copies
+  std::int64_t local_bytes = 256;  // that a thread may keep of what it fetches ahead
+};
+
+// for p in N pipelined @stages("S") { fetch(p); use(p) }   becomes, with a ring of S places for each fetched buffer,
+//
+//   fetch(0) into place 0; commit; ...; fetch(S - 2) into place S - 2; commit
+//   for p in N {
+//     wait for all groups but S - 2                  what use(p) reads has landed: it was committed S - 1 groups ago
+//     if (p + S - 1 < N) fetch(p + S - 1) into place (p + S - 1) % S
+//     commit                                         also where nothing was fetched, so that the count is right
+//     use(p) from place p % S
+//   }
+//
+// A fetch is an asynchronous copy where it moves elements as they are, from a buffer that this kernel does not write,
+// at addresses that can be proven to be multiples of 4, 8 or 16 bytes; other elements are computed into registers
+// there, and stored behind use(p). Fetches are the statements in front that write shared buffers of `kernel` and read
+// nothing that the loop writes: whatever the schedule says besides, none is moved against a dependence. Barriers come
+// after (insert_barriers.h). Errors: a loop that has no such statement, one that fetches more than one value at a time,
+// or more than a thread may keep.
+Result<Core> pipeline_copies(const Core& body, ThreadKernel& kernel, Bounds& bounds, const std::string& where,
+                             const PipelineOptions& options);
+
+}  // namespace dovetail::loops

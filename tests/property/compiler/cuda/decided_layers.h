@@ -1,0 +1,76 @@
+// A layer, y = activation(a * b + c) in float or its like in int8, whose schedule is decided by hand.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "loops/parse.h"
+#include "tests/property/compiler/cuda/kernel_case.h"
+
+namespace dovetail::cuda::test {
+
+inline const Gpu& gpu() {
+  static const Gpu made = parse_gpu("", kDefaultArchitectures).value();
+  return made;
+}
+
+inline NdArray random_values(const graph::TensorType& type, SplitMix64& random) {
+  NdArray array(type.dtype, type.shape);
+  for (std::int64_t i = 0; i < array.count(); ++i) {
+    const auto value = static_cast<std::int64_t>(random.next() % 255) - 127;
+    is_floating(type.dtype) ? array.set_double(i, static_cast<double>(value) / 99) : array.set_int64(i, value);
+  }
+  return array;
+}
+
+// Of int8, float32, float16 or bfloat16; the narrow ones are added up in int32 or float32. `transposed`: b is [n, k].
+inline loops::Program layer(std::int64_t m, std::int64_t n, std::int64_t k, DType type, bool transposed) {
+  const bool integer = type == DType::int8;
+  const std::string_view of = name(type), wide = integer ? "int32" : "float32";
+  const std::string b = transposed ? "b[j, l]" : "b[l, j]", shape = transposed ? "{1}, {2}" : "{2}, {1}";
+  const std::string product = of == wide ? "a[i, l] * " + b : fmt::format("{0}(a[i, l]) * {0}({1})", wide, b);
+  const std::string sum = integer      ? "int8(min(max(requantize(s[i, j], c[j], 3), -128), 127))"
+                          : of == wide ? "max(s[i, j] + c[j], 0.0)"
+                                       : fmt::format("{}(max(s[i, j] + c[j], 0.0))", of);
+  const std::string text =
+      fmt::format(
+          "program layer {{{{ input a: {0}[{{0}}, {{2}}] input b: {0}[{1}] input c: float32[{{1}}] output y: "
+          "{0}[{{0}}, {{1}}] alloc s: {2}[{{0}}, {{1}}] ",
+          of, shape, wide) +
+      "for i0 in {0} {{ for j0 in {1} {{ for l0 in {2} {{ block gemm {{ spatial i in {0} = i0 spatial j in {1} = j0 "
+      "reduce l in {2} = l0 reads s[i, j], a[i, l], " +
+      b + " writes s[i, j] init {{ s[i, j] = " + (integer ? "0" : "0.0") + " }} s[i, j] = s[i, j] + " + product +
+      " }} }} }} }} for i1 in {0} {{ for j1 in {1} {{ block end {{ spatial i in {0} = i1 spatial j in {1} = j1 reads "
+      "s[i, j], c[j] writes y[i, j] y[i, j] = " +
+      sum + " }} }} }} }}";
+  auto program = loops::parse_program(fmt::format(fmt::runtime(text), m, n, k), "layer");
+  if (!program) FAIL(to_string(program.errors()));
+  return *std::move(program);
+}
+
+inline Case layer_case(const loops::Program& program, const schedule::FindRecorded& recorded, std::uint64_t seed) {
+  std::vector<NdArray> arguments;
+  SplitMix64 random(seed);
+  for (const loops::Parameter& parameter : program.parameters)
+    if (parameter.role != loops::ParameterRole::output)
+      arguments.push_back(random_values({parameter.buffer->dtype, parameter.buffer->shape}, random));
+  auto scheduled = schedule_group(program, gpu(), recorded);
+  if (!scheduled) FAIL(to_string(scheduled.errors()));
+  auto expected = loops::evaluate(program, arguments);
+  return {program.name, std::move(arguments), std::move(expected), *std::move(scheduled)};
+}
+
+// By these decisions, of whichever kind takes them; what they leave open is chosen analytically.
+inline schedule::FindRecorded decided(const schedule::Decisions& decisions) {
+  return [decisions](const schedule::Task&, const schedule::Sketch&) {
+    schedule::Recorded recorded;
+    recorded.decisions = decisions;
+    recorded.origin = "by hand";
+    return recorded;
+  };
+}
+
+}  // namespace dovetail::cuda::test
