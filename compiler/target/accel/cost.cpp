@@ -29,8 +29,10 @@ void add_work(const loops::Program& program, const isa::HardwareConfig& config, 
     const std::string& name = block->name;
     const std::uint64_t elements = parts(points, config.batch * config.block_out);
     // What LOAD and STORE do costs bytes, not cycles of the compute unit.
-    if (name == "pad" || name == "out" || name.ends_with("load") || name.ends_with("constants")) return;
-    if (name == "conv" || name.ends_with("widen"))
+    if (name == "pad" || name == "out" || name.ends_with("load") || name.ends_with("constants") ||
+        name.ends_with(".copy"))
+      return;
+    if (name == "conv" || name == "product" || name.ends_with("widen") || name.ends_with(".sums"))
       estimate.gemm += parts(points, config.batch * config.block_in * config.block_out) +
                        parts(results, config.batch * config.block_out);
     else estimate.alu += elements;

@@ -69,8 +69,7 @@ Price price_of(const graph::Graph& graph, const Operation& operation, const isa:
   const ConvSpec& spec = std::get<ConvOperation>(operation.body).spec;
   TensorLayout x = input_layout(graph, operation, 0, config);
   x.border = operation.borders[0].border;
-  const ImageShape shape = image_shape(graph.value(operation.output).type.shape);
-  const TensorLayout y = make_layout(config, shape.n, shape.c, shape.h, shape.w);
+  const TensorLayout y = make_layout(config, image_shape(graph, operation.output, config));
   const std::int64_t weights = spec.kernel_h * spec.kernel_w * x.padded_c() * y.padded_c();
   const std::int64_t steps = y.padded_n() * y.h * y.w * weights / (config.batch * config.block_in * config.block_out);
   const std::int64_t bytes = x.bytes() + weights;
@@ -83,10 +82,9 @@ std::optional<Operation> fold_window(const graph::Graph& graph, const Operation&
                                      const isa::HardwareConfig& config) {
   const auto* conv = std::get_if<ConvOperation>(&operation.body);
   if (!conv) return std::nullopt;
-  const bool has_groups =
-      conv->weight.shape()[kChannelAxis] != image_shape(graph.value(operation.inputs[0]).type.shape).c;
+  const bool has_groups = conv->weight.shape()[kChannelAxis] != image_shape(graph, operation.inputs[0], config).c;
   if (has_groups) return std::nullopt;
-  const ImageShape y = image_shape(graph.value(operation.output).type.shape);
+  const ImageShape y = image_shape(graph, operation.output, config);
   std::optional<Operation> best;
   Price least = price_of(graph, operation, config);
   for (const auto& [columns, rows] : {std::pair(true, false), std::pair(false, true), std::pair(true, true)}) {

@@ -13,6 +13,9 @@ std::string TensorLayout::index_map(std::int64_t element_block) const {
 }
 
 std::string TensorLayout::text() const {
+  if (rows > 0)
+    return framed_layout({rows, c, 1, 1}, {{0, padded_w() * batch - rows}, {0, padded_c() - c}, {0, 0}, {0, 0}},
+                         border_value, fmt::format("i1/{1},i2,i3,i0/{0},i0%{0},i1%{1}", batch, block));
   return framed_layout(
       folds.empty() ? Shape{n, c, h, w} : unfolded,
       {{0, padded_n() - n}, {0, padded_c() - c}, {border.top, border.bottom}, {border.left, border.right}},

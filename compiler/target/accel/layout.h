@@ -22,7 +22,8 @@ struct Border {
   bool empty() const { return *this == Border{}; }
 };
 
-// A logical [n, c, h, w] tensor. Matrices [n, c] have h = w = 1.
+// A logical [n, c, h, w] tensor. Matrices [n, c] have h = w = 1, but for those whose rows are pixels (ImageShape,
+// moves.h): row r is [r % batch, :, 0, r / batch].
 //
 // Physical form: [n / batch][c / block][border + h][border + w][batch][block], block = max(block_in, block_out), bytes
 // in that order. An INP or OUT element is then a contiguous piece of it; where block_in and block_out differ, batch
@@ -34,6 +35,7 @@ struct TensorLayout {
   std::int64_t batch = 1, block = 16;       // block extents
   Border border;
   std::int8_t border_value = 0;
+  std::int64_t rows = 0;            // of a matrix whose rows are pixels; 0: an image
   Shape unfolded;                   // [n, c, h, w] before the folds; empty without
   std::vector<Layout::Fold> folds;  // pixels that they read beyond the image are border_value
 

@@ -60,8 +60,13 @@ class Planner {
   }
 
  private:
+  // Whether the pixel is no row of the matrix that the result is.
+  bool is_beside(std::int64_t n, std::int64_t x) const { return result_.rows > 0 && x * result_.n + n >= result_.rows; }
+
   Source at(std::int64_t n, std::int64_t o, std::int64_t y, std::int64_t x) const {
-    std::int64_t code = sources_[static_cast<std::size_t>(((n * result_.c + o) * result_.h + y) * result_.w + x)];
+    const std::int64_t row = x * result_.n + n;
+    std::int64_t code = sources_[static_cast<std::size_t>(
+        result_.rows > 0 ? row * result_.c + o : ((n * result_.c + o) * result_.h + y) * result_.w + x)];
     Source source;
     if (code < kFirstSource) {
       source.value = code;
@@ -70,10 +75,16 @@ class Planner {
     code -= kFirstSource;
     for (const ImageShape& input : inputs_) {
       ++source.input;
-      const std::int64_t count = input.n * input.c * input.h * input.w;
+      const std::int64_t count = input.rows > 0 ? input.rows * input.c : input.n * input.c * input.h * input.w;
       if (code >= count) {
         code -= count;
         continue;
+      }
+      if (input.rows > 0) {
+        source.channel = code % input.c;
+        source.n = code / input.c % input.n;
+        source.column = code / input.c / input.n;
+        break;
       }
       source.column = code % input.w;
       source.row = code / input.w % input.h;
@@ -146,6 +157,7 @@ class Planner {
               expected.row += y * rows.step;
               expected.column += x * columns.step;
             }
+            if (is_beside(n, columns.first + x * columns.period)) continue;
             const Source source = at(n, o, rows.first + y * rows.period, columns.first + x * columns.period);
             if (source != expected)
               return refusal(source.n != expected.n ? "its elements move along the batch"
@@ -230,10 +242,30 @@ class Planner {
 
 }  // namespace
 
-ImageShape image_shape(const Shape& shape) {
+bool rows_are_pixels(const graph::Graph& graph, graph::ValueId value) {
+  const std::size_t rank = graph.value(value).type.shape.size();
+  if (rank != 2 && rank != 4) return rank > 2;
+  const auto multiplies = [&](graph::NodeId node) { return node.valid() && graph.node(node).op == "dovetail.qmatmul"; };
+  return multiplies(graph.value(value).producer) || std::ranges::any_of(graph.users(value), multiplies);
+}
+
+ImageShape matrix_shape(std::int64_t rows, std::int64_t columns, std::int64_t batch) {
+  return {batch, columns, 1, (rows + batch - 1) / batch, rows};
+}
+
+ImageShape image_shape(const graph::Graph& graph, graph::ValueId value, const isa::HardwareConfig& config) {
+  const Shape& shape = graph.value(value).type.shape;
+  const std::int64_t columns = shape.empty() ? 1 : shape.back(),
+                     rows = columns == 0 ? 0 : element_count(shape) / columns;
+  if (rows_are_pixels(graph, value)) return matrix_shape(rows, columns, config.batch);
   if (shape.size() == 4) return {shape[0], shape[1], shape[2], shape[3]};
-  const std::int64_t columns = shape.empty() ? 1 : shape.back();
-  return {columns == 0 ? 0 : element_count(shape) / columns, columns, 1, 1};
+  return {rows, columns, 1, 1};
+}
+
+TensorLayout make_layout(const isa::HardwareConfig& config, const ImageShape& shape) {
+  TensorLayout layout = make_layout(config, shape.n, shape.c, shape.h, shape.w);
+  layout.rows = shape.rows;
+  return layout;
 }
 
 Result<std::vector<MoveSpec>> plan_moves(std::span<const std::int32_t> sources, std::span<const ImageShape> inputs,
@@ -243,7 +275,9 @@ Result<std::vector<MoveSpec>> plan_moves(std::span<const std::int32_t> sources, 
 
 std::vector<Layout::Fold> folds_of_move(std::span<const std::int32_t> sources, std::span<const ImageShape> inputs,
                                         const ImageShape& result) {
-  if (inputs.size() != 1 || element_count({result.n, result.c, result.h, result.w}) == 0) return {};
+  if (inputs.size() != 1 || element_count({result.n, result.c, result.h, result.w}) == 0 || result.rows > 0 ||
+      inputs[0].rows > 0)
+    return {};
   const ImageShape& x = inputs[0];
   const std::int64_t rows = result.h / x.h, columns = result.w / x.w;
   if (rows * columns < 2 || x != ImageShape{x.n, result.c * rows * columns, x.h, x.w} || x.n != result.n ||

@@ -9,6 +9,8 @@ const Kind& kind_of_body(const AddOperation&) { return kAddition; }
 const Kind& kind_of_body(const MaxPoolOperation&) { return kMaxPooling; }
 const Kind& kind_of_body(const LinesOperation&) { return kLines; }
 const Kind& kind_of_body(const MoveOperation&) { return kMove; }
+const Kind& kind_of_body(const TransposeOperation&) { return kMatMul; }
+const Kind& kind_of_body(const MatMulOperation&) { return kMatMul; }
 
 struct Layouts {
   std::span<const TensorLayout> inputs;
@@ -54,6 +56,30 @@ std::vector<loops::Program> programs_of(const MoveOperation& move, const Layouts
   }
   return parts;
 }
+std::vector<loops::Program> programs_of(const TransposeOperation& transpose, const Layouts& layouts) {
+  std::vector<loops::Program> parts;
+  for (TransposeSpec part : transpose.parts) {
+    part.x = layouts.inputs[0];
+    part.y = layouts.output;
+    parts.push_back(transpose_program(part, layouts.config));
+  }
+  return parts;
+}
+std::vector<loops::Program> programs_of(const MatMulOperation& matmul, const Layouts& layouts) {
+  std::vector<loops::Program> programs;
+  for (TransposeSpec spec : matmul.transposes) {
+    spec.x = layouts.inputs[1];
+    spec.y = transposed_layout(matmul, layouts.config);
+    programs.push_back(transpose_program(spec, layouts.config));
+  }
+  for (MatMulSpec spec : matmul.products) {
+    spec.a = layouts.inputs[0];
+    spec.b = matmul.transposes.empty() ? layouts.inputs[1] : transposed_layout(matmul, layouts.config);
+    spec.y = layouts.output;
+    programs.push_back(matmul_program(spec, layouts.config));
+  }
+  return programs;
+}
 
 }  // namespace
 
@@ -77,8 +103,8 @@ std::vector<loops::Program> operation_programs(const graph::Graph& graph, const 
     inputs.push_back(input_layout(graph, operation, i, config));
     inputs.back().border = operation.borders[i].border;
   }
-  const ImageShape y = image_shape(graph.value(operation.output).type.shape);
-  return operation_programs(operation, inputs, make_layout(config, y.n, y.c, y.h, y.w), config);
+  return operation_programs(operation, inputs, make_layout(config, image_shape(graph, operation.output, config)),
+                            config);
 }
 
 }  // namespace dovetail::accel

@@ -11,7 +11,6 @@
 #include "compiler/target/accel/stages.h"
 #include "compiler/tensor/tensor.h"
 #include "isa/spec/timing.h"
-#include "loops/verify.h"
 
 namespace dovetail::accel {
 
@@ -24,12 +23,6 @@ namespace {
 
 Axes pixel_axes(const TensorLayout& y) { return {{"n", y.padded_n()}, {"o", y.padded_c()}, {"y", y.h}, {"x", y.w}}; }
 
-// The constants' copy on chip: a block named as its buffer.
-Buffer on_chip(Definition& d, const std::string& name, const Buffer& k) {
-  return d.compute(name, DType::int32, {{"n", k->shape[0]}, {"o", k->shape[1]}, {"word", k->shape[2]}},
-                   [&](const Indices& i) { return load(k, i); });
-}
-
 // Where in the interior of Y a result lies.
 struct Place {
   std::int64_t first_channel = 0;
@@ -41,36 +34,14 @@ Expr position(const Expr& e, const Positions& at, std::int64_t border) {
   return at.first + border == 0 ? scaled : scaled + (at.first + border);
 }
 
-// The last block: narrows `a` to int8 into Y. `saturate`: the cast clamps, as STORE does with the extension.
+// The last block: into Y, which lies so.
 Program finish(Definition& definition, const Buffer& a, const TensorLayout& layout, bool saturate,
                const Place& place = {}) {
-  const Buffer y = make_buffer("Y", DType::int8, layout.program_shape());
-  Block block;
-  block.name = "out";
-  Indices i;
-  std::vector<Var> loop_vars;
-  const Axes axes{{"n", a->shape[0]}, {"o", a->shape[1]}, {"y", a->shape[2]}, {"x", a->shape[3]}};
-  for (const tensor::Axis& axis : axes) {
-    loop_vars.push_back(make_var("out." + axis.name));
-    const Var iterator = make_var("v" + axis.name);
-    block.iterators.push_back({iterator, axis.extent, IterKind::spatial, ref(loop_vars.back())});
-    i.push_back(ref(iterator));
-  }
-  Expr value = load(a, i);
-  if (saturate) value = binary(BinaryOp::min, binary(BinaryOp::max, value, int32(-128)), int32(127));
-  const Expr channel = place.first_channel == 0 ? i[1] : i[1] + place.first_channel;
-  block.body = store(
-      y,
-      {i[0], channel, position(i[2], place.rows, layout.border.top), position(i[3], place.columns, layout.border.left)},
-      cast(DType::int8, value));
-  BlockRegions regions = infer_regions(block);
-  block.reads = std::move(regions.reads);
-  block.writes = std::move(regions.writes);
-  Stmt stmt = make_stmt(std::move(block));
-  for (std::size_t d = axes.size(); d-- > 0;)
-    stmt = make_stmt(For{loop_vars[d], axes[d].extent, ForKind::serial, "", {}, std::move(stmt)});
-  definition.statement(stmt, {y});
-  return definition.build({y});
+  return accel::finish(definition, a, layout.program_shape(), saturate, [&](const Indices& i) {
+    const Expr channel = place.first_channel == 0 ? i[1] : i[1] + place.first_channel;
+    return Indices{i[0], channel, position(i[2], place.rows, layout.border.top),
+                   position(i[3], place.columns, layout.border.left)};
+  });
 }
 
 // Index of output pixel `o` at kernel tap `k`, in input pixels without pads.

@@ -140,10 +140,11 @@ class Builder {
   // ---- Operations
   // ---------------------------------------------------------------------------------------------------------------
 
+  static NdArray packed(const NdArray& array, const std::string& map) {
+    return schedule::pack(array, *schedule::parse_index_map(map, array.shape()));
+  }
   NdArray pack_constants(const NdArray& constants) const {
-    const auto map =
-        schedule::parse_index_map(fmt::format("i1/{0},i2,i0,i1%{0}", config_.block_out), constants.shape());
-    return schedule::pack(constants, *map);
+    return packed(constants, fmt::format("i1/{0},i2,i0,i1%{0}", config_.block_out));
   }
 
   using Places = std::map<std::string, std::uint64_t>;  // parameters of a program, in DRAM
@@ -215,6 +216,44 @@ class Builder {
     return all;
   }
 
+  std::uint64_t identity_as_rows() {
+    if (!identity_as_rows_)
+      identity_as_rows_ = constant("identity, as rows", packed(transposing_identity(config_), "i2,i0,i1"));
+    return *identity_as_rows_;
+  }
+  std::vector<Places> all_places(const Operation& operation, const TransposeOperation& transpose) {
+    return {transpose.parts.size(), Places{{"W", addresses_.at(operation.inputs[0])}, {"IX", identity_as_rows()}}};
+  }
+
+  // The transpositions, then the products.
+  std::vector<Places> all_places(const Operation& operation, const MatMulOperation& matmul) {
+    std::uint64_t b = addresses_.at(operation.inputs[1]);
+    std::vector<Places> all;
+    if (!matmul.transposes.empty()) {
+      const std::uint64_t x = b;
+      b = space_.allocate(static_cast<std::uint64_t>(transposed_layout(matmul, config_).bytes()));
+      all.assign(matmul.transposes.size(), {{"W", x}, {"IX", identity_as_rows()}, {"Y", b}});
+    }
+    const MatMulSpec& spec = matmul.products.front();
+    const std::vector<std::int32_t> bias(static_cast<std::size_t>(config_.block_out), spec.bias());
+    const NdArray constants =
+        epilogue_constants(spec.epilogue, config_.batch, config_.block_out, bias, std::array{spec.scale});
+    Places places{{"X", addresses_.at(operation.inputs[0])},
+                  {"W", b},
+                  {"K", constant("constants of " + spec.name, pack_constants(constants))},
+                  {"Y", addresses_.at(operation.output)}};
+    const auto zero_points = [&](const std::string& name, std::int64_t elements, std::int32_t zero_point) {
+      if (zero_point == 0) return;
+      places[name] =
+          constant("zero points of " + spec.name, packed(zero_point_operand(elements, spec.depth, zero_point, config_),
+                                                         fmt::format("i1/{0},i2,i0,i1%{0}", config_.block_in)));
+    };
+    zero_points("IZ", config_.batch, spec.a_zero_point);
+    zero_points("IJ", config_.block_out, spec.b_zero_point);
+    all.insert(all.end(), matmul.products.size(), places);
+    return all;
+  }
+
   Places sum_constants(const Operation& operation, const AddOperation& add, const std::string& epilogue) {
     const std::string& name = add.spec.name;
     const auto operand = [&](std::int32_t zero_point, float multiplier, const SplitMultiplier& split) {
@@ -245,7 +284,7 @@ class Builder {
         operation_programs(operation, inputs, layouts_.at(operation.output), config_);
     for (std::size_t part = 0; part < programs.size(); ++part) {
       if (is_in_place(operation, part)) continue;
-      places[part]["Y"] = addresses_.at(operation.output);
+      places[part].try_emplace("Y", addresses_.at(operation.output));
       DOVETAIL_TRY(lower_program(kind_of(operation), std::move(programs[part]), places[part], node));
     }
     return {};
@@ -391,7 +430,7 @@ class Builder {
   SramHistory history_;
   Stream stream_;
   const TaskSchedules* known_;
-  std::optional<std::uint64_t> identity_;                          // address
+  std::optional<std::uint64_t> identity_, identity_as_rows_;       // addresses
   std::map<std::vector<std::int64_t>, std::uint64_t> selections_;  // address, by MoveSpec::Term::channels
 };
 

@@ -91,8 +91,7 @@ Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vecto
   std::map<ValueId, TensorLayout>& layouts = region.layouts;
   std::set<ValueId> has_border;
   for (const Operation& operation : operations) {
-    const ImageShape y = image_shape(graph.value(operation.output).type.shape);
-    layouts.try_emplace(operation.output, make_layout(config, y.n, y.c, y.h, y.w));
+    layouts.try_emplace(operation.output, make_layout(config, image_shape(graph, operation.output, config)));
     for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
       const ValueId value = operation.inputs[i];
       const auto [at, added] = layouts.try_emplace(value, input_layout(graph, operation, i, config));

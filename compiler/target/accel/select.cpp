@@ -24,9 +24,6 @@ using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
 
-namespace {
-
-// Fills in how accumulators become int8, for the hardware at hand. `bound`: largest |acc + bias|.
 Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, std::int64_t bound) {
   Epilogue e;
   e.range = {c.attribute("y_zero_point", 0), c.attribute("y_min", -128), c.attribute("y_max", 127)};
@@ -50,6 +47,8 @@ Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, 
         fmt::format("its accumulators reach {}, which with the rounding constant {} exceeds int32", bound, constant));
   return e;
 }
+
+namespace {
 
 std::span<const std::int8_t> weights_of(const ConvOperation& operation, std::size_t channel) {
   const std::size_t terms = static_cast<std::size_t>(operation.weight.count()) / operation.bias.size();
@@ -151,22 +150,26 @@ Result<Operation> make_conv(const Context& c, const NdArray& weight, const Windo
 }
 
 Result<Operation> select_conv(const Context& c) {
-  const Shape &x = c.type(0).shape, &y = c.graph.value(c.node().outputs[0]).type.shape;
+  const Shape& x = c.type(0).shape;
   const NdArray* weight = c.constant(1);
   if (x.size() != 4)
     return c.refuse(fmt::format("it convolves over {} spatial dimensions, the accelerator over 2", x.size() - 2));
   const Window window{weight->shape()[2], weight->shape()[3], graph::ints_attribute(c.node(), "strides", {1, 1}),
                       graph::ints_attribute(c.node(), "dilations", {1, 1}),
                       graph::ints_attribute(c.node(), "pads", {0, 0, 0, 0})};
-  return make_conv(c, *weight, window, image_shape(x), image_shape(y));
+  if (rows_are_pixels(c.graph, c.node().inputs[0]) || rows_are_pixels(c.graph, c.node().outputs[0]))
+    return c.refuse("it convolves what a product of two activations reads or writes, which lies as a matrix");
+  return make_conv(c, *weight, window, image_of(c, c.node().inputs[0]), image_of(c, c.node().outputs[0]));
 }
 
-// A matrix product is a 1x1 convolution of 1x1 images.
+constexpr const char* kLieApart = "its operand and its result lie in different ways";
+
+// A matrix product is a 1x1 convolution of 1x1 images, or of one whose pixels are the matrix's rows.
 Result<Operation> select_gemm(const Context& c) {
   const NdArray* weight = c.constant(1);
-  const Shape& shape = c.type(0).shape;
-  if (shape.size() == 4) return c.refuse("it multiplies along the last of four dimensions");
-  const ImageShape x = image_shape(shape), y = image_shape(c.graph.value(c.node().outputs[0]).type.shape);
+  const ImageShape x = image_of(c, c.node().inputs[0]), y = image_of(c, c.node().outputs[0]);
+  if (x.rows == 0 && c.type(0).shape.size() == 4) return c.refuse("it multiplies along the last of four dimensions");
+  if (!lie_alike(c, {c.node().inputs[0], c.node().outputs[0]})) return c.refuse(kLieApart);
   return make_conv(c, weight->reshaped({weight->shape()[0], weight->shape()[1], 1, 1}),
                    {1, 1, {1, 1}, {1, 1}, {0, 0, 0, 0}}, x, y);
 }
@@ -176,9 +179,9 @@ Result<Operation> select_gemm_of_image(const Context& c) {
   const NdArray* weight = c.constant(1);
   const ValueId image = c.found.values.at("image");
   const Shape &shape = c.graph.value(image).type.shape, &flat = c.type(0).shape;
-  const ImageShape x = image_shape(shape), rows = image_shape(flat),
-                   y = image_shape(c.graph.value(c.node().outputs[0]).type.shape);
-  if (shape.size() != 4 || flat.size() == 4 || rows.n != x.n || rows.c != x.c * x.h * x.w)
+  const ImageShape x = image_of(c, image), rows = image_of(c, c.node().inputs[0]), y = image_of(c, c.node().outputs[0]);
+  if (shape.size() != 4 || !lie_alike(c, {image, c.node().inputs[0], c.node().outputs[0]}) || flat.size() == 4 ||
+      rows.n != x.n || rows.c != x.c * x.h * x.w)
     return c.refuse(fmt::format("{} becomes {}, which is no flattened image", to_string(shape), to_string(flat)));
   const NdArray kernel = weight->reshaped({weight->shape()[0], x.c, x.h, x.w});
   DOVETAIL_ASSIGN(Operation operation, make_conv(c, kernel, {x.h, x.w, {1, 1}, {1, 1}, {0, 0, 0, 0}}, x, y));
@@ -188,12 +191,13 @@ Result<Operation> select_gemm_of_image(const Context& c) {
 }
 
 // A constant operand's value for each channel of `shape`; nullopt where it varies in another way.
-std::optional<std::vector<std::int8_t>> by_channel(const NdArray& constant, const Shape& shape) {
+std::optional<std::vector<std::int8_t>> by_channel(const NdArray& constant, const Shape& shape, bool image) {
   const auto values = constant.data<std::int8_t>();
-  const auto channels = static_cast<std::size_t>(image_shape(shape).c);
+  const std::int64_t extent = image ? shape[1] : shape.back();
+  const auto channels = static_cast<std::size_t>(extent);
   if (values.size() == 1) return std::vector<std::int8_t>(channels, values[0]);
-  const std::size_t rank = constant.shape().size(), from_end = shape.size() == 4 ? 3 : 1;
-  const bool along_channels = rank >= from_end && constant.shape()[rank - from_end] == image_shape(shape).c;
+  const std::size_t rank = constant.shape().size(), from_end = image ? 3 : 1;
+  const bool along_channels = rank >= from_end && constant.shape()[rank - from_end] == extent;
   if (!along_channels || values.size() != channels) return std::nullopt;
   return std::vector<std::int8_t>(values.begin(), values.end());
 }
@@ -209,11 +213,15 @@ Result<AddOperation> make_addition(const Context& c) {
   const std::size_t a = constants[0] ? 1 : 0, b = 1 - a;
   const Shape& shape = c.graph.value(c.node().outputs[0]).type.shape;
   std::optional<std::vector<std::int8_t>> addend;
-  if (constants[b]) addend = by_channel(*constants[b], shape);
+  const ValueId result = c.node().outputs[0];
+  const bool image = shape.size() == 4 && !rows_are_pixels(c.graph, result);
+  if (constants[b]) addend = by_channel(*constants[b], shape, image);
   if (c.type(a).shape != shape || (constants[b] ? !addend : c.type(b).shape != shape))
     return c.refuse(fmt::format(
         "its operands have the shapes {} and {}, the accelerator adds equal ones, or a constant of each channel",
         to_string(c.type(0).shape), to_string(c.type(1).shape)));
+  for (const std::size_t side : {a, b})
+    if (!constants[side] && !lie_alike(c, {c.node().inputs[side], result})) return c.refuse(kLieApart);
   constexpr const char* kZeroPoints[] = {"a_zero_point", "b_zero_point"};
   constexpr const char* kMultipliers[] = {"a_multiplier", "b_multiplier"};
   const auto multiplier = [&](std::size_t side) {
@@ -262,6 +270,7 @@ Result<Operation> add_to(const Context& c, Result<Operation> (*select_product)(c
   DOVETAIL_ASSIGN(Operation operation, select_product({c.graph, c.config, c.found, product}));
   DOVETAIL_ASSIGN(AddOperation addition, make_addition(c));
   if (c.node().inputs[0] == c.node().inputs[1]) return c.refuse("it adds a product's result to itself");
+  if (!lie_alike(c, {c.node().outputs[0], c.graph.node(product).outputs[0]})) return c.refuse(kLieApart);
   const bool first = c.node().inputs[0] == c.graph.node(product).outputs[0];
   if (!first && !addition.spec.constant_b) {
     std::swap(addition.a_zero_point, addition.b_zero_point);
@@ -285,6 +294,8 @@ Result<Operation> select_max_pool(const Context& c) {
   if (x.dtype != DType::int8) return c.refuse(fmt::format("it pools {}, the accelerator int8", name(x.dtype)));
   if (x.shape.size() != 4)
     return c.refuse(fmt::format("it pools over {} spatial dimensions, the accelerator over 2", x.shape.size() - 2));
+  if (rows_are_pixels(c.graph, c.node().inputs[0]) || rows_are_pixels(c.graph, c.node().outputs[0]))
+    return c.refuse("it pools what a product of two activations reads or writes, which lies as a matrix");
   if (graph::string_attribute(c.node(), "auto_pad", "NOTSET") != "NOTSET") return c.refuse("its pads are implicit");
   DOVETAIL_ASSIGN(const ops::Window whole,
                   ops::make_window({c.graph, c.node()}, graph::ints_attribute(c.node(), "kernel_shape", {1, 1})));
@@ -323,6 +334,11 @@ constexpr Row kRows[] = {
     {"convolution", "dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...)", select_conv},
     {"dense layer of an image", "dovetail.qgemm(Flatten|Reshape|Squeeze(image=_, ...), weights=#, bias=#, scale=#, ...)", select_gemm_of_image},
     {"dense layer", "dovetail.qgemm(x=_, weights=#, bias=#, scale=#, ...)", select_gemm},
+    {"transposition", "Reshape?(Transpose(Reshape?(Slice?(x=_, ...), ...)), ...)", select_transpose},
+    {"movement of pixels", "Transpose(Reshape?(x=_, ...))", select_movement},
+    {"product of activations and movement", "Reshape?(Transpose?(dovetail.qmatmul(Transpose?(Reshape?(Slice?(a=_, ...), ...), ...), Transpose?(Reshape?(Slice?(b=_, ...), ...), ...))), ...)", select_matmul},
+    {"product of activations, operands moved", "dovetail.qmatmul(Transpose?(Reshape?(Slice?(a=_, ...), ...), ...), Transpose?(Reshape?(Slice?(b=_, ...), ...), ...))", select_matmul},
+    {"product of activations", "dovetail.qmatmul(a=_, b=_)", select_matmul},
 };
 // clang-format on
 
@@ -356,10 +372,13 @@ Result<Operation> take(const Context& context, const Row& row, const std::shared
 
 }  // namespace
 
+TensorLayout transposed_layout(const MatMulOperation& operation, const isa::HardwareConfig& config) {
+  return make_layout(config, matrix_shape(operation.transposed_rows, operation.products[0].depth, config.batch));
+}
+
 TensorLayout input_layout(const Graph& graph, const Operation& operation, std::size_t input,
                           const isa::HardwareConfig& config) {
-  const ImageShape shape = image_shape(graph.value(operation.inputs[input]).type.shape);
-  const TensorLayout layout = make_layout(config, shape.n, shape.c, shape.h, shape.w);
+  const TensorLayout layout = make_layout(config, image_shape(graph, operation.inputs[input], config));
   const auto* conv = std::get_if<ConvOperation>(&operation.body);
   return conv && input == 0 && !conv->folds.empty() ? fold_layout(layout, conv->folds) : layout;
 }

@@ -12,6 +12,7 @@
 #include "base/ndarray.h"
 #include "base/result.h"
 #include "compiler/graph/graph.h"
+#include "compiler/target/accel/matmul.h"
 #include "compiler/target/accel/moves.h"
 #include "compiler/target/accel/programs.h"
 #include "compiler/target/target.h"
@@ -51,18 +52,31 @@ struct MoveOperation {
   std::vector<MoveSpec> parts;      // which together are the result
   std::vector<Layout::Fold> folds;  // with which the result lies as the operand does (folds_of_move); else empty
 };
+struct TransposeOperation {
+  std::vector<TransposeSpec> parts;  // which together are the result
+};
+struct MatMulOperation {
+  std::vector<TransposeSpec> transposes;  // of parts of b, into a matrix of so many rows and `depth` channels
+  std::int64_t transposed_rows = 0;       // 0: the products read b where it lies
+  std::vector<MatMulSpec> products;
+};
 
 struct Operation {
   std::vector<graph::NodeId> nodes;    // covered, the last one yields `output`
   std::vector<graph::ValueId> inputs;  // int8 tensors
   graph::ValueId output;
   std::vector<BorderNeed> borders;  // one per input
-  std::variant<ConvOperation, AddOperation, MaxPoolOperation, LinesOperation, MoveOperation> body;
+  std::variant<ConvOperation, AddOperation, MaxPoolOperation, LinesOperation, MoveOperation, TransposeOperation,
+               MatMulOperation>
+      body;
 };
 
 // How an input lies for an operation by itself, without a border.
 TensorLayout input_layout(const graph::Graph& graph, const Operation& operation, std::size_t input,
                           const isa::HardwareConfig& config);
+
+// How the transposed parts of a product's second operand lie. Precondition: there are some.
+TensorLayout transposed_layout(const MatMulOperation& operation, const isa::HardwareConfig& config);
 
 // The table for that hardware; a match's body is a std::shared_ptr<const Operation>.
 // `models`: what is known of tasks on this hardware (sketches.h); null: nothing.

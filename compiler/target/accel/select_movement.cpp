@@ -24,7 +24,9 @@ Operation operation_of(const Context& c, std::vector<ValueId> inputs, std::vecto
 }  // namespace
 
 Result<Operation> select_clip(const Context& c) {
-  const ImageShape shape = image_shape(c.type(0).shape);
+  if (!lie_alike(c, {c.node().inputs[0], c.node().outputs[0]}))
+    return c.refuse("its operand and its result lie in different ways");
+  const ImageShape shape = image_of(c, c.node().inputs[0]);
   const Positions rows{0, 1, shape.h}, columns{0, 1, shape.w};
   MoveSpec spec;
   spec.blocks = layout_of(c, shape).padded_c() / layout_of(c, shape).block;
@@ -47,11 +49,11 @@ Result<Operation> select_movement(const Context& c) {
     const graph::TensorType& type = c.graph.value(input).type;
     if (type.dtype != DType::int8)
       return c.refuse(fmt::format("its operand {} is no int8 tensor", c.graph.value(input).name));
-    inputs.push_back(image_shape(type.shape));
+    inputs.push_back(image_of(c, input));
   }
   const auto sources = element_sources(c.graph, c.found.nodes, c.found.inputs);
   if (!sources) return c.refuse(sources.errors().front().why);
-  const ImageShape shape = image_shape(y.shape);
+  const ImageShape shape = image_of(c, c.node().outputs[0]);
   auto parts = plan_moves(sources->data<std::int32_t>(), inputs, shape, layout_of(c, shape).block);
   if (!parts) return c.refuse(parts.errors().front().why);
   const bool selects = std::ranges::any_of(

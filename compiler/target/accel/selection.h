@@ -1,7 +1,10 @@
 // What the makers of operations share (select.cpp), and those in files of their own.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -38,13 +41,23 @@ struct Context {
   }
 };
 
-inline TensorLayout layout_of(const Context& c, const ImageShape& shape) {
-  return make_layout(c.config, shape.n, shape.c, shape.h, shape.w);
+inline TensorLayout layout_of(const Context& c, const ImageShape& shape) { return make_layout(c.config, shape); }
+inline ImageShape image_of(const Context& c, graph::ValueId value) { return image_shape(c.graph, value, c.config); }
+// Whether all of these values are matrices whose rows are pixels, or none is.
+inline bool lie_alike(const Context& c, std::initializer_list<graph::ValueId> values) {
+  return std::ranges::all_of(values, [&](graph::ValueId value) {
+    return rows_are_pixels(c.graph, value) == rows_are_pixels(c.graph, *values.begin());
+  });
 }
 
 // int8 values copied, and clamped or put elsewhere; functions of one value.
 Result<Operation> select_clip(const Context& c);
 Result<Operation> select_movement(const Context& c);
 Result<Operation> select_table(const Context& c);
+Result<Operation> select_matmul(const Context& c);
+Result<Operation> select_transpose(const Context& c);
+
+// How accumulators become int8, for the hardware at hand. `bound`: largest |acc + bias|.
+Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, std::int64_t bound);
 
 }  // namespace dovetail::accel

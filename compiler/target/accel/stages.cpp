@@ -1,6 +1,7 @@
 #include "compiler/target/accel/stages.h"
 
 #include "compiler/target/accel/intrinsics.h"
+#include "loops/verify.h"
 
 namespace dovetail::accel {
 
@@ -98,6 +99,38 @@ Buffer Stages::multiplied(const SplitMultiplier& multiplier, Buffer a, const Buf
   if (multiplier.in_one()) return rounded(with_constant("scale", BinaryOp::mul, a, k, 1));
   const Buffer fraction = rounded(with_constant("fraction_product", BinaryOp::mul, copy("fraction", a), k, 2));
   return combine("scaled", BinaryOp::add, with_constant("scale", BinaryOp::mul, a, k, 1), fraction);
+}
+
+Buffer on_chip(tensor::Definition& d, const std::string& name, const Buffer& k) {
+  return d.compute(name, DType::int32, {{"n", k->shape[0]}, {"o", k->shape[1]}, {"word", k->shape[2]}},
+                   [&](const Indices& i) { return load(k, i); });
+}
+
+Program finish(tensor::Definition& definition, const Buffer& a, const Shape& shape, bool saturate,
+               const std::function<Indices(const Indices&)>& place) {
+  const Buffer y = make_buffer("Y", DType::int8, shape);
+  Block block;
+  block.name = "out";
+  Indices i;
+  std::vector<Var> loop_vars;
+  const tensor::Axes axes{{"n", a->shape[0]}, {"o", a->shape[1]}, {"y", a->shape[2]}, {"x", a->shape[3]}};
+  for (const tensor::Axis& axis : axes) {
+    loop_vars.push_back(make_var("out." + axis.name));
+    const Var iterator = make_var("v" + axis.name);
+    block.iterators.push_back({iterator, axis.extent, IterKind::spatial, ref(loop_vars.back())});
+    i.push_back(ref(iterator));
+  }
+  Expr value = load(a, i);
+  if (saturate) value = binary(BinaryOp::min, binary(BinaryOp::max, value, int32(-128)), int32(127));
+  block.body = store(y, place(i), cast(DType::int8, value));
+  BlockRegions regions = infer_regions(block);
+  block.reads = std::move(regions.reads);
+  block.writes = std::move(regions.writes);
+  Stmt stmt = make_stmt(std::move(block));
+  for (std::size_t d = axes.size(); d-- > 0;)
+    stmt = make_stmt(For{loop_vars[d], axes[d].extent, ForKind::serial, "", {}, std::move(stmt)});
+  definition.statement(stmt, {y});
+  return definition.build({y});
 }
 
 }  // namespace dovetail::accel

@@ -44,4 +44,12 @@ class Stages {
   std::string prefix_;
 };
 
+// The constants' copy on chip: a block named as its buffer.
+loops::Buffer on_chip(tensor::Definition& definition, const std::string& name, const loops::Buffer& constants);
+
+// The last block: narrows `a` to int8 into Y, a parameter of that shape, at `place` of an element's indices.
+// `saturate`: the cast clamps, as STORE does with the extension.
+loops::Program finish(tensor::Definition& definition, const loops::Buffer& a, const Shape& y, bool saturate,
+                      const std::function<tensor::Indices(const tensor::Indices&)>& place);
+
 }  // namespace dovetail::accel

@@ -39,7 +39,6 @@ class AccelTarget : public Target {
   std::span<const PatternRow> patterns() const override { return rows_; }
   std::string no_pattern(const Graph& graph, NodeId node) const override {
     const std::string& op = graph.node(node).op;
-    if (op == "dovetail.qmatmul") return "it multiplies two activations, the accelerator by constant weights";
     const auto floating = [&](ValueId value) { return value.valid() && is_floating(graph.value(value).type.dtype); };
     return std::ranges::any_of(graph.node(node).inputs, floating)
                ? fmt::format("{} computes in floating point, the accelerator in int8", op)
@@ -125,8 +124,11 @@ class AccelTarget : public Target {
   }
   // A program on the host packs or unpacks it: each byte of the packed form is read and written once.
   double border_seconds(const graph::TensorType& type) const override {
-    const ImageShape shape = image_shape(type.shape);
-    const TensorLayout layout = make_layout(hardware_, shape.n, shape.c, shape.h, shape.w);
+    const Shape& shape = type.shape;
+    const std::int64_t columns = shape.empty() ? 1 : shape.back();
+    const TensorLayout layout =
+        shape.size() == 4 ? make_layout(hardware_, shape[0], shape[1], shape[2], shape[3])
+                          : make_layout(hardware_, columns == 0 ? 0 : element_count(shape) / columns, columns, 1, 1);
     return host::kKernelSeconds + 2.0 * static_cast<double>(layout.bytes()) / host::kMemoryBytesPerSecond;
   }
 

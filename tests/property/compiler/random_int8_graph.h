@@ -326,6 +326,65 @@ struct RandomInt8Graph {
     }
   }
 
+  // Queries, keys and values of heads, all of one matrix or each of its own, and what is made of them side by side
+  // again: what lies between blocks differs from graph to graph.
+  graph::ValueId heads(graph::ValueId x) {
+    const Shape shape = graph.value(x).type.shape;
+    const std::int64_t images = shape[0], tokens = shape[1], count = draw.between(1, 3),
+                       size = draw.coin() ? 16 * draw.between(1, 2) : draw.between(1, 24);
+    const bool together = draw.coin();
+    const graph::ValueId all = together ? dense(x, 3 * count * size) : graph::ValueId{};
+    const auto part = [&](std::int64_t i, bool keys) {
+      const std::int64_t width = count * size;
+      const graph::ValueId own =
+          together
+              ? keep(all, add("Slice", {all, integers({i * width}), integers({(i + 1) * width}), integers({2})}, {}))
+              : dense(x, width);
+      const graph::ValueId split = keep(own, add("Reshape", {own, integers({images, tokens, count, size})}, {}));
+      const std::vector<std::int64_t> order =
+          keys ? std::vector<std::int64_t>{0, 2, 3, 1} : std::vector<std::int64_t>{0, 2, 1, 3};
+      return keep(split, add("Transpose", {split}, {{"perm", order}}));
+    };
+    const graph::ValueId scores = product_of(part(0, false), part(1, true), size),
+                         context = product_of(scores, part(2, false), tokens);
+    const graph::ValueId by_token =
+        keep(context, add("Transpose", {context}, {{"perm", std::vector<std::int64_t>{0, 2, 1, 3}}}));
+    return keep(context, add("Reshape", {by_token, integers({images, tokens, count * size})}, {}));
+  }
+  graph::ValueId product_of(graph::ValueId a, graph::ValueId b, std::int64_t terms) {
+    graph::Attributes attributes = epilogue(a);
+    attributes.erase("x_zero_point");
+    attributes["a_zero_point"] = std::int64_t{zero_points[a.index]};
+    attributes["b_zero_point"] = std::int64_t{zero_points[b.index]};
+    attributes["scale"] = static_cast<double>(scale(0.02 / std::sqrt(static_cast<double>(terms))));
+    const graph::ValueId y = add("dovetail.qmatmul", {a, b}, attributes);
+    remember(y, attributes);
+    return y;
+  }
+  graph::ValueId dense(graph::ValueId x, std::int64_t outputs) {
+    graph::Attributes attributes = epilogue(x);
+    std::vector<graph::ValueId> inputs{x};
+    weights(inputs, {outputs, graph.value(x).type.shape.back()});
+    const graph::ValueId y = add("dovetail.qgemm", std::move(inputs), attributes);
+    remember(y, attributes);
+    return y;
+  }
+  // Matrices of [images, tokens, channels], as transformers have them.
+  void build_of_tokens(int operators) {
+    graph::ValueId x =
+        input({draw.between(1, 2), draw.coin() ? 16 * draw.between(1, 2) : draw.between(2, 30), draw.between(1, 40)});
+    for (int i = 0; i < operators; ++i) {
+      switch (draw.between(0, 4)) {
+        case 0:
+        case 1: x = heads(x); break;
+        case 2: x = keep(x, add("Transpose", {x}, {{"perm", std::vector<std::int64_t>{0, 2, 1}}})); break;
+        case 3: x = residual(x, dense(x, graph.value(x).type.shape.back())); break;
+        default: x = dense(x, draw.coin() ? 16 * draw.between(1, 4) : draw.between(1, 40));
+      }
+    }
+    graph.outputs = {x};
+  }
+
   void build(int operators) {
     std::vector<graph::ValueId> live{
         input({draw.between(1, 3), draw.between(1, 40), draw.between(1, 12), draw.between(1, 12)})};

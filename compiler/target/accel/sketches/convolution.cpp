@@ -71,7 +71,8 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     inputs_stay = c.sample("stays", {"weights", "inputs"}, analytic ? "inputs" : "weights") == "inputs";
   }
   steps.recall([&] {
-    steps.tile_output(inputs_stay);
+    steps.tile_output(inputs_stay ? std::vector<std::string>{"n", "y", "x", "o"}
+                                  : std::vector<std::string>{"o", "n", "y", "x"});
     steps.place_stages();
 
     const std::int64_t block = steps.layout.block;

@@ -22,7 +22,7 @@ struct Kind {
   int version;  // of the sketch (compiler/schedule/sketch.h)
   void (*write)(schedule::Context& context, const isa::HardwareConfig& config, TileModels& models);
 };
-extern const Kind kConvolution, kAddition, kMaxPooling, kLines, kMove;
+extern const Kind kConvolution, kAddition, kMaxPooling, kLines, kMove, kMatMul;
 
 schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,
                          std::shared_ptr<const loops::IntrinsicTable> intrinsics);

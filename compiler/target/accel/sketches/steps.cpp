@@ -92,10 +92,14 @@ std::int64_t most_needed(const schedule::Footprint& footprint, const loops::Prog
   return elements;
 }
 
+// Into INP or WGT, as the program has it.
+bool is_copy(const std::string& block) { return block == "pad" || block.ends_with(".copy"); }
 bool is_transfer(const std::string& block) {
-  return block == "out" || block == "pad" || is_constants(block) || block.ends_with("load");
+  return block == "out" || is_copy(block) || is_constants(block) || block.ends_with("load");
 }
-bool is_product(const std::string& block) { return block.ends_with("widen"); }
+bool is_product(const std::string& block) {
+  return block == "product" || block.ends_with("widen") || block.ends_with(".sums");
+}
 
 std::string constants_map(const isa::HardwareConfig& config) {
   return fmt::format("i1/{0},i2,i0,i1%{0}", config.block_out);
@@ -278,7 +282,7 @@ void Steps::take_slots(const Kind& kind, const std::vector<std::string>& inputs,
   else c.s.fail(model.errors());
 }
 
-void Steps::tile_output(bool channels_innermost) {
+void Steps::tile_output(const std::vector<std::string>& axes) {
   const auto split_tile = [&](const std::string& axis, std::int64_t factor) {
     c.split("out." + axis, factor, "out." + axis + "_t", "out." + axis + "_i");
   };
@@ -287,9 +291,8 @@ void Steps::tile_output(bool channels_innermost) {
   split_tile("o", tile.o * layout.block);
   split_tile("y", tile.y);
   split_tile("x", tile.x);
-  const std::vector<std::string> tiles = channels_innermost
-                                             ? std::vector<std::string>{"out.n_t", "out.y_t", "out.x_t", "out.o_t"}
-                                             : std::vector<std::string>{"out.o_t", "out.n_t", "out.y_t", "out.x_t"};
+  std::vector<std::string> tiles;
+  for (const std::string& axis : axes) tiles.push_back("out." + axis + "_t");
   innermost_tile_ = tiles.back();
   std::vector<std::string> order{"out.g_t"};
   order.insert(order.end(), tiles.begin(), tiles.end());
@@ -372,7 +375,7 @@ void Steps::widen(const Operand& widened) {
 void Steps::finish_stages(const std::string& main) {
   const std::string map = layout.index_map(config.block_out);
   for (const std::string& block : blocks) {
-    if (block == main || block == "pad" || is_product(block)) continue;
+    if (block == main || is_copy(block) || is_product(block)) continue;
     if (is_constants(block)) {
       split_channels(block + ".o", config.block_out, config.block_out);
       c.s.transform_layout(block, constants_map(config));

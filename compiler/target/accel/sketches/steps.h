@@ -79,9 +79,9 @@ class Steps {
   Tile trips() const { return trips_of(tile); }
   // Of that tile.
   std::int64_t elements(const std::string& buffer, isa::Memory memory) const;
-  // Tiles the block "out" into loops out.{o,n,y,x}_t around out.{n,o,y,x}_i; with `channels_innermost`
-  // out.{n,y,x,o}_t. Outside of all, out.g_t over groups of several tiles.
-  void tile_output(bool channels_innermost = false);
+  // Tiles the block "out" into loops out.{o,n,y,x}_t, in the order of `axes`, around out.{n,o,y,x}_i. Outside of all,
+  // out.g_t over groups of several tiles.
+  void tile_output(const std::vector<std::string>& axes = {"o", "n", "y", "x"});
 
   // ---- Loops, elements and places
 

@@ -21,11 +21,8 @@ int scale_of_tests() {
   return scale ? std::max(1, std::atoi(scale)) : 1;
 }
 
-void check(const isa::HardwareConfig& config, std::uint64_t seed, int& accelerated, int& host,
-           test::Forms forms = test::Forms::accelerated) {
-  // Base hardware does powers of two by shifts and other scales by limbs.
-  RandomInt8Graph random(seed, !config.requant && seed % 2 == 0, forms);
-  random.build(static_cast<int>(1 + seed % 5));
+void check(const isa::HardwareConfig& config, const RandomInt8Graph& random, std::uint64_t seed, int& accelerated,
+           int& host) {
   INFO("seed " << seed << " on " << config.name << "\n" << graph::to_string(random.graph));
   CompileOptions options;
   options.available = test::kit_targets(config);
@@ -43,7 +40,7 @@ void check(const isa::HardwareConfig& config, std::uint64_t seed, int& accelerat
   auto reference = Reference::make(random.graph);
   REQUIRE(reference.ok());
   const std::map<std::string, NdArray> inputs{
-      {"x", random.draw.int8(random.graph.value(random.graph.inputs[0]).type.shape)}};
+      {"x", test::Draw(seed).int8(random.graph.value(random.graph.inputs[0]).type.shape)}};
   const auto expected = reference->run(inputs);
   REQUIRE(expected.ok());
   for (const char* engine : {"functional", "cycle"}) {
@@ -65,6 +62,14 @@ void check(const isa::HardwareConfig& config, std::uint64_t seed, int& accelerat
       CHECK(different == 0);
     }
   }
+}
+
+void check(const isa::HardwareConfig& config, std::uint64_t seed, int& accelerated, int& host,
+           test::Forms forms = test::Forms::accelerated) {
+  // Base hardware does powers of two by shifts and other scales by limbs.
+  RandomInt8Graph random(seed, !config.requant && seed % 2 == 0, forms);
+  random.build(static_cast<int>(1 + seed % 5));
+  check(config, random, seed, accelerated, host);
 }
 
 // Machines that hold at least small tiles of most operators.
@@ -129,4 +134,23 @@ TEST_CASE("random graphs of every integer form equal the reference on every name
       CHECK(host > 0);
     }
   }
+}
+
+TEST_CASE("random transformers equal the reference on random and named configurations") {
+  int accelerated = 0, host = 0;
+  std::vector<isa::HardwareConfig> machines;
+  for (const isa::HardwareConfig& config : isa::named_configs())
+    for (int i = 0; i < scale_of_tests(); ++i) machines.push_back(config);
+  for (int i = 0; i < 6 * scale_of_tests(); ++i)
+    if (const auto config = random_machine(static_cast<std::uint64_t>(900 + i)); isa::validate(config).ok())
+      machines.push_back(config);
+  std::uint64_t seed = 9000;
+  for (const isa::HardwareConfig& config : machines) {
+    ++seed;
+    RandomInt8Graph random(seed, !config.requant && seed % 2 == 0);
+    random.build_of_tokens(static_cast<int>(1 + seed % 3));
+    check(config, random, seed, accelerated, host);
+  }
+  INFO(accelerated << " nodes on the accelerator or folded, " << host << " on the host");
+  CHECK(accelerated > host);
 }
