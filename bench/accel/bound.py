@@ -19,7 +19,8 @@ class Machine:
 
 @dataclass(frozen=True)
 class Layer:
-    """kind: conv, average (a depthwise conv with one weight), add or max_pool."""
+    """kind: conv, average (a depthwise conv with one weight), add, max_pool, or matmul: of two activations, for each of
+    `groups` h rows of c channels by o columns."""
     name: str
     kind: str
     n: int
@@ -33,6 +34,8 @@ class Layer:
     groups: int = 1
     scales: str = "any"  # any, or powers of two
     from_host: bool = False  # its input is laid out by the host, which may fold windows into channels
+    other_way: bool = False  # a matmul's second operand lies in rows of its sums, as values do in attention; keys do not
+    zero_points: int = 0  # of a matmul's operands, how many are not 0
 
     @property
     def out_h(self):
@@ -45,6 +48,8 @@ class Layer:
     @property
     def macs(self):
         """The model's own multiplications."""
+        if self.kind == "matmul":
+            return self.n * self.groups * self.h * self.c * self.o
         if self.kind not in ("conv", "average"):
             return 0
         return self.n * self.out_h * self.out_w * self.o * (self.c // self.groups) * self.kernel ** 2
@@ -114,6 +119,18 @@ def bound(layer, machine):
         constants = channels(layer.o) * machine.batch * words * 4
         return Bound(results * steps, round(results * epilogue_cycles(layer, machine)),
                      image(layer.c, layer.h, layer.w) + weights + constants, written)
+    if layer.kind == "matmul":
+        # Blocks of the second operand are elements of WGT as they lie, or are transposed, a step for each row. A zero
+        # point before a sum of the second operand takes a row of products more, one before a sum of the first a column;
+        # each then takes an addition.
+        groups, rows, columns, depth = (layer.n * layer.groups, parts(layer.h, machine.batch),
+                                        parts(layer.o, machine.block_out), parts(layer.c, machine.block_in))
+        transposed = parts(layer.c, machine.block_out) * parts(layer.o, machine.batch) if layer.other_way else 0
+        sums = (0, min(columns, rows) * depth, (columns + rows) * depth)[layer.zero_points]
+        operand = lambda rows: groups * rows * channels(layer.c)
+        return Bound(groups * (rows * columns * depth + transposed + sums),
+                     groups * rows * columns * (epilogue_cycles(layer, machine) + layer.zero_points),
+                     operand(layer.h) + operand(layer.o), groups * layer.h * channels(layer.o))
     if layer.kind == "max_pool":
         # Widened through GEMM by an identity block, an element a step; then a maximum for each tap but the first of
         # each direction, of two operands.

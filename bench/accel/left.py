@@ -15,7 +15,8 @@ import pathlib
 import subprocess
 import sys
 
-NETWORKS = ("resnet18", "resnet50", "mobilenet_v1", "mobilenet_v2", "vgg16", "squeezenet1.1", "ds_cnn", "resnet8")
+NETWORKS = ("resnet18", "resnet50", "mobilenet_v1", "mobilenet_v2", "vgg16", "squeezenet1.1", "ds_cnn", "resnet8", "gpt_block",
+            "bert_base")
 
 
 def call(words):

@@ -17,7 +17,8 @@ import sys
 import bound
 import networks
 
-NETWORKS = {"resnet18": networks.resnet18, "mobilenet_v2": networks.mobilenet_v2}
+NETWORKS = {"resnet18": networks.resnet18, "mobilenet_v2": networks.mobilenet_v2, "gpt_block": networks.gpt_block,
+            "bert_base": networks.bert_base}
 MACHINES = ("1x16x16-ext", "1x16x16")
 # name, --memory and --clock, bytes a cycle (None: the port's), whether reads and writes each have them
 DDR4_BYTES_PER_SECOND = 19.2e9
