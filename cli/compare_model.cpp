@@ -32,7 +32,19 @@ constexpr double kMeasuredSeconds = 2;  // where --repeat does not say how often
 constexpr std::size_t kLeastRuns = 5, kMostRuns = 200;
 constexpr std::size_t kAcceleratedRuns = 3;  // for steps beside the accelerator's, which is simulated each time
 
-constexpr std::string_view kAccel = "accel", kCpu = "cpu", kOnednn = "onednn", kCuda = "cuda";
+constexpr std::string_view kAccel = "accel", kCpu = "cpu", kOnednn = "onednn";
+
+bool is_on_gpu(std::string_view target) { return target == "cuda" || target == "cublas" || target == "cudnn"; }
+
+std::vector<std::string_view> split(std::string_view names) {
+  std::vector<std::string_view> list;
+  while (!names.empty()) {
+    const std::size_t end = std::min(names.find(','), names.size());
+    list.push_back(names.substr(0, end));
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+  return list;
+}
 
 const TargetRow& target_row(std::string_view name) {
   return *std::ranges::find(target_table(), name, &TargetRow::name);
@@ -65,7 +77,7 @@ Meter meter(std::string_view source, std::string name, Result<Energy> energy) {
   return {std::move(name), {}, [energy = std::make_shared<Energy>(*std::move(energy))] { return energy->joules(); }};
 }
 Meter meter_of(std::string_view target) {
-  if (target == kCuda) {
+  if (is_on_gpu(target)) {
     const auto device = runtime::cuda::find_device();
     if (!device.ok()) return {{}, "NVML: " + device.errors().front().why};
     return meter("NVML", fmt::format("NVML of {}", device->name), explore::GpuEnergy::open(device->pci_bus));
@@ -95,7 +107,7 @@ class Comparer {
   int threads() const { return options_.threads > 0 ? options_.threads : runtime::default_threads(); }
   std::string machine_text(std::string_view target) const {
     if (target == kCpu || target == kOnednn) return processor_text();
-    if (target != kCuda) return "-";
+    if (!is_on_gpu(target)) return "-";
     const auto device = runtime::cuda::find_device();
     return device.ok() ? device->name : "-";
   }
@@ -111,13 +123,11 @@ class Comparer {
     if (!outcome_.failure.empty()) return {};
     ComparedRow row{.target = target, .machine = machine};
     const TargetRow& known = target_row(target);
-    if (known.make == nullptr) {
-      row.unavailable = fmt::format("this version of the kit has no target {} ({})", target, known.description);
-    } else if (!is_available(known)) {
+    if (!is_available(known)) {
       row.unavailable = fmt::format("this machine does not run target {} ({})", target, known.description);
       row.hint = "`dovetail doctor` says what is missing";
-    } else if (target == kOnednn) {
-      // It takes floats: of a quantised model, the network behind it.
+    } else if (target == kOnednn || target == "cublas" || target == "cudnn") {
+      // They take floats: of a quantised model, the network behind it.
       std::size_t stripped = 0;
       DOVETAIL_TRY(fill(row, hardware, [&](graph::Graph& graph) { stripped = quantize::strip_qdq(graph); }));
       if (stripped > 0) row.machine += ", float";
@@ -155,8 +165,9 @@ class Comparer {
     arguments.threads = options_.threads;
     arguments.rewrite = std::move(rewrite);
     // What a target does not take runs beside it, as in a product.
-    const bool with_cpu = !target_row(row.target).whole && is_available(target_row(kCpu));
-    arguments.targets = row.target + (with_cpu ? ",cpu" : "");
+    arguments.targets = row.target;
+    for (const std::string_view other : split(target_row(row.target).beside))
+      if (is_available(target_row(other))) *arguments.targets += fmt::format(",{}", other);
     DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(arguments, {}));
     if (!outcome.model) {
       row.unavailable = outcome.failure.front().why;
@@ -275,7 +286,7 @@ class Comparer {
   // After a run that has warmed up.
   Result<void> time_processor(ComparedRow& row, runtime::Executor& executor) {
     runtime::RunOptions run_options;
-    run_options.copy_outputs = false;
+    run_options.copy_outputs = run_options.time_steps = false;
     std::vector<double> samples;
     const Meter meter = meter_of(row.target);
     const auto begin = Clock::now();
@@ -305,7 +316,7 @@ class Comparer {
     }
     row.joules = joules / runs;
     row.energy_from = fmt::format("{}, all that ran there during {} runs{}", meter.name, row.measured.runs,
-                                  row.target == kCuda ? ", without the processor beside it" : "");
+                                  is_on_gpu(row.target) ? ", without the processor beside it" : "");
     return {};
   }
 

@@ -8,11 +8,15 @@
 
 #include "compiler/target/accel/target.h"
 #include "compiler/target/cpu/target.h"
+#include "compiler/target/cublas/target.h"
 #include "compiler/target/cuda/nvrtc.h"
 #include "compiler/target/cuda/target.h"
+#include "compiler/target/cudnn/target.h"
 #include "compiler/target/host/target.h"
 #include "compiler/target/onednn/target.h"
+#include "runtime/device/cublas/library.h"
 #include "runtime/device/cuda/context.h"
+#include "runtime/device/cudnn/library.h"
 #include "runtime/device/onednn/library.h"
 
 namespace dovetail::cli {
@@ -39,6 +43,10 @@ Result<TargetPointer> make_cuda(const TargetArguments& arguments, bool asked) {
 
 Result<TargetPointer> make_onednn(const TargetArguments&, bool) { return onednn::make_target(); }
 
+Result<TargetPointer> make_cublas(const TargetArguments&, bool) { return cublas::make_target(); }
+
+Result<TargetPointer> make_cudnn(const TargetArguments&, bool) { return cudnn::make_target(); }
+
 Result<TargetPointer> make_host(const TargetArguments&, bool) { return host::make_target(); }
 
 Result<void> check_cpu() {
@@ -53,15 +61,24 @@ Result<void> check_cuda() {
   DOVETAIL_TRY(runtime::cuda::find_device());
   return {};
 }
+Result<void> check_cublas() {
+  DOVETAIL_TRY(runtime::cublas::Library::find());
+  return check_cuda();
+}
+Result<void> check_cudnn() {
+  DOVETAIL_TRY(runtime::cudnn::Library::find());
+  return check_cuda();
+}
 
 // clang-format off
-constexpr std::array<TargetRow, 6> kTargets{{
-    {"accel", "the accelerator, on one of the engines above", make_accel, nullptr, false},
+constexpr std::array<TargetRow, 7> kTargets{{
+    {"accel", "the accelerator, on one of the engines above", make_accel, nullptr, "cpu"},
     {"cpu", "x86-64 processors, through LLVM", make_cpu, check_cpu},
     {"host", "this machine: loop programs, interpreted", make_host},
-    {"onednn", "oneDNN on the CPU", make_onednn, check_onednn, false},
+    {"onednn", "oneDNN on the CPU", make_onednn, check_onednn, "cpu"},
     {"cuda", "NVIDIA GPUs", make_cuda, check_cuda},
-    {"cublas", "cuBLAS on NVIDIA GPUs", nullptr},
+    {"cublas", "cuBLAS on NVIDIA GPUs: products", make_cublas, check_cublas, "cuda"},
+    {"cudnn", "cuDNN on NVIDIA GPUs: convolutions, pools, softmax", make_cudnn, check_cudnn, "cublas,cuda"},
 }};
 // clang-format on
 
@@ -72,7 +89,6 @@ std::span<const TargetRow> target_table() { return kTargets; }
 bool is_available(const TargetRow& row) { return missing(row).empty(); }
 
 std::string missing(const TargetRow& row) {
-  if (row.make == nullptr) return "not in this version";
   if (row.check_here == nullptr) return {};
   const Result<void> here = row.check_here();
   return here.ok() ? "" : fmt::format("{}; {}", here.errors().front().why, here.errors().front().hint);
@@ -80,15 +96,13 @@ std::string missing(const TargetRow& row) {
 
 std::vector<std::string> target_names() {
   std::vector<std::string> names;
-  for (const TargetRow& row : kTargets)
-    if (row.make != nullptr) names.emplace_back(row.name);
+  for (const TargetRow& row : kTargets) names.emplace_back(row.name);
   return names;
 }
 
 Result<std::vector<TargetPointer>> make_targets(const TargetArguments& arguments, std::span<const std::string> asked) {
   std::vector<TargetPointer> targets;
   for (const TargetRow& row : kTargets) {
-    if (row.make == nullptr) continue;
     DOVETAIL_ASSIGN(TargetPointer target,
                     row.make(arguments, std::find(asked.begin(), asked.end(), row.name) != asked.end()));
     targets.push_back(std::move(target));
@@ -106,9 +120,8 @@ Result<std::vector<std::string>> parse_targets(std::string_view option, std::str
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     const std::string target(text.substr(begin, end - begin));
-    const auto row = std::ranges::find(kTargets, target, &TargetRow::name);
-    if (row == kTargets.end()) return bad(fmt::format("there is no target \"{}\"", target), hint);
-    if (row->make == nullptr) return bad(fmt::format("target {} is not available in this version", target), hint);
+    if (std::ranges::find(kTargets, target, &TargetRow::name) == kTargets.end())
+      return bad(fmt::format("there is no target \"{}\"", target), hint);
     if (std::ranges::find(targets, target) != targets.end())
       return bad(fmt::format("{} is listed twice", target), "name each target once, in order of preference");
     targets.push_back(target);

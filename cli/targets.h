@@ -30,17 +30,16 @@ struct TargetArguments {
 struct TargetRow {
   std::string_view name;
   std::string_view description;
-  // Null: not in this version. `asked`: the user has named the target.
+  // `asked`: the user has named the target.
   Result<TargetPointer> (*make)(const TargetArguments& arguments, bool asked);
   // Whether code for it runs on this machine; null: everywhere. Error: what is missing, and what brings it.
   Result<void> (*check_here)() = nullptr;
-  bool whole = true;  // it takes any operator; else others run what it leaves
+  std::string_view beside = {};  // targets that run what it leaves, as in --target; empty: it takes any operator
 };
-// In the order in which users see them; those of later versions are known so that a message can say "not yet" instead
-// of "no such".
+// In the order in which users see them.
 std::span<const TargetRow> target_table();
 bool is_available(const TargetRow& row);
-std::vector<std::string> target_names();  // of those that this version has
+std::vector<std::string> target_names();
 // Why it is not available here, and what brings it; empty where it is.
 std::string missing(const TargetRow& row);
 

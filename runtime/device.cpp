@@ -1,5 +1,7 @@
 #include "runtime/device.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 
 namespace dovetail::runtime {
@@ -11,6 +13,11 @@ Result<void> DeviceMemory::copy_in(std::uint64_t, std::span<const std::byte>) {
 Result<void> DeviceMemory::copy_out(std::uint64_t, std::span<std::byte>) {
   DOVETAIL_CHECK(false, "a memory that the host cannot reach says how to copy from it");
   return {};
+}
+
+bool Device::runs(std::string_view target) const {
+  const auto libraries = library_targets();
+  return target == name() || std::ranges::find(libraries, target) != libraries.end();
 }
 
 }  // namespace dovetail::runtime

@@ -10,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -43,6 +44,16 @@ struct Operand {
   std::uint64_t offset = 0;
 };
 
+// What is known of a kernel on a GPU, for who looks at its time.
+struct KernelFacts {
+  std::string symbol;
+  std::uint64_t blocks = 0, threads = 0;  // threads of a block
+  int registers = 0;                      // of a thread
+  int spilled_bytes = 0;                  // of a thread, in the device's memory: what did not fit into registers
+  int shared_bytes = 0;                   // of a block
+  double occupancy = 0;                   // threads that a processor holds at a time, as a share of the most it can
+};
+
 // A step made ready to run, many times.
 class DeviceKernel {
  public:
@@ -53,6 +64,7 @@ class DeviceKernel {
   // What the last run took on the device itself, where run() only began it and that takes another time than the call;
   // asked for when all steps of a program have run.
   virtual std::optional<double> device_seconds() { return std::nullopt; }
+  virtual std::vector<KernelFacts> kernel_facts() const { return {}; }
   // What one run takes, as far as it is known.
   virtual WorkEstimate estimate_work() const { return {}; }
   // Of the last run, where a simulator ran.
@@ -61,16 +73,35 @@ class DeviceKernel {
   virtual std::vector<simulator::LaunchTrace> timing() const { return {}; }
 };
 
+// All steps of a program, where one device runs them all and can begin them together.
+class DeviceSequence {
+ public:
+  virtual ~DeviceSequence() = default;
+  struct StepOperands {
+    std::span<const Operand> arguments, results;
+  };
+  // In place of the kernels' run(), in their order. `times`: device_seconds of the kernels will be asked for.
+  // Diagnostics name the step.
+  virtual Result<void> run(std::span<const StepOperands> steps, bool times) = 0;
+  // How the last run was begun, in words.
+  virtual std::string launched() const = 0;
+};
+
 // What a device has made of a program.
 struct DeviceProgram {
   std::vector<std::unique_ptr<DeviceKernel>> kernels;                         // of the steps of its target, in order
   std::map<bundle::SpaceIndex, std::shared_ptr<DeviceMemory>> memories = {};  // of each space that is the device's
+  std::unique_ptr<DeviceSequence> sequence = nullptr;  // where all steps of the program are the device's; or null
 };
 
 class Device {
  public:
   virtual ~Device() = default;
-  virtual std::string_view name() const = 0;  // bundle::Step::target
+  virtual std::string_view name() const = 0;  // bundle::Step::target, and MemorySpace::target of its memories
+  // Other targets whose steps it runs too, on the same memories. Their code says what to compute, and is never machine
+  // code.
+  virtual std::vector<std::string_view> library_targets() const { return {}; }
+  bool runs(std::string_view target) const;
   // Whether the code of its steps, or of their module, is run as it is by this process or another. The executor hands
   // none of that over from a bundle that is not trusted. False is a promise: whatever the bytes say, the device does no
   // more than compute the step's results.

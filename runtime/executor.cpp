@@ -21,6 +21,7 @@ using Devices = std::vector<std::shared_ptr<Device>>;
 
 struct ReadyStep {
   const bundle::Step* step = nullptr;
+  std::string_view device;  // its name, by which its memories are known
   std::unique_ptr<DeviceKernel> kernel;
   std::vector<Operand> arguments, results;  // of the current run
 };
@@ -30,6 +31,7 @@ struct ReadyProgram {
   const bundle::Bundle& bundle;  // memory and steps keep references into it
   TensorMemory memory;           // kept from run to run
   std::vector<ReadyStep> steps;
+  std::unique_ptr<DeviceSequence> sequence;  // of all steps; null: one after the other
 };
 
 struct Executor::State {
@@ -45,7 +47,7 @@ struct Executor::State {
 namespace {
 
 Result<Device*> find_device(const Devices& devices, std::size_t given, const bundle::Step& step) {
-  const auto found = std::ranges::find(devices, step.target, [](const auto& device) { return device->name(); });
+  const auto found = std::ranges::find_if(devices, [&](const auto& device) { return device->runs(step.target); });
   if (found != devices.end()) return found->get();
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < given; ++i) names.push_back(devices[i]->name());
@@ -95,13 +97,15 @@ Result<std::unique_ptr<ReadyProgram>> make_ready(const bundle::Bundle& bundle, c
   }
   std::vector<ReadyStep> steps(bundle.steps.size());
   std::vector<std::shared_ptr<DeviceMemory>> memories(bundle.spaces.size());
+  std::unique_ptr<DeviceSequence> sequence;
   for (Device* const device : used) {
     DOVETAIL_ASSIGN(DeviceProgram program, load(*device, bundle));
     DOVETAIL_CHECK(program.kernels.size() == steps_of[device].size(), "a device makes a kernel of each of its steps");
     for (std::size_t i = 0; i < program.kernels.size(); ++i) {
       const std::size_t s = steps_of[device][i];
-      steps[s] = {&bundle.steps[s], std::move(program.kernels[i]), {}, {}};
+      steps[s] = {&bundle.steps[s], device->name(), std::move(program.kernels[i]), {}, {}};
     }
+    sequence = used.size() == 1 ? std::move(program.sequence) : nullptr;
     for (auto& [space, memory] : program.memories) {
       DOVETAIL_CHECK(
           memory->bytes().empty() || memory->bytes().size() >= bundle.spaces[static_cast<std::size_t>(space)].bytes,
@@ -118,21 +122,35 @@ Result<std::unique_ptr<ReadyProgram>> make_ready(const bundle::Bundle& bundle, c
           "make the bundle again with `dovetail compile`"};
     }
   return std::make_unique<ReadyProgram>(
-      ReadyProgram{bundle, TensorMemory(bundle, std::move(memories)), std::move(steps)});
+      ReadyProgram{bundle, TensorMemory(bundle, std::move(memories)), std::move(steps), std::move(sequence)});
+}
+
+Result<void> gather(ReadyStep& ready, TensorMemory& memory) {
+  ready.arguments.clear();
+  ready.results.clear();
+  for (const bundle::TensorIndex tensor : ready.step->arguments) {
+    DOVETAIL_ASSIGN(const Operand operand, memory.argument(tensor, ready.device));
+    ready.arguments.push_back(operand);
+  }
+  for (const bundle::TensorIndex tensor : ready.step->results)
+    ready.results.push_back(memory.result(tensor, ready.device));
+  return {};
 }
 
 Result<void> run_step(ReadyStep& ready, TensorMemory& memory) {
-  const bundle::Step& step = *ready.step;
-  ready.arguments.clear();
-  ready.results.clear();
-  for (const bundle::TensorIndex tensor : step.arguments) {
-    DOVETAIL_ASSIGN(const Operand operand, memory.argument(tensor, step.target));
-    ready.arguments.push_back(operand);
-  }
-  for (const bundle::TensorIndex tensor : step.results) ready.results.push_back(memory.result(tensor, step.target));
+  DOVETAIL_TRY(gather(ready, memory));
   DOVETAIL_TRY(ready.kernel->run(ready.arguments, ready.results));
-  for (const bundle::TensorIndex tensor : step.results) DOVETAIL_TRY(memory.written(tensor, step.target));
+  for (const bundle::TensorIndex tensor : ready.step->results) DOVETAIL_TRY(memory.written(tensor, ready.device));
   return {};
+}
+
+Result<void> run_together(ReadyProgram& program, bool times) {
+  std::vector<DeviceSequence::StepOperands> operands;
+  for (ReadyStep& ready : program.steps) {
+    DOVETAIL_TRY(gather(ready, program.memory));
+    operands.push_back({ready.arguments, ready.results});
+  }
+  return program.sequence->run(operands, times);
 }
 
 Diagnostics located(Diagnostics problems, const bundle::Step& step) {
@@ -185,6 +203,10 @@ int default_threads() { return available_processors(); }
 const bundle::Bundle& Executor::bundle() const { return state_->bundle; }
 const bundle::Bundle& Executor::program() const { return state_->last->bundle; }
 
+std::vector<KernelFacts> Executor::kernel_facts(std::size_t step) const {
+  return state_->last->steps.at(step).kernel->kernel_facts();
+}
+
 std::span<const std::byte> Executor::output(std::string_view name) const {
   const ReadyProgram& program = *state_->last;
   for (const bundle::TensorIndex index : program.bundle.outputs)
@@ -214,9 +236,15 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
   DOVETAIL_TRY(memory.begin(inputs));
 
   RunResult result;
+  const bool together = program.sequence != nullptr && !options.keep_tensors;
+  if (together) {
+    DOVETAIL_TRY(run_together(program, options.time_steps));
+    result.launched = program.sequence->launched();
+  }
   for (ReadyStep& ready : program.steps) {
     const auto start = std::chrono::steady_clock::now();
-    if (const auto ran = run_step(ready, memory); !ran.ok()) return located(ran.errors(), *ready.step);
+    if (!together)
+      if (const auto ran = run_step(ready, memory); !ran.ok()) return located(ran.errors(), *ready.step);
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     // Now: another tensor may lie there later.
     if (options.keep_tensors)
@@ -225,11 +253,13 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
         result.tensors[bundle.tensors[static_cast<std::size_t>(output)].name] = memory.copy(output);
       }
     const simulator::Counters counters = ready.kernel->counters();
-    result.steps.push_back({ready.step->name, ready.step->target, seconds.count(), counters, ready.kernel->timing()});
+    result.steps.push_back(
+        {ready.step->name, ready.step->target, together ? 0 : seconds.count(), counters, ready.kernel->timing()});
     result.counters += counters;
   }
-  for (std::size_t s = 0; s < program.steps.size(); ++s)
-    if (const auto seconds = program.steps[s].kernel->device_seconds()) result.steps[s].seconds = *seconds;
+  if (options.time_steps)
+    for (std::size_t s = 0; s < program.steps.size(); ++s)
+      if (const auto on_device = program.steps[s].kernel->device_seconds()) result.steps[s].seconds = *on_device;
   for (const bundle::TensorIndex output : bundle.outputs) {
     DOVETAIL_TRY(memory.fetch(output));
     if (options.copy_outputs)

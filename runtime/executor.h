@@ -52,9 +52,12 @@ struct RunResult {
   std::map<std::string, NdArray> tensors;  // all tensors that were produced, by name; only with keep_tensors
   std::vector<StepProfile> steps;
   simulator::Counters counters;  // sum over the steps
+  std::string launched = {};     // how a device has begun all steps together; empty: they began one by one
 };
 struct RunOptions {
   bool keep_tensors = false;
+  // Else a device that runs on by itself is not asked for each step's time, StepProfile::seconds.
+  bool time_steps = true;
   bool copy_outputs = true;  // else RunResult::outputs stays empty, and Executor::output shows them where they are
 };
 int default_threads();  // one per processor that this process may use
@@ -85,6 +88,9 @@ class Executor {
 
   // An output of the last run, until the next. Precondition: a graph output of that name that a step has computed.
   std::span<const std::byte> output(std::string_view name) const;
+
+  // Of a step of `program`, where a GPU runs it.
+  std::vector<KernelFacts> kernel_facts(std::size_t step) const;
 
   const bundle::Bundle& bundle() const;
   // What ran last, or is to run first: the bundle, or one of its programs for other shapes.

@@ -41,6 +41,7 @@ std::vector<std::string> machine_code_targets(const bundle::Bundle& bundle,
     for (const bundle::Step& step : program.steps) {
       const auto device =
           std::ranges::find(devices, step.target, [](const auto& candidate) { return candidate->name(); });
+      // A device's library_targets have none.
       if (device != devices.end() && (*device)->runs_machine_code() &&
           std::ranges::find(targets, step.target) == targets.end())
         targets.push_back(step.target);

@@ -60,9 +60,9 @@ Result<void> TensorMemory::begin(const std::map<std::string, NdArray>& inputs) {
   return {};
 }
 
-bool TensorMemory::is_of(TensorIndex root, std::string_view target) const {
+bool TensorMemory::is_of(TensorIndex root, std::string_view device) const {
   return places_[at(root)].memory != nullptr &&
-         bundle_.spaces[static_cast<std::size_t>(bundle_.tensors[at(root)].space)].target == target;
+         bundle_.spaces[static_cast<std::size_t>(bundle_.tensors[at(root)].space)].target == device;
 }
 
 std::span<std::byte> TensorMemory::staged(TensorIndex root) {
@@ -71,12 +71,12 @@ std::span<std::byte> TensorMemory::staged(TensorIndex root) {
   return bytes;
 }
 
-Operand TensorMemory::result(TensorIndex tensor, std::string_view target) {
+Operand TensorMemory::result(TensorIndex tensor, std::string_view device) {
   const Place& place = places_[at(tensor)];
   const std::uint64_t size = bundle::size_bytes(bundle_.tensors[at(tensor)]);
   Operand operand;
   if (place.host != nullptr) operand.bytes = {place.host, size};
-  if (is_of(tensor, target)) {
+  if (is_of(tensor, device)) {
     operand.memory = place.memory;
     operand.offset = place.offset;
   } else if (place.host == nullptr) {
@@ -85,15 +85,15 @@ Operand TensorMemory::result(TensorIndex tensor, std::string_view target) {
   return operand;
 }
 
-Result<Operand> TensorMemory::argument(TensorIndex tensor, std::string_view target) {
+Result<Operand> TensorMemory::argument(TensorIndex tensor, std::string_view device) {
   const TensorIndex root = bundle::root_of(bundle_, tensor);
-  if (!is_of(root, target)) DOVETAIL_TRY(fetch(root));
-  return result(root, target);
+  if (!is_of(root, device)) DOVETAIL_TRY(fetch(root));
+  return result(root, device);
 }
 
-Result<void> TensorMemory::written(TensorIndex tensor, std::string_view target) {
+Result<void> TensorMemory::written(TensorIndex tensor, std::string_view device) {
   const Place& place = places_[at(tensor)];
-  if (place.host != nullptr || is_of(tensor, target)) return {};
+  if (place.host != nullptr || is_of(tensor, device)) return {};
   fetched_.insert(tensor);
   return place.memory->copy_in(place.offset, staged(tensor));
 }

@@ -26,11 +26,11 @@ class TensorMemory {
   // Lays out the devices' memories again; `inputs` outlive the run. Precondition: the inputs are what the bundle takes.
   Result<void> begin(const std::map<std::string, NdArray>& inputs);
 
-  // As a step of that target sees them. What lies where neither the host nor the step's device reaches is copied: an
-  // argument now, a result when `written` says that it is there.
-  Result<Operand> argument(bundle::TensorIndex tensor, std::string_view target);
-  Operand result(bundle::TensorIndex tensor, std::string_view target);
-  Result<void> written(bundle::TensorIndex tensor, std::string_view target);
+  // As a step sees them that runs on the device of that name. What lies where neither the host nor the step's device
+  // reaches is copied: an argument now, a result when `written` says that it is there.
+  Result<Operand> argument(bundle::TensorIndex tensor, std::string_view device);
+  Operand result(bundle::TensorIndex tensor, std::string_view device);
+  Result<void> written(bundle::TensorIndex tensor, std::string_view device);
 
   // Makes the host see a tensor, which `read` and `copy` then show until it changes.
   Result<void> fetch(bundle::TensorIndex tensor);
@@ -43,7 +43,7 @@ class TensorMemory {
     DeviceMemory* memory = nullptr;
     std::uint64_t offset = 0;
   };
-  bool is_of(bundle::TensorIndex root, std::string_view target) const;
+  bool is_of(bundle::TensorIndex root, std::string_view device) const;
   std::span<std::byte> staged(bundle::TensorIndex root);
 
   const bundle::Bundle& bundle_;

@@ -15,7 +15,9 @@
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cuda/nvrtc.h"
 #include "explore/distribute/mpi.h"
+#include "runtime/device/cublas/library.h"
 #include "runtime/device/cuda/context.h"
+#include "runtime/device/cudnn/library.h"
 #include "runtime/executor.h"
 #include "simulator/functional/kernel_level.h"
 
@@ -100,15 +102,12 @@ class Doctor : public Command {
       list.push_back({row.name, row.description, is_available(row), false, missing(row)});
     return list;
   }
-  static std::string_view here(const runtime::Engine& row) {
-    if (row.available) return "yes";
-    return row.missing == "not in this version" ? row.missing : std::string_view("no");
-  }
+  static std::string_view here(const runtime::Engine& row) { return row.available ? "yes" : "no"; }
   // Of what is not here, and of engine rtl where it cannot make models.
   static std::string what_is_missing(const std::vector<runtime::Engine>& rows) {
     std::string lines;
     for (const runtime::Engine& row : rows)
-      if (!row.missing.empty() && here(row) != row.missing) lines += fmt::format("  {}: {}\n", row.name, row.missing);
+      if (!row.missing.empty()) lines += fmt::format("  {}: {}\n", row.name, row.missing);
     return lines;
   }
   // What compiles for NVIDIA GPUs, and what runs it; or why there is none, and what brings it.
@@ -118,12 +117,22 @@ class Doctor : public Command {
     };
     const auto compiler = cuda::Nvrtc::find();
     const auto device = runtime::cuda::find_device();
+    std::string path;
+    const auto products = runtime::cublas::Library::find(&path);
+    const std::string cublas = products.ok() ? fmt::format("{}.{} ({})", (*products)->version() / 10000,
+                                                           (*products)->version() / 100 % 100, path)
+                                             : missing(products.errors());
+    const auto operations = runtime::cudnn::Library::find(&path);
+    const std::string cudnn = operations.ok()
+                                  ? fmt::format("{} ({})", runtime::cudnn::version_text((*operations)->version()), path)
+                                  : missing(operations.errors());
     return {
         {"compiler", compiler.ok() ? fmt::format("NVRTC {} ({}) for sm_{}", (*compiler)->version(), (*compiler)->path(),
                                                  fmt::join((*compiler)->architectures(), ", sm_"))
                                    : missing(compiler.errors())},
-        {"device",
-         device.ok() ? fmt::format("{}, sm_{}", device->name, device->capability) : missing(device.errors())}};
+        {"device", device.ok() ? fmt::format("{}, sm_{}", device->name, device->capability) : missing(device.errors())},
+        {"cuBLAS", cublas},
+        {"cuDNN", cudnn}};
   }
   // What passes messages where mpirun starts `explore` or `tune` in several processes; or why nothing does.
   static std::string mpi() {

@@ -9,7 +9,7 @@
 #include "base/file.h"
 #include "bundle/code/accel.h"
 #include "bundle/code/cpu.h"
-#include "bundle/code/onednn.h"
+#include "bundle/code/library.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
 #include "cli/energy_report.h"
@@ -199,10 +199,11 @@ class Run : public Command {
   }
 
  private:
-  // Machine code of the CPU and oneDNN do not keep the order in which the reference adds floats.
+  // Machine code of the CPU and libraries do not keep the order in which the reference adds floats.
   static bool adds_in_its_own_order(const bundle::Bundle& bundle) {
     return std::ranges::any_of(bundle.steps, [](const bundle::Step& step) {
-      return step.target == bundle::kCpuTarget || step.target == bundle::kOnednnTarget;
+      return step.target == bundle::kCpuTarget || step.target == bundle::kOnednnTarget ||
+             step.target == bundle::kCublasTarget || step.target == bundle::kCudnnTarget;
     });
   }
   Result<dovetail::Tolerance> parse_tolerance() const {

@@ -165,8 +165,16 @@ class Partitioner {
         part.cost += units_[u].match.cost;
       }
       find_borders(part.region);
-      for (const std::vector<ValueId>& values : {part.region.inputs, part.region.outputs})
-        for (const ValueId value : values) part.border_seconds += part.target->border_seconds(graph_.value(value).type);
+      const auto border = [&](ValueId value) { return part.target->border_seconds(graph_.value(value).type); };
+      const auto shares_memory = [&](NodeId node) {
+        return options_.available[units_[unit_of.at(node)].target]->memory() == part.target->memory();
+      };
+      for (const ValueId input : part.region.inputs)
+        if (const NodeId producer = graph_.value(input).producer; !producer.valid() || !shares_memory(producer))
+          part.border_seconds += border(input);
+      for (const ValueId output : part.region.outputs)
+        if (graph_.is_output(output) || !std::ranges::all_of(graph_.users(output), shares_memory))
+          part.border_seconds += border(output);
       result_.regions.push_back(std::move(part));
     }
   }

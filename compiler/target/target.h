@@ -88,6 +88,8 @@ class Target {
   // Seconds that it takes to bring a tensor over a region's border, in either direction: copy and relayout. 0 where
   // code on the host reads and writes it.
   virtual double border_seconds(const graph::TensorType& type) const = 0;
+  // The memory in which the results of its steps lie. A value passes between targets of one memory as it is.
+  virtual std::string_view memory() const { return name(); }
   // It takes nodes that no target of the user's list takes (partition), unless the user forbids it.
   virtual bool is_fallback() const { return false; }
   // Null: the target does not run loop programs on the host's memory.

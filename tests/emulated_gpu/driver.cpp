@@ -26,18 +26,16 @@
 
 #include "base/random.h"
 #include "tests/emulated_gpu/state.h"
+#include "tests/emulated_gpu/stream.h"
 
 namespace {
 
 using emulated_gpu::State;
 
 constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100, kInvalidImage = 200, kNotFound = 500,
-              kLaunchFailed = 719;
+              kLaunchFailed = 719, kUnsupported = 900;
 
-std::uint64_t setting(const char* name, std::uint64_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
+using emulated_gpu::setting;
 
 int fault = kSuccess;  // sticky
 
@@ -52,6 +50,7 @@ struct Function {
   Module* module = nullptr;
   void (*call)(void**) = nullptr;
   bool waits = false;
+  std::vector<std::size_t> parameters = {};  // bytes of each
 };
 
 std::string from_ptx(const char* text) {
@@ -167,7 +166,11 @@ int cuDeviceGetPCIBusId(char* bus, int length, int) {
 }
 int cuDeviceGetAttribute(int* value, int attribute, int) {
   const int capability = static_cast<int>(setting("EMULATED_GPU_CAPABILITY", 90));
-  *value = attribute == 75 ? capability / 10 : attribute == 76 ? capability % 10 : 0;
+  *value = attribute == 75   ? capability / 10
+           : attribute == 76 ? capability % 10
+           : attribute == 16 ? 4
+           : attribute == 39 ? 2048
+                             : 0;
   return kSuccess;
 }
 int cuDevicePrimaryCtxRetain(void** context, int) {
@@ -203,6 +206,7 @@ int cuModuleLoadData(Module** result, const void* image) {
   return kSuccess;
 }
 int cuModuleUnload(Module* module) {
+  emulated_gpu_wait();
   dlclose(module->handle);
   delete module;
   return kSuccess;
@@ -214,11 +218,13 @@ int cuModuleGetFunction(Function** result, Module* module, const char* name) {
   static std::vector<std::unique_ptr<Function>> functions;  // nobody gives them back
   functions.push_back(std::make_unique<Function>(
       Function{module, reinterpret_cast<void (*)(void**)>(call), reinterpret_cast<bool (*)()>(waits)()}));
+  if (void* const sizes = dlsym(module->handle, (std::string(name) + "_parameters").c_str()))
+    functions.back()->parameters = reinterpret_cast<std::vector<std::size_t> (*)()>(sizes)();
   *result = functions.back().get();
   return kSuccess;
 }
-int cuFuncGetAttribute(int* value, int, Function*) {
-  *value = 1024;
+int cuFuncGetAttribute(int* value, int attribute, Function*) {
+  *value = attribute == 0 ? 1024 : attribute == 4 ? 32 : 0;
   return kSuccess;
 }
 
@@ -226,12 +232,17 @@ int cuFuncGetAttribute(int* value, int, Function*) {
 
 namespace {
 constexpr std::size_t kPage = 4096, kAlignment = 256;
-std::map<unsigned long long, std::pair<void*, std::size_t>> pieces;
+struct Piece {
+  void* base = nullptr;
+  std::size_t whole = 0, bytes = 0;
+};
+std::map<unsigned long long, Piece> pieces;
 std::size_t allocated = 0;
 }  // namespace
 
 int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
   if (bytes == 0) return kInvalidValue;
+  if (emulated_gpu_breaks_capture()) return kUnsupported;
   if (allocated + bytes > setting("EMULATED_GPU_MEMORY", std::uint64_t{1} << 40)) return kOutOfMemory;
   const std::size_t padded = (bytes + kAlignment - 1) / kAlignment * kAlignment;
   const std::size_t whole = (padded + kPage - 1) / kPage * kPage + kPage;
@@ -241,14 +252,17 @@ int cuMemAlloc_v2(unsigned long long* address, std::size_t bytes) {
   char* const begin = static_cast<char*>(base) + whole - kPage - padded;
   std::memset(begin, 0xa5, padded);
   *address = reinterpret_cast<std::uintptr_t>(begin);
-  pieces[*address] = {base, whole};
+  pieces[*address] = {base, whole, bytes};
   allocated += bytes;
   return kSuccess;
 }
 int cuMemFree_v2(unsigned long long address) {
+  if (emulated_gpu_breaks_capture()) return kUnsupported;
+  emulated_gpu_wait();
   const auto piece = pieces.find(address);
   if (piece == pieces.end()) return kInvalidValue;
-  munmap(piece->second.first, piece->second.second);
+  munmap(piece->second.base, piece->second.whole);
+  allocated -= piece->second.bytes;
   pieces.erase(piece);
   return kSuccess;
 }
@@ -257,41 +271,22 @@ int cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
   *free = *total - std::min<std::size_t>(*total, allocated);
   return kSuccess;
 }
-int cuMemsetD8Async(unsigned long long address, unsigned char value, std::size_t bytes, void*) {
-  std::memset(reinterpret_cast<void*>(address), value, bytes);
-  return fault;
+std::size_t emulated_gpu_room(unsigned long long address) {
+  const auto behind = pieces.upper_bound(address);
+  if (behind == pieces.begin()) return 0;
+  const Piece& piece = std::prev(behind)->second;
+  const unsigned long long end = reinterpret_cast<std::uintptr_t>(piece.base) + piece.whole - kPage;
+  return address < end ? end - address : 0;
 }
-int cuMemcpyHtoDAsync_v2(unsigned long long address, const void* host, std::size_t bytes, void*) {
-  std::memcpy(reinterpret_cast<void*>(address), host, bytes);
-  return fault;
-}
-int cuMemcpyDtoHAsync_v2(void* host, unsigned long long address, std::size_t bytes, void*) {
-  std::memcpy(host, reinterpret_cast<const void*>(address), bytes);
-  return fault;
-}
-
-// ---- Streams and events: everything is done when it begins
-
-int cuStreamCreate(void** stream, unsigned) {
-  *stream = stream;
-  return kSuccess;
-}
-int cuStreamDestroy_v2(void*) { return kSuccess; }
-int cuStreamSynchronize(void*) { return fault; }
-int cuEventCreate(void** event, unsigned) {
-  *event = event;
-  return kSuccess;
-}
-int cuEventDestroy_v2(void*) { return kSuccess; }
-int cuEventRecord(void*, void*) { return fault; }
-int cuEventSynchronize(void*) { return fault; }
-int cuEventElapsedTime(float* milliseconds, void*, void*) {
-  *milliseconds = 0.25F;
-  return fault;
+int emulated_gpu_fault() { return fault; }
+void emulated_gpu_fail(int status) { fault = status; }
+std::vector<std::size_t> emulated_gpu_parameters(void* function) {
+  return static_cast<Function*>(function)->parameters;
 }
 
-int cuLaunchKernel(Function* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                   unsigned block_y, unsigned block_z, unsigned, void*, void** parameters, void**) {
+int emulated_gpu_launch(void* kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
+                        unsigned block_y, unsigned block_z, void** parameters) {
+  auto* const function = static_cast<Function*>(kernel);
   if (fault != kSuccess) return fault;
   static dovetail::SplitMix64 random(setting("EMULATED_GPU_SEED", 1));
   State& state = *function->module->state;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include "tests/emulated_gpu/state.h"
 
@@ -20,6 +21,10 @@ void call_with(void (*kernel)(P...), void** parameters, std::index_sequence<i...
 template <typename... P>
 void call(void (*kernel)(P...), void** parameters) {
   call_with(kernel, parameters, std::index_sequence_for<P...>());
+}
+template <typename... P>
+std::vector<std::size_t> sizes(void (*)(P...)) {
+  return {sizeof(P)...};
 }
 
 }  // namespace emulated_gpu

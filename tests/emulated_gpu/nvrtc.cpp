@@ -44,6 +44,8 @@ std::string entries(const std::string& text) {
         text.substr(at, next == std::string::npos ? next : next - at).find("__syncthreads") != std::string::npos;
     entries += "extern \"C\" void " + kernel + "_call(void** p) { emulated_gpu::call(" + kernel + ", p); }\n";
     entries += "extern \"C\" bool " + kernel + "_waits() { return " + (waits ? "true" : "false") + "; }\n";
+    entries += "extern \"C\" std::vector<std::size_t> " + kernel + "_parameters() { return emulated_gpu::sizes(" +
+               kernel + "); }\n";
     at = next;
   }
   return entries;

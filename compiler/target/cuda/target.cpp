@@ -16,9 +16,10 @@
 #include "compiler/layout/layout.h"
 #include "compiler/ops/op.h"
 #include "compiler/target/cuda/codegen/source.h"
-#include "compiler/target/cuda/cost.h"
+#include "compiler/target/cuda/launches.h"
 #include "compiler/target/cuda/nvrtc.h"
 #include "compiler/target/cuda/schedule_group.h"
+#include "compiler/target/gpu_cost.h"
 #include "loops/operations.h"
 #include "loops/print.h"
 #include "loops/product_sum.h"
@@ -48,21 +49,6 @@ std::string symbol_of(std::string_view name, std::size_t number) {
   return symbol;
 }
 
-std::vector<bundle::CudaLaunch> launches_of(const Source& source) {
-  std::vector<bundle::CudaLaunch> list;
-  for (const Launch& launch : source.launches) {
-    bundle::CudaLaunch next{launch.symbol, {}, {}, {}, launch.reports};
-    for (std::size_t i = 0; i < 3; ++i) {
-      next.grid[i] = static_cast<std::uint64_t>(launch.grid[i]);
-      next.block[i] = static_cast<std::uint64_t>(launch.block[i]);
-    }
-    for (const KernelOperand& operand : launch.operands)
-      next.operands.push_back({operand.workspace, operand.index, operand.offset});
-    list.push_back(std::move(next));
-  }
-  return list;
-}
-
 // Distinct kernels of a region, in one text. Equal programs share theirs.
 class Kernels {
  public:
@@ -88,14 +74,15 @@ class CudaTarget : public Target {
 
   std::string_view name() const override { return bundle::kCudaTarget; }
   std::span<const PatternRow> patterns() const override { return rows_; }
+  std::string_view memory() const override { return bundle::kCudaSpace; }
 
   Cost cost(const Graph& graph, const Match& match) const override {
     Cost cost = count_work(graph, match.nodes);
-    cost.seconds = estimate_seconds(match.nodes.size(), cost.operations, cost.bytes);
+    cost.seconds = gpu::estimate_seconds(match.nodes.size(), cost.operations, cost.bytes);
     return cost;
   }
   double border_seconds(const graph::TensorType& type) const override {
-    return estimate_copy_seconds(layout_bytes(type, kPlainLayout));
+    return gpu::estimate_copy_seconds(layout_bytes(type, kPlainLayout));
   }
 
   Result<RegionOffer> offer_layouts(const Graph& graph, const GraphRegion& region,

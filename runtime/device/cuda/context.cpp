@@ -33,6 +33,9 @@ bool runs_on(const bundle::CudaImage& image, int capability) {
   return image.ptx ? of.number <= capability : of.number / 10 == capability / 10 && of.number <= capability;
 }
 
+constexpr std::size_t kGranule = 256;        // of memory: what the driver aligns pieces to
+constexpr std::size_t kHalfBytes = 4 << 20;  // of pinned memory: copies of this size reach the bus's bandwidth
+
 int worth(const bundle::CudaImage& image) {
   const Architecture of = parse(image.architecture);
   return (image.ptx ? 0 : 10000) + 2 * of.number + (of.alone ? 1 : 0);
@@ -59,6 +62,9 @@ Result<DeviceFacts> find_device(const Driver& driver) {
   DOVETAIL_TRY(driver.check(driver.device_attribute(&major, kCapabilityMajor, facts.ordinal), "its capability"));
   DOVETAIL_TRY(driver.check(driver.device_attribute(&minor, kCapabilityMinor, facts.ordinal), "its capability"));
   facts.capability = 10 * major + minor;
+  DOVETAIL_TRY(driver.check(driver.device_attribute(&facts.processors, kProcessors, facts.ordinal), "its processors"));
+  DOVETAIL_TRY(driver.check(
+      driver.device_attribute(&facts.threads_of_processor, kMostThreadsOfProcessor, facts.ordinal), "its threads"));
   return facts;
 }
 
@@ -86,6 +92,11 @@ Context::~Context() {
     driver_->synchronize_stream(stream_);
     driver_->destroy_stream(stream_);
   }
+  for (const Half& half : pinned_) {
+    if (half.done != nullptr) driver_->destroy_event(half.done);
+    if (half.bytes != nullptr) driver_->free_pinned(half.bytes);
+  }
+  free_unused();
   for (const auto& [bytes, module] : modules_) driver_->unload_module(module);
   driver_->release_context(facts_.ordinal);
 }
@@ -141,18 +152,95 @@ Result<FunctionHandle> Context::function(ModuleHandle module, const bundle::Cuda
   return function;
 }
 
-Result<Allocation> Allocation::make(std::shared_ptr<const Context> context, std::size_t bytes) {
-  Allocation allocation;
-  DOVETAIL_TRY(context->make_current());
-  const Driver& driver = context->driver();
-  if (const Status status = driver.allocate(&allocation.address_, std::max<std::size_t>(bytes, 1)); status != 0) {
-    std::size_t free = 0, total = 0;
-    driver.memory_info(&free, &total);
-    return driver
-        .check(status,
-               fmt::format("allocating {} bytes of {}, of whose {} {} are free", bytes, context->name(), total, free))
-        .errors();
+Result<Address> Context::take(std::size_t bytes) {
+  DOVETAIL_TRY(make_current());
+  const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kGranule - 1) / kGranule * kGranule;
+  // Much larger ones are kept for what needs them.
+  if (const auto fits = unused_.lower_bound(rounded); fits != unused_.end() && fits->first <= rounded + rounded / 8) {
+    const Address address = fits->second;
+    unused_.erase(fits);
+    return address;
   }
+  Address address = 0;
+  Status status = driver_->allocate(&address, rounded);
+  if (status == status::kOutOfMemory && !unused_.empty()) {
+    free_unused();
+    status = driver_->allocate(&address, rounded);
+  }
+  if (status == status::kSuccess) return address;
+  std::size_t free = 0, total = 0;
+  driver_->memory_info(&free, &total);
+  return driver_
+      ->check(status, fmt::format("allocating {} bytes of {}, of whose {} {} are free", bytes, name(), total, free))
+      .errors();
+}
+
+void Context::give_back(Address address, std::size_t bytes) {
+  const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kGranule - 1) / kGranule * kGranule;
+  unused_.emplace(rounded, address);
+}
+
+void Context::free_unused() {
+  for (const auto& [bytes, address] : unused_) driver_->free(address);
+  unused_.clear();
+}
+
+Result<void> Context::need_pinned() {
+  for (Half& half : pinned_) {
+    if (half.bytes == nullptr) {
+      void* bytes = nullptr;
+      DOVETAIL_TRY(driver_->check(driver_->allocate_pinned(&bytes, kHalfBytes, 0),
+                                  fmt::format("allocating {} bytes of pinned memory", kHalfBytes)));
+      half.bytes = static_cast<std::byte*>(bytes);
+    }
+    if (half.done == nullptr)
+      DOVETAIL_TRY(driver_->check(driver_->create_event(&half.done, kDefaultEvent), "making an event"));
+  }
+  return {};
+}
+
+Result<void> Context::copy_in(Address to, std::span<const std::byte> bytes) {
+  if (bytes.empty()) return {};
+  DOVETAIL_TRY(make_current());
+  DOVETAIL_TRY(need_pinned());
+  for (std::size_t offset = 0; offset < bytes.size(); offset += kHalfBytes) {
+    const Half half = pinned_.front();
+    const auto piece = bytes.subspan(offset, std::min(kHalfBytes, bytes.size() - offset));
+    DOVETAIL_TRY(driver_->check(driver_->synchronize_event(half.done), "waiting for a copy"));
+    std::ranges::copy(piece, half.bytes);
+    DOVETAIL_TRY(driver_->check(driver_->copy_in(to + offset, half.bytes, piece.size(), stream_),
+                                fmt::format("copying {} bytes to the device", piece.size())));
+    DOVETAIL_TRY(driver_->check(driver_->record_event(half.done, stream_), "recording an event"));
+    std::swap(pinned_.front(), pinned_.back());
+  }
+  return {};
+}
+
+Result<void> Context::copy_out(Address from, std::span<std::byte> bytes) {
+  if (bytes.empty()) return {};
+  DOVETAIL_TRY(make_current());
+  DOVETAIL_TRY(need_pinned());
+  const auto piece_at = [&](std::size_t offset) {
+    return bytes.subspan(offset, std::min(kHalfBytes, bytes.size() - offset));
+  };
+  // A piece is on its way while the one before goes from pinned memory to its place.
+  for (std::size_t offset = 0, next = 0; offset < bytes.size(); offset += kHalfBytes) {
+    for (; next < bytes.size() && next <= offset + kHalfBytes; next += kHalfBytes) {
+      const Half& half = pinned_.at(next / kHalfBytes % 2);
+      DOVETAIL_TRY(driver_->check(driver_->copy_out(half.bytes, from + next, piece_at(next).size(), stream_),
+                                  fmt::format("copying {} bytes from the device", piece_at(next).size())));
+      DOVETAIL_TRY(driver_->check(driver_->record_event(half.done, stream_), "recording an event"));
+    }
+    const Half& half = pinned_.at(offset / kHalfBytes % 2);
+    DOVETAIL_TRY(driver_->check(driver_->synchronize_event(half.done), "waiting for the kernels"));
+    std::ranges::copy_n(half.bytes, static_cast<std::ptrdiff_t>(piece_at(offset).size()), piece_at(offset).begin());
+  }
+  return {};
+}
+
+Result<Allocation> Allocation::make(std::shared_ptr<Context> context, std::size_t bytes) {
+  Allocation allocation;
+  DOVETAIL_ASSIGN(allocation.address_, context->take(bytes));
   allocation.bytes_ = bytes;
   allocation.context_ = std::move(context);
   return allocation;
@@ -166,24 +254,15 @@ Allocation& Allocation::operator=(Allocation&& other) noexcept {
 }
 
 Allocation::~Allocation() {
-  if (context_ && context_->make_current().ok()) context_->driver().free(address_);
+  if (context_) context_->give_back(address_, bytes_);
 }
 
 Result<void> Allocation::copy_in(std::size_t offset, std::span<const std::byte> bytes) const {
-  if (bytes.empty()) return {};
-  DOVETAIL_TRY(context_->make_current());
-  const Driver& driver = context_->driver();
-  return driver.check(driver.copy_in(address_ + offset, bytes.data(), bytes.size(), context_->stream()),
-                      fmt::format("copying {} bytes to the device", bytes.size()));
+  return context_->copy_in(address_ + offset, bytes);
 }
 
 Result<void> Allocation::copy_out(std::size_t offset, std::span<std::byte> bytes) const {
-  if (bytes.empty()) return {};
-  DOVETAIL_TRY(context_->make_current());
-  const Driver& driver = context_->driver();
-  DOVETAIL_TRY(driver.check(driver.copy_out(bytes.data(), address_ + offset, bytes.size(), context_->stream()),
-                            fmt::format("copying {} bytes from the device", bytes.size())));
-  return context_->synchronize();
+  return context_->copy_out(address_ + offset, bytes);
 }
 
 }  // namespace dovetail::runtime::cuda

@@ -1,6 +1,7 @@
 // A device in use: its context, a stream on which everything runs in order, memory and modules.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -21,6 +22,8 @@ struct DeviceFacts {
   std::string name;
   std::string pci_bus;  // "0000:01:00.0", by which NVML knows it
   int capability = 0;   // 90 for sm_90
+  int processors = 0;
+  int threads_of_processor = 0;  // at most, at a time
 };
 // The first device that the process sees. Error: no driver, no device.
 Result<DeviceFacts> find_device(const Driver& driver);
@@ -46,9 +49,27 @@ class Context {
   // The image of these that the device runs: machine code for it, else PTX that is not newer. Loaded once.
   Result<ModuleHandle> module(std::span<const bundle::CudaImage> images);
   Result<FunctionHandle> function(ModuleHandle module, const bundle::CudaLaunch& launch) const;
+  const DeviceFacts& facts() const { return facts_; }
+
+  // Memory of the device, behind what the stream does already: what was given back before, where it fits; else new.
+  // Nothing is given back to the driver before it has no more, or the context ends.
+  Result<Address> take(std::size_t bytes);
+  void give_back(Address address, std::size_t bytes);
+
+  // Behind what the stream does already, through pinned memory. The host's bytes may change as soon as copy_in returns;
+  // copy_out waits until they are there.
+  Result<void> copy_in(Address to, std::span<const std::byte> bytes);
+  Result<void> copy_out(Address from, std::span<std::byte> bytes);
 
  private:
   Context() = default;
+  // Half of the pinned memory, and when the last copy from or to it is done.
+  struct Half {
+    std::byte* bytes = nullptr;
+    EventHandle done = nullptr;
+  };
+  Result<void> need_pinned();
+  void free_unused();
 
   std::shared_ptr<const Driver> driver_;
   DeviceFacts facts_;
@@ -56,12 +77,14 @@ class Context {
   ContextHandle context_ = nullptr;
   StreamHandle stream_ = nullptr;
   std::map<const std::byte*, ModuleHandle> modules_;  // by their bytes, which the bundle keeps
+  std::multimap<std::size_t, Address> unused_;        // memory that was given back, by its bytes
+  std::array<Half, 2> pinned_;
 };
 
 // Memory of the device, given back when this goes.
 class Allocation {
  public:
-  static Result<Allocation> make(std::shared_ptr<const Context> context, std::size_t bytes);
+  static Result<Allocation> make(std::shared_ptr<Context> context, std::size_t bytes);
   Allocation() = default;
   Allocation(Allocation&& other) noexcept { *this = std::move(other); }
   Allocation& operator=(Allocation&& other) noexcept;
@@ -74,7 +97,7 @@ class Allocation {
   Result<void> copy_out(std::size_t offset, std::span<std::byte> bytes) const;
 
  private:
-  std::shared_ptr<const Context> context_;
+  std::shared_ptr<Context> context_;
   Address address_ = 0;
   std::size_t bytes_ = 0;
 };

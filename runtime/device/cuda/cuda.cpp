@@ -1,10 +1,15 @@
-// Kernels on an NVIDIA GPU, through its driver. Steps only begin: the stream runs them in order, and the host waits
-// where it reads a result, or where a kernel may have found a broken rule.
+// Steps on an NVIDIA GPU, through its driver: kernels of target cuda, and operations of cuBLAS and cuDNN. Steps only
+// begin: the stream runs them in order, and the host waits where it reads a result, or where a kernel may have found a
+// broken rule. All steps of a program become a graph where nothing has to be looked at in between, which later runs
+// launch as a whole.
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -12,9 +17,14 @@
 
 #include "base/check.h"
 #include "bundle/code/cuda.h"
+#include "bundle/code/library.h"
 #include "runtime/device/all.h"
+#include "runtime/device/cublas/products.h"
 #include "runtime/device/cuda/context.h"
 #include "runtime/device/cuda/driver.h"
+#include "runtime/device/cuda/launches.h"
+#include "runtime/device/cuda/stream_work.h"
+#include "runtime/device/cudnn/operations.h"
 
 namespace dovetail::runtime {
 
@@ -24,7 +34,7 @@ using bundle::TensorIndex;
 
 constexpr double kCudaStepsPerSecond = 1e12;  // a slow kernel's
 
-// What the kernels of a program have in common.
+// What the steps of a program have in common.
 struct CudaProgram {
   std::shared_ptr<cuda::Context> context;
   cuda::Allocation workspace, failure;
@@ -47,10 +57,8 @@ class CudaMemory : public DeviceMemory {
     ++program_->run;
     return {};
   }
-  // The bytes may change as soon as this returns.
   Result<void> copy_in(std::uint64_t offset, std::span<const std::byte> bytes) override {
-    DOVETAIL_TRY(memory_.copy_in(offset, bytes));
-    return program_->context->synchronize();
+    return memory_.copy_in(offset, bytes);
   }
   Result<void> copy_out(std::uint64_t offset, std::span<std::byte> bytes) override {
     return memory_.copy_out(offset, bytes);
@@ -63,9 +71,9 @@ class CudaMemory : public DeviceMemory {
 
 class CudaKernel : public DeviceKernel {
  public:
-  CudaKernel(const bundle::Bundle& bundle, bundle::CodedStep<bundle::CudaCode> step,
+  CudaKernel(const bundle::Bundle& bundle, const bundle::Step& step, std::unique_ptr<cuda::StreamWork> stream_work,
              std::shared_ptr<CudaProgram> program, Work* work)
-      : bundle_(bundle), step_(std::move(step)), program_(std::move(program)), work_(work) {}
+      : bundle_(bundle), step_(step), stream_work_(std::move(stream_work)), program_(std::move(program)), work_(work) {}
   ~CudaKernel() override {
     const cuda::Driver& driver = program_->context->driver();
     if (!program_->context->make_current().ok()) return;
@@ -74,16 +82,11 @@ class CudaKernel : public DeviceKernel {
   }
 
   Result<void> load() {
+    if (stream_work_->is_empty()) return {};
     const cuda::Driver& driver = program_->context->driver();
-    if (step_.code.launches.empty()) return {};
-    DOVETAIL_ASSIGN(const cuda::ModuleHandle module, program_->context->module(step_.code.images));
-    for (const bundle::CudaLaunch& launch : step_.code.launches) {
-      DOVETAIL_ASSIGN(const cuda::FunctionHandle function, program_->context->function(module, launch));
-      functions_.push_back(function);
-    }
-    DOVETAIL_TRY(driver.check(driver.create_event(&begin_, 0), "making an event"));
-    DOVETAIL_TRY(driver.check(driver.create_event(&end_, 0), "making an event"));
-    for (const TensorIndex argument : step_.step->arguments) {
+    DOVETAIL_TRY(driver.check(driver.create_event(&begin_, cuda::kDefaultEvent), "making an event"));
+    DOVETAIL_TRY(driver.check(driver.create_event(&end_, cuda::kDefaultEvent), "making an event"));
+    for (const TensorIndex argument : step_.arguments) {
       const TensorIndex root = bundle::root_of(bundle_, argument);
       const bundle::Constant& constant = bundle_.tensors[static_cast<std::size_t>(root)].constant;
       if (!constant || program_->copies.contains(root)) continue;
@@ -96,50 +99,73 @@ class CudaKernel : public DeviceKernel {
 
   Result<void> run(std::span<const Operand> arguments, std::span<const Operand> results) override {
     if (work_ != nullptr && work_->stopped()) return work_->stopped_at("");
-    const cuda::Context& context = *program_->context;
-    const cuda::Driver& driver = context.driver();
-    DOVETAIL_TRY(context.make_current());
-    std::vector<cuda::Address> tensors;
+    DOVETAIL_TRY(program_->context->make_current());
+    DOVETAIL_TRY(gather(arguments, results));
+    DOVETAIL_TRY(begin(true, false));
+    return finish(results);
+  }
+
+  // ---- The three parts of a run, for a sequence
+
+  // Where the tensors lie in the device's memory; what does not is copied there.
+  Result<void> gather(std::span<const Operand> arguments, std::span<const Operand> results) {
+    tensors_.clear();
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      DOVETAIL_ASSIGN(const cuda::Address address, argument(arguments[i], step_.step->arguments[i]));
-      tensors.push_back(address);
+      DOVETAIL_ASSIGN(const cuda::Address address, argument(arguments[i], step_.arguments[i]));
+      tensors_.push_back(address);
     }
     for (std::size_t i = 0; i < results.size(); ++i) {
-      DOVETAIL_ASSIGN(const cuda::Address address, result(results[i], step_.step->results[i]));
-      tensors.push_back(address);
+      DOVETAIL_ASSIGN(const cuda::Address address, result(results[i], step_.results[i]));
+      tensors_.push_back(address);
     }
-    if (!functions_.empty())
-      DOVETAIL_TRY(driver.check(driver.record_event(begin_, context.stream()), "recording an event"));
-    bool reports = false;
-    for (std::size_t i = 0; i < functions_.size(); ++i) {
-      DOVETAIL_TRY(launch(step_.code.launches[i], functions_[i], tensors));
-      reports |= step_.code.launches[i].reports;
-    }
-    if (!functions_.empty())
-      DOVETAIL_TRY(driver.check(driver.record_event(end_, context.stream()), "recording an event"));
+    return {};
+  }
+  // `capturing`: what begins becomes a part of a graph.
+  Result<void> begin(bool times, bool capturing) {
+    timed_ = times && !stream_work_->is_empty();
+    if (timed_) DOVETAIL_TRY(record(begin_, capturing));
+    DOVETAIL_TRY(stream_work_->begin(tensors_, program_->workspace.address()));
+    if (timed_) DOVETAIL_TRY(record(end_, capturing));
+    return {};
+  }
+  Result<void> finish(std::span<const Operand> results) {
     // Results that lie elsewhere are brought there.
     for (std::size_t i = 0; i < results.size(); ++i)
       if (results[i].memory == nullptr)
-        DOVETAIL_TRY(program_->copies.at(step_.step->results[i]).memory.copy_out(0, results[i].bytes));
-    if (reports) DOVETAIL_TRY(check_rules());
-    if (work_ != nullptr) work_->count(step_.code.steps);
+        DOVETAIL_TRY(program_->copies.at(step_.results[i]).memory.copy_out(0, results[i].bytes));
+    if (stream_work_->failures() != nullptr) DOVETAIL_TRY(check_rules());
+    if (work_ != nullptr) work_->count(stream_work_->work_steps());
     return {};
   }
+  void count_as_begun(bool times) { timed_ = times && !stream_work_->is_empty(); }
+  bool reports() const { return stream_work_->failures() != nullptr; }
+  const std::vector<cuda::Address>& tensors() const { return tensors_; }
+  const bundle::Step& step() const { return step_; }
 
   WorkEstimate estimate_work() const override {
-    return {step_.code.steps, static_cast<double>(step_.code.steps) / kCudaStepsPerSecond};
+    const std::uint64_t steps = stream_work_->work_steps();
+    return {steps, static_cast<double>(steps) / kCudaStepsPerSecond};
   }
+  std::vector<KernelFacts> kernel_facts() const override { return stream_work_->kernels(); }
 
   std::optional<double> device_seconds() override {
     const cuda::Driver& driver = program_->context->driver();
     float milliseconds = 0;
-    if (functions_.empty() || !program_->context->make_current().ok() || driver.synchronize_event(end_) != 0 ||
+    if (!timed_ || !program_->context->make_current().ok() || driver.synchronize_event(end_) != 0 ||
         driver.elapsed(&milliseconds, begin_, end_) != 0)
       return std::nullopt;
     return static_cast<double>(milliseconds) * 1e-3;
   }
 
  private:
+  // In a graph, an event has times only if it is recorded as one that others wait for too.
+  Result<void> record(cuda::EventHandle event, bool capturing) const {
+    const cuda::Context& context = *program_->context;
+    return context.driver().check(
+        capturing ? context.driver().record_event_with_flags(event, context.stream(), cuda::kExternalEvent)
+                  : context.driver().record_event(event, context.stream()),
+        "recording an event");
+  }
   Result<cuda::Address> argument(const Operand& operand, TensorIndex tensor) {
     if (operand.memory != nullptr) return static_cast<CudaMemory*>(operand.memory)->address() + operand.offset;
     const TensorIndex root = bundle::root_of(bundle_, tensor);
@@ -162,43 +188,130 @@ class CudaKernel : public DeviceKernel {
     return &program_->copies.emplace(root, CudaProgram::Copy{std::move(memory), program_->run - 1}).first->second;
   }
 
-  Result<void> launch(const bundle::CudaLaunch& launch, cuda::FunctionHandle function,
-                      const std::vector<cuda::Address>& tensors) const {
-    const cuda::Driver& driver = program_->context->driver();
-    std::vector<cuda::Address> values;
-    for (const bundle::CudaOperand& operand : launch.operands)
-      values.push_back(operand.workspace ? program_->workspace.address() + operand.offset : tensors[operand.index]);
-    if (launch.reports) values.push_back(program_->failure.address());
-    std::vector<void*> parameters;
-    for (cuda::Address& value : values) parameters.push_back(&value);
-    const auto extent = [](std::uint64_t value) { return static_cast<unsigned>(value); };
-    return driver.check(driver.launch(function, extent(launch.grid[0]), extent(launch.grid[1]), extent(launch.grid[2]),
-                                      extent(launch.block[0]), extent(launch.block[1]), extent(launch.block[2]), 0,
-                                      program_->context->stream(), parameters.data(), nullptr),
-                        fmt::format("launching {}", launch.symbol));
-  }
-
   Result<void> check_rules() const {
     bundle::CudaFailure failure;
     const auto bytes = std::as_writable_bytes(std::span(&failure, 1));
     DOVETAIL_TRY(program_->failure.copy_out(0, bytes));
     if (failure.claimed == 0) return {};
-    const std::vector<std::string>& failures = step_.code.failures;
+    const std::vector<std::string>& failures = *stream_work_->failures();
     const std::string what = failure.site < failures.size() ? failures[failure.site] : "a rule is broken";
     const std::int64_t value = failure.value;
     failure = {};
     DOVETAIL_TRY(program_->failure.copy_in(0, bytes));
-    DOVETAIL_TRY(program_->context->synchronize());
     return Diagnostic{"the run failed", "", fmt::format("{}; the value is {}", what, value),
                       "check the model's inputs; `dovetail run --cpu interpreter` names the element"};
   }
 
   const bundle::Bundle& bundle_;
-  bundle::CodedStep<bundle::CudaCode> step_;
+  const bundle::Step& step_;
+  std::unique_ptr<cuda::StreamWork> stream_work_;
   std::shared_ptr<CudaProgram> program_;
   Work* work_;
-  std::vector<cuda::FunctionHandle> functions_;  // of the launches
+  std::vector<cuda::Address> tensors_;  // of the current run
   cuda::EventHandle begin_ = nullptr, end_ = nullptr;
+  bool timed_ = false;  // the events are of the last run
+};
+
+// The first run begins the steps one by one, as libraries load kernels when they are first asked for; the second is
+// captured, and later ones launch what was captured, as long as all tensors lie where they lay.
+class CudaSequence : public DeviceSequence {
+ public:
+  CudaSequence(std::vector<CudaKernel*> kernels, std::shared_ptr<CudaProgram> program, Work* work)
+      : kernels_(std::move(kernels)), program_(std::move(program)), work_(work) {
+    for (const CudaKernel* kernel : kernels_)
+      if (kernel->reports() && why_not_.empty())
+        why_not_ = fmt::format("step {} may report a broken rule", kernel->step().name);
+  }
+  ~CudaSequence() override {
+    if (!program_->context->make_current().ok()) return;
+    for (Captured& captured : captured_) forget(captured);
+  }
+
+  Result<void> run(std::span<const StepOperands> steps, bool times) override {
+    if (work_ != nullptr && work_->stopped()) return work_->stopped_at("");
+    DOVETAIL_TRY(program_->context->make_current());
+    bool elsewhere = false;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      DOVETAIL_TRY(at_step(i, kernels_[i]->gather(steps[i].arguments, steps[i].results)));
+      elsewhere |=
+          std::ranges::any_of(steps[i].results, [](const Operand& result) { return result.memory == nullptr; });
+    }
+    if (elsewhere && why_not_.empty()) why_not_ = "a result lies in the host's memory";
+    ++runs_;
+    if (runs_ == 1 || !why_not_.empty()) return run_one_by_one(steps, times);
+    Captured& captured = captured_.at(times ? 1 : 0);
+    if (captured.graph == nullptr || captured.tensors != all_tensors()) {
+      forget(captured);
+      if (const auto made = capture(captured, times); !made.ok()) {
+        why_not_ = fmt::format("a graph cannot be made: {}", made.errors().front().why);
+        return run_one_by_one(steps, times);
+      }
+    }
+    const cuda::Context& context = *program_->context;
+    DOVETAIL_TRY(
+        context.driver().check(context.driver().launch_graph(captured.graph, context.stream()), "launching a graph"));
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      kernels_[i]->count_as_begun(times);
+      DOVETAIL_TRY(at_step(i, kernels_[i]->finish(steps[i].results)));
+    }
+    launched_ = fmt::format("a graph of {} steps", kernels_.size());
+    return {};
+  }
+  std::string launched() const override { return launched_; }
+
+ private:
+  struct Captured {
+    cuda::GraphExecHandle graph = nullptr;
+    std::vector<cuda::Address> tensors;
+  };
+
+  Result<void> at_step(std::size_t i, Result<void> done) const {
+    if (done.ok()) return done;
+    Diagnostics problems = done.errors();
+    for (Diagnostic& problem : problems)
+      problem.where =
+          fmt::format("step {}{}{}", kernels_[i]->step().name, problem.where.empty() ? "" : ", ", problem.where);
+    return problems;
+  }
+  std::vector<cuda::Address> all_tensors() const {
+    std::vector<cuda::Address> all;
+    for (const CudaKernel* kernel : kernels_) all.insert(all.end(), kernel->tensors().begin(), kernel->tensors().end());
+    return all;
+  }
+  Result<void> run_one_by_one(std::span<const StepOperands> steps, bool times) {
+    launched_ = why_not_.empty() ? "step by step: the first run" : "step by step: " + why_not_;
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      DOVETAIL_TRY(at_step(i, kernels_[i]->begin(times, false)));
+      DOVETAIL_TRY(at_step(i, kernels_[i]->finish(steps[i].results)));
+    }
+    return {};
+  }
+  Result<void> capture(Captured& captured, bool times) {
+    const cuda::Context& context = *program_->context;
+    const cuda::Driver& driver = context.driver();
+    DOVETAIL_TRY(driver.check(driver.begin_capture(context.stream(), cuda::kThreadLocalCapture), "beginning a graph"));
+    Result<void> begun = Result<void>();
+    for (std::size_t i = 0; i < kernels_.size() && begun.ok(); ++i) begun = at_step(i, kernels_[i]->begin(times, true));
+    cuda::GraphHandle graph = nullptr;
+    const cuda::Status ended = driver.end_capture(context.stream(), &graph);
+    Result<void> made = begun.ok() ? driver.check(ended, "ending a graph") : std::move(begun);
+    if (made.ok()) made = driver.check(driver.instantiate(&captured.graph, graph, 0), "making a graph ready");
+    if (graph != nullptr) driver.destroy_graph(graph);
+    if (made.ok()) captured.tensors = all_tensors();
+    else captured.graph = nullptr;
+    return made;
+  }
+  void forget(Captured& captured) const {
+    if (captured.graph != nullptr) program_->context->driver().destroy_graph_exec(captured.graph);
+    captured = {};
+  }
+
+  std::vector<CudaKernel*> kernels_;
+  std::shared_ptr<CudaProgram> program_;
+  Work* work_;
+  std::uint64_t runs_ = 0;
+  std::array<Captured, 2> captured_;  // without and with times
+  std::string why_not_, launched_;
 };
 
 class CudaDevice : public Device {
@@ -206,22 +319,49 @@ class CudaDevice : public Device {
   explicit CudaDevice(Work* work) : work_(work) {}
 
   std::string_view name() const override { return bundle::kCudaTarget; }
+  std::vector<std::string_view> library_targets() const override {
+    return {bundle::kCublasTarget, bundle::kCudnnTarget};
+  }
 
   Result<void> check(const bundle::Bundle& bundle) override {
     DOVETAIL_TRY(bundle::cuda_steps(bundle));
+    DOVETAIL_TRY(bundle::library_steps(bundle, bundle::kCublasTarget));
+    DOVETAIL_TRY(bundle::library_steps(bundle, bundle::kCudnnTarget));
     return {};
   }
 
   Result<DeviceProgram> load(const bundle::Bundle& bundle) override {
-    DOVETAIL_ASSIGN(auto steps, bundle::cuda_steps(bundle));
+    DOVETAIL_ASSIGN(auto launches, bundle::cuda_steps(bundle));
+    DOVETAIL_ASSIGN(auto products, bundle::library_steps(bundle, bundle::kCublasTarget));
+    DOVETAIL_ASSIGN(auto operations, bundle::library_steps(bundle, bundle::kCudnnTarget));
     const auto common = std::make_shared<CudaProgram>();
-    DOVETAIL_ASSIGN(common->context, cuda::Context::open());
-    std::uint64_t workspace = 0;
-    for (const auto& step : steps) workspace = std::max(workspace, step.code.workspace_bytes);
-    DOVETAIL_ASSIGN(common->workspace, cuda::Allocation::make(common->context, workspace));
+    if (!context_) {
+      DOVETAIL_ASSIGN(context_, cuda::Context::open());
+    }
+    common->context = context_;
     const bundle::CudaFailure none;
     DOVETAIL_ASSIGN(common->failure, cuda::Allocation::make(common->context, sizeof none));
     DOVETAIL_TRY(common->failure.copy_in(0, std::as_bytes(std::span(&none, 1))));
+    std::map<std::size_t, std::unique_ptr<cuda::StreamWork>> works;  // by step
+    for (auto& step : launches) {
+      DOVETAIL_ASSIGN(works[step.index],
+                      cuda::make_launches(context_, std::move(step.code), common->failure.address()));
+    }
+    if (!products.empty()) {
+      DOVETAIL_ASSIGN(const auto library, cublas::Library::open(context_));
+      for (const auto& step : products) {
+        DOVETAIL_ASSIGN(works[step.index], cublas::make_products(context_, library, bundle, step));
+      }
+    }
+    if (!operations.empty()) {
+      DOVETAIL_ASSIGN(const auto library, cudnn::Library::open(context_));
+      for (const auto& step : operations) {
+        DOVETAIL_ASSIGN(works[step.index], cudnn::make_operations(context_, library, bundle, step));
+      }
+    }
+    std::uint64_t workspace = 0;
+    for (const auto& [index, work] : works) workspace = std::max(workspace, work->workspace_bytes());
+    DOVETAIL_ASSIGN(common->workspace, cuda::Allocation::make(common->context, workspace));
     DeviceProgram program;
     for (std::size_t i = 0; i < bundle.spaces.size(); ++i) {
       const bundle::MemorySpace& space = bundle.spaces[i];
@@ -229,17 +369,22 @@ class CudaDevice : public Device {
       DOVETAIL_ASSIGN(cuda::Allocation memory, cuda::Allocation::make(common->context, space.bytes));
       program.memories[static_cast<bundle::SpaceIndex>(i)] = std::make_shared<CudaMemory>(common, std::move(memory));
     }
-    for (auto& step : steps) {
-      auto kernel = std::make_unique<CudaKernel>(bundle, std::move(step), common, work_);
+    std::vector<CudaKernel*> sequence;
+    for (auto& [index, work] : works) {
+      auto kernel = std::make_unique<CudaKernel>(bundle, bundle.steps[index], std::move(work), common, work_);
       DOVETAIL_TRY(kernel->load());
+      sequence.push_back(kernel.get());
       program.kernels.push_back(std::move(kernel));
     }
+    if (sequence.size() == bundle.steps.size())
+      program.sequence = std::make_unique<CudaSequence>(std::move(sequence), common, work_);
     DOVETAIL_TRY(common->context->synchronize());
     return program;
   }
 
  private:
   Work* work_;
+  std::shared_ptr<cuda::Context> context_;  // of all programs
 };
 
 }  // namespace

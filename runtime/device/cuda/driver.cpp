@@ -45,6 +45,8 @@ std::string bind_all(const SharedLibrary& library, Driver& driver) {
   bind(driver.function_attribute, "cuFuncGetAttribute");
   bind(driver.allocate, "cuMemAlloc_v2");
   bind(driver.free, "cuMemFree_v2");
+  bind(driver.allocate_pinned, "cuMemHostAlloc");
+  bind(driver.free_pinned, "cuMemFreeHost");
   bind(driver.memory_info, "cuMemGetInfo_v2");
   bind(driver.fill, "cuMemsetD8Async");
   bind(driver.copy_in, "cuMemcpyHtoDAsync_v2");
@@ -55,9 +57,17 @@ std::string bind_all(const SharedLibrary& library, Driver& driver) {
   bind(driver.create_event, "cuEventCreate");
   bind(driver.destroy_event, "cuEventDestroy_v2");
   bind(driver.record_event, "cuEventRecord");
+  bind(driver.record_event_with_flags, "cuEventRecordWithFlags");
   bind(driver.synchronize_event, "cuEventSynchronize");
   bind(driver.elapsed, "cuEventElapsedTime");
   bind(driver.launch, "cuLaunchKernel");
+  bind(driver.occupancy, "cuOccupancyMaxActiveBlocksPerMultiprocessor");
+  bind(driver.begin_capture, "cuStreamBeginCapture_v2");
+  bind(driver.end_capture, "cuStreamEndCapture");
+  bind(driver.instantiate, "cuGraphInstantiateWithFlags");
+  bind(driver.launch_graph, "cuGraphLaunch");
+  bind(driver.destroy_graph, "cuGraphDestroy");
+  bind(driver.destroy_graph_exec, "cuGraphExecDestroy");
   return missing;
 }
 
@@ -77,7 +87,7 @@ Result<std::shared_ptr<const Driver>> Driver::find() {
     return no_driver(fmt::format("there is no NVIDIA driver on this machine: {}", library.errors().front().why));
   auto driver = std::make_shared<Driver>();
   if (const std::string missing = bind_all(*library, *driver); !missing.empty())
-    return no_driver(fmt::format("{} has no function {}: it is older than CUDA 11", path, missing));
+    return no_driver(fmt::format("{} has no function {}: it is older than CUDA 11.4", path, missing));
   library->keep();  // it does not survive being unloaded
   return std::shared_ptr<const Driver>(std::move(driver));
 }

@@ -1,5 +1,5 @@
 // NVIDIA's driver, loaded when a bundle has steps for it: nothing is linked. The functions of cuda.h that are used, by
-// its signatures and the symbols that its macros expand to (CUDA 11 and later).
+// its signatures and the symbols that its macros expand to (CUDA 11.4 and later).
 // https://docs.nvidia.com/cuda/cuda-driver-api
 #pragma once
 
@@ -20,6 +20,8 @@ using ModuleHandle = struct CudaModule*;
 using FunctionHandle = struct CudaFunction*;
 using StreamHandle = struct CudaStream*;
 using EventHandle = struct CudaEvent*;
+using GraphHandle = struct CudaGraph*;
+using GraphExecHandle = struct CudaGraphExec*;
 
 // CUresult, as far as a rule of ours depends on the value.
 namespace status {
@@ -30,9 +32,12 @@ bool is_sticky(Status status);
 }  // namespace status
 
 // CUdevice_attribute, CUfunction_attribute.
-inline constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76, kMostThreadsOfFunction = 0;
-// CUstream_flags, CUevent_flags.
-inline constexpr unsigned kNonBlocking = 1;
+inline constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76, kProcessors = 16, kMostThreadsOfProcessor = 39;
+inline constexpr int kMostThreadsOfFunction = 0, kSharedBytesOfFunction = 1, kLocalBytesOfFunction = 3,
+                     kRegistersOfFunction = 4;
+// CUstream_flags, CUevent_flags, CUevent_record_flags, CUstreamCaptureMode.
+inline constexpr unsigned kNonBlocking = 1, kDefaultEvent = 0, kExternalEvent = 1;
+inline constexpr int kThreadLocalCapture = 1;
 
 struct Driver {
   Status (*init)(unsigned);
@@ -52,6 +57,8 @@ struct Driver {
   Status (*function_attribute)(int*, int attribute, FunctionHandle);
   Status (*allocate)(Address*, std::size_t);
   Status (*free)(Address);
+  Status (*allocate_pinned)(void**, std::size_t, unsigned flags);
+  Status (*free_pinned)(void*);
   Status (*memory_info)(std::size_t* free, std::size_t* total);
   Status (*fill)(Address, unsigned char, std::size_t, StreamHandle);
   Status (*copy_in)(Address, const void*, std::size_t, StreamHandle);
@@ -62,10 +69,19 @@ struct Driver {
   Status (*create_event)(EventHandle*, unsigned);
   Status (*destroy_event)(EventHandle);
   Status (*record_event)(EventHandle, StreamHandle);
+  Status (*record_event_with_flags)(EventHandle, StreamHandle, unsigned flags);
   Status (*synchronize_event)(EventHandle);
   Status (*elapsed)(float* milliseconds, EventHandle, EventHandle);
   Status (*launch)(FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned shared,
                    StreamHandle, void** parameters, void** extra);
+  Status (*occupancy)(int* blocks, FunctionHandle, int threads, std::size_t shared);
+  // What is begun on a stream, as one thing that is begun again.
+  Status (*begin_capture)(StreamHandle, int mode);
+  Status (*end_capture)(StreamHandle, GraphHandle*);
+  Status (*instantiate)(GraphExecHandle*, GraphHandle, unsigned long long flags);
+  Status (*launch_graph)(GraphExecHandle, StreamHandle);
+  Status (*destroy_graph)(GraphHandle);
+  Status (*destroy_graph_exec)(GraphExecHandle);
 
   // Where DOVETAIL_LIBCUDA names a file, that one; else libcuda.so.1 as the loader finds it. Once it is loaded it
   // stays. Error: there is none, or it is too old.

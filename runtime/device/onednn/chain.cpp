@@ -14,8 +14,8 @@ namespace dovetail::runtime::onednn {
 
 namespace {
 
-using bundle::OnednnKind;
-using bundle::OnednnOperation;
+using bundle::LibraryKind;
+using bundle::LibraryOperation;
 
 // A tensor in one layout.
 struct Stored {
@@ -29,7 +29,7 @@ struct Stored {
 class ChainBuilder {
  public:
   ChainBuilder(std::shared_ptr<const Library> library, const bundle::Bundle& bundle,
-               const bundle::CodedStep<bundle::OnednnCode>& step)
+               const bundle::CodedStep<bundle::LibraryCode>& step)
       : code_(step.code),
         shapes_(bundle::tensor_shapes(bundle, *step.step, step.code)),
         externals_(step.step->arguments.size() + step.step->results.size()),
@@ -168,7 +168,7 @@ class ChainBuilder {
     chain_.calls.push_back(std::move(next));
   }
   // The operation's call, and its result where it belongs.
-  Result<void> finish(const OnednnOperation& operation, Primitive primitive,
+  Result<void> finish(const LibraryOperation& operation, Primitive primitive,
                       std::vector<std::pair<Role, Stored>> arguments) {
     const std::size_t y = operation.result;
     DOVETAIL_ASSIGN(const Layout row_major, plain(y));
@@ -180,25 +180,27 @@ class ChainBuilder {
     DOVETAIL_ASSIGN(const Stored result, in_external(row_major, y));
     return copy(stored_[y], result);
   }
-  static Clamp clamp_of(const OnednnOperation& operation) { return {operation.least, operation.most}; }
-  static Windows windows_of(const OnednnOperation& operation) {
+  static Clamp clamp_of(const LibraryOperation& operation) { return {operation.least, operation.most}; }
+  static Windows windows_of(const LibraryOperation& operation) {
     return {operation.kernel, operation.strides, operation.dilations, operation.pad_begin, operation.pad_end};
   }
 
-  Result<void> add(const OnednnOperation& operation) {
+  Result<void> add(const LibraryOperation& operation) {
     switch (operation.kind) {
-      case OnednnKind::convolution: return add_convolution(operation);
-      case OnednnKind::product: return add_product(operation);
-      case OnednnKind::maximum: return add_pool(operation, Pool::maximum);
-      case OnednnKind::average: return add_pool(operation, Pool::average);
-      case OnednnKind::average_of_pads: return add_pool(operation, Pool::average_of_pads);
-      case OnednnKind::sum: return add_sum(operation);
-      case OnednnKind::concatenation: return add_concatenation(operation);
+      case LibraryKind::convolution: return add_convolution(operation);
+      case LibraryKind::product: return add_product(operation);
+      case LibraryKind::maximum: return add_pool(operation, Pool::maximum);
+      case LibraryKind::average: return add_pool(operation, Pool::average);
+      case LibraryKind::average_of_pads: return add_pool(operation, Pool::average_of_pads);
+      case LibraryKind::sum: return add_sum(operation);
+      case LibraryKind::concatenation: return add_concatenation(operation);
+      case LibraryKind::softmax:
+      case LibraryKind::log_softmax: break;  // refused where the code is read (bundle::library_facts)
     }
     return {};
   }
 
-  Result<void> add_convolution(const OnednnOperation& operation) {
+  Result<void> add_convolution(const LibraryOperation& operation) {
     const std::size_t x = operation.operands[0], w = operation.operands[1];
     // Weights of groups have an axis of their own for them, in front.
     Shape weights = shapes_[w];
@@ -245,7 +247,7 @@ class ChainBuilder {
     return shape;
   }
 
-  Result<void> add_product(const OnednnOperation& operation) {
+  Result<void> add_product(const LibraryOperation& operation) {
     const std::size_t a = operation.operands[0], b = operation.operands[1];
     const std::size_t rank = std::max(shapes_[a].size(), shapes_[b].size());
     if (shapes_[operation.result].size() != rank)
@@ -277,7 +279,7 @@ class ChainBuilder {
     return finish(operation, std::move(primitive), std::move(arguments));
   }
 
-  Result<void> add_pool(const OnednnOperation& operation, Pool kind) {
+  Result<void> add_pool(const LibraryOperation& operation, Pool kind) {
     const Stored& x = stored_[operation.operands[0]];
     DOVETAIL_ASSIGN(const Layout any_y, library().any(shapes_[operation.result]));
     DOVETAIL_ASSIGN(Primitive primitive,
@@ -285,14 +287,14 @@ class ChainBuilder {
     return finish(operation, std::move(primitive), {{Role::source, x}});
   }
 
-  Result<void> add_sum(const OnednnOperation& operation) {
+  Result<void> add_sum(const LibraryOperation& operation) {
     const Stored& a = stored_[operation.operands[0]];
     DOVETAIL_ASSIGN(const Stored b, in_layout(stored_[operation.operands[1]], a.layout));
     DOVETAIL_ASSIGN(Primitive primitive, library().sum(a.layout, b.layout, a.layout, clamp_of(operation)));
     return finish(operation, std::move(primitive), {{Role::source, a}, {Role::second_source, b}});
   }
 
-  Result<void> add_concatenation(const OnednnOperation& operation) {
+  Result<void> add_concatenation(const LibraryOperation& operation) {
     std::vector<Layout> layouts;
     std::vector<std::pair<Role, Stored>> arguments;
     for (const std::uint64_t operand : operation.operands) {
@@ -317,7 +319,7 @@ class ChainBuilder {
 
   static constexpr std::size_t kAlignment = 64;
 
-  const bundle::OnednnCode& code_;
+  const bundle::LibraryCode& code_;
   std::vector<Shape> shapes_;
   std::size_t externals_;  // arguments and results of the step: the first of the tensors
   std::vector<Stored> stored_;
@@ -339,7 +341,7 @@ Result<void> Chain::run(std::span<std::byte* const> tensors) const {
 }
 
 Result<Chain> make_chain(std::shared_ptr<const Library> library, const bundle::Bundle& bundle,
-                         const bundle::CodedStep<bundle::OnednnCode>& step) {
+                         const bundle::CodedStep<bundle::LibraryCode>& step) {
   return ChainBuilder(std::move(library), bundle, step).build();
 }
 

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "bundle/code/onednn.h"
+#include "bundle/code/library.h"
 #include "runtime/device/onednn/library.h"
 
 namespace dovetail::runtime::onednn {
@@ -34,6 +34,6 @@ struct Chain {
 
 // The bundle outlives the chain. Error: an operation that the library refuses.
 Result<Chain> make_chain(std::shared_ptr<const Library> library, const bundle::Bundle& bundle,
-                         const bundle::CodedStep<bundle::OnednnCode>& step);
+                         const bundle::CodedStep<bundle::LibraryCode>& step);
 
 }  // namespace dovetail::runtime::onednn

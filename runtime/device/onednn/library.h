@@ -45,7 +45,7 @@ struct Primitive {
 };
 
 struct Windows {
-  Shape kernel, strides, dilations, pad_begin, pad_end;  // as bundle::OnednnOperation
+  Shape kernel, strides, dilations, pad_begin, pad_end;  // as bundle::LibraryOperation
 };
 enum class Pool : std::uint8_t { maximum, average, average_of_pads };
 struct Clamp {

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "bundle/code/onednn.h"
+#include "bundle/code/library.h"
 #include "runtime/device/all.h"
 #include "runtime/device/onednn/chain.h"
 #include "runtime/device/onednn/library.h"
@@ -54,12 +54,12 @@ class OnednnDevice : public Device {
   bool runs_machine_code() const override { return false; }
 
   Result<void> check(const bundle::Bundle& bundle) override {
-    DOVETAIL_TRY(bundle::onednn_steps(bundle));
+    DOVETAIL_TRY(bundle::library_steps(bundle, bundle::kOnednnTarget));
     return {};
   }
 
   Result<DeviceProgram> load(const bundle::Bundle& bundle) override {
-    DOVETAIL_ASSIGN(const auto steps, bundle::onednn_steps(bundle));
+    DOVETAIL_ASSIGN(const auto steps, bundle::library_steps(bundle, bundle::kOnednnTarget));
     DeviceProgram program;
     if (steps.empty()) return program;
     DOVETAIL_ASSIGN(const std::shared_ptr<const onednn::Library> library, onednn::Library::find());

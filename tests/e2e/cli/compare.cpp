@@ -8,6 +8,7 @@
 #include "simulator/systemc_engine.h"
 #include "tests/catch.h"
 #include "tests/e2e/cli/digits_models.h"
+#include "tests/environment.h"
 #include "tests/process.h"
 #include "tests/skip.h"
 
@@ -41,6 +42,7 @@ void check_accelerator(const Json& row) {
 
 TEST_CASE("compare: digits on two configurations, the CPU, and a target that is not there") {
   const test::TemporaryFolder folder;
+  const test::Environment none("DOVETAIL_CUBLAS", folder / "none.so");
   const Finished run =
       test::dovetail({"compare", kDigits, "--target", "accel,cpu,cublas", "--hw", "1x16x16-ext,1x8x8,requant=true",
                       "--repeat", "3", "--json", "--html", folder / "page.html"});
@@ -71,7 +73,7 @@ TEST_CASE("compare: digits on two configurations, the CPU, and a target that is 
     REQUIRE(rows.size() == 4);
   }
   CHECK(last["available"] == false);
-  CHECK_THAT(last["why"].get<std::string>(), ContainsSubstring("no target cublas"));
+  CHECK_THAT(last["why"].get<std::string>(), ContainsSubstring("does not run target cublas"));
   const std::string page = read_text_file(folder / "page.html").value();
   CHECK_THAT(page, ContainsSubstring("digits_int8.onnx") && ContainsSubstring("1x8x8,requant=true"));
 }
@@ -162,10 +164,12 @@ TEST_CASE("compare: bad usage is refused before anything runs") {
 }
 
 TEST_CASE("compare: where no target of the list runs, the command has failed") {
-  const Finished run = test::run_process({"/usr/bin/env", "DOVETAIL_ONEDNN=/no/such/library", DOVETAIL_CLI, "compare",
-                                          kDigits, "--target", "cublas,onednn"});
+  const Finished run =
+      test::run_process({"/usr/bin/env", "DOVETAIL_ONEDNN=/no/such/library", "DOVETAIL_CUBLAS=/no/such/library",
+                         DOVETAIL_CLI, "compare", kDigits, "--target", "cublas,onednn"});
   CHECK(run.exit == 1);
-  CHECK_THAT(run.out, ContainsSubstring("no target cublas") && ContainsSubstring("does not run target onednn"));
+  CHECK_THAT(run.out,
+             ContainsSubstring("does not run target cublas") && ContainsSubstring("does not run target onednn"));
   CHECK_THAT(run.error, ContainsSubstring("nothing was compared"));
 }
 

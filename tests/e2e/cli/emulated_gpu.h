@@ -1,5 +1,5 @@
-// The CUDA back end where there is no GPU: NVRTC and the driver of tests/emulated_gpu, for as long as an EmulatedGpu
-// lives.
+// The CUDA back end where there is no GPU: NVRTC, driver, cuBLAS and cuDNN of tests/emulated_gpu, for as long as an
+// EmulatedGpu lives.
 #pragma once
 
 #include <string>
@@ -12,7 +12,8 @@ inline std::string emulated(const char* part) {
   return std::string(DOVETAIL_BINARY_DIR) + "/emulated_gpu/libemulated_" + part + ".so";
 }
 struct EmulatedGpu {
-  Environment nvrtc{"DOVETAIL_NVRTC", emulated("nvrtc")}, driver{"DOVETAIL_LIBCUDA", emulated("driver")};
+  Environment nvrtc{"DOVETAIL_NVRTC", emulated("nvrtc")}, driver{"DOVETAIL_LIBCUDA", emulated("driver")},
+      cublas{"DOVETAIL_CUBLAS", emulated("cublas")}, cudnn{"DOVETAIL_CUDNN", emulated("cudnn")};
 };
 
 }  // namespace dovetail::test

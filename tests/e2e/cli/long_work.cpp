@@ -174,6 +174,7 @@ TEST_CASE("steps on values of any type count, and no number of them is too large
                                                    {"cpu", "-O", "0"},
                                                    {"cpu", "--cpu", "interpreter"},
                                                    {"onednn,cpu"},
+                                                   {"cudnn,cublas,cuda", "--strict"},
                                                    {"cuda", "--strict"}}) {
       CAPTURE(name, target);
       std::vector<std::string> command{DOVETAIL_CLI, "run", folder / "m.onnx", "--limit", "1e9steps", "--target"};
@@ -229,8 +230,9 @@ TEST_CASE("a window over 2^31 - 1 elements, nearly all of them padding, costs wh
   for (const auto& [name, model] : models_of_endless_windows()) {
     const test::TemporaryFolder folder;
     REQUIRE(write_text_file(folder / "m.onnx", model.message().str()).ok());
-    std::vector<std::vector<std::string>> targets{{"cpu"},        {"cpu", "-O", "0"}, {"cpu", "--cpu", "interpreter"},
-                                                  {"onednn,cpu"}, {"accel,cpu"},      {"cuda", "--strict"}};
+    std::vector<std::vector<std::string>> targets{
+        {"cpu"},       {"cpu", "-O", "0"},   {"cpu", "--cpu", "interpreter"},  {"onednn,cpu"},
+        {"accel,cpu"}, {"cuda", "--strict"}, {"cudnn,cublas,cuda", "--strict"}};
     if (name.find("int8") != std::string::npos)  // clipped, it is small enough for the accelerator
       for (const char* hardware : {"1x16x16", "1x16x16-ext"})
         targets.push_back({"accel", "--strict", "--offload", "always", "--hw", hardware});

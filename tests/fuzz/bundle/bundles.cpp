@@ -7,7 +7,7 @@
 #include "bundle/code/cpu.h"
 #include "bundle/code/cuda.h"
 #include "bundle/code/host.h"
-#include "bundle/code/onednn.h"
+#include "bundle/code/library.h"
 #include "bundle/format.h"
 #include "tests/fuzz/target.h"
 #include "tests/unit/bundle/sample.h"
@@ -50,7 +50,9 @@ std::string take(std::span<const std::byte> bytes) {
   if (bundle::serialize(*again) != written) return "written, it is another bundle";
   for (const std::string& broken :
        {words(bundle::accel_steps(*read)), words(bundle::host_steps(*read)), words(bundle::cpu_steps(*read)),
-        words(bundle::cuda_steps(*read)), words(bundle::onednn_steps(*read))})
+        words(bundle::cuda_steps(*read)), words(bundle::library_steps(*read, bundle::kOnednnTarget)),
+        words(bundle::library_steps(*read, bundle::kCublasTarget)),
+        words(bundle::library_steps(*read, bundle::kCudnnTarget))})
     if (!broken.empty()) return broken;
   return "";
 }

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "base/json.h"
-#include "bundle/code/onednn.h"
+#include "bundle/code/library.h"
 #include "bundle/code/text.h"
 #include "compiler/pipeline.h"
 #include "compiler/reference/reference.h"

@@ -17,8 +17,13 @@ namespace {
 // A match costs `seconds`, a tensor over the border `border`.
 class TableTarget : public Target {
  public:
-  TableTarget(std::string name, std::vector<PatternRow> rows, double seconds, double border)
-      : name_(std::move(name)), rows_(std::move(rows)), seconds_(seconds), border_(border) {}
+  TableTarget(std::string name, std::vector<PatternRow> rows, double seconds, double border, std::string memory)
+      : name_(std::move(name)),
+        rows_(std::move(rows)),
+        seconds_(seconds),
+        border_(border),
+        memory_(memory.empty() ? name_ : std::move(memory)) {}
+  std::string_view memory() const override { return memory_; }
   Cost cost(const graph::Graph&, const Match&) const override { return {seconds_, 1, 1, 0}; }
   double border_seconds(const graph::TensorType&) const override { return border_; }
   std::string_view name() const override { return name_; }
@@ -32,9 +37,11 @@ class TableTarget : public Target {
   std::string name_;
   std::vector<PatternRow> rows_;
   double seconds_, border_;
+  std::string memory_;
 };
-TargetPointer target(std::string name, std::vector<PatternRow> rows, double seconds = 1e-6, double border = 0) {
-  return std::make_shared<TableTarget>(std::move(name), std::move(rows), seconds, border);
+TargetPointer target(std::string name, std::vector<PatternRow> rows, double seconds = 1e-6, double border = 0,
+                     std::string memory = {}) {
+  return std::make_shared<TableTarget>(std::move(name), std::move(rows), seconds, border, std::move(memory));
 }
 
 // "dsp": products with a Relu behind them, of no more than 4 columns; "vec": elementwise operators; "host": everything.
@@ -243,3 +250,27 @@ TEST_CASE("partition: the rules have names") {
 }
 
 }  // namespace dovetail
+
+TEST_CASE("partition: a border between targets of one memory costs nothing") {
+  const auto border_of_product = [](std::string memory) {
+    // A product between elementwise nodes of another target.
+    Maker make;
+    const ValueId x = make.input("x", DType::float32, {2, 4});
+    make.output(make.node("Neg", "n", {make.product("a", make.node("Relu", "r", {x}), 4)}));
+    const auto parts =
+        partition(make.graph, {.available = {target("lib", {pattern_row("product", "MatMul(_, #)")}, 1e-6, 3e-6, "gpu"),
+                                             target("own", {pattern_row("any", "*")}, 1e-6, 3e-6, std::move(memory))},
+                               .targets = {"lib", "own"},
+                               .offload = Offload::always});
+    REQUIRE(parts.ok());
+    double own = 0, lib = 0;
+    for (const PartitionRegion& part : parts->regions)
+      (part.target->name() == "lib" ? lib : own) += part.border_seconds;
+    return std::pair(lib, own);
+  };
+  CHECK(border_of_product("own").first == Approx(6e-6));
+  CHECK(border_of_product("gpu").first == 0);
+  // The model's input and output pass between the memory and the host.
+  CHECK(border_of_product("own").second == Approx(12e-6));
+  CHECK(border_of_product("gpu").second == Approx(6e-6));
+}

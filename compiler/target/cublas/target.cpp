@@ -1,0 +1,84 @@
+#include "compiler/target/cublas/target.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bundle/code/library.h"
+#include "bundle/code/product_batches.h"
+#include "compiler/target/gpu_cost.h"
+#include "compiler/target/library/takes.h"
+#include "compiler/target/library/target.h"
+
+namespace dovetail::cublas {
+
+using graph::Graph;
+
+namespace {
+
+using namespace library;
+
+constexpr std::size_t kMostCalls = 64;  // of the library, for one product
+
+// Bytes are multiplied in tensor cores: the library takes A transposed and B not, in its order by columns, and both
+// extents of the weights in fours (cublasLtMatmul, "To use IMMA kernels"). In rows that is b with its depth along the
+// last axis.
+Result<void> fits_bytes(const Graph& graph, Body& body) {
+  const graph::TensorType b = operand_type(graph, body, 1);
+  if (b.shape.size() != 2)
+    return refuse(fmt::format("its second operand has the shape {}, products of int8 take 2 axes", to_string(b.shape)));
+  for (const std::int64_t extent : b.shape)
+    if (extent % 4 != 0)
+      return refuse(
+          fmt::format("its second operand has the shape {}, products of int8 take multiples of 4", to_string(b.shape)));
+  const auto& constant = graph.value(body.operands[1]).constant;
+  if (!constant) return refuse("its second operand is no constant, and products of int8 take it transposed");
+  auto transposed = std::make_shared<NdArray>(DType::int8, Shape{b.shape[1], b.shape[0]});
+  for (std::int64_t k = 0; k < b.shape[0]; ++k)
+    for (std::int64_t n = 0; n < b.shape[1]; ++n)
+      transposed->data<std::int8_t>()[static_cast<std::size_t>(n * b.shape[0] + k)] =
+          constant->data<std::int8_t>()[static_cast<std::size_t>(k * b.shape[1] + n)];
+  body.made[1] = std::move(transposed);
+  body.operation.transposed_b = true;
+  return {};
+}
+
+Result<void> fits(const Graph& graph, Body& body) {
+  const bundle::LibraryOperation& operation = body.operation;
+  const graph::TensorType a = operand_type(graph, body, 0), b = operand_type(graph, body, 1);
+  const std::size_t calls =
+      bundle::product_batches(a.shape, b.shape, operation.transposed_a, operation.transposed_b).calls.size();
+  if (calls > kMostCalls)
+    return refuse(fmt::format("leading axes of {} and {} take {} calls of the library, the most is {}",
+                              to_string(a.shape), to_string(b.shape), calls, kMostCalls));
+  if (body.operands.size() > 2 && operation.addend_scale != 1 &&
+      operand_type(graph, body, 2).shape != graph.value(body.result).type.shape)
+    return refuse(fmt::format("it adds a row times {}, the library adds one as it is", operation.addend_scale));
+  if (a.dtype == DType::int8) return fits_bytes(graph, body);
+  return {};
+}
+
+double seconds(DType type, const Cost& work) {
+  return gpu::estimate_library_seconds(type, work.operations, work.bytes);
+}
+
+PatternRow row(std::string name, std::string_view pattern, Take take) {
+  return library_row(bundle::kCublasTarget, std::move(name), pattern, take, fits);
+}
+
+}  // namespace
+
+TargetPointer make_target() {
+  std::vector<PatternRow> rows{
+      row("dense layer", "Relu?(Gemm(...))", take_gemm),
+      row("dense layer", "Relu?(dovetail.wgemm(...))", take_weight_only_gemm),
+      row("product with bias", "Relu?(Add~(MatMul(_, _), bias=#))", take_matmul),
+      row("product", "Relu?(MatMul(_, _))", take_matmul),
+      row("integer product", "MatMulInteger(...)", take_integer_matmul),
+  };
+  return library::make_target({bundle::kCublasTarget, std::move(rows), seconds, true});
+}
+
+}  // namespace dovetail::cublas

@@ -1,0 +1,13 @@
+// A program's kernels as the bundle has them.
+#pragma once
+
+#include <vector>
+
+#include "bundle/code/cuda.h"
+#include "compiler/target/cuda/codegen/source.h"
+
+namespace dovetail::cuda {
+
+std::vector<bundle::CudaLaunch> launches_of(const Source& source);
+
+}  // namespace dovetail::cuda

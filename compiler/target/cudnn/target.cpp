@@ -1,0 +1,78 @@
+#include "compiler/target/cudnn/target.h"
+
+#include <limits>
+#include <string>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "bundle/code/library.h"
+#include "compiler/target/gpu_cost.h"
+#include "compiler/target/library/takes.h"
+#include "compiler/target/library/target.h"
+
+namespace dovetail::cudnn {
+
+using bundle::LibraryKind;
+using graph::Graph;
+
+namespace {
+
+using namespace library;
+
+// The library knows one pad for both sides of an axis.
+Result<void> fits_windows(const Graph& graph, const Body& body) {
+  const bundle::LibraryOperation& operation = body.operation;
+  const Shape x = operand_type(graph, body, 0).shape, y = graph.value(body.result).type.shape;
+  const bool pools = operation.kind != LibraryKind::convolution;
+  const Shape weights = pools ? Shape{} : operand_type(graph, body, 1).shape;
+  for (std::size_t axis = 0; axis + 2 < x.size(); ++axis) {
+    const std::int64_t kernel = pools ? operation.kernel[axis] : weights[axis + 2];
+    const std::int64_t made = bundle::positions(x[axis + 2], kernel, operation.strides[axis], operation.dilations[axis],
+                                                2 * operation.pad_begin[axis]);
+    if (made != y[axis + 2])
+      return refuse(
+          fmt::format("pads of {} and {} elements along spatial axis {}: the library has one number for both "
+                      "sides, and would make {} results of {}",
+                      operation.pad_begin[axis], operation.pad_end[axis], axis, made, y[axis + 2]));
+    if (pools && operation.dilations[axis] != 1)
+      return refuse(
+          fmt::format("windows with a dilation of {}, the library's pools have none", operation.dilations[axis]));
+  }
+  return {};
+}
+
+Result<void> fits(const Graph& graph, Body& body) {
+  for (std::size_t i = 0; i <= body.operands.size(); ++i) {
+    const graph::TensorType type =
+        i == body.operands.size() ? graph.value(body.result).type : operand_type(graph, body, i);
+    if (element_count(type.shape) > std::numeric_limits<std::int32_t>::max())
+      return refuse(fmt::format("a tensor of shape {} has more elements than 32 bits count", to_string(type.shape)));
+  }
+  const LibraryKind kind = body.operation.kind;
+  if (kind == LibraryKind::softmax || kind == LibraryKind::log_softmax) return {};
+  return fits_windows(graph, body);
+}
+
+double seconds(DType type, const Cost& work) {
+  return gpu::estimate_library_seconds(type, work.operations, work.bytes);
+}
+
+PatternRow row(std::string name, std::string_view pattern, Take take) {
+  return library_row(bundle::kCudnnTarget, std::move(name), pattern, take, fits);
+}
+
+}  // namespace
+
+TargetPointer make_target() {
+  std::vector<PatternRow> rows{
+      row("convolution", "Relu?(Conv|dovetail.wconv(...))", take_convolution),
+      row("convolution", "Clip(Conv|dovetail.wconv(...), ...)", take_convolution),
+      row("pool", "MaxPool|AveragePool(_)", take_pool),
+      row("pool", "GlobalAveragePool|GlobalMaxPool(_)", take_global_pool),
+      row("softmax", "Softmax|LogSoftmax(_)", take_softmax),
+  };
+  return library::make_target({bundle::kCudnnTarget, std::move(rows), seconds, true});
+}
+
+}  // namespace dovetail::cudnn

@@ -1,0 +1,22 @@
+// A target whose steps are operations of a library.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/target/target.h"
+
+namespace dovetail::library {
+
+struct Library {
+  std::string_view target;  // as in --target, with a row of bundle::library_facts
+  std::vector<PatternRow> rows;
+  double (*seconds)(DType type, const Cost& work) = nullptr;  // of a match whose first operand has that type
+  // Each match is a step of its own, and results lie in the memory of target cuda; else a region is a step on the
+  // host's memory.
+  bool on_device = false;
+};
+TargetPointer make_target(Library library);
+
+}  // namespace dovetail::library

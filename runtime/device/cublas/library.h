@@ -1,0 +1,92 @@
+// cuBLASLt, loaded when a bundle has steps for it: nothing is linked. The functions of cublasLt.h that are used, by its
+// signatures (version 12 and later).
+// https://docs.nvidia.com/cuda/cublas, "Using the cuBLASLt API"
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "runtime/device/cuda/context.h"
+
+namespace dovetail::runtime::cublas {
+
+using Status = int;  // cublasStatus_t
+
+// cudaDataType, cublasComputeType_t, cublasOperation_t, cublasLtEpilogue_t.
+namespace number {
+inline constexpr std::int32_t kFloat32 = 0, kFloat16 = 2, kInt8 = 3, kInt32 = 10, kBfloat16 = 14;
+inline constexpr std::int32_t kCompute32F = 68, kCompute32I = 72;
+inline constexpr std::int32_t kAsIs = 0, kTransposed = 1;
+inline constexpr std::uint32_t kDefaultEpilogue = 1, kRelu = 2, kBias = 4;
+}  // namespace number
+std::int32_t number_of(DType type);
+
+// cublasLtMatrixLayoutAttribute_t, cublasLtMatmulDescAttributes_t, cublasLtMatmulPreferenceAttributes_t.
+namespace attribute {
+inline constexpr int kBatchCount = 5, kBatchOffset = 6;
+inline constexpr int kTransposeA = 3, kTransposeB = 4, kEpilogue = 7, kBiasPointer = 8;
+inline constexpr int kMostWorkspace = 1, kAlignmentA = 5;  // B, C, D follow
+}  // namespace attribute
+
+struct Algorithm {  // cublasLtMatmulAlgo_t
+  std::array<std::uint64_t, 8> data{};
+};
+struct Heuristic {  // cublasLtMatmulHeuristicResult_t
+  Algorithm algorithm;
+  std::size_t workspace_bytes = 0;
+  Status status = 0;
+  float waves = 0;
+  std::array<int, 4> reserved{};
+};
+
+struct Functions {
+  Status (*create)(void**);
+  Status (*destroy)(void*);
+  std::size_t (*version)();
+  const char* (*status_text)(Status);
+  Status (*create_layout)(void**, std::int32_t type, std::uint64_t rows, std::uint64_t columns, std::int64_t ld);
+  Status (*destroy_layout)(void*);
+  Status (*set_layout)(void*, int attribute, const void*, std::size_t);
+  Status (*create_product)(void**, std::int32_t compute, std::int32_t scale);
+  Status (*destroy_product)(void*);
+  Status (*set_product)(void*, int attribute, const void*, std::size_t);
+  Status (*create_preference)(void**);
+  Status (*destroy_preference)(void*);
+  Status (*set_preference)(void*, int attribute, const void*, std::size_t);
+  Status (*heuristic)(void* handle, void* product, void* a, void* b, void* c, void* d, void* preference, int asked,
+                      Heuristic*, int* given);
+  Status (*multiply)(void* handle, void* product, const void* alpha, const void* a, void* a_layout, const void* b,
+                     void* b_layout, const void* beta, const void* c, void* c_layout, void* d, void* d_layout,
+                     const Algorithm*, void* workspace, std::size_t workspace_bytes, cuda::StreamHandle);
+};
+
+// The library, and its handle on a context.
+class Library {
+ public:
+  // Where DOVETAIL_CUBLAS names a file, that one; else libcublasLt.so.13 or .12 as the loader finds it, or in a
+  // toolkit. Error: there is none, or it is too old.
+  static Result<std::shared_ptr<const Functions>> find(std::string* path = nullptr);
+  // Precondition: the context is current.
+  static Result<std::shared_ptr<const Library>> open(std::shared_ptr<cuda::Context> context);
+  ~Library();
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  const Functions& functions() const { return *functions_; }
+  void* handle() const { return handle_; }
+  Result<void> check(Status status, std::string_view action) const;
+
+ private:
+  Library() = default;
+  std::shared_ptr<cuda::Context> context_;
+  std::shared_ptr<const Functions> functions_;
+  void* handle_ = nullptr;
+};
+
+}  // namespace dovetail::runtime::cublas

@@ -1,0 +1,97 @@
+#include "runtime/device/cuda/launches.h"
+
+#include <algorithm>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace dovetail::runtime::cuda {
+
+namespace {
+
+class Launches : public StreamWork {
+ public:
+  Launches(std::shared_ptr<Context> context, bundle::CudaCode code, Address failure)
+      : context_(std::move(context)), code_(std::move(code)), failure_(failure) {}
+
+  Result<void> load() {
+    if (code_.launches.empty()) return {};
+    DOVETAIL_ASSIGN(const ModuleHandle module, context_->module(code_.images));
+    for (const bundle::CudaLaunch& launch : code_.launches) {
+      DOVETAIL_ASSIGN(const FunctionHandle function, context_->function(module, launch));
+      functions_.push_back(function);
+    }
+    return {};
+  }
+
+  Result<void> begin(std::span<const Address> tensors, Address workspace) override {
+    for (std::size_t i = 0; i < functions_.size(); ++i)
+      DOVETAIL_TRY(launch(code_.launches[i], functions_[i], tensors, workspace));
+    return {};
+  }
+  std::uint64_t workspace_bytes() const override { return code_.workspace_bytes; }
+  bool is_empty() const override { return functions_.empty(); }
+  const std::vector<std::string>* failures() const override {
+    return std::ranges::any_of(code_.launches, &bundle::CudaLaunch::reports) ? &code_.failures : nullptr;
+  }
+  std::uint64_t work_steps() const override { return code_.steps; }
+
+  std::vector<KernelFacts> kernels() const override {
+    const Driver& driver = context_->driver();
+    std::vector<KernelFacts> list;
+    if (!context_->make_current().ok()) return list;
+    for (std::size_t i = 0; i < functions_.size(); ++i) {
+      const bundle::CudaLaunch& launch = code_.launches[i];
+      const auto attribute = [&](int which) {
+        int value = 0;
+        return driver.function_attribute(&value, which, functions_[i]) == status::kSuccess ? value : 0;
+      };
+      KernelFacts facts{.symbol = launch.symbol,
+                        .blocks = launch.grid[0] * launch.grid[1] * launch.grid[2],
+                        .threads = launch.block[0] * launch.block[1] * launch.block[2],
+                        .registers = attribute(kRegistersOfFunction),
+                        .spilled_bytes = attribute(kLocalBytesOfFunction),
+                        .shared_bytes = attribute(kSharedBytesOfFunction)};
+      int resident = 0;
+      if (driver.occupancy(&resident, functions_[i], static_cast<int>(facts.threads), 0) == status::kSuccess &&
+          context_->facts().threads_of_processor > 0)
+        facts.occupancy =
+            static_cast<double>(resident) * static_cast<double>(facts.threads) / context_->facts().threads_of_processor;
+      list.push_back(std::move(facts));
+    }
+    return list;
+  }
+
+ private:
+  Result<void> launch(const bundle::CudaLaunch& launch, FunctionHandle function, std::span<const Address> tensors,
+                      Address workspace) const {
+    const Driver& driver = context_->driver();
+    std::vector<Address> values;
+    for (const bundle::CudaOperand& operand : launch.operands)
+      values.push_back(operand.workspace ? workspace + operand.offset : tensors[operand.index]);
+    if (launch.reports) values.push_back(failure_);
+    std::vector<void*> parameters;
+    for (Address& value : values) parameters.push_back(&value);
+    const auto extent = [](std::uint64_t value) { return static_cast<unsigned>(value); };
+    return driver.check(driver.launch(function, extent(launch.grid[0]), extent(launch.grid[1]), extent(launch.grid[2]),
+                                      extent(launch.block[0]), extent(launch.block[1]), extent(launch.block[2]), 0,
+                                      context_->stream(), parameters.data(), nullptr),
+                        fmt::format("launching {}", launch.symbol));
+  }
+
+  std::shared_ptr<Context> context_;
+  bundle::CudaCode code_;
+  Address failure_;
+  std::vector<FunctionHandle> functions_;  // of the launches
+};
+
+}  // namespace
+
+Result<std::unique_ptr<StreamWork>> make_launches(std::shared_ptr<Context> context, bundle::CudaCode code,
+                                                  Address failure) {
+  auto launches = std::make_unique<Launches>(std::move(context), std::move(code), failure);
+  DOVETAIL_TRY(launches->load());
+  return std::unique_ptr<StreamWork>(std::move(launches));
+}
+
+}  // namespace dovetail::runtime::cuda

@@ -1,0 +1,112 @@
+// cuDNN, loaded when a bundle has steps for it: nothing is linked. The functions of cudnn_ops.h and cudnn_cnn.h that
+// are used, by the signatures of versions 8 and 9. They are the older of its two interfaces: version 9 still has all of
+// them, and each names its operation with all that it takes, where the graphs of the newer one leave open which are
+// supported until an engine is asked for.
+// https://docs.nvidia.com/deeplearning/cudnn
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "runtime/device/cuda/context.h"
+
+namespace dovetail::runtime::cudnn {
+
+using Status = int;  // cudnnStatus_t
+
+// cudnnDataType_t, cudnnTensorFormat_t, cudnnMathType_t, cudnnConvolutionMode_t, cudnnActivationMode_t,
+// cudnnNanPropagation_t, cudnnPoolingMode_t, cudnnSoftmaxAlgorithm_t, cudnnSoftmaxMode_t, cudnnConvolutionFwdAlgo_t.
+namespace number {
+inline constexpr int kFloat32 = 0, kFloat16 = 2, kBfloat16 = 9;
+inline constexpr int kRows = 0;  // CUDNN_TENSOR_NCHW
+inline constexpr int kTensorCores = 1, kMultiplyAdds = 3;
+inline constexpr int kCrossCorrelation = 1;
+inline constexpr int kRelu = 1, kClippedRelu = 3;
+inline constexpr int kPropagateNan = 1;
+inline constexpr int kMaximum = 0, kAverageOfPads = 1, kAverage = 2;
+inline constexpr int kAccurate = 1, kLogarithm = 2, kChannels = 1;
+}  // namespace number
+
+struct Performance {  // cudnnConvolutionFwdAlgoPerf_t
+  int algorithm = 0;
+  Status status = 0;
+  float time = 0;
+  std::size_t workspace_bytes = 0;
+  int determinism = 0, math = 0;
+  int reserved[3] = {};
+};
+
+struct Functions {
+  Status (*create)(void**);
+  Status (*destroy)(void*);
+  std::size_t (*version)();
+  const char* (*status_text)(Status);
+  Status (*set_stream)(void*, cuda::StreamHandle);
+  Status (*create_tensor)(void**);
+  Status (*set_tensor)(void*, int type, int rank, const int* dims, const int* strides);
+  Status (*destroy_tensor)(void*);
+  Status (*create_filter)(void**);
+  Status (*set_filter)(void*, int type, int format, int rank, const int* dims);
+  Status (*destroy_filter)(void*);
+  Status (*create_convolution)(void**);
+  Status (*set_convolution)(void*, int axes, const int* pads, const int* strides, const int* dilations, int mode,
+                            int compute);
+  Status (*set_groups)(void*, int);
+  Status (*set_math)(void*, int);
+  Status (*destroy_convolution)(void*);
+  Status (*convolution_dims)(void* convolution, void* x, void* w, int rank, int* dims);
+  Status (*convolution_algorithms)(void* handle, void* x, void* w, void* convolution, void* y, int asked, int* given,
+                                   Performance*);
+  Status (*convolution_workspace)(void* handle, void* x, void* w, void* convolution, void* y, int algorithm,
+                                  std::size_t*);
+  Status (*convolve)(void* handle, const void* alpha, void* x, const void*, void* w, const void*, void* convolution,
+                     int algorithm, void* workspace, std::size_t workspace_bytes, const void* beta, void* y, void*);
+  Status (*convolve_with_bias)(void* handle, const void* alpha1, void* x, const void*, void* w, const void*,
+                               void* convolution, int algorithm, void* workspace, std::size_t workspace_bytes,
+                               const void* alpha2, void* z, const void*, void* bias, const void*, void* activation,
+                               void* y, void*);
+  Status (*add)(void* handle, const void* alpha, void* a, const void*, const void* beta, void* c, void*);
+  Status (*create_activation)(void**);
+  Status (*set_activation)(void*, int mode, int nan, double coefficient);
+  Status (*destroy_activation)(void*);
+  Status (*activate)(void* handle, void* activation, const void* alpha, void* x, const void*, const void* beta, void* y,
+                     void*);
+  Status (*create_pool)(void**);
+  Status (*set_pool)(void*, int mode, int nan, int axes, const int* window, const int* pads, const int* strides);
+  Status (*destroy_pool)(void*);
+  Status (*pool_dims)(void* pool, void* x, int rank, int* dims);
+  Status (*pool)(void* handle, void* pool, const void* alpha, void* x, const void*, const void* beta, void* y, void*);
+  Status (*softmax)(void* handle, int algorithm, int mode, const void* alpha, void* x, const void*, const void* beta,
+                    void* y, void*);
+};
+
+// The library, and its handle on a context's stream.
+class Library {
+ public:
+  // Where DOVETAIL_CUDNN names a file, that one; else libcudnn.so.9 or .8 as the loader finds it, or in a toolkit.
+  // Error: there is none, or it is too old.
+  static Result<std::shared_ptr<const Functions>> find(std::string* path = nullptr);
+  // Precondition: the context is current.
+  static Result<std::shared_ptr<const Library>> open(std::shared_ptr<cuda::Context> context);
+  ~Library();
+  Library(const Library&) = delete;
+  Library& operator=(const Library&) = delete;
+
+  const Functions& functions() const { return *functions_; }
+  void* handle() const { return handle_; }
+  Result<void> check(Status status, std::string_view action) const;
+
+ private:
+  Library() = default;
+  std::shared_ptr<cuda::Context> context_;
+  std::shared_ptr<const Functions> functions_;
+  void* handle_ = nullptr;
+};
+// "9.19.0" of 91900, "8.9.7" of 8907.
+std::string version_text(std::size_t version);
+
+}  // namespace dovetail::runtime::cudnn

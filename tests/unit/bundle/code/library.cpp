@@ -1,0 +1,186 @@
+// Operations of libraries in a step: what is written is read, and what the library would not check itself is refused.
+#include "bundle/code/library.h"
+
+#include <functional>
+
+#include "tests/catch.h"
+
+using namespace dovetail;
+using bundle::LibraryCode;
+using bundle::LibraryKind;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+// x [1, 4, 8, 8], weights [6, 2, 3, 3] in two groups, a bias; a pool; a sum with itself.
+LibraryCode onednn_sample() {
+  LibraryCode code;
+  code.inner = {{1, 6, 8, 8}, {1, 6, 4, 4}};
+  code.operations.push_back({.kind = LibraryKind::convolution,
+                             .operands = {0, 1, 2},
+                             .result = 4,
+                             .strides = {1, 1},
+                             .dilations = {1, 1},
+                             .pad_begin = {1, 1},
+                             .pad_end = {1, 1},
+                             .groups = 2,
+                             .least = 0,
+                             .most = 6});
+  code.operations.push_back({.kind = LibraryKind::maximum,
+                             .operands = {4},
+                             .result = 5,
+                             .kernel = {2, 2},
+                             .strides = {2, 2},
+                             .dilations = {1, 1},
+                             .pad_begin = {0, 0},
+                             .pad_end = {0, 0}});
+  code.operations.push_back({.kind = LibraryKind::sum, .operands = {5, 5}, .result = 3, .least = 0});
+  code.arithmetic = 99;
+  return code;
+}
+
+bundle::Bundle with(const LibraryCode& code) {
+  bundle::Bundle bundle;
+  bundle.tensors = {{"x", DType::float32, {1, 4, 8, 8}},
+                    {"w", DType::float32, {6, 2, 3, 3}},
+                    {"b", DType::float32, {6}},
+                    {"y", DType::float32, {1, 6, 4, 4}}};
+  bundle.inputs = {0, 1, 2};
+  bundle.outputs = {3};
+  bundle::Step step{"s", "", {}, {0, 1, 2}, {3}};
+  bundle::encode(code, bundle::kOnednnTarget, step);
+  bundle.steps = {step};
+  return bundle;
+}
+
+std::string onednn_errors(const std::function<void(LibraryCode&)>& change) {
+  LibraryCode code = onednn_sample();
+  change(code);
+  const auto steps = bundle::library_steps(with(code), bundle::kOnednnTarget);
+  return steps.ok() ? "" : to_string(steps.errors());
+}
+
+}  // namespace
+
+TEST_CASE("onednn code: what is written is read") {
+  const bundle::Bundle bundle = with(onednn_sample());
+  const auto steps = bundle::library_steps(bundle, bundle::kOnednnTarget);
+  REQUIRE((steps.ok() ? "" : to_string(steps.errors())) == "");
+  const LibraryCode &read = steps->front().code, written = onednn_sample();
+  CHECK(read.inner == written.inner);
+  CHECK(read.arithmetic == 99);
+  REQUIRE(read.operations.size() == 3);
+  for (std::size_t i = 0; i < 3; ++i) {
+    const bundle::LibraryOperation &a = read.operations[i], &b = written.operations[i];
+    CHECK(a.kind == b.kind);
+    CHECK(a.operands == b.operands);
+    CHECK(a.result == b.result);
+    CHECK(a.kernel == b.kernel);
+    CHECK(a.strides == b.strides);
+    CHECK(a.dilations == b.dilations);
+    CHECK(a.pad_begin == b.pad_begin);
+    CHECK(a.pad_end == b.pad_end);
+    CHECK(a.groups == b.groups);
+    CHECK(a.least == b.least);
+    CHECK(a.most == b.most);
+  }
+}
+
+TEST_CASE("onednn code: what cannot be run is refused") {
+  CHECK_THAT(onednn_errors([](LibraryCode& code) {
+               code.operations[0].operands = {0, 7};
+             }),
+             ContainsSubstring("operation 0 (convolution): it reads tensor 7 too early"));
+  CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[1].operands = {5}; }),
+             ContainsSubstring("operation 1 (maximum): it reads tensor 5 too early"));
+  CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[2].result = 0; }),
+             ContainsSubstring("it computes tensor 0, which is no result of its own"));
+  CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[2].operands = {5}; }),
+             ContainsSubstring("1 operands"));
+  CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations.pop_back(); }),
+             ContainsSubstring("nothing computes its result 0"));
+  CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[0].groups = 4; }),
+             ContainsSubstring("do not fit 4 groups of"));
+  CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[0].strides = {1}; }),
+             ContainsSubstring("1 entries for 2 spatial axes"));
+  CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[0].operands[2] = 0; }),
+             ContainsSubstring("its bias is not one of 6 outputs"));
+  CHECK_THAT(onednn_errors([](LibraryCode& code) {
+               code.operations[0].strides = {0, 1};
+             }),
+             ContainsSubstring("strides[0]"));
+  CHECK_THAT(onednn_errors([](LibraryCode& code) { code.inner[0] = {1, 0}; }), ContainsSubstring("inner[0][1]"));
+  CHECK_THAT(onednn_errors([](LibraryCode& code) { code.inner[0] = Shape(3, std::int64_t{1} << 30); }),
+             ContainsSubstring("a tensor has the shape"));
+  bundle::Bundle bundle = with(onednn_sample());
+  bundle.tensors[1].dtype = DType::int32;
+  CHECK_THAT(to_string(bundle::library_steps(bundle, bundle::kOnednnTarget).errors()),
+             ContainsSubstring("tensor w is int32, not float32"));
+}
+
+namespace {
+
+// One operation on tensors of those shapes and types, the last of which is the result.
+std::string library_errors(std::string_view target, bundle::LibraryOperation operation,
+                           const std::vector<std::pair<DType, Shape>>& tensors) {
+  bundle::Bundle bundle;
+  bundle::Step step{"s", "", {}, {}, {}};
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    bundle.tensors.push_back({std::string(1, static_cast<char>('a' + i)), tensors[i].first, tensors[i].second});
+    const auto index = static_cast<bundle::TensorIndex>(i);
+    (i + 1 < tensors.size() ? bundle.inputs : bundle.outputs).push_back(index);
+    (i + 1 < tensors.size() ? step.arguments : step.results).push_back(index);
+    if (i + 1 < tensors.size()) operation.operands.push_back(i);
+  }
+  operation.result = tensors.size() - 1;
+  LibraryCode code;
+  code.operations = {std::move(operation)};
+  bundle::encode(code, target, step);
+  bundle.steps = {step};
+  const auto steps = bundle::library_steps(bundle, target);
+  return steps.ok() ? "" : to_string(steps.errors());
+}
+
+}  // namespace
+
+TEST_CASE("library code: each library has its types, clamps and shapes") {
+  using enum DType;
+  constexpr std::string_view kProducts = bundle::kCublasTarget, kOthers = bundle::kCudnnTarget;
+  const bundle::LibraryOperation product{.kind = LibraryKind::product};
+  CHECK(library_errors(kProducts, product, {{float16, {4, 5}}, {float16, {5, 3}}, {float16, {4, 3}}}) == "");
+  CHECK(library_errors(kProducts, product, {{int8, {4, 5}}, {int8, {5, 3}}, {int32, {4, 3}}}) == "");
+  CHECK(library_errors(kProducts, product, {{float32, {2, 1, 4, 5}}, {float32, {3, 5, 6}}, {float32, {2, 3, 4, 6}}}) ==
+        "");
+  CHECK(library_errors(kProducts, {.kind = LibraryKind::product, .scale = 0.5, .addend_scale = 2, .least = 0},
+                       {{float32, {4, 5}}, {float32, {5, 3}}, {float32, {4, 3}}, {float32, {4, 3}}}) == "");
+  CHECK_THAT(library_errors(kProducts, product, {{float32, {4, 5}}, {float32, {6, 3}}, {float32, {4, 3}}}),
+             ContainsSubstring("depths of 5 and 6"));
+  CHECK_THAT(library_errors(kProducts, product, {{float32, {4, 5}}, {float32, {5, 3}}, {float32, {4, 4}}}),
+             ContainsSubstring("its result has the shape [4, 4], its operands make [4, 3]"));
+  CHECK_THAT(library_errors(kProducts, product, {{float32, {2, 4, 5}}, {float32, {3, 5, 3}}, {float32, {3, 4, 3}}}),
+             ContainsSubstring("leading axes of 2 and 3 do not fit"));
+  CHECK_THAT(library_errors(kProducts, product, {{float64, {4, 5}}, {float64, {5, 3}}, {float64, {4, 3}}}),
+             ContainsSubstring("target cublas does not compute it of float64"));
+  CHECK_THAT(library_errors(kProducts, product, {{float32, {4, 5}}, {float16, {5, 3}}, {float32, {4, 3}}}),
+             ContainsSubstring("target cublas does not compute it of float32"));
+  CHECK_THAT(library_errors(kProducts, {.kind = LibraryKind::product, .least = 0, .most = 6},
+                            {{float32, {4, 5}}, {float32, {5, 3}}, {float32, {4, 3}}}),
+             ContainsSubstring("does not clamp to these bounds"));
+  CHECK_THAT(library_errors(kProducts, {.kind = LibraryKind::product, .least = 0},
+                            {{int8, {4, 5}}, {int8, {5, 3}}, {int32, {4, 3}}}),
+             ContainsSubstring("neither clamped nor scaled"));
+  CHECK_THAT(library_errors(bundle::kOnednnTarget, {.kind = LibraryKind::product, .scale = 0.5},
+                            {{float32, {4, 5}}, {float32, {5, 3}}, {float32, {4, 3}}}),
+             ContainsSubstring("target onednn does not scale products"));
+  CHECK(library_errors(kOthers, {.kind = LibraryKind::softmax, .axis = 1}, {{bfloat16, {2, 3}}, {bfloat16, {2, 3}}}) ==
+        "");
+  CHECK_THAT(library_errors(kOthers, {.kind = LibraryKind::softmax, .axis = 2}, {{float32, {2, 3}}, {float32, {2, 3}}}),
+             ContainsSubstring("it runs along axis 2 of 2"));
+  CHECK_THAT(library_errors(kOthers, product, {{float32, {4, 5}}, {float32, {5, 3}}, {float32, {4, 3}}}),
+             ContainsSubstring("target cudnn has no such operation"));
+  const bundle::LibraryOperation pool{
+      .kind = LibraryKind::maximum, .kernel = {2}, .strides = {2}, .dilations = {1}, .pad_begin = {0}, .pad_end = {0}};
+  CHECK(library_errors(kOthers, pool, {{float32, {1, 2, 6}}, {float32, {1, 2, 3}}}) == "");
+  CHECK_THAT(library_errors(kOthers, pool, {{float32, {1, 2, 6}}, {float32, {1, 2, 4}}}),
+             ContainsSubstring("its operands make [1, 2, 3]"));
+}
