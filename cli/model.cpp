@@ -12,6 +12,7 @@
 #include "base/text_table.h"
 #include "bundle/code/accel.h"
 #include "bundle/code/cpu.h"
+#include "bundle/code/cuda.h"
 #include "bundle/code/program_summary.h"
 #include "bundle/format.h"
 #include "cli/arguments.h"
@@ -28,9 +29,12 @@
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cpu/jit.h"
 #include "compiler/tune/recorded_schedules.h"
+#include "compiler/tune/records.h"
 #include "explore/measure/accel.h"
 #include "explore/measure/count_cycles.h"
 #include "explore/measure/cpu.h"
+#include "explore/measure/cuda.h"
+#include "runtime/device/cuda/context.h"
 #include "runtime/executor.h"
 
 namespace dovetail::cli {
@@ -158,15 +162,25 @@ Result<void> check_taken(const schedule::Decisions& decided, const std::vector<S
 
 // Whose measurements count for each target, the first ones most.
 std::map<std::string, std::vector<std::string>> machines_of(const ModelArguments& arguments,
-                                                            const simulator::MemorySpec& memory) {
+                                                            const CompiledModel& model) {
   std::map<std::string, std::vector<std::string>> machines;
-  machines[std::string(bundle::kAccelTarget)] = {explore::accel_machine(memory)};
+  machines[std::string(bundle::kAccelTarget)] = {explore::accel_machine(model.system.memory)};
   if (const auto processor = cpu::find_cpu(arguments.cpu); processor.ok()) {
     auto& all = machines[std::string(bundle::kCpuTarget)];
     all.push_back(
         explore::cpu_machine(*processor, arguments.threads > 0 ? arguments.threads : runtime::default_threads()));
     if (const std::string one = explore::cpu_machine(*processor, 1); one != all.front()) all.push_back(one);
   }
+  if (std::ranges::find(model.targets, bundle::kCudaTarget) == model.targets.end()) return machines;
+  // The GPU that is here; then any that was measured, as kernels are often compiled where there is none.
+  auto& gpus = machines[std::string(bundle::kCudaTarget)];
+  if (const auto device = runtime::cuda::find_device(); device.ok())
+    gpus.push_back(explore::cuda_machine(device->name, device->capability));
+  if (const auto records = tune::Records::open(*arguments.records, tune::Records::Open::read); records.ok())
+    if (const auto known = records->summaries(); known.ok())
+      for (const auto& summary : *known)
+        if (summary.target == bundle::kCudaTarget && std::ranges::find(gpus, summary.machine) == gpus.end())
+          gpus.push_back(summary.machine);
   return machines;
 }
 
@@ -262,8 +276,7 @@ Result<CompileOutcome> compile_anew(const ModelArguments& arguments, CompileOpti
       options.available,
       make_targets({model.hardware, model.system.clock_mhz, arguments.cpu, arguments.gpu, std::move(counting)}, asked));
   if (arguments.records) {
-    DOVETAIL_ASSIGN(options.recorded,
-                    tune::recorded_schedules(*arguments.records, machines_of(arguments, model.system.memory)));
+    DOVETAIL_ASSIGN(options.recorded, tune::recorded_schedules(*arguments.records, machines_of(arguments, model)));
   }
   DOVETAIL_ASSIGN(const auto decided, parse_assignments("--decide", arguments.decide));
   if (!decided.empty()) options.recorded = with_decisions(decided, std::move(options.recorded));

@@ -10,6 +10,7 @@
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
 #include "cli/energy_report.h"
+#include "cli/gpu_profile.h"
 #include "cli/latency.h"
 #include "cli/model.h"
 #include "cli/output.h"
@@ -59,7 +60,8 @@ class Profile : public Command {
         "Times are medians. GOP/s count a multiply-add as two operations; the share of the peak is of the processor's "
         "measured multiply-adds on\n"
         "as many threads, in float32 or int8 as the kernel has them. The accelerator's time is its cycles by the "
-        "clock; what the simulator itself took is shown beside.\n"
+        "clock; what the simulator itself took is shown beside. Steps on a GPU are timed by its events, beside "
+        "ceilings that are measured on it.\n"
         "Example: dovetail profile examples/digits/digits_float.onnx --target cpu --threads 1");
   }
 
@@ -119,6 +121,7 @@ class Profile : public Command {
         steps = result->steps;
         continue;
       }
+      launched_ = result->launched;
       for (std::size_t s = 0; s < result->steps.size(); ++s) seconds[s].push_back(result->steps[s].seconds);
     }
     watched.finish();
@@ -136,6 +139,7 @@ class Profile : public Command {
       rows.push_back({times[s], steps[s].counters, executor.program().steps[s].origins});
     DOVETAIL_ASSIGN(auto kernels, bundle::cpu_steps(executor.program()));
     for (auto& [index, step, code] : kernels) rows[index].kernel = std::move(code);
+    DOVETAIL_ASSIGN(gpu_, GpuProfile::make(executor));
     threads_used_ = executor_options.threads > 0 ? executor_options.threads : runtime::default_threads();
     peaks_ = {runtime::measure_float32_peak(), runtime::measure_int8_peak()};
     print("{}", text(rows, repeat, system, latency_of(times)));
@@ -159,6 +163,12 @@ class Profile : public Command {
   static double rate(const Row& row) {
     const double seconds = row.time.seconds;
     return seconds > 0 ? static_cast<double>(row.kernel->operations) / seconds * 1e-9 : 0;
+  }
+
+  static std::vector<StepTime> times_of(const std::vector<Row>& rows) {
+    std::vector<StepTime> times;
+    for (const Row& row : rows) times.push_back(row.time);
+    return times;
   }
 
   std::string text(const std::vector<Row>& rows, std::int64_t repeat, const System& system,
@@ -199,6 +209,8 @@ class Profile : public Command {
       table.add(cells);
     }
     out += table.to_string() + "\n";
+    if (gpu_.has_steps()) out += gpu_.text(times_of(rows)) + "\n";
+    if (!launched_.empty()) out += fmt::format("launched      {}\n", launched_);
     out += latency_text(latency, system, fmt::format("medians of {} runs", repeat));
     if (operations > 0 && latency.other_seconds > 0)
       out += fmt::format("on the CPU    {:.2f} Mop, {:.1f} GOP/s\n", operations * 1e-6,
@@ -213,7 +225,8 @@ class Profile : public Command {
 
   Json json(const std::vector<Row>& rows, std::int64_t repeat, const System& system, const Latency& latency) const {
     Json steps = Json::array();
-    for (const Row& row : rows) {
+    for (std::size_t s = 0; s < rows.size(); ++s) {
+      const Row& row = rows[s];
       Json step{{"name", row.time.name}, {"target", row.time.target}, {"seconds", row.time.seconds}};
       add_time(step, row.time);
       if (row.kernel)
@@ -224,6 +237,7 @@ class Profile : public Command {
                      {"code_bytes", row.kernel->code_bytes},
                      {"kernel", row.kernel->symbol},
                      {"origins", row.origins}});
+      if (Json gpu = gpu_.json(s, row.time.seconds); !gpu.is_null()) step["gpu"] = std::move(gpu);
       if (row.time.simulating) step["counters"] = to_json(row.counters);
       for (const TimedProgram& program : timed_)
         if (program.name == row.time.name) step["timing"] = timing_json(program, system);
@@ -239,6 +253,8 @@ class Profile : public Command {
             {"latency", latency_json(latency, system)},
             {"energy", energy_json(used_)},
             {"threads", threads_used_},
+            {"gpu", gpu_.ceilings()},
+            {"launched", launched_},
             {"peak_of_one_core", {{"float32", peak(peaks_.float32)}, {"int8", peak(peaks_.int8)}}},
             {"steps", steps}};
   }
@@ -256,6 +272,8 @@ class Profile : public Command {
   bool trust_ = false, json_ = false;
   int threads_used_ = 1;
   Peaks peaks_;
+  GpuProfile gpu_;
+  std::string launched_;  // how a device began all steps of the last run
 };
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "base/text_table.h"
 #include "bundle/code/accel.h"
 #include "bundle/code/cpu.h"
+#include "bundle/code/cuda.h"
 #include "cli/arguments.h"
 #include "cli/build_facts.h"
 #include "cli/commands/all.h"
@@ -31,6 +32,7 @@
 #include "explore/distribute/shared_measurer.h"
 #include "explore/measure/accel.h"
 #include "explore/measure/cpu.h"
+#include "explore/measure/cuda.h"
 #include "explore/replay/tasks.h"
 
 namespace dovetail::cli {
@@ -287,6 +289,12 @@ class Tune : public Command {
       options.memory = memory_;
       options.work = work;
       return explore::make_accel_measurer(hardware_, options);
+    }
+    if (target == bundle::kCudaTarget) {
+      DOVETAIL_ASSIGN(const cuda::Gpu gpu, cuda::parse_gpu("--gpu", model_.gpu));
+      explore::CudaMeasureOptions options;
+      options.work = work;
+      return explore::make_cuda_measurer(gpu, options);
     }
     DOVETAIL_ASSIGN(const cpu::Cpu processor, cpu::find_cpu(model_.cpu));
     explore::CpuMeasureOptions options;

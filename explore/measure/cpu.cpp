@@ -1,7 +1,6 @@
 #include "explore/measure/cpu.h"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -22,11 +21,10 @@
 #include "compiler/layout/layout.h"
 #include "compiler/target/cpu/jit.h"
 #include "compiler/target/cpu/sketches/sketches.h"
+#include "explore/measure/checked_timing.h"
 #include "explore/measure/child.h"
 #include "explore/measure/draw_arguments.h"
 #include "explore/measure/paired_times.h"
-#include "loops/product_sum.h"
-#include "loops/rewrite.h"
 
 namespace dovetail::explore {
 
@@ -70,23 +68,7 @@ struct Kernel {
   const std::vector<loops::Parameter>& parameters() const { return scheduled->program.parameters; }
 };
 
-// How far results may be from the reference.
-Tolerance tolerance_of(const loops::Program& program) {
-  bool free_sums = false;
-  loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
-    const auto* block = std::get_if<loops::Block>(&stmt->node);
-    free_sums |= block != nullptr && loops::is_product_sum(*block) && is_floating(block->writes.front().buffer->dtype);
-  });
-  return {kMachineCodeTolerance, free_sums ? 1 : 0};
-}
-
 // ---- In the child
-
-// What it answers: this, then why the results are wrong; nothing where they are right.
-struct Timing {
-  double seconds = 0;  // of the default
-  double ratio = 0;
-};
 
 // A kernel that runs, on results of its own.
 class Running {
@@ -140,13 +122,6 @@ class Running {
   std::string failure_;
 };
 
-std::vector<std::byte> answer(const Timing& timing, const std::string& wrong) {
-  std::vector<std::byte> bytes(sizeof timing + wrong.size());
-  std::memcpy(bytes.data(), &timing, sizeof timing);
-  std::memcpy(bytes.data() + sizeof timing, wrong.data(), wrong.size());
-  return bytes;
-}
-
 std::vector<std::byte> check_and_time(const Kernel& beside, const Kernel& candidate, const Tolerance& tolerance,
                                       const CpuMeasureOptions& options, const CpuMeasureOptions::Run* hook) {
   const auto most = [&](auto field) {
@@ -156,27 +131,15 @@ std::vector<std::byte> check_and_time(const Kernel& beside, const Kernel& candid
   bundle::KernelHost host(options.threads, most(&cpu::KernelObject::shared_bytes),
                           most(&cpu::KernelObject::local_bytes));
   Running first(beside, host, nullptr), second(candidate, host, hook);
-  if (const std::string wrong = second.check(tolerance, std::byte{0xcd}); !wrong.empty()) return answer({}, wrong);
+  if (const std::string wrong = second.check(tolerance, std::byte{0xcd}); !wrong.empty())
+    return to_answer({0, 0, wrong});
   first.run();
   const PairedTimes times = time_in_pairs([&] { first.run(); }, [&] { second.run(); },
                                           {.threads = options.threads, .seconds = options.timing_seconds});
-  return answer({times.seconds, times.ratio}, second.check(tolerance, std::byte{0x3a}));
+  return to_answer({times.seconds, times.ratio, second.check(tolerance, std::byte{0x3a})});
 }
 
 // ---- In the parent
-
-Measurement measurement_of(const ChildEnd& end, const ChildLimits& limits, double default_seconds) {
-  Timing timing;
-  if (end.ending == ChildEnding::timed_out || end.ending == ChildEnding::stopped)
-    return {.outcome = Outcome::timed_out, .why = to_string(end, limits)};
-  if (end.ending != ChildEnding::returned || end.answer.size() < sizeof timing)
-    return {.outcome = Outcome::crashed, .why = to_string(end, limits)};
-  std::memcpy(&timing, end.answer.data(), sizeof timing);
-  const std::string wrong(reinterpret_cast<const char*>(end.answer.data()) + sizeof timing,
-                          end.answer.size() - sizeof timing);
-  if (!wrong.empty()) return {.outcome = Outcome::wrong, .why = wrong};
-  return {.outcome = Outcome::measured, .cost = timing.ratio * default_seconds * 1e9};
-}
 
 class CpuMeasurer : public tune::Measurer {
  public:
@@ -306,9 +269,7 @@ class CpuMeasurer : public tune::Measurer {
     if (measurement.outcome != Outcome::measured)
       return Diagnostic{"cannot measure", task_.program.name, fmt::format("its default schedule: {}", measurement.why),
                         "nothing can be compared with it; report it"};
-    Timing timing;
-    std::memcpy(&timing, end.answer.data(), sizeof timing);
-    default_seconds_ = timing.seconds;
+    default_seconds_ = timing_of(end).seconds;
     return {};
   }
 
