@@ -249,8 +249,6 @@ TEST_CASE("partition: the rules have names") {
   CHECK_FALSE(offload_from_name("never").has_value());
 }
 
-}  // namespace dovetail
-
 TEST_CASE("partition: a border between targets of one memory costs nothing") {
   const auto border_of_product = [](std::string memory) {
     // A product between elementwise nodes of another target.
@@ -274,3 +272,5 @@ TEST_CASE("partition: a border between targets of one memory costs nothing") {
   CHECK(border_of_product("own").second == Approx(12e-6));
   CHECK(border_of_product("gpu").second == Approx(6e-6));
 }
+
+}  // namespace dovetail
