@@ -37,7 +37,7 @@ struct Tally {
 
 // `drawn`: the seed of its schedules; those of the compiler where there is none.
 void check(const graph::Graph& graph, const NdArray& input, Tally& tally,
-           std::optional<std::uint64_t> drawn = std::nullopt) {
+           std::optional<std::uint64_t> drawn = std::nullopt, std::optional<passes::Level> level = std::nullopt) {
   const std::string name = graph.value(graph.inputs[0]).name;
   auto reference = Reference::make(graph);
   REQUIRE(reference.ok());
@@ -50,6 +50,7 @@ void check(const graph::Graph& graph, const NdArray& input, Tally& tally,
     options.available = {cpu::make_target(processor), host::make_target()};
     options.targets = {"cpu"};
     if (drawn) options.recorded = test::drawn_schedules(*drawn);
+    if (level) options.context.level = *level;
     auto compiled = compile({graph, {}}, options);
     REQUIRE((compiled.ok() ? "" : to_string(compiled.errors())) == "");
     for (const auto& group : compiled->report["groups"]) {
@@ -90,6 +91,32 @@ TEST_CASE("random float graphs run on the CPU as the reference does") {
   for (const char* kind : {"convolution", "window", "matmul", "generic"}) CHECK(tally.kinds[kind] >= more_than(5));
   for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
   CHECK(tally.refusals.empty());
+}
+
+TEST_CASE("random graphs of halves run on the CPU as the reference does") {
+  const auto as = [](DType dtype, const NdArray& array) {
+    NdArray halves(dtype, array.shape());
+    for (std::int64_t i = 0; i < array.count(); ++i) halves.set_double(i, array.as_double(i));
+    return halves;
+  };
+  Tally tally;
+  for (int seed = 0; seed < scaled(16); ++seed) {
+    INFO("seed " << seed);
+    const DType half = seed % 2 == 0 ? DType::float16 : DType::bfloat16;
+    RandomFloatGraph random(static_cast<std::uint64_t>(seed));
+    random.build(4);
+    for (std::int32_t i = 0; i < static_cast<std::int32_t>(random.graph.values.size()); ++i) {
+      graph::Value& value = random.graph.value(graph::ValueId{i});
+      if (value.type.dtype != DType::float32) continue;
+      value.type.dtype = half;
+      if (value.constant) value.constant = as(half, *value.constant);
+    }
+    const NdArray input = random.halves(random.graph.value(random.graph.inputs[0]).type.shape, -3, 3);
+    // What level 2 folds into weights and biases need not be rounded as often.
+    check(random.graph, as(half, input), tally, std::nullopt, passes::Level::exact);
+  }
+  for (const char* kind : {"convolution", "matmul", "generic"}) CHECK(tally.kinds[kind] >= more_than(5));
+  CHECK(tally.kinds["interpreted"] == 0);
 }
 
 TEST_CASE("random int8 graphs run on the CPU as the reference does") {
