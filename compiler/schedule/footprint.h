@@ -56,6 +56,7 @@ class Footprint {
   };
 
   void add_loop(const std::string& name, std::int64_t extent);
+  void fold_others(TileExtent& a, TileExtent& b) const;
   void add_reads(const loops::Block& block, const std::map<const loops::VarNode*, TileExtent>& iterators);
 
   std::vector<std::string> loops_;

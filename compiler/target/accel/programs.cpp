@@ -65,6 +65,14 @@ class Widener {
       return load(x, {i[0], channel, i[2] + border.top, i[3] + border.left});
     });
   }
+  // Every so many rows and columns of x.
+  Buffer operator()(const std::string& prefix, const Buffer& x, std::int64_t row_step, std::int64_t row,
+                    std::int64_t column_step, std::int64_t column, const Axes& axes) const {
+    return widen(prefix, axes, identity_, [&](const Indices& i, const Expr& channel) {
+      return load(x,
+                  {i[0], channel, position(i[2], {row, row_step, 0}, 0), position(i[3], {column, column_step, 0}, 0)});
+    });
+  }
   // Term `t` of what is moved.
   Buffer operator()(const std::string& prefix, const Buffer& x, const MoveSpec::Term& term, std::size_t t,
                     const Axes& axes) const {
@@ -204,7 +212,79 @@ Program add_program(const AddSpec& spec, const isa::HardwareConfig& config) {
   return finish_sum(d, spec, config, "", "K", scaled_a, scaled_b);
 }
 
+namespace {
+
+// Along one axis of a separable window.
+struct WindowAxis {
+  std::int64_t kernel, stride, results;
+
+  std::int64_t remainders() const { return std::min(kernel, stride); }
+  // So many elements of an image of a tile of results have that remainder.
+  std::int64_t extent(std::int64_t remainder) const { return results + (remainder + stride < kernel ? 1 : 0); }
+  // The remainder of a single element of each window.
+  std::int64_t single() const { return std::max<std::int64_t>(0, kernel - stride); }
+};
+
+Program separable_max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config) {
+  Definition d(spec.name);
+  const TensorLayout& y = spec.y;
+  const WindowAxis rows{spec.kernel_h, spec.stride_h, y.h}, columns{spec.kernel_w, spec.stride_w, y.w};
+  const auto pixels = [&](std::int64_t h, std::int64_t w) {
+    return Axes{{"n", y.padded_n()}, {"o", y.padded_c()}, {"y", h}, {"x", w}};
+  };
+  const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
+  const Axes image{{"n", y.padded_n()},
+                   {"c", y.padded_c()},
+                   {"y", (y.h - 1) * spec.stride_h + spec.kernel_h},
+                   {"x", (y.w - 1) * spec.stride_w + spec.kernel_w}};
+  const std::int64_t top = spec.x.border.top - spec.pad_top, left = spec.x.border.left - spec.pad_left;
+  const Buffer copy = d.compute("x.copy", DType::int8, image, [&](const Indices& i) {
+    return load(x, {i[0], i[1], top == 0 ? i[2] : i[2] + top, left == 0 ? i[3] : i[3] + left});
+  });
+  const Widener widen(d, spec.widening, config);
+  // The maximum of the elements of each window along one axis, in place of those of `single`. parts: by remainder.
+  const auto reduce = [&](const std::string& name, const WindowAxis& window, const std::vector<Buffer>& parts,
+                          const Axes& axes, std::size_t axis) {
+    Buffer largest = parts[static_cast<std::size_t>(window.single())];
+    for (std::int64_t tap = 0; tap < window.kernel; ++tap) {
+      const std::int64_t remainder = tap % window.stride;
+      if (remainder == window.single()) continue;
+      largest = Stages(d, axes, name).stage(std::to_string(tap), [&](const Indices& i) {
+        Indices element = i;
+        if (tap >= window.stride) element[axis] = element[axis] + 1;
+        return binary(BinaryOp::max, load(largest, i), load(parts[static_cast<std::size_t>(remainder)], element));
+      });
+    }
+    return largest;
+  };
+  // Products first: a change between them and the ALU empties the pipe.
+  std::vector<std::vector<Buffer>> parts(static_cast<std::size_t>(rows.remainders()));
+  for (std::int64_t row = 0; row < rows.remainders(); ++row)
+    for (std::int64_t column = 0; column < columns.remainders(); ++column)
+      parts[static_cast<std::size_t>(row)].push_back(widen(fmt::format("r{}c{}.", row, column), copy, spec.stride_h,
+                                                           row, spec.stride_w, column,
+                                                           pixels(rows.extent(row), columns.extent(column))));
+  std::vector<Buffer> of_rows;
+  for (std::int64_t row = 0; row < rows.remainders(); ++row)
+    of_rows.push_back(reduce(fmt::format("r{}.columns", row), columns, parts[static_cast<std::size_t>(row)],
+                             pixels(rows.extent(row), y.w), 3));
+  return finish(d, reduce("rows", rows, of_rows, pixels(y.h, y.w), 2), y, false);
+}
+
+}  // namespace
+
+bool is_separable(const MaxPoolSpec& spec) {
+  constexpr std::int64_t kMostRemainders = 3;  // each pair of them is a place
+  const auto separates = [&](std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t results) {
+    if (kernel == 1) return stride == 1 || results == 1;
+    return dilation == 1 && kernel < 2 * stride && std::min(kernel, stride) <= kMostRemainders;
+  };
+  return separates(spec.kernel_h, spec.stride_h, spec.dilation_h, spec.y.h) &&
+         separates(spec.kernel_w, spec.stride_w, spec.dilation_w, spec.y.w);
+}
+
 Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config) {
+  if (spec.separable) return separable_max_pool_program(spec, config);
   Definition d(spec.name);
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
   const Buffer wide = Widener(d, spec.widening, config)("", x, spec.x.border, pixel_axes(spec.x));

@@ -102,8 +102,14 @@ struct MaxPoolSpec {
   std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   std::int64_t pad_top = 0, pad_left = 0;
   Widening widening = Widening::load;
+  // Along columns of the window, then along rows, in place: with Widening::gemm alone, of windows that is_separable()
+  // names. The border of x holds the pads, -128.
+  bool separable = false;
 };
-// Parameters X, [I,] Y. Taps outside of the image are left out.
+// Whether results can lie where an element of their window alone lay: positions in the image by their remainder of the
+// stride are places of their own, and one of them has a single element of each window.
+bool is_separable(const MaxPoolSpec& spec);
+// Parameters X, [I,] Y. Taps outside of the image are left out, but for separable windows.
 loops::Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config);
 
 // Pixels along an axis, at regular steps.

@@ -289,6 +289,16 @@ Result<Operation> add_to(const Context& c, Result<Operation> (*select_product)(c
 Result<Operation> select_conv_and_add(const Context& c) { return add_to(c, select_conv); }
 Result<Operation> select_gemm_and_add(const Context& c) { return add_to(c, select_gemm); }
 
+// Whether somebody reads the value with a border of another number.
+bool needs_other_border(const Context& c, ValueId value, std::int64_t number) {
+  return std::ranges::any_of(c.graph.users(value), [&](NodeId user) {
+    const Node& node = c.graph.node(user);
+    const std::vector<std::int64_t> pads = graph::ints_attribute(node, "pads", {});
+    return node.op == "dovetail.qconv" && graph::int_attribute(node, "x_zero_point", 0) != number &&
+           std::ranges::any_of(pads, [](std::int64_t pad) { return pad > 0; });
+  });
+}
+
 Result<Operation> select_max_pool(const Context& c) {
   const graph::TensorType& x = c.type(0);
   if (x.dtype != DType::int8) return c.refuse(fmt::format("it pools {}, the accelerator int8", name(x.dtype)));
@@ -313,7 +323,21 @@ Result<Operation> select_max_pool(const Context& c) {
   spec.dilation_w = window.dilations[1];
   spec.pad_top = window.pad_begin[0];
   spec.pad_left = window.pad_begin[1];
-  return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {{}}, std::move(operation)};
+  // All that the last window reads lies in the image or its border.
+  const ImageShape image = image_of(c, c.node().inputs[0]), y = image_of(c, c.node().outputs[0]);
+  spec.y = layout_of(c, y);
+  const auto behind = [](std::int64_t results, std::int64_t stride, std::int64_t kernel, std::int64_t pad,
+                         std::int64_t extent) {
+    return std::max<std::int64_t>(0, (results - 1) * stride + kernel - pad - extent);
+  };
+  BorderNeed pads;
+  pads.border = {spec.pad_top, spec.pad_left, behind(y.h, spec.stride_h, spec.kernel_h, spec.pad_top, image.h),
+                 behind(y.w, spec.stride_w, spec.kernel_w, spec.pad_left, image.w)};
+  if (!pads.border.empty()) pads.value = INT8_MIN;
+  spec.separable = spec.widening == Widening::gemm && is_separable(spec) &&
+                   (pads.border.empty() || !needs_other_border(c, c.node().inputs[0], INT8_MIN));
+  if (!spec.separable) pads = {};
+  return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {pads}, std::move(operation)};
 }
 
 struct Row {

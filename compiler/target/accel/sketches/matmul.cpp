@@ -87,16 +87,12 @@ void write_matmul(schedule::Context& c, const isa::HardwareConfig& config, TileM
     for (const std::string& block : products) make_product(steps, block);
 
     // Operands.
-    const std::string in_inp = steps.layout.index_map(config.block_in),
-                      in_wgt = fmt::format("i2,i1/{1},i0/{0},i0%{0},i1%{1}", config.block_out, config.block_in),
+    const std::string in_wgt = fmt::format("i2,i1/{1},i0/{0},i0%{0},i1%{1}", config.block_out, config.block_in),
                       of_parts = fmt::format("i1/{0},i2,i0,i1%{0}", config.block_in);
     if (transposes) {
       keep(steps, "product", "IX", kInpScope, fmt::format("i1/{0},i2,i0,i1%{0}", config.block_in));
     } else {
-      steps.split_channels("x.copy.c", steps.layout.block, config.block_in);
-      steps.split_batch("x.copy.n");
-      c.lay_out("X", in_inp);
-      c.s.transform_layout("x.copy", in_inp);
+      steps.lay_out_in_inp("X", "x.copy", "x.copy.c", "x.copy.n");
     }
     c.split("w.copy.o", config.block_out, "w.copy.o_b", "w.copy.o_e");
     c.split("w.copy.c", config.block_in, "w.copy.c_b", "w.copy.c_e");

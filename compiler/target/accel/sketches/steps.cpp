@@ -302,7 +302,7 @@ void Steps::tile_output(const std::vector<std::string>& axes) {
 
 void Steps::place_stages() {
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
-    if (*block == "out" || *block == "pad") continue;
+    if (*block == "out" || is_copy(*block)) continue;
     c.s.set_scope(*block, kAccScope);
     if (!is_constants(*block)) c.s.compute_at(*block, innermost_tile_);
   }
@@ -349,24 +349,37 @@ void Steps::add_operand(Pace& pace, const Operand& operand, double sums, const T
 }
 
 void Steps::widen(const Operand& widened) {
-  const std::string block = widened.prefix + "widen", parameter = widened.parameter, operand = widened.copy(),
-                    identity = block + ".identity";
+  const std::string block = widened.prefix + "widen", parameter = widened.parameter, operand = widened.copy();
   if (!widened.by_gemm) return c.lay_out(parameter, layout.index_map(config.block_out));
+  split_widening(block);
+  c.s.cache_read(block, parameter, kInpScope, operand);
+  c.s.compute_at(operand, block + ".c_t");
+  lay_out_in_inp(parameter, operand, operand + ".1", operand + ".0");
+  tensorize_widening(block);
+}
+
+void Steps::split_widening(const std::string& block) {
   const auto loop = [&](const char* name) { return block + "." + name; };
   c.s.split(loop("c"), config.block_in, loop("c_t"), loop("c_e"));
   block_elements(block, loop("n"), loop("o"));
   c.reorder(c.present({loop("c_t"), loop("n"), loop("n_b"), loop("o_g"), loop("o_b"), loop("y"), loop("x"), loop("n_e"),
                        loop("o_e"), loop("c_e")}));
-  const std::string init = block + ".init";
-  c.s.decompose_reduction(block, loop("c_t"), init);
-  c.s.cache_read(block, parameter, kInpScope, operand);
-  c.s.compute_at(operand, loop("c_t"));
-  split_channels(operand + ".1", layout.block, config.block_in);
-  split_batch(operand + ".0");
-  for (const loops::Region& region : c.reads_of(block))
-    if (is_identity(region.buffer->name)) c.s.cache_read(block, region.buffer->name, kWgtScope, identity);
+  c.s.decompose_reduction(block, loop("c_t"), block + ".init");
+}
+
+void Steps::lay_out_in_inp(const std::string& parameter, const std::string& copy, const std::string& channels,
+                           const std::string& images) {
+  split_channels(channels, layout.block, config.block_in);
+  split_batch(images);
   c.lay_out(parameter, layout.index_map(config.block_in));
-  c.s.transform_layout(operand, layout.index_map(config.block_in));
+  c.s.transform_layout(copy, layout.index_map(config.block_in));
+}
+
+void Steps::tensorize_widening(const std::string& block) {
+  const auto loop = [&](const char* name) { return block + "." + name; };
+  const std::string init = block + ".init";
+  for (const loops::Region& region : c.reads_of(block))
+    if (is_identity(region.buffer->name)) c.s.cache_read(block, region.buffer->name, kWgtScope, block + ".identity");
   c.s.transform_layout(block, layout.index_map(config.block_out));
   tensorize(init, {init + "." + loop("n_e"), init + "." + loop("o_e")});
   tensorize(block, {loop("n_e"), loop("o_e"), loop("c_e")});

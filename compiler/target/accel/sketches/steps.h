@@ -92,6 +92,12 @@ class Steps {
   void split_batch(const std::string& loop);
   // The innermost loops of `block` over batch `n` and channels `o` become one ACC element.
   void block_elements(const std::string& block, const std::string& n, const std::string& o);
+  // The parts of widen(), for a block that reads a copy in INP which the program has: its loops; a parameter and its
+  // copy, whose loops over channels and images are these; and the block as products, the identity in WGT.
+  void split_widening(const std::string& block);
+  void lay_out_in_inp(const std::string& parameter, const std::string& copy, const std::string& channels,
+                      const std::string& images);
+  void tensorize_widening(const std::string& block);
   // Where an operand is widened by GEMM, in block "<prefix>widen", it goes through INP, the identity lies in WGT
   // throughout. Nothing where LOAD widens it.
   void widen(const Operand& operand);

@@ -77,6 +77,8 @@ RandomOperation random_operation(SplitMix64& random, const isa::HardwareConfig& 
       spec.stride_h = spec.stride_w = stride;
       spec.dilation_h = spec.dilation_w = dilation;
       spec.pad_top = spec.pad_left = pad;
+      spec.separable = widening == Widening::gemm && is_separable(spec);
+      if (spec.separable) spec.x.border = {pad, pad, pad + stride, pad + stride};
       return {&kMaxPooling, max_pool_program(spec, config)};
     }
   }

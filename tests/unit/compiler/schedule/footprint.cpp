@@ -102,3 +102,39 @@ TEST_CASE("footprint: a quotient counts the groups that an aligned tile touches"
   CHECK(channels(1, 2) == 2);
   CHECK(footprint.elements("z", tile) == 24);
 }
+// Two sums over x, each with a loop of its own, and one that both share.
+TEST_CASE("footprint: loops of one reader alone count as a whole where another has its own") {
+  const auto program = loops::parse_program(R"(program two {
+  input x: int32[6, 8]
+  output y: int32[6]
+  alloc a: int32[6]
+  alloc b: int32[6]
+  for a.o in 6 { for a.c in 8 {
+    block a {
+      spatial vo in 6 = a.o reduce vc in 8 = a.c
+      reads x[vo, vc], a[vo] writes a[vo]
+      init { a[vo] = 0 }
+      a[vo] = a[vo] + x[vo, vc]
+    }
+  } }
+  for b.o in 6 { for b.c in 8 {
+    block b {
+      spatial vo in 6 = b.o reduce vc in 8 = b.c
+      reads x[vo, vc], b[vo] writes b[vo]
+      init { b[vo] = 0 }
+      b[vo] = b[vo] + x[vo, vc] * x[vo, vc]
+    }
+  } }
+  for o in 6 {
+    block out { spatial vo in 6 = o reads a[vo], b[vo] writes y[vo] y[vo] = a[vo] + b[vo] }
+  }
+})",
+                                            "test");
+  INFO((program.ok() ? "" : to_string(program.errors())));
+  REQUIRE(program.ok());
+  const Footprint footprint(*program);
+  std::vector<std::int64_t> tile = footprint.whole();
+  CHECK(footprint.elements("x", tile) == 6 * 8);
+  tile[*footprint.find("o")] = 2, tile[*footprint.find("a.c")] = 4;
+  CHECK(footprint.elements("x", tile) == 2 * 8);
+}
