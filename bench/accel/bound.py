@@ -138,8 +138,9 @@ def bound(layer, machine):
         rows = parts(layer.n, machine.batch) * layer.h * layer.out_w * parts(layer.c, machine.block_out)
         return Bound(widened, 2 * (layer.kernel - 1) * (rows + results), image(layer.c, layer.h, layer.w), written)
     if layer.kind == "add":
-        # The other operand through GEMM; both scaled; their sum, of two operands; its rounding.
+        # Operands through GEMM, but for one that is a product's accumulators: where the store clamps, they would take the
+        # clamps, two passes, instead. Both scaled; their sum, of two operands; its rounding.
         scaled = 1 if machine.requant else 18
-        return Bound(results, results * (2 * scaled + 2 + epilogue_cycles(layer, machine)),
+        return Bound(results * (2 if machine.saturate else 1), results * (2 * scaled + 2 + epilogue_cycles(layer, machine)),
                      image(layer.c, layer.h, layer.w), written)
     raise ValueError(layer.kind)

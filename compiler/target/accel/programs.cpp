@@ -206,9 +206,11 @@ Program add_program(const AddSpec& spec, const isa::HardwareConfig& config) {
   const Buffer a = d.input("A", DType::int8, spec.a.program_shape());
   const Buffer b = spec.constant_b ? nullptr : d.input("B", DType::int8, spec.b.program_shape());
   const Widener widen(d, spec.widening, config);
-  const Buffer scaled_a = scaled(d, spec, config, Side::a, axes, [&] { return widen("a.", a, spec.a.border, axes); });
+  // Products first: a change between them and the ALU empties the pipe.
+  const Buffer wide_a = widen("a.", a, spec.a.border, axes), wide_b = b ? widen("b.", b, spec.b.border, axes) : nullptr;
+  const Buffer scaled_a = scaled(d, spec, config, Side::a, axes, [&] { return wide_a; });
   if (!b) return finish_sum(d, spec, config, "", "K", scaled_a, nullptr);
-  const Buffer scaled_b = scaled(d, spec, config, Side::b, axes, [&] { return widen("b.", b, spec.b.border, axes); });
+  const Buffer scaled_b = scaled(d, spec, config, Side::b, axes, [&] { return wide_b; });
   return finish_sum(d, spec, config, "", "K", scaled_a, scaled_b);
 }
 

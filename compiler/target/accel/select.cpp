@@ -264,6 +264,19 @@ Result<Operation> select_add(const Context& c) {
   return Operation{{c.id}, std::move(inputs), c.node().outputs[0], std::move(borders), std::move(operation)};
 }
 
+// Whether the product's result, narrowed by its store and widened again, takes fewer cycles than its clamps by the ALU.
+bool costs_less_apart(const Epilogue& product, const AddSpec& sum, const isa::HardwareConfig& config) {
+  if (!product.saturate || sum.widening != Widening::gemm) return false;
+  const bool clamps = product.form == Epilogue::Form::requant || product.fixed_point.clamps;
+  const std::int64_t passes = clamps ? (product.range.y_min <= INT8_MIN) + (product.range.y_max >= INT8_MAX) : 0;
+  const std::int64_t widening = config.overwrite ? 1 : 2, operands = sum.constant_b ? 1 : 2, scaling = 1,
+                     adding = sum.constant_b ? 0 : 2;
+  const std::int64_t apart = operands * (widening + scaling) + adding,
+                     together = passes + scaling + (operands - 1) * (widening + scaling) + adding,
+                     loads = operands * config.element_bytes(isa::Memory::inp) / config.bus_bytes;
+  return std::max(apart, loads) < together;
+}
+
 // A sum that reads a product's result is made of its accumulators.
 Result<Operation> add_to(const Context& c, Result<Operation> (*select_product)(const Context& c)) {
   const NodeId product = c.found.nodes.front();
@@ -271,6 +284,8 @@ Result<Operation> add_to(const Context& c, Result<Operation> (*select_product)(c
   DOVETAIL_ASSIGN(AddOperation addition, make_addition(c));
   if (c.node().inputs[0] == c.node().inputs[1]) return c.refuse("it adds a product's result to itself");
   if (!lie_alike(c, {c.node().outputs[0], c.graph.node(product).outputs[0]})) return c.refuse(kLieApart);
+  if (costs_less_apart(std::get<ConvOperation>(operation.body).spec.epilogue, addition.spec, c.config))
+    return c.refuse("its product and itself take less time one after the other");
   const bool first = c.node().inputs[0] == c.graph.node(product).outputs[0];
   if (!first && !addition.spec.constant_b) {
     std::swap(addition.a_zero_point, addition.b_zero_point);
