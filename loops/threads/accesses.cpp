@@ -63,19 +63,27 @@ void each_access(const Core& core, const VisitAccess& visit) {
   }
 }
 
-void each_copy(const Core& core, const std::function<void(const CoreAsyncCopy&)>& visit) {
+namespace {
+
+template <typename T>
+void each_of_kind(const Core& core, const std::function<void(const T&)>& visit) {
   if (!core) return;
   if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
-    each_copy(loop->body, visit);
+    each_of_kind(loop->body, visit);
   } else if (const auto* condition = std::get_if<CoreIf>(&core->node)) {
-    each_copy(condition->then_body, visit);
-    each_copy(condition->else_body, visit);
+    each_of_kind(condition->then_body, visit);
+    each_of_kind(condition->else_body, visit);
   } else if (const auto* sequence = std::get_if<CoreSequence>(&core->node)) {
-    for (const Core& part : sequence->body) each_copy(part, visit);
-  } else if (const auto* copy = std::get_if<CoreAsyncCopy>(&core->node)) {
-    visit(*copy);
+    for (const Core& part : sequence->body) each_of_kind(part, visit);
+  } else if (const auto* found = std::get_if<T>(&core->node)) {
+    visit(*found);
   }
 }
+
+}  // namespace
+
+void each_copy(const Core& core, const std::function<void(const CoreAsyncCopy&)>& visit) { each_of_kind(core, visit); }
+void each_call(const Core& core, const std::function<void(const CoreCall&)>& visit) { each_of_kind(core, visit); }
 
 bool has_thread_loops(const Core& core) {
   if (!core) return false;

@@ -16,6 +16,7 @@ using VisitAccess = std::function<void(const Buffer& buffer, const std::vector<E
 void each_access(const Core& core, const VisitAccess& visit);
 
 void each_copy(const Core& core, const std::function<void(const CoreAsyncCopy&)>& visit);
+void each_call(const Core& core, const std::function<void(const CoreCall&)>& visit);
 
 bool has_thread_loops(const Core& core);
 

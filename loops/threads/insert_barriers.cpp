@@ -25,6 +25,8 @@ struct Touch {
   bool by_any = false;  // perhaps by another thread each time: a condition that all evaluate, an asynchronous copy
   std::vector<AroundThread> around;
   std::set<const CoreLoop*> carried;  // from an earlier iteration of these loops
+  // So many of the indices in front are those of all elements; in the others lie more than the one given.
+  std::size_t exact = 0;
 };
 
 // What may still matter to a later region.
@@ -46,7 +48,7 @@ bool same_indices(const Touch& a, const Touch& b) {
 void add(std::vector<Touch>& list, Touch touch) {
   const bool known = std::ranges::any_of(list, [&](const Touch& other) {
     return other.buffer == touch.buffer && other.written == touch.written && other.by_any == touch.by_any &&
-           other.carried == touch.carried && same_axes(other.around, touch.around) && same_indices(other, touch);
+           other.carried == touch.carried && other.exact == touch.exact && same_axes(other.around, touch.around) && same_indices(other, touch);
   });
   if (!known) list.push_back(std::move(touch));
 }
@@ -92,9 +94,37 @@ class Inserter {
     if (group.groups == 0) pending.started.clear();
   }
 
+  // On account of what was touched before the loop one barrier in front may do in place of one in each iteration.
+  Core insert_in_loop(const CoreLoop& loop, std::vector<AroundThread> around, bool divergent, Pending& pending) {
+    std::vector<Touch> inside;
+    collect(loop.body, around, inside);
+    if (divergent || !conflict(pending.touches, inside)) return insert_inside(loop, std::move(around), divergent, pending);
+    const std::optional<std::string> before = problem;
+    Pending waited = pending;
+    waited.touches.clear();
+    const Core in_front = insert_inside(loop, around, divergent, waited);
+    const std::optional<std::string> problem_then = std::exchange(problem, before);
+    const Core inside_alone = insert_inside(loop, std::move(around), divergent, pending);
+    if (count_barriers(in_front) >= count_barriers(inside_alone)) return inside_alone;
+    problem = problem_then;
+    pending = std::move(waited);
+    return core_sequence({make_core(CoreBarrier{}), in_front});
+  }
+
+  static int count_barriers(const Core& core) {
+    if (!core) return 0;
+    if (const auto* loop = std::get_if<CoreLoop>(&core->node)) return count_barriers(loop->body);
+    if (const auto* n = std::get_if<CoreIf>(&core->node))
+      return count_barriers(n->then_body) + count_barriers(n->else_body);
+    int count = std::holds_alternative<CoreBarrier>(core->node) ? 1 : 0;
+    if (const auto* sequence = std::get_if<CoreSequence>(&core->node))
+      for (const Core& part : sequence->body) count += count_barriers(part);
+    return count;
+  }
+
   // What follows the last region of an iteration is the first one of the next. Indices keep their relation to those of
   // the iteration before; of earlier ones nothing is known, which matters where no barrier lies between.
-  Core insert_in_loop(const CoreLoop& loop, std::vector<AroundThread> around, bool divergent, Pending& pending) {
+  Core insert_inside(const CoreLoop& loop, std::vector<AroundThread> around, bool divergent, Pending& pending) {
     const Pending before = pending;
     uniform_.insert(loop.var.get());
     Pending first = before;
@@ -141,7 +171,7 @@ class Inserter {
     bool differs = divergent;
     visit_exprs(n.condition, [&](const Expr& e) {
       if (const auto* access = std::get_if<LoadExpr>(&e->node))
-        add(touched, {access->buffer, access->indices, false, true, {}, {}});
+        add(touched, {access->buffer, access->indices, false, true, {}, {}, 0});
       if (const auto* use = std::get_if<VarRef>(&e->node))
         differs |= std::ranges::any_of(around, [&](const AroundThread& a) { return a.var == use->var.get(); });
     });
@@ -171,7 +201,7 @@ class Inserter {
     } else if (const auto* condition = std::get_if<CoreIf>(&core->node)) {
       visit_exprs(condition->condition, [&](const Expr& e) {
         if (const auto* access = std::get_if<LoadExpr>(&e->node))
-          add(touched, {access->buffer, access->indices, false, true, {}, {}});
+          add(touched, {access->buffer, access->indices, false, true, {}, {}, 0});
       });
       collect(condition->then_body, around, touched);
       collect(condition->else_body, around, touched);
@@ -180,11 +210,23 @@ class Inserter {
     }
   }
   void collect_region(const Core& region, const std::vector<AroundThread>& around, std::vector<Touch>& touched) const {
-    std::set<const BufferNode*> copied;
-    each_copy(region, [&](const CoreAsyncCopy& copy) { copied.insert(copy.to.get()); });
+    std::map<const BufferNode*, std::size_t> several;  // with the indices that are exact
+    each_copy(region, [&](const CoreAsyncCopy& copy) {
+      for (const Buffer& buffer : {copy.to, copy.from}) several.emplace(buffer.get(), buffer->shape.size() - 1);
+    });
+    each_call(region, [&](const CoreCall& call) {
+      for (const IntrinsicOperand& operand : call.operands) {
+        std::size_t exact = 0;
+        while (exact < operand.extents.size() && operand.extents[exact] == 1) ++exact;
+        const auto [known, fresh] = several.emplace(operand.buffer.get(), exact);
+        known->second = std::min(known->second, exact);
+      }
+    });
     each_access(region, [&](const Buffer& buffer, const std::vector<Expr>& indices, bool written) {
       if (own_.contains(buffer.get())) return;
-      add(touched, {buffer, indices, written, copied.contains(buffer.get()), around, {}});
+      const auto found = several.find(buffer.get());
+      const bool one = found == several.end();
+      add(touched, {buffer, indices, written, !one, around, {}, one ? indices.size() : found->second});
     });
   }
 
@@ -196,8 +238,8 @@ class Inserter {
     const bool waits = conflict(pending.touches, touched);
     if (waits) barrier(divergent, pending);
     each_copy(region, [&](const CoreAsyncCopy& copy) {
-      add(pending.started, {copy.to, copy.to_indices, true, true, around, {}});
-      add(pending.started, {copy.from, copy.from_indices, false, true, around, {}});
+      add(pending.started, {copy.to, copy.to_indices, true, true, around, {}, copy.to_indices.size() - 1});
+      add(pending.started, {copy.from, copy.from_indices, false, true, around, {}, copy.from_indices.size() - 1});
     });
     for (Touch& touch : touched) add(pending.touches, std::move(touch));
     return waits ? core_sequence({make_core(CoreBarrier{}), whole}) : whole;
@@ -234,9 +276,9 @@ class Inserter {
   }
 
   // They touch different elements: in some dimension their indices, which follow from variables that all threads have
-  // in common, differ. As a copy's elements follow in the last dimension, that one does not show it.
+  // in common, differ.
   bool apart(const Touch& a, const Touch& b) const {
-    for (std::size_t d = 0; d + 1 < a.indices.size(); ++d)
+    for (std::size_t d = 0; d < std::min(a.exact, b.exact); ++d)
       if (is_uniform(a.indices[d]) && is_uniform(b.indices[d]) && differ(a.indices[d], b.indices[d])) return true;
     return false;
   }

@@ -17,6 +17,7 @@
 #include "loops/threads/insert_barriers.h"
 #include "loops/threads/pipeline_copies.h"
 #include "loops/threads/rewrite_accesses.h"
+#include "loops/threads/spread_calls.h"
 #include "loops/threads/thread_regions.h"
 
 namespace dovetail::loops {
@@ -123,6 +124,7 @@ class Lowering {
       : core_(std::move(core)), name_(std::move(name)), limits_(limits) {}
 
   Result<ThreadProgram> run() {
+    DOVETAIL_ASSIGN(core_.body, spread_calls(core_.body, *limits_.operations, core_.bounds, name_));
     if (core_.body) {
       const auto* sequence = std::get_if<CoreSequence>(&core_.body->node);
       for (const Core& part : sequence != nullptr ? sequence->body : std::vector<Core>{core_.body})
@@ -132,6 +134,7 @@ class Lowering {
     place_buffers();
     for (std::size_t i = 0; i < nests_.size(); ++i) DOVETAIL_TRY(lower(nests_[i], result_.kernels[i]));
     result_.bounds = std::move(core_.bounds);
+    result_.operations = limits_.operations;
     return std::move(result_);
   }
 
@@ -211,6 +214,12 @@ class Lowering {
   Result<void> lower(const Nest& nest, ThreadKernel& kernel) {
     kernel.name = nest.name;
     kernel.axes = nest.axes;
+    kernel.calls = has_calls(nest.body);
+    if (kernel.calls && (kernel.extent("thread.x") != kLanesInX || kernel.extent("thread.y") != kLanesInY))
+      return Diagnostic{std::string(kWhat), where(nest),
+                        fmt::format("its blocks have {} by {} threads in x and y, and operations of warps need {} by {}",
+                                    kernel.extent("thread.x"), kernel.extent("thread.y"), kLanesInX, kLanesInY),
+                        "bind warps to thread.z"};
     DOVETAIL_ASSIGN(const Core piped, pipeline_copies(nest.body, kernel, core_.bounds, where(nest), limits_.pipeline));
     DOVETAIL_TRY(check_sizes(nest, kernel));
     std::set<const BufferNode*> own;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,8 @@ struct ThreadLimits {
   std::int64_t shared_bytes = 48 << 10;
   std::int64_t local_bytes = 16 << 10;
   PipelineOptions pipeline;
+  // That calls may name.
+  std::shared_ptr<const std::vector<WarpOperation>> operations = std::make_shared<std::vector<WarpOperation>>();
 };
 
 // Each nest of the top level becomes a kernel. Where a temporary buffer lies follows from who uses it:

@@ -38,7 +38,14 @@ class Rewriter {
     }
     if (const auto* n = std::get_if<CoreCall>(&core->node)) {
       CoreCall copy = *n;
-      for (IntrinsicOperand& operand : copy.operands) move_place(operand.buffer, operand.indices, around);
+      for (IntrinsicOperand& operand : copy.operands) {
+        move_place(operand.buffer, operand.indices, around);
+        // New dimensions come in front, and the operand does not move along them.
+        for (std::size_t rank = operand.extents.size(); rank < operand.indices.size(); ++rank) {
+          for (std::vector<std::int64_t>& steps : operand.steps) steps.insert(steps.begin(), 0);
+          operand.extents.insert(operand.extents.begin(), 1);
+        }
+      }
       return make_core(std::move(copy));
     }
     if (const auto* n = std::get_if<CoreAsyncCopy>(&core->node)) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <memory>
 #include <numeric>
 #include <optional>
 #include <unordered_map>
@@ -15,6 +16,7 @@
 
 #include "base/check.h"
 #include "base/random.h"
+#include "loops/core/dissolve_blocks.h"
 #include "loops/rewrite.h"
 #include "loops/scalar/operations.h"
 #include "loops/threads/scalar_value.h"
@@ -63,7 +65,7 @@ struct Memory {
 
 // A kernel's body as a list: a thread's state is a place in it and the values of its variables.
 struct Instruction {
-  enum class Kind : std::uint8_t { store, forget, barrier, copy, group, loop, next, branch, jump } kind;
+  enum class Kind : std::uint8_t { store, forget, barrier, copy, group, call, loop, next, branch, jump } kind;
   const CoreNode* node = nullptr;
   std::size_t target = 0;  // next: the loop's first statement; branch: where the condition does not hold
   std::size_t variable = 0;
@@ -103,10 +105,11 @@ class Listing {
       code.push_back({Kind::copy, core.get()});
     } else if (std::holds_alternative<CoreAsyncGroup>(core->node)) {
       code.push_back({Kind::group, core.get()});
+    } else if (std::holds_alternative<CoreCall>(core->node)) {
+      code.push_back({Kind::call, core.get()});
     } else if (std::holds_alternative<CoreForget>(core->node)) {
       code.push_back({Kind::forget, core.get()});
     } else {
-      DOVETAIL_CHECK(std::holds_alternative<CoreStore>(core->node), "calls of intrinsics are dissolved");
       code.push_back({Kind::store, core.get()});
     }
   }
@@ -137,12 +140,20 @@ struct Thread {
   std::deque<std::vector<Flight>> groups;  // committed ones, the oldest first
 };
 
+// What a warp's operation computes, in one thread.
+struct Meaning {
+  CoreProgram core;
+  Listing listing;
+};
+
 class Runner {
  public:
-  Runner(const ThreadKernel& kernel, std::map<const BufferNode*, Memory*> global, std::uint64_t seed)
-      : kernel_(kernel), memory_(std::move(global)), random_(seed) {
+  Runner(const ThreadKernel& kernel, const std::vector<WarpOperation>* operations,
+         std::map<const BufferNode*, Memory*> global, std::uint64_t seed)
+      : kernel_(kernel), operations_(operations), memory_(std::move(global)), random_(seed) {
     for (const BoundAxis& axis : kernel.axes) listing_.variable(axis.var);
     listing_.add(kernel.body);
+    code_ = &listing_;
     for (const Buffer& buffer : kernel.shared) shared_.emplace(buffer.get(), Memory(buffer));
     for (auto& [buffer, memory] : shared_) memory_[buffer] = &memory;
   }
@@ -167,6 +178,7 @@ class Runner {
     std::vector<std::size_t> running(threads.size()), waiting;
     std::iota(running.begin(), running.end(), std::size_t{0});
     const CoreNode* barrier = nullptr;
+    std::map<std::size_t, Calling> warps;  // those of which lanes wait for others
     while (!running.empty()) {
       // A few statements of one thread, then of another: sometimes one runs far ahead.
       const std::size_t chosen = below(running.size());
@@ -176,6 +188,16 @@ class Runner {
         const CoreNode* const reached = step(thread);
         const bool done = reached == nullptr && thread.at >= listing_.code.size();
         if (reached == nullptr && !done) continue;
+        if (reached != nullptr && std::holds_alternative<CoreCall>(reached->node)) {
+          const std::size_t index = running[chosen];
+          running[chosen] = running.back();
+          running.pop_back();
+          if (come_to_call(threads, index, reached, warps)) {
+            const std::size_t first = index / kLanes * kLanes;
+            for (std::size_t lane = 0; lane < kLanes; ++lane) running.push_back(first + lane);
+          }
+          break;
+        }
         if (reached != nullptr) {
           if (!waiting.empty() && reached != barrier)
             throw Broken{fmt::format("threads {} and {} of block {} wait at different barriers",
@@ -191,11 +213,104 @@ class Runner {
         break;
       }
       if (!running.empty()) continue;
+      if (!warps.empty())
+        throw Broken{fmt::format("{} of {} lanes of warp {} of block {} come to a call of {}",
+                                 warps.begin()->second.lanes, kLanes, warps.begin()->first, block,
+                                 std::get<CoreCall>(warps.begin()->second.node->node).intrinsic)};
       if (!waiting.empty() && waiting.size() < threads.size())
         throw Broken{
             fmt::format("{} of {} threads of block {} come to a barrier", waiting.size(), threads.size(), block)};
       for (const std::size_t i : waiting) ++threads[i].who.epoch;
       running = std::exchange(waiting, {});
+    }
+  }
+
+  // ---- Operations of warps: all lanes come to the same call, and it is then carried out.
+
+  static constexpr std::size_t kLanes = kWarpLanes;
+  struct Calling {
+    const CoreNode* node = nullptr;
+    std::size_t lanes = 0;
+  };
+
+  // Whether it was the last lane, and the call is done.
+  bool come_to_call(std::vector<Thread>& threads, std::size_t index, const CoreNode* node,
+                    std::map<std::size_t, Calling>& warps) {
+    const std::size_t warp = index / kLanes;
+    Calling& calling = warps[warp];
+    if (calling.lanes > 0 && calling.node != node)
+      throw Broken{fmt::format("lanes of warp {} come to different calls", warp)};
+    calling.node = node;
+    if (++calling.lanes < kLanes) return false;
+    warps.erase(warp);
+    carry_out(std::span(threads).subspan(warp * kLanes, kLanes), std::get<CoreCall>(node->node));
+    return true;
+  }
+
+  // Where each element of an operand lies: with the lane that has it.
+  struct Place {
+    Thread* lane = nullptr;
+    Memory* memory = nullptr;
+    std::size_t element = 0;
+  };
+  std::vector<Place> places_of(std::span<Thread> lanes, const IntrinsicOperand& operand, const LaneMap& map,
+                               const Shape& shape) {
+    std::vector<std::vector<std::int64_t>> first(lanes.size());
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane)
+      for (const Expr& index : operand.indices)
+        first[lane].push_back(to_int64(index->dtype, evaluate(lanes[lane], index)));
+    std::vector<Place> places;
+    std::vector<std::int64_t> element(shape.size(), 0);
+    for (std::int64_t left = element_count(shape); left > 0; --left) {
+      const auto lane = static_cast<std::size_t>(LaneMap::number_of(map.lanes, element));
+      std::vector<std::int64_t> index = first[lane];
+      for (std::size_t axis = 0; axis < element.size(); ++axis)
+        for (std::size_t d = 0; d < index.size(); ++d) index[d] += operand.steps[axis][d] * element[axis];
+      places.push_back({&lanes[lane], &memory(lanes[lane], *operand.buffer), offset(*operand.buffer, index)});
+      for (std::size_t axis = element.size(); axis-- > 0;) {
+        if (++element[axis] < shape[axis]) break;
+        element[axis] = 0;
+      }
+    }
+    return places;
+  }
+
+  void carry_out(std::span<Thread> lanes, const CoreCall& call) {
+    const WarpOperation* const operation =
+        operations_ == nullptr ? nullptr : find_operation(*operations_, call.intrinsic);
+    if (operation == nullptr) throw Broken{fmt::format("nobody knows what {} is", call.intrinsic)};
+    auto& meaning = meanings_[operation];
+    if (!meaning) {
+      meaning = std::make_unique<Meaning>();
+      meaning->core = dissolve_blocks(operation->semantics, {});
+      meaning->listing.add(meaning->core.body);
+    }
+    Thread one;  // has all operands
+    one.who = {0, 0, 0};
+    std::vector<std::vector<Place>> places;
+    for (std::size_t i = 0; i < call.operands.size(); ++i) {
+      const Buffer& parameter = operation->semantics.parameters[i].buffer;
+      places.push_back(places_of(lanes, call.operands[i], operation->operands[i], parameter->shape));
+      Memory own(parameter);
+      for (std::size_t e = 0; e < places[i].size(); ++e) {
+        const Place& place = places[i][e];
+        note_read(*place.lane, *place.memory, place.element);
+        std::memcpy(own.at(e), place.memory->at(place.element),
+                    static_cast<std::size_t>(size_bytes(parameter->dtype)));
+        own.shadow[e].defined = true;
+      }
+      one.own.emplace(parameter.get(), std::move(own));
+    }
+    one.values.assign(meaning->listing.variables.size(), 0);
+    code_ = &meaning->listing;
+    while (one.at < code_->code.size()) step(one);
+    code_ = &listing_;
+    Memory& result = one.own.at(operation->semantics.parameters[0].buffer.get());
+    for (std::size_t e = 0; e < places[0].size(); ++e) {
+      const Place& place = places[0][e];
+      note_write(*place.lane, *place.memory, place.element);
+      std::memcpy(place.memory->at(place.element), result.at(e),
+                  static_cast<std::size_t>(size_bytes(result.buffer->dtype)));
     }
   }
 
@@ -216,12 +331,13 @@ class Runner {
   // One instruction; the barrier that the thread now waits at, else null.
   const CoreNode* step(Thread& thread) {
     using Kind = Instruction::Kind;
-    if (thread.at >= listing_.code.size()) return nullptr;
-    const Instruction& i = listing_.code[thread.at++];
+    if (thread.at >= code_->code.size()) return nullptr;
+    const Instruction& i = code_->code[thread.at++];
     switch (i.kind) {
       case Kind::store: store(thread, std::get<CoreStore>(i.node->node)); break;
       case Kind::forget: memory(thread, *std::get<CoreForget>(i.node->node).buffer).forget(); break;
-      case Kind::barrier: return i.node;
+      case Kind::barrier:
+      case Kind::call: return i.node;
       case Kind::copy: start_copy(thread, std::get<CoreAsyncCopy>(i.node->node)); break;
       case Kind::group: step_groups(thread, std::get<CoreAsyncGroup>(i.node->node)); break;
       case Kind::loop: thread.values[i.variable] = 0; break;
@@ -244,13 +360,17 @@ class Runner {
   }
 
   std::size_t element(Thread& thread, const BufferNode& buffer, const std::vector<Expr>& indices) {
+    std::vector<std::int64_t> values;
+    for (const Expr& index : indices) values.push_back(to_int64(index->dtype, evaluate(thread, index)));
+    return offset(buffer, values);
+  }
+  static std::size_t offset(const BufferNode& buffer, const std::vector<std::int64_t>& indices) {
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < indices.size(); ++d) {
-      const std::int64_t index = to_int64(indices[d]->dtype, evaluate(thread, indices[d]));
-      if (index < 0 || index >= buffer.shape[d])
-        throw Broken{fmt::format("index {} of {} is outside of 0 <= index < {} (dimension {})", index, buffer.name,
+      if (indices[d] < 0 || indices[d] >= buffer.shape[d])
+        throw Broken{fmt::format("index {} of {} is outside of 0 <= index < {} (dimension {})", indices[d], buffer.name,
                                  buffer.shape[d], d)};
-      offset = offset * buffer.shape[d] + index;
+      offset = offset * buffer.shape[d] + indices[d];
     }
     return static_cast<std::size_t>(offset);
   }
@@ -356,6 +476,12 @@ class Runner {
     if (!alone) race(into, at, shadow.reader, thread.who, false);
   }
 
+  static void note_write(const Thread& thread, Memory& into, std::size_t at) {
+    check_write(thread, into, at);
+    into.shadow[at].defined = true;
+    into.shadow[at].writer = thread.who;
+  }
+
   void store(Thread& thread, const CoreStore& n) {
     std::vector<std::pair<std::size_t, ScalarValue>> values;
     for (const StoreTarget& target : n.targets)
@@ -363,10 +489,7 @@ class Runner {
     for (std::size_t i = 0; i < n.targets.size(); ++i) {
       Memory& into = memory(thread, *n.targets[i].buffer);
       const std::size_t at = values[i].first;
-      check_write(thread, into, at);
-      Shadow& shadow = into.shadow[at];
-      shadow.defined = true;
-      shadow.writer = thread.who;
+      note_write(thread, into, at);
       write(n.targets[i].buffer->dtype, into.at(at), values[i].second);
     }
   }
@@ -377,7 +500,7 @@ class Runner {
   ScalarValue evaluate(Thread&, const IntImm& n, DType dtype) { return scalar_literal(dtype, n.value); }
   ScalarValue evaluate(Thread&, const FloatImm& n, DType dtype) { return scalar_literal(dtype, n.value); }
   ScalarValue evaluate(Thread& thread, const VarRef& n, DType dtype) {
-    return scalar_literal(dtype, thread.values[listing_.variables.at(n.var.get())]);
+    return scalar_literal(dtype, thread.values[code_->variables.at(n.var.get())]);
   }
   ScalarValue evaluate(Thread& thread, const Unary& n, DType) { return apply(n.op, n.a->dtype, evaluate(thread, n.a)); }
   ScalarValue evaluate(Thread& thread, const Binary& n, DType) {
@@ -406,9 +529,12 @@ class Runner {
   }
 
   const ThreadKernel& kernel_;
+  const std::vector<WarpOperation>* operations_;  // null: none
   std::map<const BufferNode*, Memory*> memory_;
   std::map<const BufferNode*, Memory> shared_;
   Listing listing_;
+  const Listing* code_ = nullptr;  // that runs: the kernel's, or what an operation means
+  std::map<const WarpOperation*, std::unique_ptr<Meaning>> meanings_;
   SplitMix64 random_;
 };
 
@@ -436,7 +562,7 @@ Result<std::vector<NdArray>> run_threads(const ThreadProgram& program, std::span
       places[buffer] = &memory;
     }
     try {
-      Runner(kernel, std::move(places), seeds.next()).run();
+      Runner(kernel, program.operations.get(), std::move(places), seeds.next()).run();
     } catch (const Broken& broken) {
       return Diagnostic{"the kernel breaks a rule", fmt::format("kernel {}, seed {}", kernel.name, seed), broken.why,
                         ""};

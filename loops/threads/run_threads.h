@@ -20,6 +20,7 @@ namespace dovetail::loops {
 //  - all threads of a block come to the same barriers;
 //  - what an asynchronous copy writes is touched by nobody, and what it reads is written by nobody, between its start
 //    and the wait of its thread that covers it; with the wait it counts as written by that thread;
+//  - all lanes of a warp come to the same calls of its operations, each for its elements as any other access;
 //  - an index lies in its buffer, an element was written before it is read (by whom it belongs to: shared memory is
 //    undefined when a block begins, a thread's own when the thread does), and no integer is divided by zero.
 // Error: the first rule that is broken, with kernel, buffer, element and both threads.

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "loops/core/core.h"
+#include "loops/threads/warp_operation.h"
 
 namespace dovetail::loops {
 
@@ -29,6 +31,7 @@ struct ThreadKernel {
   Core body;
   std::vector<Buffer> shared;  // one for all threads of a block
   std::vector<Buffer> local;   // one for each thread
+  bool calls = false;          // operations of warps: thread.x and thread.y have a warp's extents (warp_operation.h)
 
   std::int64_t extent(std::string_view axis) const;  // 1 where nothing was bound to it
   std::int64_t blocks() const;
@@ -39,6 +42,7 @@ struct ThreadProgram {
   std::vector<ThreadKernel> kernels;
   std::vector<Buffer> workspace;  // in which kernels leave something for later ones
   Bounds bounds;                  // of all loop variables and coordinates
+  std::shared_ptr<const std::vector<WarpOperation>> operations;  // that kernels call; null: none
 };
 
 // A barrier, or a step of groups of copies: what all threads of a block do.

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,7 +69,7 @@ struct Fibre {
   ucontext_t context{};
   std::unique_ptr<char[]> stack;
   emulated_gpu::Index index;
-  bool done = false;
+  enum class At { running, barrier, warp, end } at = At::running;
 };
 
 constexpr std::size_t kStackBytes = 256 << 10;
@@ -83,10 +84,31 @@ Block* block = nullptr;  // that runs
 
 void enter_fibre() {
   block->function->call(block->parameters);
-  block->fibres[block->running].done = true;
+  block->fibres[block->running].at = Fibre::At::end;
   swapcontext(&block->fibres[block->running].context, &block->scheduler);
 }
-void wait_at_barrier() { swapcontext(&block->fibres[block->running].context, &block->scheduler); }
+void wait_at(Fibre::At where) {
+  block->fibres[block->running].at = where;
+  swapcontext(&block->fibres[block->running].context, &block->scheduler);
+}
+void wait_at_barrier() { wait_at(Fibre::At::barrier); }
+void wait_for_warp() { wait_at(Fibre::At::warp); }
+
+// Has those go on for which all others have come: warps, and else the block. False where none can.
+bool let_go_on(std::vector<Fibre>& fibres) {
+  constexpr std::size_t kWarp = 32;
+  bool some = false;
+  for (std::size_t first = 0; first < fibres.size(); first += kWarp) {
+    const auto warp = std::span(fibres).subspan(first, std::min(kWarp, fibres.size() - first));
+    if (warp.size() < kWarp || !std::ranges::all_of(warp, [](const Fibre& f) { return f.at == Fibre::At::warp; }))
+      continue;
+    for (Fibre& fibre : warp) fibre.at = Fibre::At::running;
+    some = true;
+  }
+  if (some || !std::ranges::all_of(fibres, [](const Fibre& f) { return f.at == Fibre::At::barrier; })) return some;
+  for (Fibre& fibre : fibres) fibre.at = Fibre::At::running;
+  return true;
+}
 
 void shuffle(std::vector<std::size_t>& list, dovetail::SplitMix64& random) {
   for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[random.next() % i]);
@@ -111,18 +133,17 @@ bool run_waiting(Function& function, void** parameters, std::vector<emulated_gpu
     order.push_back(i);
   }
   function.module->state->barrier = wait_at_barrier;
-  while (true) {
+  function.module->state->meet_warp = wait_for_warp;
+  do {
     shuffle(order, random);
-    std::size_t ended = 0;
     for (const std::size_t i : order) {
+      if (now.fibres[i].at != Fibre::At::running) continue;
       now.running = i;
       function.module->state->thread = now.fibres[i].index;
       swapcontext(&now.scheduler, &now.fibres[i].context);
-      ended += now.fibres[i].done ? 1 : 0;
     }
-    if (ended == order.size()) return true;
-    if (ended != 0) return false;
-  }
+  } while (let_go_on(now.fibres));
+  return std::ranges::all_of(now.fibres, [](const Fibre& f) { return f.at == Fibre::At::end; });
 }
 
 }  // namespace

@@ -71,6 +71,11 @@ inline void start(void* to, const void* from, int bytes) {
 
 }  // namespace emulated_gpu
 
+template <int bytes, typename T>
+T* aligned(T* address) {
+  emulated_gpu::require(reinterpret_cast<std::uintptr_t>(address) % bytes == 0, "a tensor begins at no multiple of 64");
+  return address;
+}
 template <int bytes>
 void copy_async(void* to, const void* from, bool inside = true) {
   emulated_gpu::start(to, inside ? from : nullptr, bytes);

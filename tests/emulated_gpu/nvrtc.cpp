@@ -40,8 +40,9 @@ std::string entries(const std::string& text) {
   for (std::size_t at = text.find(kHead); at != std::string::npos;) {
     const std::size_t next = text.find(kHead, at + 1), name = text.find(' ', text.find("__launch_bounds__", at)) + 1;
     const std::string kernel = text.substr(name, text.find('(', name) - name);
-    const bool waits =
-        text.substr(at, next == std::string::npos ? next : next - at).find("__syncthreads") != std::string::npos;
+    const std::string body = text.substr(at, next == std::string::npos ? next : next - at);
+    bool waits = false;
+    for (const char* meeting : {"__syncthreads", "mma_"}) waits |= body.find(meeting) != std::string::npos;
     entries += "extern \"C\" void " + kernel + "_call(void** p) { emulated_gpu::call(" + kernel + ", p); }\n";
     entries += "extern \"C\" bool " + kernel + "_waits() { return " + (waits ? "true" : "false") + "; }\n";
     entries += "extern \"C\" std::vector<std::size_t> " + kernel + "_parameters() { return emulated_gpu::sizes(" +
@@ -67,7 +68,7 @@ bool compile(Program& program) {
   // Of the standard library the machine has more.
   for (const auto& [header, text] : program.headers) {
     const bool ptx = std::filesystem::path(header).extension() == ".cuh";
-    if (ptx) write(folder / header, "#include \"tests/emulated_gpu/instructions.h\"\n");
+    if (ptx) write(folder / header, "#include \"tests/emulated_gpu/warp_operations.h\"\n");
     else if (header.find('/') != std::string::npos) write(folder / header, text);
   }
   write(folder / "kernels.cpp",

@@ -11,6 +11,7 @@ struct State {
   Index thread, block, block_extent, grid_extent;
   unsigned long long blocks_begun = 0;  // of all launches, this one included
   void (*barrier)() = nullptr;
+  void (*meet_warp)() = nullptr;  // the 32 threads of a warp have come here before one goes on
 };
 
 }  // namespace emulated_gpu

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bundle/code/cuda.h"
+#include "compiler/target/cuda/intrinsics.h"
 #include "compiler/target/cuda/lower.h"
 #include "compiler/target/cuda/sketches/sketches.h"
 
@@ -18,6 +19,8 @@ Json facts_of(const Gpu& gpu) {
   return {{"threads", gpu.threads}, {"shared_bytes", gpu.shared_bytes}, {"processors", gpu.processors}};
 }
 
+std::shared_ptr<const loops::IntrinsicTable> table() { return {&intrinsics(), [](auto*) {}}; }
+
 }  // namespace
 
 Result<ScheduledGroup> schedule_group(const loops::Program& program, const Gpu& gpu,
@@ -27,7 +30,8 @@ Result<ScheduledGroup> schedule_group(const loops::Program& program, const Gpu& 
     notes.push_back(fmt::format("schedule {} was refused: {}", kind.name, to_string(errors)));
   };
   for (const Kind& kind : kKinds) {
-    const schedule::Task task{std::string(bundle::kCudaTarget), std::string(kind.name), program, {}, {}, facts_of(gpu)};
+    const schedule::Task task{std::string(bundle::kCudaTarget), std::string(kind.name), program, {}, {}, facts_of(gpu),
+                              table()};
     schedule::Origin origin;
     auto scheduled = schedule::try_run(sketch_of(kind, gpu), task, recorded, origin);
     if (!scheduled.ok()) {

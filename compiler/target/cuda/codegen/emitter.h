@@ -67,7 +67,10 @@ class Emitter {
   void emit_node(const loops::CoreSequence& n);
   void emit_node(const loops::CoreStore& n);
   void emit_node(const loops::CoreForget&) {}
-  void emit_node(const loops::CoreCall& n);
+  void emit_node(const loops::CoreCall& n);  // calls.cpp
+  std::vector<loops::Expr> lane_element(const loops::IntrinsicOperand& operand, const loops::LaneMap& map,
+                                        std::int64_t number) const;
+  std::string packed_register(const loops::IntrinsicOperand& operand, const loops::LaneMap& map, std::int64_t number);
   void emit_node(const loops::CoreBarrier&) { line("__syncthreads();"); }
   void emit_node(const loops::CoreAsyncCopy& n);
   void emit_node(const loops::CoreAsyncGroup& n);

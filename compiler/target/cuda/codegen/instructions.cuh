@@ -2,6 +2,12 @@
 // tests/emulated_gpu/instructions.h has the same functions for the machine that tests run on.
 #pragma once
 
+// The address, known to be a multiple of so many bytes: loads and stores of neighbours become one.
+template <int bytes, typename T>
+inline T* aligned(T* address) {
+  return static_cast<T*>(__builtin_assume_aligned(address, bytes));
+}
+
 // ---- Asynchronous copies, from the device's memory to a block's shared one: sm_80 and later
 
 // 4, 8 or 16 bytes, at multiples of as many; zeros where `inside` does not hold, and then nothing is read.
@@ -31,4 +37,38 @@ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"
 template <int but_last>
 inline void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(but_last) : "memory");
+}
+
+// ---- Operations of warps: sm_80 and later
+
+// 32 bits of neighbours at a multiple of four bytes, and of elements that lie apart; the first is the lowest.
+inline unsigned load_register(const void* place) { return *static_cast<const unsigned*>(place); }
+inline unsigned pack_register(unsigned short a, unsigned short b) { return a | (unsigned)b << 16; }
+inline unsigned pack_register(signed char a, signed char b, signed char c, signed char d) {
+  return (unsigned char)a | (unsigned)(unsigned char)b << 8 | (unsigned)(unsigned char)c << 16 |
+         (unsigned)(unsigned char)d << 24;
+}
+
+// 16 x 8 sums of as many products as 32 bytes of factors: mma.sync.
+inline void mma_float16(float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
+                        unsigned b0, unsigned b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+inline void mma_bfloat16(float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2,
+                         unsigned a3, unsigned b0, unsigned b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
+}
+inline void mma_int8(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
+                     unsigned b0, unsigned b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+r"(c0), "+r"(c1), "+r"(c2), "+r"(c3)
+      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }

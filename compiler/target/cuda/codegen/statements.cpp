@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
+#include "bundle/bundle.h"
 #include "compiler/target/cuda/codegen/emitter.h"
 
 namespace dovetail::cuda {
@@ -14,6 +15,9 @@ namespace dovetail::cuda {
 using namespace loops;
 
 namespace {
+
+// Tensors, and buffers of the workspace, begin at multiples of so many bytes.
+constexpr std::uint64_t kTensorBytes = bundle::kTensorAlignment;
 
 // Words that are none of ours: of C++, and those that the text uses.
 bool is_reserved(std::string_view word) {
@@ -63,9 +67,11 @@ std::string Emitter::emit_kernel(const std::string& symbol, const std::vector<Bu
                                  const std::unordered_set<const BufferNode*>& written) {
   std::vector<std::string> parameters;
   for (const Buffer& buffer : operands) {
-    const std::string name = buffers_[buffer.get()] = name_for(buffer->name);
-    parameters.push_back(fmt::format("{}{}* __restrict__ {}", written.contains(buffer.get()) ? "" : "const ",
-                                     names_of(buffer->dtype).memory, name));
+    const std::string name = buffers_[buffer.get()] = name_for(buffer->name), given = name_for(name + "_given");
+    const std::string type =
+        fmt::format("{}{}*", written.contains(buffer.get()) ? "" : "const ", names_of(buffer->dtype).memory);
+    parameters.push_back(fmt::format("{} __restrict__ {}", type, given));
+    line(fmt::format("{} const {} = aligned<{}>({});", type, name, kTensorBytes, given));
   }
   const auto declare = [&](std::string_view space, const Buffer& buffer) {
     const std::string name = buffers_[buffer.get()] = name_for(buffer->name);
@@ -159,10 +165,6 @@ void Emitter::emit_node(const CoreAsyncCopy& n) {
 
 void Emitter::emit_node(const CoreAsyncGroup& n) {
   line(n.step == CoreAsyncGroup::Step::commit ? "commit_copies();" : fmt::format("wait_for_copies<{}>();", n.groups));
-}
-
-void Emitter::emit_node(const CoreCall& n) {
-  DOVETAIL_CHECK(false, "the CUDA back end has no instruction for " + n.intrinsic);
 }
 
 }  // namespace dovetail::cuda

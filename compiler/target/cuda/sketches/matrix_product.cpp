@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "compiler/schedule/contraction.h"
 #include "compiler/target/cuda/lower.h"
+#include "compiler/target/cuda/sketches/product.h"
 #include "compiler/target/cuda/sketches/sketches.h"
 
 namespace dovetail::cuda {
@@ -21,24 +21,8 @@ using namespace loops;
 
 namespace {
 
-// Elements that a thread reads at once where they are neighbours: of shared memory, and where patches are gathered; of
-// an operand that is copied as it lies as many as are so many bytes.
-constexpr std::int64_t kVector = 4, kVectorBytes = 16;
-// Of one operand in shared memory: what its fetch can be shown to fill.
-constexpr std::int64_t kMostElements = 4096;
 constexpr std::int64_t kMostUnrolled = 1024, kMostSums = 64;
 constexpr std::int64_t kWarp = 32, kMostThreads = 256;  // of a block: each may then have 255 registers
-// Below, threads have nothing to share.
-constexpr std::int64_t kFewestRows = 2, kFewestColumns = 8, kFewestProducts = 1 << 12;
-
-// What a contraction is to the machine.
-struct Extents {
-  std::int64_t batch, rows, columns, depth;
-  std::int64_t bytes;  // of an element of each operand, together
-  bool columns_by_depth;
-  bool plain_left, plain_right;  // it is read as it lies, no patches are gathered
-};
-
 struct Tile {
   std::int64_t sum_rows, sum_columns, rows_of_threads, columns_of_threads, depth;
   std::int64_t stages;  // pieces of the depth that have a place: those behind the first come while it is multiplied
@@ -49,11 +33,9 @@ struct Tile {
   std::int64_t threads() const { return rows_of_threads * columns_of_threads; }
 };
 
-std::int64_t pieces(std::int64_t extent, std::int64_t piece) { return (extent + piece - 1) / piece; }
-
 // Cycles of the processor that has the most to do; nullopt: the tile does not fit. By what a processor of compute
 // capability 8.0 or 9.0 can do at most (CUDA C++ Programming Guide), and estimates; nothing of it was measured.
-std::optional<double> cycles(const Extents& e, const Tile& tile, const Gpu& gpu) {
+std::optional<double> cycles(const Product& e, const Tile& tile, const Gpu& gpu) {
   constexpr double kQuarters = 4;                      // of a processor; each issues an operation of a warp a cycle
   constexpr double kSharedBytes = 64, kFarBytes = 24;  // a cycle, from shared memory and from the second level
   constexpr double kWait = 800, kBarrier = 40;         // for what lies there, and for one another
@@ -65,7 +47,7 @@ std::optional<double> cycles(const Extents& e, const Tile& tile, const Gpu& gpu)
   for (const std::int64_t elements : {tile.rows() * tile.depth, tile.columns() * tile.depth})
     if (elements % threads != 0 || elements > kMostElements) return std::nullopt;
   const std::int64_t between_rows = kBankBytes * 2 * std::max({tile.depth, tile.rows(), tile.columns()});
-  const std::int64_t piece_bytes = (tile.rows() + tile.columns()) * tile.depth * e.bytes + between_rows;
+  const std::int64_t piece_bytes = (tile.rows() + tile.columns()) * tile.depth * e.bytes() + between_rows;
   const std::int64_t rounds_of_depth = pieces(e.depth, tile.depth);
   if (tile.stages * piece_bytes > gpu.shared_bytes) return std::nullopt;
   if (tile.stages > 1 && tile.stages > rounds_of_depth) return std::nullopt;
@@ -84,8 +66,8 @@ std::optional<double> cycles(const Extents& e, const Tile& tile, const Gpu& gpu)
   const double operations = number(sums) + 0.75 * number(tile.sum_rows + tile.sum_columns);
   const double issues = std::ceil(at_once * warps / kQuarters) * operations / at_once;
   const std::int64_t warp_columns = std::min(kWarp, tile.columns_of_threads), warp_rows = kWarp / warp_columns;
-  const double near = warps * number(warp_rows * tile.sum_rows + warp_columns * tile.sum_columns) * number(e.bytes) / 2;
-  const double far = number(tile.rows() + tile.columns()) * number(e.bytes) / 2;
+  const double near = warps * number(warp_rows * tile.sum_rows + warp_columns * tile.sum_columns) * number(e.bytes()) / 2;
+  const double far = number(tile.rows() + tile.columns()) * number(e.bytes()) / 2;
   const double step = std::max({issues, near / kSharedBytes, far / kFarBytes, kLatency / at_once});
   // A piece that is not there yet is waited for, unless other blocks, or the pieces before it, are multiplied
   // meanwhile.
@@ -96,8 +78,8 @@ std::optional<double> cycles(const Extents& e, const Tile& tile, const Gpu& gpu)
 
 class MatrixProduct {
  public:
-  MatrixProduct(schedule::Context& c, const Gpu& gpu, std::string name, const Extents& extents)
-      : c_(c), gpu_(gpu), name_(std::move(name)), extents_(extents) {}
+  MatrixProduct(schedule::Context& c, const Gpu& gpu, Product product)
+      : c_(c), gpu_(gpu), product_(std::move(product)), name_(product_.block) {}
 
   bool schedule() {
     const auto tile = choose();
@@ -113,7 +95,10 @@ class MatrixProduct {
     c_.s.set_scope(sum(), "register");
     cut(*tile);
     finish(*tile);
-    for (const std::string& operand : {left(), right()}) fetch_together(operand, *tile);
+    const std::array<ThreadAxis, 2> threads{
+        {{"thread.x", tile->columns_of_threads}, {"thread.y", tile->rows_of_threads}}};
+    fetch_together(c_, left(), product_.left.plain, threads);
+    fetch_together(c_, right(), product_.right.plain, threads);
     for (const std::string& block : {name_ + ".init", name_}) give_to_threads(block);
     if (tile->stages > 1) c_.s.pipeline(loop("ko"), tile->stages);
     return c_.s.status().ok();
@@ -138,7 +123,7 @@ class MatrixProduct {
                                                    {"stages", among({2, 3, 4, 1})}}};
     const std::vector<std::int64_t> chosen = c_.sample(choices, [&] {
       return Result<schedule::Cost>(
-          [&](std::span<const std::int64_t> values) { return cycles(extents_, Tile(values), gpu_); });
+          [&](std::span<const std::int64_t> values) { return cycles(product_, Tile(values), gpu_); });
     });
     return chosen.empty() ? std::nullopt : std::optional<Tile>(chosen);
   }
@@ -153,27 +138,20 @@ class MatrixProduct {
   // its rows are neighbours; its columns lie a vector at a time as far apart as all threads need.
   void cut_tile(const std::string& rows, const std::string& columns, const Tile& tile,
                 std::vector<std::string>& threads, std::vector<std::string>& own) {
-    const std::int64_t vector = extents_.columns_by_depth ? 1 : std::min(kVector, tile.sum_columns);
-    const auto [ty, rm] = split(rows, tile.sum_rows);
-    const auto [round, others] = split(columns, tile.columns_of_threads * vector);
-    const auto [tx, rv] = split(others, vector);
+    const std::int64_t vector = product_.right.depth_last ? 1 : std::min(kVector, tile.sum_columns);
+    const auto [ty, rm] = split_loop(c_, rows, tile.sum_rows);
+    const auto [round, others] = split_loop(c_, columns, tile.columns_of_threads * vector);
+    const auto [tx, rv] = split_loop(c_, others, vector);
     threads = {ty, tx};
     own = {rm, round, rv};
-  }
-
-  // Of a loop that is there: both parts are, if of one iteration.
-  std::pair<std::string, std::string> split(const std::string& loop, std::int64_t factor) {
-    const std::pair<std::string, std::string> names{loop + "o", loop + "i"};
-    c_.s.split(loop, factor, names.first, names.second);
-    return names;
   }
 
   void cut(const Tile& tile) {
     const std::vector<std::string> loops = c_.own_loops(name_);
     std::vector<std::string> blocks{loops.begin(), loops.end() - 3};  // of the batch
-    const auto [block_row, row] = split(loop("m"), tile.rows());
-    const auto [block_column, column] = split(loop("n"), tile.columns());
-    const auto [piece, depth] = split(loop("k"), tile.depth);
+    const auto [block_row, row] = split_loop(c_, loop("m"), tile.rows());
+    const auto [block_column, column] = split_loop(c_, loop("n"), tile.columns());
+    const auto [piece, depth] = split_loop(c_, loop("k"), tile.depth);
     std::vector<std::string> threads, own;
     cut_tile(row, column, tile, threads, own);
     blocks.insert(blocks.end(), {block_row, block_column});
@@ -226,63 +204,12 @@ class MatrixProduct {
     return block == name_ ? one : block + "." + one;
   }
 
-  // All elements of a piece of an operand, a vector at a time as far as they come out even.
-  void fetch_together(const std::string& operand, const Tile& tile) {
-    std::vector<std::string> loops = c_.own_loops(operand);
-    std::string all = loops.front();
-    for (std::size_t i = 1; i < loops.size(); ++i) {
-      const std::string fused = fmt::format("{}.all{}", operand, i);
-      c_.s.fuse(all, loops[i], fused);
-      all = fused;
-    }
-    const std::int64_t elements = c_.extent(all);
-    const bool plain = operand == left() ? extents_.plain_left : extents_.plain_right;
-    std::int64_t vector = plain ? kVectorBytes / size_bytes(c_.buffer(operand)->dtype) : kVector;
-    while (vector > 1 && elements % (vector * tile.threads()) != 0) vector /= 2;
-    const auto [outer, within] = split(all, vector);
-    const auto [rest, tx] = split(outer, tile.columns_of_threads);
-    const auto [round, ty] = split(rest, tile.rows_of_threads);
-    c_.reorder({ty, tx, round, within});
-    bind({ty, tx});
-    c_.unroll(round);
-    c_.unroll(within);
-  }
-
   schedule::Context& c_;
   const Gpu& gpu_;
+  Product product_;
   std::string name_;
-  Extents extents_;
   std::vector<std::string> threads_, unrolled_;  // loops of a tile that go to threads; those written out
 };
-
-// An element whose place is that of the product's iterators.
-bool is_plain(const Expr& factor) {
-  const auto* n = std::get_if<LoadExpr>(&factor->node);
-  return n != nullptr && std::ranges::all_of(n->indices, [](const Expr& index) {
-           return std::holds_alternative<VarRef>(index->node) || std::holds_alternative<IntImm>(index->node);
-         });
-}
-
-// The first contraction that has something to share.
-std::optional<std::pair<std::string, Extents>> find_product(const schedule::Context& c) {
-  for (const std::string& name : c.blocks()) {
-    const auto path = schedule::find_block(c.s.program().body, name);
-    const auto product = schedule::require_contraction(*path, "sketch");
-    if (!product.ok()) continue;
-    const Block& block = *schedule::as_block(path->back());
-    const Extents e{product->extent(block, product->batch),
-                    product->extent(block, product->rows),
-                    product->extent(block, product->columns),
-                    product->extent(block, product->depth),
-                    size_bytes(product->left.stored->dtype) + size_bytes(product->right.stored->dtype),
-                    product->right.depth_last,
-                    is_plain(product->left.stored),
-                    is_plain(product->right.stored)};
-    if (e.rows >= kFewestRows && e.columns >= kFewestColumns && e.rows * e.columns * e.depth >= kFewestProducts)
-      return std::pair(name, e);
-  }
-  return std::nullopt;
-}
 
 }  // namespace
 
@@ -292,7 +219,7 @@ bool sketch_matrix_product(schedule::Context& c, const Gpu& gpu) {
   inline_elementwise(c);
   const auto found = find_product(c);
   if (!found) return false;
-  if (!MatrixProduct(c, gpu, found->first, found->second).schedule()) return !c.s.status().ok();
+  if (!MatrixProduct(c, gpu, *found).schedule()) return !c.s.status().ok();
   schedule_points(c);
   return true;
 }

@@ -17,6 +17,7 @@
 namespace dovetail::cuda {
 
 // A product of matrices, or what has the form of one: tiles of it, through shared memory and in registers.
+bool sketch_tensor_product(schedule::Context& c, const Gpu& gpu);  // by tensor cores
 bool sketch_matrix_product(schedule::Context& c, const Gpu& gpu);
 // Anything: each block's points, one a thread.
 bool sketch_generic(schedule::Context& c, const Gpu& gpu);
@@ -26,7 +27,8 @@ struct Kind {
   int version;  // of the sketch (compiler/schedule/sketch.h)
   bool (*write)(schedule::Context& context, const Gpu& gpu);
 };
-inline constexpr std::array<Kind, 2> kKinds{{
+inline constexpr std::array<Kind, 3> kKinds{{
+    {"tensor_product", 1, sketch_tensor_product},
     {"matrix_product", 2, sketch_matrix_product},
     {"generic", 1, sketch_generic},
 }};

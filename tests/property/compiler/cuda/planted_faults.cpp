@@ -217,8 +217,8 @@ TEST_CASE("cuda: faults planted in pipelines of asynchronous copies are found") 
 }
 
 TEST_CASE("cuda: faults planted in pieces that threads keep in registers are found") {
-  // Rows of 50 bytes: nothing of them lies at a multiple of four.
-  const Case one = layer_case(layer(37, 45, 50, DType::int8, true), decided(tiles("2")), 1);
+  // Rows of 51 halves: nothing of them lies at a multiple of four bytes.
+  const Case one = layer_case(layer(37, 45, 51, DType::float16, true), decided(tiles("2")), 1);
   const auto is_next = [](const Core& core) {
     const auto* store = as<CoreStore>(core);
     return store != nullptr && store->targets[0].buffer->name.ends_with(".next");

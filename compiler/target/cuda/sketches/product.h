@@ -1,0 +1,53 @@
+// What the sketches of products share: which block is one, and how its operands come to shared memory.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/dtype.h"
+#include "compiler/schedule/context.h"
+
+namespace dovetail::cuda {
+
+// A contraction as the machine sees it, in the form that matrix_form gives it.
+struct Product {
+  std::string block;
+  std::int64_t batch, rows, columns, depth;
+  struct Operand {
+    DType stored;     // in memory
+    bool plain;       // it is read as it lies, no patches are gathered
+    bool depth_last;  // neighbours in memory are neighbours in the depth
+    std::size_t batch_dimensions;
+  } left, right;
+  DType type;       // of the products, and of their sum
+  bool free_order;  // products may be added in any order, each rounded with its sum
+  std::int64_t bytes() const { return size_bytes(left.stored) + size_bytes(right.stored); }
+};
+// The first contraction that has something to share.
+std::optional<Product> find_product(const schedule::Context& c);
+
+inline std::int64_t pieces(std::int64_t extent, std::int64_t piece) { return (extent + piece - 1) / piece; }
+
+// Splits a loop that is there: both parts are, if of one iteration. Their names.
+std::pair<std::string, std::string> split_loop(schedule::Context& c, const std::string& loop, std::int64_t factor);
+
+// Axes of a block's threads, thread.x first.
+struct ThreadAxis {
+  std::string_view axis;
+  std::int64_t extent;
+};
+// Gives the copying of `operand`, a block over one piece of it, to all threads of a block: neighbours in memory on
+// neighbouring threads, and as far as they come out even some on one: as many as are 16 bytes of a plain operand.
+void fetch_together(schedule::Context& c, const std::string& operand, bool plain, std::span<const ThreadAxis> threads);
+
+// Of one operand in shared memory: what its fetch can be shown to fill.
+inline constexpr std::int64_t kMostElements = 4096;
+// Elements that a thread reads at once where they are neighbours of shared memory, or of patches.
+inline constexpr std::int64_t kVector = 4;
+
+}  // namespace dovetail::cuda

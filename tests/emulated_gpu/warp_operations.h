@@ -1,0 +1,86 @@
+// Matrix products of warps on this machine, lane by lane: each hands in its registers, and computes its own sums from
+// those of all lanes by where PTX says that elements are ("Matrix fragments for mma"), element by element in the order
+// of the depth.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <map>
+
+#include "base/float16_bits.h"
+#include "tests/emulated_gpu/instructions.h"
+#include "tests/emulated_gpu/state.h"
+
+namespace emulated_gpu {
+
+struct LaneFactors {
+  std::array<unsigned, 4> a{};
+  std::array<unsigned, 2> b{};
+};
+using WarpFactors = std::array<LaneFactors, 32>;
+
+inline float factor(std::uint16_t bits, bool brain) {
+  return brain ? dovetail::float16_bits::from_bfloat16(bits) : dovetail::float16_bits::from_float16(bits);
+}
+
+// Element k of row `row` of A, or of column `column` of B, `packed` to a register.
+inline unsigned part_of(unsigned bits, unsigned number, unsigned packed) { return bits >> (32 / packed * number); }
+inline unsigned a_bits(const WarpFactors& warp, unsigned row, unsigned k, unsigned packed) {
+  const unsigned lane = row % 8 * 4 + k / packed % 4, place = k / (4 * packed) * 2 + row / 8;
+  return part_of(warp[lane].a[place], k % packed, packed);
+}
+inline unsigned b_bits(const WarpFactors& warp, unsigned column, unsigned k, unsigned packed) {
+  const unsigned lane = column * 4 + k / packed % 4, place = k / (4 * packed);
+  return part_of(warp[lane].b[place], k % packed, packed);
+}
+
+template <typename Sum, typename Value>
+void mma(std::array<Sum*, 4> sums, const LaneFactors& own, unsigned packed, unsigned depth, const Value& value) {
+  static std::map<unsigned, WarpFactors> by_warp;
+  const State& s = emulated_gpu_state;
+  const unsigned thread = s.thread.x + s.block_extent.x * (s.thread.y + s.block_extent.y * s.thread.z);
+  const unsigned lane = thread % 32;
+  by_warp[thread / 32][lane] = own;
+  s.meet_warp();
+  const WarpFactors warp = by_warp[thread / 32];
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
+    for (unsigned k = 0; k < depth; ++k)
+      *sums[i] = static_cast<Sum>(*sums[i] + value(a_bits(warp, row, k, packed)) * value(b_bits(warp, column, k, packed)));
+  }
+  s.meet_warp();
+}
+
+}  // namespace emulated_gpu
+
+inline unsigned load_register(const void* place) {
+  emulated_gpu::require(reinterpret_cast<std::uintptr_t>(place) % 4 == 0, "a register is read at no multiple of four");
+  unsigned bits;
+  std::memcpy(&bits, place, 4);
+  return bits;
+}
+inline unsigned pack_register(std::uint16_t a, std::uint16_t b) { return a | static_cast<unsigned>(b) << 16; }
+inline unsigned pack_register(std::int8_t a, std::int8_t b, std::int8_t c, std::int8_t d) {
+  const auto byte = [](std::int8_t value) { return static_cast<unsigned>(static_cast<std::uint8_t>(value)); };
+  return byte(a) | byte(b) << 8 | byte(c) << 16 | byte(d) << 24;
+}
+
+inline void mma_float16(float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
+                        unsigned b0, unsigned b1) {
+  emulated_gpu::mma<float>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 2, 16, [](unsigned bits) {
+    return emulated_gpu::factor(static_cast<std::uint16_t>(bits), false);
+  });
+}
+inline void mma_bfloat16(float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2,
+                         unsigned a3, unsigned b0, unsigned b1) {
+  emulated_gpu::mma<float>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 2, 16, [](unsigned bits) {
+    return emulated_gpu::factor(static_cast<std::uint16_t>(bits), true);
+  });
+}
+inline void mma_int8(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
+                     unsigned b0, unsigned b1) {
+  emulated_gpu::mma<int>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 4, 32, [](unsigned bits) {
+    return static_cast<int>(static_cast<std::int8_t>(bits));
+  });
+}
