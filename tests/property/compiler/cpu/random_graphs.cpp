@@ -1,11 +1,13 @@
 // Random graphs through the whole compiler to machine code, against the reference on naive loop programs: bit for bit.
 // Floats hold small multiples of a half, so that no order of summation can be distinguished from another. On every
 // class of processor that this machine belongs to, with one and two threads.
+#include <algorithm>
 #include <cstdlib>
 #include <optional>
 #include <set>
 
 #include "base/processor.h"
+#include "compiler/ops/op.h"
 #include "compiler/pipeline.h"
 #include "compiler/reference/reference.h"
 #include "compiler/target/cpu/cpu.h"
@@ -100,7 +102,7 @@ TEST_CASE("random graphs of halves run on the CPU as the reference does") {
     return halves;
   };
   Tally tally;
-  for (int seed = 0; seed < scaled(16); ++seed) {
+  for (int seed = 0; seed < scaled(24); ++seed) {
     INFO("seed " << seed);
     const DType half = seed % 2 == 0 ? DType::float16 : DType::bfloat16;
     RandomFloatGraph random(static_cast<std::uint64_t>(seed));
@@ -111,6 +113,9 @@ TEST_CASE("random graphs of halves run on the CPU as the reference does") {
       value.type.dtype = half;
       if (value.constant) value.constant = as(half, *value.constant);
     }
+    // Of the kit's own operators some are for float32 alone.
+    const auto takes = [&](graph::NodeId node) { return ops::infer(random.graph, node).ok(); };
+    if (!std::ranges::all_of(random.graph.topological_order(), takes)) continue;
     const NdArray input = random.halves(random.graph.value(random.graph.inputs[0]).type.shape, -3, 3);
     // What level 2 folds into weights and biases need not be rounded as often.
     check(random.graph, as(half, input), tally, std::nullopt, passes::Level::exact);
