@@ -45,7 +45,9 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     pace.load = (inputs * static_cast<double>(input_loads) + weights * static_cast<double>(weight_loads)) /
                 static_cast<double>(sums);
     pace.compute = static_cast<double>(results * tile.c * steps.layout.block / config.block_in) * taps;
-    pace.first_load = inputs;  // weights come under the layer before
+    // Weights come under the layer before, where there is room for both layers'.
+    const bool come_before = 2 * elements("W", isa::Memory::wgt) <= config.depth(isa::Memory::wgt);
+    pace.first_load = inputs + (come_before ? 0 : weights);
     pace.finish = static_cast<double>(results) * passes + constants;
     if (added) steps.add_operand(pace, *added, static_cast<double>(trips.c), tile, elements);
     pace.store = steps.stored(bytes(results, isa::Memory::out), tile.n * tile.o);
