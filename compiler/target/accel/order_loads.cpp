@@ -1,0 +1,183 @@
+#include "compiler/target/accel/order_loads.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "compiler/target/accel/instruction_cycles.h"
+#include "compiler/target/accel/last_accesses.h"
+#include "compiler/target/accel/stream_accesses.h"
+
+namespace dovetail::accel {
+
+namespace {
+
+using isa::index;
+using isa::Queue;
+
+// Estimates: a memory that answers as soon as many do, what a transfer costs besides its bytes, and between
+// instructions of the compute queue.
+constexpr std::uint64_t kLatency = 64, kBetweenTransfers = 4, kBetweenStores = 10, kBetweenComputes = 4;
+// A wait of the compute queue that is worth moving loads for, and how many loads ahead one may be moved.
+constexpr std::uint64_t kLeastWait = 256;
+constexpr std::size_t kLookahead = 256;
+
+class Orderer {
+ public:
+  Orderer(const Stream& stream, const isa::HardwareConfig& config) : stream_(stream), config_(config) {
+    find_conflicts();
+    reset();
+    find_slack();
+    reset();
+  }
+
+  std::vector<StreamInstruction> run() {
+    for (std::size_t i = 0; i < stream_.instructions.size(); ++i) {
+      if (taken_[i]) continue;
+      if (queue_of(i) == Queue::load) {
+        while (next_load_ < loads_.size() && loads_[next_load_] <= i) ++next_load_;
+        take_late_ones(latest_[next_load_ - 1]);
+      }
+      take(i);
+      ordered_.push_back(stream_.instructions[i]);
+    }
+    return std::move(ordered_);
+  }
+  std::size_t moved() const { return moved_; }
+
+ private:
+  Queue queue_of(std::size_t i) const { return stream_.instructions[i].instruction.queue(); }
+
+  // For each instruction, of each queue the latest one before that it conflicts with; of its own queue where it loads.
+  void find_conflicts() {
+    StreamAccesses find(config_, stream_);
+    LastAccesses last(config_, stream_);
+    std::array<std::vector<int>, 2> loaded{
+        std::vector<int>(static_cast<std::size_t>(config_.depth(isa::Memory::inp)), kNone),
+        std::vector<int>(static_cast<std::size_t>(config_.depth(isa::Memory::wgt)), kNone)};
+    for (std::size_t i = 0; i < stream_.instructions.size(); ++i) {
+      const Queue queue = queue_of(i);
+      const Accesses& accesses = find.of(stream_.instructions[i]);
+      Clock before = last.conflicts(queue, accesses, kNothing);
+      if (queue == Queue::load) {
+        loads_.push_back(i);
+        for (const isa::SramAccess& access : accesses.sram) {
+          std::vector<int>& by = loaded[access.memory == isa::Memory::inp ? 0 : 1];
+          for (const isa::Extent& run : access.runs)
+            for (std::uint64_t e = run.begin; e < run.end; ++e) {
+              before[index(queue)] = std::max(before[index(queue)], by[e]);
+              by[e] = static_cast<int>(i);
+            }
+        }
+      }
+      before_.push_back(before);
+      last.record(queue, accesses, static_cast<int>(i));
+      cycles_.push_back(instruction_cycles(config_, stream_, stream_.instructions[i]));
+    }
+  }
+
+  // When all that it conflicts with has ended; precondition: that was taken.
+  std::uint64_t ready(std::size_t i) const {
+    std::uint64_t time = 0;
+    for (const int other : before_[i])
+      if (other != kNone) time = std::max(time, end_[static_cast<std::size_t>(other)]);
+    return time;
+  }
+  bool is_free(std::size_t i) const {
+    return std::ranges::all_of(before_[i],
+                               [&](int other) { return other == kNone || taken_[static_cast<std::size_t>(other)]; });
+  }
+
+  void reset() {
+    end_.assign(stream_.instructions.size(), 0);
+    taken_.assign(stream_.instructions.size(), false);
+    idle_from_ = {};
+  }
+
+  // In the order as it is: which loads are late, those that the compute queue waits for and what keeps these; and when
+  // each load must start at the latest so that whatever reads what it and those behind it bring starts no later.
+  void find_slack() {
+    const std::size_t count = loads_.size();
+    late_.assign(count, false);
+    latest_.assign(count, UINT64_MAX);
+    std::vector<std::size_t> position(stream_.instructions.size());
+    std::vector<bool> follows(count, false);  // the load before keeps it, not what it waits for
+    for (std::size_t l = 0; l < count; ++l) position[loads_[l]] = l;
+    for (std::size_t i = 0; i < stream_.instructions.size(); ++i) {
+      const Queue queue = queue_of(i);
+      const std::uint64_t idle_from = idle_from_[index(queue)], may_start = ready(i);
+      if (queue == Queue::load) follows[position[i]] = may_start <= idle_from;
+      take(i);
+      const int load = before_[i][index(Queue::load)];
+      if (queue == Queue::load || load == kNone) continue;
+      const std::size_t l = position[static_cast<std::size_t>(load)];
+      latest_[l] = std::min(latest_[l], std::max(may_start, idle_from) - kLatency);
+      if (queue != Queue::compute || end_[static_cast<std::size_t>(load)] < may_start) continue;
+      if (may_start < idle_from + kLeastWait) continue;
+      for (std::size_t at = l; !late_[at]; --at) {
+        late_[at] = true;
+        if (!follows[at] || at == 0) break;
+      }
+    }
+    std::uint64_t next = UINT64_MAX;
+    for (std::size_t l = count; l-- > 0;) {
+      const std::uint64_t worked = cycles_[loads_[l]] + kBetweenTransfers;
+      next = std::min(latest_[l], next);
+      next = next < worked ? 0 : next == UINT64_MAX ? next : next - worked;
+      latest_[l] = next;
+    }
+  }
+
+  // Late loads from further on which end before `until`, the first one first.
+  void take_late_ones(std::uint64_t until) {
+    for (std::size_t l = next_load_; l < loads_.size() && l < next_load_ + kLookahead; ++l) {
+      const std::size_t i = loads_[l];
+      if (!late_[l] || taken_[i] || !is_free(i)) continue;
+      if (std::max(idle_from_[index(Queue::load)], ready(i)) + cycles_[i] + kBetweenTransfers > until) return;
+      take(i);
+      ordered_.push_back(stream_.instructions[i]);
+      ++moved_;
+    }
+  }
+
+  void take(std::size_t i) {
+    const Queue queue = queue_of(i);
+    std::uint64_t& idle_from = idle_from_[index(queue)];
+    const std::uint64_t start = std::max(idle_from, ready(i)), worked = start + cycles_[i];
+    switch (queue) {
+      case Queue::load:
+        idle_from = worked + kBetweenTransfers;
+        end_[i] = worked + kLatency;
+        break;
+      case Queue::store: idle_from = end_[i] = worked + kLatency + kBetweenStores; break;
+      case Queue::compute: {
+        const bool loads = std::holds_alternative<isa::Load>(stream_.instructions[i].instruction.body);
+        idle_from = end_[i] = worked + (loads ? kLatency : 0) + kBetweenComputes;
+        break;
+      }
+    }
+    taken_[i] = true;
+  }
+
+  const Stream& stream_;
+  const isa::HardwareConfig& config_;
+  std::vector<Clock> before_;
+  std::vector<std::uint64_t> cycles_, end_;
+  std::vector<bool> taken_;
+  std::vector<std::size_t> loads_;
+  std::vector<bool> late_;                 // by position in loads_
+  std::vector<std::uint64_t> latest_;      // likewise: start
+  std::size_t next_load_ = 0, moved_ = 0;  // position in loads_
+  std::array<std::uint64_t, isa::kQueues> idle_from_{};
+  std::vector<StreamInstruction> ordered_;
+};
+
+}  // namespace
+
+std::size_t order_loads(Stream& stream, const isa::HardwareConfig& config) {
+  Orderer orderer(stream, config);
+  stream.instructions = orderer.run();
+  return orderer.moved();
+}
+
+}  // namespace dovetail::accel
