@@ -34,9 +34,13 @@ std::uint64_t instruction_cycles(const isa::HardwareConfig& config, const Stream
     return steps(*gemm) * static_cast<std::uint64_t>(isa::spec::kGemmCyclesPerUop.value);
   if (const auto* alu = std::get_if<isa::Alu>(&body)) {
     const bool immediate = isa::spec::source_elements(*alu) == 0;
-    const isa::spec::TimingConstant& cost =
-        immediate ? isa::spec::kAluCyclesPerUopImm : *isa::spec::info(alu->op).vector_cycles;
-    return steps(*alu) * static_cast<std::uint64_t>(cost.value);
+    if (immediate) return steps(*alu) * static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopImm.value);
+    // Constants of the channel: the inner loop repeats their element.
+    const bool repeats = alu->src_factor_in == 0 && stream.kernels[static_cast<std::size_t>(item.kernel)].size() == 1;
+    const auto first = static_cast<std::uint64_t>(isa::spec::info(alu->op).vector_cycles->value),
+               repeated = repeats ? static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopRepeated.value) : first;
+    const std::uint64_t vectors = repeats ? std::min<std::uint64_t>(alu->iter_out, steps(*alu)) : steps(*alu);
+    return vectors * first + (steps(*alu) - vectors) * repeated;
   }
   return 0;
 }

@@ -21,6 +21,9 @@ constexpr std::uint64_t kLatency = 64, kBetweenTransfers = 4, kBetweenStores = 1
 // A wait of the compute queue that is worth moving loads for, and how many loads ahead one may be moved.
 constexpr std::uint64_t kLeastWait = 256;
 constexpr std::size_t kLookahead = 256;
+constexpr std::uint64_t kLongestPiece = 512;
+// The part of all cycles that must be gained, as estimated: each piece costs something that the estimate does not see.
+constexpr std::uint64_t kLeastGain = 1000;
 
 class Orderer {
  public:
@@ -28,6 +31,7 @@ class Orderer {
     find_conflicts();
     reset();
     find_slack();
+    ends_ = last_end();
     reset();
   }
 
@@ -44,6 +48,23 @@ class Orderer {
     return std::move(ordered_);
   }
   std::size_t moved() const { return moved_; }
+  // Estimated, as it is; and as run() has ordered it.
+  std::uint64_t ends() const { return ends_; }
+  std::uint64_t ends_ordered() const { return last_end(); }
+
+  // The stream with late loads in pieces that take no longer than kLongestPiece: there is room for these.
+  std::vector<StreamInstruction> with_pieces() const {
+    std::vector<StreamInstruction> pieces;
+    std::size_t l = 0;
+    for (std::size_t i = 0; i < stream_.instructions.size(); ++i) {
+      const bool loads = l < loads_.size() && loads_[l] == i;
+      if (loads && late_[l] && cycles_[i] > kLongestPiece) add_pieces(i, pieces);
+      else pieces.push_back(stream_.instructions[i]);
+      l += loads ? 1 : 0;
+    }
+    return pieces;
+  }
+  bool any_late() const { return std::ranges::find(late_, true) != late_.end(); }
 
  private:
   Queue queue_of(std::size_t i) const { return stream_.instructions[i].instruction.queue(); }
@@ -88,6 +109,26 @@ class Orderer {
                                [&](int other) { return other == kNone || taken_[static_cast<std::size_t>(other)]; });
   }
 
+  std::uint64_t last_end() const { return *std::ranges::max_element(idle_from_); }
+
+  // Some rows each, or of a single row some elements.
+  void add_pieces(std::size_t i, std::vector<StreamInstruction>& pieces) const {
+    const auto& load = std::get<isa::Load>(stream_.instructions[i].instruction.body);
+    const bool pads = load.y_pad_0 + load.y_pad_1 + load.x_pad_0 + load.x_pad_1 > 0, rows = load.y_size > 1;
+    const std::uint32_t whole = rows ? load.y_size : load.x_size;
+    const auto of_one = static_cast<std::uint32_t>(
+        std::max<std::uint64_t>(1, static_cast<std::uint64_t>(whole) * kLongestPiece / cycles_[i]));
+    if (pads || of_one >= whole) return pieces.push_back(stream_.instructions[i]);
+    for (std::uint32_t from = 0; from < whole; from += of_one) {
+      isa::Load piece = load;
+      (rows ? piece.y_size : piece.x_size) = std::min(of_one, whole - from);
+      piece.sram_base += rows ? from * load.x_size : from;
+      piece.dram_base += rows ? from * load.x_stride : from;
+      pieces.push_back(stream_.instructions[i]);
+      pieces.back().instruction.body = piece;
+    }
+  }
+
   void reset() {
     end_.assign(stream_.instructions.size(), 0);
     taken_.assign(stream_.instructions.size(), false);
@@ -114,9 +155,10 @@ class Orderer {
       latest_[l] = std::min(latest_[l], std::max(may_start, idle_from) - kLatency);
       if (queue != Queue::compute || end_[static_cast<std::size_t>(load)] < may_start) continue;
       if (may_start < idle_from + kLeastWait) continue;
+      // What was stored in this region is seen through a relay of the compute queue, which would wait instead.
       for (std::size_t at = l; !late_[at]; --at) {
-        late_[at] = true;
-        if (!follows[at] || at == 0) break;
+        late_[at] = before_[loads_[at]][index(Queue::store)] == kNone;
+        if (at == 0 || (!follows[at] && end_[loads_[at - 1]] < idle_from + kLeastWait)) break;
       }
     }
     std::uint64_t next = UINT64_MAX;
@@ -169,14 +211,28 @@ class Orderer {
   std::vector<std::uint64_t> latest_;      // likewise: start
   std::size_t next_load_ = 0, moved_ = 0;  // position in loads_
   std::array<std::uint64_t, isa::kQueues> idle_from_{};
+  std::uint64_t ends_ = 0;  // as it is
   std::vector<StreamInstruction> ordered_;
 };
 
 }  // namespace
 
 std::size_t order_loads(Stream& stream, const isa::HardwareConfig& config) {
+  std::vector<StreamInstruction> in_order = stream.instructions;
+  std::uint64_t ends = 0;
+  {
+    const Orderer as_it_is(stream, config);
+    if (!as_it_is.any_late()) return 0;
+    ends = as_it_is.ends();
+    stream.instructions = as_it_is.with_pieces();
+  }
   Orderer orderer(stream, config);
-  stream.instructions = orderer.run();
+  std::vector<StreamInstruction> ordered = orderer.run();
+  if (orderer.ends_ordered() + ends / kLeastGain > ends) {
+    stream.instructions = std::move(in_order);
+    return 0;
+  }
+  stream.instructions = std::move(ordered);
   return orderer.moved();
 }
 

@@ -164,6 +164,9 @@ double Steps::total(const Pace& pace, const Tile& trips, const Slots& slots) con
   const bool overlaps = (slots.inp > 1 || !pace.loads_inputs) && (slots.wgt > 1 || !pace.loads_weights);
   const double load = sums * pace.load, compute = sums * pace.compute + tiles * (pace.finish + 2 * kCyclesPerChange);
   double cycles = overlaps ? beside(load, compute) + pace.first_load : load + compute + sums * kLatency;
+  // What takes its time for loading begins under the layers before, as far as there are places.
+  if (overlaps && load > compute && pace.loads_weights)
+    cycles -= kFelt * pace.load * static_cast<double>(std::min(static_cast<double>(slots.wgt), sums) - 1);
   cycles = slots.acc > 1 ? beside(cycles, tiles * pace.store) : cycles + tiles * (pace.store + kLatency);
   return cycles + pace.store + 2 * kLatency;
 }

@@ -1,0 +1,96 @@
+// The order of loads in small streams. That it changes no value, the random operators show, whose regions go through it.
+#include "compiler/target/accel/order_loads.h"
+
+#include <algorithm>
+
+#include "tests/catch.h"
+
+namespace dovetail::accel {
+
+namespace {
+
+const isa::HardwareConfig kMachine;
+
+isa::Transfer row_of(isa::Memory memory, std::uint32_t sram, std::uint64_t dram, std::uint32_t elements) {
+  isa::Transfer t;
+  t.memory = memory;
+  t.sram_base = sram;
+  t.dram_base = dram;
+  t.y_size = 1;
+  t.x_size = t.x_stride = elements;
+  return t;
+}
+StreamInstruction bring(isa::Memory memory, std::uint32_t sram, std::uint64_t dram, std::uint32_t elements) {
+  return {{{}, isa::Load{row_of(memory, sram, dram, elements)}}};
+}
+StreamInstruction multiply(Stream& stream, isa::Uop uop, std::uint32_t steps) {
+  isa::Gemm gemm;
+  gemm.iter_out = steps;
+  gemm.iter_in = 1;
+  return {{{}, gemm}, stream.kernel({uop})};
+}
+
+// Two layers: the second one reads what the first has stored, and 64 elements of weights at `weights`.
+Stream two_layers(std::uint32_t weights) {
+  Stream stream;
+  stream.instructions.push_back(bring(isa::Memory::inp, 0, 0, 1));
+  stream.instructions.push_back(bring(isa::Memory::wgt, 0, 100, 1));
+  stream.instructions.push_back(multiply(stream, {.dst = 0, .src = 0, .wgt = 0}, 8000));
+  stream.instructions.push_back({{{}, isa::Store{row_of(isa::Memory::out, 0, 50, 1)}}});
+  stream.instructions.push_back(bring(isa::Memory::inp, 1, 50, 1));
+  stream.instructions.push_back(bring(isa::Memory::wgt, weights, 200, 64));
+  stream.instructions.push_back(multiply(stream, {.dst = 1, .src = 1, .wgt = weights + 63}, 100));
+  return stream;
+}
+
+// Elements of weights that are loaded before the first GEMM, and at all.
+std::pair<std::uint32_t, std::uint32_t> weights_of(const Stream& stream) {
+  std::uint32_t before = 0, all = 0;
+  bool computed = false;
+  for (const StreamInstruction& item : stream.instructions) {
+    if (std::holds_alternative<isa::Gemm>(item.instruction.body)) computed = true;
+    const auto* load = std::get_if<isa::Load>(&item.instruction.body);
+    if (load == nullptr || load->memory != isa::Memory::wgt || load->dram_base < 200) continue;
+    CHECK(load->dram_base == 200 + all);
+    all += load->x_size;
+    if (!computed) before += load->x_size;
+  }
+  return {before, all};
+}
+
+}  // namespace
+
+TEST_CASE("order_loads: weights come while a load waits for a store") {
+  Stream stream = two_layers(10);
+  CHECK(order_loads(stream, kMachine) > 1);
+  // In pieces, all of them before the load that waits.
+  const auto waiting = std::ranges::find_if(stream.instructions, [](const StreamInstruction& item) {
+    const auto* load = std::get_if<isa::Load>(&item.instruction.body);
+    return load != nullptr && load->memory == isa::Memory::inp && load->dram_base == 50;
+  });
+  std::uint32_t after = 0;
+  for (auto item = waiting; item != stream.instructions.end(); ++item)
+    if (const auto* load = std::get_if<isa::Load>(&item->instruction.body); load && load->memory == isa::Memory::wgt)
+      after += load->x_size;
+  CHECK(after == 0);
+  CHECK(weights_of(stream).second == 64);
+}
+
+TEST_CASE("order_loads: no load passes an instruction that reads its place") {
+  Stream stream = two_layers(0);  // the first layer's weight lies there
+  order_loads(stream, kMachine);
+  const auto [before, all] = weights_of(stream);
+  CHECK(before == 0);
+  CHECK(all == 64);
+}
+
+TEST_CASE("order_loads: a stream in which nothing waits stays as it is") {
+  Stream stream;
+  stream.instructions.push_back(bring(isa::Memory::inp, 0, 0, 1));
+  stream.instructions.push_back(bring(isa::Memory::wgt, 0, 100, 1));
+  stream.instructions.push_back(multiply(stream, {.dst = 0, .src = 0, .wgt = 0}, 100));
+  CHECK(order_loads(stream, kMachine) == 0);
+  CHECK(stream.instructions.size() == 3);
+}
+
+}  // namespace dovetail::accel
