@@ -49,22 +49,22 @@ def mobilenet_v2(n=1):
     return layers
 
 
-def transformer_block(name, tokens, hidden, heads, inner, projections, sums):
+def transformer_block(name, tokens, hidden, heads, inner, projections, output):
     """Vaswani et al., Attention Is All You Need, 2017: an encoder's or decoder's block; `projections`: names of the dense
-    layers that make queries, keys and values, and how many of the three each makes."""
+    layers that make queries, keys and values, and how many of the three each makes; `output`: that of the one behind the heads."""
     size = hidden // heads
     dense = lambda at, c, o: Layer(name + at, "conv", 1, c, tokens, 1, o)
     layers = [dense(at, hidden, width * hidden) for at, width in projections]
     layers.append(Layer(name + "attention.scores", "matmul", 1, size, tokens, 1, tokens, groups=heads, zero_points=2))
     layers.append(Layer(name + "attention.merged", "matmul", 1, tokens, tokens, 1, size, groups=heads, zero_points=2, other_way=True))
-    layers += [dense("output.matmul", hidden, hidden), Layer(name + sums[0], "add", 1, hidden, tokens, 1, hidden),
+    layers += [dense(output, hidden, hidden), Layer(name + "add1", "add", 1, hidden, tokens, 1, hidden),
                dense("inner.matmul", hidden, inner), dense("outer.matmul", inner, hidden),
-               Layer(name + sums[1], "add", 1, hidden, tokens, 1, hidden)]
+               Layer(name + "add2", "add", 1, hidden, tokens, 1, hidden)]
     return layers
 
 
 def gpt_block():
-    return transformer_block("", 64, 256, 4, 1024, [("attention.qkv.matmul", 3)], ("add1", "add2"))
+    return transformer_block("", 64, 256, 4, 1024, [("attention.qkv.matmul", 3)], "attention.output.matmul")
 
 
 def bert_base():
@@ -72,5 +72,5 @@ def bert_base():
     layers = []
     for index in range(1, 13):
         layers += transformer_block(f"layer{index}.", 128, 768, 12, 3072, [("query.matmul", 1), ("key.matmul", 1), ("value.matmul", 1)],
-                                    ("add1", "add2"))
+                                    "output.matmul")
     return layers
