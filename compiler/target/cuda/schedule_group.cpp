@@ -19,7 +19,9 @@ Json facts_of(const Gpu& gpu) {
   return {{"threads", gpu.threads}, {"shared_bytes", gpu.shared_bytes}, {"processors", gpu.processors}};
 }
 
-std::shared_ptr<const loops::IntrinsicTable> table() { return {&intrinsics(), [](auto*) {}}; }
+std::shared_ptr<const loops::IntrinsicTable> table() {
+  return {&intrinsics(), [](auto*) {}};
+}
 
 }  // namespace
 
@@ -30,8 +32,8 @@ Result<ScheduledGroup> schedule_group(const loops::Program& program, const Gpu& 
     notes.push_back(fmt::format("schedule {} was refused: {}", kind.name, to_string(errors)));
   };
   for (const Kind& kind : kKinds) {
-    const schedule::Task task{std::string(bundle::kCudaTarget), std::string(kind.name), program, {}, {}, facts_of(gpu),
-                              table()};
+    const schedule::Task task{
+        std::string(bundle::kCudaTarget), std::string(kind.name), program, {}, {}, facts_of(gpu), table()};
     schedule::Origin origin;
     auto scheduled = schedule::try_run(sketch_of(kind, gpu), task, recorded, origin);
     if (!scheduled.ok()) {

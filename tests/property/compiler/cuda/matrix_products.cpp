@@ -32,25 +32,6 @@ std::vector<Case> layers() {
   return list;
 }
 
-// A node with operands of these types.
-Case node_case(const std::string& op, const std::vector<graph::TensorType>& types, graph::Attributes attributes,
-               std::uint64_t seed, const schedule::FindRecorded& recorded) {
-  graph::Graph graph;
-  graph::Node node{"node", op, {}, {}, std::move(attributes), {"node"}};
-  for (const graph::TensorType& type : types) node.inputs.push_back(graph.add_value("x", type));
-  graph.inputs = node.inputs;
-  node.outputs = {graph.add_value("y", {})};
-  graph.outputs = node.outputs;
-  const auto inferred = ops::infer(graph, graph.add_node(std::move(node)));
-  if (!inferred) FAIL(op << ": " << to_string(inferred.errors()));
-  SplitMix64 random(seed);
-  constexpr std::uint64_t kMostSteps = 1'000'000;
-  auto one = case_of(
-      op, graph, kMostSteps, [&](const graph::TensorType& type) { return random_values(type, random); }, recorded);
-  REQUIRE(one);
-  return *std::move(one);
-}
-
 // Operators that are contractions, with borders, strides, transpositions, batches.
 std::vector<Case> operators() {
   using Ints = std::vector<std::int64_t>;
@@ -116,8 +97,7 @@ TEST_CASE("cuda: tiles of products compile by NVRTC") {
 TEST_CASE("cuda: NVIDIA's compiler makes wide loads and stores of neighbours") {
   const auto compiler = cuda::Nvrtc::find();
   if (!compiler) return dovetail::test::skip("no NVRTC: " + compiler.errors().front().why);
-  const Case one = layer_case(layer(64, 64, 64, DType::float32, false),
-                              decided({{"sum_columns", "4"}}), 1);
+  const Case one = layer_case(layer(64, 64, 64, DType::float32, false), decided({{"sum_columns", "4"}}), 1);
   std::string text;
   sources_of({one}, text);
   const auto binary = (*compiler)->compile(text, "sm_80");
