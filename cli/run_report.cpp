@@ -105,6 +105,7 @@ Json run_json(const RunFacts& facts) {
             {"runs", facts.runs},
             {"expected", facts.expectation ? expectation_json(*facts.expectation) : Json(nullptr)},
             {"steps", steps},
+            {"launched", facts.run->launched},
             {"program", bundle::to_json(bundle::summarize(*facts.bundle))},
             {"counters", to_json(facts.run->counters)},
             {"energy", energy_json(facts.energy)},

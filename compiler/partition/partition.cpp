@@ -189,17 +189,21 @@ class Partitioner {
       if (units.empty()) continue;
       part.elsewhere.emplace();
       for (const Unit& unit : units) *part.elsewhere += unit.match.cost;
+      // What crosses the region's border would cross it too, if targets of the same memory had the region.
+      const bool other_memory = std::ranges::any_of(
+          units, [&](const Unit& unit) { return options_.available[unit.target]->memory() != part.target->memory(); });
+      const double border_seconds = other_memory ? part.border_seconds : 0;
       const double saved = part.elsewhere->seconds - part.cost.seconds;
       const bool pays = options_.offload == Offload::always ||
-                        (options_.offload == Offload::possible ? part.elsewhere->seconds : saved) > part.border_seconds;
+                        (options_.offload == Offload::possible ? part.elsewhere->seconds : saved) > border_seconds;
       if (pays) continue;
       const std::string why =
           options_.offload == Offload::possible
               ? fmt::format("to bring its region of {} over the border costs {}, all of it on {} costs {}",
-                            counted(part.region), microseconds(part.border_seconds),
+                            counted(part.region), microseconds(border_seconds),
                             options_.available[units.front().target]->name(), microseconds(part.elsewhere->seconds))
               : fmt::format("its region of {} saves {}, to bring it over the border costs {}", counted(part.region),
-                            microseconds(saved), microseconds(part.border_seconds));
+                            microseconds(saved), microseconds(border_seconds));
       for (const std::size_t u : groups_[g]) gone[u] = true;
       for (Unit& unit : units) {
         result_.refused[unit.match.nodes.back()].push_back({std::string(part.target->name()), why});

@@ -18,18 +18,18 @@ using test::Environment;
 using test::Finished;
 
 namespace {
-const std::string kFloatDigits = DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx";
+const std::string kDigitsForProfile = DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx";
 }
 
 TEST_CASE("cuda: profile shows rates beside measured ceilings, and what each kernel takes") {
   const EmulatedGpu gpu;
-  const Finished run = test::dovetail({"profile", kFloatDigits, "--target", "cudnn,cublas,cuda", "--repeat", "3"});
+  const Finished run = test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--repeat", "3"});
   INFO(run.out << run.error);
   REQUIRE(run.exit == 0);
   CHECK_THAT(run.out, ContainsSubstring("TFLOP/s float32 outside of tensor cores") && ContainsSubstring("occupancy") &&
                           ContainsSubstring("launched      a graph of 9 steps"));
   const Finished json =
-      test::dovetail({"profile", kFloatDigits, "--target", "cudnn,cublas,cuda", "--repeat", "3", "--json"});
+      test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--repeat", "3", "--json"});
   REQUIRE(json.exit == 0);
   const Json report = Json::parse(json.out);
   CHECK(report["gpu"]["float32_flop_per_s"].get<double>() > 0);
@@ -48,7 +48,9 @@ TEST_CASE("cuda: profile shows rates beside measured ceilings, and what each ker
   }
   // Where nothing compiles, the ceilings are missing with their reason, and the rest is there.
   const test::TemporaryFolder folder;
-  REQUIRE(test::dovetail({"compile", kFloatDigits, "--target", "cudnn,cublas,cuda", "-o", folder / "d.dvt"}).exit == 0);
+  REQUIRE(
+      test::dovetail({"compile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "-o", folder / "d.dvt"}).exit ==
+      0);
   const Environment none("DOVETAIL_NVRTC", folder / "none.so");
   const Finished without = test::dovetail({"profile", folder / "d.dvt", "--repeat", "2", "--trust"});
   INFO(without.out << without.error);
@@ -59,7 +61,7 @@ TEST_CASE("cuda: profile shows rates beside measured ceilings, and what each ker
 TEST_CASE("cuda: a run that keeps tensors, or cannot be captured, runs step by step and says so") {
   const EmulatedGpu gpu;
   const Environment refused("EMULATED_GPU_NO_CAPTURE", "900");
-  const Finished run = test::dovetail({"profile", kFloatDigits, "--target", "cudnn,cublas,cuda", "--repeat", "3"});
+  const Finished run = test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--repeat", "3"});
   INFO(run.out << run.error);
   CHECK(run.exit == 0);
   CHECK_THAT(run.out,
@@ -71,8 +73,9 @@ TEST_CASE("cuda: tune measures in a child process, records by the device's name,
   const test::TemporaryFolder folder;
   const Environment state("XDG_STATE_HOME", folder / "state");
   const std::string records = folder / "r.db";
-  const std::vector<std::string> tune{"tune", kFloatDigits, "--target", "cuda",      "--task", "dense2", "--trials",
-                                      "4",    "--search",   "random",   "--records", records,  "--json"};
+  const std::vector<std::string> tune{"tune",      kDigitsForProfile, "--target", "cuda",     "--task",
+                                      "dense2",    "--trials",        "4",        "--search", "random",
+                                      "--records", records,           "--json"};
   const Finished tuned = test::dovetail(tune);
   INFO(tuned.out << tuned.error);
   REQUIRE(tuned.exit == 0);
@@ -90,7 +93,7 @@ TEST_CASE("cuda: tune measures in a child process, records by the device's name,
   }
   // Also where no GPU is.
   const Environment none("DOVETAIL_LIBCUDA", folder / "none.so");
-  const Finished compiled = test::dovetail({"compile", kFloatDigits, "--target", "cuda", "--records", records,
+  const Finished compiled = test::dovetail({"compile", kDigitsForProfile, "--target", "cuda", "--records", records,
                                             "--report", folder / "report.json", "-o", folder / "d.dvt"});
   INFO(compiled.out << compiled.error);
   CHECK(compiled.exit == 0);

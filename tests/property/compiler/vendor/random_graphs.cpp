@@ -11,6 +11,7 @@
 #include "compiler/pipeline.h"
 #include "compiler/reference/reference.h"
 #include "compiler/target/cublas/target.h"
+#include "compiler/target/cuda/target.h"
 #include "compiler/target/cudnn/target.h"
 #include "compiler/target/host/target.h"
 #include "runtime/executor.h"
@@ -39,14 +40,25 @@ Compiled compiled_for_libraries(const graph::Graph& graph) {
   return *std::move(compiled);
 }
 
-// The first difference; empty: none. Three runs: step by step, captured, launched again with other inputs in between.
+// The same shapes and types, other values.
+Inputs zeros_like(const Inputs& inputs) {
+  Inputs zeros;
+  for (const auto& [name, array] : inputs) zeros.emplace(name, NdArray(array.dtype(), array.shape()));
+  return zeros;
+}
+
+// The first difference; empty: none. Runs step by step, captured and launched again, each with other inputs than the
+// one before. `launched`: how the last run was begun.
 std::string difference(const bundle::Bundle& bundle, const Inputs& inputs,
-                       const std::map<std::string, NdArray>& expected) {
+                       const std::map<std::string, NdArray>& expected, std::string* launched = nullptr) {
   auto executor = runtime::Executor::make(bundle, *runtime::simulator_factory("functional"), {1});
   if (!executor.ok()) return to_string(executor.errors());
-  for (int again = 0; again < 3; ++again) {
-    const auto run = executor->run(inputs);
+  const Inputs zeros = zeros_like(inputs);
+  for (int again = 0; again < 5; ++again) {
+    const auto run = executor->run(again % 2 == 0 ? inputs : zeros, {.time_steps = again < 3});
     if (!run.ok()) return to_string(run.errors());
+    if (launched != nullptr) *launched = run->launched;
+    if (again % 2 != 0) continue;
     for (const auto& [output, array] : run->outputs) {
       const NdArray& want = expected.at(output);
       if (array.shape() != want.shape()) return output + " has another shape";
@@ -268,6 +280,33 @@ TEST_CASE("vendor: float32 keeps all of its bits, and softmax is the reference's
       for (std::int64_t i = 0; i < got.count(); ++i)
         CHECK(std::abs(got.as_double(i) - want.as_double(i)) <= 1e-6 * (1 + std::abs(want.as_double(i))));
     }
+}
+
+TEST_CASE("vendor: with our kernels beside them a program is one graph, which takes other inputs") {
+  const test::EmulatedGpu gpu;
+  int graphs = 0;
+  for (int seed = 0; seed < 3; ++seed) {
+    INFO("seed " << seed);
+    RandomFloatGraph random(static_cast<std::uint64_t>(2100 + seed));
+    random.build(4);
+    CompileOptions options;
+    options.available = {cublas::make_target(), cudnn::make_target(), cuda::make_target({.architectures = {"sm_90a"}}),
+                         host::make_target()};
+    options.targets = {"cudnn", "cublas", "cuda"};
+    const auto compiled = compile({random.graph, {}}, options);
+    REQUIRE((compiled.ok() ? "" : to_string(compiled.errors())) == "");
+    const Inputs inputs{{"x", random.halves(random.graph.value(random.graph.inputs[0]).type.shape, -3, 3)}};
+    const auto expected = Reference::make(random.graph).value().run(inputs);
+    std::string launched;
+    CHECK(difference(compiled->bundle, inputs, *expected, &launched) == "");
+    INFO(launched);
+    graphs += launched == fmt::format("a graph of {} steps", compiled->bundle.steps.size()) ? 1 : 0;
+    // Refused by the driver, the steps begin one by one, and the report says why.
+    const test::Environment refused("EMULATED_GPU_NO_CAPTURE", "900");
+    CHECK(difference(compiled->bundle, inputs, *expected, &launched) == "");
+    CHECK_THAT(launched, ContainsSubstring("step by step: "));
+  }
+  CHECK(graphs >= 2);
 }
 
 TEST_CASE("vendor: a wrong transposition, stride between matrices or pad shows") {

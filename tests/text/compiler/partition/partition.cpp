@@ -271,6 +271,23 @@ TEST_CASE("partition: a border between targets of one memory costs nothing") {
   // The model's input and output pass between the memory and the host.
   CHECK(border_of_product("own").second == Approx(12e-6));
   CHECK(border_of_product("gpu").second == Approx(6e-6));
+  // And they would, whichever of the targets has the region: the border is no reason to give it up.
+  const auto place_of_product = [](std::string memory, double lib) {
+    Maker make;
+    make.output(make.product("a", make.input("x", DType::float32, {2, 4}), 4));
+    return placed(make, {.available = {target("lib", {pattern_row("product", "MatMul(_, #)")}, lib, 30e-6, "gpu"),
+                                       target("own", {pattern_row("any", "*")}, 5e-6, 30e-6, std::move(memory)),
+                                       target("host", {pattern_row("any", "*")})},
+                         .targets = {"lib", "own"},
+                         .offload = Offload::cost});
+  };
+  CHECK(place_of_product("gpu", 1e-6) == "lib: a_node | reads x | gives a\n");
+  CHECK(place_of_product("own", 1e-6) ==
+        "own: a_node | reads x | gives a\n"
+        "a_node not on lib: its region of 1 operation saves 4 us, to bring it over the border costs 60 us\n");
+  CHECK(place_of_product("gpu", 9e-6) ==
+        "own: a_node | reads x | gives a\n"
+        "a_node not on lib: its region of 1 operation saves -4 us, to bring it over the border costs 0 us\n");
 }
 
 }  // namespace dovetail
