@@ -59,7 +59,7 @@ TEST_CASE("cuda copies: through pinned memory, of any size, behind what the stre
     REQUIRE(memory.copy_in(0, bytes).ok());
     std::ranges::fill(bytes, std::byte{0x77});  // it may change at once
     REQUIRE(memory.copy_out(0, back).ok());
-    CHECK(back == counted(size, 1));
+    CHECK((back == counted(size, 1)));  // not their text, which is long
   }
   // Many small ones, each of which takes the place of another in pinned memory.
   const Allocation memory = Allocation::make(context, 100 * 64).value();
@@ -67,6 +67,6 @@ TEST_CASE("cuda copies: through pinned memory, of any size, behind what the stre
   for (std::size_t i = 0; i < 100; ++i) {
     std::vector<std::byte> back(64);
     REQUIRE(memory.copy_out(64 * i, back).ok());
-    CHECK(back == counted(64, static_cast<int>(i)));
+    CHECK((back == counted(64, static_cast<int>(i))));
   }
 }
