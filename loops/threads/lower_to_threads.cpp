@@ -168,15 +168,38 @@ class Lowering {
       kernel.local.push_back(buffer);
       return;
     }
-    const auto owners = owners_of(*buffer, uses, nest.axes, core_.bounds);
     const std::size_t axes = uses.front().region->around.size();
     const bool alike = std::ranges::all_of(uses, [&](const Use& use) { return use.region->around.size() == axes; });
-    if (owners && (alike || replicated)) {
-      kernel.local.push_back(privatise(nest, buffer, *owners));
-      if (replicated) own_[index].replicated.insert(kernel.local.back().get());
-      return;
-    }
+    if (alike || replicated)
+      if (const Buffer own = own_part(nest, buffer, std::move(uses))) {
+        kernel.local.push_back(own);
+        if (replicated) own_[index].replicated.insert(own.get());
+        return;
+      }
     kernel.shared.push_back(buffer);
+  }
+
+  // What of the buffer each thread has for itself, which the nest then uses; null where threads share it. Elements that
+  // lie apart in each dimension may be neighbours in the whole: rows of several dimensions, cut after they were fused.
+  Buffer own_part(Nest& nest, const Buffer& buffer, std::vector<Use> uses) {
+    if (const auto owners = owners_of(*buffer, uses, nest.axes, core_.bounds)) return privatise(nest, buffer, *owners);
+    if (buffer->shape.size() < 2) return nullptr;
+    const Buffer flat = make_buffer(buffer->name, buffer->dtype, {element_count(buffer->shape)}, buffer->scope);
+    const auto flattened = [&](const std::vector<Expr>& indices) {
+      Expr offset = int_imm(0);
+      for (std::size_t d = 0; d < indices.size(); ++d) offset = offset * buffer->shape[d] + indices[d];
+      return std::vector<Expr>{simplify(offset, core_.bounds)};
+    };
+    for (Use& use : uses) use.indices = flattened(use.indices);
+    const auto owners = owners_of(*flat, uses, nest.axes, core_.bounds);
+    if (!owners) return nullptr;
+    nest.body = rewrite_accesses(
+        nest.body, {},
+        [&](const Buffer& touched, std::vector<Expr> indices, const auto&) -> std::pair<Buffer, std::vector<Expr>> {
+          if (touched != buffer) return {touched, std::move(indices)};
+          return {flat, flattened(indices)};
+        });
+    return privatise(nest, flat, *owners);
   }
 
   // Each thread keeps its own elements alone.

@@ -9,8 +9,10 @@ namespace dovetail::loops {
 
 namespace {
 
-bool lies_in(const ThreadRegion& region, const std::string& axis) {
-  return std::ranges::find(region.around, axis, &AroundThread::axis) != region.around.end();
+// The variable of the loop around the region that is bound to the axis; null: none.
+const VarNode* loop_on(const ThreadRegion& region, const std::string& axis) {
+  const auto found = std::ranges::find(region.around, axis, &AroundThread::axis);
+  return found == region.around.end() ? nullptr : found->var;
 }
 
 bool mentions_axis(const Expr& index, const ThreadRegion& region, const std::string& axis) {
@@ -58,13 +60,22 @@ std::optional<Owners> owners_of(const BufferNode& buffer, const std::vector<Use>
   Owners owners;
   for (const BoundAxis& axis : axes) {
     if (axis.is_block()) continue;
-    const auto inside = [&](const Use& use) { return lies_in(*use.region, axis.axis); };
+    const auto inside = [&](const Use& use) { return loop_on(*use.region, axis.axis) != nullptr; };
     const bool replicated = std::ranges::none_of(uses, [&](const Use& use) {
       return (use.written && inside(use)) || std::ranges::any_of(use.indices, [&](const Expr& index) {
                return mentions_axis(index, *use.region, axis.axis);
              });
     });
     if (replicated) continue;
+    // Of one loop over its threads alone: an iteration reads only what it wrote itself, which binding the loop proved.
+    const VarNode* const loop = loop_on(*uses.front().region, axis.axis);
+    const bool of_iteration =
+        loop != nullptr && std::ranges::all_of(uses, [&](const Use& use) {
+          return loop_on(*use.region, axis.axis) == loop && std::ranges::none_of(use.indices, [&](const Expr& index) {
+                   return mentions_axis(index, *use.region, axis.axis);
+                 });
+        });
+    if (of_iteration) continue;
     std::optional<std::size_t> owned;
     for (std::size_t d = 0; d < buffer.shape.size() && !owned; ++d) {
       std::optional<Owner> form;

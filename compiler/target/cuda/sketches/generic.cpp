@@ -21,26 +21,6 @@ namespace {
 constexpr std::int64_t kManyPoints = 1 << 16;
 constexpr std::int64_t kThreads = 256, kFewThreads = 64;
 
-bool is_costly(const Block& block) {
-  bool costly = false;
-  visit_exprs(block.body, [&](const Expr& e) {
-    if (const auto* n = std::get_if<Unary>(&e->node)) costly |= n->op > UnaryOp::rsqrt || n->op == UnaryOp::exp;
-    costly |= std::holds_alternative<Call>(e->node);
-  });
-  return costly;
-}
-
-// Blocks that read what `block` writes.
-std::vector<std::string> readers_of(const schedule::Context& c, const std::string& block) {
-  std::vector<std::string> readers;
-  const Buffer written = c.written_by(block);
-  for (const std::string& name : c.blocks())
-    if (name != block &&
-        std::ranges::any_of(c.block(name)->reads, [&](const Region& r) { return r.buffer == written; }))
-      readers.push_back(name);
-  return readers;
-}
-
 // Each result of a sum is completed, and used by the block behind it, where it is summed up; else it is kept there and
 // written once.
 void finish_in_place(schedule::Context& c, const std::string& name, const std::string& innermost) {
@@ -92,6 +72,25 @@ void schedule_block(schedule::Context& c, const std::string& name, int number) {
 }
 
 }  // namespace
+
+bool is_costly(const Block& block) {
+  bool costly = false;
+  visit_exprs(block.body, [&](const Expr& e) {
+    if (const auto* n = std::get_if<Unary>(&e->node)) costly |= n->op > UnaryOp::rsqrt || n->op == UnaryOp::exp;
+    costly |= std::holds_alternative<Call>(e->node);
+  });
+  return costly;
+}
+
+std::vector<std::string> readers_of(const schedule::Context& c, const std::string& block) {
+  std::vector<std::string> readers;
+  const Buffer written = c.written_by(block);
+  for (const std::string& name : c.blocks())
+    if (name != block &&
+        std::ranges::any_of(c.block(name)->reads, [&](const Region& r) { return r.buffer == written; }))
+      readers.push_back(name);
+  return readers;
+}
 
 schedule::Sketch sketch_of(const Kind& kind, const Gpu& gpu) {
   return {kind.name, kind.version,
