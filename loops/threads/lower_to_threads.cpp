@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "loops/core/instantiate.h"
+#include "loops/core/peel.h"
 #include "loops/linear.h"
 #include "loops/rewrite.h"
 #include "loops/threads/accesses.h"
@@ -265,7 +266,10 @@ class Lowering {
         const Expr zero = binary(BinaryOp::eq, ref(axis.var), int_imm(0));
         first = first ? logical_and(first, zero) : zero;
       }
-      return done_once(instantiate(core, vars, core_.bounds), first, own);
+      // Conditions that hold in most iterations of a loop are left to the others.
+      const CoreProgram peeled = peel_tails({instantiate(core, vars, core_.bounds), core_.bounds, {}});
+      core_.bounds.insert(peeled.bounds.begin(), peeled.bounds.end());
+      return done_once(peeled.body, first, own);
     }
     const auto inside = [&](const Core& inner) { return with_coordinates(inner, nest, own, vars, bound); };
     if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
