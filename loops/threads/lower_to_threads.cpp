@@ -28,6 +28,7 @@ namespace dovetail::loops {
 namespace {
 
 constexpr std::string_view kWhat = "cannot lower to threads";
+constexpr std::int64_t kMostJoinedBytes = 4096;
 
 std::int64_t bytes_of(const BufferNode& buffer) { return element_count(buffer.shape) * size_bytes(buffer.dtype); }
 
@@ -87,7 +88,7 @@ class Lowering {
     DOVETAIL_ASSIGN(core_.body, spread_calls(core_.body, *limits_.operations, core_.bounds, name_));
     if (core_.body) {
       const auto* sequence = std::get_if<CoreSequence>(&core_.body->node);
-      for (const Core& part : sequence != nullptr ? sequence->body : std::vector<Core>{core_.body})
+      for (const Core& part : joined(sequence != nullptr ? sequence->body : std::vector<Core>{core_.body}))
         nests_.push_back(take_apart(part, core_.bounds));
     }
     result_.kernels.resize(nests_.size());
@@ -102,6 +103,39 @@ class Lowering {
 
  private:
   std::string where(const Nest& nest) const { return fmt::format("{}, kernel {}", name_, nest.name); }
+
+  // Statements of one block, of which one at most has several threads, are a kernel: its other threads wait for the one
+  // that does the rest. Not where they leave more to one another than lies near a thread.
+  std::vector<Core> joined(const std::vector<Core>& parts) const {
+    struct Group {
+      std::vector<Core> body;
+      bool one_block = true, threads = false;
+      std::set<Buffer> temporary;
+    };
+    std::vector<Group> groups;
+    for (const Core& part : parts) {
+      Group next{{part}, true, has_thread_loops(part), {}};
+      visit_loops(part, [&](const CoreLoop& loop) { next.one_block &= !loop.thread_axis.starts_with("block."); });
+      each_access(part, [&](const Buffer& buffer, const auto&, bool) {
+        if (std::ranges::find(core_.temporary, buffer) != core_.temporary.end()) next.temporary.insert(buffer);
+      });
+      if (!groups.empty() && groups.back().one_block && next.one_block && !(groups.back().threads && next.threads)) {
+        next.temporary.insert(groups.back().temporary.begin(), groups.back().temporary.end());
+        std::int64_t bytes = 0;
+        for (const Buffer& buffer : next.temporary) bytes += bytes_of(*buffer);
+        if (bytes <= kMostJoinedBytes) {
+          groups.back().body.push_back(part);
+          groups.back().threads |= next.threads;
+          groups.back().temporary = std::move(next.temporary);
+          continue;
+        }
+      }
+      groups.push_back(std::move(next));
+    }
+    std::vector<Core> result;
+    for (Group& group : groups) result.push_back(core_sequence(std::move(group.body)));
+    return result;
+  }
 
   Result<void> combine(Nest& nest, std::size_t index) {
     DOVETAIL_ASSIGN(CombinedThreads combined, combine_threads(nest.body, nest.axes, core_.bounds, where(nest)));

@@ -39,7 +39,7 @@ constexpr std::int64_t kFewestElements = 16;
 constexpr std::int64_t kManyBeside = 256, kManyApart = 2048;
 constexpr std::int64_t kMostKept = 32;   // elements of a row that a thread keeps of each buffer
 constexpr std::int64_t kMostShared = 8;  // results that a thread makes of what it has loaded once
-constexpr std::int64_t kMostParts = 64;
+constexpr std::int64_t kMostParts = 128;
 constexpr std::int64_t kAtOnce = 8;  // loads of a thread that are under way together
 
 std::int64_t share_of(std::int64_t extent, std::int64_t piece) { return (extent + piece - 1) / piece; }
@@ -379,6 +379,9 @@ class Reduction {
     for (const std::size_t d : shared_dimensions_) behind_part.insert(d + 1);
     shared_dimensions_ = std::move(behind_part);
     schedule_rows();
+    // One result has a thread for each part.
+    const Names join = c_.own_loops(name);
+    if (results_ == 1 && !join.empty()) c_.attempt("bind", {join.back(), "thread.x"});
   }
 
   // What several blocks read of a row is loaded once, each thread its elements.
