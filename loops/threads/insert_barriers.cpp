@@ -48,7 +48,8 @@ bool same_indices(const Touch& a, const Touch& b) {
 void add(std::vector<Touch>& list, Touch touch) {
   const bool known = std::ranges::any_of(list, [&](const Touch& other) {
     return other.buffer == touch.buffer && other.written == touch.written && other.by_any == touch.by_any &&
-           other.carried == touch.carried && other.exact == touch.exact && same_axes(other.around, touch.around) && same_indices(other, touch);
+           other.carried == touch.carried && other.exact == touch.exact && same_axes(other.around, touch.around) &&
+           same_indices(other, touch);
   });
   if (!known) list.push_back(std::move(touch));
 }
@@ -98,7 +99,8 @@ class Inserter {
   Core insert_in_loop(const CoreLoop& loop, std::vector<AroundThread> around, bool divergent, Pending& pending) {
     std::vector<Touch> inside;
     collect(loop.body, around, inside);
-    if (divergent || !conflict(pending.touches, inside)) return insert_inside(loop, std::move(around), divergent, pending);
+    if (divergent || !conflict(pending.touches, inside))
+      return insert_inside(loop, std::move(around), divergent, pending);
     const std::optional<std::string> before = problem;
     Pending waited = pending;
     waited.touches.clear();

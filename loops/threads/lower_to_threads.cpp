@@ -260,10 +260,11 @@ class Lowering {
     kernel.axes = nest.axes;
     kernel.calls = has_calls(nest.body);
     if (kernel.calls && (kernel.extent("thread.x") != kLanesInX || kernel.extent("thread.y") != kLanesInY))
-      return Diagnostic{std::string(kWhat), where(nest),
-                        fmt::format("its blocks have {} by {} threads in x and y, and operations of warps need {} by {}",
-                                    kernel.extent("thread.x"), kernel.extent("thread.y"), kLanesInX, kLanesInY),
-                        "bind warps to thread.z"};
+      return Diagnostic{
+          std::string(kWhat), where(nest),
+          fmt::format("its blocks have {} by {} threads in x and y, and operations of warps need {} by {}",
+                      kernel.extent("thread.x"), kernel.extent("thread.y"), kLanesInX, kLanesInY),
+          "bind warps to thread.z"};
     DOVETAIL_ASSIGN(const Core piped, pipeline_copies(nest.body, kernel, core_.bounds, where(nest), limits_.pipeline));
     DOVETAIL_TRY(check_sizes(nest, kernel));
     OwnBuffers& own = own_[index];

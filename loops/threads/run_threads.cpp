@@ -306,8 +306,7 @@ class Runner {
       for (std::size_t e = 0; e < places[i].size(); ++e) {
         const Place& place = places[i][e];
         note_read(*place.lane, *place.memory, place.element);
-        std::memcpy(own.at(e), place.memory->at(place.element),
-                    static_cast<std::size_t>(size_bytes(parameter->dtype)));
+        std::memcpy(own.at(e), place.memory->at(place.element), static_cast<std::size_t>(size_bytes(parameter->dtype)));
         own.shadow[e].defined = true;
       }
       one.own.emplace(parameter.get(), std::move(own));

@@ -64,7 +64,8 @@ class Spreader {
         }
       }
     }
-    const Core in_x = make_core(CoreLoop{column, kLanesInX, ForKind::thread, "thread.x", {}, make_core(std::move(call))});
+    const Core in_x =
+        make_core(CoreLoop{column, kLanesInX, ForKind::thread, "thread.x", {}, make_core(std::move(call))});
     return make_core(CoreLoop{row, kLanesInY, ForKind::thread, "thread.y", {}, in_x});
   }
 

@@ -40,8 +40,8 @@ struct ThreadKernel {
 
 struct ThreadProgram {
   std::vector<ThreadKernel> kernels;
-  std::vector<Buffer> workspace;  // in which kernels leave something for later ones
-  Bounds bounds;                  // of all loop variables and coordinates
+  std::vector<Buffer> workspace;                                 // in which kernels leave something for later ones
+  Bounds bounds;                                                 // of all loop variables and coordinates
   std::shared_ptr<const std::vector<WarpOperation>> operations;  // that kernels call; null: none
 };
 

@@ -47,7 +47,8 @@ void mma(std::array<Sum*, 4> sums, const LaneFactors& own, unsigned packed, unsi
   for (unsigned i = 0; i < 4; ++i) {
     const unsigned row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
     for (unsigned k = 0; k < depth; ++k)
-      *sums[i] = static_cast<Sum>(*sums[i] + value(a_bits(warp, row, k, packed)) * value(b_bits(warp, column, k, packed)));
+      *sums[i] =
+          static_cast<Sum>(*sums[i] + value(a_bits(warp, row, k, packed)) * value(b_bits(warp, column, k, packed)));
   }
   s.meet_warp();
 }
@@ -68,19 +69,16 @@ inline unsigned pack_register(std::int8_t a, std::int8_t b, std::int8_t c, std::
 
 inline void mma_float16(float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
                         unsigned b0, unsigned b1) {
-  emulated_gpu::mma<float>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 2, 16, [](unsigned bits) {
-    return emulated_gpu::factor(static_cast<std::uint16_t>(bits), false);
-  });
+  emulated_gpu::mma<float>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 2, 16,
+                           [](unsigned bits) { return emulated_gpu::factor(static_cast<std::uint16_t>(bits), false); });
 }
-inline void mma_bfloat16(float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2,
-                         unsigned a3, unsigned b0, unsigned b1) {
-  emulated_gpu::mma<float>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 2, 16, [](unsigned bits) {
-    return emulated_gpu::factor(static_cast<std::uint16_t>(bits), true);
-  });
+inline void mma_bfloat16(float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
+                         unsigned b0, unsigned b1) {
+  emulated_gpu::mma<float>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 2, 16,
+                           [](unsigned bits) { return emulated_gpu::factor(static_cast<std::uint16_t>(bits), true); });
 }
 inline void mma_int8(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
                      unsigned b0, unsigned b1) {
-  emulated_gpu::mma<int>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 4, 32, [](unsigned bits) {
-    return static_cast<int>(static_cast<std::int8_t>(bits));
-  });
+  emulated_gpu::mma<int>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 4, 32,
+                         [](unsigned bits) { return static_cast<int>(static_cast<std::int8_t>(bits)); });
 }

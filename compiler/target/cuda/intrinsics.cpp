@@ -15,9 +15,8 @@ using namespace loops;
 namespace {
 
 // sm_80 and later have all of them.
-constexpr std::array<MatrixMultiply, 3> kRows{{{DType::float16, DType::float32, 16},
-                                               {DType::bfloat16, DType::float32, 16},
-                                               {DType::int8, DType::int32, 32}}};
+constexpr std::array<MatrixMultiply, 3> kRows{
+    {{DType::float16, DType::float32, 16}, {DType::bfloat16, DType::float32, 16}, {DType::int8, DType::int32, 32}}};
 
 Intrinsic row(const MatrixMultiply& mma) {
   const std::string text = fmt::format(R"(program mma {{
@@ -47,8 +46,7 @@ Intrinsic row(const MatrixMultiply& mma) {
   intrinsic.execution = ExecutionScope::warp;
   // A register holds `packed` neighbours of the depth; four lanes have a run of it, and then the next one.
   const std::int64_t packed = 4 / size_bytes(mma.factor);
-  intrinsic.layouts = {"i1,i2|i0,i3",
-                       fmt::format("i1,i2/{0}%4|i2/{1},i0,i2%{0}", packed, 4 * packed),
+  intrinsic.layouts = {"i1,i2|i0,i3", fmt::format("i1,i2/{0}%4|i2/{1},i0,i2%{0}", packed, 4 * packed),
                        fmt::format("i0,i1,i2/{0}%4|i2/{1},i2%{0}", packed, 4 * packed)};
   return intrinsic;
 }
@@ -99,8 +97,7 @@ const std::vector<WarpOperation>& warp_operations() {
     for (const Intrinsic& intrinsic : intrinsics()) {
       WarpOperation operation{intrinsic.name, intrinsic.semantics, {}};
       for (std::size_t i = 0; i < intrinsic.layouts.size(); ++i)
-        operation.operands.push_back(
-            lane_map(intrinsic.layouts[i], intrinsic.semantics.parameters[i].buffer->shape));
+        operation.operands.push_back(lane_map(intrinsic.layouts[i], intrinsic.semantics.parameters[i].buffer->shape));
       made.push_back(std::move(operation));
     }
     return made;

@@ -22,7 +22,9 @@ Json facts_of(const Gpu& gpu, FloatSums float_sums) {
           {kFreeSums, float_sums == FloatSums::free}};
 }
 
-std::shared_ptr<const loops::IntrinsicTable> table() { return {&intrinsics(), [](auto*) {}}; }
+std::shared_ptr<const loops::IntrinsicTable> table() {
+  return {&intrinsics(), [](auto*) {}};
+}
 
 }  // namespace
 

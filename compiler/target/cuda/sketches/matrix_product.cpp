@@ -66,7 +66,8 @@ std::optional<double> cycles(const Product& e, const Tile& tile, const Gpu& gpu)
   const double operations = number(sums) + 0.75 * number(tile.sum_rows + tile.sum_columns);
   const double issues = std::ceil(at_once * warps / kQuarters) * operations / at_once;
   const std::int64_t warp_columns = std::min(kWarp, tile.columns_of_threads), warp_rows = kWarp / warp_columns;
-  const double near = warps * number(warp_rows * tile.sum_rows + warp_columns * tile.sum_columns) * number(e.bytes()) / 2;
+  const double near =
+      warps * number(warp_rows * tile.sum_rows + warp_columns * tile.sum_columns) * number(e.bytes()) / 2;
   const double far = number(tile.rows() + tile.columns()) * number(e.bytes()) / 2;
   const double step = std::max({issues, near / kSharedBytes, far / kFarBytes, kLatency / at_once});
   // A piece that is not there yet is waited for, unless other blocks, or the pieces before it, are multiplied

@@ -83,8 +83,7 @@ void fetch_together(schedule::Context& c, const std::string& operand, bool plain
   const std::vector<std::string> bound = order;
   order.insert(order.end(), {rest, within});
   c.reorder(order);
-  for (std::size_t i = 0; i < bound.size(); ++i)
-    c.s.bind(bound[i], std::string(threads[bound.size() - 1 - i].axis));
+  for (std::size_t i = 0; i < bound.size(); ++i) c.s.bind(bound[i], std::string(threads[bound.size() - 1 - i].axis));
   c.unroll(rest);
   c.unroll(within);
 }

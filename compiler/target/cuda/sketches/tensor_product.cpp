@@ -1,6 +1,7 @@
-// Contractions of narrow types (matrix_product.cpp) by tensor cores: a block of threads makes a tile of the result, each
-// of its warps some rows of it, in fragments of 16 x 8 sums. The operands come through shared memory, as there. A lane's
-// sums are those that the instruction's rows say; what follows the sum point by point is done where the lane has them.
+// Contractions of narrow types (matrix_product.cpp) by tensor cores: a block of threads makes a tile of the result,
+// each of its warps some rows of it, in fragments of 16 x 8 sums. The operands come through shared memory, as there. A
+// lane's sums are those that the instruction's rows say; what follows the sum point by point is done where the lane has
+// them.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,7 +25,7 @@ using namespace loops;
 namespace {
 
 constexpr std::int64_t kHalfRows = kMmaRows / kLanesInY, kPair = kMmaColumns / kLanesInX;  // of a lane
-constexpr int kTensorCores = 80;        // the architecture from which on there are all instructions of intrinsics.h
+constexpr int kTensorCores = 80;  // the architecture from which on there are all instructions of intrinsics.h
 constexpr std::int64_t kMostSumsOfLane = 64;  // of a lane
 // Below, a fragment holds more padding than numbers.
 constexpr std::int64_t kFewestTensorRows = 8, kFewestTensorColumns = 8;
@@ -49,7 +50,7 @@ struct TensorTile {
 
 // As in matrix_product.cpp: an estimate that was never compared with a measurement.
 std::optional<double> tensor_cycles(const Product& e, const TensorTile& tile, const Gpu& gpu) {
-  constexpr double kFragmentCycles = 2;                 // of a processor with four tensor cores, 16 x 8 sums of 32 bytes
+  constexpr double kFragmentCycles = 2;  // of a processor with four tensor cores, 16 x 8 sums of 32 bytes
   constexpr double kSharedBytes = 128, kFarBytes = 24;  // a cycle
   constexpr double kWait = 800, kBarrier = 40;
   constexpr double kRegisters = 65536, kShared = 160 << 10;
@@ -77,8 +78,7 @@ std::optional<double> tensor_cycles(const Product& e, const TensorTile& tile, co
   constexpr double kQuarters = 4, kFragmentBytes = 32;
   const double busy = std::min(1.0, at_once * number(tile.warps) / kQuarters);
   const double products = number(tile.warps * fragments) * kFragmentCycles / busy;
-  const double near =
-      number(tile.warps * (tile.warp_rows() + tile.columns())) * kFragmentBytes / kSharedBytes;
+  const double near = number(tile.warps * (tile.warp_rows() + tile.columns())) * kFragmentBytes / kSharedBytes;
   const double far = number(tile.rows() + tile.columns()) * kFragmentBytes / kFarBytes;
   const double rounds = number(rounds_of_depth);
   const double round = number(tile.depth_fragments) * std::max({products, near, far});
@@ -137,14 +137,15 @@ class TensorProduct {
                                                    {"depth_fragments", among({2, 1, 4})},
                                                    {"stages", among({3, 2, 4, 1})}}};
     const std::vector<std::int64_t> chosen = c_.sample(choices, [&] {
-      return Result<schedule::Cost>(
-          [&](std::span<const std::int64_t> values) { return tensor_cycles(product_, TensorTile(values, mma_), gpu_); });
+      return Result<schedule::Cost>([&](std::span<const std::int64_t> values) {
+        return tensor_cycles(product_, TensorTile(values, mma_), gpu_);
+      });
     });
     return chosen.empty() ? std::nullopt : std::optional<TensorTile>(TensorTile(chosen, mma_));
   }
 
-  // Sums: a dimension for each coordinate that a lane has them by. Bytes: a row holds the depth, as the instruction reads
-  // four of its neighbours at once.
+  // Sums: a dimension for each coordinate that a lane has them by. Bytes: a row holds the depth, as the instruction
+  // reads four of its neighbours at once.
   void lay_out(const TensorTile& tile) {
     const Shape shape = c_.buffer(sum())->shape;
     const std::size_t m = shape.size() - 2, n = shape.size() - 1;
@@ -154,9 +155,8 @@ class TensorProduct {
     if (tile.warps > 1)
       parts.push_back(shape[m] > tile.rows() ? fmt::format("i{}/{}%{}", m, tile.warp_rows(), tile.warps)
                                              : fmt::format("i{}/{}", m, tile.warp_rows()));
-    parts.push_back(shape[m] > tile.warp_rows()
-                        ? fmt::format("i{}/{}%{}", m, kLanesInY, tile.warp_rows() / kLanesInY)
-                        : fmt::format("i{}/{}", m, kLanesInY));
+    parts.push_back(shape[m] > tile.warp_rows() ? fmt::format("i{}/{}%{}", m, kLanesInY, tile.warp_rows() / kLanesInY)
+                                                : fmt::format("i{}/{}", m, kLanesInY));
     parts.push_back(fmt::format("i{}%{}", m, kLanesInY));
     parts.push_back(fmt::format("i{}/{}", n, kMmaColumns));
     parts.push_back(fmt::format("i{}/{}%{}", n, kPair, kLanesInX));

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "compiler/ops/op.h"
 #include "loops/parse.h"
 #include "tests/property/compiler/cuda/kernel_case.h"
 
@@ -18,7 +19,9 @@ inline const Gpu& gpu() {
 }
 
 // Of int8, float32, float16 or bfloat16; the narrow ones are added up in int32 or float32. `transposed`: b is [n, k].
-inline loops::Program layer(std::int64_t m, std::int64_t n, std::int64_t k, DType type, bool transposed) {
+// `products`: floats may be added in any order, as MatMul's are.
+inline loops::Program layer(std::int64_t m, std::int64_t n, std::int64_t k, DType type, bool transposed,
+                            bool products = false) {
   const bool integer = type == DType::int8;
   const std::string_view of = name(type), wide = integer ? "int32" : "float32";
   const std::string b = transposed ? "b[j, l]" : "b[l, j]", shape = transposed ? "{1}, {2}" : "{2}, {1}";
@@ -31,7 +34,9 @@ inline loops::Program layer(std::int64_t m, std::int64_t n, std::int64_t k, DTyp
           "program layer {{{{ input a: {0}[{{0}}, {{2}}] input b: {0}[{1}] input c: float32[{{1}}] output y: "
           "{0}[{{0}}, {{1}}] alloc s: {2}[{{0}}, {{1}}] ",
           of, shape, wide) +
-      "for i0 in {0} {{ for j0 in {1} {{ for l0 in {2} {{ block gemm {{ spatial i in {0} = i0 spatial j in {1} = j0 "
+      "for i0 in {0} {{ for j0 in {1} {{ for l0 in {2} {{ block gemm " +
+      std::string(products ? "@sum(\"products\") " : "") +
+      "{{ spatial i in {0} = i0 spatial j in {1} = j0 "
       "reduce l in {2} = l0 reads s[i, j], a[i, l], " +
       b + " writes s[i, j] init {{ s[i, j] = " + (integer ? "0" : "0.0") + " }} s[i, j] = s[i, j] + " + product +
       " }} }} }} }} for i1 in {0} {{ for j1 in {1} {{ block end {{ spatial i in {0} = i1 spatial j in {1} = j1 reads "
@@ -52,6 +57,25 @@ inline Case layer_case(const loops::Program& program, const schedule::FindRecord
   if (!scheduled) FAIL(to_string(scheduled.errors()));
   auto expected = loops::evaluate(program, arguments);
   return {program.name, std::move(arguments), std::move(expected), *std::move(scheduled)};
+}
+
+// A node with operands of these types.
+inline Case node_case(const std::string& op, const std::vector<graph::TensorType>& types, graph::Attributes attributes,
+                      std::uint64_t seed, const schedule::FindRecorded& recorded) {
+  graph::Graph graph;
+  graph::Node node{"node", op, {}, {}, std::move(attributes), {"node"}};
+  for (const graph::TensorType& type : types) node.inputs.push_back(graph.add_value("x", type));
+  graph.inputs = node.inputs;
+  node.outputs = {graph.add_value("y", {})};
+  graph.outputs = node.outputs;
+  const auto inferred = ops::infer(graph, graph.add_node(std::move(node)));
+  if (!inferred) FAIL(op << ": " << to_string(inferred.errors()));
+  SplitMix64 random(seed);
+  constexpr std::uint64_t kMostSteps = 1'000'000;
+  auto one = case_of(
+      op, graph, kMostSteps, [&](const graph::TensorType& type) { return random_values(type, random); }, recorded);
+  REQUIRE(one);
+  return *std::move(one);
 }
 
 // By these decisions, of whichever kind takes them; what they leave open is chosen analytically.

@@ -97,8 +97,7 @@ TEST_CASE("cuda: tiles of products compile by NVRTC") {
 TEST_CASE("cuda: NVIDIA's compiler makes wide loads and stores of neighbours") {
   const auto compiler = cuda::Nvrtc::find();
   if (!compiler) return dovetail::test::skip("no NVRTC: " + compiler.errors().front().why);
-  const Case one = layer_case(layer(64, 64, 64, DType::float32, false),
-                              decided({{"sum_columns", "4"}}), 1);
+  const Case one = layer_case(layer(64, 64, 64, DType::float32, false), decided({{"sum_columns", "4"}}), 1);
   std::string text;
   sources_of({one}, text);
   const auto binary = (*compiler)->compile(text, "sm_80");

@@ -1,0 +1,241 @@
+// Products by tensor cores: random shapes and random decisions give the operator's values, in adversarial orders of
+// threads and on the emulated GPU, which carries them out lane by lane; and faults planted in what lanes hold are
+// found.
+#include <array>
+#include <functional>
+#include <string>
+
+#include <fmt/ranges.h>
+
+#include "tests/plant_faults.h"
+#include "tests/property/compiler/cuda/decided_layers.h"
+#include "tests/property/compiler/drawn_schedules.h"
+
+using namespace dovetail;
+using namespace dovetail::cuda::test;
+using dovetail::test::Change;
+
+namespace {
+
+constexpr std::string_view kKind = "tensor_product";
+
+std::vector<Case> tensor_cases() {
+  std::vector<Case> list;
+  constexpr std::array<std::array<std::int64_t, 3>, 5> kShapes{
+      {{37, 45, 50}, {16, 8, 64}, {66, 72, 33}, {64, 64, 96}, {20, 129, 40}}};
+  for (std::size_t i = 0; i < kShapes.size(); ++i)
+    for (const DType type : {DType::int8, DType::float16, DType::bfloat16})
+      for (const bool drawn : {false, true}) {
+        const auto [m, n, k] = kShapes[i];
+        list.push_back(layer_case(layer(m, n, k, type, (i + (drawn ? 1 : 0)) % 2 == 0, true),
+                                  drawn ? dovetail::test::drawn_schedules(i) : nullptr, i));
+      }
+  // A batch, both transpositions, patches.
+  using Ints = std::vector<std::int64_t>;
+  constexpr DType kByte = DType::int8;
+  list.push_back(node_case("MatMulInteger", {{kByte, {2, 20, 40}}, {kByte, {2, 40, 24}}}, {}, 1, nullptr));
+  list.push_back(node_case("ConvInteger", {{kByte, {2, 8, 7, 6}}, {kByte, {12, 8, 3, 3}}},
+                           {{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 1}}}, 2, nullptr));
+  return list;
+}
+
+struct TextFault {
+  const char* what;
+  std::function<std::string(std::string)> change;
+};
+
+// Exchanges two arguments of each call of `function`.
+std::function<std::string(std::string)> exchanged(const std::string& function, std::size_t a, std::size_t b) {
+  return [=](std::string text) {
+    for (std::size_t at = text.find(function); at != std::string::npos; at = text.find(function, at + 1)) {
+      std::vector<std::pair<std::size_t, std::size_t>> arguments;  // from, length
+      std::size_t depth = 0, begin = at + function.size();
+      for (std::size_t i = begin; i < text.size() && text[i] != ';'; ++i) {
+        if (text[i] == '(' || text[i] == '[') ++depth;
+        if ((text[i] == ')' && depth == 0) || (text[i] == ',' && depth == 0)) {
+          arguments.emplace_back(begin, i - begin);
+          begin = i + 2;
+        }
+        if ((text[i] == ')' || text[i] == ']') && depth > 0) --depth;
+      }
+      const std::string first = text.substr(arguments.at(a).first, arguments[a].second),
+                        second = text.substr(arguments.at(b).first, arguments[b].second);
+      text.replace(arguments[b].first, arguments[b].second, first);
+      text.replace(arguments[a].first, arguments[a].second, second);
+    }
+    return text;
+  };
+}
+std::function<std::string(std::string)> replaced(const std::string& from, const std::string& to) {
+  return [=](std::string text) {
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+    return text;
+  };
+}
+
+Case pipelined_case(DType type) {
+  return layer_case(layer(37, 45, 192, type, true, true),
+                    decided({{"warps", "2"},
+                             {"row_fragments", "1"},
+                             {"column_fragments", "4"},
+                             {"depth_fragments", "1"},
+                             {"stages", "3"}}),
+                    1);
+}
+
+}  // namespace
+
+TEST_CASE("cuda: products by tensor cores have the operator's values in adversarial orders of threads") {
+  for (const Case& one : tensor_cases()) {
+    INFO(one.name << "\n" << loops::to_string(one.scheduled.program));
+    INFO(fmt::format("{}", fmt::join(one.scheduled.notes, "\n")));
+    CHECK(one.scheduled.kind == kKind);
+    check_threads(one, 5);
+  }
+}
+
+TEST_CASE("cuda: the text of products by tensor cores has the operator's values, lane by lane") {
+  check_text(tensor_cases());
+}
+
+TEST_CASE("cuda: products by tensor cores compile by NVRTC") {
+  std::vector<Case> list;
+  for (const DType type : {DType::int8, DType::float16, DType::bfloat16}) list.push_back(pipelined_case(type));
+  check_nvrtc(list);
+}
+
+TEST_CASE("cuda: tensor cores are for what may be added in their order, on processors that have them") {
+  const auto kind = [](const loops::Program& program, const char* architectures) {
+    const auto scheduled = cuda::schedule_group(program, cuda::parse_gpu("", architectures).value(), nullptr);
+    if (!scheduled) FAIL(to_string(scheduled.errors()));
+    return scheduled->kind;
+  };
+  CHECK(kind(layer(64, 64, 64, DType::float16, true, true), "sm_80") == kKind);
+  CHECK(kind(layer(64, 64, 64, DType::float16, true, false), "sm_80") == "matrix_product");
+  CHECK(kind(layer(64, 64, 64, DType::float32, true, true), "sm_80") == "matrix_product");
+  CHECK(kind(layer(64, 64, 64, DType::int8, true), "sm_80") == kKind);
+  CHECK(kind(layer(64, 64, 64, DType::int8, true), "sm_75,sm_80") == "matrix_product");
+}
+
+TEST_CASE("cuda: faults planted in what lanes hold are found by run_threads") {
+  const Case one = pipelined_case(DType::int8);
+  REQUIRE(one.scheduled.kind == kKind);
+  INFO(loops::to_string(one.scheduled.kernels));
+  const auto is_found = [&](const loops::ThreadProgram& kernels, std::uint64_t seed) {
+    const auto have = loops::run_threads(kernels, one.scheduled.program.parameters, one.arguments, seed);
+    return !have.ok() || *have != *one.expected;
+  };
+  const auto calls = [&](const std::function<void(loops::CoreCall&)>& edit) {
+    loops::ThreadProgram kernels = one.scheduled.kernels;
+    kernels.kernels[0].body =
+        dovetail::test::changed(kernels.kernels[0].body, [&](const loops::Core& core) -> loops::Core {
+          const auto* call = core ? std::get_if<loops::CoreCall>(&core->node) : nullptr;
+          if (call == nullptr) return core;
+          loops::CoreCall other = *call;
+          edit(other);
+          return loops::make_core(std::move(other));
+        });
+    return kernels;
+  };
+  const auto maps = [&](const std::function<void(loops::LaneMap&)>& edit) {
+    loops::ThreadProgram kernels = one.scheduled.kernels;
+    std::vector<loops::WarpOperation> operations = *kernels.operations;
+    for (loops::WarpOperation& operation : operations) edit(operation.operands[0]);
+    kernels.operations = std::make_shared<const std::vector<loops::WarpOperation>>(std::move(operations));
+    return kernels;
+  };
+  const auto threads = [&](std::size_t axis, std::int64_t more) {
+    loops::ThreadProgram kernels = one.scheduled.kernels;
+    for (loops::BoundAxis& bound : kernels.kernels[0].axes)
+      if (bound.axis == fmt::format("thread.{}", "xyz"[axis])) bound.extent += more;
+    return kernels;
+  };
+  const auto shift = [](std::size_t operand, std::size_t from_last) {
+    return [=](loops::CoreCall& call) {
+      auto& indices = call.operands[operand].indices;
+      loops::Expr& index = indices[indices.size() - 1 - from_last];
+      index = index + 1;
+    };
+  };
+  const std::vector<std::pair<const char*, loops::ThreadProgram>> faults{
+      {"no barrier", dovetail::test::without_barrier(one.scheduled.kernels, 0)},
+      {"A, the next row", calls(shift(1, 1))},
+      {"A, the next of the depth", calls(shift(1, 0))},
+      {"B, the next column", calls(shift(2, 1))},
+      {"A, another place of the ring", calls(shift(1, 2))},
+      {"both halves of A's rows are one", calls([](loops::CoreCall& c) { c.operands[1].steps[0].assign(3, 0); })},
+      {"pairs of B's columns are one", calls([](loops::CoreCall& c) { c.operands[2].steps[1].assign(3, 0); })},
+      {"both halves of the sums are one",
+       calls([](loops::CoreCall& c) { c.operands[0].steps[0].assign(c.operands[0].indices.size(), 0); })},
+      {"A and B exchanged", calls([](loops::CoreCall& c) { std::swap(c.operands[1].buffer, c.operands[2].buffer); })},
+      {"sums of other lanes", maps([](loops::LaneMap& map) { std::swap(map.lanes[0], map.lanes[1]); })},
+      {"a lane's rows and columns turned",
+       maps([](loops::LaneMap& map) { map.lanes[0].extent = 4, map.lanes[1].extent = 8; })},
+      {"a warp too few", threads(2, -1)},
+      {"a warp too many", threads(2, 1)},
+      {"a lane's column too few", threads(0, -1)},
+      {"a lane's row too few", threads(1, -1)}};
+  for (std::uint64_t seed = 0; seed < 2; ++seed) {
+    CHECK(!is_found(one.scheduled.kernels, seed));
+    for (const auto& [what, kernels] : faults) {
+      INFO(what << ", seed " << seed);
+      CHECK(is_found(kernels, seed));
+    }
+  }
+  // A call that not all lanes come to.
+  loops::ThreadProgram kernels = one.scheduled.kernels;
+  const auto& axes = kernels.kernels[0].axes;
+  const loops::Expr some = loops::binary(loops::BinaryOp::lt, loops::ref(axes.back().var), loops::int_imm(1));
+  kernels.kernels[0].body = dovetail::test::changed(kernels.kernels[0].body, [&](const loops::Core& core) {
+    return core && std::holds_alternative<loops::CoreCall>(core->node) ? loops::core_if(some, core) : core;
+  });
+  CHECK(is_found(kernels, 1));
+}
+
+TEST_CASE("cuda: faults planted in the text of lanes are found by the emulated GPU") {
+  std::vector<Case> cases{pipelined_case(DType::int8), pipelined_case(DType::float16)};
+  for (std::size_t of = 0; of < cases.size(); ++of) {
+    const Case& one = cases[of];
+    REQUIRE(one.scheduled.kind == kKind);
+    const std::string mma = of == 0 ? "mma_int8(" : "mma_float16(";
+    const std::vector<TextFault> faults{
+        {"as it is", [](std::string text) { return text; }},
+        {"two sums of a lane exchanged", exchanged(mma, 0, 1)},
+        {"sums of two halves exchanged", exchanged(mma, 1, 2)},
+        {"two registers of A exchanged", exchanged(mma, 5, 6)},
+        {"registers of A's rows exchanged", exchanged(mma, 4, 5)},
+        {"registers of B exchanged", exchanged(mma, 8, 9)},
+        {"no barrier", replaced("__syncthreads();", "")},
+        {"no wait", replaced("wait_for_copies<1>();", "")},
+        {"a wait for one group too few", replaced("wait_for_copies<1>()", "wait_for_copies<2>()")},
+        {"later pieces not committed", replaced("    commit_copies();", "")},
+        {"the lane's row for its column", replaced("= threadIdx.y;", "= (threadIdx.y + 1) % 8;")}};
+    const dovetail::test::Environment nvrtc("DOVETAIL_NVRTC", emulated("nvrtc")),
+        driver("DOVETAIL_LIBCUDA", emulated("driver"));
+    std::string text;
+    std::vector<cuda::Source> sources;
+    const std::size_t count = faults.size();
+    for (std::size_t i = 0; i < count; ++i) {
+      sources.push_back(cuda::emit_source(one.scheduled.kernels, one.scheduled.program.parameters, fmt::format("f{}", i)));
+      const std::string changed = faults[i].change(sources.back().text);
+      INFO(faults[i].what);
+      CHECK((changed != sources.back().text) == (i != 0));
+      text += changed;
+    }
+    const auto compiler = cuda::Nvrtc::find();
+    if (!compiler) FAIL(to_string(compiler.errors()));
+    auto binary = (*compiler)->compile(text, "sm_90a");
+    if (!binary) FAIL(to_string(binary.errors()));
+    const auto context = runtime::cuda::Context::open();
+    if (!context) FAIL(to_string(context.errors()));
+    const std::vector<bundle::CudaImage> images{{"sm_90a", false, bundle::Blob(std::move(binary->cubin))}};
+    const auto module = (*context)->module(images);
+    if (!module) FAIL(to_string(module.errors()));
+    for (std::size_t i = 0; i < count; ++i) {
+      INFO(faults[i].what);
+      const auto have = launch(*context, sources[i], *module, one);
+      CHECK((!have.ok() || *have != *one.expected) == (i != 0));
+    }
+  }
+}
