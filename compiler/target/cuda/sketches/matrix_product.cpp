@@ -44,8 +44,9 @@ std::optional<double> cycles(const Product& e, const Tile& tile, const Gpu& gpu)
   const std::int64_t threads = tile.threads(), sums = tile.sum_rows * tile.sum_columns;
   if (threads % kWarp != 0 || threads > kMostThreads || sums > kMostSums || sums * tile.depth > kMostUnrolled)
     return std::nullopt;
-  for (const std::int64_t elements : {tile.rows() * tile.depth, tile.columns() * tile.depth})
-    if (elements % threads != 0 || elements > kMostElements) return std::nullopt;
+  if (!can_fetch(e.left, tile.rows() * tile.depth, tile.threads(), tile.stages) ||
+      !can_fetch(e.right, tile.columns() * tile.depth, tile.threads(), tile.stages))
+    return std::nullopt;
   const std::int64_t between_rows = kBankBytes * 2 * std::max({tile.depth, tile.rows(), tile.columns()});
   const std::int64_t piece_bytes = (tile.rows() + tile.columns()) * tile.depth * e.bytes() + between_rows;
   const std::int64_t rounds_of_depth = pieces(e.depth, tile.depth);

@@ -7,6 +7,7 @@
 #include "compiler/schedule/contraction.h"
 #include "compiler/schedule/nest.h"
 #include "loops/product_sum.h"
+#include "loops/threads/pipeline_copies.h"
 
 namespace dovetail::cuda {
 
@@ -52,6 +53,12 @@ std::optional<Product> find_product(const schedule::Context& c) {
       return found;
   }
   return std::nullopt;
+}
+
+bool can_fetch(const Product::Operand& operand, std::int64_t elements, std::int64_t threads, std::int64_t stages) {
+  constexpr std::int64_t kMostElements = 4096;
+  if (elements % threads != 0 || elements > kMostElements) return false;
+  return stages == 1 || elements / threads * size_bytes(operand.stored) <= PipelineOptions{}.local_bytes;
 }
 
 std::pair<std::string, std::string> split_loop(schedule::Context& c, const std::string& loop, std::int64_t factor) {

@@ -45,8 +45,9 @@ struct ThreadAxis {
 // neighbouring threads, and as far as they come out even some on one: as many as are 16 bytes of a plain operand.
 void fetch_together(schedule::Context& c, const std::string& operand, bool plain, std::span<const ThreadAxis> threads);
 
-// Of one operand in shared memory: what its fetch can be shown to fill.
-inline constexpr std::int64_t kMostElements = 4096;
+// Whether so many elements of an operand can come to shared memory together: what that fills can be shown, they come
+// out even, and where pieces are fetched ahead a thread can keep its part in registers if it must.
+bool can_fetch(const Product::Operand& operand, std::int64_t elements, std::int64_t threads, std::int64_t stages);
 // Elements that a thread reads at once where they are neighbours of shared memory, or of patches.
 inline constexpr std::int64_t kVector = 4;
 

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::int64_t kHalfRows = kMmaRows / kLanesInY, kPair = kMmaColumns / kLanesInX;  // of a lane
 constexpr int kTensorCores = 80;  // the architecture from which on there are all instructions of intrinsics.h
-constexpr std::int64_t kMostSumsOfLane = 64;  // of a lane
+constexpr std::int64_t kMostSumsOfLane = 128;
 // Below, a fragment holds more padding than numbers.
 constexpr std::int64_t kFewestTensorRows = 8, kFewestTensorColumns = 8;
 
@@ -56,8 +56,9 @@ std::optional<double> tensor_cycles(const Product& e, const TensorTile& tile, co
   constexpr double kRegisters = 65536, kShared = 160 << 10;
   const std::int64_t fragments = tile.row_fragments * tile.column_fragments;
   if (fragments * kHalfRows * kPair > kMostSumsOfLane) return std::nullopt;
-  for (const std::int64_t elements : {tile.rows() * tile.depth(), tile.columns() * tile.depth()})
-    if (elements % tile.threads() != 0 || elements > kMostElements) return std::nullopt;
+  if (!can_fetch(e.left, tile.rows() * tile.depth(), tile.threads(), tile.stages) ||
+      !can_fetch(e.right, tile.columns() * tile.depth(), tile.threads(), tile.stages))
+    return std::nullopt;
   const std::int64_t rounds_of_depth = pieces(e.depth, tile.depth());
   const std::int64_t row_bytes = tile.depth() * size_bytes(e.left.stored) + kBankBytes;
   const std::int64_t piece_bytes =
