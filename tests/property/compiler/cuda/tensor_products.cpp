@@ -21,11 +21,11 @@ constexpr std::string_view kKind = "tensor_product";
 
 std::vector<Case> tensor_cases() {
   std::vector<Case> list;
-  constexpr std::array<std::array<std::int64_t, 3>, 4> kShapes{
-      {{37, 29, 50}, {16, 8, 64}, {20, 40, 33}, {33, 24, 96}}};
+  constexpr std::array<std::array<std::int64_t, 3>, 4> kShapes{{{37, 29, 50}, {16, 8, 64}, {20, 40, 33}, {33, 24, 96}}};
   for (std::size_t i = 0; i < kShapes.size(); ++i)
     for (const DType type : {DType::int8, DType::float16, DType::bfloat16})
       for (const bool drawn : {false, true}) {
+        if (drawn && i > 1) continue;
         const auto [m, n, k] = kShapes[i];
         list.push_back(layer_case(layer(m, n, k, type, (i + (drawn ? 1 : 0)) % 2 == 0, true),
                                   drawn ? dovetail::test::drawn_schedules(i) : nullptr, i));
@@ -217,7 +217,8 @@ TEST_CASE("cuda: faults planted in the text of lanes are found by the emulated G
     std::vector<cuda::Source> sources;
     const std::size_t count = faults.size();
     for (std::size_t i = 0; i < count; ++i) {
-      sources.push_back(cuda::emit_source(one.scheduled.kernels, one.scheduled.program.parameters, fmt::format("f{}", i)));
+      sources.push_back(
+          cuda::emit_source(one.scheduled.kernels, one.scheduled.program.parameters, fmt::format("f{}", i)));
       const std::string changed = faults[i].change(sources.back().text);
       INFO(faults[i].what);
       CHECK((changed != sources.back().text) == (i != 0));

@@ -62,6 +62,17 @@ TEST_CASE("the accelerator back end refuses the kinds that it does not honour") 
     CHECK_THAT(on_accelerator(copy(8, kind)), Catch::Matchers::ContainsSubstring("it is of kind " + kind + ","));
 }
 
+TEST_CASE("a pipelined loop of more stages than a target has is refused, with both numbers") {
+  constexpr std::array kKinds{loops::ForKind::pipelined};
+  const LoopSupport support{.target = "this GPU", .kinds = kKinds, .most_stages = 8};
+  CHECK(check_loops(copy(16, "pipelined @stages(\"8\")"), support).ok());
+  const auto status = check_loops(copy(16, "pipelined @stages(\"9\")"), support);
+  REQUIRE(status.errors().size() == 1);
+  CHECK(to_string(status.errors()[0]) ==
+        "error: cannot make code of copy (loop i): it has 9 stages, and this GPU takes at most 8. Hint: give fewer "
+        "stages");
+}
+
 TEST_CASE("every loop that a target does not honour is named, and an axis that it does not have") {
   constexpr std::array kKinds{loops::ForKind::thread};
   constexpr std::array<std::string_view, 2> kAxes{"block.x", "thread.x"};
