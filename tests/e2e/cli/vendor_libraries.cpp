@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "bundle/bundle.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/digits_models.h"
 #include "tests/e2e/cli/emulated_gpu.h"
 #include "tests/environment.h"
 #include "tests/process.h"
@@ -16,10 +17,9 @@ using Catch::Matchers::ContainsSubstring;
 using test::EmulatedGpu;
 using test::Environment;
 using test::Finished;
+using test::kFloatDigits;
 
 namespace {
-
-const std::string kFloatDigits = DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx";
 
 std::string error_of(std::vector<std::string> arguments, int exit) {
   const Finished finished = test::dovetail(arguments);
