@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "compiler/schedule/nest.h"
 #include "compiler/target/cuda/lower.h"
 #include "compiler/target/cuda/sketches/product.h"
 #include "compiler/target/cuda/sketches/sketches.h"
