@@ -18,14 +18,14 @@ Result<void> name_copy(const Program& program, Step& step, const std::string& wa
   return {};
 }
 
-Result<CachePlace> find_cache_place(const Program& program, Step& step, std::string_view primitive) {
+Result<CachePlace> find_cache_place(const Program& program, const std::string& block, const std::string& buffer,
+                                    std::string_view primitive) {
   CachePlace place;
-  DOVETAIL_ASSIGN(place.path, require_block(program, step.arguments[0], primitive));
-  DOVETAIL_ASSIGN(place.buffer, require_buffer(program, step.arguments[1], primitive));
+  DOVETAIL_ASSIGN(place.path, require_block(program, block, primitive));
+  DOVETAIL_ASSIGN(place.buffer, require_buffer(program, buffer, primitive));
   DOVETAIL_TRY(require_no_inner_block(*as_block(place.path.back()), primitive, place.buffer->name));
   if (tensorized(place.path.back(), place.buffer.get()))
-    return refuse(primitive, place.buffer->name,
-                  fmt::format("a tensor intrinsic of block {} uses it already", step.arguments[0]),
+    return refuse(primitive, place.buffer->name, fmt::format("a tensor intrinsic of block {} uses it already", block),
                   fmt::format("{} before tensorize", primitive == "reindex" ? "reindex" : "cache"));
   const bool in_sequence = std::holds_alternative<Sequence>(program.body->node);
   place.top = in_sequence ? place.path[1] : place.path[0];

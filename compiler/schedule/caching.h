@@ -16,10 +16,11 @@ struct CachePlace {
   loops::Buffer buffer;
 };
 
-// The block and the buffer that a step names first and second. The names that a copy called `step.results[0]` (as
+// Where a block uses a buffer, both by their names. The names that a copy called `step.results[0]` (as
 // wanted where it is left open) gives its loops over `rank` dimensions must be free, and no intrinsic of the block may
 // use the buffer.
-Result<CachePlace> find_cache_place(const loops::Program& program, Step& step, std::string_view primitive);
+Result<CachePlace> find_cache_place(const loops::Program& program, const std::string& block, const std::string& buffer,
+                                    std::string_view primitive);
 Result<void> name_copy(const loops::Program& program, Step& step, const std::string& wanted, std::size_t rank,
                        std::string_view primitive);
 

@@ -1,6 +1,8 @@
 #include "compiler/schedule/iteration.h"
 
 #include <algorithm>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -75,39 +77,97 @@ bool implied(const Expr& predicate, const std::vector<Expr>& values, const std::
   }
 }
 
+// A digit of a mixed-radix number X: X // low % (high / low), and X // low without a highest one (high = 0).
+struct Digit {
+  Expr of;  // X
+  std::int64_t low = 1, high = 0;
+};
+Digit as_digit(const Expr& expr) {
+  const auto quotient = as_quotient(expr);
+  if (!quotient) return {expr};
+  if (!quotient->remainder) return {quotient->of, quotient->by, 0};
+  const auto inner = as_quotient(quotient->of);
+  return inner && !inner->remainder ? Digit{inner->of, inner->by, inner->by * quotient->by}
+                                    : Digit{quotient->of, 1, quotient->by};
+}
+
+// Weights with the largest digit of each.
+using Weights = std::vector<std::pair<std::int64_t, std::int64_t>>;
+
+// All numbers from 0 to the returned one are sums of such digits; nullopt: not all.
+std::optional<std::int64_t> reach_of(Weights digits) {
+  std::sort(digits.begin(), digits.end());
+  std::int64_t reach = 0;
+  for (const auto& [weight, largest] : digits) {
+    if (weight > reach + 1) return std::nullopt;
+    reach += weight * largest;
+  }
+  return reach;
+}
+
+// The variables of a nest, each in one number alone: itself, or a sum of several that takes all values up to a largest.
+class Numbers {
+ public:
+  explicit Numbers(const Extents& vars) : bounds_(extent_bounds(vars)) {}
+
+  // The largest digit; nullopt where the number does not take all values, or another one has its variables or that
+  // digit.
+  std::optional<std::int64_t> largest(const Digit& digit) {
+    const auto number = numbers_.find(loops::to_string(digit.of));
+    const auto largest = number != numbers_.end() ? std::optional(number->second.largest) : add(digit.of);
+    if (!largest) return std::nullopt;
+    // Digits that are cut apart at multiples of one another.
+    Number& whole = numbers_.at(loops::to_string(digit.of));
+    for (const auto& [low, high] : whole.digits) {
+      const bool below = digit.high != 0 && digit.high <= low && low % digit.high == 0;
+      const bool above = high != 0 && high <= digit.low && digit.low % high == 0;
+      if (!below && !above) return std::nullopt;
+    }
+    whole.digits.emplace_back(digit.low, digit.high);
+    if (digit.high > *largest + 1) return std::nullopt;
+    return std::max<std::int64_t>((digit.high != 0 ? digit.high : *largest + 1) / digit.low, 1) - 1;
+  }
+
+ private:
+  struct Number {
+    std::int64_t largest;
+    std::vector<std::pair<std::int64_t, std::int64_t>> digits;
+  };
+
+  std::optional<std::int64_t> add(const Expr& expr) {
+    const Linear form = linear_form(expr);
+    if (form.constant != 0) return std::nullopt;
+    Weights weights;
+    for (const LinearTerm& term : form.terms) {
+      const auto* reference = std::get_if<VarRef>(&term.atom->node);
+      if (!reference || term.coefficient < 1 || !used_.insert(reference->var.get()).second) return std::nullopt;
+      const auto range = bounds_.find(reference->var.get());
+      if (range == bounds_.end()) return std::nullopt;
+      weights.emplace_back(term.coefficient, range->second.max);
+    }
+    const auto reach = reach_of(std::move(weights));
+    if (reach) numbers_.emplace(loops::to_string(expr), Number{*reach, {}});
+    return reach;
+  }
+
+  Bounds bounds_;
+  std::map<std::string, Number> numbers_;
+  std::set<const VarNode*> used_;
+};
+
 // Each value is a mixed-radix number of digits that no other value uses.
 bool digits_cover(const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const Extents& vars) {
-  const Bounds bounds = extent_bounds(vars);
-  std::set<std::string> used;                  // digits: a variable, or a part of one
-  std::map<const VarNode*, std::int64_t> cut;  // where a variable is cut into // and %
-  std::set<const VarNode*> plain;
+  Numbers numbers(vars);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const Linear form = linear_form(simplify(values[i], bounds));
-    std::vector<std::pair<std::int64_t, std::int64_t>> digits;  // weight, largest digit
+    const Linear form = linear_form(simplify(values[i], extent_bounds(vars)));
+    Weights digits;
     for (const LinearTerm& term : form.terms) {
-      const auto quotient = as_quotient(term.atom);
-      const auto* reference = std::get_if<VarRef>(quotient ? &quotient->of->node : &term.atom->node);
-      if (!reference || term.coefficient < 1 || !used.insert(loops::to_string(term.atom)).second) return false;
-      const VarNode* var = reference->var.get();
-      const auto range = bounds.find(var);
-      if (range == bounds.end()) return false;
-      const std::int64_t extent = range->second.max + 1;
-      if (!quotient) {
-        if (cut.count(var) || !plain.insert(var).second) return false;
-        digits.emplace_back(term.coefficient, extent - 1);
-      } else {
-        const auto [at, fresh] = cut.emplace(var, quotient->by);
-        if (plain.count(var) || at->second != quotient->by || extent % quotient->by != 0) return false;
-        digits.emplace_back(term.coefficient, (quotient->remainder ? quotient->by : extent / quotient->by) - 1);
-      }
+      const auto largest = numbers.largest(as_digit(term.atom));
+      if (!largest || term.coefficient < 1) return false;
+      digits.emplace_back(term.coefficient, *largest);
     }
-    std::sort(digits.begin(), digits.end());
-    std::int64_t reach = 0;
-    for (const auto& [weight, largest] : digits) {
-      if (weight > reach + 1) return false;
-      reach += weight * largest;
-    }
-    if (form.constant > 0 || form.constant + reach < extents[i] - 1) return false;
+    const auto reach = reach_of(std::move(digits));
+    if (!reach || form.constant > 0 || form.constant + *reach < extents[i] - 1) return false;
   }
   return true;
 }
@@ -182,7 +242,12 @@ class Decoder {
       span += std::abs(term.coefficient) * (range->max - range->min);
     }
     const auto it = windows_.find(loops::to_string(expr));
-    return it == windows_.end() ? span : std::min(span, it->second);
+    if (it != windows_.end()) span = std::min(span, it->second);
+    // Windows begin at multiples of their length: of x // 30 it is known that x // 6 is one of 5.
+    const auto quotient = as_quotient(expr);
+    const auto of = quotient && !quotient->remainder ? windows_.find(loops::to_string(quotient->of)) : windows_.end();
+    if (of != windows_.end() && of->second % quotient->by == 0) span = std::min(span, of->second / quotient->by);
+    return span;
   }
 
   void known(const Expr& expr, std::int64_t slack = 0) {

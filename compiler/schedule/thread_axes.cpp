@@ -7,6 +7,7 @@
 #include <fmt/ranges.h>
 
 #include "compiler/schedule/block_form.h"
+#include "loops/combine.h"
 
 namespace dovetail::schedule {
 
@@ -24,6 +25,33 @@ std::span<const ThreadAxis> thread_axes() {
       ThreadAxis{"thread.x", 1024},      ThreadAxis{"thread.y", 1024}, ThreadAxis{"thread.z", 64},
   };
   return rows;
+}
+
+bool joins_threads(const Path& path) {
+  const For& loop = *as_for(path.back());
+  if (loop.kind != ForKind::thread || is_block_axis(loop.thread_axis)) return false;
+  const Stmt* inner = &loop.body;
+  for (const For* below = as_for(*inner); below != nullptr; below = as_for(*inner)) {
+    if (below->kind != ForKind::thread && below->extent != 1) return false;
+    inner = &below->body;
+  }
+  const Block* block = as_block(*inner);
+  const auto* update = block != nullptr ? std::get_if<Store>(&block->body->node) : nullptr;
+  if (update == nullptr || !combine_of(update->targets)) return false;
+  if (block->predicate && mentions(substitute(block->predicate, bindings_of(*block)), loop.var)) return false;
+  // Along one axis: threads of another one that reduce too would each join their part alone.
+  for (const Iterator& iterator : block->iterators)
+    for (const For* around : loops_of(path))
+      if (around != &loop && around->kind == ForKind::thread && iterator.kind == IterKind::reduce &&
+          mentions(iterator.binding, around->var))
+        return false;
+  bool reduces = false;
+  for (const Iterator& iterator : block->iterators) {
+    if (!mentions(iterator.binding, loop.var)) continue;
+    if (iterator.kind != IterKind::reduce) return false;
+    reduces = true;
+  }
+  return reduces;
 }
 
 std::optional<Conflict> broken_axis(const Program& program, const Path& path, const IntrinsicTable& intrinsics) {
@@ -87,6 +115,7 @@ std::optional<Conflict> broken_axis(const Program& program, const Path& path, co
                 : "it shares the loop around it with other statements, for which blocks cannot wait",
             "bind the outermost loops of a nest to block axes, one right below the other"};
     }
+  if (joins_threads(path)) return std::nullopt;
   return carried_dependence(program, path, intrinsics);
 }
 

@@ -15,8 +15,12 @@ struct ThreadAxis {
 std::span<const ThreadAxis> thread_axes();
 constexpr std::int64_t kMostThreads = 1024;  // of thread.x, thread.y and thread.z together
 
+// The loop at `path`, bound to an axis, joins a reduction: each thread has a value, and all of them become one
+// (loops/combine.h). It holds one block, which reduces over it, and nothing else but loops bound to threads.
+bool joins_threads(const Path& path);
+
 // The rule that the loop at `path`, bound to an axis, breaks:
-//  - iterations are independent (dependence.h), and no more than the axis has,
+//  - iterations are independent (dependence.h), or bound to threads and join a reduction; no more than the axis has,
 //  - no loop around or below has the same axis; all loops of an axis in a kernel have one extent; thread axes make at
 //  most kMostThreads together,
 //  - a loop bound to a block axis is the whole kernel, or all that another such loop holds: blocks cannot wait for one

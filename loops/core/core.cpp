@@ -34,6 +34,11 @@ struct AsStmt {
     return make_stmt(IntrinsicCall{
         commits ? "commit" : "wait", {}, commits ? std::vector<Expr>{} : std::vector<Expr>{int_imm(n.groups)}});
   }
+  Stmt operator()(const CoreShuffle& n) const {
+    const std::vector<IntrinsicOperand> places{{n.to.buffer, n.to.indices, {}}, {n.from.buffer, n.from.indices, {}}};
+    return make_stmt(IntrinsicCall{
+        "shuffle_xor", places, {int_imm(n.distance), int_imm(static_cast<std::int64_t>(n.mask), DType::uint32)}});
+  }
   Stmt operator()(const CoreForget& n) const {
     return make_stmt(
         IntrinsicCall{"forget", {{n.buffer, std::vector<Expr>(n.buffer->shape.size(), int_imm(0)), {}}}, {}});

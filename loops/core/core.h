@@ -4,6 +4,7 @@
 // program and nobody writes it by hand, so it has a printer and no parser.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <variant>
@@ -64,6 +65,16 @@ struct CoreAsyncGroup {
   enum class Step : std::uint8_t { commit, wait } step = Step::commit;
   std::int64_t groups = 0;  // wait
 };
+// Lanes of a warp (kWarpLanes neighbouring threads of a block) hand one another a value: `to` becomes what the lane
+// whose number differs in `distance` has at `from`; both are places in buffers of the thread's own. The lanes in `mask`
+// have all come here before one of them goes on; memory that others see is not ordered by it. Inserted by
+// loops/threads/combine_threads.h, never by a schedule.
+struct CoreShuffle {
+  LoadExpr to, from;
+  std::int64_t distance = 1;
+  std::uint32_t mask = ~std::uint32_t{0};
+};
+inline constexpr std::int64_t kWarpLanes = 32;
 // A call of a tensor intrinsic that the back end has an instruction for (CallForm::kept); operands are places in the
 // program's own buffers.
 struct CoreCall {
@@ -73,7 +84,7 @@ struct CoreCall {
 };
 struct CoreNode {
   std::variant<CoreLoop, CoreIf, CoreSequence, CoreStore, CoreForget, CoreCall, CoreBarrier, CoreAsyncCopy,
-               CoreAsyncGroup>
+               CoreAsyncGroup, CoreShuffle>
       node;
 };
 

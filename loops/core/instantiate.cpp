@@ -68,6 +68,12 @@ class Instance {
     if (started.condition) started.condition = copy(started.condition);
     return make_core(std::move(started));
   }
+  Core copy(const CoreShuffle& n) {
+    CoreShuffle shuffle = n;
+    copy_all(shuffle.to.indices);
+    copy_all(shuffle.from.indices);
+    return make_core(std::move(shuffle));
+  }
   Core copy(const CoreCall& n) {
     CoreCall call = n;
     for (IntrinsicOperand& operand : call.operands) copy_all(operand.indices);

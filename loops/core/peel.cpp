@@ -64,6 +64,7 @@ class Conditions {
   void collect(const CoreBarrier&) {}
   void collect(const CoreAsyncCopy&) {}
   void collect(const CoreAsyncGroup&) {}
+  void collect(const CoreShuffle&) {}
   void collect(const CoreCall& n) {
     for (const IntrinsicOperand& operand : n.operands)
       for (const Expr& index : operand.indices) collect(index);
@@ -122,6 +123,7 @@ class Peeler {
   Core peel(const CoreBarrier&, const Core& core) { return core; }
   Core peel(const CoreAsyncCopy&, const Core& core) { return core; }
   Core peel(const CoreAsyncGroup&, const Core& core) { return core; }
+  Core peel(const CoreShuffle&, const Core& core) { return core; }
   Core peel(const CoreCall&, const Core& core) { return core; }
   Core peel(const CoreIf& n, const Core&) { return core_if(n.condition, peel(n.then_body), peel(n.else_body)); }
   Core peel(const CoreSequence& n, const Core&) {

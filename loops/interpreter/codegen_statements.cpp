@@ -64,6 +64,7 @@ void Codegen::statement(const Core& core, std::int32_t mask) {
     return;
   }
   if (std::holds_alternative<CoreBarrier>(core->node)) return;  // iterations run in order
+  DOVETAIL_CHECK(!std::holds_alternative<CoreShuffle>(core->node), "lowered threads run on run_threads");
   if (const auto* n = std::get_if<CoreForget>(&core->node)) {
     Instr forget;
     forget.kernel = forget_kernel();

@@ -48,6 +48,9 @@ void each_access(const Core& core, const VisitAccess& visit) {
       each_load(target.value, visit);
       visit(target.buffer, target.indices, true);
     }
+  } else if (const auto* shuffle = std::get_if<CoreShuffle>(&core->node)) {
+    visit(shuffle->from.buffer, shuffle->from.indices, false);
+    visit(shuffle->to.buffer, shuffle->to.indices, true);
   } else if (const auto* call = std::get_if<CoreCall>(&core->node)) {
     for (std::size_t i = 0; i < call->operands.size(); ++i) {
       for (const Expr& index : call->operands[i].indices) each_load(index, visit);

@@ -60,7 +60,7 @@ void add(Pending& to, const Pending& from) {
 
 class Inserter {
  public:
-  Inserter(const std::set<const BufferNode*>& own, const Bounds& bounds) : own_(own), bounds_(bounds) {}
+  Inserter(const OwnBuffers& own, const Bounds& bounds) : own_(own), bounds_(bounds) {}
 
   Core insert(const Core& core, std::vector<AroundThread> around, bool divergent, Pending& pending) {
     if (!core) return core;
@@ -224,11 +224,16 @@ class Inserter {
         known->second = std::min(known->second, exact);
       }
     });
+    // What each thread computes for itself it also reads for itself, in loops of which axes ever.
+    bool by_each = false;
+    each_access(region, [&](const Buffer& buffer, const auto&, bool written) {
+      by_each |= written && around.size() < own_.axes && own_.replicated.contains(buffer.get());
+    });
     each_access(region, [&](const Buffer& buffer, const std::vector<Expr>& indices, bool written) {
-      if (own_.contains(buffer.get())) return;
+      if (own_.all.contains(buffer.get())) return;
       const auto found = several.find(buffer.get());
       const bool one = found == several.end();
-      add(touched, {buffer, indices, written, !one, around, {}, one ? indices.size() : found->second});
+      add(touched, {buffer, indices, written, !one || (by_each && !written), around, {}, one ? indices.size() : found->second});
     });
   }
 
@@ -315,7 +320,7 @@ class Inserter {
     return modulus != nullptr && modulus->value > 0 ? std::optional(Remainder{n->a, modulus->value}) : std::nullopt;
   }
 
-  const std::set<const BufferNode*>& own_;
+  const OwnBuffers& own_;
   const Bounds& bounds_;
   std::set<const VarNode*> uniform_;      // of loops that are open, and that all threads run together
   std::map<const VarNode*, Var> others_;  // the same loop's variable in an iteration of which nothing is known
@@ -323,7 +328,7 @@ class Inserter {
 
 }  // namespace
 
-Result<Core> insert_barriers(const Core& kernel, const std::set<const BufferNode*>& own, const Bounds& bounds,
+Result<Core> insert_barriers(const Core& kernel, const OwnBuffers& own, const Bounds& bounds,
                              const std::string& where) {
   Inserter inserter(own, bounds);
   Pending pending;

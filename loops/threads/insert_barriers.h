@@ -9,13 +9,19 @@
 
 namespace dovetail::loops {
 
+// Of which every thread has its own.
+struct OwnBuffers {
+  std::set<const BufferNode*> all;
+  std::set<const BufferNode*> replicated;  // among them (replicated.h)
+  std::size_t axes = 0;                    // of threads, in the kernel
+};
+
 // Two regions need a barrier between them where one writes a buffer that the other touches, unless both touch of it
 // only elements that the same thread owns (accesses.h), or elements that differ in every iteration, as those of two
 // places of a ring. A loop around regions is looked at several times, as its last region is followed by its first. What
 // an asynchronous copy writes counts from its start, and again from each wait on: others see it behind a barrier after
-// that. `own`: buffers of which every thread has its own. `where` names the kernel. Error: a barrier would lie under a
+// that. `where` names the kernel. Error: a barrier would lie under a
 // condition that differs between threads.
-Result<Core> insert_barriers(const Core& kernel, const std::set<const BufferNode*>& own, const Bounds& bounds,
-                             const std::string& where);
+Result<Core> insert_barriers(const Core& kernel, const OwnBuffers& own, const Bounds& bounds, const std::string& where);
 
 }  // namespace dovetail::loops

@@ -11,11 +11,14 @@
 
 #include "base/check.h"
 #include "loops/core/instantiate.h"
+#include "loops/core/peel.h"
 #include "loops/linear.h"
 #include "loops/rewrite.h"
 #include "loops/threads/accesses.h"
+#include "loops/threads/combine_threads.h"
 #include "loops/threads/insert_barriers.h"
 #include "loops/threads/pipeline_copies.h"
+#include "loops/threads/replicated.h"
 #include "loops/threads/rewrite_accesses.h"
 #include "loops/threads/spread_calls.h"
 #include "loops/threads/thread_regions.h"
@@ -25,6 +28,7 @@ namespace dovetail::loops {
 namespace {
 
 constexpr std::string_view kWhat = "cannot lower to threads";
+constexpr std::int64_t kMostJoinedBytes = 4096;
 
 std::int64_t bytes_of(const BufferNode& buffer) { return element_count(buffer.shape) * size_bytes(buffer.dtype); }
 
@@ -75,49 +79,6 @@ Nest take_apart(const Core& core, Bounds& bounds) {
   return nest;
 }
 
-// An access of a buffer with the region that it lies in.
-struct Use {
-  std::vector<Expr> indices;
-  const ThreadRegion* region;
-};
-
-// How each thread sees a buffer of which it owns a part: which axis owns which dimension. nullopt: some element may be
-// touched by several threads.
-std::optional<std::map<std::size_t, Owner>> owners_of(const BufferNode& buffer, const std::vector<Use>& uses,
-                                                      const Bounds& bounds) {
-  std::map<std::size_t, Owner> owners;
-  for (const AroundThread& thread : uses.front().region->around) {
-    std::optional<std::size_t> owned;
-    for (std::size_t d = 0; d < buffer.shape.size() && !owned; ++d) {
-      std::optional<Owner> form;
-      const bool same = std::ranges::all_of(uses, [&](const Use& use) {
-        const auto owner = owner_of(use.indices[d], buffer.shape[d], use.region->around, bounds);
-        if (!owner || owner->axis != thread.axis || (form && !form->same_form(*owner))) return false;
-        form = owner;
-        return true;
-      });
-      if (same) owned = d, owners.emplace(d, *form);
-    }
-    if (!owned) return std::nullopt;
-  }
-  const std::size_t axes = uses.front().region->around.size();
-  const bool alike = std::ranges::all_of(uses, [&](const Use& use) { return use.region->around.size() == axes; });
-  // Nothing else may differ between threads.
-  const bool complete = std::ranges::all_of(uses, [&](const Use& use) {
-    for (std::size_t d = 0; d < use.indices.size(); ++d) {
-      bool mentions = false;
-      visit_exprs(use.indices[d], [&](const Expr& e) {
-        const auto* n = std::get_if<VarRef>(&e->node);
-        for (const AroundThread& thread : use.region->around) mentions |= n != nullptr && n->var.get() == thread.var;
-      });
-      if (mentions && !owners.contains(d)) return false;
-    }
-    return true;
-  });
-  if (!alike || !complete) return std::nullopt;
-  return owners;
-}
-
 class Lowering {
  public:
   Lowering(CoreProgram core, std::string name, const ThreadLimits& limits)
@@ -127,12 +88,14 @@ class Lowering {
     DOVETAIL_ASSIGN(core_.body, spread_calls(core_.body, *limits_.operations, core_.bounds, name_));
     if (core_.body) {
       const auto* sequence = std::get_if<CoreSequence>(&core_.body->node);
-      for (const Core& part : sequence != nullptr ? sequence->body : std::vector<Core>{core_.body})
+      for (const Core& part : joined(sequence != nullptr ? sequence->body : std::vector<Core>{core_.body}))
         nests_.push_back(take_apart(part, core_.bounds));
     }
     result_.kernels.resize(nests_.size());
+    own_.resize(nests_.size());
+    for (std::size_t i = 0; i < nests_.size(); ++i) DOVETAIL_TRY(combine(nests_[i], i));
     place_buffers();
-    for (std::size_t i = 0; i < nests_.size(); ++i) DOVETAIL_TRY(lower(nests_[i], result_.kernels[i]));
+    for (std::size_t i = 0; i < nests_.size(); ++i) DOVETAIL_TRY(lower(nests_[i], i));
     result_.bounds = std::move(core_.bounds);
     result_.operations = limits_.operations;
     return std::move(result_);
@@ -141,19 +104,72 @@ class Lowering {
  private:
   std::string where(const Nest& nest) const { return fmt::format("{}, kernel {}", name_, nest.name); }
 
+  // Statements of one block, of which one at most has several threads, are a kernel: its other threads wait for the one
+  // that does the rest. Not where they leave more to one another than lies near a thread.
+  std::vector<Core> joined(const std::vector<Core>& parts) const {
+    struct Group {
+      std::vector<Core> body;
+      bool one_block = true, threads = false;
+      std::set<Buffer> temporary;
+    };
+    std::vector<Group> groups;
+    for (const Core& part : parts) {
+      Group next{{part}, true, has_thread_loops(part), {}};
+      visit_loops(part, [&](const CoreLoop& loop) { next.one_block &= !loop.thread_axis.starts_with("block."); });
+      each_access(part, [&](const Buffer& buffer, const auto&, bool) {
+        if (std::ranges::find(core_.temporary, buffer) != core_.temporary.end()) next.temporary.insert(buffer);
+      });
+      if (!groups.empty() && groups.back().one_block && next.one_block && !(groups.back().threads && next.threads)) {
+        next.temporary.insert(groups.back().temporary.begin(), groups.back().temporary.end());
+        std::int64_t bytes = 0;
+        for (const Buffer& buffer : next.temporary) bytes += bytes_of(*buffer);
+        if (bytes <= kMostJoinedBytes) {
+          groups.back().body.push_back(part);
+          groups.back().threads |= next.threads;
+          groups.back().temporary = std::move(next.temporary);
+          continue;
+        }
+      }
+      groups.push_back(std::move(next));
+    }
+    std::vector<Core> result;
+    for (Group& group : groups) result.push_back(core_sequence(std::move(group.body)));
+    return result;
+  }
+
+  Result<void> combine(Nest& nest, std::size_t index) {
+    DOVETAIL_ASSIGN(CombinedThreads combined, combine_threads(nest.body, nest.axes, core_.bounds, where(nest)));
+    nest.body = std::move(combined.body);
+    result_.kernels[index].local = std::move(combined.own);
+    result_.kernels[index].shared = std::move(combined.shared);
+    for (const Buffer& buffer : result_.kernels[index].local) own_[index].replicated.insert(buffer.get());
+    own_[index].axes = static_cast<std::size_t>(
+        std::ranges::count_if(nest.axes, [](const BoundAxis& axis) { return !axis.is_block(); }));
+    return {};
+  }
+
   void place_buffers() {
     std::map<const BufferNode*, std::set<std::size_t>> used;
     for (std::size_t i = 0; i < nests_.size(); ++i)
       each_access(nests_[i].body, [&](const Buffer& buffer, const auto&, bool) { used[buffer.get()].insert(i); });
+    std::vector<std::vector<Buffer>> of_kernel(nests_.size());
     for (const Buffer& buffer : core_.temporary) {
       const auto kernels = used.find(buffer.get());
       if (kernels == used.end()) continue;
       if (kernels->second.size() > 1) result_.workspace.push_back(buffer);
-      else place(buffer, *kernels->second.begin());
+      else of_kernel[*kernels->second.begin()].push_back(buffer);
+    }
+    for (std::size_t i = 0; i < nests_.size(); ++i) {
+      std::vector<Buffer> temporary = of_kernel[i];
+      const ThreadKernel& kernel = result_.kernels[i];
+      temporary.insert(temporary.end(), kernel.local.begin(), kernel.local.end());
+      const auto replicated =
+          replicated_buffers(thread_regions_of(nests_[i].body), temporary, nests_[i].axes, core_.bounds);
+      for (const Buffer& buffer : of_kernel[i]) place(buffer, i, replicated.contains(buffer.get()));
     }
   }
 
-  void place(const Buffer& buffer, std::size_t index) {
+  void place(const Buffer& buffer, std::size_t index, bool replicated) {
     Nest& nest = nests_[index];
     ThreadKernel& kernel = result_.kernels[index];
     const std::vector<ThreadRegion> regions = thread_regions_of(nest.body);
@@ -161,9 +177,9 @@ class Lowering {
     std::set<const ThreadRegion*> used_in;
     bool own_elements = true;  // no index distinguishes threads
     for (const ThreadRegion& region : regions)
-      each_access(region.body, [&](const Buffer& touched, const std::vector<Expr>& indices, bool) {
+      each_access(region.body, [&](const Buffer& touched, const std::vector<Expr>& indices, bool written) {
         if (touched != buffer) return;
-        uses.push_back({indices, &region});
+        uses.push_back({indices, &region, written});
         used_in.insert(&region);
         for (const Expr& e : indices)
           visit_exprs(e, [&](const Expr& inner) {
@@ -187,15 +203,42 @@ class Lowering {
       kernel.local.push_back(buffer);
       return;
     }
-    if (const auto owners = owners_of(*buffer, uses, core_.bounds)) {
-      kernel.local.push_back(privatise(nest, buffer, *owners));
-      return;
-    }
+    const std::size_t axes = uses.front().region->around.size();
+    const bool alike = std::ranges::all_of(uses, [&](const Use& use) { return use.region->around.size() == axes; });
+    if (alike || replicated)
+      if (const Buffer own = own_part(nest, buffer, std::move(uses))) {
+        kernel.local.push_back(own);
+        if (replicated) own_[index].replicated.insert(own.get());
+        return;
+      }
     kernel.shared.push_back(buffer);
   }
 
+  // What of the buffer each thread has for itself, which the nest then uses; null where threads share it. Elements that
+  // lie apart in each dimension may be neighbours in the whole: rows of several dimensions, cut after they were fused.
+  Buffer own_part(Nest& nest, const Buffer& buffer, std::vector<Use> uses) {
+    if (const auto owners = owners_of(*buffer, uses, nest.axes, core_.bounds)) return privatise(nest, buffer, *owners);
+    if (buffer->shape.size() < 2) return nullptr;
+    const Buffer flat = make_buffer(buffer->name, buffer->dtype, {element_count(buffer->shape)}, buffer->scope);
+    const auto flattened = [&](const std::vector<Expr>& indices) {
+      Expr offset = int_imm(0);
+      for (std::size_t d = 0; d < indices.size(); ++d) offset = offset * buffer->shape[d] + indices[d];
+      return std::vector<Expr>{simplify(offset, core_.bounds)};
+    };
+    for (Use& use : uses) use.indices = flattened(use.indices);
+    const auto owners = owners_of(*flat, uses, nest.axes, core_.bounds);
+    if (!owners) return nullptr;
+    nest.body = rewrite_accesses(
+        nest.body, {},
+        [&](const Buffer& touched, std::vector<Expr> indices, const auto&) -> std::pair<Buffer, std::vector<Expr>> {
+          if (touched != buffer) return {touched, std::move(indices)};
+          return {flat, flattened(indices)};
+        });
+    return privatise(nest, flat, *owners);
+  }
+
   // Each thread keeps its own elements alone.
-  Buffer privatise(Nest& nest, const Buffer& buffer, const std::map<std::size_t, Owner>& owners) {
+  Buffer privatise(Nest& nest, const Buffer& buffer, const Owners& owners) {
     Shape shape = buffer->shape;
     for (const auto& [dimension, owner] : owners) shape[dimension] = owner.elements;
     const Buffer own = make_buffer(buffer->name, buffer->dtype, shape, buffer->scope);
@@ -211,7 +254,8 @@ class Lowering {
     return own;
   }
 
-  Result<void> lower(const Nest& nest, ThreadKernel& kernel) {
+  Result<void> lower(const Nest& nest, std::size_t index) {
+    ThreadKernel& kernel = result_.kernels[index];
     kernel.name = nest.name;
     kernel.axes = nest.axes;
     kernel.calls = has_calls(nest.body);
@@ -223,10 +267,10 @@ class Lowering {
           "bind warps to thread.z"};
     DOVETAIL_ASSIGN(const Core piped, pipeline_copies(nest.body, kernel, core_.bounds, where(nest), limits_.pipeline));
     DOVETAIL_TRY(check_sizes(nest, kernel));
-    std::set<const BufferNode*> own;
-    for (const Buffer& buffer : kernel.local) own.insert(buffer.get());
+    OwnBuffers& own = own_[index];
+    for (const Buffer& buffer : kernel.local) own.all.insert(buffer.get());
     DOVETAIL_ASSIGN(const Core synchronised, insert_barriers(piped, own, core_.bounds, where(nest)));
-    kernel.body = with_coordinates(synchronised, nest, {}, {});
+    kernel.body = with_coordinates(synchronised, nest, own, {}, {});
     return {};
   }
 
@@ -247,7 +291,8 @@ class Lowering {
   }
 
   // Loops bound to threads give way to coordinates.
-  Core with_coordinates(const Core& core, const Nest& nest, VarMap vars, std::set<std::string> bound) {
+  Core with_coordinates(const Core& core, const Nest& nest, const OwnBuffers& own, VarMap vars,
+                        std::set<std::string> bound) {
     if (!core || is_synchronisation(core)) return core;
     if (!has_thread_loops(core) && !has_synchronisation(core)) {
       Expr first;
@@ -256,31 +301,63 @@ class Lowering {
         const Expr zero = binary(BinaryOp::eq, ref(axis.var), int_imm(0));
         first = first ? logical_and(first, zero) : zero;
       }
-      return core_if(first, instantiate(core, vars, core_.bounds));
+      // Conditions that hold in most iterations of a loop are left to the others.
+      const CoreProgram peeled = peel_tails({instantiate(core, vars, core_.bounds), core_.bounds, {}});
+      core_.bounds.insert(peeled.bounds.begin(), peeled.bounds.end());
+      return done_once(peeled.body, first, own);
     }
+    const auto inside = [&](const Core& inner) { return with_coordinates(inner, nest, own, vars, bound); };
     if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
       if (loop->kind == ForKind::thread) {
         vars[loop->var.get()] = ref(std::ranges::find(nest.axes, loop->thread_axis, &BoundAxis::axis)->var);
         bound.insert(loop->thread_axis);
-        return with_coordinates(loop->body, nest, std::move(vars), std::move(bound));
+        return inside(loop->body);
       }
       CoreLoop result = *loop;
-      result.body = with_coordinates(loop->body, nest, std::move(vars), std::move(bound));
+      result.body = inside(loop->body);
       return make_core(std::move(result));
     }
     if (const auto* n = std::get_if<CoreIf>(&core->node))
-      return core_if(substitute(n->condition, vars), with_coordinates(n->then_body, nest, vars, bound),
-                     with_coordinates(n->else_body, nest, vars, bound));
+      return core_if(substitute(n->condition, vars), inside(n->then_body), inside(n->else_body));
     std::vector<Core> body;
-    for (const Core& part : std::get<CoreSequence>(core->node).body)
-      body.push_back(with_coordinates(part, nest, vars, bound));
+    for (const Core& part : std::get<CoreSequence>(core->node).body) body.push_back(inside(part));
     return core_sequence(std::move(body));
+  }
+
+  // A region that one thread runs, but for what each computes for itself. `first`: holds in that thread alone.
+  static Core done_once(const Core& region, const Expr& first, const OwnBuffers& own) {
+    bool replicates = false;
+    each_access(region, [&](const Buffer& buffer, const auto&, bool written) {
+      replicates |= written && own.replicated.contains(buffer.get());
+    });
+    return first && replicates ? guarded(region, first, own) : core_if(first, region);
+  }
+  static Core guarded(const Core& core, const Expr& first, const OwnBuffers& own) {
+    if (!core) return core;
+    if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
+      CoreLoop copy = *loop;
+      copy.body = guarded(loop->body, first, own);
+      return make_core(std::move(copy));
+    }
+    if (const auto* n = std::get_if<CoreIf>(&core->node))
+      return core_if(n->condition, guarded(n->then_body, first, own), guarded(n->else_body, first, own));
+    if (const auto* n = std::get_if<CoreSequence>(&core->node)) {
+      std::vector<Core> body;
+      for (const Core& part : n->body) body.push_back(guarded(part, first, own));
+      return core_sequence(std::move(body));
+    }
+    bool by_each = true;
+    each_access(core, [&](const Buffer& buffer, const auto&, bool written) {
+      by_each &= !written || own.all.contains(buffer.get());
+    });
+    return by_each ? core : core_if(first, core);
   }
 
   CoreProgram core_;
   std::string name_;
   ThreadLimits limits_;
   std::vector<Nest> nests_;
+  std::vector<OwnBuffers> own_;  // of each nest
   ThreadProgram result_;
 };
 

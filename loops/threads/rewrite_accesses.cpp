@@ -48,6 +48,11 @@ class Rewriter {
       }
       return make_core(std::move(copy));
     }
+    if (const auto* n = std::get_if<CoreShuffle>(&core->node)) {
+      CoreShuffle copy = *n;
+      for (LoadExpr* place : {&copy.to, &copy.from}) move_place(place->buffer, place->indices, around);
+      return make_core(std::move(copy));
+    }
     if (const auto* n = std::get_if<CoreAsyncCopy>(&core->node)) {
       CoreAsyncCopy copy = *n;
       move_place(copy.to, copy.to_indices, around);

@@ -65,7 +65,7 @@ struct Memory {
 
 // A kernel's body as a list: a thread's state is a place in it and the values of its variables.
 struct Instruction {
-  enum class Kind : std::uint8_t { store, forget, barrier, copy, group, call, loop, next, branch, jump } kind;
+  enum class Kind : std::uint8_t { store, forget, barrier, shuffle, copy, group, call, loop, next, branch, jump } kind;
   const CoreNode* node = nullptr;
   std::size_t target = 0;  // next: the loop's first statement; branch: where the condition does not hold
   std::size_t variable = 0;
@@ -107,6 +107,8 @@ class Listing {
       code.push_back({Kind::group, core.get()});
     } else if (std::holds_alternative<CoreCall>(core->node)) {
       code.push_back({Kind::call, core.get()});
+    } else if (std::holds_alternative<CoreShuffle>(core->node)) {
+      code.push_back({Kind::shuffle, core.get()});
     } else if (std::holds_alternative<CoreForget>(core->node)) {
       code.push_back({Kind::forget, core.get()});
     } else {
@@ -138,6 +140,8 @@ struct Thread {
   std::map<const BufferNode*, Memory> own;
   std::vector<Flight> started;             // since the last commit
   std::deque<std::vector<Flight>> groups;  // committed ones, the oldest first
+  const CoreShuffle* shuffle = nullptr;  // at which it waits for other lanes
+  ScalarValue offered;                   // there
 };
 
 // What a warp's operation computes, in one thread.
@@ -198,7 +202,12 @@ class Runner {
           }
           break;
         }
-        if (reached != nullptr) {
+        if (thread.shuffle != nullptr) {
+          // The last of its lanes lets the others go on, and goes on itself.
+          const std::vector<std::size_t> woken = exchange(threads, running[chosen]);
+          running.insert(running.end(), woken.begin(), woken.end());
+          if (thread.shuffle == nullptr) continue;
+        } else if (reached != nullptr) {
           if (!waiting.empty() && reached != barrier)
             throw Broken{fmt::format("threads {} and {} of block {} wait at different barriers",
                                      threads[waiting.front()].who.thread, thread.who.thread, block)};
@@ -217,6 +226,8 @@ class Runner {
         throw Broken{fmt::format("{} of {} lanes of warp {} of block {} come to a call of {}",
                                  warps.begin()->second.lanes, kLanes, warps.begin()->first, block,
                                  std::get<CoreCall>(warps.begin()->second.node->node).intrinsic)};
+      for (const Thread& thread : threads)
+        if (thread.shuffle != nullptr) throw Broken{missing_lane(threads, thread)};
       if (!waiting.empty() && waiting.size() < threads.size())
         throw Broken{
             fmt::format("{} of {} threads of block {} come to a barrier", waiting.size(), threads.size(), block)};
@@ -313,6 +324,49 @@ class Runner {
     }
   }
 
+  // ---- Shuffles. A warp is kWarpLanes neighbouring threads.
+
+  static std::int64_t lane_of(const Thread& thread) { return thread.who.thread % kWarpLanes; }
+  static bool takes_part(const CoreShuffle& n, std::int64_t lane) { return (n.mask >> lane & 1U) != 0; }
+
+  // The thread has come to a shuffle. Where all lanes have, each takes what it gets, and those that waited are
+  // returned.
+  std::vector<std::size_t> exchange(std::vector<Thread>& threads, std::size_t last) {
+    const CoreShuffle& n = *threads[last].shuffle;
+    const std::size_t warp = last - static_cast<std::size_t>(lane_of(threads[last]));
+    if (!takes_part(n, lane_of(threads[last])))
+      throw Broken{fmt::format("thread {} of block {} comes to a shuffle whose mask {:#x} leaves its lane {} out",
+                               threads[last].who.thread, threads[last].who.block, n.mask, lane_of(threads[last]))};
+    std::vector<std::size_t> lanes;
+    for (std::int64_t lane = 0; lane < kWarpLanes; ++lane) {
+      const std::size_t at = warp + static_cast<std::size_t>(lane);
+      if (!takes_part(n, lane)) continue;
+      if (at >= threads.size() || threads[at].shuffle != &n) return {};
+      lanes.push_back(at);
+    }
+    for (const std::size_t at : lanes) {
+      const std::int64_t from = lane_of(threads[at]) ^ n.distance;
+      if (from >= kWarpLanes || !takes_part(n, from))
+        throw Broken{fmt::format("lane {} of block {} reads from lane {}, which takes no part in the shuffle",
+                                 lane_of(threads[at]), threads[at].who.block, from)};
+      assign(threads[at], n.to, threads[warp + static_cast<std::size_t>(from)].offered);
+    }
+    for (const std::size_t at : lanes) threads[at].shuffle = nullptr;
+    std::erase(lanes, last);
+    return lanes;
+  }
+
+  static std::string missing_lane(const std::vector<Thread>& threads, const Thread& waiting) {
+    const std::size_t warp = static_cast<std::size_t>(waiting.who.thread - lane_of(waiting));
+    std::int64_t lane = 0;
+    for (; lane < kWarpLanes; ++lane) {
+      const std::size_t at = warp + static_cast<std::size_t>(lane);
+      if (takes_part(*waiting.shuffle, lane) && (at >= threads.size() || threads[at].shuffle != waiting.shuffle)) break;
+    }
+    return fmt::format("thread {} of block {} waits at a shuffle for lane {}, which does not come", waiting.who.thread,
+                       waiting.who.block, lane);
+  }
+
   void start(Thread& thread, std::int64_t block, std::int64_t index) {
     thread.who = {block, index, 0};
     thread.values.assign(listing_.variables.size(), 0);
@@ -339,6 +393,10 @@ class Runner {
       case Kind::call: return i.node;
       case Kind::copy: start_copy(thread, std::get<CoreAsyncCopy>(i.node->node)); break;
       case Kind::group: step_groups(thread, std::get<CoreAsyncGroup>(i.node->node)); break;
+      case Kind::shuffle:
+        thread.shuffle = &std::get<CoreShuffle>(i.node->node);
+        thread.offered = load(thread, thread.shuffle->from);
+        return i.node;
       case Kind::loop: thread.values[i.variable] = 0; break;
       case Kind::next:
         if (++thread.values[i.variable] < i.extent) thread.at = i.target;
@@ -485,12 +543,16 @@ class Runner {
     std::vector<std::pair<std::size_t, ScalarValue>> values;
     for (const StoreTarget& target : n.targets)
       values.emplace_back(element(thread, *target.buffer, target.indices), evaluate(thread, target.value));
-    for (std::size_t i = 0; i < n.targets.size(); ++i) {
-      Memory& into = memory(thread, *n.targets[i].buffer);
-      const std::size_t at = values[i].first;
-      note_write(thread, into, at);
-      write(n.targets[i].buffer->dtype, into.at(at), values[i].second);
-    }
+    for (std::size_t i = 0; i < n.targets.size(); ++i)
+      assign(thread, *n.targets[i].buffer, values[i].first, values[i].second);
+  }
+  void assign(Thread& thread, const LoadExpr& place, ScalarValue value) {
+    assign(thread, *place.buffer, element(thread, *place.buffer, place.indices), value);
+  }
+  void assign(Thread& thread, const BufferNode& buffer, std::size_t at, ScalarValue value) {
+    Memory& into = memory(thread, buffer);
+    note_write(thread, into, at);
+    write(buffer.dtype, into.at(at), value);
   }
 
   ScalarValue evaluate(Thread& thread, const Expr& expr) {

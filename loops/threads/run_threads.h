@@ -17,7 +17,8 @@ namespace dovetail::loops {
 // `arguments`: the inputs and constants among `parameters`, in their order; returns the outputs. Every rule below is
 // judged on the accesses themselves, whatever the order was, so that a broken one is found with any seed:
 //  - two threads that touch one element, one of them to write it, have a barrier between them, and are of one block;
-//  - all threads of a block come to the same barriers;
+//  - all threads of a block come to the same barriers, and all lanes of a shuffle's mask, and no others, to it; none
+//    reads from a lane outside of the mask;
 //  - what an asynchronous copy writes is touched by nobody, and what it reads is written by nobody, between its start
 //    and the wait of its thread that covers it; with the wait it counts as written by that thread;
 //  - all lanes of a warp come to the same calls of its operations, each for its elements as any other access;

@@ -7,11 +7,11 @@
 #include <string_view>
 #include <vector>
 
+#include "loops/core/core.h"
 #include "loops/ir.h"
 
 namespace dovetail::loops {
 
-inline constexpr std::int64_t kWarpLanes = 32;
 // Threads are numbered along thread.x, then thread.y, then thread.z. Kernels with warp operations have these extents
 // in x and y, so that a warp is what has one coordinate in z.
 inline constexpr std::int64_t kLanesInX = 4, kLanesInY = 8;

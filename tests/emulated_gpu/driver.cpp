@@ -69,7 +69,11 @@ struct Fibre {
   ucontext_t context{};
   std::unique_ptr<char[]> stack;
   emulated_gpu::Index index;
-  enum class At { running, barrier, warp, end } at = At::running;
+  enum class At { running, barrier, warp, shuffle, end } at = At::running;
+  // Of its shuffle: what it gives, then what it gets.
+  unsigned mask = 0;
+  int distance = 0;
+  unsigned long long value = 0;
 };
 
 constexpr std::size_t kStackBytes = 256 << 10;
@@ -93,11 +97,57 @@ void wait_at(Fibre::At where) {
 }
 void wait_at_barrier() { wait_at(Fibre::At::barrier); }
 void wait_for_warp() { wait_at(Fibre::At::warp); }
+unsigned long long wait_at_shuffle(unsigned mask, unsigned long long offered, int distance) {
+  Fibre& fibre = block->fibres[block->running];
+  fibre.mask = mask;
+  fibre.value = offered;
+  fibre.distance = distance;
+  wait_at(Fibre::At::shuffle);
+  return fibre.value;
+}
+
+constexpr std::size_t kWarpLanes = 32;
+constexpr unsigned long long kNobodys = 0xa5a5a5a5a5a5a5a5;  // read from a lane that gives nothing
+
+// Lanes of a warp that wait at a shuffle with all others of its mask get what they asked for; whether some did.
+bool exchange(std::vector<Fibre>& fibres) {
+  bool some = false;
+  for (std::size_t warp = 0; warp < fibres.size(); warp += kWarpLanes) {
+    unsigned here = 0;
+    const auto lane = [&](std::size_t number) -> Fibre& { return fibres[warp + number]; };
+    const std::size_t lanes = std::min(kWarpLanes, fibres.size() - warp);
+    for (std::size_t i = 0; i < lanes; ++i) here |= unsigned{lane(i).at == Fibre::At::shuffle} << i;
+    unsigned complete = 0;
+    std::vector<unsigned long long> offered(kWarpLanes, kNobodys), got(kWarpLanes, kNobodys);
+    for (std::size_t i = 0; i < lanes; ++i) {
+      const bool waits = (here >> i & 1U) != 0, takes_part = (lane(i).mask >> i & 1U) != 0;
+      bool together = waits && takes_part && (lane(i).mask & ~here) == 0;
+      for (std::size_t j = 0; together && j < lanes; ++j)
+        together = (lane(i).mask >> j & 1U) == 0 || lane(j).mask == lane(i).mask;
+      if (!together) continue;
+      complete |= 1U << i;
+      offered[i] = lane(i).value;
+    }
+    for (std::size_t i = 0; i < lanes; ++i) {
+      if ((complete >> i & 1U) == 0) continue;
+      const auto from = i ^ static_cast<std::size_t>(lane(i).distance);
+      const bool given = from < kWarpLanes && (lane(i).mask >> from & 1U) != 0;
+      got[i] = given ? offered[from] : kNobodys;
+    }
+    for (std::size_t i = 0; i < lanes; ++i) {
+      if ((complete >> i & 1U) == 0) continue;
+      lane(i).value = got[i];
+      lane(i).at = Fibre::At::running;
+      some = true;
+    }
+  }
+  return some;
+}
 
 // Has those go on for which all others have come: warps, and else the block. False where none can.
 bool let_go_on(std::vector<Fibre>& fibres) {
-  constexpr std::size_t kWarp = 32;
-  bool some = false;
+  constexpr std::size_t kWarp = kWarpLanes;
+  bool some = exchange(fibres);
   for (std::size_t first = 0; first < fibres.size(); first += kWarp) {
     const auto warp = std::span(fibres).subspan(first, std::min(kWarp, fibres.size() - first));
     if (warp.size() < kWarp || !std::ranges::all_of(warp, [](const Fibre& f) { return f.at == Fibre::At::warp; }))
@@ -114,7 +164,7 @@ void shuffle(std::vector<std::size_t>& list, dovetail::SplitMix64& random) {
   for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[random.next() % i]);
 }
 
-// False where some threads wait for others that have ended.
+// False where some threads wait for others that have ended, or that wait elsewhere.
 bool run_waiting(Function& function, void** parameters, std::vector<emulated_gpu::Index> threads,
                  dovetail::SplitMix64& random) {
   static std::vector<std::unique_ptr<char[]>> stacks;
@@ -134,6 +184,7 @@ bool run_waiting(Function& function, void** parameters, std::vector<emulated_gpu
   }
   function.module->state->barrier = wait_at_barrier;
   function.module->state->meet_warp = wait_for_warp;
+  function.module->state->shuffle = wait_at_shuffle;
   do {
     shuffle(order, random);
     for (const std::size_t i : order) {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -45,6 +46,14 @@ char* emulated_gpu_shared_end() { return __stop_emulated_shared; }
 #define blockIdx emulated_gpu_state.block
 
 inline void __syncthreads() { emulated_gpu_state.barrier(); }
+template <typename T>
+T __shfl_xor_sync(unsigned mask, T value, int distance) {
+  unsigned long long bits = 0;
+  std::memcpy(&bits, &value, sizeof value);
+  bits = emulated_gpu_state.shuffle(mask, bits, distance);
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
 
 inline unsigned atomicCAS(unsigned* place, unsigned compare, unsigned value) {
   const unsigned old = *place;

@@ -5,10 +5,14 @@
 //
 // The copy is a block named as the new buffer, over the whole buffer, beside the statement of the program's top level
 // that holds BLOCK; compute_at shrinks it. cache_read is legal where that statement does not write BUFFER and all of
-// BUFFER is defined before it; cache_write where BLOCK writes all of it, alone in that statement, nothing else there
-// reads it, and BLOCK does not update what another block wrote.
+// BUFFER is defined before it. BLOCK may be several, first,second: all of them read the copy, which is made before the
+// first, and nothing up to the last of them writes BUFFER. cache_write is legal where BLOCK writes all of it, alone in
+// that statement, nothing else there reads it, and BLOCK does not update what another block wrote.
+#include <algorithm>
+
 #include <fmt/format.h>
 
+#include "compiler/schedule/block_form.h"
 #include "compiler/schedule/caching.h"
 #include "compiler/schedule/iteration.h"
 #include "compiler/schedule/primitives/primitives.h"
@@ -59,30 +63,55 @@ Stmt redirect(const Stmt& block, const Buffer& from, const Buffer& to, bool read
 }  // namespace
 
 Result<Program> apply_cache_read(const Program& program, Step& step, const IntrinsicTable&) {
-  DOVETAIL_ASSIGN(const CachePlace place, find_cache_place(program, step, "cache_read"));
-  DOVETAIL_ASSIGN(const Buffer cached, make_cached(program, step, place, "cache_read"));
-  if (!reads(place.path.back(), place.buffer.get()))
-    return refuse("cache_read", place.buffer->name, fmt::format("block {} does not read it", step.arguments[0]),
-                  "name a buffer that it reads");
-  if (writes(place.top, place.buffer.get()))
-    return refuse("cache_read", place.buffer->name,
-                  "it is written in the same nest, so a copy made before would be stale",
-                  "cache before compute_at brings writer and reader together");
-  if (!is_whole(program, place))
-    return refuse("cache_read", place.buffer->name,
+  std::vector<std::string> names;
+  for (std::size_t begin = 0; begin <= step.arguments[0].size();) {
+    const std::size_t end = std::min(step.arguments[0].find(',', begin), step.arguments[0].size());
+    names.push_back(step.arguments[0].substr(begin, end - begin));
+    begin = end + 1;
+  }
+  std::vector<CachePlace> places;
+  for (const std::string& name : names) {
+    DOVETAIL_ASSIGN(CachePlace place, find_cache_place(program, name, step.arguments[1], "cache_read"));
+    places.push_back(std::move(place));
+  }
+  const CachePlace& first = places.front();
+  DOVETAIL_ASSIGN(const Buffer cached, make_cached(program, step, first, "cache_read"));
+  const std::size_t from = top_position(program, first.path);
+  std::vector<Stmt> nests = statements_of(program.body);
+  Stmt body = program.body;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const CachePlace& place = places[i];
+    if (!reads(place.path.back(), place.buffer.get()))
+      return refuse("cache_read", place.buffer->name, fmt::format("block {} does not read it", names[i]),
+                    "name a buffer that it reads");
+    const std::size_t at = top_position(program, place.path);
+    if (at < from)
+      return refuse("cache_read", place.buffer->name, fmt::format("block {} comes before {}", names[i], names.front()),
+                    "name the first of the blocks first");
+    for (std::size_t nest = from; nest <= at; ++nest)
+      if (writes(nests[nest], place.buffer.get()))
+        return refuse("cache_read", place.buffer->name,
+                      nest == from
+                          ? "it is written in the same nest, so a copy made before would be stale"
+                          : fmt::format("it is written before block {}, to which a copy would be stale", names[i]),
+                      "cache before compute_at brings writer and reader together");
+    body = replace(body, place.path.back(), redirect(place.path.back(), place.buffer, cached, true, false));
+  }
+  if (!is_whole(program, first))
+    return refuse("cache_read", first.buffer->name,
                   "no block before is shown to write all of it, and the copy reads all of it",
                   "cache before its producer is masked, tensorized or moved");
-  const Stmt consumer =
-      replace(place.top, place.path.back(), redirect(place.path.back(), place.buffer, cached, true, false));
   Program result = program;
   result.allocations.push_back(cached);
-  result.body =
-      replace(program.body, place.top, sequence({copy_whole(step.results[0], cached, place.buffer), consumer}));
+  nests = statements_of(body);
+  nests.insert(nests.begin() + static_cast<std::ptrdiff_t>(from), copy_whole(step.results[0], cached, first.buffer));
+  result.body = sequence(std::move(nests));
   return result;
 }
 
 Result<Program> apply_cache_write(const Program& program, Step& step, const IntrinsicTable&) {
-  DOVETAIL_ASSIGN(const CachePlace place, find_cache_place(program, step, "cache_write"));
+  DOVETAIL_ASSIGN(const CachePlace place,
+                  find_cache_place(program, step.arguments[0], step.arguments[1], "cache_write"));
   DOVETAIL_ASSIGN(const Buffer cached, make_cached(program, step, place, "cache_write"));
   for (const Path& path : blocks_below(place.top)) {
     const Block& block = *as_block(path.back());

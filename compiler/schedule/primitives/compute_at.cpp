@@ -8,9 +8,10 @@
 //
 // Moves a producer into LOOP of its consumers, where it computes just what one iteration of LOOP reads. Its loops are
 // made again: one per iterator, named as before. Legal where
-//  - BLOCK is alone in its nest, is not inside LOOP yet, has no ordered iterators and writes one allocation, each
-//    element once (its indices are distinct spatial iterators),
-//  - every reader of that buffer lies inside LOOP, and the nest of BLOCK comes before LOOP,
+//  - BLOCK is alone in its nest, is not inside LOOP yet, has no ordered iterators and writes one allocation, or the
+//  parts
+//    of a tuple to one each, each element once (its indices are distinct spatial iterators),
+//  - every reader of those buffers lies inside LOOP, and the nest of BLOCK comes before LOOP,
 //  - what BLOCK reads is not written between its old place and the end of the nest that holds LOOP,
 //  - the loops of BLOCK run over all values of its iterators, but for what a predicate in the iterators masks.
 #include <algorithm>
@@ -51,40 +52,52 @@ Result<void> require_reachable(const Path& path, std::size_t top, const Path& ta
   return {};
 }
 
-// What the block computes: each element of an allocation once.
+// What the block computes: each element of its allocations once, of all of them at one place.
 struct Product {
-  Buffer buffer;
+  std::vector<Buffer> buffers;
   std::vector<int> dimensions;  // for each iterator the one that it indexes, -1 for none
 };
 
 Result<Product> require_product(const Program& program, const Block& block) {
-  if (block.writes.size() != 1)
+  const auto* assignment = std::get_if<Store>(&block.body->node);
+  const auto* start = block.init ? std::get_if<Store>(&block.init->node) : nullptr;
+  Product product;
+  for (const Region& region : block.writes) {
+    if (std::find(product.buffers.begin(), product.buffers.end(), region.buffer) != product.buffers.end()) continue;
+    product.buffers.push_back(region.buffer);
+  }
+  if (product.buffers.size() != 1 && (!assignment || assignment->targets.size() != product.buffers.size() ||
+                                      (start && start->targets.size() != product.buffers.size())))
     return refuse(kComputeAt, block.name, fmt::format("the block writes {} buffers, not 1", block.writes.size()),
                   "move a block with one result");
-  const Buffer buffer = block.writes[0].buffer;
-  if (!is_allocation(program, buffer))
-    return refuse(kComputeAt, block.name,
-                  fmt::format("{} is an output of the program, every element of which must be computed", buffer->name),
-                  "move the producer of an intermediate buffer");
-  const auto* assignment = std::get_if<Store>(&block.body->node);
-  const bool plain = assignment && assignment->targets.size() == 1 && assignment->targets[0].buffer == buffer;
-  const auto dimensions = plain ? dimensions_of(block, assignment->targets[0].indices, *buffer) : std::nullopt;
-  if (!dimensions || !one_to_one(block, *dimensions))
-    return refuse(kComputeAt, block.name,
-                  fmt::format("the indices of {} are not distinct spatial iterators of the block", buffer->name),
-                  "apply transform_layout and tensorize after compute_at");
+  for (const Buffer& buffer : product.buffers) {
+    if (!is_allocation(program, buffer))
+      return refuse(
+          kComputeAt, block.name,
+          fmt::format("{} is an output of the program, every element of which must be computed", buffer->name),
+          "move the producer of an intermediate buffer");
+    std::optional<std::vector<int>> dimensions;
+    if (assignment && assignment->targets.size() == product.buffers.size())
+      for (const StoreTarget& target : assignment->targets)
+        if (target.buffer == buffer) dimensions = dimensions_of(block, target.indices, *buffer);
+    if (!dimensions || !one_to_one(block, *dimensions) ||
+        (buffer != product.buffers[0] && *dimensions != product.dimensions))
+      return refuse(kComputeAt, block.name,
+                    fmt::format("the indices of {} are not distinct spatial iterators of the block", buffer->name),
+                    "apply transform_layout and tensorize after compute_at");
+    product.dimensions = *std::move(dimensions);
+  }
   for (const Iterator& iterator : block.iterators)
     if (iterator.kind == IterKind::ordered)
       return refuse(kComputeAt, block.name, "the block has ordered iterators", "leave it where it is");
-  return Product{buffer, *dimensions};
+  return product;
 }
 
-// Blocks and conditions that read the buffer lie inside LOOP, and there are some; nothing but the block writes it.
+// Blocks and conditions that read a buffer lie inside LOOP; nothing but the block writes it.
 Result<void> require_readers_inside(const Program& program, const Path& path, std::size_t top, const Stmt& loop_stmt,
                                     const Buffer& buffer) {
   const std::string& name = as_block(path.back())->name;
-  const For& loop = *as_for(loop_stmt);
-  const std::string& loop_name = loop.var->name;
+  const std::string& loop_name = as_for(loop_stmt)->var->name;
   for (const Path& other : blocks_below(program.body)) {
     const Block& b = *as_block(other.back());
     if (b.name == name) continue;
@@ -101,14 +114,12 @@ Result<void> require_readers_inside(const Program& program, const Path& path, st
   if (others && reads(replace(others, path[top], nullptr), buffer.get()))
     return refuse(kComputeAt, name, fmt::format("a condition outside of loop {} reads {}", loop_name, buffer->name),
                   "name a loop around all readers");
-  if (!reads(loop.body, buffer.get()))
-    return refuse(kComputeAt, name, fmt::format("nothing inside loop {} reads {}", loop_name, buffer->name),
-                  "name a loop of its consumer");
   return {};
 }
 
 // The nest comes before the loop, and nothing that the block reads is written between the two places.
-Result<void> require_same_operands(const Path& path, std::size_t top, const Path& target, const Buffer& buffer) {
+Result<void> require_same_operands(const Path& path, std::size_t top, const Path& target,
+                                   const std::vector<Buffer>& own) {
   const Block& block = *as_block(path.back());
   const std::string& loop = as_for(target.back())->var->name;
   const auto fork =
@@ -124,7 +135,7 @@ Result<void> require_same_operands(const Path& path, std::size_t top, const Path
     return refuse(kComputeAt, block.name, fmt::format("the block comes after loop {}", loop),
                   "name a loop of a later consumer");
   for (const Region& region : block.reads) {
-    if (region.buffer == buffer) continue;
+    if (std::find(own.begin(), own.end(), region.buffer) != own.end()) continue;
     const auto stale = [&](const Stmt& stmt) { return writes(stmt, region.buffer.get()); };
     if (std::any_of(from + 1, to, stale) || stale(*to))
       return refuse(kComputeAt, block.name,
@@ -134,11 +145,15 @@ Result<void> require_same_operands(const Path& path, std::size_t top, const Path
   return {};
 }
 
-// What one iteration of LOOP needs, as ranges of the block's iterators.
-std::vector<RangeExpr> needed_part(const Block& block, const Product& product, const Path& target) {
+// What one iteration of LOOP needs, as ranges of the block's iterators. `read`: of the buffers, those that are.
+std::vector<RangeExpr> needed_part(const Block& block, const Product& product, const std::vector<Buffer>& read,
+                                   const Path& target) {
   const std::vector<const For*> outside = loops_of(target);
-  const Box box =
-      touched_box(accesses(as_for(target.back())->body, product.buffer.get(), outside), *product.buffer, outside);
+  std::vector<AccessBox> needed;
+  for (const Buffer& buffer : read)
+    for (AccessBox& box : accesses(as_for(target.back())->body, buffer.get(), outside))
+      needed.push_back(std::move(box));
+  const Box box = touched_box(needed, *read.front(), outside);
   std::vector<RangeExpr> part;
   for (std::size_t i = 0; i < block.iterators.size(); ++i) {
     const int d = product.dimensions[i];
@@ -161,8 +176,16 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
   const std::size_t top = own_nest(path);
   DOVETAIL_TRY(require_reachable(path, top, target));
   DOVETAIL_ASSIGN(const Product product, require_product(program, block));
-  DOVETAIL_TRY(require_readers_inside(program, path, top, target.back(), product.buffer));
-  DOVETAIL_TRY(require_same_operands(path, top, target, product.buffer));
+  std::vector<Buffer> read;
+  for (const Buffer& buffer : product.buffers) {
+    DOVETAIL_TRY(require_readers_inside(program, path, top, target.back(), buffer));
+    if (reads(as_for(target.back())->body, buffer.get())) read.push_back(buffer);
+  }
+  if (read.empty())
+    return refuse(kComputeAt, name,
+                  fmt::format("nothing inside loop {} reads {}", step.arguments[1], product.buffers.front()->name),
+                  "name a loop of its consumer");
+  DOVETAIL_TRY(require_same_operands(path, top, target, product.buffers));
 
   // Its own loops go: what the predicate says about them must follow from the iterators. And they must run over all
   // values of the iterators, since the new ones may compute elements in between those that are read. (A nest that was
@@ -174,7 +197,7 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
     return refuse(kComputeAt, name, "its loops are not shown to run over all values of its iterators",
                   "move the block before splitting or fusing its loops");
 
-  const std::vector<RangeExpr> part = needed_part(block, product, target);
+  const std::vector<RangeExpr> part = needed_part(block, product, read, target);
   // At the start of the body: producers moved one by one, last first, keep their order, on which operations in place
   // rely.
   For loop = *as_for(target.back());

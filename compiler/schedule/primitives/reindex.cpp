@@ -18,7 +18,7 @@ namespace dovetail::schedule {
 using namespace loops;
 
 Result<Program> apply_reindex(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
-  DOVETAIL_ASSIGN(const CachePlace place, find_cache_place(program, step, "reindex"));
+  DOVETAIL_ASSIGN(const CachePlace place, find_cache_place(program, step.arguments[0], step.arguments[1], "reindex"));
   const Block& block = *as_block(place.path.back());
   const Buffer& buffer = place.buffer;
   if (!reads(place.path.back(), buffer.get()))

@@ -5,14 +5,15 @@
 //         for i { for ko { B: Y[i] = Y[i] + P[ko, i] } }                                       (LOOP ko)
 //
 // Splits a reduction into partial results, one for each iteration of LOOP, whose iterations then are independent; a
-// second nest joins them. Legal where BLOCK is one reduction with +, *, min or max, alone in its nest, which starts at
-// the operation's identity (min and max may start anywhere), LOOP feeds its reduce iterators alone, and every partial
-// result starts exactly once.
+// second nest joins them. Legal where BLOCK is one reduction with +, *, min or max, or of a tuple the better part of
+// which is kept (loops/combine.h), alone in its nest, which starts at the operation's identity (all but sums and
+// products may start anywhere), LOOP feeds its reduce iterators alone, and every partial result starts exactly once.
 #include <fmt/format.h>
 
 #include "compiler/schedule/block_form.h"
 #include "compiler/schedule/iteration.h"
 #include "compiler/schedule/primitives/primitives.h"
+#include "loops/combine.h"
 #include "loops/print.h"
 
 namespace dovetail::schedule {
@@ -23,49 +24,47 @@ namespace {
 
 constexpr std::string_view kRfactor = "rfactor";
 
-bool is_identity(BinaryOp op, const Expr& value) {
-  if (op == BinaryOp::min || op == BinaryOp::max)
-    return std::holds_alternative<IntImm>(value->node) || std::holds_alternative<FloatImm>(value->node);
-  const double wanted = op == BinaryOp::add ? 0 : 1;
-  if (const auto* n = std::get_if<IntImm>(&value->node)) return static_cast<double>(n->value) == wanted;
-  const auto* n = std::get_if<FloatImm>(&value->node);
-  return n != nullptr && n->value == wanted;
-}
-
-// The update of a reduction: target = target op value, or value op target; it starts at `start`.
+// The update of a reduction: each target joined with a value; they start at `starts`.
 struct Reduction {
-  StoreTarget target;
-  BinaryOp op;
-  bool target_first;
-  Expr value, start;
+  std::vector<StoreTarget> targets;
+  Combine combine;
+  std::vector<Expr> starts;
 };
 
 Result<Reduction> require_reduction(const Block& block) {
   const auto* start = block.init ? std::get_if<Store>(&block.init->node) : nullptr;
   const auto* update = std::get_if<Store>(&block.body->node);
-  if (!start || !update || start->targets.size() != 1 || update->targets.size() != 1)
+  if (!start || !update || start->targets.size() != update->targets.size())
     return refuse(kRfactor, block.name, "it is not one store with an init",
                   "name a reduction that was not decomposed or tensorized");
-  const StoreTarget& target = update->targets[0];
-  const auto* combine = std::get_if<Binary>(&target.value->node);
-  const Expr own = load(target.buffer, target.indices);
-  const bool first = combine && structurally_equal(combine->a, own);
-  const bool known = combine && (combine->op == BinaryOp::add || combine->op == BinaryOp::mul ||
-                                 combine->op == BinaryOp::min || combine->op == BinaryOp::max);
-  if (!known || first == structurally_equal(combine->b, own))
-    return refuse(kRfactor, block.name, "it does not combine its result with a value by +, *, min or max",
-                  "rfactor sums, products, minima and maxima");
-  const Expr& start_value = start->targets[0].value;
-  if (!is_identity(combine->op, start_value))
+  auto combine = combine_of(update->targets);
+  if (!combine)
     return refuse(kRfactor, block.name,
-                  fmt::format("it starts at {}, so partial results cannot", loops::to_string(start_value)),
-                  "start at the identity, and add the rest afterwards");
-  const auto dimensions = dimensions_of(block, target.indices, *target.buffer);
-  if (!dimensions || !one_to_one(block, *dimensions))
-    return refuse(kRfactor, block.name,
-                  fmt::format("the indices of {} are not distinct spatial iterators of the block", target.buffer->name),
-                  "take this step before transform_layout");
-  return Reduction{target, combine->op, first, first ? combine->b : combine->a, start_value};
+                  "it does not combine its result with a value by +, *, min or max, nor keeps the better of both",
+                  "rfactor sums, products, minima, maxima, and where they are");
+  Reduction reduction{update->targets, *std::move(combine), {}};
+  for (std::size_t i = 0; i < update->targets.size(); ++i) {
+    const StoreTarget &target = update->targets[i], &initial = start->targets[i];
+    const auto same_place = [&](const StoreTarget& other) {
+      return std::equal(target.indices.begin(), target.indices.end(), other.indices.begin(), other.indices.end(),
+                        structurally_equal);
+    };
+    if (target.buffer != initial.buffer || !same_place(initial) || !same_place(update->targets.front()))
+      return refuse(kRfactor, block.name, fmt::format("{} does not start where it is updated", target.buffer->name),
+                    "leave it as it is");
+    if (!starts_anywhere(reduction.combine, i, initial.value))
+      return refuse(kRfactor, block.name,
+                    fmt::format("it starts at {}, so partial results cannot", loops::to_string(initial.value)),
+                    "start at the identity, and add the rest afterwards");
+    const auto dimensions = dimensions_of(block, target.indices, *target.buffer);
+    if (!dimensions || !one_to_one(block, *dimensions))
+      return refuse(
+          kRfactor, block.name,
+          fmt::format("the indices of {} are not distinct spatial iterators of the block", target.buffer->name),
+          "take this step before transform_layout");
+    reduction.starts.push_back(initial.value);
+  }
+  return reduction;
 }
 
 // The block is alone in its nest, one loop of which is LOOP.
@@ -168,8 +167,22 @@ Result<void> require_started(const Block& block, const Factored& made, const std
   return {};
 }
 
+// One store of `values`, each to a place in its buffer.
+Stmt store_all(const std::vector<Buffer>& buffers, const std::vector<std::vector<Expr>>& places,
+               const std::vector<Expr>& values) {
+  Store all;
+  for (std::size_t i = 0; i < buffers.size(); ++i) all.targets.push_back({buffers[i], places[i], values[i]});
+  return make_stmt(std::move(all));
+}
+
+std::vector<Expr> load_all(const std::vector<Buffer>& buffers, const std::vector<std::vector<Expr>>& places) {
+  std::vector<Expr> loads;
+  for (std::size_t i = 0; i < buffers.size(); ++i) loads.push_back(load(buffers[i], places[i]));
+  return loads;
+}
+
 Block partial_block(const std::string& name, const Block& block, const Reduction& reduction, const Factored& made,
-                    const Buffer& buffer) {
+                    const std::vector<Buffer>& buffers) {
   Block partial;
   partial.name = name;
   partial.annotations = block.annotations;
@@ -178,16 +191,17 @@ Block partial_block(const std::string& name, const Block& block, const Reduction
   std::vector<Expr> indices{cast(DType::int64, ref(made.part))};
   for (const Iterator& iterator : made.spatial)
     indices.push_back(cast(DType::int64, made.of_iterators.at(iterator.var.get())));
-  const Expr sum = load(buffer, indices), value = substitute(reduction.value, made.of_iterators);
-  partial.init = store(buffer, indices, reduction.start);
-  partial.body = store(buffer, indices,
-                       reduction.target_first ? binary(reduction.op, sum, value) : binary(reduction.op, value, sum));
+  const std::vector<std::vector<Expr>> places(buffers.size(), indices);
+  std::vector<Expr> values;
+  for (const Expr& value : reduction.combine.values) values.push_back(substitute(value, made.of_iterators));
+  partial.init = store_all(buffers, places, reduction.starts);
+  partial.body = store_all(buffers, places, reduction.combine.join(load_all(buffers, places), values));
   return with_inferred_regions(std::move(partial));
 }
 
 // The nest that joins the partial results, in serial loops of its own over the spatial iterators and LOOP.
-Stmt joining_nest(const Block& block, const Reduction& reduction, const Factored& made, const Buffer& buffer,
-                  FreshVars& fresh) {
+Stmt joining_nest(const Block& block, const Reduction& reduction, const Factored& made,
+                  const std::vector<Buffer>& buffers, FreshVars& fresh) {
   Block join = block;
   join.predicate = nullptr;
   join.iterators.clear();
@@ -201,12 +215,20 @@ Stmt joining_nest(const Block& block, const Reduction& reduction, const Factored
   VarMap to_join;
   for (const Iterator& iterator : made.spatial)
     to_join[iterator.var.get()] = add(iterator.var, iterator.extent, IterKind::spatial);
-  std::vector<Expr> from{cast(DType::int64, add(made.part, buffer->shape[0], IterKind::reduce))}, to;
+  std::vector<Expr> from{cast(DType::int64, add(made.part, buffers[0]->shape[0], IterKind::reduce))};
   for (const Iterator& iterator : made.spatial) from.push_back(cast(DType::int64, to_join.at(iterator.var.get())));
-  for (const Expr& index : reduction.target.indices) to.push_back(substitute(index, to_join));
-  const Buffer& result = reduction.target.buffer;
+  std::vector<Buffer> results;
+  std::vector<std::vector<Expr>> places;
+  for (const StoreTarget& target : reduction.targets) {
+    results.push_back(target.buffer);
+    places.emplace_back();
+    for (const Expr& index : target.indices) places.back().push_back(substitute(index, to_join));
+  }
   join.init = substitute(block.init, to_join);
-  join.body = store(result, to, binary(reduction.op, load(result, to), load(buffer, from)));
+  join.body =
+      store_all(results, places,
+                reduction.combine.join(load_all(results, places),
+                                       load_all(buffers, std::vector<std::vector<Expr>>(buffers.size(), from))));
   Stmt joined = make_stmt(with_inferred_regions(std::move(join)));
   for (auto around = nest.rbegin(); around != nest.rend(); ++around) {
     around->body = std::move(joined);
@@ -246,23 +268,32 @@ Result<Program> apply_rfactor(const Program& program, Step& step, const Intrinsi
   if (!covers(made.bindings, made.extents, loops))
     return refuse(kRfactor, name, "its loops are not shown to reach every element of the result",
                   "take this step before split and fuse");
-  const Buffer& target = reduction.target.buffer;
-  if (loads_from(reduction.value, target))
-    return refuse(kRfactor, name, fmt::format("what it combines depends on {}", target->name), "leave it as it is");
+  for (const StoreTarget& target : reduction.targets)
+    for (const Expr& value : reduction.combine.values)
+      if (loads_from(value, target.buffer))
+        return refuse(kRfactor, name, fmt::format("what it combines depends on {}", target.buffer->name),
+                      "leave it as it is");
 
   Shape shape{loop.extent};
   shape.insert(shape.end(), made.extents.begin(), made.extents.end());
-  const Buffer buffer = make_buffer(partial_name, target->dtype, shape, target->scope);
-  Block partial = partial_block(partial_name, block, reduction, made, buffer);
+  std::vector<Buffer> buffers;
+  std::vector<std::string> taken;
+  for (const StoreTarget& target : reduction.targets) {
+    taken.push_back(buffers.empty()
+                        ? partial_name
+                        : free_name(program, fmt::format("{}.{}", partial_name, target.buffer->name), taken));
+    buffers.push_back(make_buffer(taken.back(), target.buffer->dtype, shape, target.buffer->scope));
+  }
+  Block partial = partial_block(partial_name, block, reduction, made, buffers);
   if (!starts_once(partial, {}, loops))
     return refuse(kRfactor, name, "a partial result is not shown to start once, before all parts of it",
                   "take this step before fuse");
   const Stmt top = top_statement(path);
   Program result = program;
-  result.allocations.push_back(buffer);
+  result.allocations.insert(result.allocations.end(), buffers.begin(), buffers.end());
   result.body = replace(program.body, top,
                         sequence({replace(top, path.back(), make_stmt(std::move(partial))),
-                                  joining_nest(block, reduction, made, buffer, fresh)}));
+                                  joining_nest(block, reduction, made, buffers, fresh)}));
   return if_proven(std::move(result), {partial_name, name}, intrinsics, kRfactor, name,
                    "take this step before split and fuse");
 }

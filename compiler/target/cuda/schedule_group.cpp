@@ -15,8 +15,11 @@ namespace {
 
 constexpr std::string_view kUnscheduled = "none";
 
-Json facts_of(const Gpu& gpu) {
-  return {{"threads", gpu.threads}, {"shared_bytes", gpu.shared_bytes}, {"processors", gpu.processors}};
+Json facts_of(const Gpu& gpu, FloatSums float_sums) {
+  return {{"threads", gpu.threads},
+          {"shared_bytes", gpu.shared_bytes},
+          {"processors", gpu.processors},
+          {kFreeSums, float_sums == FloatSums::free}};
 }
 
 std::shared_ptr<const loops::IntrinsicTable> table() {
@@ -26,14 +29,14 @@ std::shared_ptr<const loops::IntrinsicTable> table() {
 }  // namespace
 
 Result<ScheduledGroup> schedule_group(const loops::Program& program, const Gpu& gpu,
-                                      const schedule::FindRecorded& recorded) {
+                                      const schedule::FindRecorded& recorded, FloatSums float_sums) {
   std::vector<std::string> notes;
   const auto refused = [&](const Kind& kind, const Diagnostics& errors) {
     notes.push_back(fmt::format("schedule {} was refused: {}", kind.name, to_string(errors)));
   };
   for (const Kind& kind : kKinds) {
     const schedule::Task task{
-        std::string(bundle::kCudaTarget), std::string(kind.name), program, {}, {}, facts_of(gpu), table()};
+        std::string(bundle::kCudaTarget), std::string(kind.name), program, {}, {}, facts_of(gpu, float_sums), table()};
     schedule::Origin origin;
     auto scheduled = schedule::try_run(sketch_of(kind, gpu), task, recorded, origin);
     if (!scheduled.ok()) {

@@ -22,8 +22,12 @@ struct ScheduledGroup {
   std::vector<std::string> notes;  // what was refused before
 };
 
+// Whether sums of floating numbers may be added up in another order than the definition's.
+enum class FloatSums { in_order, free };
+
 // By the first sketch whose schedule becomes kernels. Error: not even the program as it is does.
 Result<ScheduledGroup> schedule_group(const loops::Program& program, const Gpu& gpu,
-                                      const schedule::FindRecorded& recorded);
+                                      const schedule::FindRecorded& recorded,
+                                      FloatSums float_sums = FloatSums::in_order);
 
 }  // namespace dovetail::cuda

@@ -99,7 +99,8 @@ class CudaTarget : public Target {
       offer.kernels.push_back(std::move(kernel));
       Prepared next{std::move(group), std::nullopt};
       if (!is_view(graph, next.group)) {
-        DOVETAIL_ASSIGN(next.scheduled, schedule_group(next.group.program, gpu_, options.recorded));
+        DOVETAIL_ASSIGN(next.scheduled, schedule_group(next.group.program, gpu_, options.recorded,
+                                                       options.free_sums ? FloatSums::free : FloatSums::in_order));
       }
       prepared.push_back(std::move(next));
     }

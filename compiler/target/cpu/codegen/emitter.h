@@ -140,6 +140,7 @@ class Emitter {
   void emit_node(const loops::CoreBarrier&) {}    // a thread waits for nobody here
   void emit_node(const loops::CoreAsyncCopy&) {}  // loops/threads alone makes them
   void emit_node(const loops::CoreAsyncGroup&) {}
+  void emit_node(const loops::CoreShuffle&) {}
   void emit_node(const loops::CoreCall& n);  // intrinsic_calls.cpp, as what it takes:
   void emit_dot_product(const loops::CoreCall& n, unsigned instruction, unsigned lanes);
   void emit_tile(const loops::CoreCall& n, const TileIntrinsic& tile);

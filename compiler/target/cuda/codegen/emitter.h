@@ -74,6 +74,7 @@ class Emitter {
   void emit_node(const loops::CoreBarrier&) { line("__syncthreads();"); }
   void emit_node(const loops::CoreAsyncCopy& n);
   void emit_node(const loops::CoreAsyncGroup& n);
+  void emit_node(const loops::CoreShuffle& n);
   void line(const std::string& text);
   std::string name_for(const std::string& wanted);  // a word of C++ that nothing else has
   std::string stored(DType dtype, const std::string& value) const;

@@ -40,6 +40,12 @@ T checked_exponent(T base, T exponent, unsigned site, Failure* failure) {
   report(site, failure, (long long)exponent);
   return 0;
 }
+// What the lane has whose number differs in `distance`. All lanes of `mask` come here.
+template <typename T>
+T shuffle_xor(unsigned mask, T value, int distance) {
+  if constexpr (sizeof(T) < 4) return T(__shfl_xor_sync(mask, unsigned(value), distance));
+  else return __shfl_xor_sync(mask, value, distance);
+}
 
 )";
 }

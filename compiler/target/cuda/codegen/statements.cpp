@@ -22,15 +22,16 @@ constexpr std::uint64_t kTensorBytes = bundle::kTensorAlignment;
 // Words that are none of ours: of C++, and those that the text uses.
 bool is_reserved(std::string_view word) {
   static const std::unordered_set<std::string_view> words{
-      "alignas",  "alignof",  "and",     "asm",       "auto",     "bool",      "break",     "case",     "catch",
-      "char",     "class",    "const",   "continue",  "default",  "delete",    "do",        "double",   "else",
-      "enum",     "explicit", "export",  "extern",    "false",    "float",     "for",       "friend",   "goto",
-      "if",       "inline",   "int",     "long",      "mutable",  "namespace", "new",       "not",      "nullptr",
-      "operator", "or",       "private", "protected", "public",   "register",  "requires",  "return",   "scalar",
-      "short",    "signed",   "sizeof",  "static",    "struct",   "switch",    "template",  "this",     "throw",
-      "true",     "try",      "typedef", "typeid",    "typename", "union",     "unsigned",  "using",    "virtual",
-      "void",     "volatile", "while",   "xor",       "failure",  "Plain",     "Bool",      "Float16",  "BFloat16",
-      "concept",  "bitand",   "bitor",   "compl",     "co_await", "co_yield",  "co_return", "decltype", "constexpr"};
+      "alignas",  "alignof",  "and",     "asm",       "auto",     "bool",        "break",    "case",      "catch",
+      "char",     "class",    "const",   "continue",  "default",  "delete",      "do",       "double",    "else",
+      "enum",     "explicit", "export",  "extern",    "false",    "float",       "for",      "friend",    "goto",
+      "if",       "inline",   "int",     "long",      "mutable",  "namespace",   "new",      "not",       "nullptr",
+      "operator", "or",       "private", "protected", "public",   "register",    "requires", "return",    "scalar",
+      "short",    "signed",   "sizeof",  "static",    "struct",   "switch",      "template", "this",      "throw",
+      "true",     "try",      "typedef", "typeid",    "typename", "union",       "unsigned", "using",     "virtual",
+      "void",     "volatile", "while",   "xor",       "failure",  "shuffle_xor", "Plain",    "Bool",      "Float16",
+      "BFloat16", "concept",  "bitand",  "bitor",     "compl",    "co_await",    "co_yield", "co_return", "decltype",
+      "constexpr"};
   return words.contains(word);
 }
 
@@ -165,6 +166,11 @@ void Emitter::emit_node(const CoreAsyncCopy& n) {
 
 void Emitter::emit_node(const CoreAsyncGroup& n) {
   line(n.step == CoreAsyncGroup::Step::commit ? "commit_copies();" : fmt::format("wait_for_copies<{}>();", n.groups));
+}
+
+void Emitter::emit_node(const CoreShuffle& n) {
+  const std::string to = place(n.to.buffer, n.to.indices);
+  line(fmt::format("{} = shuffle_xor({:#x}u, {}, {});", to, n.mask, place(n.from.buffer, n.from.indices), n.distance));
 }
 
 }  // namespace dovetail::cuda

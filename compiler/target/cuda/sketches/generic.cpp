@@ -21,26 +21,6 @@ namespace {
 constexpr std::int64_t kManyPoints = 1 << 16;
 constexpr std::int64_t kThreads = 256, kFewThreads = 64;
 
-bool is_costly(const Block& block) {
-  bool costly = false;
-  visit_exprs(block.body, [&](const Expr& e) {
-    if (const auto* n = std::get_if<Unary>(&e->node)) costly |= n->op > UnaryOp::rsqrt || n->op == UnaryOp::exp;
-    costly |= std::holds_alternative<Call>(e->node);
-  });
-  return costly;
-}
-
-// Blocks that read what `block` writes.
-std::vector<std::string> readers_of(const schedule::Context& c, const std::string& block) {
-  std::vector<std::string> readers;
-  const Buffer written = c.written_by(block);
-  for (const std::string& name : c.blocks())
-    if (name != block &&
-        std::ranges::any_of(c.block(name)->reads, [&](const Region& r) { return r.buffer == written; }))
-      readers.push_back(name);
-  return readers;
-}
-
 // Each result of a sum is completed, and used by the block behind it, where it is summed up; else it is kept there and
 // written once.
 void finish_in_place(schedule::Context& c, const std::string& name, const std::string& innermost) {
@@ -54,13 +34,65 @@ void finish_in_place(schedule::Context& c, const std::string& name, const std::s
   c.s = before;
 }
 
+// What one block's loops are shared out by.
+struct Sharing {
+  std::vector<std::string> spatial, others;
+  std::int64_t threads;
+  std::int64_t results = 1;  // of a thread: neighbours on the second innermost of `spatial`
+};
+
+// Results that lie beside one another read parts of the same window: those of a thread lie below one another, so that
+// what it has loaded serves several of them, and neighbours in memory still are on neighbouring threads.
+bool overlaps(const Block& block, const Iterator& iterator) {
+  bool found = false;
+  visit_exprs(block.body, [&](const Expr& e) {
+    const auto* n = std::get_if<LoadExpr>(&e->node);
+    if (n == nullptr) return;
+    for (const Expr& index : n->indices)
+      found |=
+          schedule::mentions(index, iterator.var) && std::ranges::any_of(block.iterators, [&](const Iterator& other) {
+            return other.kind == IterKind::reduce && other.extent > 1 && schedule::mentions(index, other.var);
+          });
+  });
+  return found;
+}
+
+// Loops of a thread, as far as they may be written out.
+void unroll_small(schedule::Context& c, const std::string& block, std::int64_t results) {
+  constexpr std::int64_t kMostCopies = 64;
+  std::vector<std::string> loops = c.own_loops(block);
+  std::int64_t copies = 1;
+  for (std::size_t i = loops.size(); i-- > 0 && results > 1;) {
+    const auto path = schedule::find_loop(c.s.program().body, loops[i]);
+    if (!path || schedule::as_for(path->back())->kind != ForKind::serial) break;
+    if ((copies *= std::max<std::int64_t>(c.extent(loops[i]), 1)) > kMostCopies) break;
+    c.unroll(loops[i]);
+  }
+}
+
 // Whether all of it was done; else nothing was.
-bool share_block(schedule::Context& c, const std::string& name, const std::vector<std::string>& spatial,
-                 const std::vector<std::string>& others, std::int64_t threads, bool finish) {
+bool share_block(schedule::Context& c, const std::string& name, Sharing sharing, bool finish) {
   const schedule::Schedule before = c.s;
-  if (const auto points = share_points(c, spatial, others, threads)) {
+  std::vector<std::string> inside = sharing.others;
+  if (sharing.results > 1) {
+    std::string& below = sharing.spatial[sharing.spatial.size() - 2];
+    inside.push_back(below + "_r");
+    c.s.split(below, sharing.results, below + "_o", inside.back());
+    below += "_o";
+  }
+  if (const auto points = share_points(c, sharing.spatial, inside, sharing.threads)) {
     if (finish) finish_in_place(c, name, points->innermost());
-    if (bind_points(c, *points)) return true;
+    // Sums of several results start before the first of their parts, not each in the loops over them.
+    const bool starts =
+        sharing.results == 1 || c.attempt("decompose_reduction", {name, sharing.others.front()}, {name + ".init"});
+    if (starts && bind_points(c, *points)) {
+      const std::string around = c.loops_of(name).front();
+      for (const std::string& block : c.blocks()) {
+        const std::vector<std::string> loops = c.loops_of(block);
+        if (!loops.empty() && loops.front() == around) unroll_small(c, block, sharing.results);
+      }
+      return true;
+    }
   }
   c.s = before;
   return false;
@@ -85,13 +117,48 @@ void schedule_block(schedule::Context& c, const std::string& name, int number) {
   }
   if (points <= 1) return;
   const bool sums = block->init != nullptr;
+  // Where there are so many that each thread may make several.
+  std::vector<std::int64_t> results{1};
+  if (sums && spatial.size() >= 2 && !others.empty()) {
+    const std::string& below = spatial[spatial.size() - 2];
+    const auto iterator = std::ranges::find_if(block->iterators, [&](const Iterator& i) {
+      const auto* n = std::get_if<VarRef>(&i.binding->node);
+      return n != nullptr && n->var->name == below;
+    });
+    for (const std::int64_t count : {2, 4})
+      if (iterator != block->iterators.end() && overlaps(*block, *iterator) && c.extent(below) >= count)
+        results.push_back(count);
+  }
   const std::int64_t threads = c.sample(fmt::format("threads{}", number), {32, 64, 128, 256, 512},
                                         points >= kManyPoints ? kThreads : kFewThreads);
-  if (sums && share_block(c, name, spatial, others, threads, true)) return;
-  share_block(c, name, spatial, others, threads, false);
+  std::int64_t usual = 1;
+  for (const std::int64_t count : results)
+    if (points >= count * kManyPoints) usual = count;
+  const std::int64_t several = results.size() > 1 ? c.sample(fmt::format("results{}", number), results, usual) : 1;
+  if (sums && share_block(c, name, {spatial, others, threads, several}, true)) return;
+  share_block(c, name, {spatial, others, threads}, false);
 }
 
 }  // namespace
+
+bool is_costly(const Block& block) {
+  bool costly = false;
+  visit_exprs(block.body, [&](const Expr& e) {
+    if (const auto* n = std::get_if<Unary>(&e->node)) costly |= n->op > UnaryOp::rsqrt || n->op == UnaryOp::exp;
+    costly |= std::holds_alternative<Call>(e->node);
+  });
+  return costly;
+}
+
+std::vector<std::string> readers_of(const schedule::Context& c, const std::string& block) {
+  std::vector<std::string> readers;
+  const Buffer written = c.written_by(block);
+  for (const std::string& name : c.blocks())
+    if (name != block &&
+        std::ranges::any_of(c.block(name)->reads, [&](const Region& r) { return r.buffer == written; }))
+      readers.push_back(name);
+  return readers;
+}
 
 schedule::Sketch sketch_of(const Kind& kind, const Gpu& gpu) {
   return {kind.name, kind.version,

@@ -16,6 +16,9 @@
 
 namespace dovetail::cuda {
 
+// Few results of many elements each, and rows that are normalised by what their elements have in common: threads join
+// what they have of a row.
+bool sketch_reduction(schedule::Context& c, const Gpu& gpu);
 // A product of matrices, or what has the form of one: tiles of it, through shared memory and in registers.
 bool sketch_tensor_product(schedule::Context& c, const Gpu& gpu);  // by tensor cores
 bool sketch_matrix_product(schedule::Context& c, const Gpu& gpu);
@@ -27,16 +30,24 @@ struct Kind {
   int version;  // of the sketch (compiler/schedule/sketch.h)
   bool (*write)(schedule::Context& context, const Gpu& gpu);
 };
-inline constexpr std::array<Kind, 3> kKinds{{
+inline constexpr std::array<Kind, 4> kKinds{{
+    {"reduction", 1, sketch_reduction},
     {"tensor_product", 1, sketch_tensor_product},
     {"matrix_product", 2, sketch_matrix_product},
     {"generic", 1, sketch_generic},
 }};
 
+// The fact of a task that says whether sums of floating numbers may be added up in any order.
+inline constexpr const char* kFreeSums = "free_sums";
+
 schedule::Sketch sketch_of(const Kind& kind, const Gpu& gpu);
 
 // ---- What several sketches do
 
+// More than a few operations.
+bool is_costly(const loops::Block& block);
+// Blocks that read what `block` writes.
+std::vector<std::string> readers_of(const schedule::Context& c, const std::string& block);
 // Blocks without a sum that one block reads, or that cost little, are computed where they are read.
 void inline_elementwise(schedule::Context& c);
 // Each point of a block that no thread has yet becomes a thread's.

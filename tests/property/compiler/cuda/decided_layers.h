@@ -18,15 +18,6 @@ inline const Gpu& gpu() {
   return made;
 }
 
-inline NdArray random_values(const graph::TensorType& type, SplitMix64& random) {
-  NdArray array(type.dtype, type.shape);
-  for (std::int64_t i = 0; i < array.count(); ++i) {
-    const auto value = static_cast<std::int64_t>(random.next() % 255) - 127;
-    is_floating(type.dtype) ? array.set_double(i, static_cast<double>(value) / 99) : array.set_int64(i, value);
-  }
-  return array;
-}
-
 // Of int8, float32, float16 or bfloat16; the narrow ones are added up in int32 or float32. `transposed`: b is [n, k].
 // `products`: floats may be added in any order, as MatMul's are.
 inline loops::Program layer(std::int64_t m, std::int64_t n, std::int64_t k, DType type, bool transposed,

@@ -10,7 +10,9 @@
 
 #include <fmt/format.h>
 
+#include "base/random.h"
 #include "compiler/fuse/fuse.h"
+#include "compiler/ops/op.h"
 #include "compiler/target/cuda/codegen/source.h"
 #include "compiler/target/cuda/nvrtc.h"
 #include "compiler/target/cuda/schedule_group.h"
@@ -30,18 +32,20 @@ struct Case {
   std::vector<NdArray> arguments;
   Result<std::vector<NdArray>> expected;
   ScheduledGroup scheduled;
+  double tolerance = 0;  // of floating results, of the largest in its tensor; 0: bit for bit
 };
 
 // The graph's one group, scheduled, with what the interpreter makes of its arguments. nullopt where the graph is not
 // one group, or takes more steps. `draw` makes an argument of a type; `recorded` decides for the schedule.
 inline std::optional<Case> case_of(std::string_view name, const graph::Graph& graph, std::uint64_t most_steps,
                                    const std::function<NdArray(const graph::TensorType&)>& draw,
-                                   const schedule::FindRecorded& recorded = nullptr) {
+                                   const schedule::FindRecorded& recorded = nullptr,
+                                   FloatSums float_sums = FloatSums::in_order) {
   static const Gpu gpu = parse_gpu("", kDefaultArchitectures).value();
   auto groups = fuse_groups(graph, graph.topological_order());
   if (!groups || groups->size() != 1) return std::nullopt;
   FusedGroup& group = groups->front();
-  group.program = loops::with_fixed_rounding(std::move(group.program));
+  if (float_sums == FloatSums::in_order) group.program = loops::with_fixed_rounding(std::move(group.program));
   const auto compiled = loops::compile(group.program);
   if (!compiled || loops::estimate_work(**compiled).steps > most_steps) return std::nullopt;
   std::vector<NdArray> arguments;
@@ -49,9 +53,46 @@ inline std::optional<Case> case_of(std::string_view name, const graph::Graph& gr
     arguments.push_back(group.constants[i] != nullptr ? *group.constants[i]
                                                       : draw(graph.value(group.arguments[i]).type));
   auto expected = loops::run(**compiled, arguments);
-  auto scheduled = schedule_group(group.program, gpu, recorded);
+  auto scheduled = schedule_group(group.program, gpu, recorded, float_sums);
   if (!scheduled) FAIL(name << ": " << to_string(scheduled.errors()));
   return Case{std::string(name), std::move(arguments), std::move(expected), *std::move(scheduled)};
+}
+
+inline NdArray random_values(const graph::TensorType& type, SplitMix64& random) {
+  NdArray array(type.dtype, type.shape);
+  for (std::int64_t i = 0; i < array.count(); ++i) {
+    const auto value = static_cast<std::int64_t>(random.next() % 255) - 127;
+    is_floating(type.dtype) ? array.set_double(i, static_cast<double>(value) / 99) : array.set_int64(i, value);
+  }
+  return array;
+}
+
+// A node with operands of these types.
+inline Case node_case(const std::string& op, const std::vector<graph::TensorType>& types, graph::Attributes attributes,
+                      std::uint64_t seed, const schedule::FindRecorded& recorded,
+                      FloatSums float_sums = FloatSums::in_order, bool whole_numbers = false) {
+  graph::Graph graph;
+  graph::Node node{"node", op, {}, {}, std::move(attributes), {"node"}};
+  for (const graph::TensorType& type : types) node.inputs.push_back(graph.add_value("x", type));
+  graph.inputs = node.inputs;
+  node.outputs = {graph.add_value("y", {})};
+  graph.outputs = node.outputs;
+  const auto inferred = ops::infer(graph, graph.add_node(std::move(node)));
+  if (!inferred) FAIL(op << ": " << to_string(inferred.errors()));
+  SplitMix64 random(seed);
+  constexpr std::uint64_t kMostSteps = 1'000'000;
+  auto one = case_of(
+      op, graph, kMostSteps,
+      [&](const graph::TensorType& type) {
+        NdArray array = random_values(type, random);
+        if (whole_numbers && is_floating(type.dtype))
+          for (std::int64_t i = 0; i < array.count(); ++i)
+            array.set_double(i, static_cast<double>(static_cast<std::int64_t>(random.next() % 9) - 4));
+        return array;
+      },
+      recorded, float_sums);
+  REQUIRE(one);
+  return *std::move(one);
 }
 
 inline std::string emulated(const char* part) {
@@ -126,7 +167,24 @@ inline void compare(const Case& one, const Result<std::vector<NdArray>>& have) {
     FAIL_CHECK(to_string(have.errors()));
     return;
   }
-  CHECK(*have == *one.expected);
+  if (one.tolerance == 0) {
+    CHECK(*have == *one.expected);
+    return;
+  }
+  REQUIRE(have->size() == one.expected->size());
+  for (std::size_t i = 0; i < have->size(); ++i) {
+    const NdArray &a = (*have)[i], &b = (*one.expected)[i];
+    if (!is_floating(b.dtype())) {
+      CHECK(a == b);
+      continue;
+    }
+    double largest = 0;
+    for (std::int64_t e = 0; e < b.count(); ++e) largest = std::max(largest, std::abs(b.as_double(e)));
+    std::int64_t wrong = 0;
+    for (std::int64_t e = 0; e < b.count(); ++e)
+      wrong += std::abs(a.as_double(e) - b.as_double(e)) <= one.tolerance * largest ? 0 : 1;
+    CHECK(wrong == 0);
+  }
 }
 
 inline void check_text(const std::vector<Case>& all) {

@@ -62,6 +62,26 @@ TEST_CASE("schedule: cache_read and cache_write") {
       "for yl.0 in 10 { block yl { spatial i0 in 10 = yl.0 reads yl[i0] writes y[i0] y[i0] = yl[i0] } } }");
 }
 
+TEST_CASE("schedule: several blocks read one copy") {
+  const std::string twice =
+      "program p { input x: int32[8] output y: int32[8] output z: int32[8] alloc t: int32[8] "
+      "for h in 8 { block s { spatial v in 8 = h reads x[v] writes t[v] t[v] = x[v] + 1 } } "
+      "for i in 8 { block a { spatial v in 8 = i reads t[v] writes y[v] y[v] = t[v] } } "
+      "for j in 8 { block b { spatial v in 8 = j reads t[7 - v] writes z[v] z[v] = t[7 - v] } } }";
+  CHECK_THAT(
+      scheduled(twice, "cache_read a,b t local -> tl"),
+      Catch::Matchers::ContainsSubstring("y[v] = tl[v]") && Catch::Matchers::ContainsSubstring("z[v] = tl[7 - v]"));
+  check_refused(twice, "cache_read b,a t local", "block a comes before b");
+  check_refused(twice, "cache_read a,s t local", "block s does not read it");
+  check_refused(twice, "cache_read a,c t local", "program p has no block of that name");
+  check_refused(
+      "program p { input x: int32[1] output y: int32[1] output z: int32[1] alloc t: int32[1] block a { reads x[0] "
+      "writes "
+      "t[0] t[0] = x[0] } block c { reads t[0] writes y[0] y[0] = t[0] } block e { writes t[0] t[0] = 2 } block f { "
+      "reads t[0] writes z[0] z[0] = t[0] } }",
+      "cache_read c,f t local", "it is written before block f, to which a copy would be stale");
+}
+
 TEST_CASE("schedule: set_scope and annotate") {
   check_becomes(
       "program p { output y: int32[1] alloc t: int32[1] block a { writes t[0] t[0] = 1 } block b { reads t[0] writes "

@@ -141,6 +141,18 @@ TEST_CASE("rfactor: partial sums, joined afterwards") {
              Catch::Matchers::ContainsSubstring("for ko in 2 parallel"));
 }
 
+TEST_CASE("schedule: rfactor keeps the parts of a tuple, the better of which is selected") {
+  CHECK_THAT(
+      scheduled("program p { input x: int32[12] output y: int32[1] output z: int64[1] for i in 1 { for k in 12 { block "
+                "b { spatial v in 1 = i reduce r in 12 = k reads y[v], x[r], z[v] writes y[v], z[v] init { y[v], z[v] "
+                "= -99, 99 } y[v], z[v] = select(x[r] > y[v] || x[r] == y[v] && r < z[v], x[r], y[v]), select(x[r] > "
+                "y[v] || x[r] == y[v] && r < z[v], r, z[v]) } } } }",
+                "split k 4 -> ko ki\nrfactor b ki -> q"),
+      Catch::Matchers::ContainsSubstring("alloc q: int32[4, 1]") &&
+          Catch::Matchers::ContainsSubstring("alloc q.z: int64[4, 1]") &&
+          Catch::Matchers::ContainsSubstring("select(q[vki, v] > y[v] || q[vki, v] == y[v] && q.z[vki, v] < z[v]"));
+}
+
 TEST_CASE("schedule refusals: rfactor") {
   check_refused(kReshapingSum, "rfactor b i", "loop i moves the spatial iterator v");
   check_refused(kReshapingSum, "rfactor b j", "program p has no loop of that name");

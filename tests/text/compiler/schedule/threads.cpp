@@ -28,6 +28,15 @@ TEST_CASE("schedule: bind ties loops to thread axes") {
              Catch::Matchers::ContainsSubstring("for i in 4 thread(thread.x)"));
 }
 
+TEST_CASE("schedule: bind has threads join a reduction") {
+  CHECK_THAT(scheduled(kThreadsProduct, "bind k thread.x"),
+             Catch::Matchers::ContainsSubstring("for k in 8 thread(thread.x)"));
+  CHECK_THAT(scheduled(kThreadsProduct,
+                       "split k 4\nrfactor b k_1 -> part\ncompute_at part b.v\nbind b.v block.x\n"
+                       "bind b.vk_1 thread.x\nbind k_1 thread.x"),
+             Catch::Matchers::ContainsSubstring("for b.vk_1 in 4 thread(thread.x)"));
+}
+
 TEST_CASE("schedule: vthread") {
   CHECK_THAT(scheduled(kThreadsChain, "compute_at a j\nvthread j"),
              Catch::Matchers::ContainsSubstring("for j in 2 vthread {"));
@@ -86,7 +95,15 @@ TEST_CASE("schedule refusals: bind") {
       "program p { output y: int32[64, 32] for i in 64 { for j in 32 { block b { spatial v in 64 = i spatial w in 32 = "
       "j writes y[v, w] y[v, w] = 0 } } } }",
       "bind i thread.x\nbind j thread.y", "the thread axes of the kernel would make 2048 threads, more than 1024");
-  check_refused(kThreadsProduct, "bind k thread.x", "its 8 iterations carry the reduce iterator r of block b");
+  // Threads join what they have by operations that may be taken in any order, where each has something, along one axis.
+  check_refused(
+      "program p { input x: int32[8] output y: int32[1] for k in 8 { block b { reduce r in 8 = k reads y[0], x[r] "
+      "writes y[0] init { y[0] = 0 } y[0] = y[0] - x[r] } } }",
+      "bind k thread.x", "its 8 iterations carry the reduce iterator r of block b");
+  check_refused(kThreadsProduct, "split k 5\nbind k_1 thread.x",
+                "its 5 iterations carry the reduce iterator r of block b. Hint: rfactor the reduction");
+  check_refused(kThreadsProduct, "split k 4\nbind k_0 thread.x\nbind k_1 thread.y",
+                "its 2 iterations carry the reduce iterator r of block b");
   check_refused(kThreadsGrid, "bind i block.x\nsplit i 2",
                 "cannot split i (schedule): it would break thread loop i_1: loop i_0 around it is serial");
 }

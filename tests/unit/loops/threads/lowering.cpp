@@ -328,6 +328,37 @@ TEST_CASE("threads: what lies in no loop of an axis is done once") {
              ContainsSubstring("without a barrier") || ContainsSubstring("never written"));
 }
 
+TEST_CASE("threads: what one thread does before and behind the threads of one block is of their kernel") {
+  const Program program = parsed(R"(program ends {
+  input x: float32[6]
+  output y: float32[6]
+  alloc first: float32[1]
+  block begin {
+    spatial n in 1 = 0
+    reads x[n]
+    writes first[n]
+    first[n] = x[n] + 1.0
+  }
+  for t in 6 thread(thread.x) {
+    block middle {
+      spatial i in 6 = t
+      reads x[i], first[0]
+      writes y[i]
+      y[i] = x[i] * first[0]
+    }
+  }
+})");
+  const ThreadProgram kernels = lowered(program);
+  INFO(to_string(kernels));
+  CHECK(kernels.kernels.size() == 1);
+  CHECK(kernels.workspace.empty());
+  // Each thread has computed it for itself.
+  CHECK(kernels.kernels[0].shared.empty());
+  CHECK(count_barriers(kernels.kernels[0].body) == 0);
+  CHECK(run_threads(kernels, program.parameters, inputs_of(program), 3).value() ==
+        evaluate(program, inputs_of(program)).value());
+}
+
 TEST_CASE("threads: buffers that a block has no room for are refused with both numbers") {
   const Program program = parsed(kTurn);
   const auto result = lower_to_threads(compact_buffers(dissolve_blocks(program, {})), program.name,
