@@ -59,25 +59,6 @@ inline Case layer_case(const loops::Program& program, const schedule::FindRecord
   return {program.name, std::move(arguments), std::move(expected), *std::move(scheduled)};
 }
 
-// A node with operands of these types.
-inline Case node_case(const std::string& op, const std::vector<graph::TensorType>& types, graph::Attributes attributes,
-                      std::uint64_t seed, const schedule::FindRecorded& recorded) {
-  graph::Graph graph;
-  graph::Node node{"node", op, {}, {}, std::move(attributes), {"node"}};
-  for (const graph::TensorType& type : types) node.inputs.push_back(graph.add_value("x", type));
-  graph.inputs = node.inputs;
-  node.outputs = {graph.add_value("y", {})};
-  graph.outputs = node.outputs;
-  const auto inferred = ops::infer(graph, graph.add_node(std::move(node)));
-  if (!inferred) FAIL(op << ": " << to_string(inferred.errors()));
-  SplitMix64 random(seed);
-  constexpr std::uint64_t kMostSteps = 1'000'000;
-  auto one = case_of(
-      op, graph, kMostSteps, [&](const graph::TensorType& type) { return random_values(type, random); }, recorded);
-  REQUIRE(one);
-  return *std::move(one);
-}
-
 // By these decisions, of whichever kind takes them; what they leave open is chosen analytically.
 inline schedule::FindRecorded decided(const schedule::Decisions& decisions) {
   return [decisions](const schedule::Task&, const schedule::Sketch&) {
