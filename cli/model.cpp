@@ -184,12 +184,15 @@ std::map<std::string, std::vector<std::string>> machines_of(const ModelArguments
   return machines;
 }
 
-// What --count-cycles asks for.
+// What --count-cycles asks for; with records alone, whether they are worth it. What was decided by hand is not judged.
 Result<accel::Counting> counting_of(const ModelArguments& arguments, const System& system) {
-  if (!arguments.count_cycles) return accel::Counting{};
   constexpr std::int64_t kMostCandidates = 10'000;
-  DOVETAIL_ASSIGN(const std::int64_t candidates,
-                  parse_count("--count-cycles", *arguments.count_cycles, 1, kMostCandidates));
+  std::int64_t candidates = 1;
+  if (arguments.count_cycles) {
+    DOVETAIL_ASSIGN(candidates, parse_count("--count-cycles", *arguments.count_cycles, 1, kMostCandidates));
+  }
+  const bool judges_records = arguments.records && arguments.decide.empty();
+  if (candidates == 1 && !judges_records) return accel::Counting{};
   return accel::Counting{explore::cycle_counter(system.memory), static_cast<int>(candidates)};
 }
 

@@ -42,15 +42,44 @@ class Choice {
   };
 
   Result<Built> best() {
-    DOVETAIL_ASSIGN(best_, build(nullptr));
-    for (auto& [content, task] : best_->region.schedules)
-      if (task.origin.key.empty()) task.origin.key = schedule::key(task.task);
+    DOVETAIL_ASSIGN(best_, build(nullptr, recorded_));
+    name_tasks();
     DOVETAIL_ASSIGN(const std::vector<Proposal> proposals, propose());
     for (std::size_t i = 0; i < proposals.size(); ++i) {
       DOVETAIL_TRY(try_out(proposals[i]));
       if (spec_.progress)
         spec_.progress("schedules of the accelerator", static_cast<std::int64_t>(i + 1),
                        static_cast<std::int64_t>(proposals.size()));
+    }
+    return *std::move(best_);
+  }
+
+  // With all that is recorded, where the region is not slower for it; else with those records that make it faster.
+  Result<Built> best_of_records() {
+    DOVETAIL_ASSIGN(Built with_all, build(nullptr, recorded_));
+    std::vector<std::string> found;
+    for (const auto& [content, task] : with_all.region.schedules)
+      if (task.origin.recorded) found.push_back(content);
+    if (found.empty()) return with_all;
+    DOVETAIL_ASSIGN(best_, build(nullptr, nullptr));
+    if (with_all.cycles <= best_->cycles) return with_all;
+    name_tasks();
+    std::size_t built = 0;
+    for (const std::string& content : found) {
+      const TaskSchedule& recorded = with_all.region.schedules.at(content);
+      TaskSchedules schedules = best_->region.schedules;
+      TaskSchedule& task = schedules.at(content);
+      const bool same = task.scheduled.trace == recorded.scheduled.trace;
+      if (!same && built == kMostRegions) continue;
+      task = recorded;
+      if (same) {
+        best_->region.schedules = std::move(schedules);
+        continue;
+      }
+      ++built;
+      DOVETAIL_ASSIGN(Built tried, build(&schedules, recorded_));
+      if (tried.cycles < best_->cycles) best_ = std::move(tried);
+      else best_->region.schedules.at(content).origin.text = "default: with what is recorded the region is not faster";
     }
     return *std::move(best_);
   }
@@ -62,12 +91,17 @@ class Choice {
     double gain;  // cycles of the region, as far as the task alone says
   };
 
-  Result<Built> build(const TaskSchedules* schedules) const {
+  void name_tasks() {
+    for (auto& [content, task] : best_->region.schedules)
+      if (task.origin.key.empty()) task.origin.key = schedule::key(task.task);
+  }
+
+  Result<Built> build(const TaskSchedules* schedules, const schedule::FindRecorded& recorded) const {
     RegionSpec spec = spec_;
     spec.schedules = schedules;
     if (schedules != nullptr) spec.progress = nullptr;
     Built built{{}, space_};
-    DOVETAIL_ASSIGN(built.region, build_region(graph_, spec, config_, recorded_, built.space, nullptr));
+    DOVETAIL_ASSIGN(built.region, build_region(graph_, spec, config_, recorded, built.space, nullptr));
     DOVETAIL_ASSIGN(built.cycles, counting_.count(built.region.code, memory_of(built.space)));
     return built;
   }
@@ -116,7 +150,7 @@ class Choice {
     TaskSchedules schedules = best_->region.schedules;
     TaskSchedule& task = schedules.at(proposal.content);
     task.scheduled = proposal.scheduled;
-    DOVETAIL_ASSIGN(Built built, build(&schedules));
+    DOVETAIL_ASSIGN(Built built, build(&schedules, recorded_));
     if (built.cycles >= best_->cycles) return {};
     schedule::Origin& origin = built.region.schedules.at(proposal.content).origin;
     origin.counted = true;
@@ -139,7 +173,8 @@ class Choice {
 Result<RegionCode> build_counted_region(const graph::Graph& graph, const RegionSpec& spec,
                                         const isa::HardwareConfig& config, const schedule::FindRecorded& recorded,
                                         const Counting& counting, DeviceSpace& space, const Dump& dump) {
-  DOVETAIL_ASSIGN(Choice::Built best, Choice(graph, spec, config, recorded, counting, space).best());
+  Choice choice(graph, spec, config, recorded, counting, space);
+  DOVETAIL_ASSIGN(Choice::Built best, counting.candidates > 1 ? choice.best() : choice.best_of_records());
   if (!dump) {
     space = std::move(best.space);
     return std::move(best.region);

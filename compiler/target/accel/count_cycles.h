@@ -11,6 +11,8 @@ namespace dovetail::accel {
 // alone says little of the region, whose operations overlap: where one of its candidates is faster than the default,
 // run twice by itself, the region is built with it, and the fewer cycles of the region decide. What is recorded or
 // decided (`recorded`) stays as it is. Origins say what was counted. Deterministic where `counting.count` is.
+// With one candidate for each task nothing but records is judged: where the region is slower with all of them, it has
+// those that make it faster.
 // Errors: also those of `counting.count`.
 Result<RegionCode> build_counted_region(const graph::Graph& graph, const RegionSpec& spec,
                                         const isa::HardwareConfig& config, const schedule::FindRecorded& recorded,

@@ -18,7 +18,7 @@ using CountCycles =
 
 struct Counting {
   CountCycles count = nullptr;
-  int candidates = 1;  // schedules of each task, the default among them; 1: nothing is counted
+  int candidates = 1;  // schedules of each task, the default among them; 1: only what records are worth is counted
 };
 
 }  // namespace dovetail::accel

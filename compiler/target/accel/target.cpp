@@ -87,11 +87,10 @@ class AccelTarget : public Target {
     for (const ValueId output : part.outputs) addresses[output] = address(output);
     const RegionSpec spec{part.name, prepared.operations, prepared.macs, prepared.region,
                           addresses, builder.progress(),  models_,       memo_};
-    DOVETAIL_ASSIGN(
-        RegionCode made,
-        counting_.candidates > 1
-            ? build_counted_region(builder.graph(), spec, hardware_, prepared.recorded, counting_, space, dump)
-            : build_region(builder.graph(), spec, hardware_, prepared.recorded, space, dump));
+    DOVETAIL_ASSIGN(RegionCode made,
+                    counting_.count ? build_counted_region(builder.graph(), spec, hardware_, prepared.recorded,
+                                                           counting_, space, dump)
+                                    : build_region(builder.graph(), spec, hardware_, prepared.recorded, space, dump));
     bundle::AccelCode& code = made.code;
     prove(code, part.name, space);
     for (const RegionCode::Use& use : made.uses) {
@@ -109,7 +108,9 @@ class AccelTarget : public Target {
     for (std::size_t i = 0; i < step.results.size(); ++i)
       builder.place(step.results[i], space, code.result_addresses[i]);
     for (const bundle::InstructionRange& range : code.ranges)
-      step.origins.insert(step.origins.end(), range.origins.begin(), range.origins.end());
+      // An operation has several ranges where its loads lie elsewhere.
+      for (const std::string& origin : range.origins)
+        if (std::ranges::find(step.origins, origin) == step.origins.end()) step.origins.push_back(origin);
     bundle::encode(code, step);
     builder.add_step(std::move(step));
     return {};
