@@ -50,7 +50,7 @@ std::string table_of(const Comparison& comparison, const TargetComparison& targe
   std::vector<std::string> headers{
       "task", ">candidates", ">default / table's best", ">default / random's best",
       fmt::format(">guided at {} / random's best", std::min(kLiveTrials, comparison.trials))};
-  for (const std::string_view search : comparison.searches) headers.push_back(fmt::format(">{}", search));
+  for (const std::string& search : comparison.searches) headers.push_back(fmt::format(">{}", search));
   TextTable table(headers);
   GeometricMean default_to_table, default_to_random, guided_to_random;
   std::vector<std::vector<double>> all(comparison.searches.size());  // trials needed, of all runs
@@ -111,7 +111,7 @@ Json to_json(const Comparison& comparison) {
   for (const TargetComparison& target : comparison.targets) {
     Json of_target{{"target", target.title}};
     for (std::size_t s = 0; s < comparison.searches.size(); ++s)
-      of_target["mean"][std::string(comparison.searches[s])] = rounded(explore::mean_curve(target.tasks, s));
+      of_target["mean"][comparison.searches[s]] = rounded(explore::mean_curve(target.tasks, s));
     for (const TaskCurves& task : target.tasks) {
       const double random = random_best(comparison, task);
       Json of_task{{"task", task.name},         {"candidates", task.candidates},
@@ -119,7 +119,7 @@ Json to_json(const Comparison& comparison) {
                    {"best", task.best_cost},    {"random_best", random}};
       for (std::size_t s = 0; s < comparison.searches.size(); ++s) {
         const double needed = trials_needed(task.searches[s], random);
-        of_task["searches"][std::string(comparison.searches[s])] = {
+        of_task["searches"][comparison.searches[s]] = {
             {"trials_to_random_best", std::isfinite(needed) ? Json(needed) : Json()},
             {"median", rounded(explore::median_curve(task.searches[s]))}};
       }

@@ -16,7 +16,7 @@ struct TargetComparison {
 };
 
 struct Comparison {
-  std::vector<std::string_view> searches;  // as TaskCurves has them
+  std::vector<std::string> searches;  // as TaskCurves has them
   std::size_t trials = 512, seeds = 10, batch = 8;
   std::string ranking;
   std::vector<TargetComparison> targets;

@@ -1,7 +1,7 @@
 // The searches of the tuner, compared by replay (docs/tuning.md).
 //
 //   search_replay tables [FILTER] [--most N]     measures N candidates of each task (4096) into bench/tuning/tables
-//   search_replay replay [FILTER] [--seeds N] [--trials N] [--json CURVES.json] [--svg PLOT.svg]
+//   search_replay replay [FILTER] [--seeds N] [--trials N] [--search NAME] [--json CURVES.json] [--svg PLOT.svg]
 //
 // FILTER: the beginning of tasks' names, as accel.conv. Run in the root of the tree.
 #include <algorithm>
@@ -36,7 +36,7 @@ namespace dovetail::bench {
 namespace {
 
 struct Settings {
-  std::string action, filter, json, svg;
+  std::string action, filter, json, svg, search;
   std::size_t seeds = 10, trials = 512, most = 4096;
 
   std::vector<const explore::ReplayTask*> tasks(std::string_view target = "") const {
@@ -84,45 +84,102 @@ Result<void> measure_table(const explore::ReplayTask& row, std::size_t most) {
 
 // ---- replay
 
-Result<explore::TaskCurves> curves_of(const explore::ReplayTask& row, const Settings& settings, std::size_t batch) {
+// A task with its table. The space points into the rest.
+struct Loaded {
+  explore::FoundTask found;
+  explore::Table table;
+  std::optional<explore::TableSpace> space;
+};
+
+Result<std::unique_ptr<Loaded>> load(const explore::ReplayTask& row) {
   const std::string path = table_path(row).string();
   DOVETAIL_ASSIGN(const std::string text, read_text_file(path));
-  DOVETAIL_ASSIGN(const explore::Table table, explore::parse_table(text, path));
-  DOVETAIL_ASSIGN(const explore::FoundTask found, explore::find_task(row));
-  DOVETAIL_ASSIGN(explore::TableSpace space, explore::TableSpace::make(found.task, found.sketch, table));
-  explore::TaskCurves curves;
-  curves.name = row.name;
-  curves.default_cost = table.rows.front().cost;
-  curves.best_cost = std::ranges::min_element(table.rows, {}, &explore::TableRow::cost)->cost;
-  curves.candidates = table.rows.size();
-  curves.whole = table.whole;
-  for (const tune::SearchRow& search : tune::searches()) {
-    std::vector<explore::Curve>& seeds = curves.searches.emplace_back();
-    for (std::uint64_t seed = 1; seed <= settings.seeds; ++seed)
-      seeds.push_back(explore::replay(space, search, *tune::make_ranking().ranking, seed, settings.trials, batch));
+  auto loaded = std::make_unique<Loaded>();
+  DOVETAIL_ASSIGN(loaded->table, explore::parse_table(text, path));
+  DOVETAIL_ASSIGN(loaded->found, explore::find_task(row));
+  DOVETAIL_ASSIGN(loaded->space, explore::TableSpace::make(loaded->found.task, loaded->found.sketch, loaded->table));
+  return loaded;
+}
+
+// What is compared: each search, and the guided one whose ranking has seen the target's other tasks before.
+struct Contender {
+  std::string name;
+  const tune::SearchRow* search = nullptr;
+  bool knows_others = false;
+};
+
+std::vector<Contender> contenders(const Settings& settings) {
+  std::vector<Contender> all;
+  for (const tune::SearchRow& search : tune::searches()) all.push_back({std::string(search.name), &search, false});
+  all.push_back(
+      {"guided, others known", &*std::ranges::find(tune::searches(), "guided", &tune::SearchRow::name), true});
+  // The table compares with random search, and has a column for guided.
+  if (!settings.search.empty())
+    std::erase_if(all, [&](const Contender& each) {
+      return each.name != "random" && each.name != "guided" && each.name != settings.search;
+    });
+  return all;
+}
+
+// As `tune` learns from the records of neighbouring tasks: as many of each, evenly spaced in its table.
+void learn_others(const std::vector<std::unique_ptr<Loaded>>& tasks, const Loaded& own, tune::Ranking& ranking) {
+  constexpr std::size_t kRowsOfEach = 200;  // less than what a ranking keeps, with five tasks
+  for (const auto& other : tasks) {
+    if (!other || other.get() == &own) continue;
+    const auto candidates = other->space->candidates();
+    const std::size_t count = std::min(kRowsOfEach, candidates.size());
+    for (std::size_t i = 0; i < count; ++i) {
+      const tune::Candidate& candidate = candidates[i * candidates.size() / count];
+      ranking.add(candidate.features, other->space->cost(candidate) / other->table.rows.front().cost);
+    }
   }
-  fmt::print(stderr, "{}: replayed\n", row.name);
+}
+
+explore::TaskCurves curves_of(const std::vector<std::unique_ptr<Loaded>>& tasks, Loaded& task, const Settings& settings,
+                              std::size_t batch) {
+  explore::TaskCurves curves;
+  curves.name = task.table.name;
+  curves.default_cost = task.table.rows.front().cost;
+  curves.best_cost = std::ranges::min_element(task.table.rows, {}, &explore::TableRow::cost)->cost;
+  curves.candidates = task.table.rows.size();
+  curves.whole = task.table.whole;
+  for (const Contender& contender : contenders(settings)) {
+    std::vector<explore::Curve>& seeds = curves.searches.emplace_back();
+    for (std::uint64_t seed = 1; seed <= settings.seeds; ++seed) {
+      const auto ranking = tune::make_ranking().ranking;
+      if (contender.knows_others) learn_others(tasks, task, *ranking);
+      seeds.push_back(explore::replay(*task.space, *contender.search, *ranking, seed, settings.trials, batch));
+    }
+  }
+  fmt::print(stderr, "{}: replayed\n", curves.name);
   return curves;
 }
 
 // Tasks that cannot be replayed are left out, and said to be: `failed`.
 TargetComparison compare(std::string_view target, std::string title, const Settings& settings, std::size_t batch,
                          bool& failed) {
-  const auto tasks = settings.tasks(target);
-  std::vector<std::optional<Result<explore::TaskCurves>>> results(tasks.size());
+  const auto rows = settings.tasks(target);
+  std::vector<std::unique_ptr<Loaded>> tasks(rows.size());
+  std::vector<explore::TaskCurves> curves(rows.size());
+  std::vector<std::string> problems(rows.size());
   ThreadPool pool(available_processors(), /*pin=*/false);
-  pool.parallel_for(static_cast<std::int64_t>(tasks.size()), [&](std::int64_t begin, std::int64_t end, int) {
-    for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i)
-      results[i] = curves_of(*tasks[i], settings, batch);
+  const auto each = [&](const auto& body) {
+    pool.parallel_for(static_cast<std::int64_t>(rows.size()), [&](std::int64_t begin, std::int64_t end, int) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) body(i);
+    });
+  };
+  each([&](std::size_t i) {
+    auto loaded = load(*rows[i]);
+    if (loaded.ok()) tasks[i] = *std::move(loaded);
+    else problems[i] = to_string(loaded.errors());
+  });
+  each([&](std::size_t i) {
+    if (tasks[i]) curves[i] = curves_of(tasks, *tasks[i], settings, batch);
   });
   TargetComparison comparison{std::move(title), {}};
-  for (auto& result : results) {
-    if (result->ok()) {
-      comparison.tasks.push_back(**std::move(result));
-      continue;
-    }
-    fmt::print(stderr, "{}\n", to_string(result->errors()));
-    failed = true;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (tasks[i]) comparison.tasks.push_back(std::move(curves[i]));
+    else fmt::print(stderr, "{}\n", problems[i]), failed = true;
   }
   return comparison;
 }
@@ -130,7 +187,7 @@ TargetComparison compare(std::string_view target, std::string title, const Setti
 Result<void> replay(const Settings& settings) {
   bool failed = false;
   Comparison comparison;
-  for (const tune::SearchRow& search : tune::searches()) comparison.searches.push_back(search.name);
+  for (const Contender& contender : contenders(settings)) comparison.searches.push_back(contender.name);
   comparison.seeds = settings.seeds;
   comparison.trials = settings.trials;
   const tune::ChosenRanking ranking = tune::make_ranking();
@@ -169,6 +226,7 @@ std::optional<Settings> settings_of(int argc, char** argv) {
     const std::size_t count = std::max<std::size_t>(1, std::strtoul(value.c_str(), nullptr, 10));
     if (word == "--json") settings.json = value;
     else if (word == "--svg") settings.svg = value;
+    else if (word == "--search") settings.search = value;
     else if (word == "--seeds") settings.seeds = count;
     else if (word == "--most") settings.most = count;
     else if (word == "--trials") settings.trials = count;
@@ -195,7 +253,7 @@ int main(int argc, char** argv) {
     fmt::print(stderr,
                "usage: search_replay tables [FILTER] [--most N]\n       search_replay replay [FILTER] [--seeds N] "
                "[--trials N] "
-               "[--json CURVES.json] [--svg PLOT.svg]\n");
+               "[--search NAME] [--json CURVES.json] [--svg PLOT.svg]\n");
     return 2;
   }
   const auto done = bench::run(*settings);

@@ -20,11 +20,12 @@ text { fill: #3b434d; } .title { font-size: 13px; font-weight: 600; } .grid { st
 .page { fill: #ffffff; } .curve { fill: none; stroke-width: 2; }
 .c0 { stroke: #0065a8; stroke-width: 3; } .c1 { stroke: #6b7480; stroke-dasharray: 2 3; } .c2 { stroke: #c25100; stroke-dasharray: 8 3; }
 .c3 { stroke: #007d5a; stroke-dasharray: 12 3 2 3; } .c4 { stroke: #ab4a85; stroke-dasharray: 4 2; }
+.c5 { stroke: #0065a8; stroke-dasharray: 3 2; }
 @media (prefers-color-scheme: dark) { text { fill: #cdd5de; } .grid { stroke: #303843; } .page { fill: #15181d; }
-.c0 { stroke: #5cb8f0; } .c1 { stroke: #98a3b0; } .c2 { stroke: #e88a3c; } .c3 { stroke: #2fbd92; } .c4 { stroke: #d98abb; } }
+.c0 { stroke: #5cb8f0; } .c1 { stroke: #98a3b0; } .c2 { stroke: #e88a3c; } .c3 { stroke: #2fbd92; } .c4 { stroke: #d98abb; } .c5 { stroke: #5cb8f0; } }
 )";
 constexpr double kPanelWidth = 400, kPanelHeight = 250, kLeft = 52, kRight = 18, kTop = 62, kBottom = 46;
-constexpr int kClasses = 5;  // of curves
+constexpr int kClasses = 6;  // of curves
 
 std::string legend(const Comparison& comparison) {
   std::string text;
