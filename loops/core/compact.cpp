@@ -217,7 +217,7 @@ class Rewriter {
   CoreBarrier rewritten(const CoreBarrier& n) const { return n; }
   CoreAsyncGroup rewritten(const CoreAsyncGroup& n) const { return n; }
   CoreAsyncCopy rewritten(const CoreAsyncCopy& n) const { return n; }  // buffers are compact before any is inserted
-  CoreShuffle rewritten(const CoreShuffle& n) const { return n; }  // there is none yet
+  CoreShuffle rewritten(const CoreShuffle& n) const { return n; }      // there is none yet
   CoreCall rewritten(CoreCall n) const {
     for (IntrinsicOperand& operand : n.operands) {
       for (Expr& index : operand.indices) index = expr(index);

@@ -233,7 +233,8 @@ class Inserter {
       if (own_.all.contains(buffer.get())) return;
       const auto found = several.find(buffer.get());
       const bool one = found == several.end();
-      add(touched, {buffer, indices, written, !one || (by_each && !written), around, {}, one ? indices.size() : found->second});
+      add(touched,
+          {buffer, indices, written, !one || (by_each && !written), around, {}, one ? indices.size() : found->second});
     });
   }
 

@@ -22,9 +22,8 @@ struct Use {
 };
 
 // Per dimension, what of a buffer a thread has for itself: along each axis of the kernel, a thread owns elements
-// (accesses.h), or the buffer is private to the iterations of one loop, or it is written in no loop of that axis and its
-// elements are the same for all coordinates.
-// nullopt: some element may be one thread's and read by another.
+// (accesses.h), or the buffer is private to the iterations of one loop, or it is written in no loop of that axis and
+// its elements are the same for all coordinates. nullopt: some element may be one thread's and read by another.
 using Owners = std::map<std::size_t, Owner>;
 std::optional<Owners> owners_of(const BufferNode& buffer, const std::vector<Use>& uses,
                                 const std::vector<BoundAxis>& axes, const Bounds& bounds);

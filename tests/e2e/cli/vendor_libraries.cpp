@@ -32,8 +32,7 @@ std::string error_of(std::vector<std::string> arguments, int exit) {
 
 TEST_CASE("vendor: a network runs on cuDNN, cuBLAS and our kernels, and nothing between them passes through the host") {
   const EmulatedGpu gpu;
-  const Finished checked =
-      test::dovetail({"run", kFloatDigits, "--target", "cudnn,cublas,cuda", "--check", "--json"});
+  const Finished checked = test::dovetail({"run", kFloatDigits, "--target", "cudnn,cublas,cuda", "--check", "--json"});
   INFO(checked.out << checked.error);
   REQUIRE(checked.exit == 0);
   const Json report = Json::parse(checked.out);
@@ -62,8 +61,8 @@ TEST_CASE("vendor: steps of libraries alone are no machine code") {
   const EmulatedGpu gpu;
   const test::TemporaryFolder folder;
   const Environment state("XDG_STATE_HOME", folder / "state");
-  REQUIRE(test::dovetail({"compile", kFloatDigits, "--target", "cudnn,cublas,host", "--cpu", "interpreter",
-                          "--offload", "always", "-o", folder / "d.dvt"})
+  REQUIRE(test::dovetail({"compile", kFloatDigits, "--target", "cudnn,cublas,host", "--cpu", "interpreter", "--offload",
+                          "always", "-o", folder / "d.dvt"})
               .exit == 0);
   const Environment elsewhere("XDG_STATE_HOME", folder / "other");
   CHECK(error_of({"run", folder / "d.dvt"}, 0) == "");

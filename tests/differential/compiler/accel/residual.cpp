@@ -29,8 +29,8 @@ test::Ran run(RandomInt8Graph& random, const isa::HardwareConfig& config, graph:
   return test::run_on_accelerator(random.graph, config, {{"x", image}}, test::Demand::none);
 }
 
-// A sum is fused with its product, but where the store's clamps would have to be passes of the ALU, and a result that is
-// stored is widened by a step of GEMM.
+// A sum is fused with its product, but where the store's clamps would have to be passes of the ALU, and a result that
+// is stored is widened by a step of GEMM.
 void check_fusion(const isa::HardwareConfig& config, const test::Ran& ran, const std::string& row) {
   const std::uint64_t together = ran.by_row.count(row), apart = ran.by_row.count("addition");
   CHECK(together + apart == 1);

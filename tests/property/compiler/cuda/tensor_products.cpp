@@ -21,7 +21,8 @@ constexpr std::string_view kKind = "tensor_product";
 
 std::vector<Case> tensor_cases() {
   std::vector<Case> list;
-  constexpr std::array<std::array<std::int64_t, 3>, 4> kShapes{{{37, 29, 50}, {16, 16, 64}, {20, 40, 33}, {33, 24, 96}}};
+  constexpr std::array<std::array<std::int64_t, 3>, 4> kShapes{
+      {{37, 29, 50}, {16, 16, 64}, {20, 40, 33}, {33, 24, 96}}};
   for (std::size_t i = 0; i < kShapes.size(); ++i)
     for (const DType type : {DType::int8, DType::float16, DType::bfloat16})
       for (const bool drawn : {false, true}) {

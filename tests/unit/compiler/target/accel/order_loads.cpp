@@ -1,4 +1,5 @@
-// The order of loads in small streams. That it changes no value, the random operators show, whose regions go through it.
+// The order of loads in small streams. That it changes no value, the random operators show, whose regions go through
+// it.
 #include "compiler/target/accel/order_loads.h"
 
 #include <algorithm>
