@@ -1,6 +1,6 @@
 // The update of a reduction: T = T op value, for an operation that may be applied in any order (+, *, min, max), or of
-// a tuple whose better part is kept (argmax: the value and its index are selected together). What tells partial results
-// apart from their elements: two of them are joined as one is with an element.
+// a tuple whose better part is kept (argmax: the value and its index are selected together). What distinguishes partial
+// results from their elements: two of them are joined as one is with an element.
 #pragma once
 
 #include <optional>

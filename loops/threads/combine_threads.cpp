@@ -59,7 +59,7 @@ struct Lanes {
   std::uint32_t mask = ~std::uint32_t{0};
 };
 
-// Shuffles want warps that are whole, or one that holds all threads of the block.
+// Shuffles need warps that are whole, or one that holds all threads of the block.
 Lanes lanes_of(const std::string& axis, const std::vector<BoundAxis>& axes) {
   std::int64_t stride = 1, threads = 1, extent = 1;
   for (const char* one : {"thread.x", "thread.y", "thread.z"}) {

@@ -85,7 +85,7 @@ struct Chain {
   }
 };
 
-// A load, or one of two: it, and a number that stands for what lies outside.
+// A load, or one of two: it, and the number that replaces what lies outside.
 struct Moved {
   const LoadExpr* load = nullptr;
   Expr condition, otherwise;  // null: always the load

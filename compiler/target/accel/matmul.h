@@ -37,7 +37,7 @@ struct MatMulSpec {
 // Whether the hardware has such products: a block of rows is an element of WGT.
 bool multiplies_activations(const isa::HardwareConfig& config);
 // Parameters X, W (b as elements of WGT), [IZ,] [IJ,] K, Y. IZ holds -za, IJ -zb, for each k below `depth`: their
-// products with b and a are the sums that zero points stand before. They are there where za, zb are not 0.
+// products with b and a are the sums that zero points are factors of. They are there where za, zb are not 0.
 loops::Program matmul_program(const MatMulSpec& spec, const isa::HardwareConfig& config);
 // int8, of IZ and IJ: the number for each k, in two halves where it is no int8.
 NdArray zero_point_operand(std::int64_t elements, std::int64_t depth, std::int32_t zero_point,

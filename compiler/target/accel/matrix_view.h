@@ -1,5 +1,5 @@
 // How the matrices that a batched product reads or writes lie within another matrix, where movement (Slice, Reshape,
-// Transpose) stands between the two: heads side by side in the channels, say.
+// Transpose) lies between the two: heads side by side in the channels, say.
 #pragma once
 
 #include <cstdint>

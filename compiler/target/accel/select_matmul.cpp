@@ -1,5 +1,5 @@
-// Products of two activations, with the movement around them: what stands between an operand and where it lies, and
-// between the result and where it is to lie, becomes addresses.
+// Products of two activations, with the movement around them: what lies between an operand and where it lies in memory,
+// and between the result and where it is to lie, becomes addresses.
 #include <algorithm>
 #include <numeric>
 

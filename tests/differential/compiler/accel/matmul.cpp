@@ -55,7 +55,7 @@ const Products kProducts[] = {
      2,
      0,
      [](MatMulMaker& m, Id x) {
-       // Two heads of 32; the scores stand for what Softmax makes of them.
+       // Two heads of 32; the scores replace what Softmax makes of them.
        const Id all = m.dense(x, 192);
        const auto part = [&](std::int64_t i, const std::vector<std::int64_t>& perm) {
          const Id slice = m.node("Slice", m.graph.unique_node_name("slice"),
