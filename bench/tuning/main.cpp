@@ -1,6 +1,8 @@
 // The searches of the tuner, compared by replay (docs/tuning.md).
 //
-//   search_replay tables [FILTER] [--most N]     measures N candidates of each task (4096) into bench/tuning/tables
+//   search_replay tables [FILTER] [--most N]     measures N candidates of each task (4096) into bench/tuning/tables,
+//                                                and then the best of each task of the CPU again
+//   search_replay again [FILTER]                 only the latter, on a quiet machine
 //   search_replay replay [FILTER] [--seeds N] [--trials N] [--search NAME] [--json CURVES.json] [--svg PLOT.svg]
 //
 // FILTER: the beginning of tasks' names, as accel.conv. Run in the root of the tree.
@@ -53,21 +55,42 @@ std::filesystem::path table_path(const explore::ReplayTask& row) {
 
 // ---- tables
 
-Result<std::unique_ptr<tune::Measurer>> measurer_of(const explore::ReplayTask& row, const schedule::Task& task) {
+Result<std::unique_ptr<tune::Measurer>> measurer_of(const explore::ReplayTask& row, const schedule::Task& task,
+                                                    double seconds) {
   if (row.target == bundle::kAccelTarget) {
     DOVETAIL_ASSIGN(const isa::HardwareConfig hardware, isa::load_config(explore::kReplayHardware));
     return explore::make_accel_measurer(hardware, {})(task);
   }
   DOVETAIL_ASSIGN(const cpu::Cpu processor, cpu::find_cpu(explore::kReplayProcessor));
   explore::CpuMeasureOptions options;
-  options.timing_seconds = 0.03;  // thousands of candidates, each beside the default
+  options.timing_seconds = seconds;
   return explore::make_cpu_measurer(processor, options)(task);
+}
+
+constexpr double kQuickly = 0.03;   // thousands of candidates, each beside the default
+constexpr double kCarefully = 0.1;  // the best of them
+
+Result<void> measure_again(const explore::ReplayTask& row) {
+  const auto start = std::chrono::steady_clock::now();
+  const std::string path = table_path(row).string();
+  DOVETAIL_ASSIGN(const std::string text, read_text_file(path));
+  DOVETAIL_ASSIGN(explore::Table table, explore::parse_table(text, path));
+  DOVETAIL_ASSIGN(const explore::FoundTask found, explore::find_task(row));
+  DOVETAIL_ASSIGN(const std::unique_ptr<tune::Measurer> measurer, measurer_of(row, found.task, kCarefully));
+  std::size_t count = 0;
+  DOVETAIL_TRY(explore::measure_best_again(
+      found.task, found.sketch, *measurer, table, 128, 3,
+      [&](std::size_t measured) { fmt::print(stderr, "\r{}: {} candidates again", row.name, count = measured); }));
+  DOVETAIL_TRY(write_text_file(path, explore::to_string(table)));
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  fmt::print(stderr, "\r{}: {} candidates again, {:.0f} s\n", row.name, count, seconds);
+  return {};
 }
 
 Result<void> measure_table(const explore::ReplayTask& row, std::size_t most) {
   const auto start = std::chrono::steady_clock::now();
   DOVETAIL_ASSIGN(const explore::FoundTask found, explore::find_task(row));
-  DOVETAIL_ASSIGN(const std::unique_ptr<tune::Measurer> measurer, measurer_of(row, found.task));
+  DOVETAIL_ASSIGN(const std::unique_ptr<tune::Measurer> measurer, measurer_of(row, found.task, kQuickly));
   explore::TableOptions options;
   options.most = most;
   options.on_progress = [&](std::size_t measured) { fmt::print(stderr, "\r{}: {} candidates", row.name, measured); };
@@ -232,13 +255,16 @@ std::optional<Settings> settings_of(int argc, char** argv) {
     else if (word == "--trials") settings.trials = count;
     else return std::nullopt;
   }
-  const bool known = settings.action == "tables" || settings.action == "replay";
+  const bool known = settings.action == "tables" || settings.action == "again" || settings.action == "replay";
   return known && !settings.tasks().empty() ? std::optional(settings) : std::nullopt;
 }
 
 Result<void> run(const Settings& settings) {
   if (settings.action == "replay") return replay(settings);
-  for (const explore::ReplayTask* row : settings.tasks()) DOVETAIL_TRY(measure_table(*row, settings.most));
+  for (const explore::ReplayTask* row : settings.tasks()) {
+    if (settings.action == "tables") DOVETAIL_TRY(measure_table(*row, settings.most));
+    if (row->target == bundle::kCpuTarget) DOVETAIL_TRY(measure_again(*row));  // cycles are the same at every time
+  }
   return {};
 }
 
@@ -251,7 +277,8 @@ int main(int argc, char** argv) {
   const auto settings = bench::settings_of(argc, argv);
   if (!settings) {
     fmt::print(stderr,
-               "usage: search_replay tables [FILTER] [--most N]\n       search_replay replay [FILTER] [--seeds N] "
+               "usage: search_replay tables [FILTER] [--most N]\n       search_replay again [FILTER]\n       "
+               "search_replay replay [FILTER] [--seeds N] "
                "[--trials N] "
                "[--search NAME] [--json CURVES.json] [--svg PLOT.svg]\n");
     return 2;

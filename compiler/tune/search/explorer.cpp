@@ -86,19 +86,21 @@ std::optional<Candidate> Explorer::draw() {
   return walk();
 }
 
+// As often a neighbour in the space's order, which is mostly that of numbers, as any other.
+const std::string& Explorer::other_value(const schedule::Decision& decision) {
+  const auto& [name, space, value] = decision;
+  const std::size_t count = space.values.size(), now = space.find(value).value_or(0);
+  std::size_t next = (now + 1 + below(count - 1)) % count;
+  if (below(2) == 0) next = now == 0 ? 1 : now + 1 == count || below(2) == 0 ? now - 1 : now + 1;
+  return space.values[next];
+}
+
 schedule::Decisions Explorer::variation(const Point& from, std::size_t changes) {
   std::vector<std::size_t> open = open_decisions(from);
   shuffle(open);
   open.resize(std::min(open.size(), changes));
   schedule::Decisions wanted = decisions_before(from, from.sampled.size());
-  for (const std::size_t at : open) {
-    const auto& [name, space, value] = from.sampled[at];
-    const std::size_t count = space.values.size(), now = space.find(value).value_or(0);
-    // As often a neighbour in the space's order, which is mostly that of numbers, as any other.
-    std::size_t next = (now + 1 + below(count - 1)) % count;
-    if (below(2) == 0) next = now == 0 ? 1 : now + 1 == count || below(2) == 0 ? now - 1 : now + 1;
-    wanted[name] = space.values[next];
-  }
+  for (const std::size_t at : open) wanted[from.sampled[at].name] = other_value(from.sampled[at]);
   return wanted;
 }
 
@@ -108,15 +110,13 @@ std::optional<Candidate> Explorer::vary(const Point& from, std::size_t changes) 
   return std::nullopt;
 }
 
-std::optional<Candidate> Explorer::redecide(const Point& from, std::size_t which) {
+std::optional<Candidate> Explorer::branch(const Point& from) {
   const std::vector<std::size_t> open = open_decisions(from);
-  for (std::size_t turn = 0; turn < open.size(); ++turn) {
-    const auto& [name, space, value] = from.sampled[open[(which + turn) % open.size()]];
-    std::vector<std::string> others = space.values;
-    std::erase(others, value);
-    shuffle(others);
-    for (const std::string& other : others)
-      if (auto candidate = take({{name, other}})) return candidate;
+  for (int i = 0; i < kVariations && !open.empty(); ++i) {
+    const std::size_t at = open[below(open.size())];
+    schedule::Decisions wanted = decisions_before(from, at);
+    wanted[from.sampled[at].name] = other_value(from.sampled[at]);
+    if (auto candidate = take(wanted)) return candidate;
   }
   return std::nullopt;
 }

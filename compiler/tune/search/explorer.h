@@ -52,9 +52,9 @@ class Explorer {
   std::optional<Candidate> draw();
   // `changes` decisions of `from` are others. A few tries.
   std::optional<Candidate> vary(const Point& from, std::size_t changes);
-  // One decision is another than in `from`, and all others are what the analytic choice makes of that: the `which`-th
-  // of those that leave a choice, counted in a circle; the next one where that gives nothing new.
-  std::optional<Candidate> redecide(const Point& from, std::size_t which);
+  // What was decided before one of the decisions of `from` stays, that one is another, and the analytic choice decides
+  // what follows. A few tries.
+  std::optional<Candidate> branch(const Point& from);
   // Each decision from one of the two.
   std::optional<Candidate> cross(const Point& a, const Point& b);
 
@@ -70,6 +70,7 @@ class Explorer {
     std::size_t decision, value;
   };
 
+  const std::string& other_value(const schedule::Decision& decision);  // precondition: it has two and more
   void branch_off(const std::shared_ptr<const Point>& point, std::size_t first_decision);
   std::optional<Candidate> follow(const Branch& branch);
   std::optional<Candidate> walk();

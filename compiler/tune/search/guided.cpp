@@ -2,9 +2,14 @@
 // al., OSDI 2020) do it: of a pool of candidates that were completed and not measured, those come first that the
 // ranking likes. The pool is fed with variations of the best measured and of the best of the pool itself, and with
 // draws. What is not proposed stays in it, since to complete a candidate costs more than to rank it.
+//
+// A beam search runs beside it. Its beginnings, whose rest is analytic, are what the ranking first learns from; later
+// the two share a batch by what each has lately found. The beam is good where the analytic choices are, the pool where
+// those err.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <unordered_set>
 
 #include "compiler/tune/search/all.h"
 #include "compiler/tune/search/population.h"
@@ -17,35 +22,48 @@ constexpr std::size_t kParents = 16;
 constexpr std::size_t kPool = 256;                      // candidates that stay from batch to batch
 constexpr std::size_t kFewestNew = 32, kMostNew = 128;  // completed for one batch
 constexpr std::size_t kNewPerProposal = 4;
-constexpr double kDrawn =
-    0.25;  // of the new ones; the others are variations, of the best measured and of the pool's best
+constexpr double kDrawn = 0.25;    // of the new ones; half of the others varies the best measured, half the pool's best
+constexpr double kBranched = 0.5;  // of the variations of the best measured: what follows a change is analytic
 constexpr std::size_t kPoolParents = 16;
-constexpr double kEpsilon = 0.05;            // of the proposals are any of the pool
-constexpr double kOpeningNeighbours = 0.75;  // of the first proposals, before anything is learnt, are the default's
+constexpr double kEpsilon = 0.05;     // of the proposals are any of the pool
+constexpr std::size_t kOpening = 24;  // trials of the beam alone, where the ranking knows nothing of other tasks
+constexpr double kLeastShare = 0.1;   // of a batch, for beam and pool alike
+constexpr std::size_t kGood = 4;      // the best so many measured ones count as found
+constexpr double kMemory = 0.9;       // of a find, from one trial to the next
 
 class Guided final : public Search {
  public:
   Guided(SearchSpace& space, Ranking& ranking, std::uint64_t seed)
-      : explorer_(space, seed), ranking_(ranking), measured_(kParents) {}
+      : explorer_(space, seed), beam_(make_beam(space, ranking, seed + 1)), ranking_(ranking), measured_(kParents) {}
 
   std::vector<Candidate> propose(std::size_t most) override {
     if (most == 0 || !explorer_.start()) return {};
     const std::size_t wanted = std::clamp(kNewPerProposal * most, kFewestNew, kMostNew);
     const auto drawn = static_cast<std::size_t>(kDrawn * static_cast<double>(wanted));
     feed(drawn, [&] { return explorer_.draw(); });
-    if (!rank()) return opening(most);
-    feed((wanted - drawn) / 2, [&] { return measured_.breed(explorer_); });
+    const bool ranked = rank();
+    if (learnt_ == 0 && ranked) opening_ = 0;
+    const bool opening = learnt_ < opening_;
+    std::vector<Candidate> proposed =
+        from_beam(opening ? most : static_cast<std::size_t>(std::lround(beam_share() * static_cast<double>(most))));
+    if (proposed.size() == most) return proposed;
+
+    feed((wanted - drawn) / 2, [&] { return variation_of_measured(); });
     rank();
     const std::size_t parents = std::min(kPoolParents, pool_.size());
     if (parents > 0)
       feed((wanted - drawn) / 2, [&] { return explorer_.vary(Point(pool_[explorer_.below(parents)]), 1); });
     rank();
-    return best_of_pool(most);
+    best_of_pool(most, proposed);
+    return proposed;
   }
 
   void learn(const Candidate& candidate, double cost) override {
     explorer_.learn(candidate, cost);
+    beam_->learn(candidate, cost);
     measured_.add(candidate, cost);
+    count(candidate.text());
+    ++learnt_;
     if (!candidate.features.empty()) ranking_.add(candidate.features, cost);
   }
 
@@ -67,7 +85,7 @@ class Guided final : public Search {
     while (!dropped_.empty()) {
       auto candidate = explorer_.complete(dropped_.back());
       dropped_.pop_back();
-      if (candidate) return candidate;
+      if (candidate && !proposed_.contains(candidate->text())) return candidate;
     }
     return std::nullopt;
   }
@@ -87,60 +105,64 @@ class Guided final : public Search {
     return !scores.empty() && std::ranges::min(scores) < std::ranges::max(scores);
   }
 
-  std::vector<Candidate> best_of_pool(std::size_t most) {
-    std::vector<Candidate> proposed;
+  // How often what one side proposes is among the best, the latest counted most.
+  struct Yield {
+    double tried = 2, good = 1;  // as if one of two had been
+
+    void add(bool is_good) {
+      tried = kMemory * tried + 1;
+      good = kMemory * good + (is_good ? 1 : 0);
+    }
+    double rate() const { return (good + 1e-9) / tried; }
+  };
+
+  // After `text` was added to the measured ones.
+  void count(const std::string& text) {
+    if (!proposed_.contains(text)) return;
+    bool good = false;
+    for (std::size_t i = 0; i < std::min(kGood, measured_.size()); ++i) good |= measured_.best(i).text == text;
+    (from_beam_.contains(text) ? beam_yield_ : pool_yield_).add(good);
+  }
+
+  double beam_share() const {
+    const double share = beam_yield_.rate() / (beam_yield_.rate() + pool_yield_.rate());
+    return std::clamp(share, kLeastShare, 1 - kLeastShare);
+  }
+
+  std::vector<Candidate> from_beam(std::size_t most) {
+    std::vector<Candidate> proposed = beam_->propose(most);
+    std::erase_if(proposed, [&](const Candidate& each) { return !proposed_.insert(each.text()).second; });
+    for (const Candidate& each : proposed) {
+      explorer_.claim(each);
+      from_beam_.insert(each.text());
+    }
+    std::erase_if(pool_, [&](const Candidate& each) { return proposed_.contains(each.text()); });
+    return proposed;
+  }
+
+  std::optional<Candidate> variation_of_measured() {
+    if (!measured_.empty() && explorer_.fraction() < kBranched) return explorer_.branch(measured_.parent(explorer_));
+    return measured_.breed(explorer_);
+  }
+
+  // Until there are `most` of them.
+  void best_of_pool(std::size_t most, std::vector<Candidate>& proposed) {
     while (proposed.size() < most && !pool_.empty()) {
       const std::size_t at = explorer_.fraction() < kEpsilon ? explorer_.below(pool_.size()) : 0;
-      propose_from_pool(at, proposed);
+      proposed_.insert(pool_[at].text());
+      proposed.push_back(std::move(pool_[at]));
+      pool_.erase(pool_.begin() + static_cast<std::ptrdiff_t>(at));
     }
     for (; pool_.size() > kPool; pool_.pop_back()) dropped_.push_back(pool_.back().decisions());
-    return proposed;
-  }
-
-  // Nothing is learnt yet: the default with one decision after the other changed, and candidates that lie far apart.
-  std::vector<Candidate> opening(std::size_t most) {
-    std::vector<Candidate> proposed;
-    const Point start = *explorer_.start();
-    const auto neighbours = static_cast<std::size_t>(std::ceil(kOpeningNeighbours * static_cast<double>(most)));
-    while (proposed.size() < neighbours) {
-      auto neighbour = explorer_.redecide(start, varied_++);
-      if (!neighbour) break;
-      proposed.push_back(*std::move(neighbour));
-    }
-    while (proposed.size() < most && !pool_.empty()) propose_from_pool(farthest(start, proposed), proposed);
-    return proposed;
-  }
-
-  void propose_from_pool(std::size_t at, std::vector<Candidate>& proposed) {
-    proposed.push_back(std::move(pool_[at]));
-    pool_.erase(pool_.begin() + static_cast<std::ptrdiff_t>(at));
-  }
-
-  // The candidate of the pool whose nearest among `start` and `others` is farthest.
-  std::size_t farthest(const Point& start, const std::vector<Candidate>& others) const {
-    std::size_t best = 0, best_distance = 0;
-    for (std::size_t i = 0; i < pool_.size(); ++i) {
-      std::size_t nearest = distance(pool_[i].sampled, start.sampled);
-      for (const Candidate& other : others) nearest = std::min(nearest, distance(pool_[i].sampled, other.sampled));
-      if (nearest > best_distance) best = i, best_distance = nearest;
-    }
-    return best;
-  }
-
-  // Decisions in which they differ.
-  static std::size_t distance(const std::vector<schedule::Decision>& a, const std::vector<schedule::Decision>& b) {
-    std::size_t different = 0;
-    for (const schedule::Decision& decision : a) {
-      const auto other = std::ranges::find(b, decision.name, &schedule::Decision::name);
-      different += other == b.end() || other->value != decision.value ? 1 : 0;
-    }
-    return different;
   }
 
   Explorer explorer_;
+  std::unique_ptr<Search> beam_;
   Ranking& ranking_;
   Population measured_;
-  std::size_t varied_ = 0;  // decisions of the default, in turn
+  std::size_t learnt_ = 0, opening_ = kOpening;
+  std::unordered_set<std::string> proposed_, from_beam_;
+  Yield beam_yield_, pool_yield_;
   std::vector<Candidate> pool_;
   std::vector<schedule::Decisions> dropped_;
 };
