@@ -95,54 +95,25 @@ NdArray grown(const NdArray& array, const Shape& shape) {
 
 Preparation::Preparation(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& processor,
                          std::string_view kind)
-    : cpu(processor),
-      task{std::string(bundle::kCpuTarget),
-           std::string(kind),
-           group.program,
-           {},
-           {},
-           facts(processor),
-           {std::shared_ptr<const void>(), &intrinsics(processor)}},
-      group_(group) {
+    : prepare::Preparation(group, schedule::Task{std::string(bundle::kCpuTarget),
+                                                 std::string(kind),
+                                                 group.program,
+                                                 {},
+                                                 {},
+                                                 facts(processor),
+                                                 {std::shared_ptr<const void>(), &intrinsics(processor)}}),
+      cpu(processor) {
   std::size_t input = 0, output = 0;
   for (const Parameter& parameter : group.program.parameters)
     task.layouts[parameter.buffer->name] =
         parameter.role == ParameterRole::output ? layouts.results[output++] : layouts.arguments[input++];
 }
 
-const Block* Preparation::block(const std::string& name) const {
-  const auto path = schedule::find_block(task.program.body, name);
-  return path ? schedule::as_block(path->back()) : nullptr;
-}
-
-std::optional<std::size_t> Preparation::argument(const std::string& name) const {
-  for (std::size_t i = 0; i < group_.arguments.size(); ++i)
-    if (group_.program.parameters[i].buffer->name == name) return i;
-  return std::nullopt;
-}
-
-std::optional<std::size_t> Preparation::bias_of(const std::string& main) const {
-  // sum + bias[o]: the one int32 vector that is added to the sum.
-  std::optional<std::size_t> bias;
-  const Buffer sum = block(main)->writes.front().buffer;
-  for (const schedule::Path& path : schedule::blocks_below(task.program.body))
-    visit_exprs(schedule::as_block(path.back())->body, [&](const Expr& e) {
-      const auto* add = std::get_if<Binary>(&e->node);
-      if (add == nullptr || add->op != BinaryOp::add) return;
-      const auto *a = std::get_if<LoadExpr>(&add->a->node), *b = std::get_if<LoadExpr>(&add->b->node);
-      if (a == nullptr || b == nullptr || a->buffer != sum) return;
-      for (std::size_t i = 0; i < group_.arguments.size(); ++i)
-        if (group_.program.parameters[i].buffer == b->buffer && group_.constants[i] && b->buffer->dtype == DType::int32)
-          bias = i;
-    });
-  return bias;
-}
-
 void Preparation::bound_accumulator(const std::string& main, const std::string& weights) {
   const auto bias = bias_of(main);
   const auto w = argument(weights);
-  if (!bias || !w || !group_.constants[*w]) return;
-  const auto largest = largest_sum(*block(main), *group_.constants[*w], *group_.constants[*bias]);
+  if (!bias || !w || !group().constants[*w]) return;
+  const auto largest = largest_sum(*block(main), *group().constants[*w], *group().constants[bias->argument]);
   if (!largest || *largest >= kSmallAccumulator) return;
   const Buffer sum = block(main)->writes.front().buffer;
   // What is clamped to int8 at once: larger sums may be cut off where they saturate it anyway.
@@ -204,8 +175,8 @@ void Preparation::split_groups(const std::string& main, std::int64_t groups) {
 std::optional<Preparation::Scales> Preparation::scales(const Expr& scale) const {
   const auto* load = std::get_if<LoadExpr>(&scale->node);
   const auto position = load == nullptr ? std::nullopt : argument(load->buffer->name);
-  if (!position || !group_.constants[*position] || load->buffer->dtype != DType::float32) return std::nullopt;
-  const NdArray& values = *group_.constants[*position];
+  if (!position || !group().constants[*position] || load->buffer->dtype != DType::float32) return std::nullopt;
+  const NdArray& values = *group().constants[*position];
   Scales range{std::numeric_limits<double>::infinity(), 0};
   for (std::int64_t i = 0; i < values.count(); ++i) {
     const double magnitude = std::abs(values.as_double(i));
@@ -217,46 +188,14 @@ std::optional<Preparation::Scales> Preparation::scales(const Expr& scale) const 
 
 void Preparation::sum_in_floats(const std::string& main, const std::string& weights) {
   const auto w = argument(weights);
-  if (!w || !group_.constants[*w] || group_.constants[*w]->shape().empty()) return;
-  const NdArray no_bias(DType::int32, {group_.constants[*w]->shape()[0]});
-  const auto largest = largest_sum(*block(main), *group_.constants[*w], no_bias);
+  if (!w || !group().constants[*w] || group().constants[*w]->shape().empty()) return;
+  const NdArray no_bias(DType::int32, {group().constants[*w]->shape()[0]});
+  const auto largest = largest_sum(*block(main), *group().constants[*w], no_bias);
   if (!largest || *largest >= kFloatSum) return;
   auto floats = cpu::sum_in_floats(task.program, main);
   if (!floats) return;
   task.program = *std::move(floats);
   task.prepared.push_back(fmt::format("sum_in_floats {} {}", main, weights));
-}
-
-bool Preparation::correct_bias(const std::string& main, const ShiftedProgram& shifted) {
-  const auto weights = argument(shifted.weights), bias = bias_of(main);
-  if (!weights || !bias || !group_.constants[*weights]) return false;
-  const NdArray& w = *group_.constants[*weights];
-  NdArray corrected = *group_.constants[*bias];
-  if (corrected.count() != w.shape()[0]) return false;
-  const std::int64_t each = w.count() / w.shape()[0];
-  for (std::int64_t o = 0; o < corrected.count(); ++o) {
-    std::int64_t total = 0;
-    for (std::int64_t i = 0; i < each; ++i) total += w.as_int64(o * each + i);
-    // As the accumulator does, it wraps.
-    corrected.data<std::int32_t>()[static_cast<std::size_t>(o)] = static_cast<std::int32_t>(
-        static_cast<std::uint32_t>(corrected.as_int64(o)) - static_cast<std::uint32_t>(total * shifted.offset));
-  }
-  constants.insert_or_assign(*bias, std::move(corrected));
-  return true;
-}
-
-void Preparation::shift_activations(const std::string& main) {
-  auto shifted = cpu::shift_activations(task.program, main);
-  if (!shifted || !correct_bias(main, *shifted)) return;
-  task.program = std::move(shifted->program);
-  task.prepared.push_back(fmt::format("shift_activations {}", main));
-}
-
-void Preparation::drop_zero_point(const std::string& main) {
-  auto bytes = cpu::drop_zero_point(task.program, main);
-  if (!bytes || (bytes->offset != 0 && !correct_bias(main, *bytes))) return;
-  task.program = std::move(bytes->program);
-  task.prepared.push_back(fmt::format("drop_zero_point {}", main));
 }
 
 void Preparation::extend_product(const std::string& main, const Extents& extents) {
@@ -266,10 +205,10 @@ void Preparation::extend_product(const std::string& main, const Extents& extents
   auto extended = more ? cpu::extend_product(task.program, main, extents) : std::nullopt;
   if (!extended) return;
   for (const auto& [name, shape] : extended->constants)
-    if (const auto position = argument(name); !position || !group_.constants[*position]) return;
+    if (const auto position = argument(name); !position || !group().constants[*position]) return;
   for (const auto& [name, shape] : extended->constants) {
     const std::size_t position = *argument(name);
-    constants.insert_or_assign(position, grown(*group_.constants[position], shape));
+    constants.insert_or_assign(position, grown(*group().constants[position], shape));
   }
   task.program = std::move(extended->program);
   std::string words;

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 
 #include "bundle/code/cuda.h"
+#include "compiler/prepare/preparation.h"
+#include "compiler/schedule/nest.h"
 #include "compiler/target/cuda/intrinsics.h"
 #include "compiler/target/cuda/lower.h"
 #include "compiler/target/cuda/sketches/sketches.h"
@@ -26,19 +28,26 @@ std::shared_ptr<const loops::IntrinsicTable> table() {
   return {&intrinsics(), [](auto*) {}};
 }
 
+// Tensor cores multiply bytes alone; and elsewhere a zero point that is not taken off is an operation less.
+void drop_zero_points(prepare::Preparation& p) {
+  for (const std::string& name : schedule::block_names(p.task.program.body)) p.drop_zero_point(name);
+}
+
 }  // namespace
 
-Result<ScheduledGroup> schedule_group(const loops::Program& program, const Gpu& gpu,
-                                      const schedule::FindRecorded& recorded, FloatSums float_sums) {
+Result<ScheduledGroup> schedule_group(const FusedGroup& group, const Gpu& gpu, const schedule::FindRecorded& recorded,
+                                      FloatSums float_sums) {
   std::vector<std::string> notes;
   const auto refused = [&](const Kind& kind, const Diagnostics& errors) {
     notes.push_back(fmt::format("schedule {} was refused: {}", kind.name, to_string(errors)));
   };
+  prepare::Preparation made(
+      group, {std::string(bundle::kCudaTarget), {}, group.program, {}, {}, facts_of(gpu, float_sums), table()});
+  drop_zero_points(made);
   for (const Kind& kind : kKinds) {
-    const schedule::Task task{
-        std::string(bundle::kCudaTarget), std::string(kind.name), program, {}, {}, facts_of(gpu, float_sums), table()};
+    made.task.kind = kind.name;
     schedule::Origin origin;
-    auto scheduled = schedule::try_run(sketch_of(kind, gpu), task, recorded, origin);
+    auto scheduled = schedule::try_run(sketch_of(kind, gpu), made.task, recorded, origin);
     if (!scheduled.ok()) {
       refused(kind, scheduled.errors());
     } else if (*scheduled) {
@@ -49,12 +58,13 @@ Result<ScheduledGroup> schedule_group(const loops::Program& program, const Gpu& 
                               std::string(kind.name),
                               std::move(origin),
                               *std::move(kernels),
-                              std::move(notes)};
+                              std::move(notes),
+                              std::move(made.constants)};
       refused(kind, kernels.errors());
     }
   }
-  DOVETAIL_ASSIGN(loops::ThreadProgram kernels, lower(program, gpu));
-  return ScheduledGroup{program, {}, std::string(kUnscheduled), {}, std::move(kernels), std::move(notes)};
+  DOVETAIL_ASSIGN(loops::ThreadProgram kernels, lower(group.program, gpu));
+  return ScheduledGroup{group.program, {}, std::string(kUnscheduled), {}, std::move(kernels), std::move(notes), {}};
 }
 
 }  // namespace dovetail::cuda

@@ -99,7 +99,7 @@ class CudaTarget : public Target {
       offer.kernels.push_back(std::move(kernel));
       Prepared next{std::move(group), std::nullopt};
       if (!is_view(graph, next.group)) {
-        DOVETAIL_ASSIGN(next.scheduled, schedule_group(next.group.program, gpu_, options.recorded,
+        DOVETAIL_ASSIGN(next.scheduled, schedule_group(next.group, gpu_, options.recorded,
                                                        options.free_sums ? FloatSums::free : FloatSums::in_order));
       }
       prepared.push_back(std::move(next));
@@ -176,7 +176,14 @@ class CudaTarget : public Target {
     code.integer = operations.integer > operations.floating;
     code.steps = loops::count_steps(group.program);
     bundle::Step step{report.name, {}, builder.origins(group.nodes), {}, {}};
-    for (const ValueId argument : group.arguments) step.arguments.push_back(builder.in_layout(argument, kPlainLayout));
+    for (std::size_t i = 0; i < group.arguments.size(); ++i) {
+      const auto changed = scheduled.constants.find(i);
+      step.arguments.push_back(
+          changed == scheduled.constants.end()
+              ? builder.in_layout(group.arguments[i], kPlainLayout)
+              : builder.add_constant(fmt::format("{}@{}", graph.value(group.arguments[i]).name, report.name),
+                                     changed->second, kPlainLayout));
+    }
     for (const ValueId result : group.results) {
       step.results.push_back(builder.result(result, kPlainLayout));
       builder.place(step.results.back(), space, std::nullopt);

@@ -47,13 +47,20 @@ inline loops::Program layer(std::int64_t m, std::int64_t n, std::int64_t k, DTyp
   return *std::move(program);
 }
 
+// A program that came from no graph.
+inline FusedGroup group_of(loops::Program program) {
+  FusedGroup group;
+  group.program = std::move(program);
+  return group;
+}
+
 inline Case layer_case(const loops::Program& program, const schedule::FindRecorded& recorded, std::uint64_t seed) {
   std::vector<NdArray> arguments;
   SplitMix64 random(seed);
   for (const loops::Parameter& parameter : program.parameters)
     if (parameter.role != loops::ParameterRole::output)
       arguments.push_back(random_values({parameter.buffer->dtype, parameter.buffer->shape}, random));
-  auto scheduled = schedule_group(program, gpu(), recorded);
+  auto scheduled = schedule_group(group_of(program), gpu(), recorded);
   if (!scheduled) FAIL(to_string(scheduled.errors()));
   auto expected = loops::evaluate(program, arguments);
   return {program.name, std::move(arguments), std::move(expected), *std::move(scheduled)};

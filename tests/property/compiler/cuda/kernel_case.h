@@ -53,8 +53,9 @@ inline std::optional<Case> case_of(std::string_view name, const graph::Graph& gr
     arguments.push_back(group.constants[i] != nullptr ? *group.constants[i]
                                                       : draw(graph.value(group.arguments[i]).type));
   auto expected = loops::run(**compiled, arguments);
-  auto scheduled = schedule_group(group.program, gpu, recorded, float_sums);
+  auto scheduled = schedule_group(group, gpu, recorded, float_sums);
   if (!scheduled) FAIL(name << ": " << to_string(scheduled.errors()));
+  for (const auto& [position, constant] : scheduled->constants) arguments[position] = constant;
   return Case{std::string(name), std::move(arguments), std::move(expected), *std::move(scheduled)};
 }
 

@@ -113,8 +113,8 @@ TEST_CASE("cuda: a product of matrices is computed in registers, from shared mem
   for (const bool integer : {false, true})
     for (const bool transposed : {false, true}) {
       const auto scheduled =
-          cuda::schedule_group(layer(1024, 1024, 1024, integer ? DType::int8 : DType::float32, transposed), gpu(),
-                               nullptr)
+          cuda::schedule_group(group_of(layer(1024, 1024, 1024, integer ? DType::int8 : DType::float32, transposed)),
+                               gpu(), nullptr)
               .value();
       INFO(loops::to_string(scheduled.kernels));
       CHECK(scheduled.kind == (integer ? kTensorKind : kKind));
@@ -134,6 +134,6 @@ TEST_CASE("cuda: a product of matrices is computed in registers, from shared mem
                      (integer && !transposed ? ContainsSubstring("copy_async") : ContainsSubstring("copy_async<16>")));
     }
   // Few rows: small tiles, so that most processors have one.
-  const auto few = cuda::schedule_group(layer(8, 1000, 512, DType::float32, true), gpu(), nullptr).value();
+  const auto few = cuda::schedule_group(group_of(layer(8, 1000, 512, DType::float32, true)), gpu(), nullptr).value();
   CHECK(few.kernels.kernels[0].blocks() >= 60);
 }

@@ -114,7 +114,7 @@ cuda::ScheduledGroup scheduled(const std::string& op, const std::vector<graph::T
     FAIL(op << ": " << to_string(inferred.errors()));
   const auto groups = fuse_groups(graph, graph.topological_order()).value();
   REQUIRE(groups.size() == 1);
-  return cuda::schedule_group(groups[0].program, gpu, nullptr, float_sums).value();
+  return cuda::schedule_group(groups[0], gpu, nullptr, float_sums).value();
 }
 
 // Statements that read a buffer of that name.

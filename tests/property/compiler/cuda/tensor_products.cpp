@@ -2,11 +2,13 @@
 // threads and on the emulated GPU, which carries them out lane by lane; and faults planted in what lanes hold are
 // found.
 #include <array>
+#include <cmath>
 #include <functional>
 #include <string>
 
 #include <fmt/ranges.h>
 
+#include "compiler/graph/parse.h"
 #include "tests/plant_faults.h"
 #include "tests/property/compiler/cuda/decided_layers.h"
 #include "tests/property/compiler/drawn_schedules.h"
@@ -18,6 +20,46 @@ using dovetail::test::Change;
 namespace {
 
 constexpr std::string_view kKind = "tensor_product";
+
+// Layers of a quantised network: activations less a zero point, weights, bias and scales constant.
+std::vector<Case> quantised_cases() {
+  constexpr std::array<const char*, 3> kGraphs{
+      R"(graph conv(%x: int8[2, 8, 7, 6]) -> (%y)
+  constant %w: int8[12, 8, 3, 3]
+  constant %b: int32[12]
+  constant %s: float32[12]
+  %y: int8[2, 12, 4, 6] = dovetail.qconv(%x, %w, %b, %s) {pads=[1, 1, 1, 1], strides=[2, 1], x_zero_point=-7, y_zero_point=-5}
+)",
+      R"(graph point(%x: int8[1, 40, 9, 5], %r: int8[1, 24, 9, 5]) -> (%z)
+  constant %w: int8[24, 40, 1, 1]
+  constant %b: int32[24]
+  constant %s: float32[24]
+  %y: int8[1, 24, 9, 5] = dovetail.qconv(%x, %w, %b, %s) {x_zero_point=21, y_zero_point=3}
+  %z: int8[1, 24, 9, 5] = dovetail.qadd(%y, %r) {a_multiplier=0.5, a_zero_point=3, b_multiplier=0.75, b_zero_point=1}
+)",
+      R"(graph dense(%x: int8[20, 33]) -> (%y)
+  constant %w: int8[33, 33]
+  constant %b: int32[33]
+  constant %s: float32[33]
+  %y: int8[20, 33] = dovetail.qgemm(%x, %w, %b, %s) {x_zero_point=127, y_zero_point=4}
+)"};
+  std::vector<Case> list;
+  SplitMix64 random(5);
+  const auto draw = [&](const graph::TensorType& type) {
+    NdArray array = random_values(type, random);
+    if (is_floating(type.dtype))
+      for (std::int64_t i = 0; i < array.count(); ++i) array.set_double(i, std::abs(array.as_double(i)) / 300);
+    return array;
+  };
+  for (const char* text : kGraphs) {
+    const auto graph = graph::parse(text, "quantised", [&](auto, const graph::TensorType& type) { return draw(type); });
+    if (!graph) FAIL(to_string(graph.errors()));
+    auto one = case_of("quantised", *graph, 1'000'000, draw);
+    REQUIRE(one);
+    list.push_back(*std::move(one));
+  }
+  return list;
+}
 
 std::vector<Case> tensor_cases() {
   std::vector<Case> list;
@@ -37,6 +79,7 @@ std::vector<Case> tensor_cases() {
   list.push_back(node_case("MatMulInteger", {{kByte, {2, 20, 40}}, {kByte, {2, 40, 24}}}, {}, 1, nullptr));
   list.push_back(node_case("ConvInteger", {{kByte, {2, 8, 7, 6}}, {kByte, {12, 8, 3, 3}}},
                            {{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 1}}}, 2, nullptr));
+  for (Case& one : quantised_cases()) list.push_back(std::move(one));
   return list;
 }
 
@@ -108,7 +151,7 @@ TEST_CASE("cuda: products by tensor cores compile by NVRTC") {
 
 TEST_CASE("cuda: tensor cores are for what may be added in their order, on processors that have them") {
   const auto kind = [](const loops::Program& program, const char* architectures) {
-    const auto scheduled = cuda::schedule_group(program, cuda::parse_gpu("", architectures).value(), nullptr);
+    const auto scheduled = cuda::schedule_group(group_of(program), cuda::parse_gpu("", architectures).value(), nullptr);
     if (!scheduled) FAIL(to_string(scheduled.errors()));
     return scheduled->kind;
   };
@@ -117,6 +160,22 @@ TEST_CASE("cuda: tensor cores are for what may be added in their order, on proce
   CHECK(kind(layer(64, 64, 64, DType::float32, true, true), "sm_80") == "matrix_product");
   CHECK(kind(layer(64, 64, 64, DType::int8, true), "sm_80") == kKind);
   CHECK(kind(layer(64, 64, 64, DType::int8, true), "sm_75,sm_80") == "matrix_product");
+}
+
+TEST_CASE("cuda: layers with zero points are products of bytes, and their bias is corrected") {
+  for (Case& one : quantised_cases()) {
+    INFO(loops::to_string(one.scheduled.program));
+    CHECK(one.scheduled.kind == kKind);
+    REQUIRE(one.scheduled.constants.size() == 1);
+    const auto values = [&] {
+      return loops::run_threads(one.scheduled.kernels, one.scheduled.program.parameters, one.arguments, 1).value();
+    };
+    CHECK(values() == *one.expected);
+    // A bias that is off.
+    NdArray& bias = one.arguments[one.scheduled.constants.begin()->first];
+    bias.set_int64(0, bias.as_int64(0) + 30000);
+    CHECK(values() != *one.expected);
+  }
 }
 
 TEST_CASE("cuda: faults planted in what lanes hold are found by run_threads") {

@@ -9,7 +9,7 @@
 #include "base/ndarray.h"
 #include "loops/ir.h"
 
-namespace dovetail::cpu {
+namespace dovetail::prepare {
 
 // sum (x - zero) * w  =  sum u * w - (128 + zero) * sum w,  u = x + 128 in uint8.
 struct ShiftedProgram {
@@ -29,4 +29,4 @@ std::optional<ShiftedProgram> shift_activations(const loops::Program& program, c
 // but the product changes. nullopt where block `main` has none of int8 activations less a constant and int8 weights.
 std::optional<ShiftedProgram> drop_zero_point(const loops::Program& program, const std::string& main);
 
-}  // namespace dovetail::cpu
+}  // namespace dovetail::prepare

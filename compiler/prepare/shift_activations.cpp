@@ -1,11 +1,11 @@
-#include "compiler/target/cpu/shift_activations.h"
+#include "compiler/prepare/shift_activations.h"
 
 #include <fmt/format.h>
 
 #include "compiler/schedule/nest.h"
 #include "loops/rewrite.h"
 
-namespace dovetail::cpu {
+namespace dovetail::prepare {
 
 using namespace loops;
 
@@ -130,4 +130,4 @@ std::optional<ShiftedProgram> drop_zero_point(const Program& program, const std:
   return result;
 }
 
-}  // namespace dovetail::cpu
+}  // namespace dovetail::prepare

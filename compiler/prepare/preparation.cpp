@@ -1,0 +1,161 @@
+#include "compiler/prepare/preparation.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/nest.h"
+#include "loops/rewrite.h"
+
+namespace dovetail::prepare {
+
+using namespace loops;
+
+namespace {
+
+const StoreTarget* stored(const Block& block) {
+  const auto* update = std::get_if<Store>(&block.body->node);
+  return update != nullptr && update->targets.size() == 1 ? &update->targets[0] : nullptr;
+}
+
+// The dimension of `weights` that goes with dimension `of_sum` of what the block stores, where all others go over the
+// block's whole depth: each of them with a reduce iterator of its own, and no such iterator is left.
+std::optional<std::size_t> outputs_of(const Block& block, const std::string& weights, std::size_t of_sum) {
+  const LoadExpr* access = nullptr;
+  visit_exprs(block.body, [&](const Expr& e) {
+    if (const auto* n = std::get_if<LoadExpr>(&e->node); n != nullptr && n->buffer->name == weights) access = n;
+  });
+  const StoreTarget* target = stored(block);
+  if (access == nullptr || target == nullptr || of_sum >= target->indices.size()) return std::nullopt;
+  std::optional<std::size_t> outputs;
+  std::set<const VarNode*> depth;
+  for (std::size_t d = 0; d < access->indices.size(); ++d) {
+    const Expr& index = access->indices[d];
+    if (structurally_equal(index, target->indices[of_sum])) {
+      if (outputs) return std::nullopt;
+      outputs = d;
+      continue;
+    }
+    const auto* reference = std::get_if<VarRef>(&index->node);
+    const auto iterator = std::ranges::find_if(block.iterators, [&](const Iterator& one) {
+      return reference != nullptr && one.var == reference->var && one.kind == IterKind::reduce;
+    });
+    if (iterator == block.iterators.end() || iterator->extent != access->buffer->shape[d] ||
+        !depth.insert(reference->var.get()).second)
+      return std::nullopt;
+  }
+  for (const Iterator& iterator : block.iterators)
+    if (iterator.kind == IterKind::reduce && iterator.extent != 1 && !depth.contains(iterator.var.get()))
+      return std::nullopt;
+  return outputs;
+}
+
+// The sum of all elements with coordinate c of dimension `dimension`, for each c; it wraps as the accumulator does.
+std::vector<std::uint32_t> sums_along(const NdArray& array, std::size_t dimension) {
+  std::vector<std::uint32_t> sums(static_cast<std::size_t>(array.shape()[dimension]));
+  std::int64_t inner = 1;
+  for (std::size_t d = dimension + 1; d < array.shape().size(); ++d) inner *= array.shape()[d];
+  for (std::int64_t i = 0; i < array.count(); ++i)
+    sums[static_cast<std::size_t>(i / inner) % sums.size()] += static_cast<std::uint32_t>(array.as_int64(i));
+  return sums;
+}
+
+}  // namespace
+
+Preparation::Preparation(const FusedGroup& group, schedule::Task made) : task(std::move(made)), group_(group) {}
+
+const Block* Preparation::block(const std::string& name) const {
+  const auto path = schedule::find_block(task.program.body, name);
+  return path ? schedule::as_block(path->back()) : nullptr;
+}
+
+std::optional<std::size_t> Preparation::argument(const std::string& name) const {
+  for (std::size_t i = 0; i < group_.arguments.size(); ++i)
+    if (group_.program.parameters[i].buffer->name == name) return i;
+  return std::nullopt;
+}
+
+std::optional<Preparation::Bias> Preparation::bias_of(const std::string& main) const {
+  const Buffer sum = block(main)->writes.front().buffer;
+  std::optional<Bias> bias;
+  bool same = true;
+  // sum[.., o, ..] + bias[o], bias a constant.
+  const auto bias_in = [&](const Expr& e) -> std::optional<Bias> {
+    const auto* add = std::get_if<Binary>(&e->node);
+    if (add == nullptr || add->op != BinaryOp::add) return std::nullopt;
+    const auto *a = std::get_if<LoadExpr>(&add->a->node), *b = std::get_if<LoadExpr>(&add->b->node);
+    if (a == nullptr || b == nullptr || a->buffer != sum || b->indices.size() != 1) return std::nullopt;
+    const auto position = argument(b->buffer->name);
+    const auto along =
+        std::ranges::find_if(a->indices, [&](const Expr& index) { return structurally_equal(index, b->indices[0]); });
+    if (!position || group_.constants[*position] == nullptr || b->buffer->dtype != DType::int32 ||
+        along == a->indices.end())
+      return std::nullopt;
+    return Bias{*position, static_cast<std::size_t>(along - a->indices.begin())};
+  };
+  const Stmt others = rewrite_stmt(
+      task.program.body,
+      [&](const Stmt& stmt) {
+        const auto* one = std::get_if<Block>(&stmt->node);
+        return one != nullptr && one->name == main ? Stmt() : stmt;
+      },
+      [&](const Expr& e) {
+        const auto found = bias_in(e);
+        if (!found) return e;
+        same &= !bias || (bias->argument == found->argument && bias->dimension == found->dimension);
+        bias = found;
+        return int_imm(0, DType::int32);
+      });
+  if (!bias || !same || others == nullptr) return std::nullopt;
+  // Who reads one of them alone would see a correction.
+  const std::string& constant = group_.program.parameters[bias->argument].buffer->name;
+  bool alone = false;
+  for (const schedule::Path& path : schedule::blocks_below(others))
+    visit_exprs(schedule::as_block(path.back())->body, [&](const Expr& e) {
+      const auto* n = std::get_if<LoadExpr>(&e->node);
+      alone |= n != nullptr && (n->buffer == sum || n->buffer->name == constant);
+    });
+  return alone ? std::nullopt : bias;
+}
+
+const NdArray* Preparation::constant(std::size_t position) const {
+  const auto changed = constants.find(position);
+  return changed != constants.end() ? &changed->second : group_.constants[position];
+}
+
+bool Preparation::correct_bias(const std::string& main, const ShiftedProgram& shifted) {
+  const auto weights = argument(shifted.weights);
+  const auto bias = bias_of(main);
+  if (!weights || !bias || constant(*weights) == nullptr) return false;
+  const NdArray& w = *constant(*weights);
+  NdArray corrected = *constant(bias->argument);
+  const auto along = outputs_of(*block(main), shifted.weights, bias->dimension);
+  if (!along || corrected.count() != w.shape()[*along]) return false;
+  const std::vector<std::uint32_t> sums = sums_along(w, *along);
+  const auto offset = static_cast<std::uint32_t>(shifted.offset);
+  for (std::size_t o = 0; o < sums.size(); ++o) {
+    std::int32_t& value = corrected.data<std::int32_t>()[o];
+    value = static_cast<std::int32_t>(static_cast<std::uint32_t>(value) - sums[o] * offset);
+  }
+  constants.insert_or_assign(bias->argument, std::move(corrected));
+  return true;
+}
+
+void Preparation::shift_activations(const std::string& main) {
+  auto shifted = prepare::shift_activations(task.program, main);
+  if (!shifted || !correct_bias(main, *shifted)) return;
+  task.program = std::move(shifted->program);
+  task.prepared.push_back(fmt::format("shift_activations {}", main));
+}
+
+void Preparation::drop_zero_point(const std::string& main) {
+  auto bytes = prepare::drop_zero_point(task.program, main);
+  if (!bytes || (bytes->offset != 0 && !correct_bias(main, *bytes))) return;
+  task.program = std::move(bytes->program);
+  task.prepared.push_back(fmt::format("drop_zero_point {}", main));
+}
+
+}  // namespace dovetail::prepare
