@@ -49,6 +49,12 @@ struct AsStmt {
 
 Core make_core(decltype(CoreNode::node) node) { return std::make_shared<const CoreNode>(CoreNode{std::move(node)}); }
 
+std::size_t run_dimension(const Shape& shape) {
+  std::size_t d = shape.size() - 1;
+  while (d > 0 && shape[d] == 1) --d;
+  return d;
+}
+
 Core core_sequence(std::vector<Core> body) {
   CoreSequence flat;
   for (Core& inner : body) {

@@ -52,13 +52,15 @@ struct CoreBarrier {};
 // nothing is read; null: it holds. Inserted by loops/threads/pipeline_copies.h, never by a schedule.
 struct CoreAsyncCopy {
   Buffer to;
-  std::vector<Expr> to_indices;  // of the first element; the others follow in the last dimension
+  std::vector<Expr> to_indices;  // of the first element; the others follow in dimension run_dimension(shape)
   Buffer from;
   std::vector<Expr> from_indices;
   std::int64_t elements = 1;
   Expr condition;
   std::string block;  // for diagnostics
 };
+// The last dimension of several elements: neighbours in it are neighbours in memory.
+std::size_t run_dimension(const Shape& shape);
 // commit: the copies that the thread has started since its last commit are a group. wait: the thread goes on when all
 // of its groups but the last `groups` have landed; others see them behind a barrier. All threads of a block come to it.
 struct CoreAsyncGroup {

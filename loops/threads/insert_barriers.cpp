@@ -214,7 +214,7 @@ class Inserter {
   void collect_region(const Core& region, const std::vector<AroundThread>& around, std::vector<Touch>& touched) const {
     std::map<const BufferNode*, std::size_t> several;  // with the indices that are exact
     each_copy(region, [&](const CoreAsyncCopy& copy) {
-      for (const Buffer& buffer : {copy.to, copy.from}) several.emplace(buffer.get(), buffer->shape.size() - 1);
+      for (const Buffer& buffer : {copy.to, copy.from}) several.emplace(buffer.get(), run_dimension(buffer->shape));
     });
     each_call(region, [&](const CoreCall& call) {
       for (const IntrinsicOperand& operand : call.operands) {
@@ -246,8 +246,8 @@ class Inserter {
     const bool waits = conflict(pending.touches, touched);
     if (waits) barrier(divergent, pending);
     each_copy(region, [&](const CoreAsyncCopy& copy) {
-      add(pending.started, {copy.to, copy.to_indices, true, true, around, {}, copy.to_indices.size() - 1});
-      add(pending.started, {copy.from, copy.from_indices, false, true, around, {}, copy.from_indices.size() - 1});
+      add(pending.started, {copy.to, copy.to_indices, true, true, around, {}, run_dimension(copy.to->shape)});
+      add(pending.started, {copy.from, copy.from_indices, false, true, around, {}, run_dimension(copy.from->shape)});
     });
     for (Touch& touch : touched) add(pending.touches, std::move(touch));
     return waits ? core_sequence({make_core(CoreBarrier{}), whole}) : whole;

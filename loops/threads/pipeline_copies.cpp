@@ -185,7 +185,7 @@ class Pipeliner {
                        chain.store->block};
     std::size_t left_out = 0;
     const auto* const innermost = chain.around.empty() ? nullptr : std::get_if<CoreLoop>(&chain.around.back()->node);
-    if (innermost != nullptr && innermost->kind != ForKind::thread &&
+    if (innermost != nullptr && innermost->kind != ForKind::thread && runs_along(copy, *innermost->var) &&
         (!moved->condition || !mentions(moved->condition, *innermost->var))) {
       const std::int64_t count =
           std::min(aligned_neighbours(*copy.to, offset_of(*copy.to, copy.to_indices, bounds_), innermost->var.get(),
@@ -200,7 +200,8 @@ class Pipeliner {
       std::vector<Core> fills;
       for (std::int64_t i = 0; i < copy.elements; ++i) {
         std::vector<Expr> indices = target.indices;
-        indices.back() = indices.back() + i;
+        Expr& moved_index = indices[run_dimension(target.buffer->shape)];
+        moved_index = moved_index + i;
         fills.push_back(make_core(
             CoreStore{{{target.buffer, std::move(indices), moved->otherwise}}, chain.store->block, {}, false}));
       }
@@ -218,6 +219,16 @@ class Pipeliner {
     const Expr first = vectors.extent == 1 ? int_imm(0) : ref(vectors.var) * copy.elements;
     vectors.body = instantiate(result, {{innermost->var.get(), first}}, bounds_);
     return chain.around_of(vectors.extent == 1 ? vectors.body : make_core(std::move(vectors)), 1);
+  }
+
+  // Both elements move with the variable in the dimension of neighbours alone.
+  static bool runs_along(const CoreAsyncCopy& copy, const VarNode& var) {
+    const auto alone = [&](const Buffer& buffer, const std::vector<Expr>& indices) {
+      for (std::size_t d = 0; d < indices.size(); ++d)
+        if (d != run_dimension(buffer->shape) && mentions(indices[d], var)) return false;
+      return true;
+    };
+    return alone(copy.to, copy.to_indices) && alone(copy.from, copy.from_indices);
   }
 
   static bool mentions(const Expr& expr, const VarNode& var) {

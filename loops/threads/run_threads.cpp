@@ -397,14 +397,15 @@ class Runner {
     Memory& from = memory(thread, *n.from);
     const bool inside = !n.condition || evaluate(thread, n.condition).truth();
     std::vector<Expr> place = n.to_indices;
+    const std::size_t to_run = run_dimension(n.to->shape), from_run = run_dimension(n.from->shape);
     for (std::int64_t i = 0; i < n.elements; ++i) {
-      place.back() = n.to_indices.back() + i;
+      place[to_run] = n.to_indices[to_run] + i;
       Flight flight{&to, inside ? &from : nullptr, element(thread, *n.to, place), 0};
       check_write(thread, to, flight.to_element);
       ++to.shadow[flight.to_element].landing;
       if (inside) {
         std::vector<Expr> source = n.from_indices;
-        source.back() = source.back() + i;
+        source[from_run] = source[from_run] + i;
         flight.from_element = element(thread, *n.from, source);
         note_read(thread, from, flight.from_element);
         ++from.shadow[flight.from_element].leaving;

@@ -19,11 +19,12 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 // Each piece, a row of x, is fetched, `width` neighbours by a thread, and turned around by other threads. `value` is
-// what is fetched of x[l, i]; x has `columns`.
-Program pieces(int stages, int width, int columns, const std::string& value, const std::string& type = "float32") {
+// what is fetched of x[l, i]; x has `columns`, and where it is `deep` two more dimensions of one element.
+Program pieces(int stages, int width, int columns, const std::string& value, const std::string& type = "float32",
+               bool deep = false) {
   const std::string text = fmt::format(
       R"(program pieces {{
-  input x: {3}[6, {1}]
+  input x: {3}[6, {1}{6}]
   output y: {3}[{4}]
   alloc piece: {3}[6, {4}] in shared
   alloc acc: {3}[{4}] in register
@@ -33,7 +34,7 @@ Program pieces(int stages, int width, int columns, const std::string& value, con
     }} }}
     for k in 6 pipelined @stages("{0}") {{
       for t1 in 8 thread(thread.x) {{ for e1 in {5} unrolled {{
-        block bring {{ spatial l in 6 = k spatial i in {4} = t1 * {5} + e1 reads x[l, i] writes piece[l, i]
+        block bring {{ spatial l in 6 = k spatial i in {4} = t1 * {5} + e1 reads x[l, i{7}] writes piece[l, i]
           piece[l, i] = {2} }}
       }} }}
       for t2 in 8 thread(thread.x) {{ for e2 in {5} unrolled {{
@@ -46,7 +47,7 @@ Program pieces(int stages, int width, int columns, const std::string& value, con
     }} }}
   }}
 }})",
-      stages, columns, value, type, 8 * width, width);
+      stages, columns, value, type, 8 * width, width, deep ? ", 1, 1" : "", deep ? ", 0, 0" : "");
   auto program = parse_program(text, "test");
   if (!program) FAIL(to_string(program.errors()));
   return *std::move(program);
@@ -112,6 +113,14 @@ TEST_CASE("threads: copies are as wide as addresses are proven to allow") {
   CHECK(copies(2, 16, "int8").empty());  // two bytes are no copy
   CHECK(copies(8, 65, "float16").empty());
   CHECK(copies(2, 16, "float64") == two_of(2));
+}
+
+TEST_CASE("threads: neighbours lie in the last dimension of several elements") {
+  const Program program = pieces(3, 4, 32, "x[l, i, 0, 0]", "float32", true);
+  const auto kernels = lowered(program);
+  if (!kernels) FAIL(to_string(kernels.errors()));
+  CHECK(copies_of(*kernels) == std::vector<std::int64_t>{4, 4, 4});
+  check_values(program, *kernels);
 }
 
 TEST_CASE("threads: what is computed, or cannot be copied, is kept in registers until the piece before is used") {
