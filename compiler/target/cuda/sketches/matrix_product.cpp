@@ -27,8 +27,15 @@ constexpr std::int64_t kWarp = 32, kMostThreads = 256;  // of a block: each may 
 struct Tile {
   std::int64_t sum_rows, sum_columns, rows_of_threads, columns_of_threads, depth;
   std::int64_t stages;  // pieces of the depth that have a place: those behind the first come while it is multiplied
+  std::int64_t parts;   // of the depth, for blocks of their own
   explicit Tile(std::span<const std::int64_t> v)
-      : sum_rows(v[0]), sum_columns(v[1]), rows_of_threads(v[2]), columns_of_threads(v[3]), depth(v[4]), stages(v[5]) {}
+      : sum_rows(v[0]),
+        sum_columns(v[1]),
+        rows_of_threads(v[2]),
+        columns_of_threads(v[3]),
+        depth(v[4]),
+        stages(v[5]),
+        parts(v[6]) {}
   std::int64_t rows() const { return sum_rows * rows_of_threads; }
   std::int64_t columns() const { return sum_columns * columns_of_threads; }
   std::int64_t threads() const { return rows_of_threads * columns_of_threads; }
@@ -36,7 +43,8 @@ struct Tile {
 
 // Cycles of the processor that has the most to do; nullopt: the tile does not fit. By what a processor of compute
 // capability 8.0 or 9.0 can do at most (CUDA C++ Programming Guide), and estimates; nothing of it was measured.
-std::optional<double> cycles(const Product& e, const Tile& tile, const Gpu& gpu) {
+std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& gpu) {
+  const Product e = part_of(whole, tile.parts);
   constexpr double kQuarters = 4;                      // of a processor; each issues an operation of a warp a cycle
   constexpr double kSharedBytes = 64, kFarBytes = 24;  // a cycle, from shared memory and from the second level
   constexpr double kWait = 800, kBarrier = 40;         // for what lies there, and for one another
@@ -55,7 +63,10 @@ std::optional<double> cycles(const Product& e, const Tile& tile, const Gpu& gpu)
   if (tile.stages > 1 && tile.stages > rounds_of_depth) return std::nullopt;
 
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
-  const double blocks = number(e.batch * pieces(e.rows, tile.rows()) * pieces(e.columns, tile.columns()));
+  const std::int64_t tiles = pieces(e.rows, tile.rows()) * pieces(e.columns, tile.columns());
+  const auto joining = cycles_of_joining(whole, tile.parts, whole.batch * tiles, gpu.processors);
+  if (!joining) return std::nullopt;
+  const double blocks = number(e.batch * tiles);
   const double here = std::ceil(blocks / number(gpu.processors));
   // A thread has its sums, a row and a column of factors for some steps of the depth, and addresses.
   const double registers = number(sums + 5 * (tile.sum_rows + tile.sum_columns) + 24);
@@ -76,7 +87,7 @@ std::optional<double> cycles(const Product& e, const Tile& tile, const Gpu& gpu)
   // meanwhile.
   const double rounds = number(rounds_of_depth), round = number(tile.depth) * step;
   const double wait = std::max(0.0, kWait - number(tile.stages - 1) * round * at_once);
-  return here * (rounds * round + (rounds * (wait + kBarrier) + kWait) / at_once);
+  return here * (rounds * round + (rounds * (wait + kBarrier) + kWait) / at_once) + *joining;
 }
 
 class MatrixProduct {
@@ -87,7 +98,14 @@ class MatrixProduct {
   bool schedule() {
     const auto tile = choose();
     if (!tile) return false;
-    const std::vector<std::string> behind = blocks_behind();
+    std::vector<std::string> behind = blocks_behind();
+    if (tile->parts > 1) {
+      const auto part = split_depth(c_, product_, tile->parts);
+      if (!part) return false;
+      product_ = *part;
+      name_ = part->block;
+      behind.clear();  // it follows what adds up the parts
+    }
     c_.s.matrix_form(name_, tile->rows(), tile->columns(), tile->depth, left(), right(), sum(), result());
     for (const std::string& block : behind) c_.attempt("reverse_inline", {block});
     // Threads have the same rows and columns of the result as of the sums.
@@ -118,12 +136,13 @@ class MatrixProduct {
     const auto among = [](std::vector<std::int64_t> values) {
       return [values = std::move(values)](std::span<const std::int64_t>) { return values; };
     };
-    const std::array<schedule::Choice, 6> choices{{{"sum_rows", among({8, 4, 2, 1})},
+    const std::array<schedule::Choice, 7> choices{{{"sum_rows", among({8, 4, 2, 1})},
                                                    {"sum_columns", among({8, 4, 2, 1})},
                                                    {"rows_of_threads", among({16, 8, 4, 2})},
                                                    {"columns_of_threads", among({16, 8, 32})},
                                                    {"tile_depth", among({8, 16, 32})},
-                                                   {"stages", among({2, 3, 4, 1})}}};
+                                                   {"stages", among({2, 3, 4, 1})},
+                                                   {"parts", among(parts_of_depth(product_))}}};
     const std::vector<std::int64_t> chosen = c_.sample(choices, [&] {
       return Result<schedule::Cost>(
           [&](std::span<const std::int64_t> values) { return cycles(product_, Tile(values), gpu_); });

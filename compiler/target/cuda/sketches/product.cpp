@@ -19,11 +19,21 @@ namespace {
 constexpr std::int64_t kFewestRows = 2, kFewestColumns = 8, kFewestProducts = 1 << 12;
 constexpr std::int64_t kVectorBytes = 16;
 
+// An iterator, or one of a part of its values.
+bool is_iterator(const Expr& index) {
+  if (std::holds_alternative<VarRef>(index->node)) return true;
+  const auto* sum = std::get_if<loops::Binary>(&index->node);
+  if (sum == nullptr || sum->op != BinaryOp::add || !std::holds_alternative<VarRef>(sum->b->node)) return false;
+  const auto* part = std::get_if<loops::Binary>(&sum->a->node);
+  return part != nullptr && part->op == BinaryOp::mul && std::holds_alternative<VarRef>(part->a->node) &&
+         std::holds_alternative<IntImm>(part->b->node);
+}
+
 // An element whose place is that of the product's iterators.
 bool is_plain(const Expr& factor) {
   const auto* n = std::get_if<LoadExpr>(&factor->node);
   return n != nullptr && std::ranges::all_of(n->indices, [](const Expr& index) {
-           return std::holds_alternative<VarRef>(index->node) || std::holds_alternative<IntImm>(index->node);
+           return is_iterator(index) || std::holds_alternative<IntImm>(index->node);
          });
 }
 
@@ -31,28 +41,82 @@ Product::Operand operand_of(const schedule::Contraction::Factor& factor) {
   return {factor.stored->dtype, is_plain(factor.stored), factor.depth_last, factor.batch.size()};
 }
 
+std::optional<Product> product_of(const schedule::Context& c, const std::string& name) {
+  const auto path = schedule::find_block(c.s.program().body, name);
+  if (!path) return std::nullopt;
+  const auto product = schedule::require_contraction(*path, "sketch");
+  if (!product.ok()) return std::nullopt;
+  const Block& block = *schedule::as_block(path->back());
+  Product found{name,
+                product->extent(block, product->batch),
+                product->extent(block, product->rows),
+                product->extent(block, product->columns),
+                product->extent(block, product->depth),
+                operand_of(product->left),
+                operand_of(product->right),
+                product->left.type,
+                !is_floating(product->left.type) || is_product_sum(block),
+                "",
+                1,
+                0};
+  found.results = found.batch * found.rows * found.columns;
+  for (const std::size_t i : product->depth) {
+    if (block.iterators[i].extent <= 1) continue;
+    found.deep_loop = std::get<VarRef>(block.iterators[i].binding->node).var->name;
+    found.deep_extent = block.iterators[i].extent;
+    break;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::optional<Product> find_product(const schedule::Context& c) {
   for (const std::string& name : c.blocks()) {
-    const auto path = schedule::find_block(c.s.program().body, name);
-    const auto product = schedule::require_contraction(*path, "sketch");
-    if (!product.ok()) continue;
-    const Block& block = *schedule::as_block(path->back());
-    const Product found{name,
-                        product->extent(block, product->batch),
-                        product->extent(block, product->rows),
-                        product->extent(block, product->columns),
-                        product->extent(block, product->depth),
-                        operand_of(product->left),
-                        operand_of(product->right),
-                        product->left.type,
-                        !is_floating(product->left.type) || is_product_sum(block)};
-    if (found.rows >= kFewestRows && found.columns >= kFewestColumns &&
-        found.rows * found.columns * found.depth >= kFewestProducts)
+    const auto found = product_of(c, name);
+    if (found && found->rows >= kFewestRows && found->columns >= kFewestColumns &&
+        found->rows * found->columns * found->depth >= kFewestProducts)
       return found;
   }
   return std::nullopt;
+}
+
+std::vector<std::int64_t> parts_of_depth(const Product& whole) {
+  constexpr std::int64_t kMostParts = 32, kFewestDeep = 16, kMostSums = 1 << 24;
+  std::vector<std::int64_t> parts{1};
+  for (std::int64_t count = 2; whole.free_order && count <= kMostParts; count *= 2)
+    if (whole.deep_extent % count == 0 && whole.depth / count >= kFewestDeep && count * whole.results <= kMostSums)
+      parts.push_back(count);
+  return parts;
+}
+
+Product part_of(Product whole, std::int64_t parts) {
+  whole.batch *= parts;
+  whole.depth /= parts;
+  return whole;
+}
+
+std::optional<double> cycles_of_joining(const Product& whole, std::int64_t parts, std::int64_t tiles,
+                                        std::int64_t processors) {
+  if (parts == 1) return 0;
+  if (tiles >= 2 * processors) return std::nullopt;
+  // Of each processor, from and to the second level; and until the next kernel runs.
+  constexpr double kFarBytes = 24, kNextKernel = 3000;
+  const double bytes = 2.0 * static_cast<double>(parts * whole.results * size_bytes(whole.type));
+  return bytes / (kFarBytes * static_cast<double>(processors)) + kNextKernel;
+}
+
+std::optional<Product> split_depth(schedule::Context& c, const Product& whole, std::int64_t parts) {
+  const std::string part = whole.deep_loop + ".part", name = whole.block + ".parts";
+  c.s.split(whole.deep_loop, whole.deep_extent / parts, part, whole.deep_loop + ".rest");
+  c.s.rfactor(whole.block, part, name);
+  if (!c.s.status().ok()) return std::nullopt;
+  // Loops in the order of the iterators, as a product has them.
+  std::vector<std::string> order;
+  for (const Iterator& iterator : c.block(name)->iterators)
+    if (const auto* loop = std::get_if<VarRef>(&iterator.binding->node)) order.push_back(loop->var->name);
+  if (order != c.own_loops(name)) c.reorder(order);
+  return product_of(c, name);
 }
 
 bool can_fetch(const Product::Operand& operand, std::int64_t elements, std::int64_t threads, std::int64_t stages) {

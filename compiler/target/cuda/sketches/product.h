@@ -24,12 +24,25 @@ struct Product {
     bool depth_last;  // neighbours in memory are neighbours in the depth
     std::size_t batch_dimensions;
   } left, right;
-  DType type;       // of the products, and of their sum
-  bool free_order;  // products may be added in any order, each rounded with its sum
+  DType type;                         // of the products, and of their sum
+  bool free_order;                    // products may be added in any order, each rounded with its sum
+  std::string deep_loop;              // the outermost loop over the depth that has several iterations
+  std::int64_t deep_extent, results;  // of that loop; of the whole product
   std::int64_t bytes() const { return size_bytes(left.stored) + size_bytes(right.stored); }
 };
 // The first contraction that has something to share.
 std::optional<Product> find_product(const schedule::Context& c);
+
+// Into how many parts the depth may be split for blocks of their own: 1 first.
+std::vector<std::int64_t> parts_of_depth(const Product& whole);
+// What each of so many parts is: a product with one dimension of the batch more.
+Product part_of(Product whole, std::int64_t parts);
+// What the parts cost the processor that has the most to do, beside their products: each sum is written, and a second
+// kernel adds them up. nullopt: `tiles` of the whole depth keep all processors busy.
+std::optional<double> cycles_of_joining(const Product& whole, std::int64_t parts, std::int64_t tiles,
+                                        std::int64_t processors);
+// Takes the depth into that many parts, whose sums are added up in their order by a second kernel; the part's product.
+std::optional<Product> split_depth(schedule::Context& c, const Product& whole, std::int64_t parts);
 
 inline std::int64_t pieces(std::int64_t extent, std::int64_t piece) { return (extent + piece - 1) / piece; }
 

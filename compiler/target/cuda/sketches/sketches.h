@@ -32,8 +32,8 @@ struct Kind {
 };
 inline constexpr std::array<Kind, 4> kKinds{{
     {"reduction", 1, sketch_reduction},
-    {"tensor_product", 1, sketch_tensor_product},
-    {"matrix_product", 2, sketch_matrix_product},
+    {"tensor_product", 2, sketch_tensor_product},
+    {"matrix_product", 3, sketch_matrix_product},
     {"generic", 1, sketch_generic},
 }};
 

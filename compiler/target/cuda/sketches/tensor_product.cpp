@@ -33,6 +33,7 @@ constexpr std::int64_t kFewestTensorRows = 8, kFewestTensorColumns = 8;
 struct TensorTile {
   std::int64_t warps, row_fragments, column_fragments, depth_fragments;
   std::int64_t stages;
+  std::int64_t parts;  // of the depth, for blocks of their own
   std::int64_t fragment_depth;
   TensorTile(std::span<const std::int64_t> v, const MatrixMultiply& mma)
       : warps(v[0]),
@@ -40,6 +41,7 @@ struct TensorTile {
         column_fragments(v[2]),
         depth_fragments(v[3]),
         stages(v[4]),
+        parts(v[5]),
         fragment_depth(mma.depth) {}
   std::int64_t warp_rows() const { return row_fragments * kMmaRows; }
   std::int64_t rows() const { return warps * warp_rows(); }
@@ -49,12 +51,14 @@ struct TensorTile {
 };
 
 // As in matrix_product.cpp: an estimate that was never compared with a measurement.
-std::optional<double> tensor_cycles(const Product& e, const TensorTile& tile, const Gpu& gpu) {
+std::optional<double> tensor_cycles(const Product& whole, const TensorTile& tile, const Gpu& gpu) {
+  const Product e = part_of(whole, tile.parts);
   constexpr double kFragmentCycles = 2;  // of a processor with four tensor cores, 16 x 8 sums of 32 bytes
   constexpr double kSharedBytes = 128, kFarBytes = 24;  // a cycle
   constexpr double kWait = 800, kBarrier = 40;
   constexpr double kRegisters = 65536, kShared = 160 << 10;
   const std::int64_t fragments = tile.row_fragments * tile.column_fragments;
+  if (tile.parts > 1 && e.depth < tile.fragment_depth) return std::nullopt;
   if (fragments * kHalfRows * kPair > kMostSumsOfLane) return std::nullopt;
   if (!can_fetch(e.left, tile.rows() * tile.depth(), tile.threads(), tile.stages) ||
       !can_fetch(e.right, tile.columns() * tile.depth(), tile.threads(), tile.stages))
@@ -68,7 +72,10 @@ std::optional<double> tensor_cycles(const Product& e, const TensorTile& tile, co
   if (tile.stages > 1 && tile.stages > rounds_of_depth) return std::nullopt;
 
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
-  const double blocks = number(e.batch * pieces(e.rows, tile.rows()) * pieces(e.columns, tile.columns()));
+  const std::int64_t tiles = pieces(e.rows, tile.rows()) * pieces(e.columns, tile.columns());
+  const auto joining = cycles_of_joining(whole, tile.parts, whole.batch * tiles, gpu.processors);
+  if (!joining) return std::nullopt;
+  const double blocks = number(e.batch * tiles);
   const double here = std::ceil(blocks / number(gpu.processors));
   const double registers =
       number(fragments * kHalfRows * kPair + 4 * tile.row_fragments + 2 * tile.column_fragments + 40);
@@ -84,7 +91,7 @@ std::optional<double> tensor_cycles(const Product& e, const TensorTile& tile, co
   const double rounds = number(rounds_of_depth);
   const double round = number(tile.depth_fragments) * std::max({products, near, far});
   const double wait = std::max(0.0, kWait - number(tile.stages - 1) * round * at_once);
-  return here * (rounds * round + (rounds * (wait + kBarrier) + kWait) / at_once);
+  return here * (rounds * round + (rounds * (wait + kBarrier) + kWait) / at_once) + *joining;
 }
 
 class TensorProduct {
@@ -97,6 +104,13 @@ class TensorProduct {
     if (!tile) return false;
     std::vector<std::string> behind = c_.blocks();
     behind.erase(behind.begin(), std::ranges::find(behind, name_) + 1);
+    if (tile->parts > 1) {
+      const auto part = split_depth(c_, product_, tile->parts);
+      if (!part) return false;
+      product_ = *part;
+      name_ = part->block;
+      behind.clear();  // it follows what adds up the parts
+    }
     c_.s.matrix_form(name_, tile->rows(), tile->columns(), tile->depth(), left(), right(), sum(), result());
     for (const std::string& block : behind) c_.attempt("reverse_inline", {block});
     c_.s.pad(result(), "m", tile->rows());
@@ -132,11 +146,12 @@ class TensorProduct {
     const auto among = [](std::vector<std::int64_t> values) {
       return [values = std::move(values)](std::span<const std::int64_t>) { return values; };
     };
-    const std::array<schedule::Choice, 5> choices{{{"warps", among({4, 2, 1, 8})},
+    const std::array<schedule::Choice, 6> choices{{{"warps", among({4, 2, 1, 8})},
                                                    {"row_fragments", among({2, 1, 4})},
                                                    {"column_fragments", among({8, 4, 2, 16})},
                                                    {"depth_fragments", among({2, 1, 4})},
-                                                   {"stages", among({3, 2, 4, 1})}}};
+                                                   {"stages", among({3, 2, 4, 1})},
+                                                   {"parts", among(parts_of_depth(product_))}}};
     const std::vector<std::int64_t> chosen = c_.sample(choices, [&] {
       return Result<schedule::Cost>([&](std::span<const std::int64_t> values) {
         return tensor_cycles(product_, TensorTile(values, mma_), gpu_);

@@ -32,6 +32,20 @@ std::vector<Case> layers() {
   return list;
 }
 
+// Depths in parts for blocks of their own, of products and of a convolution's channels.
+std::vector<Case> parts(const std::string& count) {
+  std::vector<Case> list;
+  for (const DType type : {DType::float32, DType::int8, DType::float16})
+    list.push_back(layer_case(layer(21, 30, 128, type, type == DType::int8, true), decided({{"parts", count}}), 3));
+  list.push_back(node_case("MatMul", {{DType::float32, {2, 20, 64}}, {DType::float32, {2, 64, 24}}}, {}, 4,
+                           decided({{"parts", count}}), cuda::FloatSums::free, true));
+  list.push_back(node_case(
+      "Conv", {{DType::float32, {1, 8, 7, 6}}, {DType::float32, {9, 8, 3, 3}}, {DType::float32, {9}}},
+      {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}, 5, decided({{"parts", count}}), cuda::FloatSums::free, true));
+  for (Case& one : list) one.tolerance = 1e-5;
+  return list;
+}
+
 // Operators that are contractions, with borders, strides, transpositions, batches.
 std::vector<Case> operators() {
   using Ints = std::vector<std::int64_t>;
@@ -85,6 +99,64 @@ TEST_CASE("cuda: the text of tiles of products has the operator's values, compil
   std::vector<Case> all = layers();
   for (Case& one : operators()) all.push_back(std::move(one));
   check_text(all);
+}
+
+TEST_CASE("cuda: parts of a product's depth are added up in their order by a second kernel") {
+  for (const char* count : {"2", "4"}) {
+    const std::vector<Case> list = parts(count);
+    for (const Case& one : list) {
+      INFO(one.name << "\n" << loops::to_string(one.scheduled.program));
+      INFO(fmt::format("{}", fmt::join(one.scheduled.notes, "\n")));
+      CHECK((one.scheduled.kind == kKind || one.scheduled.kind == kTensorKind));
+      CHECK(one.scheduled.kernels.kernels.size() == 2);
+      check_threads(one, 5);
+      const auto values = [&](std::uint64_t seed) {
+        return loops::run_threads(one.scheduled.kernels, one.scheduled.program.parameters, one.arguments, seed).value();
+      };
+      CHECK(values(6) == values(7));
+    }
+    check_text(list);
+  }
+}
+
+TEST_CASE("cuda: deep products of few tiles are taken in parts by default, not where sums keep their order") {
+  const auto kernels = [](const loops::Program& program) {
+    const auto scheduled = cuda::schedule_group(group_of(program), gpu(), nullptr).value();
+    INFO(loops::to_string(scheduled.program));
+    CHECK((scheduled.kind == kKind || scheduled.kind == kTensorKind));
+    return scheduled.kernels.kernels.size();
+  };
+  for (const DType type : {DType::float32, DType::int8, DType::float16}) {
+    INFO(name(type));
+    CHECK(kernels(layer(64, 64, 8192, type, true, true)) == 2);
+    CHECK(kernels(layer(1024, 1024, 1024, type, true, true)) == 1);
+  }
+  CHECK(kernels(layer(64, 64, 8192, DType::float32, true, false)) == 1);
+}
+
+TEST_CASE("cuda: faults planted in parts of a depth are found") {
+  const Case one = parts("4").front();
+  const loops::ThreadProgram& right = one.scheduled.kernels;
+  REQUIRE(right.kernels.size() == 2);
+  const auto found = [&](const loops::ThreadProgram& kernels) {
+    const auto have = loops::run_threads(kernels, one.scheduled.program.parameters, one.arguments, 1);
+    if (!have.ok()) return true;
+    for (std::int64_t i = 0; i < (*have)[0].count(); ++i)
+      if (std::abs((*have)[0].as_double(i) - (*one.expected)[0].as_double(i)) > 1e-3) return true;
+    return false;
+  };
+  CHECK_FALSE(found(right));
+  loops::ThreadProgram without = right, exchanged = right, fewer = right;
+  without.kernels.pop_back();
+  CHECK(found(without));
+  std::swap(exchanged.kernels[0], exchanged.kernels[1]);
+  CHECK(found(exchanged));
+  // One part is not computed.
+  bool changed = false;
+  for (loops::BoundAxis& axis : fewer.kernels[0].axes)
+    if (!changed && axis.extent == 4) changed = (axis.extent = 3) == 3;
+  REQUIRE(changed);
+  CHECK(found(fewer));
 }
 
 TEST_CASE("cuda: tiles of products compile by NVRTC") {
