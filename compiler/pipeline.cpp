@@ -77,7 +77,7 @@ constexpr NamedPass kGraphPasses[] = {
     // Behind simplify_algebra, which gives each pattern fewer forms.
     {"recognize_normalizations", Level::tolerant, passes::recognize_normalizations},
     {"recognize_activations", Level::tolerant, passes::recognize_activations},
-    // For targets that have attention as one operation; three kernels of the CPU are faster than its loop program.
+    // Where targets gain by it (Target::passes): three kernels of the CPU are faster than its loop program.
     {"recognize_attention", Level::named, passes::recognize_attention},
     // In front of what folds into convolutions, and of what merges the movements that it leaves.
     {"lower_conv_transpose", Level::tolerant, passes::lower_conv_transpose},
@@ -195,7 +195,21 @@ class Pipeline {
     const auto has = [&](const std::vector<std::string>& names) {
       return std::find(names.begin(), names.end(), pass.name) != names.end();
     };
-    return !has(options_.without_passes) && (pass.level <= options_.context.level || has(options_.with_passes));
+    const bool allowed = pass.level == Level::named ? options_.context.level >= Level::tolerant && all_gain(pass.name)
+                                                    : pass.level <= options_.context.level;
+    return !has(options_.without_passes) && (allowed || has(options_.with_passes));
+  }
+  // Each target that was asked for.
+  bool all_gain(std::string_view pass) const {
+    bool any = false;
+    for (const TargetPointer& target : options_.available) {
+      const bool asked =
+          options_.targets.empty() || std::ranges::find(options_.targets, target->name()) != options_.targets.end();
+      if (!asked) continue;
+      if (std::ranges::find(target->passes(), pass) == target->passes().end()) return false;
+      any = true;
+    }
+    return any;
   }
 
   // Each target's code generator appends the steps of its regions, the builder the copies between layouts.

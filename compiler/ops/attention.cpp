@@ -82,12 +82,13 @@ Result<loops::Program> define_attention(const Operands& operands) {
   const loops::Buffer sum =
       program.reduce("sum", wide, rows, {{"n", n}}, tensor::sum_reducer(),
                      [&](const Indices& i, const Indices& r) { return loops::load(exp, at(i, r[0])); });
-  // Divided once per result instead of once per weight.
+  // Weights have the type of v, as those of the softmax written out have; divided once per result instead of once per
+  // weight.
   const loops::Buffer weighted =
       program.reduce("weighted", wide, with(rows, "e", e), {{"n", n}}, tensor::product_sum_reducer(),
                      [&](const Indices& i, const Indices& r) {
                        const Indices row(i.begin(), i.end() - 1);
-                       return loops::load(exp, at(row, r[0])) *
+                       return loops::cast(wide, loops::cast(dtype, loops::load(exp, at(row, r[0])))) *
                               loops::cast(wide, loops::load(program.in(2), column(row, r[0], i.back())));
                      });
   return program.finish({program.compute("attention", dtype, with(rows, "e", e), [&](const Indices& i) {

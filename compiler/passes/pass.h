@@ -26,7 +26,7 @@ enum class Level : std::uint8_t {
   exact,     // 1: only what keeps every bit of every value, infinities and NaN included
   tolerant,  // 2: also what rounds differently, within the tolerance of the operators concerned. The default
   trading,   // 3: also what trades accuracy or special values for speed: reciprocals for quotients, x * 0
-  named,     // no level: what only some targets gain by, where --pass names it
+  named,     // no level: what only some targets gain by, from 2 on where all that are asked for do, or --pass names it
 };
 
 struct PassContext {

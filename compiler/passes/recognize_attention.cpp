@@ -1,5 +1,9 @@
 #include "compiler/passes/recognize_attention.h"
 
+#include <limits>
+#include <optional>
+#include <utility>
+
 #include "compiler/passes/rewriting.h"
 
 namespace dovetail::passes {
@@ -28,6 +32,33 @@ ValueId without_factor(const Graph& graph, ValueId value, double& scale, std::ve
   return value;
 }
 
+// What a constant condition hides of the scores by a value so low that no score, added to it, makes a difference: -inf,
+// or about the least number that there is. As what is added to the scores instead.
+struct Hidden {
+  ValueId scores;
+  NdArray mask;
+};
+std::optional<Hidden> hidden_by_condition(const Graph& graph, NodeId id) {
+  const graph::Node& node = graph.node(id);
+  const graph::Value& condition = graph.value(node.inputs[0]);
+  if (!condition.constant) return std::nullopt;
+  for (const std::size_t seen : {std::size_t{1}, std::size_t{2}}) {
+    const ValueId scores = node.inputs[seen];
+    const auto low = uniform(graph, node.inputs[3 - seen]);
+    if (!low || shape_of(graph, scores) != shape_of(graph, node.outputs[0])) continue;
+    const DType type = graph.value(scores).type.dtype;
+    const double half = type == DType::float64                              ? std::numeric_limits<double>::lowest() / 2
+                        : type == DType::float32 || type == DType::bfloat16 ? std::numeric_limits<float>::lowest() / 2
+                                                                            : -std::numeric_limits<double>::infinity();
+    if (*low > half) continue;
+    NdArray mask(type, condition.type.shape);
+    for (std::int64_t i = 0; i < mask.count(); ++i)
+      mask.set_double(i, (condition.constant->as_int64(i) != 0) == (seen == 1) ? 0 : *low);
+    return Hidden{scores, std::move(mask)};
+  }
+  return std::nullopt;
+}
+
 bool recognize(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
   if (node.op != "MatMul" || !is_float(graph, node.outputs[0])) return false;
@@ -40,7 +71,13 @@ bool recognize(Graph& graph, NodeId id) {
   std::vector<NodeId> absorbed{*softmax};
   double scale = 1;
   if (!used_once(graph, scores)) return false;
-  if (const auto sum = produced_by(graph, scores, "Add")) {
+  std::optional<Hidden> hidden;
+  if (const auto choice = produced_by(graph, scores, "Where")) {
+    hidden = hidden_by_condition(graph, *choice);
+    if (!hidden || !used_once(graph, hidden->scores)) return false;
+    scores = hidden->scores;
+    absorbed.push_back(*choice);
+  } else if (const auto sum = produced_by(graph, scores, "Add")) {
     for (const std::size_t i : {std::size_t{0}, std::size_t{1}}) {
       const ValueId product = graph.node(*sum).inputs[i];
       if (mask.valid() || !used_once(graph, product) || shape_of(graph, product) != shape_of(graph, scores)) continue;
@@ -65,6 +102,7 @@ bool recognize(Graph& graph, NodeId id) {
   if (sq.size() < 2 || sq.size() != sk.size() || sq.size() != sv.size()) return false;
   for (std::size_t i = 0; i + 2 < sq.size(); ++i)
     if (sq[i] != sk[i] || sq[i] != sv[i]) return false;
+  if (hidden) mask = graph.add_constant(graph.value(node.outputs[0]).name + ".mask", std::move(hidden->mask));
   return become(graph, id, "dovetail.attention", {q, k, v, mask}, {{"scale", scale}}, absorbed);
 }
 

@@ -179,4 +179,19 @@ std::size_t top_position(const Program& program, const Path& path) {
                                   statements.begin());
 }
 
+bool is_as_defined(const Path& path) {
+  const Block& block = *as_block(path.back());
+  const std::vector<const For*> loops = loops_of(path);
+  if (block.predicate || only_block(top_statement(path)) != &block || loops.size() != block.iterators.size())
+    return false;
+  for (std::size_t i = 0; i < loops.size(); ++i) {
+    const Iterator& iterator = block.iterators[i];
+    const auto* reference = std::get_if<VarRef>(&iterator.binding->node);
+    if (reference == nullptr || reference->var != loops[i]->var || loops[i]->extent != iterator.extent ||
+        loops[i]->kind != ForKind::serial || iterator.extent < 1 || iterator.var->dtype != DType::int64)
+      return false;
+  }
+  return true;
+}
+
 }  // namespace dovetail::schedule

@@ -35,6 +35,9 @@ bool in_condition(const loops::Stmt& root, const loops::Buffer& buffer);
 // loops.
 std::size_t own_nest(const Path& path);
 
+// The block is alone in its nest: a serial loop of its extent for each iterator, in their order, and no predicate.
+bool is_as_defined(const Path& path);
+
 // The block's predicate without its own loops (those of `path` from `nest` on), which the primitive makes again. Terms
 // about them that hold wherever the iterators are in range are dropped; any other one is refused.
 Result<loops::Expr> require_free_predicate(const Path& path, std::size_t nest, std::string_view primitive);

@@ -21,22 +21,6 @@ bool is_zero(const Expr& value) {
   return n != nullptr && n->value == 0 && !std::signbit(n->value);
 }
 
-// The block is alone in its nest: a serial loop of its extent for each iterator, in their order.
-bool is_as_defined(const Path& path) {
-  const Block& block = *as_block(path.back());
-  const std::vector<const For*> loops = loops_of(path);
-  if (block.predicate || only_block(top_statement(path)) != &block || loops.size() != block.iterators.size())
-    return false;
-  for (std::size_t i = 0; i < loops.size(); ++i) {
-    const Iterator& iterator = block.iterators[i];
-    const auto* reference = std::get_if<VarRef>(&iterator.binding->node);
-    if (reference == nullptr || reference->var != loops[i]->var || loops[i]->extent != iterator.extent ||
-        loops[i]->kind != ForKind::serial || iterator.extent < 1 || iterator.var->dtype != DType::int64)
-      return false;
-  }
-  return true;
-}
-
 // The factors of s[...] = s[...] + a * b.
 std::optional<std::pair<Expr, Expr>> factors_of(const Block& block) {
   const auto* start = block.init ? std::get_if<Store>(&block.init->node) : nullptr;

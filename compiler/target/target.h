@@ -92,6 +92,9 @@ class Target {
   virtual std::string_view memory() const { return name(); }
   // It takes nodes that no target of the user's list takes (partition), unless the user forbids it.
   virtual bool is_fallback() const { return false; }
+  // Graph passes of Level::named that its kernels gain by (compiler/pipeline.cpp): they run at Level::tolerant and
+  // above where all targets asked for gain by them.
+  virtual std::span<const std::string_view> passes() const { return {}; }
   // Null: the target does not run loop programs on the host's memory.
   virtual std::unique_ptr<ProgramCompiler> program_compiler() const { return nullptr; }
   // What the compile report says of the target, beside the fields that all targets share.

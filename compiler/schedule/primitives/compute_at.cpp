@@ -13,7 +13,9 @@
 //    of a tuple to one each, each element once (its indices are distinct spatial iterators),
 //  - every reader of those buffers lies inside LOOP, and the nest of BLOCK comes before LOOP,
 //  - what BLOCK reads is not written between its old place and the end of the nest that holds LOOP,
-//  - the loops of BLOCK run over all values of its iterators, but for what a predicate in the iterators masks.
+//  - the loops of BLOCK run over all values of its iterators, but for what a predicate in the iterators masks; or,
+//  where
+//    it lies in a nest with blocks that write what it reads, it is shown to compute nothing there that it did not.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -165,6 +167,35 @@ std::vector<RangeExpr> needed_part(const Block& block, const Product& product, c
   return part;
 }
 
+// A block in a nest with others may read what those of one iteration have just written, and no more.
+Result<void> require_no_more(const Path& path, std::size_t top, const Path& target,
+                             const std::vector<RangeExpr>& part) {
+  const Block& block = *as_block(path.back());
+  const Stmt nest = top_statement(path);
+  const Stmt others = replace(nest, path[top], nullptr);
+  if (!others ||
+      std::ranges::none_of(block.reads, [&](const Region& region) { return writes(others, region.buffer.get()); }))
+    return {};
+  Bounds bounds = bounds_of(loops_of(path));
+  for (const auto& [var, range] : bounds_of(loops_of(target))) bounds.insert_or_assign(var, range);
+  VarMap first;
+  for (const For* own : loops_of(Path(path.begin() + static_cast<std::ptrdiff_t>(top), path.end())))
+    first[own->var.get()] = int_imm(0);
+  for (std::size_t i = 0; i < part.size(); ++i) {
+    const Expr& binding = block.iterators[i].binding;
+    const Expr begin = substitute(binding, first);
+    const auto before = bound(simplify(binding - begin, bounds), bounds),
+               now = bound(simplify(part[i].min - begin, bounds), bounds);
+    if (!before || !now || now->min < before->min || now->max + part[i].extent - 1 > before->max)
+      return refuse(kComputeAt, block.name,
+                    fmt::format("it would compute values of {} there that it does not compute where it is, of what its "
+                                "nest may not have written",
+                                block.iterators[i].var->name),
+                    "split the loops of its consumer evenly");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Program> apply_compute_at(const Program& program, Step& step, const IntrinsicTable&) {
@@ -198,6 +229,7 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
                   "move the block before splitting or fusing its loops");
 
   const std::vector<RangeExpr> part = needed_part(block, product, read, target);
+  if (loops_of(path).size() != loops_of(own).size()) DOVETAIL_TRY(require_no_more(path, top, target, part));
   // At the start of the body: producers moved one by one, last first, keep their order, on which operations in place
   // rely.
   For loop = *as_for(target.back());

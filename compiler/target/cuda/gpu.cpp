@@ -43,4 +43,10 @@ Result<Gpu> parse_gpu(std::string_view option, std::string_view text) {
   return gpu;
 }
 
+bool has_tensor_cores(const Gpu& gpu) {
+  constexpr int kTensorCores = 80;
+  return std::ranges::all_of(gpu.architectures,
+                             [](const std::string& name) { return architecture_number(name) >= kTensorCores; });
+}
+
 }  // namespace dovetail::cuda

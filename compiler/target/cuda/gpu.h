@@ -27,6 +27,9 @@ inline constexpr std::string_view kDefaultArchitectures = "sm_80,sm_90a";
 // "sm_80,sm_90a". Error: a word of another form, or one given twice.
 Result<Gpu> parse_gpu(std::string_view option, std::string_view text);
 
+// All architectures have the instructions of intrinsics.h.
+bool has_tensor_cores(const Gpu& gpu);
+
 // 80 of "sm_80" and "sm_80a".
 int architecture_number(std::string_view architecture);
 

@@ -75,6 +75,10 @@ class CudaTarget : public Target {
   std::string_view name() const override { return bundle::kCudaTarget; }
   std::span<const PatternRow> patterns() const override { return rows_; }
   std::string_view memory() const override { return bundle::kCudaSpace; }
+  std::span<const std::string_view> passes() const override {
+    static constexpr std::string_view kPasses[] = {"recognize_attention"};
+    return kPasses;
+  }
 
   Cost cost(const Graph& graph, const Match& match) const override {
     Cost cost = count_work(graph, match.nodes);

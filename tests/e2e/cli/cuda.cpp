@@ -29,6 +29,27 @@ TEST_CASE("cuda: an int8 network gives the reference's bits in any order of thre
   }
 }
 
+TEST_CASE(
+    "cuda: a transformer's attention is one kernel, where the level lets sums be rounded anew and no other target runs "
+    "it") {
+  const EmulatedGpu gpu;
+  const test::TemporaryFolder folder;
+  const std::string model = folder / "g.onnx";
+  REQUIRE(test::dovetail({"zoo", "gpt_block", "--sequence", "24", "-o", model}).exit == 0);
+  const Finished checked = test::dovetail({"run", model, "--target", "cuda", "--check"});
+  INFO(checked.out << checked.error);
+  CHECK(checked.exit == 0);
+  CHECK_THAT(checked.out, ContainsSubstring("100.00 % cuda") && ContainsSubstring("all equal"));
+  const auto groups = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"compile", model, "-o", folder / "g.dvt", "--dump", "groups"});
+    return test::dovetail(more).out;
+  };
+  CHECK_THAT(groups({"--target", "cuda"}), ContainsSubstring("attention.context (attention)"));
+  CHECK_THAT(groups({"--target", "cuda", "-O", "1"}), !ContainsSubstring("(attention)"));
+  CHECK_THAT(groups({"--target", "cuda", "--no-pass", "recognize_attention"}), !ContainsSubstring("(attention)"));
+  CHECK_THAT(groups({"--target", "cuda,cpu", "--dump", "graph"}), !ContainsSubstring("dovetail.attention"));
+}
+
 TEST_CASE("cuda: a bundle is made with one compiler and run later; steps beside it on the CPU share its tensors") {
   const EmulatedGpu gpu;
   const test::TemporaryFolder folder;

@@ -41,6 +41,8 @@ Product::Operand operand_of(const schedule::Contraction::Factor& factor) {
   return {factor.stored->dtype, is_plain(factor.stored), factor.depth_last, factor.batch.size()};
 }
 
+}  // namespace
+
 std::optional<Product> product_of(const schedule::Context& c, const std::string& name) {
   const auto path = schedule::find_block(c.s.program().body, name);
   if (!path) return std::nullopt;
@@ -68,8 +70,6 @@ std::optional<Product> product_of(const schedule::Context& c, const std::string&
   }
   return found;
 }
-
-}  // namespace
 
 std::optional<Product> find_product(const schedule::Context& c) {
   for (const std::string& name : c.blocks()) {

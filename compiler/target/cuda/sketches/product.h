@@ -30,6 +30,8 @@ struct Product {
   std::int64_t deep_extent, results;  // of that loop; of the whole product
   std::int64_t bytes() const { return size_bytes(left.stored) + size_bytes(right.stored); }
 };
+// What the block is; nullopt: no contraction.
+std::optional<Product> product_of(const schedule::Context& c, const std::string& name);
 // The first contraction that has something to share.
 std::optional<Product> find_product(const schedule::Context& c);
 

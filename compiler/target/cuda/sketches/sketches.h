@@ -16,6 +16,8 @@
 
 namespace dovetail::cuda {
 
+// A softmax that weighs the rows of a matrix: one kernel, which has pieces of the scores alone.
+bool sketch_attention(schedule::Context& c, const Gpu& gpu);
 // Few results of many elements each, and rows that are normalised by what their elements have in common: threads join
 // what they have of a row.
 bool sketch_reduction(schedule::Context& c, const Gpu& gpu);
@@ -30,7 +32,8 @@ struct Kind {
   int version;  // of the sketch (compiler/schedule/sketch.h)
   bool (*write)(schedule::Context& context, const Gpu& gpu);
 };
-inline constexpr std::array<Kind, 4> kKinds{{
+inline constexpr std::array<Kind, 5> kKinds{{
+    {"attention", 1, sketch_attention},
     {"reduction", 1, sketch_reduction},
     {"tensor_product", 2, sketch_tensor_product},
     {"matrix_product", 3, sketch_matrix_product},

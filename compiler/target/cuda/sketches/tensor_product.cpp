@@ -25,7 +25,6 @@ using namespace loops;
 namespace {
 
 constexpr std::int64_t kHalfRows = kMmaRows / kLanesInY, kPair = kMmaColumns / kLanesInX;  // of a lane
-constexpr int kTensorCores = 80;  // the architecture from which on there are all instructions of intrinsics.h
 constexpr std::int64_t kMostSumsOfLane = 128;
 // Below, a fragment holds more padding than numbers.
 constexpr std::int64_t kFewestTensorRows = 8, kFewestTensorColumns = 8;
@@ -272,8 +271,7 @@ bool sketch_tensor_product(schedule::Context& c, const Gpu& gpu) {
     return false;
   const auto mma = find_matrix_multiply(found->left.stored, found->type);
   if (!mma || found->depth < mma->depth / 2) return false;
-  for (const std::string& architecture : gpu.architectures)
-    if (architecture_number(architecture) < kTensorCores) return false;
+  if (!has_tensor_cores(gpu)) return false;
   if (!TensorProduct(c, gpu, *found, *mma).schedule()) return !c.s.status().ok();
   schedule_points(c);
   return true;

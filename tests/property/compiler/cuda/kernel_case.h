@@ -81,7 +81,7 @@ inline Case node_case(const std::string& op, const std::vector<graph::TensorType
   const auto inferred = ops::infer(graph, graph.add_node(std::move(node)));
   if (!inferred) FAIL(op << ": " << to_string(inferred.errors()));
   SplitMix64 random(seed);
-  constexpr std::uint64_t kMostSteps = 1'000'000;
+  constexpr std::uint64_t kMostSteps = 4'000'000;
   auto one = case_of(
       op, graph, kMostSteps,
       [&](const graph::TensorType& type) {

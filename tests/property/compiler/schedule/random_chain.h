@@ -60,6 +60,7 @@ class ChainGenerator {
   loops::Buffer stage(const std::string& name) {
     const loops::Buffer x = any();
     const std::int64_t rows = x->shape[0], columns = x->shape[1];
+    if (is_floating(dtype_) && chance(25)) return weighted_softmax(name, x);
     switch (pick(8)) {
       case 0: {  // elementwise
         const int kind = pick(4);
@@ -123,6 +124,33 @@ class ChainGenerator {
         });
       }
     }
+  }
+
+  // Of values that lie so far apart that their exponentials are 1 and 0: all sums are exact.
+  loops::Buffer weighted_softmax(const std::string& name, const loops::Buffer& x) {
+    constexpr std::int64_t kApart = 200;
+    const tensor::Axes row{{"r", x->shape[0]}}, along{{"c", x->shape[1]}};
+    const std::int64_t width = 2 + pick(4);
+    const loops::Buffer v = input({x->shape[1], width});
+    tensors_.pop_back();
+    const auto element = [&](const loops::Expr& r, const loops::Expr& c) { return at(x, {r, c}) * number(kApart); };
+    const loops::Buffer largest =
+        definition_.reduce(name + ".max", dtype_, row, along, tensor::max_reducer(),
+                           [&](const Indices& i, const Indices& c) { return element(i[0], c[0]); });
+    const loops::Buffer power = definition_.compute(name + ".exp", dtype_, {row[0], along[0]}, [&](const Indices& i) {
+      return tensor::exponential(element(i[0], i[1]) - at(largest, {i[0]}));
+    });
+    const loops::Buffer sum = definition_.reduce(name + ".sum", dtype_, row, along, tensor::sum_reducer(),
+                                                 [&](const Indices& i, const Indices& c) {
+                                                   return at(power, {i[0], c[0]});
+                                                 });
+    const loops::Buffer weighted =
+        definition_.reduce(name + ".weighted", dtype_, {row[0], {"e", width}}, along, tensor::product_sum_reducer(),
+                           [&](const Indices& i, const Indices& c) {
+                             return at(power, {i[0], c[0]}) * at(v, {c[0], i[1]});
+                           });
+    return definition_.compute(name, dtype_, {row[0], {"e", width}},
+                               [&](const Indices& i) { return at(weighted, i) - at(sum, {i[0]}); });
   }
 
   loops::Buffer transpose(const std::string& name, const loops::Buffer& x) {

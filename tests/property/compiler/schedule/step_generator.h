@@ -3,12 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "compiler/schedule/nest.h"
+#include "compiler/schedule/online_softmax.h"
 #include "compiler/schedule/schedule.h"
 
 namespace dovetail::schedule::test {
@@ -36,12 +38,14 @@ class StepGenerator {
         {"fuse", 2, &StepGenerator::fuse},
         {"inline", 3, &StepGenerator::inline_block},
         {"matrix_form", 9, &StepGenerator::matrix_form},
+        {"online_softmax", 1, &StepGenerator::online_softmax},
         {"pad", 2, &StepGenerator::pad},
         {"parallel", 2, &StepGenerator::parallel},
         {"pipeline", 2, &StepGenerator::pipeline},
         {"reindex", 3, &StepGenerator::reindex},
         {"reorder", 2, &StepGenerator::reorder},
         {"reverse_compute_at", 6, &StepGenerator::reverse_compute_at},
+        {"reverse_inline", 11, &StepGenerator::reverse_inline},
         {"rfactor", 5, &StepGenerator::rfactor},
         {"sample", 1, &StepGenerator::sample},
         {"set_scope", 3, &StepGenerator::set_scope},
@@ -60,6 +64,7 @@ class StepGenerator {
     look_at(program);
     if (planned_.empty() && chance(12)) plan_tensorize();
     if (planned_.empty() && chance(4)) plan_pipeline();
+    if (planned_.empty() && chance(45) && weighted_softmax(program)) return online_softmax();
     if (!planned_.empty()) {
       Step step = planned_.back();
       planned_.pop_back();
@@ -232,10 +237,27 @@ class StepGenerator {
     const Edge& edge = one_of(edges_);
     return {"reverse_compute_at", {name_of(edge.consumer), loop_around(edge.producer)}, {}};
   }
+  Step reverse_inline() { return {"reverse_inline", {reader()}, {}}; }
   Step matrix_form() {
     const std::string name = reductions_.empty() || chance(20) ? block() : one_of(reductions_);
     const auto multiple = [&] { return std::to_string(pick(20) == 0 ? 0 : 1 + pick(5)); };
     return {"matrix_form", {name, multiple(), multiple(), multiple()}, {fresh(), fresh(), fresh(), fresh()}};
+  }
+  // A product of a softmax that no step has changed; empty where there is none.
+  static std::optional<std::string> weighted_softmax(const loops::Program& program) {
+    for (const Path& path : blocks_below(program.body))
+      if (const std::string& name = as_block(path.back())->name; require_weighted_softmax(program, name, "test").ok())
+        return name;
+    return std::nullopt;
+  }
+  Step online_softmax() {
+    const int lanes = 1 + pick(3), vector = 1 + pick(2), times = 1 + pick(2);
+    const auto size = [&] { return std::to_string(pick(20) == 0 ? 0 : 1 + pick(4)); };
+    const std::string columns = std::to_string(chance(5) ? 1 + pick(5) : lanes * vector * times);
+    return {"online_softmax",
+            {weighted_softmax(program_).value_or(block()), size(), columns, size(), std::to_string(lanes),
+             std::to_string(vector)},
+            {}};
   }
   Step pad() {
     const std::string name = block();

@@ -111,6 +111,20 @@ TEST_CASE("schedule refusals: reverse_compute_at") {
       "compute_at b j\nreverse_compute_at e k", "the block shares loop j with other blocks");
 }
 
+// Of a tile of 3, the consumer's second pair has one more, which nobody has written.
+TEST_CASE("schedule refusals: compute_at of what the nest around has not written") {
+  const std::string tiles =
+      "program p { input x: int32[6] output z: int32[6] alloc y: int32[6] alloc t: int32[6] for o in 2 { "
+      "for i in 3 { block a { spatial v in 6 = o * 3 + i reads x[v] writes y[v] y[v] = x[v] + 1 } } "
+      "for j in 3 { block b { spatial v in 6 = o * 3 + j reads y[v] writes t[v] t[v] = y[v] * 2 } } "
+      "for k in 3 { block c { spatial v in 6 = o * 3 + k reads t[v] writes z[v] z[v] = t[v] + 3 } } } }";
+  check_refused(tiles, "split k 2 -> p q\ncompute_at b q",
+                "it would compute values of v there that it does not compute");
+  CHECK_THAT(scheduled(tiles, "compute_at b k"), Catch::Matchers::ContainsSubstring("spatial v in 6 = k + o * 3"));
+  CHECK_THAT(scheduled(tiles, "split k 3 -> p q\ncompute_at b q"),
+             Catch::Matchers::ContainsSubstring("spatial v in 6 = q + o * 3"));
+}
+
 TEST_CASE("schedule refusals: inline") {
   check_refused(kEpilogue, "inline b",
                 "cannot inline b (schedule): iterator r of block b is reduce, not spatial. Hint: a block with a "
