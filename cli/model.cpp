@@ -50,6 +50,9 @@ void ModelArguments::declare_target(Options& options) {
       .choices({"baseline", "avx2", "avx2-vnni", "avx512", "avx512-vnni", "avx512-amx", "native", "interpreter"});
   options.value("--gpu", "LIST", gpu,
                 fmt::format("architectures of NVIDIA GPUs to make code for (default {})", cuda::kDefaultArchitectures));
+  options.flag(
+      "--tf32", tf32,
+      "target cuda: tensor cores may multiply float32, its factors rounded to TF32's 11 bits, at -O 2 and above");
   options
       .value("-O", "N", level,
              "how far to optimise: 0 what running needs, 1 what keeps every bit, 2 what stays within the operators' "
@@ -106,6 +109,7 @@ std::vector<std::string> ModelArguments::compile_only_options() const {
   if (!without_passes.empty()) given.emplace_back("--no-pass");
   if (cpu != "native") given.emplace_back("--cpu");
   if (gpu != cuda::kDefaultArchitectures) given.emplace_back("--gpu");
+  if (tf32) given.emplace_back("--tf32");
   if (offload != "possible") given.emplace_back("--offload");
   if (records) given.emplace_back("--records");
   if (!decide.empty()) given.emplace_back("--decide");
@@ -208,7 +212,7 @@ Result<void> ModelArguments::check_target() const {
   DOVETAIL_ASSIGN(const std::vector<std::string> asked, parse_targets("--target", targets.value_or("")));
   DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(*this));
   if (const auto parsed = parse_level(level); !parsed) return parsed.errors();
-  if (const auto made = make_targets({machine.hardware, machine.system.clock_mhz, cpu, gpu}, asked); !made)
+  if (const auto made = make_targets({machine.hardware, machine.system.clock_mhz, cpu, gpu, tf32}, asked); !made)
     return made.errors();
   return {};
 }
@@ -275,9 +279,9 @@ Result<CompileOutcome> compile_anew(const ModelArguments& arguments, CompileOpti
   std::vector<std::string> asked = model.targets;
   for (const auto& [node, target] : options.place) asked.push_back(target);
   DOVETAIL_ASSIGN(accel::Counting counting, counting_of(arguments, model.system));
-  DOVETAIL_ASSIGN(
-      options.available,
-      make_targets({model.hardware, model.system.clock_mhz, arguments.cpu, arguments.gpu, std::move(counting)}, asked));
+  DOVETAIL_ASSIGN(options.available, make_targets({model.hardware, model.system.clock_mhz, arguments.cpu, arguments.gpu,
+                                                   arguments.tf32, std::move(counting)},
+                                                  asked));
   if (arguments.records) {
     DOVETAIL_ASSIGN(options.recorded, tune::recorded_schedules(*arguments.records, machines_of(arguments, model)));
   }

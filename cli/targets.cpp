@@ -37,6 +37,7 @@ Result<TargetPointer> make_cpu(const TargetArguments& arguments, bool asked) {
 
 Result<TargetPointer> make_cuda(const TargetArguments& arguments, bool asked) {
   DOVETAIL_ASSIGN(cuda::Gpu gpu, cuda::parse_gpu("--gpu", arguments.gpu));
+  gpu.tf32 = arguments.tf32;
   if (asked) DOVETAIL_TRY(cuda::Nvrtc::find());
   return cuda::make_target(std::move(gpu));
 }

@@ -24,6 +24,7 @@ struct TargetArguments {
   double clock_mhz = 1000;                                     // of the accelerator
   std::string cpu = "native";                                  // processor class of the CPU's kernels, or kInterpreter
   std::string gpu = std::string(cuda::kDefaultArchitectures);  // architectures of the GPU's kernels
+  bool tf32 = false;                                           // of those kernels
   accel::Counting counting = {};                               // of the accelerator's schedules
 };
 

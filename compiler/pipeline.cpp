@@ -153,6 +153,7 @@ class Pipeline {
       DOVETAIL_ASSIGN(parts, partition(graph, partition_options));
       return {};
     }));
+    for (const PartitionRegion& placed : parts.regions) tolerance_ = std::max(tolerance_, placed.target->tolerance());
     result.placement = place_nodes(result.imported, graph, parts, *fates_);
     result.summary = summarize(graph, parts, result.placement);
     dump("partition", [&] { return placement_text(result.placement); });

@@ -183,7 +183,7 @@ class Tune : public Command {
                           fmt::format("leave out --target, or name {} there", target)};
       }
       DOVETAIL_ASSIGN(std::vector<TargetPointer> made,
-                      make_targets({hardware_, clock_mhz, model_.cpu, model_.gpu}, std::vector{target}));
+                      make_targets({hardware_, clock_mhz, model_.cpu, model_.gpu, model_.tf32}, std::vector{target}));
       const auto of_row = std::ranges::find(made, target, [](const TargetPointer& each) { return each->name(); });
       auto found = explore::find_task(*row, *of_row);
       if (!found.ok() && only_.empty()) continue;  // the hardware does not take it
@@ -291,7 +291,8 @@ class Tune : public Command {
       return explore::make_accel_measurer(hardware_, options);
     }
     if (target == bundle::kCudaTarget) {
-      DOVETAIL_ASSIGN(const cuda::Gpu gpu, cuda::parse_gpu("--gpu", model_.gpu));
+      DOVETAIL_ASSIGN(cuda::Gpu gpu, cuda::parse_gpu("--gpu", model_.gpu));
+      gpu.tf32 = model_.tf32;
       explore::CudaMeasureOptions options;
       options.work = work;
       return explore::make_cuda_measurer(gpu, options);

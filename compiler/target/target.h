@@ -95,6 +95,9 @@ class Target {
   // Graph passes of Level::named that its kernels gain by (compiler/pipeline.cpp): they run at Level::tolerant and
   // above where all targets asked for gain by them.
   virtual std::span<const std::string_view> passes() const { return {}; }
+  // How far floats may lie from the reference, as a part of a tensor's largest, where the user allows the target more
+  // than the rounding of operations.
+  virtual double tolerance() const { return 0; }
   // Null: the target does not run loop programs on the host's memory.
   virtual std::unique_ptr<ProgramCompiler> program_compiler() const { return nullptr; }
   // What the compile report says of the target, beside the fields that all targets share.

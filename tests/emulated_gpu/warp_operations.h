@@ -82,3 +82,14 @@ inline void mma_int8(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a
   emulated_gpu::mma<int>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 4, 32,
                          [](unsigned bits) { return static_cast<int>(static_cast<std::int8_t>(bits)); });
 }
+inline void mma_tf32(float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
+                     unsigned b0, unsigned b1) {
+  emulated_gpu::mma<float>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 1, 8, [](unsigned bits) {
+    // To the nearest of 11 bits, of two the one farther from zero; infinities and NaN stay.
+    constexpr unsigned kExponent = 0x7f800000, kDropped = 0x1fff;
+    if ((bits & kExponent) != kExponent) bits = (bits + (kDropped + 1) / 2) & ~kDropped;
+    float value;
+    std::memcpy(&value, &bits, 4);
+    return value;
+  });
+}

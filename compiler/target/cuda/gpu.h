@@ -19,6 +19,8 @@ struct Gpu {
   std::int64_t threads = 1024;
   std::int64_t processors = 108;        // an A100's; later ones of its kind have more
   std::int64_t local_bytes = 16 << 10;  // of a thread; more would not stay near it
+  // The user allows that factors of float32 products are rounded to TF32's 11 bits, which tensor cores multiply.
+  bool tf32 = false;
 };
 
 // What --gpu means without a value: the oldest with asynchronous copies, and Hopper with its own instructions.

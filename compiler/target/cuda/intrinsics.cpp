@@ -15,8 +15,10 @@ using namespace loops;
 namespace {
 
 // sm_80 and later have all of them.
-constexpr std::array<MatrixMultiply, 3> kRows{
-    {{DType::float16, DType::float32, 16}, {DType::bfloat16, DType::float32, 16}, {DType::int8, DType::int32, 32}}};
+constexpr std::array<MatrixMultiply, 4> kRows{{{DType::float16, DType::float32, 16, "float16"},
+                                               {DType::bfloat16, DType::float32, 16, "bfloat16"},
+                                               {DType::int8, DType::int32, 32, "int8"},
+                                               {DType::float32, DType::float32, 8, "tf32"}}};
 
 Intrinsic row(const MatrixMultiply& mma) {
   const std::string text = fmt::format(R"(program mma {{
@@ -67,7 +69,7 @@ LaneMap lane_map(const std::string& layout, const Shape& shape) {
 }  // namespace
 
 std::string MatrixMultiply::name() const {
-  return fmt::format("cuda.mma.m{}n{}k{}.{}", kMmaRows, kMmaColumns, depth, dovetail::name(factor));
+  return fmt::format("cuda.mma.m{}n{}k{}.{}", kMmaRows, kMmaColumns, depth, kind);
 }
 
 std::optional<MatrixMultiply> find_matrix_multiply(DType factor, DType sum) {

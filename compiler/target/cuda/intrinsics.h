@@ -18,11 +18,16 @@ namespace dovetail::cuda {
 //   cuda.mma.NAME (C: [h, g, q, p] in registers, A: [h, g, k] shared, B: [q, p, k] shared)
 //                                                     C[h, g, q, p] += wide(A[h, g, k]) * wide(B[q, p, k])
 //
+// The row tf32 states the products of its factors as they are stored; the instruction rounds these first, and so it is
+// taken where the user allows that (Gpu::tf32) alone.
+//
 // Rows are two axes, and columns too, because lanes hold them so: a program's rows h * 8 + g may lie anywhere apart.
 struct MatrixMultiply {
   DType factor;        // of A and B
   DType sum;           // of C
   std::int64_t depth;  // bytes of a row of A: 32
+  const char* kind;    // of the factors as they are multiplied: tf32 has 11 bits of a float32
+  bool rounds_factors() const { return factor == DType::float32; }
   std::string name() const;
 };
 inline constexpr std::int64_t kMmaRows = 16, kMmaColumns = 8;

@@ -18,10 +18,12 @@ namespace {
 constexpr std::string_view kUnscheduled = "none";
 
 Json facts_of(const Gpu& gpu, FloatSums float_sums) {
-  return {{"threads", gpu.threads},
-          {"shared_bytes", gpu.shared_bytes},
-          {"processors", gpu.processors},
-          {kFreeSums, float_sums == FloatSums::free}};
+  Json facts{{"threads", gpu.threads},
+             {"shared_bytes", gpu.shared_bytes},
+             {"processors", gpu.processors},
+             {kFreeSums, float_sums == FloatSums::free}};
+  if (gpu.tf32) facts["tf32"] = true;
+  return facts;
 }
 
 std::shared_ptr<const loops::IntrinsicTable> table() {

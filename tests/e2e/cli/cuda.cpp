@@ -40,11 +40,17 @@ TEST_CASE(
   INFO(checked.out << checked.error);
   CHECK(checked.exit == 0);
   CHECK_THAT(checked.out, ContainsSubstring("100.00 % cuda") && ContainsSubstring("all equal"));
+  const Finished tf32 = test::dovetail({"run", model, "--target", "cuda", "--tf32", "--check"});
+  INFO(tf32.out << tf32.error);
+  CHECK(tf32.exit == 0);
+  CHECK_THAT(tf32.out, ContainsSubstring("all equal (floats to 0.004 of a tensor's largest)"));
   const auto groups = [&](std::vector<std::string> more) {
     more.insert(more.begin(), {"compile", model, "-o", folder / "g.dvt", "--dump", "groups"});
     return test::dovetail(more).out;
   };
   CHECK_THAT(groups({"--target", "cuda"}), ContainsSubstring("attention.context (attention)"));
+  CHECK_THAT(groups({"--target", "cuda"}), !ContainsSubstring("(tensor_product)"));
+  CHECK_THAT(groups({"--target", "cuda", "--tf32"}), ContainsSubstring("inner.matmul (tensor_product)"));
   CHECK_THAT(groups({"--target", "cuda", "-O", "1"}), !ContainsSubstring("(attention)"));
   CHECK_THAT(groups({"--target", "cuda", "--no-pass", "recognize_attention"}), !ContainsSubstring("(attention)"));
   CHECK_THAT(groups({"--target", "cuda,cpu", "--dump", "graph"}), !ContainsSubstring("dovetail.attention"));

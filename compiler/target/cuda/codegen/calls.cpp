@@ -69,7 +69,7 @@ void Emitter::emit_node(const CoreCall& n) {
   for (const std::size_t operand : {std::size_t{1}, std::size_t{2}})
     for (std::int64_t i = 0; i < LaneMap::count(operation.operands[operand].registers) / packed; ++i)
       arguments.push_back(packed_register(n.operands[operand], operation.operands[operand], i));
-  line(fmt::format("mma_{}({});", name(mma->factor), fmt::join(arguments, ", ")));
+  line(fmt::format("mma_{}({});", mma->kind, fmt::join(arguments, ", ")));
 }
 
 }  // namespace dovetail::cuda

@@ -72,3 +72,18 @@ inline void mma_int8(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a
       : "+r"(c0), "+r"(c1), "+r"(c2), "+r"(c3)
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
+// Of float32, each factor rounded to the nearest of 11 bits.
+inline unsigned rounded_to_tf32(unsigned bits) {
+  unsigned rounded;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(rounded) : "f"(__uint_as_float(bits)));
+  return rounded;
+}
+inline void mma_tf32(float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
+                     unsigned b0, unsigned b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, "
+      "{%0, %1, %2, %3};"
+      : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
+      : "r"(rounded_to_tf32(a0)), "r"(rounded_to_tf32(a1)), "r"(rounded_to_tf32(a2)), "r"(rounded_to_tf32(a3)),
+        "r"(rounded_to_tf32(b0)), "r"(rounded_to_tf32(b1)));
+}

@@ -99,7 +99,8 @@ std::optional<double> attention_cycles(const Attention& a, const AttentionTile& 
   const double warps = number(threads) / number(kWarpLanes);
   const double busy = std::min(1.0, at_once * warps / kQuarters);
   const double products = number(rows * columns) * number(depth + width);
-  const double multiplied = tile.tensor ? products / 1024 : products / (kWarpLanes * kQuarters) * 1.3;
+  const double multiplied =
+      tile.tensor ? products * number(bytes_of_q) / 2048 : products / (kWarpLanes * kQuarters) * 1.3;
   const double scores = number(rows * columns) * (kPerScore + kExpCycles * kQuarters) / (kWarpLanes * kQuarters);
   const double round = std::max((multiplied + scores) / busy, number(far_bytes) / kFarBytes);
   const double wait = std::max(0.0, kWait - number(tile.stages - 1) * round * at_once);
@@ -369,7 +370,7 @@ bool sketch_attention(schedule::Context& c, const Gpu& gpu) {
   const DType factor = found->product.left.stored;
   const bool one_type = factor == found->product.right.stored && factor == found->values.left.stored &&
                         factor == found->values.right.stored && found->product.type == found->values.type;
-  if (one_type && has_tensor_cores(gpu)) found->mma = find_matrix_multiply(factor, found->product.type);
+  if (one_type) found->mma = allowed_instruction(gpu, factor, found->product.type);
   if (!AttentionSketch(c, gpu, *std::move(found)).schedule()) return !c.s.status().ok();
   schedule_points(c);
   return true;

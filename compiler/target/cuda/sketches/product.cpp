@@ -119,6 +119,11 @@ std::optional<Product> split_depth(schedule::Context& c, const Product& whole, s
   return product_of(c, name);
 }
 
+std::optional<MatrixMultiply> allowed_instruction(const Gpu& gpu, DType factor, DType sum) {
+  const auto mma = find_matrix_multiply(factor, sum);
+  return mma && has_tensor_cores(gpu) && (gpu.tf32 || !mma->rounds_factors()) ? mma : std::nullopt;
+}
+
 bool can_fetch(const Product::Operand& operand, std::int64_t elements, std::int64_t threads, std::int64_t stages) {
   constexpr std::int64_t kMostElements = 4096;
   if (elements % threads != 0 || elements > kMostElements) return false;

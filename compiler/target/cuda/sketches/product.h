@@ -11,6 +11,8 @@
 
 #include "base/dtype.h"
 #include "compiler/schedule/context.h"
+#include "compiler/target/cuda/gpu.h"
+#include "compiler/target/cuda/intrinsics.h"
 
 namespace dovetail::cuda {
 
@@ -45,6 +47,10 @@ std::optional<double> cycles_of_joining(const Product& whole, std::int64_t parts
                                         std::int64_t processors);
 // Takes the depth into that many parts, whose sums are added up in their order by a second kernel; the part's product.
 std::optional<Product> split_depth(schedule::Context& c, const Product& whole, std::int64_t parts);
+
+// The instruction of tensor cores that multiplies such factors, as far as all architectures have it and the user
+// allows what it rounds.
+std::optional<MatrixMultiply> allowed_instruction(const Gpu& gpu, DType factor, DType sum);
 
 inline std::int64_t pieces(std::int64_t extent, std::int64_t piece) { return (extent + piece - 1) / piece; }
 

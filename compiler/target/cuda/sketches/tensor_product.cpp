@@ -269,9 +269,8 @@ bool sketch_tensor_product(schedule::Context& c, const Gpu& gpu) {
   if (!found || !found->free_order || found->left.stored != found->right.stored || found->rows < kFewestTensorRows ||
       found->columns < kFewestTensorColumns)
     return false;
-  const auto mma = find_matrix_multiply(found->left.stored, found->type);
+  const auto mma = allowed_instruction(gpu, found->left.stored, found->type);
   if (!mma || found->depth < mma->depth / 2) return false;
-  if (!has_tensor_cores(gpu)) return false;
   if (!TensorProduct(c, gpu, *found, *mma).schedule()) return !c.s.status().ok();
   schedule_points(c);
   return true;

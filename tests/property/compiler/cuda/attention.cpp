@@ -23,7 +23,7 @@ struct Shapes {
 };
 
 Case attention(DType type, const Shapes& s, std::uint64_t seed, const schedule::FindRecorded& recorded = nullptr,
-               cuda::FloatSums sums = cuda::FloatSums::free) {
+               cuda::FloatSums sums = cuda::FloatSums::free, bool tf32 = false) {
   const auto shape = [&](std::int64_t a, std::int64_t b) {
     Shape made = s.lead;
     made.insert(made.end(), {a, b});
@@ -31,8 +31,8 @@ Case attention(DType type, const Shapes& s, std::uint64_t seed, const schedule::
   };
   std::vector<graph::TensorType> types{{type, shape(s.m, s.d)}, {type, shape(s.d, s.n)}, {type, shape(s.n, s.e)}};
   if (!s.mask.empty()) types.push_back({type, s.mask});
-  Case made = node_case("dovetail.attention", types, {{"scale", 0.5}}, seed, recorded, sums);
-  made.tolerance = type == DType::float32 ? 1e-5 : type == DType::float16 ? 2e-3 : 1.6e-2;
+  Case made = node_case("dovetail.attention", types, {{"scale", 0.5}}, seed, recorded, sums, false, tf32);
+  made.tolerance = type == DType::float32 ? (tf32 ? 4e-3 : 1e-5) : type == DType::float16 ? 2e-3 : 1.6e-2;
   return made;
 }
 
@@ -61,6 +61,7 @@ std::vector<Case> attentions() {
       for (const bool drawn : {false, true})
         if (type != DType::bfloat16 || (i == 1 && !drawn))
           list.push_back(attention(type, shapes[i], i, drawn ? dovetail::test::drawn_schedules(i) : nullptr));
+  list.push_back(attention(DType::float32, shapes[1], 5, nullptr, cuda::FloatSums::free, true));
   return list;
 }
 

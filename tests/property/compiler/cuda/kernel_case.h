@@ -40,8 +40,9 @@ struct Case {
 inline std::optional<Case> case_of(std::string_view name, const graph::Graph& graph, std::uint64_t most_steps,
                                    const std::function<NdArray(const graph::TensorType&)>& draw,
                                    const schedule::FindRecorded& recorded = nullptr,
-                                   FloatSums float_sums = FloatSums::in_order) {
-  static const Gpu gpu = parse_gpu("", kDefaultArchitectures).value();
+                                   FloatSums float_sums = FloatSums::in_order, bool tf32 = false) {
+  Gpu gpu = parse_gpu("", kDefaultArchitectures).value();
+  gpu.tf32 = tf32;
   auto groups = fuse_groups(graph, graph.topological_order());
   if (!groups || groups->size() != 1) return std::nullopt;
   FusedGroup& group = groups->front();
@@ -71,7 +72,7 @@ inline NdArray random_values(const graph::TensorType& type, SplitMix64& random) 
 // A node with operands of these types.
 inline Case node_case(const std::string& op, const std::vector<graph::TensorType>& types, graph::Attributes attributes,
                       std::uint64_t seed, const schedule::FindRecorded& recorded,
-                      FloatSums float_sums = FloatSums::in_order, bool whole_numbers = false) {
+                      FloatSums float_sums = FloatSums::in_order, bool whole_numbers = false, bool tf32 = false) {
   graph::Graph graph;
   graph::Node node{"node", op, {}, {}, std::move(attributes), {"node"}};
   for (const graph::TensorType& type : types) node.inputs.push_back(graph.add_value("x", type));
@@ -91,7 +92,7 @@ inline Case node_case(const std::string& op, const std::vector<graph::TensorType
             array.set_double(i, static_cast<double>(static_cast<std::int64_t>(random.next() % 9) - 4));
         return array;
       },
-      recorded, float_sums);
+      recorded, float_sums, tf32);
   REQUIRE(one);
   return *std::move(one);
 }

@@ -83,6 +83,23 @@ std::vector<Case> tensor_cases() {
   return list;
 }
 
+// float32 where the user allows TF32: small whole numbers, which it holds, and others.
+std::vector<Case> tf32_cases(bool whole_numbers, bool allowed = true) {
+  constexpr DType kFloat = DType::float32;
+  const auto one = [&](const char* op, const std::vector<graph::TensorType>& types, graph::Attributes attributes,
+                       const schedule::FindRecorded& recorded) {
+    return node_case(op, types, std::move(attributes), 7, recorded, cuda::FloatSums::free, whole_numbers, allowed);
+  };
+  std::vector<Case> list;
+  list.push_back(one("MatMul", {{kFloat, {2, 37, 30}}, {kFloat, {2, 30, 29}}}, {}, nullptr));
+  list.push_back(one("Gemm", {{kFloat, {33, 40}}, {kFloat, {24, 40}}, {kFloat, {24}}}, {{"transB", std::int64_t{1}}},
+                     dovetail::test::drawn_schedules(1)));
+  list.push_back(one("Conv", {{kFloat, {1, 8, 7, 6}}, {kFloat, {12, 8, 3, 3}}, {kFloat, {12}}},
+                     {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}, nullptr));
+  list.push_back(one("MatMul", {{kFloat, {20, 64}}, {kFloat, {64, 24}}}, {}, decided({{"parts", "2"}})));
+  return list;
+}
+
 struct TextFault {
   const char* what;
   std::function<std::string(std::string)> change;
@@ -175,6 +192,32 @@ TEST_CASE("cuda: layers with zero points are products of bytes, and their bias i
     NdArray& bias = one.arguments[one.scheduled.constants.begin()->first];
     bias.set_int64(0, bias.as_int64(0) + 30000);
     CHECK(values() != *one.expected);
+  }
+}
+
+TEST_CASE("cuda: float32 is multiplied by tensor cores where TF32 is allowed, and there alone") {
+  for (const Case& one : tf32_cases(true, false)) CHECK(one.scheduled.kind != kKind);
+  const std::vector<Case> whole = tf32_cases(true);
+  for (const Case& one : whole) {
+    INFO(one.name << "\n" << loops::to_string(one.scheduled.program));
+    CHECK(one.scheduled.kind == kKind);
+    check_threads(one, 3);
+  }
+  check_text(whole);  // bit for bit
+  check_nvrtc(whole);
+  // The instruction rounds its factors to 11 bits.
+  const std::vector<Case> others = tf32_cases(false);
+  const auto results = run_text(others);
+  for (std::size_t i = 0; i < others.size(); ++i) {
+    INFO(others[i].name);
+    const NdArray &have = results[i].value()[0], &exact = (*others[i].expected)[0];
+    double largest = 0, error = 0;
+    for (std::int64_t e = 0; e < exact.count(); ++e) {
+      largest = std::max(largest, std::abs(exact.as_double(e)));
+      error = std::max(error, std::abs(have.as_double(e) - exact.as_double(e)));
+    }
+    CHECK(error > 1e-6 * largest);
+    CHECK(error < 2e-3 * largest);
   }
 }
 
