@@ -67,6 +67,33 @@ inline unsigned pack_register(std::int8_t a, std::int8_t b, std::int8_t c, std::
   return byte(a) | byte(b) << 8 | byte(c) << 16 | byte(d) << 24;
 }
 
+inline unsigned behind_barrier() { return 0; }
+// As compiler/target/cuda/codegen/instructions.cuh says. A row is read when its lane comes, the earliest that the
+// instruction may: nothing orders what other lanes write in front of it.
+template <bool turned, std::size_t count>
+void load_matrices(unsigned (&r)[count], const void* row, unsigned) {
+  using Row = std::array<unsigned char, 16>;
+  static std::map<unsigned, std::array<Row, 32>> by_warp;
+  const emulated_gpu::State& s = emulated_gpu_state;
+  const unsigned thread = s.thread.x + s.block_extent.x * (s.thread.y + s.block_extent.y * s.thread.z);
+  const unsigned lane = thread % 32;
+  emulated_gpu::require(reinterpret_cast<std::uintptr_t>(row) % 16 == 0, "a row is loaded at no multiple of 16");
+  std::memcpy(by_warp[thread / 32][lane].data(), row, sizeof(Row));
+  s.meet_warp();
+  const auto rows = by_warp[thread / 32];
+  for (unsigned matrix = 0; matrix < count; ++matrix) {
+    const auto at = [&](unsigned i) { return rows[matrix * 8 + i].data(); };
+    if (turned) {
+      std::array<std::uint16_t, 2> halves{};
+      for (unsigned i = 0; i < 2; ++i) std::memcpy(&halves[i], at(lane % 4 * 2 + i) + lane / 4 * 2, 2);
+      r[matrix] = pack_register(halves[0], halves[1]);
+    } else {
+      std::memcpy(&r[matrix], at(lane / 4) + lane % 4 * 4, 4);
+    }
+  }
+  s.meet_warp();
+}
+
 inline void mma_float16(float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
                         unsigned b0, unsigned b1) {
   emulated_gpu::mma<float>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 2, 16,

@@ -67,11 +67,18 @@ class Emitter {
   void emit_node(const loops::CoreSequence& n);
   void emit_node(const loops::CoreStore& n);
   void emit_node(const loops::CoreForget&) {}
-  void emit_node(const loops::CoreCall& n);  // calls.cpp
+  void emit_node(const loops::CoreCall& n);  // calls.cpp, and what follows
+  // False, and nothing is written: it is no nest of unrolled loops around a call alone.
+  bool emit_unrolled_products(const loops::CoreLoop& outermost);
+  void emit_products(const std::vector<const loops::CoreLoop*>& loops, const loops::CoreCall& n);
   std::vector<loops::Expr> lane_element(const loops::IntrinsicOperand& operand, const loops::LaneMap& map,
                                         std::int64_t number) const;
+  std::vector<loops::Expr> lane_element(const loops::IntrinsicOperand& operand, const loops::LaneMap& map,
+                                        const loops::Expr& lane, const loops::Expr& number) const;
+  loops::Expr coordinate(const char* axis) const;
+  std::string matrix_row(const loops::IntrinsicOperand& operand, const loops::LaneMap& map, bool turned);
   std::string packed_register(const loops::IntrinsicOperand& operand, const loops::LaneMap& map, std::int64_t number);
-  void emit_node(const loops::CoreBarrier&) { line("__syncthreads();"); }
+  void emit_node(const loops::CoreBarrier&);
   void emit_node(const loops::CoreAsyncCopy& n);
   void emit_node(const loops::CoreAsyncGroup& n);
   void emit_node(const loops::CoreShuffle& n);
@@ -85,6 +92,7 @@ class Emitter {
   bool reports_ = false;
 
   std::string text_;
+  std::string behind_;  // the variable that each barrier sets (instructions.cuh, behind_barrier)
   int indent_ = 1;
   std::unordered_set<std::string> taken_;
   std::unordered_map<const loops::BufferNode*, std::string> buffers_;

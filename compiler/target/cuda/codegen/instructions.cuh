@@ -49,6 +49,40 @@ inline unsigned pack_register(signed char a, signed char b, signed char c, signe
          (unsigned)(unsigned char)d << 24;
 }
 
+// A value that is there once a barrier has been passed: what reads shared memory and names it stays behind.
+inline unsigned behind_barrier() {
+  unsigned value;
+  asm volatile("mov.u32 %0, 0;" : "=r"(value)::"memory");
+  return value;
+}
+// Four or two matrices of 8 rows of 16 bytes: ldmatrix. Lane l names row l % 8 of matrix l / 8, and gets of each matrix
+// four bytes of row l / 4; `turned`: the halves at column l / 4 of rows l % 4 * 2 and the next. Not volatile, so that
+// what several products need is loaded once; `behind` keeps it behind the barrier before.
+template <bool turned>
+inline void load_matrices(unsigned (&r)[4], const void* row, unsigned behind) {
+  const unsigned place = (unsigned)__cvta_generic_to_shared(row);
+  if constexpr (turned)
+    asm("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4]; /* %5 */"
+        : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+        : "r"(place), "r"(behind));
+  else
+    asm("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4]; /* %5 */"
+        : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+        : "r"(place), "r"(behind));
+}
+template <bool turned>
+inline void load_matrices(unsigned (&r)[2], const void* row, unsigned behind) {
+  const unsigned place = (unsigned)__cvta_generic_to_shared(row);
+  if constexpr (turned)
+    asm("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2]; /* %3 */"
+        : "=r"(r[0]), "=r"(r[1])
+        : "r"(place), "r"(behind));
+  else
+    asm("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2]; /* %3 */"
+        : "=r"(r[0]), "=r"(r[1])
+        : "r"(place), "r"(behind));
+}
+
 // 16 x 8 sums of as many products as 32 bytes of factors: mma.sync.
 inline void mma_float16(float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
                         unsigned b0, unsigned b1) {

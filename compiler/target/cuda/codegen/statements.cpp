@@ -85,6 +85,10 @@ std::string Emitter::emit_kernel(const std::string& symbol, const std::vector<Bu
     const std::string name = vars_[axis.var.get()] = name_for(axis.var->name);
     line(fmt::format("const int {} = {}Idx.{};", name, axis.is_block() ? "block" : "thread", axis.axis.back()));
   }
+  if (kernel_.calls) {
+    behind_ = name_for("behind");
+    line(fmt::format("unsigned {} = 0;", behind_));
+  }
   emit(kernel_.body);
   if (reports_) parameters.emplace_back("Failure* __restrict__ failure");
   return fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n{}}}\n", kernel_.threads(), symbol,
@@ -100,6 +104,7 @@ void Emitter::emit_node(const CoreSequence& n) {
 }
 
 void Emitter::emit_node(const CoreLoop& n) {
+  if (n.kind == ForKind::unrolled && emit_unrolled_products(n)) return;
   const std::string name = vars_[n.var.get()] = name_for(n.var->name);
   if (n.kind == ForKind::unrolled) line("#pragma unroll");
   line(fmt::format("for ({} {} = 0; {} < {}; ++{}) {{", n.extent <= kMostInt ? "int" : "int64_t", name, name, n.extent,
@@ -156,6 +161,11 @@ void Emitter::emit_node(const CoreStore& n) {
   for (const auto& [place, value] : writes) line(fmt::format("{} = {};", place, value));
   shared_.clear();
   if (braces) --indent_, line("}");
+}
+
+void Emitter::emit_node(const CoreBarrier&) {
+  line("__syncthreads();");
+  if (kernel_.calls) line(fmt::format("{} = behind_barrier();", behind_));
 }
 
 void Emitter::emit_node(const CoreAsyncCopy& n) {

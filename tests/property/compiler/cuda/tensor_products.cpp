@@ -313,6 +313,8 @@ TEST_CASE("cuda: faults planted in the text of lanes are found by the emulated G
         {"no wait", replaced("wait_for_copies<1>();", "")},
         {"a wait for one group too few", replaced("wait_for_copies<1>()", "wait_for_copies<2>()")},
         {"later pieces not committed", replaced("    commit_copies();", "")},
+        {"matrices are turned", replaced("load_matrices<false>(", "load_matrices<true>(")},
+        {"rows of other matrices", replaced(", behind);", " + 16, behind);")},
         {"the lane's row for its column", replaced("= threadIdx.y;", "= (threadIdx.y + 1) % 8;")}};
     const dovetail::test::Environment nvrtc("DOVETAIL_NVRTC", emulated("nvrtc")),
         driver("DOVETAIL_LIBCUDA", emulated("driver"));
