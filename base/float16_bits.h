@@ -1,5 +1,6 @@
 // binary16 and bfloat16 from and to binary32. NaNs keep their sign and the upper bits of their payload. In the part of
-// C++ that compilers for devices take as well (loops/scalar/operations.h).
+// C++ that compilers for devices take as well (loops/scalar/operations.h): NVIDIA's have instructions for binary16,
+// which round to the nearest even one as is done here, and give all NaNs one payload.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,17 @@ inline float from_float16(std::uint16_t bits) {
   const std::uint32_t exponent = (bits >> 10) & 0x1fu;
   const std::uint32_t fraction = bits & 0x3ffu;
   if (exponent == 0x1f) return float_of(sign | 0x7f800000u | (fraction << 13));
+#ifdef __CUDA_ARCH__
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+#else
   if (exponent == 0) {
     const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
     return float_of(sign | bits_of(magnitude));
   }
   return float_of(sign | ((exponent + 112) << 23) | (fraction << 13));
+#endif
 }
 
 inline std::uint16_t to_float16(float value) {
@@ -29,6 +36,11 @@ inline std::uint16_t to_float16(float value) {
     const std::uint32_t payload = (magnitude >> 13) & 0x3ffu;
     return static_cast<std::uint16_t>(sign | 0x7c00u | (payload != 0 ? payload : 0x200u));
   }
+#ifdef __CUDA_ARCH__
+  std::uint16_t rounded;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(rounded) : "f"(value));
+  return rounded;
+#else
   if (magnitude >= 0x47800000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // at least 2^16
   if (magnitude < 0x33000000u) return static_cast<std::uint16_t>(sign);  // below 2^-25, half the least subnormal
   // The significand with its hidden bit, and how many of its low bits the result has no room for.
@@ -44,6 +56,7 @@ inline std::uint16_t to_float16(float value) {
   // to infinity.
   const std::uint32_t base = normal ? (exponent - 113) << 10 : 0;
   return static_cast<std::uint16_t>(sign | (base + kept + round_up));
+#endif
 }
 
 inline float from_bfloat16(std::uint16_t bits) { return float_of(static_cast<std::uint32_t>(bits) << 16); }
