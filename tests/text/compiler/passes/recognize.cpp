@@ -220,9 +220,8 @@ TEST_CASE("recognize_attention: scaled, masked, with the scale anywhere") {
       ContainsSubstring("dovetail.attention(%q, %k, %v) {scale=0.5}"));
   // A condition that hides scores.
   const auto causal = [&](const std::string& choice, const std::string& low) {
-    return attention(
-        "  constant %seen: bool[6] = [1, 1, 0, 1, 1, 0]\n  constant %low: float32[] = " + low +
-        "\n" + scores + "  %t: float32[2, 3, 5, 6] = Where(" + choice + ")\n" + end);
+    return attention("  constant %seen: bool[6] = [1, 1, 0, 1, 1, 0]\n  constant %low: float32[] = " + low + "\n" +
+                     scores + "  %t: float32[2, 3, 5, 6] = Where(" + choice + ")\n" + end);
   };
   CHECK_THAT(causal("%seen, %s, %low", "-inf"), ContainsSubstring("dovetail.attention(%q, %k, %v, %y.mask)"));
   CHECK_THAT(causal("%seen, %s, %low", "-3.4028235e38"), ContainsSubstring("dovetail.attention(%q, %k, %v, %y.mask)"));
