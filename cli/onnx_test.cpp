@@ -18,6 +18,7 @@
 #include "base/file.h"
 #include "base/printable.h"
 #include "base/resource_error.h"
+#include "bundle/code/cuda.h"
 #include "cli/output.h"
 #include "cli/tensor_files.h"
 #include "compiler/import/onnx.h"
@@ -79,7 +80,8 @@ fs::path tensor_file(const fs::path& data_set, const char* kind, std::size_t pos
 
 class Test {
  public:
-  Test(fs::path folder, const ModelArguments& arguments) : folder_(std::move(folder)), arguments_(arguments) {
+  Test(fs::path folder, const ModelArguments& arguments, OnnxRun how)
+      : folder_(std::move(folder)), arguments_(arguments), how_(how) {
     arguments_.model = (folder_ / "model.onnx").string();
     result_.test = folder_.filename().string();
   }
@@ -124,6 +126,11 @@ class Test {
     if (!outcome) return end(OnnxVerdict::refused, text_of(outcome.errors()));
     if (!outcome->model) return end(OnnxVerdict::refused, text_of(outcome->failure));
     if (!unread.empty()) return end(OnnxVerdict::failed, text_of(unread));
+    if (auto problem = count_kernels(outcome->model->compiled.bundle)) return end(OnnxVerdict::failed, *problem);
+    if (how_ == OnnxRun::not_at_all) {
+      for (const bundle::Step& step : outcome->model->compiled.bundle.steps) result_.ran_on.insert(step.target);
+      return end(OnnxVerdict::passed, "");
+    }
 
     const auto make_simulator = runtime::simulator_factory("functional");
     if (!make_simulator) return end(OnnxVerdict::failed, text_of(make_simulator.errors()));
@@ -143,6 +150,16 @@ class Test {
     return compare(data_set, results->outputs);
   }
 
+  // What is wrong with the bundle.
+  std::optional<std::string> count_kernels(const bundle::Bundle& bundle) {
+    const auto steps = bundle::cuda_steps(bundle);
+    if (!steps) return text_of(steps.errors());
+    for (const auto& step : *steps)
+      for (const bundle::CudaLaunch& launch : step.code.launches) kernels_.insert(launch.symbol);
+    result_.kernels = kernels_.size();
+    return std::nullopt;
+  }
+
   OnnxTestResult compare(const fs::path& data_set, const std::map<std::string, NdArray>& outputs) {
     for (std::size_t i = 0; i < names_.outputs.size(); ++i) {
       const std::string where = fmt::format("output {} ({})", i, printable(names_.outputs[i]));
@@ -160,6 +177,8 @@ class Test {
   ModelArguments arguments_;
   import::OnnxNames names_;
   Tolerance tolerance_;
+  OnnxRun how_;
+  std::set<std::string> kernels_;
   OnnxTestResult result_;
 };
 
@@ -167,7 +186,8 @@ Json to_json(const OnnxTestResult& result) {
   return {{"verdict", static_cast<int>(result.verdict)},
           {"reason", result.reason},
           {"operators", result.operators},
-          {"ran_on", result.ran_on}};
+          {"ran_on", result.ran_on},
+          {"kernels", result.kernels}};
 }
 
 // What the child has written until it closed the pipe, by ending at the latest.
@@ -179,13 +199,13 @@ std::string read_all(int descriptor) {
   return text;
 }
 
-[[noreturn]] void run_as_child(const fs::path& folder, const ModelArguments& arguments, int seconds, int descriptor,
-                               pid_t parent) {
+[[noreturn]] void run_as_child(const fs::path& folder, const ModelArguments& arguments, OnnxRun how, int seconds,
+                               int descriptor, pid_t parent) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with its parent, however that one ends
   if (::getppid() != parent) ::_exit(1);
   ::alarm(static_cast<unsigned>(seconds));
   const std::string text =
-      to_json(run_onnx_test(folder, arguments)).dump(-1, ' ', false, Json::error_handler_t::replace);
+      to_json(run_onnx_test(folder, arguments, how)).dump(-1, ' ', false, Json::error_handler_t::replace);
   for (std::size_t begin = 0; begin < text.size();) {
     const ssize_t written = ::write(descriptor, text.data() + begin, text.size() - begin);
     if (written <= 0) ::_exit(1);
@@ -241,9 +261,9 @@ bool holds_test(const std::set<std::string>& names, const std::string& test) {
   return names.contains(test) || (test.starts_with(kPrefix) && names.contains(test.substr(kPrefix.size())));
 }
 
-OnnxTestResult run_onnx_test(const fs::path& folder, const ModelArguments& arguments) {
+OnnxTestResult run_onnx_test(const fs::path& folder, const ModelArguments& arguments, OnnxRun how) {
   try {
-    return Test(folder, arguments).run();
+    return Test(folder, arguments, how).run();
   } catch (const ResourceError& error) {
     OnnxTestResult result;
     result.test = folder.filename().string();
@@ -258,7 +278,7 @@ OnnxTestResult run_onnx_test(const fs::path& folder, const ModelArguments& argum
   }
 }
 
-OnnxTestResult run_onnx_test_apart(const fs::path& folder, const ModelArguments& arguments, int seconds) {
+OnnxTestResult run_onnx_test_apart(const fs::path& folder, const ModelArguments& arguments, OnnxRun how, int seconds) {
   OnnxTestResult result;
   result.test = folder.filename().string();
   int ends[2] = {};
@@ -276,7 +296,7 @@ OnnxTestResult run_onnx_test_apart(const fs::path& folder, const ModelArguments&
   }
   if (child == 0) {
     ::close(ends[0]);
-    run_as_child(folder, arguments, seconds, ends[1], parent);
+    run_as_child(folder, arguments, how, seconds, ends[1], parent);
   }
   ::close(ends[1]);
   const std::string text = read_all(ends[0]);
@@ -300,6 +320,7 @@ OnnxTestResult run_onnx_test_apart(const fs::path& folder, const ModelArguments&
   result.reason = json.at("reason").get<std::string>();
   result.operators = json.at("operators").get<std::set<std::string>>();
   result.ran_on = json.at("ran_on").get<std::set<std::string>>();
+  result.kernels = json.at("kernels").get<std::size_t>();
   return result;
 }
 

@@ -28,7 +28,9 @@ struct OnnxTestResult {
   std::string reason;               // empty where it passed
   std::set<std::string> operators;  // of its model, as far as it can be read
   std::set<std::string> ran_on;     // targets of the program's steps
+  std::size_t kernels = 0;          // of GPUs that its steps launch, each counted once
 };
+enum class OnnxRun { on_each_data_set, not_at_all };
 
 // The folders below these, they themselves among them, that hold a model.onnx; sorted. Error: a folder without any.
 Result<std::vector<std::filesystem::path>> find_onnx_tests(const std::vector<std::string>& folders);
@@ -39,9 +41,10 @@ std::set<std::string> parse_test_names(std::string_view text);
 bool holds_test(const std::set<std::string>& names, const std::string& test);
 
 // Compiles the model for the arguments' targets and runs it on each data set. Inputs fix open extents, and those whose
-// value must be known at compile time are constants.
-OnnxTestResult run_onnx_test(const std::filesystem::path& folder, const ModelArguments& arguments);
+// value must be known at compile time are constants. `not_at_all`: it passes where it compiles for each data set.
+OnnxTestResult run_onnx_test(const std::filesystem::path& folder, const ModelArguments& arguments, OnnxRun how);
 // The same in a process of its own: a crash is a failure, and so is a test that takes longer than `seconds`.
-OnnxTestResult run_onnx_test_apart(const std::filesystem::path& folder, const ModelArguments& arguments, int seconds);
+OnnxTestResult run_onnx_test_apart(const std::filesystem::path& folder, const ModelArguments& arguments, OnnxRun how,
+                                   int seconds);
 
 }  // namespace dovetail::cli

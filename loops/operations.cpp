@@ -116,4 +116,36 @@ Operations count_operations(const Program& program) {
   return total;
 }
 
+bool calls_mathematics(const Program& program) {
+  bool found = false;
+  visit_stmts(program.body, [&](const Stmt& stmt) {
+    const auto* store = std::get_if<Store>(&stmt->node);
+    if (store == nullptr) return;
+    for (const StoreTarget& target : store->targets)
+      visit_exprs(target.value, [&](const Expr& e) {
+        if (const auto* unary = std::get_if<Unary>(&e->node))
+          found = found || (unary->op >= UnaryOp::exp && unary->op <= UnaryOp::erf);
+        if (const auto* binary = std::get_if<Binary>(&e->node))
+          found = found || (binary->op == BinaryOp::pow && is_floating(e->dtype));
+      });
+  });
+  return found;
+}
+
+bool reduces_floats(const Program& program) {
+  bool found = false;
+  visit_stmts(program.body, [&](const Stmt& stmt) {
+    const auto* block = std::get_if<Block>(&stmt->node);
+    if (block == nullptr || std::ranges::none_of(block->iterators, [](const Iterator& iterator) {
+          return iterator.kind == IterKind::reduce;
+        }))
+      return;
+    visit_stmts(block->body, [&](const Stmt& inner) {
+      if (const auto* store = std::get_if<Store>(&inner->node))
+        for (const StoreTarget& target : store->targets) found = found || is_floating(target.value->dtype);
+    });
+  });
+  return found;
+}
+
 }  // namespace dovetail::loops

@@ -24,4 +24,10 @@ Operations count_operations(const Program& program);
 // several places hold counts once.
 std::uint64_t count_steps(const Program& program);
 
+// Whether a value depends on a function that mathematics libraries round differently: exp, erf, pow and their like. All
+// else has one result, where each operation rounds by itself.
+bool calls_mathematics(const Program& program);
+// Whether a block joins floating values, so that their order counts.
+bool reduces_floats(const Program& program);
+
 }  // namespace dovetail::loops

@@ -74,6 +74,7 @@ void encode(const CudaCode& code, Step& step) {
                           {"operations", code.operations},
                           {"steps", code.steps},
                           {"integer", code.integer},
+                          {"rounds_freely", code.rounds_freely},
                           {"failures", code.failures}});
 }
 
@@ -107,6 +108,8 @@ Result<CudaCode> decode_cuda(const Step& step) {
   const auto steps = head.find("steps");  // bundles of older kits have none
   code.steps = steps ? steps->natural() : code.operations;
   code.integer = head.at("integer").flag();
+  const auto rounds_freely = head.find("rounds_freely");  // the same
+  code.rounds_freely = !rounds_freely || rounds_freely->flag();
   code.failures = head.at("failures").texts();
   if (!errors.empty()) return errors;
   return code;

@@ -46,6 +46,8 @@ struct CudaCode {
   bool integer = false;               // most of them on integers
   std::vector<std::string> failures;  // by site
   std::uint64_t steps = 0;            // of a run, at most: operations on single values of any type
+  // Whether floats of its results depend on the order of sums, on contraction or on the device's mathematics library.
+  bool rounds_freely = true;
 };
 
 // What a kernel leaves of the first rule that it found broken. All 0 before.

@@ -38,6 +38,7 @@ class OnnxTest : public Command {
     options.value("--list", "FILE", list_, "run only the tests whose names this file holds (test_ may be left out)",
                   File::read);
     options.value("--timeout", "SECONDS", timeout_, "of each test (default 60)");
+    options.flag("--compile-only", compile_only_, "run nothing: a test passes where its model compiles");
     options.flag("--failures", failures_, "do not print the tests that pass");
     options.json(json_, "print JSON: each test, and totals by operator");
     options.footer(
@@ -65,7 +66,8 @@ class OnnxTest : public Command {
     model_.threads = 1;  // the tests are small
     ProgressLine progress;
     for (const std::filesystem::path& test : tests) {
-      OnnxTestResult result = run_onnx_test_apart(test, model_, static_cast<int>(timeout));
+      OnnxTestResult result = run_onnx_test_apart(
+          test, model_, compile_only_ ? OnnxRun::not_at_all : OnnxRun::on_each_data_set, static_cast<int>(timeout));
       progress.end();  // lines of tests take its place
       add(std::move(result));
       progress.count(fmt::format("{} tests", tests.size()), static_cast<double>(results_.size()),
@@ -114,7 +116,8 @@ class OnnxTest : public Command {
                        {"verdict", name(result.verdict)},
                        {"reason", result.reason},
                        {"operators", result.operators},
-                       {"ran_on", result.ran_on}});
+                       {"ran_on", result.ran_on},
+                       {"kernels", result.kernels}});
     for (const auto& [op, counts] : by_operator_) operators[op] = to_json(counts);
     return {{"kind", "onnx-test"},
             {"targets", *model_.targets},
@@ -127,7 +130,7 @@ class OnnxTest : public Command {
   std::vector<std::string> folders_;
   std::optional<std::string> list_;
   std::string timeout_ = "60";
-  bool failures_ = false, json_ = false;
+  bool compile_only_ = false, failures_ = false, json_ = false;
   std::vector<OnnxTestResult> results_;
   Counts counts_;
   std::map<std::string, Counts> by_operator_;

@@ -9,6 +9,7 @@
 #include "base/file.h"
 #include "bundle/code/accel.h"
 #include "bundle/code/cpu.h"
+#include "bundle/code/cuda.h"
 #include "bundle/code/library.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
@@ -169,7 +170,7 @@ class Run : public Command {
     DOVETAIL_ASSIGN(facts.energy, energy_facts(executor.program(), result->steps, system, energy));
     if (check_) {
       const double tolerance =
-          std::max(adds_in_its_own_order(executor.program()) ? kMachineCodeTolerance : 0, model->compiled.tolerance);
+          std::max(rounds_freely(executor.program()) ? kMachineCodeTolerance : 0, model->compiled.tolerance);
       auto check = check_against_reference(model->compiled.integer, inputs.tensors, *result, tolerance, watched.work());
       if (!check.ok()) return fail(Exit::failed, check.errors());
       facts.check = *std::move(check);
@@ -199,9 +200,14 @@ class Run : public Command {
   }
 
  private:
-  // Machine code of the CPU and libraries do not keep the order in which the reference adds floats.
-  static bool adds_in_its_own_order(const bundle::Bundle& bundle) {
+  // Machine code of the CPU and libraries do not keep the order in which the reference adds floats; a kernel for GPUs
+  // says whether it does.
+  static bool rounds_freely(const bundle::Bundle& bundle) {
     return std::ranges::any_of(bundle.steps, [](const bundle::Step& step) {
+      if (step.target == bundle::kCudaTarget) {
+        const auto code = bundle::decode_cuda(step);
+        return !code || code->rounds_freely;
+      }
       return step.target == bundle::kCpuTarget || step.target == bundle::kOnednnTarget ||
              step.target == bundle::kCublasTarget || step.target == bundle::kCudnnTarget;
     });

@@ -35,6 +35,7 @@ namespace {
 struct Prepared {
   FusedGroup group;
   std::optional<ScheduledGroup> scheduled;
+  bool free_sums = false;
 };
 
 // A reshape alone: its result is its argument under another name.
@@ -105,7 +106,7 @@ class CudaTarget : public Target {
         if (!graph.is_constant(argument)) kernel.variables.push_back({{kPlainLayout}, {}, {argument}, {}});
       for (const ValueId result : group.results) kernel.variables.push_back({{kPlainLayout}, {}, {}, {result}});
       offer.kernels.push_back(std::move(kernel));
-      Prepared next{std::move(group), std::nullopt};
+      Prepared next{std::move(group), std::nullopt, options.free_sums};
       if (!is_view(graph, next.group)) {
         DOVETAIL_ASSIGN(next.scheduled, schedule_group(next.group, gpu_, options.recorded,
                                                        options.free_sums ? FloatSums::free : FloatSums::in_order));
@@ -183,6 +184,8 @@ class CudaTarget : public Target {
     code.operations = operations.all();
     code.integer = operations.integer > operations.floating;
     code.steps = loops::count_steps(group.program);
+    code.rounds_freely =
+        loops::calls_mathematics(group.program) || (prepared.free_sums && loops::reduces_floats(group.program));
     bundle::Step step{report.name, {}, builder.origins(group.nodes), {}, {}};
     for (std::size_t i = 0; i < group.arguments.size(); ++i) {
       const auto changed = scheduled.constants.find(i);

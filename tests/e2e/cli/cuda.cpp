@@ -56,6 +56,19 @@ TEST_CASE(
   CHECK_THAT(groups({"--target", "cuda,cpu", "--dump", "graph"}), !ContainsSubstring("dovetail.attention"));
 }
 
+TEST_CASE("cuda: --check holds float kernels to every bit where they keep the order of sums, else to the tolerance") {
+  const EmulatedGpu gpu;
+  const std::string model = std::string(DOVETAIL_SOURCE_DIR) + "/examples/digits/digits_float.onnx";
+  const auto check = [&](const char* level) {
+    const Finished checked = test::dovetail({"run", model, "--target", "cuda", "-O", level, "--check"});
+    INFO(checked.out << checked.error);
+    CHECK(checked.exit == 0);
+    return checked.out;
+  };
+  CHECK_THAT(check("2"), ContainsSubstring("all equal (floats to 0.0001 of a tensor's largest)"));
+  CHECK_THAT(check("1"), ContainsSubstring("all equal\n"));
+}
+
 TEST_CASE("cuda: a bundle is made with one compiler and run later; steps beside it on the CPU share its tensors") {
   const EmulatedGpu gpu;
   const test::TemporaryFolder folder;

@@ -60,6 +60,12 @@ TEST_CASE("onnx-test: tests in the form of the ONNX backend's pass, are wrong, o
   CHECK_THAT(both.out, ContainsSubstring("refused  test_unknown: cannot import the model: operator NoSuchOperator"));
   CHECK_THAT(both.out, ContainsSubstring("total    3 tests: 1 passed, 1 refused, 1 wrong, 0 failed\n"));
 
+  // What would be wrong compiles.
+  const auto compiled = test::dovetail({"onnx-test", folder.path().string(), "--target", "host", "--compile-only"});
+  CHECK(compiled.exit == 1);
+  CHECK_THAT(compiled.out, ContainsSubstring("passed   test_wrong\n"));
+  CHECK_THAT(compiled.out, ContainsSubstring("total    3 tests: 2 passed, 1 refused, 0 wrong, 0 failed\n"));
+
   // data.json widens the tolerance.
   std::ofstream(folder.path() / "test_wrong/data.json") << R"({"rtol": 0.3})";
   std::ofstream(folder.path() / "list") << "Reshape (2): right test_wrong  # two names\nOther (1): absent\n";

@@ -65,3 +65,11 @@ TEST_CASE("counts beyond 2^64 stay at the largest number") {
   CHECK(saturating_sum(UINT64_MAX, 1) == UINT64_MAX);
   CHECK(saturating_product(std::uint64_t{1} << 32, std::uint64_t{1} << 31) == std::uint64_t{1} << 63);
 }
+
+TEST_CASE("rounding: what calls a library of mathematics, and what joins floats in an order") {
+  CHECK(calls_mathematics(summed("float32", 3, "y[i] + exp(x[i])")));
+  CHECK(calls_mathematics(summed("float32", 3, "y[i] + pow(x[i], w[k])")));
+  CHECK_FALSE(calls_mathematics(summed("float32", 3, "y[i] + sqrt(x[i]) / w[k]")));
+  CHECK(reduces_floats(summed("float32", 3, "y[i] + x[i]")));
+  CHECK_FALSE(reduces_floats(summed("int32", 3, "y[i] + x[i]")));
+}

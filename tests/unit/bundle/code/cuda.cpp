@@ -17,6 +17,7 @@ bundle::CudaCode cuda_sample() {
   code.workspace_bytes = 512;
   code.operations = 99;
   code.failures = {"integer division by zero"};
+  code.rounds_freely = false;
   return code;
 }
 
@@ -55,6 +56,7 @@ TEST_CASE("cuda code: what is written is read") {
     CHECK(read.images[i].bytes == written.images[i].bytes);
   }
   CHECK(read.workspace_bytes == 512);
+  CHECK(!read.rounds_freely);
   CHECK(read.failures == written.failures);
 }
 
