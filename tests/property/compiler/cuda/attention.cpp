@@ -77,7 +77,7 @@ TEST_CASE("cuda: attention is one kernel with the operator's values in adversari
   }
 }
 
-TEST_CASE("cuda: the text of attention has the operator's values, compiled for this machine") {
+TEST_CASE("cuda: the text of attention has the operator's values, compiled for this machine", "[gpu]") {
   check_text(attentions());
 }
 

@@ -38,11 +38,11 @@ TEST_CASE("cuda: every operator's kernels give its values in adversarial orders 
   for (const Case& one : cases()) check_threads(one, 7);
 }
 
-TEST_CASE("cuda: the text of every operator's kernels gives its values, compiled for this machine") {
+TEST_CASE("cuda: the text of every operator's kernels gives its values, compiled for this machine", "[gpu]") {
   check_text(cases());
 }
 
-TEST_CASE("cuda: an index outside of an extent of 1 is reported, not taken for 0") {
+TEST_CASE("cuda: an index outside of an extent of 1 is reported, not taken for 0", "[gpu]") {
   graph::Graph graph;
   graph.name = "gather";
   const graph::ValueId data = graph.add_value("data", {DType::float32, {1, 3}});

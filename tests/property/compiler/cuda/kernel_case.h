@@ -2,6 +2,7 @@
 // kernels on the emulated GPU, and by NVRTC.
 #pragma once
 
+#include <cmath>
 #include <functional>
 #include <optional>
 #include <string>
@@ -17,12 +18,14 @@
 #include "compiler/target/cuda/nvrtc.h"
 #include "compiler/target/cuda/schedule_group.h"
 #include "loops/interpreter.h"
+#include "loops/operations.h"
 #include "loops/print.h"
 #include "loops/product_sum.h"
 #include "loops/threads/run_threads.h"
 #include "runtime/device/cuda/context.h"
 #include "tests/catch.h"
 #include "tests/environment.h"
+#include "tests/gpu_under_test.h"
 #include "tests/skip.h"
 
 namespace dovetail::cuda::test {
@@ -34,6 +37,10 @@ struct Case {
   ScheduledGroup scheduled;
   double tolerance = 0;  // of floating results, of the largest in its tensor; 0: bit for bit
 };
+
+// A device's functions differ from this machine's by some units in the last place (CUDA C++ Programming Guide,
+// "Mathematical Functions"), which sums and differences of them may enlarge.
+constexpr double kFunctionsOfDevice = 1e-5;
 
 // The graph's one group, scheduled, with what the interpreter makes of its arguments. nullopt where the graph is not
 // one group, or takes more steps. `draw` makes an argument of a type; `recorded` decides for the schedule.
@@ -57,7 +64,9 @@ inline std::optional<Case> case_of(std::string_view name, const graph::Graph& gr
   auto scheduled = schedule_group(group, gpu, recorded, float_sums);
   if (!scheduled) FAIL(name << ": " << to_string(scheduled.errors()));
   for (const auto& [position, constant] : scheduled->constants) arguments[position] = constant;
-  return Case{std::string(name), std::move(arguments), std::move(expected), *std::move(scheduled)};
+  Case made{std::string(name), std::move(arguments), std::move(expected), *std::move(scheduled)};
+  if (dovetail::test::tests_device() && loops::calls_mathematics(group.program)) made.tolerance = kFunctionsOfDevice;
+  return made;
 }
 
 inline NdArray random_values(const graph::TensorType& type, SplitMix64& random) {
@@ -97,9 +106,7 @@ inline Case node_case(const std::string& op, const std::vector<graph::TensorType
   return *std::move(one);
 }
 
-inline std::string emulated(const char* part) {
-  return fmt::format("{}/emulated_gpu/libemulated_{}.so", DOVETAIL_BINARY_DIR, part);
-}
+using dovetail::test::emulated;
 
 // The kernels of all cases, in one text.
 inline std::vector<Source> sources_of(const std::vector<Case>& cases, std::string& text) {
@@ -180,28 +187,34 @@ inline void compare(const Case& one, const Result<std::vector<NdArray>>& have) {
       CHECK(a == b);
       continue;
     }
+    // Infinities and what is no number are equal or wrong.
     double largest = 0;
-    for (std::int64_t e = 0; e < b.count(); ++e) largest = std::max(largest, std::abs(b.as_double(e)));
-    std::int64_t wrong = 0;
     for (std::int64_t e = 0; e < b.count(); ++e)
-      wrong += std::abs(a.as_double(e) - b.as_double(e)) <= one.tolerance * largest ? 0 : 1;
+      if (std::isfinite(b.as_double(e))) largest = std::max(largest, std::abs(b.as_double(e)));
+    std::int64_t wrong = 0;
+    for (std::int64_t e = 0; e < b.count(); ++e) {
+      const double x = a.as_double(e), y = b.as_double(e);
+      const bool equal = x == y || (std::isnan(x) && std::isnan(y)) || std::abs(x - y) <= one.tolerance * largest;
+      wrong += equal ? 0 : 1;
+    }
     CHECK(wrong == 0);
   }
 }
 
 // What the text of the kernels leaves, compiled for this machine.
 inline std::vector<Result<std::vector<NdArray>>> run_text(const std::vector<Case>& all) {
-  const dovetail::test::Environment nvrtc("DOVETAIL_NVRTC", emulated("nvrtc")),
-      driver("DOVETAIL_LIBCUDA", emulated("driver"));
+  const dovetail::test::GpuUnderTest gpu;
   std::string text;
   const std::vector<Source> sources = sources_of(all, text);
   const auto compiler = Nvrtc::find();
   if (!compiler) FAIL(to_string(compiler.errors()));
-  auto binary = (*compiler)->compile(text, "sm_90a");
-  if (!binary) FAIL(to_string(binary.errors()));
   const auto context = runtime::cuda::Context::open();
   if (!context) FAIL(to_string(context.errors()));
-  const std::vector<bundle::CudaImage> images{{"sm_90a", false, bundle::Blob(std::move(binary->cubin))}};
+  const std::string architecture =
+      dovetail::test::tests_device() ? fmt::format("sm_{}", (*context)->facts().capability) : "sm_90a";
+  auto binary = (*compiler)->compile(text, architecture);
+  if (!binary) FAIL(to_string(binary.errors()));
+  const std::vector<bundle::CudaImage> images{{architecture, false, bundle::Blob(std::move(binary->cubin))}};
   const auto module = (*context)->module(images);
   if (!module) FAIL(to_string(module.errors()));
   std::vector<Result<std::vector<NdArray>>> results;

@@ -95,7 +95,7 @@ TEST_CASE("cuda: tiles of products have the operator's values in adversarial ord
   }
 }
 
-TEST_CASE("cuda: the text of tiles of products has the operator's values, compiled for this machine") {
+TEST_CASE("cuda: the text of tiles of products has the operator's values, compiled for this machine", "[gpu]") {
   std::vector<Case> all = layers();
   for (Case& one : operators()) all.push_back(std::move(one));
   check_text(all);

@@ -92,7 +92,8 @@ TEST_CASE("cuda: reductions by several threads have the operator's values in adv
   }
 }
 
-TEST_CASE("cuda: the text of reductions by several threads has the operator's values, compiled for this machine") {
+TEST_CASE("cuda: the text of reductions by several threads has the operator's values, compiled for this machine",
+          "[gpu]") {
   check_text(cases(1));
 }
 
@@ -251,7 +252,7 @@ TEST_CASE("cuda: faults planted in a row of a softmax are found") {
   CHECK(differs(results[2]));
 }
 
-TEST_CASE("cuda: windows that overlap have the operator's values, whatever is decided") {
+TEST_CASE("cuda: windows that overlap have the operator's values, whatever is decided", "[gpu]") {
   std::vector<Case> list;
   const std::vector<Row> windows{
       {"Conv",

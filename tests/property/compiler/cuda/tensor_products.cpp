@@ -156,7 +156,7 @@ TEST_CASE("cuda: products by tensor cores have the operator's values in adversar
   }
 }
 
-TEST_CASE("cuda: the text of products by tensor cores has the operator's values, lane by lane") {
+TEST_CASE("cuda: the text of products by tensor cores has the operator's values, lane by lane", "[gpu]") {
   check_text(tensor_cases());
 }
 

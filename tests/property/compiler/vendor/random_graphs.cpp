@@ -16,7 +16,7 @@
 #include "compiler/target/host/target.h"
 #include "runtime/executor.h"
 #include "tests/catch.h"
-#include "tests/e2e/cli/emulated_gpu.h"
+#include "tests/gpu_under_test.h"
 #include "tests/property/compiler/random_float_graph.h"
 #include "tests/text/compiler/passes/make_graph.h"
 
@@ -121,8 +121,8 @@ struct RandomWindows {
 
 }  // namespace
 
-TEST_CASE("vendor: random float graphs run as the reference does") {
-  const test::EmulatedGpu gpu;
+TEST_CASE("vendor: random float graphs run as the reference does", "[gpu]") {
+  const test::GpuUnderTest gpu;
   std::map<std::string, int> all;
   for (int seed = 0; seed < 40; ++seed) {
     INFO("seed " << seed);
@@ -138,8 +138,9 @@ TEST_CASE("vendor: random float graphs run as the reference does") {
   }
 }
 
-TEST_CASE("vendor: convolutions and pools with every attribute run as the reference does, or their pads are refused") {
-  const test::EmulatedGpu gpu;
+TEST_CASE("vendor: convolutions and pools with every attribute run as the reference does, or their pads are refused",
+          "[gpu]") {
+  const test::GpuUnderTest gpu;
   int taken = 0, elsewhere = 0;
   for (int seed = 0; seed < 150; ++seed) {
     INFO("seed " << seed);
@@ -181,8 +182,8 @@ TEST_CASE("vendor: convolutions and pools with every attribute run as the refere
   CHECK(elsewhere > 5);
 }
 
-TEST_CASE("vendor: products of any shapes and types, broadcast, transposed, scaled, with what is added") {
-  const test::EmulatedGpu gpu;
+TEST_CASE("vendor: products of any shapes and types, broadcast, transposed, scaled, with what is added", "[gpu]") {
+  const test::GpuUnderTest gpu;
   RandomFloatGraph random(1);
   const std::vector<std::pair<Shape, Shape>> shapes{{{4, 5}, {5, 3}},
                                                     {{2, 4, 5}, {5, 3}},
@@ -238,8 +239,8 @@ TEST_CASE("vendor: products of any shapes and types, broadcast, transposed, scal
         }
 }
 
-TEST_CASE("vendor: products of bytes give their 32-bit sums, where the library multiplies bytes") {
-  const test::EmulatedGpu gpu;
+TEST_CASE("vendor: products of bytes give their 32-bit sums, where the library multiplies bytes", "[gpu]") {
+  const test::GpuUnderTest gpu;
   RandomFloatGraph random(3);
   for (const auto& [a, b, takes] : {std::tuple<Shape, Shape, bool>{{5, 8}, {8, 12}, true},
                                     {{2, 3, 4}, {4, 4}, true},
@@ -255,8 +256,8 @@ TEST_CASE("vendor: products of bytes give their 32-bit sums, where the library m
   }
 }
 
-TEST_CASE("vendor: float32 keeps all of its bits, and softmax is the reference's within rounding") {
-  const test::EmulatedGpu gpu;
+TEST_CASE("vendor: float32 keeps all of its bits, and softmax is the reference's within rounding", "[gpu]") {
+  const test::GpuUnderTest gpu;
   RandomFloatGraph random(4);
   // 15 bits of an operand and 2 of the other: TF32 would lose 4.
   test::GraphMaker make;
