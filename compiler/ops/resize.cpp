@@ -45,6 +45,17 @@ Result<Factors> factors_of(const Operands& operands, const std::vector<std::size
         operands,
         fmt::format("keep_aspect_ratio_policy is \"{}\", allowed are stretch, not_larger and not_smaller", policy),
         "use one of these");
+  // false: there is no such extent.
+  const auto set_extent = [&](std::size_t axis, double extent) {
+    constexpr double kMost = 9007199254740992.0;  // 2^53, up to which binary64 holds every integer
+    if (!(extent < kMost)) return false;
+    factors.output[axis] = static_cast<std::int64_t>(extent);
+    return true;
+  };
+  const auto too_large = [&](std::size_t axis) {
+    return refuse(operands, fmt::format("axis {} of extent {} becomes 2^53 or longer", axis, x[axis]),
+                  "fix the exporter");
+  };
   double common = policy == "not_larger" ? HUGE_VAL : 0;
   for (std::size_t k = 0; k < axes.size(); ++k) {
     const double extent = static_cast<double>(x[axes[k]]), value = given.as_double(static_cast<std::int64_t>(k));
@@ -52,13 +63,13 @@ Result<Factors> factors_of(const Operands& operands, const std::vector<std::size
     if (!(scale > 0))
       return refuse(operands, fmt::format("scale {} on axis {}, it must exceed 0", scale, axes[k]), "fix the exporter");
     factors.scales[axes[k]] = scale;
-    factors.output[axes[k]] = static_cast<std::int64_t>(by_scales ? std::floor(extent * value) : value);
+    if (!set_extent(axes[k], by_scales ? std::floor(extent * value) : value)) return too_large(axes[k]);
     common = policy == "not_larger" ? std::min(common, scale) : std::max(common, scale);
   }
   if (by_sizes && policy != "stretch")
     for (const std::size_t axis : axes) {
       factors.scales[axis] = common;
-      factors.output[axis] = static_cast<std::int64_t>(std::floor(static_cast<double>(x[axis]) * common + 0.5));
+      if (!set_extent(axis, std::floor(static_cast<double>(x[axis]) * common + 0.5))) return too_large(axis);
     }
   return factors;
 }
@@ -170,7 +181,9 @@ Expr interpolate(const Operands& operands, const loops::Buffer& x, DType wide, c
 // their own: [position of the output, tap].
 loops::Buffer antialiased(Naive& program, const Operands& operands, const loops::Buffer& x, DType wide,
                           std::size_t axis, const Sampling& sampling, double scale) {
-  const double shrinking = std::min(scale, 1.0), support = is_cubic(operands) ? 2 : 1;
+  // A smaller factor than this leaves nothing of the axis.
+  const double least = 0.5 / static_cast<double>(std::max<std::int64_t>(sampling.input, 1));
+  const double shrinking = std::clamp(scale, least, 1.0), support = is_cubic(operands) ? 2 : 1;
   const auto first = static_cast<std::int64_t>(std::floor(-support / shrinking)) + 1;
   const Axis positions{"p", sampling.output}, taps{"k", 2 - 2 * first};
   const Expr low = tensor::index(0), high = tensor::index(sampling.input - 1);

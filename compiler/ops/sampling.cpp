@@ -13,12 +13,12 @@ using loops::UnaryOp;
 
 Expr real(double value) { return loops::float_imm(value, DType::float64); }
 
-std::int64_t round_to(double coordinate, NearestMode mode) {
+double round_to(double coordinate, NearestMode mode) {
   switch (mode) {
-    case NearestMode::round_prefer_floor: return static_cast<std::int64_t>(std::ceil(coordinate - 0.5));
-    case NearestMode::round_prefer_ceil: return static_cast<std::int64_t>(std::floor(coordinate + 0.5));
-    case NearestMode::floor: return static_cast<std::int64_t>(std::floor(coordinate));
-    case NearestMode::ceil: return static_cast<std::int64_t>(std::ceil(coordinate));
+    case NearestMode::round_prefer_floor: return std::ceil(coordinate - 0.5);
+    case NearestMode::round_prefer_ceil: return std::floor(coordinate + 0.5);
+    case NearestMode::floor: return std::floor(coordinate);
+    case NearestMode::ceil: return std::ceil(coordinate);
   }
   return 0;
 }
@@ -90,9 +90,10 @@ Expr nearest_index(const Sampling& s, NearestMode mode, const Expr& position) {
   // floor((a * position + b) / c) for the exact ratio, with and without the half-pixel shift.
   const std::int64_t candidates[][3] = {{s.input, 0, s.output}, {2 * s.input, s.input, 2 * s.output}};
   for (const auto& [a, b, c] : candidates) {
+    const auto last = static_cast<double>(s.input - 1);
     bool agrees = true;
     for (std::int64_t p = 0; p < s.output && agrees; ++p)
-      agrees = (a * p + b) / c == std::clamp<std::int64_t>(round_to(s.coordinate(p), mode), 0, s.input - 1);
+      agrees = static_cast<double>((a * p + b) / c) == std::clamp(round_to(s.coordinate(p), mode), 0.0, last);
     if (!agrees) continue;
     if (c % a == 0 && b == 0) return c == a ? position : loops::floor_div(position, c / a);
     return loops::floor_div(b == 0 ? position * a : position * a + b, c);

@@ -2,11 +2,14 @@
 // and CenterCropPad against plain loops in binary64.
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "tests/unit/compiler/ops/case.h"
 
 namespace dovetail::ops {
 namespace {
+
+using Catch::Matchers::ContainsSubstring;
 
 NdArray reals(std::mt19937& rng, const Shape& shape, double low, double high) {
   std::uniform_real_distribution<double> draw(low, high);
@@ -216,6 +219,27 @@ TEST_CASE("DeformConv moves each tap by its offset") {
                     .ints("pads", {1, 1, 0, 1})
                     .run1(),
                 expected, 1e-5);
+}
+
+TEST_CASE("Resize: factors that no extent follows from are refused, tiny ones leave nothing") {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const auto resize = [](std::int64_t extent, float scale) {
+    Case test("Resize");
+    test.input(NdArray(DType::float32, {2, extent})).omitted();
+    test.constant(NdArray::from<float>({2}, std::vector<float>{1, scale}));
+    return test;
+  };
+  for (const char* mode : {"nearest", "linear", "cubic"})
+    for (const std::int64_t antialias : {0, 1}) {
+      INFO(mode << ", antialias " << antialias);
+      const auto with = [&](std::int64_t extent, float scale) {
+        return resize(extent, scale).text("mode", mode).integer("antialias", antialias);
+      };
+      CHECK_THAT(with(3, infinity).refusal(), ContainsSubstring("axis 1 of extent 3 becomes 2^53 or longer"));
+      CHECK_THAT(with(3, 1e30F).refusal(), ContainsSubstring("2^53"));
+      CHECK_THAT(with(3, std::nanf("")).refusal(), ContainsSubstring("it must exceed 0"));
+      CHECK(with(3, 1e-30F).run1().shape() == Shape{2, 0});
+    }
 }
 
 TEST_CASE("Resize with antialias widens the kernel by the factor of shrinking") {
