@@ -8,12 +8,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "compiler/schedule/loop_kinds.h"
 #include "loops/rewrite.h"
 #include "loops/stages.h"
 
 namespace dovetail {
 
 namespace {
+
+constexpr std::string_view kAnywhere = "global";  // the scope of a buffer whose place the target chooses
 
 std::string honoured(const LoopSupport& support) {
   std::vector<std::string_view> names{loops::name(loops::ForKind::serial)};
@@ -48,15 +51,34 @@ std::optional<Diagnostic> refusal(const loops::Program& program, const loops::Fo
   return std::nullopt;
 }
 
+std::optional<Diagnostic> refusal(const loops::Program& program, const loops::Block& block,
+                                  const LoopSupport& support) {
+  const auto slots = block.annotations.find(schedule::kSlots);
+  if (slots == block.annotations.end() || support.slots) return std::nullopt;
+  return Diagnostic{fmt::format("cannot make code of {}", program.name), fmt::format("block {}", block.name),
+                    fmt::format("its result has {} slots, which {} does not honour", slots->second, support.target),
+                    fmt::format("leave out the step `slots{}`, or choose a target that honours it; docs/schedules.md "
+                                "lists them",
+                                block.writes.empty() ? "" : " " + block.writes.front().buffer->name)};
+}
+
 }  // namespace
 
 Result<void> check_loops(const loops::Program& program, const LoopSupport& support) {
   Diagnostics errors;
   loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
-    const auto* loop = std::get_if<loops::For>(&stmt->node);
-    if (loop == nullptr) return;
-    if (auto error = refusal(program, *loop, support)) errors.push_back(*std::move(error));
+    std::optional<Diagnostic> error;
+    if (const auto* loop = std::get_if<loops::For>(&stmt->node)) error = refusal(program, *loop, support);
+    if (const auto* block = std::get_if<loops::Block>(&stmt->node)) error = refusal(program, *block, support);
+    if (error) errors.push_back(*std::move(error));
   });
+  if (support.scopes)
+    for (const loops::Buffer& buffer : program.allocations)
+      if (buffer->scope != kAnywhere && std::ranges::find(*support.scopes, buffer->scope) == support.scopes->end())
+        errors.push_back({fmt::format("cannot make code of {}", program.name), fmt::format("buffer {}", buffer->name),
+                          fmt::format("it is in scope {}, which {} does not have", buffer->scope, support.target),
+                          fmt::format("leave its place to the target, or set_scope it to one of {}",
+                                      fmt::join(*support.scopes, ", "))});
   return errors;
 }
 

@@ -23,7 +23,7 @@ namespace dovetail::accel {
 // Loops become loops of instructions or are walked, by their extents alone. Virtual threads take turns, a statement
 // each, with places of their own on chip; a pipelined loop has as many slots as stages (on_chip.h).
 inline constexpr std::array kLoopKinds{loops::ForKind::vthread, loops::ForKind::pipelined};
-inline constexpr LoopSupport kLoopSupport{"the accelerator back end", kLoopKinds};
+inline constexpr LoopSupport kLoopSupport{.target = "the accelerator back end", .kinds = kLoopKinds, .slots = true};
 
 // A program's instructions by themselves, DRAM addresses from their parameters on (StreamInstruction::parameter), and
 // which parts of the SRAMs they touch, in this order.

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
 
 #include "compiler/target/cuda/intrinsics.h"
 #include "loops/core/compact.h"
@@ -9,6 +13,28 @@
 #include "loops/threads/lower_to_threads.h"
 
 namespace dovetail::cuda {
+
+namespace {
+
+// Uses decide where a buffer lies; a scope that they contradict is refused.
+Result<void> check_places(const loops::ThreadProgram& program, const std::string& name) {
+  Diagnostics errors;
+  const auto refuse = [&](const std::vector<loops::Buffer>& buffers, std::string_view scope, std::string_view uses) {
+    for (const loops::Buffer& buffer : buffers)
+      if (buffer->scope == scope)
+        errors.push_back({fmt::format("cannot make code of {}", name), fmt::format("buffer {}", buffer->name),
+                          fmt::format("it is in scope {}, and {}", scope, uses),
+                          "leave out the step `set_scope`, or compute_at what uses it elsewhere"});
+  };
+  for (const std::string_view scope : kScopes) refuse(program.workspace, scope, "several kernels use it");
+  for (const loops::ThreadKernel& kernel : program.kernels) {
+    refuse(kernel.shared, kRegisterScope, "several threads use the same elements of it");
+    refuse(kernel.local, kSharedScope, "no two threads use the same elements of it");
+  }
+  return errors;
+}
+
+}  // namespace
 
 Result<loops::ThreadProgram> lower(const loops::Program& program, const Gpu& gpu) {
   DOVETAIL_TRY(check_loops(program, kLoopSupport));
@@ -20,9 +46,13 @@ Result<loops::ThreadProgram> lower(const loops::Program& program, const Gpu& gpu
   limits.operations = std::shared_ptr<const std::vector<loops::WarpOperation>>(&warp_operations(), [](auto*) {});
   limits.pipeline.asynchronous = std::ranges::all_of(
       gpu.architectures, [](const std::string& name) { return architecture_number(name) >= kAsynchronous; });
-  return loops::lower_to_threads(
-      loops::compact_buffers(loops::dissolve_blocks(program, intrinsics(), loops::CallForm::kept), {0, kBankBytes}),
-      program.name, limits);
+  DOVETAIL_ASSIGN(
+      loops::ThreadProgram kernels,
+      loops::lower_to_threads(
+          loops::compact_buffers(loops::dissolve_blocks(program, intrinsics(), loops::CallForm::kept), {0, kBankBytes}),
+          program.name, limits));
+  DOVETAIL_TRY(check_places(kernels, program.name));
+  return kernels;
 }
 
 }  // namespace dovetail::cuda

@@ -17,12 +17,17 @@ inline constexpr std::array kLoopKinds{loops::ForKind::thread, loops::ForKind::u
 inline constexpr std::int64_t kMostStages = 8;  // of a pipelined loop
 inline constexpr std::array<std::string_view, 6> kAxes{"block.x",  "block.y",  "block.z",
                                                        "thread.x", "thread.y", "thread.z"};
-inline constexpr LoopSupport kLoopSupport{"the CUDA back end", kLoopKinds, kAxes, loops::kMostLanes, kMostStages};
+// Each thread's own; of all threads of a block.
+inline constexpr std::string_view kRegisterScope = "register", kSharedScope = "shared";
+inline constexpr std::array kScopes{kRegisterScope, kSharedScope};
+inline constexpr LoopSupport kLoopSupport{"the CUDA back end", kLoopKinds, kAxes,  loops::kMostLanes,
+                                          kMostStages,         false,      kScopes};
 
 // Between rows of buffers in scope "shared": they stay aligned for the widest load of a thread.
 inline constexpr std::int64_t kBankBytes = 16;
 
-// Errors: loops that kLoopSupport does not hold, buffers that a block or a thread has no room for.
+// Errors: what kLoopSupport does not hold, buffers that a block or a thread has no room for, or whose uses put them
+// elsewhere than their scope says.
 Result<loops::ThreadProgram> lower(const loops::Program& program, const Gpu& gpu);
 
 }  // namespace dovetail::cuda

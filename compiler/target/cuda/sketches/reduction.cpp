@@ -384,7 +384,8 @@ class Reduction {
     if (results_ == 1 && !join.empty()) c_.attempt("bind", {join.back(), "thread.x"});
   }
 
-  // What several blocks read of a row is loaded once, each thread its elements.
+  // What several blocks read of a row is loaded once, each thread its elements: into registers, where each block reads
+  // what the same thread has loaded, else into shared memory.
   void keep_rows() {
     for (const Parameter& parameter : c_.task.program.parameters) {
       if (parameter.role == ParameterRole::output || !c_.s.status().ok()) continue;
@@ -395,7 +396,7 @@ class Reduction {
       if (readers.size() < 2 || element_count(parameter.buffer->shape) != results_ * elements_) continue;
       if (!keeps_) continue;
       const std::string kept = parameter.buffer->name + ".row";
-      c_.s.cache_read(fmt::format("{}", fmt::join(readers, ",")), parameter.buffer->name, "register", kept);
+      c_.s.cache_read(fmt::format("{}", fmt::join(readers, ",")), parameter.buffer->name, "global", kept);
     }
     // What is not kept is computed again.
     if (keeps_) return;

@@ -1,6 +1,7 @@
 // Kinds of loops that a target does not honour are refused, with the kind, the target and the remedy.
 #include "compiler/target/accel/lower.h"
 #include "compiler/target/cpu/codegen/kernel.h"
+#include "compiler/target/cuda/lower.h"
 #include "isa/config.h"
 #include "loops/interpreter.h"
 #include "tests/text/compiler/schedule/schedule_case.h"
@@ -100,4 +101,33 @@ TEST_CASE("the interpreter runs loops of every kind in order") {
     REQUIRE(result.ok());
     CHECK(std::ranges::equal((*result)[0].data<std::int32_t>(), values));
   }
+}
+
+TEST_CASE("slots and scopes that a target does not honour are refused with their name") {
+  const auto program = [](const std::string& slots, const std::string& scope) {
+    return parsed("program p { input x: int32[8] output y: int32[8] alloc t: int32[8]" + scope +
+                  " for i in 8 { block a " + slots +
+                  " { spatial v in 8 = i reads x[v] writes t[v] t[v] = x[v] } block b { spatial v in 8 = i reads t[v] "
+                  "writes y[v] y[v] = t[v] } } }");
+  };
+  const cuda::Gpu gpu = cuda::parse_gpu("", "sm_80").value();
+  const auto on_gpu = [&](const loops::Program& p) {
+    const auto kernels = cuda::lower(p, gpu);
+    return kernels.ok() ? "lowered" : to_string(kernels.errors());
+  };
+  CHECK(on_gpu(program("", "")) == "lowered");
+  CHECK(
+      on_gpu(program("@slots(\"2\")", "")) ==
+      "error: cannot make code of p (block a): its result has 2 slots, which the CUDA back end does not honour. Hint: "
+      "leave out the step `slots t`, or choose a target that honours it; docs/schedules.md lists them");
+  CHECK_THAT(on_cpu(program("@slots(\"2\")", "")),
+             Catch::Matchers::ContainsSubstring("its result has 2 slots, which the CPU back end does not honour"));
+  CHECK(
+      on_gpu(program("", " in acc")) ==
+      "error: cannot make code of p (buffer t): it is in scope acc, which the CUDA back end does not have. Hint: leave "
+      "its place to the target, or set_scope it to one of register, shared");
+  CHECK(on_gpu(program("", " in register")) == "lowered");
+  CHECK(on_gpu(program("", " in shared")) ==
+        "error: cannot make code of p (buffer t): it is in scope shared, and no two threads use the same elements of "
+        "it. Hint: leave out the step `set_scope`, or compute_at what uses it elsewhere");
 }
