@@ -134,6 +134,7 @@ def node_part(options, nodes, name, arguments, reference):
     tests = onnx_tests(options, nodes, arguments, options.nodes_only)
     bad = [test for test in tests if test["test"] in reference and test["verdict"] != "passed"]
     part = {"part": name, "tests": len(tests), "of_the_reference": len(reference), "passed": sum(test["verdict"] == "passed" for test in tests),
+            "not_of_the_reference": {test["test"]: test["reason"] for test in tests if test["test"] not in reference},
             "with_kernels": sum(test["kernels"] > 0 for test in tests), "kernels": sum(test["kernels"] for test in tests),
             "on_the_host": [test["test"] for test in tests if "host" in test["ran_on"]], "seconds": seconds_since(begin)}
     return part, [f"{test['test']}: {test['verdict']}: {test['reason']}" for test in bad]
