@@ -25,6 +25,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/schedule/block_form.h"
 #include "compiler/schedule/caching.h"
 #include "compiler/schedule/online_softmax.h"
 #include "compiler/schedule/primitives/primitives.h"
