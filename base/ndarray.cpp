@@ -1,5 +1,6 @@
 #include "base/ndarray.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -116,21 +117,35 @@ NdArray::NdArray(DType dtype, Shape shape) : dtype_(dtype), shape_(std::move(sha
   std::int64_t total_bytes = 0;
   DOVETAIL_CHECK(!__builtin_mul_overflow(count_, std::int64_t{size_bytes(dtype)}, &total_bytes),
                  fmt::format("the bytes of {} {} exceed int64", name(dtype), to_string(shape_)));
-  bytes_.resize(static_cast<std::size_t>(total_bytes));
+  bytes_ = AlignedBytes(static_cast<std::size_t>(total_bytes));
 }
 
 NdArray::NdArray(DType dtype, Shape shape, std::span<const std::byte> bytes)
-    : dtype_(dtype), shape_(std::move(shape)), count_(element_count(shape_)), bytes_(bytes.begin(), bytes.end()) {
+    : dtype_(dtype), shape_(std::move(shape)), count_(element_count(shape_)), bytes_(bytes) {
   const auto element_bytes = static_cast<std::size_t>(size_bytes(dtype));
   DOVETAIL_CHECK(
       bytes_.size() % element_bytes == 0 && bytes_.size() / element_bytes == static_cast<std::size_t>(count_),
       fmt::format("{} bytes for {} {}", bytes_.size(), name(dtype), to_string(shape_)));
 }
 
+void NdArray::freeze() {
+  if (!frozen_) frozen_ = std::make_shared<const AlignedBytes>(std::move(bytes_));
+}
+
+void NdArray::thaw() {
+  bytes_ = *frozen_;
+  frozen_.reset();
+}
+
+bool NdArray::operator==(const NdArray& other) const {
+  return dtype_ == other.dtype_ && shape_ == other.shape_ &&
+         ((frozen_ && frozen_ == other.frozen_) || std::ranges::equal(bytes(), other.bytes()));
+}
+
 double NdArray::as_double(std::int64_t index) const {
   DOVETAIL_CHECK(index >= 0 && index < count_, fmt::format("element {} of {}", index, count_));
   return with_element_type(dtype_, [&]<typename T>(T value) {
-    std::memcpy(&value, bytes_.data() + static_cast<std::size_t>(index) * sizeof(T), sizeof(T));
+    std::memcpy(&value, bytes().data() + static_cast<std::size_t>(index) * sizeof(T), sizeof(T));
     return convert_from<double>(value);
   });
 }
@@ -138,7 +153,7 @@ double NdArray::as_double(std::int64_t index) const {
 std::int64_t NdArray::as_int64(std::int64_t index) const {
   DOVETAIL_CHECK(index >= 0 && index < count_, fmt::format("element {} of {}", index, count_));
   return with_element_type(dtype_, [&]<typename T>(T value) {
-    std::memcpy(&value, bytes_.data() + static_cast<std::size_t>(index) * sizeof(T), sizeof(T));
+    std::memcpy(&value, bytes().data() + static_cast<std::size_t>(index) * sizeof(T), sizeof(T));
     return convert_from<std::int64_t>(value);
   });
 }
@@ -147,7 +162,7 @@ void NdArray::set_double(std::int64_t index, double value) {
   DOVETAIL_CHECK(index >= 0 && index < count_, fmt::format("element {} of {}", index, count_));
   with_element_type(dtype_, [&]<typename T>(T) {
     const T element = convert_to<T>(value);
-    std::memcpy(bytes_.data() + static_cast<std::size_t>(index) * sizeof(T), &element, sizeof(T));
+    std::memcpy(bytes().data() + static_cast<std::size_t>(index) * sizeof(T), &element, sizeof(T));
   });
 }
 
@@ -155,13 +170,15 @@ void NdArray::set_int64(std::int64_t index, std::int64_t value) {
   DOVETAIL_CHECK(index >= 0 && index < count_, fmt::format("element {} of {}", index, count_));
   with_element_type(dtype_, [&]<typename T>(T) {
     const T element = convert_to<T>(value);
-    std::memcpy(bytes_.data() + static_cast<std::size_t>(index) * sizeof(T), &element, sizeof(T));
+    std::memcpy(bytes().data() + static_cast<std::size_t>(index) * sizeof(T), &element, sizeof(T));
   });
 }
 
 NdArray NdArray::reshaped(Shape shape) const {
   DOVETAIL_CHECK(element_count(shape) == count_, fmt::format("{} to {}", to_string(shape_), to_string(shape)));
-  return NdArray(dtype_, std::move(shape), bytes_);
+  NdArray array = *this;
+  array.shape_ = std::move(shape);
+  return array;
 }
 
 }  // namespace dovetail

@@ -3,11 +3,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <new>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "base/aligned_bytes.h"
 #include "base/check.h"
 #include "base/dtype.h"
 
@@ -18,20 +19,6 @@ using Shape = std::vector<std::int64_t>;
 // Product of the extents; 1 for a scalar (empty shape). Precondition: no extent is negative and the product fits int64.
 std::int64_t element_count(const Shape& shape);
 std::string to_string(const Shape& shape);  // "[1, 16, 8, 8]"
-
-// Storage aligned for the widest vector registers.
-template <typename T>
-struct AlignedAllocator {
-  using value_type = T;
-  static constexpr std::align_val_t kAlignment{64};
-  AlignedAllocator() = default;
-  template <typename U>
-  explicit AlignedAllocator(const AlignedAllocator<U>&) {}
-  T* allocate(std::size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kAlignment)); }
-  void deallocate(T* pointer, std::size_t) { ::operator delete(pointer, kAlignment); }
-  bool operator==(const AlignedAllocator&) const = default;
-};
-using AlignedBytes = std::vector<std::byte, AlignedAllocator<std::byte>>;
 
 class NdArray {
  public:
@@ -57,19 +44,26 @@ class NdArray {
   int rank() const { return static_cast<int>(shape_.size()); }
   std::int64_t count() const { return count_; }
 
-  std::span<std::byte> bytes() { return bytes_; }
-  std::span<const std::byte> bytes() const { return bytes_; }
+  // Elements that nobody will change: copies of a frozen array share them. Who asks for them to write gets elements of
+  // its own first, not frozen. Views taken before freezing must not be written to afterwards.
+  void freeze();
+
+  std::span<std::byte> bytes() {
+    if (frozen_) thaw();
+    return bytes_;
+  }
+  std::span<const std::byte> bytes() const { return frozen_ ? std::span(*frozen_) : std::span(bytes_); }
 
   // Typed view. Precondition: dtype_of<T> == dtype().
   template <typename T>
   std::span<T> data() {
     DOVETAIL_CHECK(dtype_of<T> == dtype_, std::string("array holds ") + std::string(name(dtype_)));
-    return {reinterpret_cast<T*>(bytes_.data()), static_cast<std::size_t>(count_)};
+    return {reinterpret_cast<T*>(bytes().data()), static_cast<std::size_t>(count_)};
   }
   template <typename T>
   std::span<const T> data() const {
     DOVETAIL_CHECK(dtype_of<T> == dtype_, std::string("array holds ") + std::string(name(dtype_)));
-    return {reinterpret_cast<const T*>(bytes_.data()), static_cast<std::size_t>(count_)};
+    return {reinterpret_cast<const T*>(bytes().data()), static_cast<std::size_t>(count_)};
   }
 
   // Element `index` (row-major) as a number of another kind: exact where the target can hold it. float16 and bfloat16
@@ -82,15 +76,23 @@ class NdArray {
   void set_double(std::int64_t index, double value);
   void set_int64(std::int64_t index, std::int64_t value);
 
-  NdArray reshaped(Shape shape) const;                    // precondition: equal element count
-  bool operator==(const NdArray& other) const = default;  // dtype, shape and bytes
+  NdArray reshaped(Shape shape) const;           // precondition: equal element count
+  bool operator==(const NdArray& other) const;  // dtype, shape and bytes
 
  private:
+  void thaw();
+
   DType dtype_;
   Shape shape_;
   std::int64_t count_;
-  AlignedBytes bytes_;
+  AlignedBytes bytes_;                            // empty where they are frozen
+  std::shared_ptr<const AlignedBytes> frozen_;
 };
+
+inline NdArray frozen(NdArray array) {
+  array.freeze();
+  return array;
+}
 
 // IEEE binary16 and bfloat16 as bit patterns; rounding to nearest even.
 float float16_to_float(std::uint16_t bits);

@@ -2,6 +2,7 @@
 // a file holds equal content once.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -39,16 +40,25 @@ class Constant {
 class Blob {
  public:
   Blob() : Blob(std::vector<std::byte>()) {}
-  Blob(std::vector<std::byte> bytes)  // NOLINT: implicit by design
-      : bytes_(std::make_shared<const std::vector<std::byte>>(std::move(bytes))) {}
+  Blob(std::vector<std::byte> bytes) {  // NOLINT: implicit by design
+    auto held = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+    bytes_ = *held;
+    owner_ = std::move(held);
+  }
+  explicit Blob(NdArray elements) {  // their bytes
+    auto held = std::make_shared<const NdArray>(std::move(elements));
+    bytes_ = held->bytes();
+    owner_ = std::move(held);
+  }
 
-  std::span<const std::byte> bytes() const { return *bytes_; }
-  std::size_t size() const { return bytes_->size(); }
-  bool operator==(const Blob& other) const { return bytes_ == other.bytes_ || *bytes_ == *other.bytes_; }
-  bool is_same_as(const Blob& other) const { return bytes_ == other.bytes_; }
+  std::span<const std::byte> bytes() const { return bytes_; }
+  std::size_t size() const { return bytes_.size(); }
+  bool operator==(const Blob& other) const { return is_same_as(other) || std::ranges::equal(bytes_, other.bytes_); }
+  bool is_same_as(const Blob& other) const { return owner_ == other.owner_; }
 
  private:
-  std::shared_ptr<const std::vector<std::byte>> bytes_;
+  std::shared_ptr<const void> owner_;
+  std::span<const std::byte> bytes_;  // of the owner
 };
 
 }  // namespace dovetail::bundle

@@ -20,11 +20,12 @@ class BlobWriter {
  public:
   // Equal bytes are written once: programs for several shapes have their weights in common.
   std::size_t add(std::span<const std::byte> bytes) {
-    const std::size_t hash = std::hash<std::string_view>()({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    const auto [same, end] = by_hash_.equal_range(hash);
+    const std::string_view head(reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), kHashedBytes));
+    const std::pair key(bytes.size(), std::hash<std::string_view>()(head));
+    const auto [same, end] = known_.equal_range(key);
     for (auto it = same; it != end; ++it)
       if (std::ranges::equal(blobs_[it->second], bytes)) return it->second;
-    by_hash_.emplace_hint(end, hash, blobs_.size());
+    known_.emplace_hint(end, key, blobs_.size());
     blobs_.push_back(bytes);
     return blobs_.size() - 1;
   }
@@ -35,6 +36,9 @@ class BlobWriter {
     return list;
   }
   void append_to(std::vector<std::byte>& file) const {
+    std::size_t end = file.size();
+    for (const auto blob : blobs_) end = format::aligned(end) + blob.size();
+    file.reserve(end);
     for (const auto blob : blobs_) {
       file.resize(format::aligned(file.size()));
       file.insert(file.end(), blob.begin(), blob.end());
@@ -42,8 +46,10 @@ class BlobWriter {
   }
 
  private:
+  static constexpr std::size_t kHashedBytes = 4096;
+
   std::vector<std::span<const std::byte>> blobs_;
-  std::multimap<std::size_t, std::size_t> by_hash_;
+  std::multimap<std::pair<std::size_t, std::size_t>, std::size_t> known_;  // by size and hash of the first bytes
 };
 
 Json to_json(const Tensor& tensor, BlobWriter& blobs) {

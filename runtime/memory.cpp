@@ -67,7 +67,8 @@ bool TensorMemory::is_of(TensorIndex root, std::string_view device) const {
 
 std::span<std::byte> TensorMemory::staged(TensorIndex root) {
   AlignedBytes& bytes = staged_[root];
-  bytes.resize(bundle::size_bytes(bundle_.tensors[at(root)]));
+  const std::uint64_t size = bundle::size_bytes(bundle_.tensors[at(root)]);
+  if (bytes.size() != size) bytes = AlignedBytes(size);
   return bytes;
 }
 

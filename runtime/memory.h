@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "base/ndarray.h"
+#include "base/aligned_bytes.h"
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "runtime/device.h"

@@ -6,8 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "base/aligned_bytes.h"
 #include "base/large_pages.h"
-#include "base/ndarray.h"
 #include "base/thread_pool.h"
 #include "loops/ir.h"
 
@@ -49,7 +49,7 @@ struct KernelHost::State {
 
   State(int threads, std::size_t shared_bytes, std::size_t local_bytes_of_one)
       : pool(threads), shared(shared_bytes), local_bytes((local_bytes_of_one + 63) / 64 * 64) {
-    local.resize(local_bytes * static_cast<std::size_t>(pool.threads()));
+    local = AlignedBytes(local_bytes * static_cast<std::size_t>(pool.threads()));
     use_large_pages({shared, local});
     services.parallel_for = [](const KernelServices* own, ParallelBody body, void* closure, std::int64_t count) {
       auto& state = *static_cast<State*>(own->context);

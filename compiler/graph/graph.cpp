@@ -71,7 +71,7 @@ ValueId Graph::add_value(std::string_view stem, TensorType type) {
 
 ValueId Graph::add_constant(std::string_view stem, NdArray array) {
   const ValueId id = add_value(stem, {array.dtype(), array.shape()});
-  value(id).constant = std::move(array);
+  value(id).constant = frozen(std::move(array));
   return id;
 }
 

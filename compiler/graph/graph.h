@@ -32,7 +32,7 @@ using Attributes = std::map<std::string, Attribute>;
 struct Value {
   std::string name;  // unique in the graph; never changed
   TensorType type;
-  std::optional<NdArray> constant;  // initialisers and folded values
+  std::optional<NdArray> constant;  // initialisers and folded values, frozen
   NodeId producer;                  // invalid for graph inputs and constants
 };
 

@@ -325,7 +325,7 @@ class Parser {
     const TensorType held = type(line);
     std::optional<NdArray> array = elements(line, name, held);
     const ValueId id = define(line, name, held);
-    if (!line.failed() && array) graph_.value(id).constant = std::move(array);
+    if (!line.failed() && array) graph_.value(id).constant = frozen(*std::move(array));
   }
 
   void node(Line& line) {

@@ -155,7 +155,7 @@ class TypeInference {
     const auto given = values_.find(value.name);
     if (given == values_.end() || value.type != graph::TensorType{given->second.dtype(), given->second.shape()})
       return false;
-    value.constant = given->second;
+    value.constant = frozen(given->second);
     std::erase(graph_.inputs, input);
     notes_.push_back(
         fmt::format("input {}: its value must be known at compile time; the one given is a constant", value.name));

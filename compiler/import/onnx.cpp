@@ -69,12 +69,7 @@ void check_outputs(const onnx::Graph& proto, const std::string& where, Imported&
   }
 }
 
-}  // namespace
-
-Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view source, const ImportOptions& options) {
-  const std::string where(source);
-  onnx::Model model;
-  DOVETAIL_TRY(parse(bytes, where, model));
+Result<Imported> import_model(onnx::Model& model, const std::string& where, const ImportOptions& options) {
   DOVETAIL_TRY(inline_functions(model, where));
   ControlFlow flow{ExternalData(options.external_data_folder)};
   DOVETAIL_ASSIGN(Imported imported, read_graph(model, where, options, flow));
@@ -89,22 +84,31 @@ Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view 
   return imported;
 }
 
+}  // namespace
+
+Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view source, const ImportOptions& options) {
+  const std::string where(source);
+  onnx::Model model;
+  DOVETAIL_TRY(parse(bytes, where, model));
+  return import_model(model, where, options);
+}
+
 namespace {
 
-Result<std::vector<std::byte>> read_model(const std::filesystem::path& path) {
+Result<void> read_model(const std::filesystem::path& path, onnx::Model& model) {
   // Before it is read: of a pipe the size is not known, and reading ends at the limit.
   std::error_code unknown;
   if (const auto size = std::filesystem::file_size(path, unknown); !unknown)
     DOVETAIL_TRY(check_size(size, path.string()));
-  return read_file(path, INT_MAX);
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, INT_MAX));
+  return parse(bytes, path.string(), model);
 }
 
 }  // namespace
 
 Result<OnnxNames> onnx_names(const std::filesystem::path& path) {
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_model(path));
   onnx::Model model;
-  DOVETAIL_TRY(parse(bytes, path.string(), model));
+  DOVETAIL_TRY(read_model(path, model));
   OnnxNames names;
   for (const onnx::ValueInfo& input : model.graph().input()) names.inputs.push_back(printable(input.name()));
   for (const onnx::ValueInfo& output : model.graph().output()) names.outputs.push_back(printable(output.name()));
@@ -113,9 +117,10 @@ Result<OnnxNames> onnx_names(const std::filesystem::path& path) {
 }
 
 Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptions options) {
-  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_model(path));
   if (options.external_data_folder.empty()) options.external_data_folder = external_data_folder(path);
-  return import_onnx(bytes, path.string(), options);
+  onnx::Model model;
+  DOVETAIL_TRY(read_model(path, model));
+  return import_model(model, path.string(), options);
 }
 
 std::filesystem::path external_data_folder(const std::filesystem::path& path) {

@@ -125,7 +125,7 @@ class Reader {
 
   void add_constant(const std::string& name, NdArray array, const std::string& what) {
     const ValueId id = declare(name, {array.dtype(), array.shape()}, what);
-    if (id.valid()) graph().value(id).constant = std::move(array);
+    if (id.valid()) graph().value(id).constant = frozen(std::move(array));
   }
 
   void add_initialiser(const onnx::Tensor& tensor) {

@@ -115,8 +115,7 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
       if (static_cast<std::int64_t>(raw.size()) != bytes)
         return tensor_refused(where, fmt::format("{} needs {} bytes, raw_data holds {}",
                                                  to_string(graph::TensorType{*dtype, shape}), bytes, raw.size()));
-      const auto* begin = reinterpret_cast<const std::byte*>(raw.data());
-      NdArray array(*dtype, std::move(shape), std::vector<std::byte>(begin, begin + raw.size()));
+      NdArray array(*dtype, std::move(shape), std::as_bytes(std::span(raw)));
       make_booleans(array);
       return array;
     }

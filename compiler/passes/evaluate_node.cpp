@@ -118,7 +118,7 @@ void replace_by_constants(graph::Graph& graph, graph::NodeId id, std::vector<NdA
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     graph::Value& value = graph.value(outputs[i]);
     value.type = {values[i].dtype(), values[i].shape()};
-    value.constant = std::move(values[i]);
+    value.constant = frozen(std::move(values[i]));
   }
 }
 

@@ -32,14 +32,13 @@ class IntervalMap {
   template <typename Visit>
   void update(Extent extent, Visit&& visit) {
     if (extent.begin >= extent.end) return;
-    cut(extent.begin);
-    cut(extent.end);
-    auto piece = pieces_.lower_bound(extent.begin);
+    auto piece = first_from(extent.begin);
     for (std::uint64_t at = extent.begin; at < extent.end;) {
       if (piece == pieces_.end() || piece->first > at) {
         const std::uint64_t end = piece == pieces_.end() ? extent.end : std::min(extent.end, piece->first);
         piece = pieces_.emplace_hint(piece, at, Piece{end, State{}});
       }
+      if (piece->second.end > extent.end) cut(piece, extent.end);
       visit(piece->second.state, Extent{at, piece->second.end});
       at = piece->second.end;
       ++piece;
@@ -49,10 +48,12 @@ class IntervalMap {
   // All of `extent` becomes one piece.
   void assign(Extent extent, const State& state) {
     if (extent.begin >= extent.end) return;
-    cut(extent.begin);
-    cut(extent.end);
-    const auto after = pieces_.erase(pieces_.lower_bound(extent.begin), pieces_.lower_bound(extent.end));
-    pieces_.emplace_hint(after, extent.begin, Piece{extent.end, state});
+    auto piece = first_from(extent.begin);
+    while (piece != pieces_.end() && piece->first < extent.end) {
+      if (piece->second.end > extent.end) cut(piece, extent.end);
+      piece = pieces_.erase(piece);
+    }
+    pieces_.emplace_hint(piece, extent.begin, Piece{extent.end, state});
   }
 
  private:
@@ -60,19 +61,25 @@ class IntervalMap {
     std::uint64_t end;
     State state;
   };
+  using Pieces = std::map<std::uint64_t, Piece>;
 
-  // Afterwards no piece spans `at`.
-  void cut(std::uint64_t at) {
-    auto piece = pieces_.upper_bound(at);
-    if (piece == pieces_.begin()) return;
-    --piece;
-    if (piece->first == at || piece->second.end <= at) return;
-    const Piece tail = piece->second;
-    piece->second.end = at;
-    pieces_.emplace_hint(std::next(piece), at, tail);
+  // The first piece that begins at `at` or behind it, once none spans `at`.
+  typename Pieces::iterator first_from(std::uint64_t at) {
+    const auto behind = pieces_.upper_bound(at);
+    if (behind == pieces_.begin()) return behind;
+    const auto before = std::prev(behind);
+    if (before->first == at) return before;
+    return before->second.end > at ? cut(before, at) : behind;
   }
 
-  std::map<std::uint64_t, Piece> pieces_;
+  // Its part from `at` on becomes a piece of its own, the result.
+  typename Pieces::iterator cut(typename Pieces::iterator piece, std::uint64_t at) {
+    const Piece tail = piece->second;
+    piece->second.end = at;
+    return pieces_.emplace_hint(std::next(piece), at, tail);
+  }
+
+  Pieces pieces_;
 };
 
 }  // namespace dovetail::isa

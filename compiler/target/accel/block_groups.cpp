@@ -30,6 +30,7 @@ Shape weight_shape(const ConvSpec& spec) {
 
 // Channels beyond the model's get zero weights: what the padded inputs hold does not matter.
 NdArray block_weights(const ConvSpec& spec, const NdArray& weight) {
+  if (weight.shape() == weight_shape(spec)) return weight;
   NdArray blocks(DType::int8, weight_shape(spec));
   const Shape &shape = blocks.shape(), &own = weight.shape();
   const std::int64_t taps = shape[2] * shape[3], outputs = own[0] / (spec.x.c / own[1]);  // of a group

@@ -29,7 +29,6 @@ std::string text_without_name(const Kind& kind, loops::Program program) {
   return fmt::format("{}\n{}", kind.name, loops::to_string(program));
 }
 
-std::vector<std::byte> bytes_of(const NdArray& array) { return {array.bytes().begin(), array.bytes().end()}; }
 
 class Builder {
  public:
@@ -81,12 +80,13 @@ class Builder {
   // ---- Memory
   // -------------------------------------------------------------------------------------------------------------------
 
-  void segment(std::string name, std::uint64_t address, std::vector<std::byte> bytes) {
-    if (!bytes.empty()) code_.segments.push_back({std::move(name), address, std::move(bytes)});
+  void segment(std::string name, std::uint64_t address, bundle::Blob bytes) {
+    if (bytes.size() > 0) code_.segments.push_back({std::move(name), address, std::move(bytes)});
   }
-  std::uint64_t constant(const std::string& name, const NdArray& array) {
-    const std::uint64_t address = space_.allocate(array.bytes().size());
-    segment(name, address, bytes_of(array));
+  std::uint64_t constant(const std::string& name, NdArray array) {
+    bundle::Blob bytes(std::move(array));
+    const std::uint64_t address = space_.allocate(bytes.size());
+    segment(name, address, std::move(bytes));
     return address;
   }
 

@@ -1,6 +1,6 @@
 #include "base/large_pages.h"
 
-#include "base/ndarray.h"
+#include "base/aligned_bytes.h"
 #include "tests/catch.h"
 
 namespace dovetail {

@@ -79,6 +79,22 @@ TEST_CASE("equality compares dtype, shape and bytes") {
   CHECK(array != NdArray::from<std::int32_t>({2}, {1, 3}));
 }
 
+TEST_CASE("copies of a frozen array share its elements until one is written") {
+  const NdArray original = frozen(NdArray::from<std::int32_t>({2}, {1, 2}));
+  NdArray copy = original, reshaped = original.reshaped({1, 2});
+  const NdArray& read = copy;
+  CHECK(read.bytes().data() == original.bytes().data());
+  CHECK(std::as_const(reshaped).bytes().data() == original.bytes().data());
+  CHECK(copy == original);
+  CHECK(copy != reshaped);
+  copy.set_int64(0, 7);
+  reshaped.data<std::int32_t>()[1] = 9;
+  CHECK(copy == NdArray::from<std::int32_t>({2}, {7, 2}));
+  CHECK(reshaped == NdArray::from<std::int32_t>({1, 2}, {1, 9}));
+  CHECK(original == NdArray::from<std::int32_t>({2}, {1, 2}));
+  CHECK(frozen(NdArray()) == NdArray());
+}
+
 TEST_CASE("integers wrap when stored as integers") {
   CHECK(stored_int(DType::int8, 200) == -56);
   CHECK(stored_int(DType::uint8, -1) == 255);
