@@ -76,7 +76,7 @@ class NdArray {
   void set_double(std::int64_t index, double value);
   void set_int64(std::int64_t index, std::int64_t value);
 
-  NdArray reshaped(Shape shape) const;           // precondition: equal element count
+  NdArray reshaped(Shape shape) const;          // precondition: equal element count
   bool operator==(const NdArray& other) const;  // dtype, shape and bytes
 
  private:
@@ -85,7 +85,7 @@ class NdArray {
   DType dtype_;
   Shape shape_;
   std::int64_t count_;
-  AlignedBytes bytes_;                            // empty where they are frozen
+  AlignedBytes bytes_;  // empty where they are frozen
   std::shared_ptr<const AlignedBytes> frozen_;
 };
 

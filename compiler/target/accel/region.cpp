@@ -29,7 +29,6 @@ std::string text_without_name(const Kind& kind, loops::Program program) {
   return fmt::format("{}\n{}", kind.name, loops::to_string(program));
 }
 
-
 class Builder {
  public:
   Builder(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& config, DeviceSpace& space,

@@ -63,6 +63,8 @@ class Emitter {
   llvm::Value* half_to_bits(DType dtype, llvm::Value* value);   // float to i16, to nearest, ties to even
   llvm::Value* round_to(DType dtype, llvm::Value* value);       // of halves, to what they hold; else the value itself
   llvm::Value* round_to_odd(llvm::Value* value);                // double to float
+  // Towards zero; beyond the type's range its nearest value, 0 for NaN (loops/scalar/operations.h).
+  llvm::Value* saturated(llvm::Value* value, llvm::Type* type, bool is_signed);
   llvm::Value* half_from_integer(DType dtype, llvm::Value* value, bool is_signed);
 
   // ---- expressions.cpp

@@ -322,11 +322,37 @@ Value Emitter::emit_node(const Cast& n, DType dtype) {
   if (is_float(from) && is_half(dtype)) return done(round_to(dtype, from == DType::float64 ? round_to_odd(v) : v));
   if (is_half(dtype)) return done(half_from_integer(dtype, v, is_signed(from)));
   if (is_float(from) && is_float(dtype)) return done(builder_.CreateFPCast(v, type));
-  if (is_float(from))
-    return done(builder_.CreateIntrinsic(is_signed(dtype) ? llvm::Intrinsic::fptosi_sat : llvm::Intrinsic::fptoui_sat,
-                                         {type, v->getType()}, {v}));
+  if (is_float(from)) return done(saturated(v, type, is_signed(dtype)));
   if (is_float(dtype)) return done(is_signed(from) ? builder_.CreateSIToFP(v, type) : builder_.CreateUIToFP(v, type));
   return done(builder_.CreateIntCast(v, type, is_signed(from)));
+}
+
+// LLVM's own fptosi.sat goes through a vector element by element.
+llvm::Value* Emitter::saturated(llvm::Value* value, llvm::Type* type, bool is_signed) {
+  const unsigned bits = type->getScalarSizeInBits(), magnitude = is_signed ? bits - 1 : bits;
+  const llvm::APInt least = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits);
+  const llvm::APInt most = is_signed ? llvm::APInt::getSignedMaxValue(bits) : llvm::APInt::getMaxValue(bits);
+  const auto at = [&](double bound) { return number(value->getType(), bound); };
+  const auto converted = [&](llvm::Value* inside) {
+    return is_signed ? builder_.CreateFPToSI(inside, type) : builder_.CreateFPToUI(inside, type);
+  };
+  const double low = is_signed ? -std::ldexp(1.0, static_cast<int>(magnitude)) : 0;
+  const double beyond = std::ldexp(1.0, static_cast<int>(magnitude));
+  if (magnitude <= value->getType()->getScalarType()->getFPMantissaWidth()) {
+    llvm::Value* inside = builder_.CreateSelect(builder_.CreateFCmpOGT(value, at(low)), value, at(low));
+    inside = builder_.CreateSelect(builder_.CreateFCmpOLT(inside, at(beyond - 1)), inside, at(beyond - 1));
+    if (is_signed) inside = builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), at(0), inside);
+    return converted(inside);
+  }
+  // The largest integer is no number of this type.
+  llvm::Value* above = builder_.CreateFCmpOGE(value, at(beyond));
+  llvm::Value* fits =
+      builder_.CreateAnd(builder_.CreateFCmpOGE(value, at(low)), builder_.CreateFCmpOLT(value, at(beyond)));
+  llvm::Value* integer = converted(builder_.CreateSelect(fits, value, at(0)));
+  if (is_signed)
+    integer =
+        builder_.CreateSelect(builder_.CreateFCmpOLT(value, at(low)), llvm::ConstantInt::get(type, least), integer);
+  return builder_.CreateSelect(above, llvm::ConstantInt::get(type, most), integer);
 }
 
 Value Emitter::emit_node(const Bitcast& n, DType dtype) {
