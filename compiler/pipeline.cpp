@@ -224,9 +224,11 @@ class Pipeline {
                         "none of the targets runs loop programs on the host, which copies between layouts are",
                         "hand in the interpreter as well (compiler/target/host/target.h)"};
     BundleBuilder builder(graph, layouts, std::move(compilers), options_.progress);
-    const Dump dump_inner = [this](std::string_view stage, std::string_view text) {
-      dump(stage, [&] { return std::string(text); });
-    };
+    Dump dump_inner;  // none where nothing is asked for, so that targets print nothing in vain
+    if (!options_.dump.empty())
+      dump_inner = [this](std::string_view stage, std::string_view text) {
+        dump(stage, [&] { return std::string(text); });
+      };
     for (std::size_t i = 0; i < parts.regions.size(); ++i)
       DOVETAIL_TRY(parts.regions[i].target->generate(parts.regions[i].region, offers[i], layouts, builder, dump_inner));
     return builder.finish();

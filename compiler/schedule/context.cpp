@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "compiler/schedule/nest.h"
+#include "compiler/schedule/unify.h"
 
 namespace dovetail::schedule {
 
@@ -272,14 +273,22 @@ void Context::parallel(const std::vector<std::string>& loops) {
 
 void Context::tensorize(const std::string& at) {
   if (!s.status().ok()) return;
-  Diagnostics last;
+  if (task.intrinsics->empty())
+    return s.fail({refuse("tensorize", at, "the target has no intrinsics", "leave it to loops")});
+  auto path = find_loop(s.program().body, at);
+  if (!path) path = find_block(s.program().body, at);
+  std::vector<Path> inside;
+  if (path) inside = blocks_below(path->back());
+  const Stmt body = inside.size() == 1 ? as_block(inside.front().back())->body : nullptr;
   for (const Intrinsic& intrinsic : *task.intrinsics) {
+    // The last one says why none fits.
+    const Stmt& pattern = as_block(blocks_below(intrinsic.semantics.body).front().back())->body;
+    const bool is_last = &intrinsic == &task.intrinsics->back();
+    if (body && !is_last && !are_alike(pattern, body)) continue;
     auto status = s.apply({"tensorize", {at, intrinsic.name}, {}});
     if (status.ok()) return;
-    last = status.errors();
+    if (is_last) s.fail(status.errors());
   }
-  if (last.empty()) last.push_back(refuse("tensorize", at, "the target has no intrinsics", "leave it to loops"));
-  s.fail(std::move(last));
 }
 
 std::string Context::gather_epilogue(const std::string& main, const std::string& scope) {

@@ -16,6 +16,23 @@ bool commutes(BinaryOp op) {
   return op == BinaryOp::add || op == BinaryOp::mul || op == BinaryOp::min || op == BinaryOp::max;
 }
 
+bool are_alike(const Expr& pattern, const Expr& target) {
+  if (std::holds_alternative<VarRef>(pattern->node)) return true;  // an immediate, maybe
+  if (pattern->dtype != target->dtype || pattern->node.index() != target->node.index()) return false;
+  if (const auto* p = std::get_if<Binary>(&pattern->node)) {
+    const auto& t = std::get<Binary>(target->node);
+    return p->op == t.op && ((are_alike(p->a, t.a) && are_alike(p->b, t.b)) ||
+                             (commutes(p->op) && are_alike(p->a, t.b) && are_alike(p->b, t.a)));
+  }
+  if (const auto* p = std::get_if<Unary>(&pattern->node)) {
+    const auto& t = std::get<Unary>(target->node);
+    return p->op == t.op && are_alike(p->a, t.a);
+  }
+  if (const auto* p = std::get_if<Cast>(&pattern->node)) return are_alike(p->a, std::get<Cast>(target->node).a);
+  if (const auto* p = std::get_if<Call>(&pattern->node)) return p->function == std::get<Call>(target->node).function;
+  return true;
+}
+
 class Matcher {
  public:
   Matcher(const Intrinsic& intrinsic, const VarMap& bindings, const Bounds& bounds, unsigned exchanges)
@@ -239,6 +256,14 @@ class OperandSteps {
 };
 
 }  // namespace
+
+bool are_alike(const Stmt& pattern, const Stmt& target) {
+  const auto* p = pattern ? std::get_if<Store>(&pattern->node) : nullptr;
+  const auto* t = target ? std::get_if<Store>(&target->node) : nullptr;
+  return p && t && std::ranges::equal(p->targets, t->targets, [](const StoreTarget& a, const StoreTarget& b) {
+           return are_alike(a.value, b.value);
+         });
+}
 
 int commuting_nodes(const Stmt& pattern) {
   const auto* assignment = pattern ? std::get_if<Store>(&pattern->node) : nullptr;

@@ -30,6 +30,10 @@ int commuting_nodes(const loops::Stmt& pattern);
 std::string match_bodies(const loops::Intrinsic& intrinsic, const loops::Stmt& pattern, const loops::Stmt& target,
                          const loops::VarMap& bindings, const loops::Bounds& bounds, unsigned exchanges, Match& match);
 
+// Whether the expressions are of one kind, node by node, in some order of exchangeable operands: else match_bodies()
+// finds no match. A fraction of its work.
+bool are_alike(const loops::Stmt& pattern, const loops::Stmt& target);
+
 struct Operand {
   loops::Buffer buffer;
   std::vector<loops::Expr> base;                 // indices with all tensorized loops at 0

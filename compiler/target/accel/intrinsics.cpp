@@ -59,6 +59,22 @@ Expr meaning(isa::AluOp op, const Expr& a, const std::function<Expr(int)>& sourc
 
 enum class Operand { vector, immediate, vector_and_parameter };
 
+// In a function, since GCC 12 destroys vectors of an initialiser within an initialiser that it has not made when memory
+// runs out in it.
+Intrinsic intrinsic(const std::string& name, std::vector<Parameter> parameters, const Stmt& body,
+                    std::vector<std::string> scopes, std::vector<Var> immediates, bool in_place) {
+  Intrinsic made;
+  made.name = made.semantics.name = name;
+  made.semantics.parameters = std::move(parameters);
+  made.semantics.body = body;
+  made.scopes = std::move(scopes);
+  made.immediates = std::move(immediates);
+  made.in_place = in_place;
+  made.execution = ExecutionScope::machine_queue;
+  made.completion = Completion::commit_wait;  // dependency tokens between the queues
+  return made;
+}
+
 Intrinsic alu_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row, Operand operand) {
   const Buffer d = acc.buffer("D"), a = acc.buffer("A");
   const bool one_element = row.source_elements == 1;
@@ -82,7 +98,7 @@ Intrinsic alu_intrinsic(const Elements& acc, const isa::spec::AluOpInfo& row, Op
   }
   std::vector<Var> immediates;
   if (operand != Operand::vector) immediates.push_back(imm);
-  return {name, {name, std::move(parameters), {}, body}, std::move(scopes), std::move(immediates), true};
+  return intrinsic(name, std::move(parameters), body, std::move(scopes), std::move(immediates), true);
 }
 
 }  // namespace
@@ -108,18 +124,15 @@ IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
                    load(d, {i[0], i[1]}) +
                        cast(DType::int32, load(x, {i[0], i[2]})) * cast(DType::int32, load(w, {i[1], i[2]})));
     });
-    table.push_back(
-        {"accel.gemm",
-         {"accel.gemm", {{d, ParameterRole::output}, {x, ParameterRole::input}, {w, ParameterRole::input}}, {}, body},
-         {kAccScope, kInpScope, kWgtScope},
-         {},
-         false});
+    table.push_back(intrinsic("accel.gemm",
+                              {{d, ParameterRole::output}, {x, ParameterRole::input}, {w, ParameterRole::input}}, body,
+                              {kAccScope, kInpScope, kWgtScope}, {}, false));
   }
   {
     const Buffer d = acc.buffer("D");
     const Var imm = make_var("imm", DType::int32);
     const Stmt body = nest("fill", acc.axes(), [&](const std::vector<Expr>& i) { return store(d, i, ref(imm)); });
-    table.push_back({"accel.fill", {"accel.fill", {{d, ParameterRole::output}}, {}, body}, {kAccScope}, {imm}, false});
+    table.push_back(intrinsic("accel.fill", {{d, ParameterRole::output}}, body, {kAccScope}, {imm}, false));
   }
 
   for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps) {
@@ -130,10 +143,6 @@ IntrinsicTable make_intrinsics(const isa::HardwareConfig& config) {
     } else {
       table.push_back(alu_intrinsic(acc, row, Operand::vector_and_parameter));
     }
-  }
-  for (Intrinsic& row : table) {
-    row.execution = ExecutionScope::machine_queue;
-    row.completion = Completion::commit_wait;  // dependency tokens between the queues
   }
   return table;
 }

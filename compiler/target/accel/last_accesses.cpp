@@ -1,6 +1,7 @@
 #include "compiler/target/accel/last_accesses.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace dovetail::accel {
 
@@ -10,17 +11,23 @@ using isa::Queue;
 namespace {
 
 // Branch-free: a vector loop.
+int latest(const std::vector<int>& instructions, const isa::Extent& run) {
+  int result = kNone;
+  for (std::uint64_t e = run.begin; e < run.end; ++e) result = std::max(result, instructions[e]);
+  return result;
+}
 int latest(const std::vector<int>& instructions, const std::vector<isa::Extent>& runs) {
   int result = kNone;
-  for (const isa::Extent& run : runs)
-    for (std::uint64_t e = run.begin; e < run.end; ++e) result = std::max(result, instructions[e]);
+  for (const isa::Extent& run : runs) result = std::max(result, latest(instructions, run));
   return result;
 }
 
+void fill(std::vector<int>& instructions, const isa::Extent& run, int instruction) {
+  std::fill(instructions.begin() + static_cast<std::ptrdiff_t>(run.begin),
+            instructions.begin() + static_cast<std::ptrdiff_t>(run.end), instruction);
+}
 void fill(std::vector<int>& instructions, const std::vector<isa::Extent>& runs, int instruction) {
-  for (const isa::Extent& run : runs)
-    std::fill(instructions.begin() + static_cast<std::ptrdiff_t>(run.begin),
-              instructions.begin() + static_cast<std::ptrdiff_t>(run.end), instruction);
+  for (const isa::Extent& run : runs) fill(instructions, run, instruction);
 }
 
 }  // namespace
@@ -35,6 +42,17 @@ LastAccesses::LastAccesses(const isa::HardwareConfig& config, const Stream& stre
   sram(isa::Memory::acc, Queue::compute, Queue::store);
   for (const StreamInstruction& item : stream.instructions) shared_.add(isa::dram_access(config, item.instruction));
   shared_.close();
+  std::uint64_t begin = UINT64_MAX, end = 0, granule = 0;
+  for (const StreamInstruction& item : stream.instructions) {
+    const isa::DramAccess access = isa::dram_access(config, item.instruction);
+    if (access.empty() || !shared_.meets(access.write, access.hull())) continue;
+    begin = std::min(begin, access.begin);
+    end = std::max(end, access.hull().end);
+    granule = std::gcd(std::gcd(granule, access.begin), std::gcd(access.row_bytes, access.stride_bytes));
+  }
+  if (granule == 0) return;
+  dram_ = {begin, granule, {}};
+  dram_.last.fill(std::vector<int>(static_cast<std::size_t>((end - begin) / granule), kNone));
 }
 
 Clock LastAccesses::conflicts(Queue queue, const Accesses& accesses, const Clock& known) const {
@@ -53,11 +71,13 @@ Clock LastAccesses::conflicts(Queue queue, const Accesses& accesses, const Clock
   }
   const isa::DramAccess& dram = accesses.dram;
   if (!dram.empty() && shared_.meets(dram.write, dram.hull()))
-    for (std::uint64_t y = 0; y < dram.rows; ++y)
-      dram_.query(dram.row(y), [&](const Bytes& bytes, isa::Extent) {
-        if (!dram.write) return meet(Queue::store, bytes.last[isa::index(Queue::store)]);
-        for (const Queue reader : {Queue::load, Queue::compute}) meet(reader, bytes.last[isa::index(reader)]);
-      });
+    for (std::uint64_t y = 0; y < dram.rows; ++y) {
+      const isa::Extent row = dram_.granules(dram.row(y));
+      if (dram.write)
+        for (const Queue reader : {Queue::load, Queue::compute})
+          meet(reader, latest(dram_.last[isa::index(reader)], row));
+      else meet(Queue::store, latest(dram_.last[isa::index(Queue::store)], row));
+    }
   for (std::size_t q = 0; q < found.size(); ++q)
     if (found[q] == known[q]) found[q] = kNone;
   return found;
@@ -77,14 +97,11 @@ void LastAccesses::record(Queue queue, const Accesses& accesses, int instruction
   const isa::DramAccess& dram = accesses.dram;
   if (dram.empty() || !shared_.meets(dram.write, dram.hull())) return;
   for (std::uint64_t y = 0; y < dram.rows; ++y) {
+    const isa::Extent row = dram_.granules(dram.row(y));
+    fill(dram_.last[isa::index(queue)], row, instruction);
     // A store forgets the readers: it waits for them, and so does whatever waits for it.
-    if (dram.write) {
-      Bytes bytes;
-      bytes.last[isa::index(Queue::store)] = instruction;
-      dram_.assign(dram.row(y), bytes);
-    } else {
-      dram_.update(dram.row(y), [&](Bytes& bytes, isa::Extent) { bytes.last[isa::index(queue)] = instruction; });
-    }
+    if (dram.write)
+      for (const Queue reader : {Queue::load, Queue::compute}) fill(dram_.last[isa::index(reader)], row, kNone);
   }
 }
 

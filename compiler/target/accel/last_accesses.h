@@ -4,12 +4,12 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "compiler/target/accel/stream_accesses.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
-#include "isa/verify/interval_map.h"
 #include "isa/verify/shared_bytes.h"
 #include "isa/verify/token_use.h"
 
@@ -38,9 +38,13 @@ class LastAccesses {
     std::vector<int> written, read;               // by element: the last one of `writer`, of `reader`
     int last_written = kNone, last_read = kNone;  // of all elements
   };
-  // A store writes, loads and compute instructions read.
-  struct Bytes {
-    Clock last = kNothing;
+  // Of those bytes of DRAM that are both loaded and stored. A store writes, loads and compute instructions read.
+  struct Dram {
+    std::uint64_t begin = 0, granule = 1;             // bytes; all that is touched is whole granules
+    std::array<std::vector<int>, isa::kQueues> last;  // by queue and granule
+    isa::Extent granules(const isa::Extent& bytes) const {
+      return {(bytes.begin - begin) / granule, (bytes.end - begin) / granule};
+    }
   };
 
   static std::size_t place(isa::Memory memory) {
@@ -48,8 +52,8 @@ class LastAccesses {
   }
 
   std::array<Sram, 3> srams_;
-  isa::IntervalMap<Bytes> dram_;
   isa::SharedBytes shared_;
+  Dram dram_;
 };
 
 }  // namespace dovetail::accel

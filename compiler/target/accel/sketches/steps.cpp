@@ -41,6 +41,10 @@ std::vector<std::int64_t> even_parts(std::int64_t extent) {
 
 Tile tile_of(std::span<const std::int64_t> values) { return {values[0], values[1], values[2], values[3], values[4]}; }
 
+bool holds(const Tile& large, const Tile& small) {
+  return large.o >= small.o && large.c >= small.c && large.n >= small.n && large.y >= small.y && large.x >= small.x;
+}
+
 schedule::Decisions smallest_tile() {
   schedule::Decisions decisions;
   for (const char* name : kTileNames) decisions[name] = "1";
@@ -200,24 +204,25 @@ bool Steps::sample_tile(const Kind& kind, const std::string& channels, const Cou
   const auto cost = [&]() -> Result<schedule::Cost> {
     DOVETAIL_ASSIGN(const std::shared_ptr<const TileModel> model, model_of(kind));
     LoopExtents extents(model->footprint(), layout, channels);
-    return schedule::Cost(
-        [this, &pace, model, extents](std::span<const std::int64_t> values) mutable -> std::optional<double> {
-          const Tile at = tile_of(values), trips = trips_of(at);
-          const std::span<const std::int64_t> loops = extents.of(at);
-          if (!model->fits(loops, {})) return std::nullopt;
-          const Pace here = pace(at, trips, [&](const std::string& buffer, isa::Memory memory) {
-            return model->elements(buffer, memory, loops);
-          });
-          const auto slots = [&](isa::Memory memory) {
-            return model->needs(memory, loops, {2, 2, 2}) <= config.depth(memory) ? 2 : 1;
-          };
-          const Slots most{slots(isa::Memory::inp), slots(isa::Memory::wgt), slots(isa::Memory::acc)};
-          double least = total(here, trips, {});
-          for (const Slots& each : kTwoSlots)
-            if (each.inp <= most.inp && each.wgt <= most.wgt && each.acc <= most.acc)
-              least = std::min(least, total(here, trips, each));
-          return least;
-        });
+    return schedule::Cost([this, &pace, model, extents, too_large = std::optional<Tile>()](
+                              std::span<const std::int64_t> values) mutable -> std::optional<double> {
+      const Tile at = tile_of(values), trips = trips_of(at);
+      if (too_large && holds(at, *too_large)) return std::nullopt;
+      const std::span<const std::int64_t> loops = extents.of(at);
+      if (!model->fits(loops, {})) return too_large = at, std::nullopt;
+      const Pace here = pace(at, trips, [&](const std::string& buffer, isa::Memory memory) {
+        return model->elements(buffer, memory, loops);
+      });
+      const auto slots = [&](isa::Memory memory) {
+        return model->needs(memory, loops, {2, 2, 2}) <= config.depth(memory) ? 2 : 1;
+      };
+      const Slots most{slots(isa::Memory::inp), slots(isa::Memory::wgt), slots(isa::Memory::acc)};
+      double least = total(here, trips, {});
+      for (const Slots& each : kTwoSlots)
+        if (each.inp <= most.inp && each.wgt <= most.wgt && each.acc <= most.acc)
+          least = std::min(least, total(here, trips, each));
+      return least;
+    });
   };
   const std::vector<std::int64_t> decided = c.sample(choices, cost);
   if (!decided.empty()) {
