@@ -114,7 +114,8 @@ void Preparation::bound_accumulator(const std::string& main, const std::string& 
   const auto w = argument(weights);
   if (!bias || !w || !group().constants[*w]) return;
   const auto largest = largest_sum(*block(main), *group().constants[*w], *group().constants[bias->argument]);
-  if (!largest || *largest >= kSmallAccumulator) return;
+  if (!largest) return;
+  const bool small = *largest < kSmallAccumulator;  // else the sum may be any, even wrap around
   const Buffer sum = block(main)->writes.front().buffer;
   // What is clamped to int8 at once: larger sums may be cut off where they saturate it anyway.
   std::set<const ExprNode*> saturating;
@@ -126,7 +127,8 @@ void Preparation::bound_accumulator(const std::string& main, const std::string& 
     const auto* add = std::get_if<Binary>(&n->arguments[0]->node);
     const auto* from = add == nullptr ? nullptr : std::get_if<LoadExpr>(&add->a->node);
     if (from == nullptr || from->buffer != sum) return e;
-    std::int64_t limit = std::max<std::int64_t>(kFloatAccumulator, power_of_two_from(*largest)) - 1;
+    std::int64_t limit = small ? std::max<std::int64_t>(kFloatAccumulator, power_of_two_from(*largest)) - 1
+                               : std::numeric_limits<std::int64_t>::max();
     Expr scale = n->arguments[1];
     if (const auto range = scales(scale)) {
       constexpr double kSaturates = 512;  // of which zero points leave more than int8 holds
@@ -135,7 +137,9 @@ void Preparation::bound_accumulator(const std::string& main, const std::string& 
         limit = std::min(limit, kFloatAccumulator);
       scale = binary(BinaryOp::min, binary(BinaryOp::max, scale, float_imm(-most)), float_imm(most));
     }
-    return call(Function::requantize, {clamped_to(n->arguments[0], -limit, limit), scale, n->arguments[2]});
+    const bool clamps = limit <= std::numeric_limits<std::int32_t>::max();
+    const Expr acc = clamps ? clamped_to(n->arguments[0], -limit, limit) : n->arguments[0];
+    return call(Function::requantize, {acc, scale, n->arguments[2]});
   });
   task.prepared.push_back(fmt::format("bound_accumulator {} {}", main, weights));
 }

@@ -31,8 +31,8 @@ class Preparation : public prepare::Preparation {
   // Extends iterators of block `main` (extend_product.h). Nothing where that cannot be done.
   void extend_product(const std::string& main, const Extents& extents);
   // Writes down how large the accumulator of integer block `main` can be where its weights and bias say that it is
-  // small, and how large constant scales are, as clamps that change no result: requantisation is then a few operations
-  // of binary32 or binary64 (codegen/kernel.h).
+  // small, and how large constant scales are in any case, as clamps that change no result: requantisation is then a few
+  // operations of binary32 or binary64 (codegen/kernel.h).
   void bound_accumulator(const std::string& main, const std::string& weights);
   // Convolution `main` gets an iterator g of its groups: output channel o becomes g * (channels of a group) + o, and
   // o // (channels of a group) is g.

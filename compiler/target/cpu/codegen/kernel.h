@@ -30,9 +30,9 @@ inline constexpr std::array kLoopKinds{loops::ForKind::parallel, loops::ForKind:
 inline constexpr LoopSupport kLoopSupport{"the CPU back end", kLoopKinds, {}, kWidestVectorBytes};
 
 // What an accumulator, and its product with a scale, are proven to be decides how it is requantised, always exactly.
-// Below kSmallAccumulator binary64 holds the product with the 24 bits of a scale. Where the product is below 2^31 as
-// well, adding a large number rounds it. An accumulator of at most kFloatAccumulator is a binary32; where its product
-// is below kFloatProduct, one fused multiply-add rounds it.
+// Below kSmallAccumulator, or of any size where the processor fuses, binary64 rounds the product with the 24 bits of a
+// scale once. Where the product is below 2^31 as well, adding a large number rounds it. An accumulator of at most
+// kFloatAccumulator is a binary32; where its product is below kFloatProduct, one fused multiply-add rounds it.
 inline constexpr std::int64_t kSmallAccumulator = std::int64_t{1} << 29;
 inline constexpr std::int64_t kFloatAccumulator = std::int64_t{1} << 24, kFloatProduct = std::int64_t{1} << 22;
 

@@ -242,20 +242,21 @@ llvm::Function* Emitter::integer_power(llvm::Type* type, bool is_signed) {
 
 // clamp_int32(round_half_even(acc * s) + zero_point), the product exact and rounded once: the cheapest way that the
 // magnitudes allow (kernel.h; Preparation::bound_accumulator proves them). Binary64 holds the product of |acc| < 2^29
-// and the 24 bits of a scale. A scale whose exponent is that of infinity is an ordinary one here, of at least 2^128:
-// every accumulator but 0 saturates, as with 2^128 itself.
+// and the 24 bits of a scale; a fused multiply-add rounds that of any acc once. A scale whose exponent is that of
+// infinity is an ordinary one here, of at least 2^128: every accumulator but 0 saturates, as with 2^128 itself.
 llvm::Value* Emitter::emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point,
                                       const Magnitudes& most) {
   llvm::Type* narrow = acc->getType();
-  if (most.acc >= static_cast<double>(kSmallAccumulator))
-    return builder_.CreateCall(exact_requantize(narrow, scale->getType()), {acc, scale, zero_point});
   const double product = most.acc * most.scale;
+  const bool sum_fits = product + most.zero_point < 0x1p31 - 1;
+  if (most.acc >= static_cast<double>(kSmallAccumulator) && !(cpu_.fma() && sum_fits))
+    return builder_.CreateCall(exact_requantize(narrow, scale->getType()), {acc, scale, zero_point});
   if (cpu_.fma() && most.acc <= static_cast<double>(kFloatAccumulator) && product < static_cast<double>(kFloatProduct))
     return round_by_adding(acc, scale, zero_point, scale->getType());
   llvm::Type* wide = builder_.getDoubleTy();
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(narrow))
     wide = llvm::FixedVectorType::get(wide, vector->getNumElements());
-  if (product + most.zero_point < 0x1p31 - 1) return round_by_adding(acc, scale, zero_point, wide);
+  if (sum_fits) return round_by_adding(acc, scale, zero_point, wide);
   llvm::Value* bits = builder_.CreateBitCast(scale, narrow);
   llvm::Value* huge =
       builder_.CreateICmpEQ(builder_.CreateAnd(bits, number(narrow, 0x7f800000)), number(narrow, 0x7f800000));
@@ -273,8 +274,8 @@ llvm::Value* Emitter::emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm
 }
 
 // By one and a half times the power of two from which on the type has no fractions: what lies in the sum's low bits is
-// the product rounded to the nearest integer, ties to even, as the sum is rounded once. A float is an exact factor, so
-// that is one multiply-add; in binary64 the product is exact by itself.
+// the product rounded to the nearest integer, ties to even, as the sum is rounded once: acc and scale are exact factors
+// of one multiply-add, or in binary64 without one, their product is exact by itself.
 llvm::Value* Emitter::round_by_adding(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point, llvm::Type* wide) {
   llvm::Type* narrow = acc->getType();
   const bool is_double = wide->getScalarType()->isDoubleTy();

@@ -294,10 +294,12 @@ void prepare_convolution(Preparation& p) {
   if (block->writes.front().buffer->dtype == DType::int32) {
     const std::int64_t channels = operands.inputs();
     p.bound_accumulator(kConv, operands.w->name);
-    if (suits_dot_products(operands.outputs(), p.cpu) && ((dense && image) || channels % kDotBytes == 0)) {
+    const std::int64_t outputs = dense && image ? whole_vectors(operands.outputs(), p.cpu) : operands.outputs();
+    if (suits_dot_products(outputs, p.cpu) && ((dense && image) || channels % kDotBytes == 0)) {
       if (dense && image)
         p.extend_product(kConv, {{kImageChannel, (channels + kDotBytes - 1) / kDotBytes * kDotBytes}});
       p.shift_activations(kConv);
+      if (dense && image) p.extend_product(kConv, {{kOutput, outputs}});
     }
   } else if (dense) {
     p.extend_product(kConv, {{kOutput, tileable_columns(operands.outputs(), p.cpu)}});

@@ -16,7 +16,9 @@ namespace {
 
 constexpr std::int64_t kParallelWork = 16 << 10;  // points below which threads cost more than they give
 constexpr std::int64_t kFewestLanes = 4;          // iterations below which a loop is left serial
+constexpr std::int64_t kFewestRows = 8;           // that threads share without cutting them
 constexpr const char* kNone = "none";
+const std::vector<std::int64_t> kVectors{1, 2, 4};  // of a piece
 
 // Readers of each buffer among the blocks.
 int readers(const schedule::Context& c, const Buffer& buffer) {
@@ -101,20 +103,29 @@ void write_out(schedule::Context& c, const Lanes& cut) {
   if (c.attempt("vectorize", {cut.lane}) && !cut.vectors.empty()) c.attempt("unroll", {cut.vectors});
 }
 
+std::int64_t points(const schedule::Context& c, const std::vector<std::string>& loops) {
+  std::int64_t product = 1;
+  for (const std::string& loop : loops) product *= c.extent(loop);
+  return product;
+}
+
 // Cuts the innermost loop into vectors, so many of them a piece; returns the loops around them. nullopt where a step
 // was refused.
 std::optional<std::vector<std::string>> vectorize_nest(schedule::Context& c, const std::string& name, const Nest& nest,
                                                        std::int64_t lanes, std::int64_t vectors, bool look_up) {
   std::vector<std::string> outer = nest.spatial;
   std::erase(outer, nest.innermost);
-  if (c.extent(nest.innermost) < kFewestLanes) return outer;
+  const std::int64_t extent = c.extent(nest.innermost);
+  if (extent < kFewestLanes) return outer;
   std::vector<std::string> order = outer;
   if (nest.reduce.empty()) {
     order.push_back(nest.innermost);
     if (order.size() > 1 && !c.attempt("reorder", order)) return std::nullopt;
     const Lanes cut = cut_into_lanes(c, nest.innermost, lanes, vectors);
     if (!look_up) write_out(c, cut);
-    if (!cut.pieces.empty()) outer.push_back(cut.pieces);
+    // A broken last piece stays the end of a loop of its own, from which peeling can part it.
+    const bool whole = c.extent(cut.pieces) * lanes * vectors == extent;
+    if (!cut.pieces.empty() && (whole || points(c, outer) < kFewestRows)) outer.push_back(cut.pieces);
     return outer;
   }
   // Sums of the vectors stay in registers while the reduction runs.
@@ -159,6 +170,14 @@ std::string sample_lane_loop(schedule::Context& c, const Nest& nest, bool innerm
   return loops.size() == 1 ? analytic : c.sample(fmt::format("lanes{}", number), loops, analytic);
 }
 
+// As many independent sums as are under way at once, where there are so many.
+std::int64_t vectors_of_sum(std::int64_t extent, std::int64_t lanes, const Cpu& cpu) {
+  std::int64_t vectors = 1;
+  for (const std::int64_t more : kVectors)
+    if (more * lanes <= extent && more <= cpu.product_latency * cpu.products_per_cycle) vectors = more;
+  return vectors;
+}
+
 // `number`: of the block; its decisions are named by it.
 void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cpu, int number) {
   const Block& block = *c.block(name);
@@ -171,14 +190,17 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
   std::int64_t points = 1;
   for (const Iterator& iterator : block.iterators) points *= iterator.extent;
   bool in_lanes = !nest.innermost.empty() && (nest.reduce.empty() || reduces_across(block, target, nest.lane));
-  const int lanes = cpu.lanes(size_bytes(target.buffer->dtype));
+  const int widest = cpu.lanes(size_bytes(target.buffer->dtype));
   const bool look_up = is_look_up(*store);
-  std::int64_t vectors = 1;
+  std::int64_t lanes = widest, vectors = 1;
   // The first step replaces the block.
   if (!look_up) {
     if (const std::string loop = sample_lane_loop(c, nest, in_lanes, number); loop != kNone) {
       in_lanes = true, nest.innermost = loop;
-      if (c.extent(loop) >= 2 * lanes) vectors = c.sample(fmt::format("vectors{}", number), {1, 2, 4}, 1);
+      lanes = vector_lanes(c.extent(loop), widest);
+      if (c.extent(loop) >= 2 * lanes)
+        vectors = c.sample(fmt::format("vectors{}", number), kVectors,
+                           nest.reduce.empty() ? 1 : vectors_of_sum(c.extent(loop), lanes, cpu));
     } else {
       in_lanes &= c.extent(nest.innermost) < kFewestLanes;
     }
@@ -189,7 +211,12 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
 
 }  // namespace
 
-void prepare_generic(Preparation&) {}
+void prepare_generic(Preparation& p) {
+  const Block* block = p.block("conv");
+  if (block == nullptr || block->writes.front().buffer->dtype != DType::int32) return;
+  const std::vector<Region> reads = block->reads;
+  for (const Region& read : reads) p.bound_accumulator("conv", read.buffer->name);
+}
 
 bool sketch_generic(schedule::Context& c, const Cpu& cpu) {
   follow_layouts(c);

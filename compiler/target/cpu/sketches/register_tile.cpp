@@ -45,9 +45,13 @@ double tile_cycles(std::int64_t rows, std::int64_t vectors, const TiledProduct& 
 
 }  // namespace
 
-std::int64_t tileable_columns(std::int64_t columns, const Cpu& cpu) {
+std::int64_t whole_vectors(std::int64_t columns, const Cpu& cpu) {
   const std::int64_t lanes = cpu.lanes(4);
-  return columns <= kWidestTile * lanes ? columns : (columns + lanes - 1) / lanes * lanes;
+  return (columns + lanes - 1) / lanes * lanes;
+}
+
+std::int64_t tileable_columns(std::int64_t columns, const Cpu& cpu) {
+  return columns <= kWidestTile * cpu.lanes(4) ? columns : whole_vectors(columns, cpu);
 }
 
 RegisterTile sample_register_tile(schedule::Context& c, const TiledProduct& product, const Cpu& cpu) {

@@ -27,6 +27,8 @@ std::int64_t vector_lanes(std::int64_t extent, int lanes);
 // Lanes of the vectors of a register tile's row: as vector_lanes, or all that there are where fewer are idle then,
 // though some of the last vector are.
 std::int64_t tile_lanes(std::int64_t columns, int lanes);
+// So many columns, and the rest of the last vector.
+std::int64_t whole_vectors(std::int64_t columns, const Cpu& cpu);
 // Columns to compute where there are `columns` that tiles of whole vectors divide badly: more than a tile is wide, and
 // no whole number of vectors.
 std::int64_t tileable_columns(std::int64_t columns, const Cpu& cpu);

@@ -3,9 +3,34 @@
 #include <algorithm>
 #include <numeric>
 
+#include "loops/rewrite.h"
+
 namespace dovetail::cpu {
 
 using namespace loops;
+
+namespace {
+
+// A constant [channel, ..] that one block reads by its result's channel and by what it sums over: channels last, each
+// step of the sum finds those of all lanes side by side.
+bool is_read_by_channel(const schedule::Context& c, const Buffer& constant) {
+  int readers = 0, by_channel = 0;
+  for (const std::string& name : c.blocks()) {
+    const Block& block = *c.block(name);
+    if (std::ranges::none_of(block.reads, [&](const Region& read) { return read.buffer == constant; })) continue;
+    ++readers;
+    const auto* store = std::get_if<Store>(&block.body->node);
+    if (!block.init || store == nullptr || store->targets[0].indices.size() != 4) continue;
+    const Expr channel = store->targets[0].indices[1];
+    visit_exprs(block.body, [&](const Expr& e) {
+      const auto* n = std::get_if<LoadExpr>(&e->node);
+      if (n != nullptr && n->buffer == constant && structurally_equal(n->indices[0], channel)) ++by_channel;
+    });
+  }
+  return readers == 1 && by_channel == 1;
+}
+
+}  // namespace
 
 const Kind* find_kind(std::string_view name) {
   const auto kind = std::ranges::find(kKinds, name, &Kind::name);
@@ -24,10 +49,13 @@ void follow_layouts(schedule::Context& c) {
     channels_last |= c.task.layouts.at(parameter.buffer->name) == kChannelsLast;
     if (parameter.role != ParameterRole::constant) c.follow_layout(parameter.buffer->name);
   }
-  // Constants of an image's shape lie like the images.
-  for (const Parameter& parameter : parameters)
-    if (parameter.role == ParameterRole::constant)
-      c.lay_out(parameter.buffer->name, channels_last && parameter.buffer->shape.size() == 4 ? kChannelsLast : "");
+  // Constants of an image's shape lie like the images, weights as lanes of channels read them.
+  for (const Parameter& parameter : parameters) {
+    const bool image = channels_last && parameter.buffer->shape.size() == 4;
+    if (parameter.role != ParameterRole::constant || !image) continue;
+    c.lay_out(parameter.buffer->name,
+              is_read_by_channel(c, c.buffer(parameter.buffer->name)) ? kWeightsByChannel : kChannelsLast);
+  }
   if (!channels_last) return;
   const std::vector<Buffer> allocations = c.s.program().allocations;  // a step replaces the program
   for (const Buffer& allocation : allocations)

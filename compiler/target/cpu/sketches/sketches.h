@@ -47,7 +47,7 @@ inline constexpr std::array<Kind, 6> kKinds{{
     {"convolution", 4, prepare_convolution, sketch_convolution},
     {"window", 2, prepare_window, sketch_window},
     {"matmul", 4, prepare_matmul, sketch_matmul},
-    {"generic", 2, prepare_generic, sketch_generic},
+    {"generic", 3, prepare_generic, sketch_generic},
 }};
 
 // Null: there is none of that name.
@@ -56,8 +56,11 @@ schedule::Sketch sketch_of(const Kind& kind, const Cpu& cpu);
 
 // Images lie channels-last where a kernel decides.
 inline constexpr const char* kChannelsLast = "i0,i2,i3,i1";
+// Weights of one channel each, [channel, 1, y, x].
+inline constexpr const char* kWeightsByChannel = "i2,i3,i1,i0";
 
-// Arguments and results lie as the task asks, and all images between them channels-last where one of those does.
+// Arguments and results lie as the task asks, and all images between them channels-last where one of those does;
+// weights of windows by channel.
 void follow_layouts(schedule::Context& c);
 
 // So many lines that far apart fill most of the ways of their sets of the first level, and what passes meanwhile evicts

@@ -98,7 +98,7 @@ bool sketch_window(schedule::Context& c, const Cpu& cpu) {
   for (const std::string& name : images) {
     const Shape& shape = c.buffer(name)->shape;
     const bool by_channel = name == weights && shape[0] == channels && shape[1] == 1;
-    c.lay_out(name, by_channel ? "i2,i3,i1,i0" : kChannelsLast);
+    c.lay_out(name, by_channel ? kWeightsByChannel : kChannelsLast);
   }
 
   // Rows of the tile: as many as leave registers for the window's elements.

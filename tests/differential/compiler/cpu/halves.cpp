@@ -1,5 +1,5 @@
 // float16 and bfloat16 as machine code have the interpreter's bits: every operation, every conversion, all values, lane
-// by lane, one by one, and under a mask. So do wider floats that become integers.
+// by lane, one by one, and under a mask.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -187,36 +187,5 @@ TEST_CASE("halves: conversions as machine code have the interpreter's bits") {
         hold_halves(halves_program(other_type, other_type, type, type + "(a[v])", lanes), near);
       }
     }
-  }
-}
-
-TEST_CASE("float32 and float64 become integers of machine code as of the interpreter") {
-  SplitMix64 random(13);
-  for (const DType from : {DType::float32, DType::float64}) {
-    // Around powers of two, where ranges end, halves beside them, and what no range holds.
-    NdArray values(from, {kValues});
-    for (std::int64_t i = 0; i < kValues; ++i) {
-      double value = std::ldexp(random.next() % 4 == 0 ? 1.5 : 1.0, static_cast<int>(random.next() % 68) - 2);
-      if (random.next() % 4 == 0) value += static_cast<double>(random.next() % 5) / 2 - 1;
-      if (from == DType::float32) {
-        auto single = static_cast<float>(value);
-        for (std::uint64_t steps = random.next() % 3; steps > 0; --steps)
-          single = std::nextafter(single, i % 2 == 0 ? 0.F : 1e38F);
-        value = single;
-      } else {
-        for (std::uint64_t steps = random.next() % 3; steps > 0; --steps)
-          value = std::nextafter(value, i % 2 == 0 ? 0 : 1e300);
-      }
-      constexpr double kInfinity = std::numeric_limits<double>::infinity();
-      if (i % 64 == 0) value = i % 128 == 0 ? kInfinity : std::numeric_limits<double>::quiet_NaN();
-      values.set_double(i, random.next() % 2 == 0 ? value : -value);
-    }
-    for (const DType to : {DType::int8, DType::uint8, DType::int16, DType::uint16, DType::int32, DType::uint32,
-                           DType::int64, DType::uint64})
-      for (const bool lanes : {true, false}) {
-        INFO(name(from) << " to " << name(to) << (lanes ? ", in lanes" : ""));
-        hold_halves(halves_program(name(from), name(from), name(to), fmt::format("{}(a[v])", name(to)), lanes),
-                    std::vector{values, values});
-      }
   }
 }

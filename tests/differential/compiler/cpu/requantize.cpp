@@ -53,6 +53,7 @@ TEST_CASE("requantisation is exact in binary32, in binary64 and in integers") {
                       {"binary32, at the end of its range", 1 << 21, "min(max({}, -1.0), 1.0)", 1.0},
                       {"binary64", (1 << 29) - 1, "min(max({}, -2.0), 2.0)", 2.0},
                       {"binary64, clamped", (1 << 29) - 1, "{}", 1e12},
+                      {"binary64, fused", 2147483647, "min(max({}, -0.5), 0.5)", 0.5},
                       {"integers", 2147483647, "{}", 4.0},
                       {"binary64, a literal", 255, "46341.375", 1.0}};
   for (const Way& way : ways) {
@@ -68,7 +69,10 @@ TEST_CASE("requantisation is exact in binary32, in binary64 and in integers") {
       const double half = static_cast<double>(random.next() % 4096) - 2048 + 0.5;
       const std::int64_t near = static_cast<std::int64_t>(half / static_cast<double>(scale));
       const std::int64_t beside = static_cast<std::int64_t>(random.next() % 3) - 1;
-      const std::int64_t acc = i % 16 == 5 ? (random.next() % 2 == 0 ? way.acc : -way.acc) : near + beside;
+      const std::int64_t any =
+          static_cast<std::int64_t>(random.next() % (2 * static_cast<std::uint64_t>(way.acc))) - way.acc;
+      const std::int64_t end = random.next() % 2 == 0 ? way.acc : -way.acc;
+      const std::int64_t acc = i % 16 == 5 ? end : i % 16 == 8 ? any : near + beside;
       arguments[0].set_int64(i, std::clamp(acc, -way.acc, way.acc));
       arguments[1].set_double(i, static_cast<double>(i % 3 == 0 ? -scale : scale));
     }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -68,6 +69,55 @@ TEST_CASE("cpu sketches: lines crowd the sets of the first level where they fill
   CHECK(cpu::crowds_sets(4096, 14, twelve));
   CHECK(!cpu::crowds_sets(4096, 7, twelve));
   CHECK(!cpu::crowds_sets(3072, 14, twelve));
+}
+
+TEST_CASE("cpu sketches: averages of whole images run in lanes of channels, over several sums at once") {
+  const std::string bytes = R"(graph g(%x: int8[1, 128, 5, 5]) -> (%y)
+  constant %w: int8[128, 1, 5, 5]
+  constant %b: int32[128]
+  constant %s: float32[128]
+  %y: int8[1, 128, 1, 1] = dovetail.qconv(%x, %w, %b, %s) {group=128}
+)";
+  const std::string floats = R"(graph g(%x: float32[1, 128, 5, 5]) -> (%y)
+  %y: float32[1, 128, 1, 1] = GlobalAveragePool(%x)
+)";
+  const cpu::Cpu cpu = *cpu::find_cpu("avx512-vnni");
+  for (const auto& [text, lane_loop] : {std::pair(bytes, "conv.o"), std::pair(floats, "")}) {
+    CAPTURE(text);
+    const schedule::Scheduled scheduled = scheduled_as(cpu_task(text, "generic", cpu), cpu);
+    const auto decision = [&](const std::string& name) {
+      const auto at = std::ranges::find(scheduled.decisions, name, &schedule::Decision::name);
+      return at == scheduled.decisions.end() ? std::string() : at->value;
+    };
+    CHECK(decision("lanes0") != "none");
+    CHECK(decision("lanes0").starts_with(lane_loop));
+    CHECK(decision("vectors0") == "4");
+  }
+  // Weights lie as lanes of channels read them.
+  CHECK(scheduled_as(cpu_task(bytes, "generic", cpu), cpu).layouts.at("in1") == cpu::kWeightsByChannel);
+}
+
+TEST_CASE("cpu sketches: lanes divide a row where they can") {
+  const cpu::Cpu cpu = *cpu::find_cpu("avx512-vnni");
+  const std::string text = R"(graph g(%x: float32[3, 96]) -> (%y)
+  constant %s: float32[]
+  constant %z: int8[]
+  %y: int8[3, 96] = QuantizeLinear(%x, %s, %z)
+)";
+  CHECK(to_string(scheduled_as(cpu_task(text, "generic", cpu), cpu).trace).find(" 32 ->") != std::string::npos);
+}
+
+TEST_CASE("cpu sketches: output channels of bytes are extended to whole vectors of dot products") {
+  const std::string text = R"(graph g(%x: int8[1, 3, 14, 14]) -> (%y)
+  constant %w: int8[8, 3, 3, 3]
+  constant %b: int32[8]
+  constant %s: float32[8]
+  %y: int8[1, 8, 14, 14] = dovetail.qconv(%x, %w, %b, %s) {pads=[1, 1, 1, 1], x_zero_point=3, y_zero_point=-5}
+)";
+  const cpu::Cpu cpu = *cpu::find_cpu("avx512-vnni");
+  const schedule::Task task = cpu_task(text, "convolution", cpu);
+  CHECK(std::ranges::find(task.prepared, "extend_product conv 1:16") != task.prepared.end());
+  CHECK(to_string(scheduled_as(task, cpu).trace).find("x86.vpdpbusd") != std::string::npos);
 }
 
 TEST_CASE("cpu sketches: whatever is drawn is a schedule, or is refused") {
