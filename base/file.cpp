@@ -114,9 +114,9 @@ class WrittenFile {
   int error_;
 };
 
-Result<void> write_in_place(const fs::path& path, std::span<const std::byte> bytes, int flags) {
+Result<void> write_in_place(const fs::path& path, const Pieces& pieces, int flags) {
   WrittenFile file(path, flags);
-  file.write(bytes);
+  for (const std::span<const std::byte> bytes : pieces) file.write(bytes);
   if (const int error = file.close(); error != 0) return write_error(path, error);
   return {};
 }
@@ -144,11 +144,15 @@ bool write_all(int file, std::span<const std::byte> bytes) {
 }
 
 Result<void> write_file(const fs::path& path, std::span<const std::byte> bytes) {
+  return write_file(path, Pieces{bytes});
+}
+
+Result<void> write_file(const fs::path& path, const Pieces& pieces) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (fs::is_directory(status)) return write_refusal(path, "it is a directory", "name a file in it");
   // Devices and pipes cannot be replaced by renaming.
-  if (fs::exists(status) && !fs::is_regular_file(status)) return write_in_place(path, bytes, O_TRUNC);
+  if (fs::exists(status) && !fs::is_regular_file(status)) return write_in_place(path, pieces, O_TRUNC);
 
   // A symbolic link stays; what it points to is replaced.
   const fs::path target = fs::is_symlink(fs::symlink_status(path, error)) ? fs::weakly_canonical(path, error) : path;
@@ -163,7 +167,7 @@ Result<void> write_file(const fs::path& path, std::span<const std::byte> bytes) 
   fs::path temporary = target;
   temporary += fmt::format(".{}.tmp", ::getpid());
   const Vanishing file(temporary);
-  DOVETAIL_TRY(write_in_place(temporary, bytes, O_TRUNC));
+  DOVETAIL_TRY(write_in_place(temporary, pieces, O_TRUNC));
   if (refused_for_test(Refusable::write)) return write_error(path, errno);
   fs::rename(temporary, target, error);
   if (error) return write_error(path, error.value());
@@ -175,7 +179,7 @@ Result<void> write_text_file(const fs::path& path, std::string_view text) {
 }
 
 Result<void> append_text_file(const fs::path& path, std::string_view text) {
-  return write_in_place(path, std::as_bytes(std::span(text.data(), text.size())), O_APPEND);
+  return write_in_place(path, {std::as_bytes(std::span(text.data(), text.size()))}, O_APPEND);
 }
 
 }  // namespace dovetail

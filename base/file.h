@@ -17,8 +17,12 @@ Result<std::vector<std::byte>> read_file(const std::filesystem::path& path,
                                          std::size_t limit_bytes = std::size_t{1} << 34);
 Result<std::string> read_text_file(const std::filesystem::path& path, std::size_t limit_bytes = std::size_t{1} << 30);
 
+// Bytes that follow one another in a file, and need not do so in memory.
+using Pieces = std::vector<std::span<const std::byte>>;
+
 // Writes to a temporary beside `path` and renames it, so that a failure loses nothing. Creates missing parent folders.
 Result<void> write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
+Result<void> write_file(const std::filesystem::path& path, const Pieces& pieces);
 Result<void> write_text_file(const std::filesystem::path& path, std::string_view text);
 // At its end, in one piece where the disk has room for it.
 Result<void> append_text_file(const std::filesystem::path& path, std::string_view text);

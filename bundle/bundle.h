@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "base/json.h"
 #include "base/ndarray.h"
 #include "base/result.h"
@@ -95,6 +96,17 @@ inline constexpr std::string_view kFileExtension = ".dvt";  // of every bundle t
 // OUT.dvt (bundle/format.h). Reading checks everything but the steps' code, which their devices check. Whether the code
 // that this user's compiler wrote is to be trusted: runtime/machine_code.h.
 std::vector<std::byte> serialize(const Bundle& bundle);
+// The same without a copy of what is large: pieces of the bundle, which outlives this, and of what is between them.
+struct Serialized {
+  Serialized() = default;
+  Serialized(Serialized&&) = default;
+
+  std::vector<std::byte> between;
+  Pieces pieces;
+
+  std::size_t size() const;
+};
+Serialized serialize_in_pieces(const Bundle& bundle);
 Result<Bundle> parse(std::span<const std::byte> bytes, std::string_view where, MachineCode machine_code);
 Result<Bundle> read_bundle(const std::filesystem::path& path, MachineCode machine_code);
 Result<void> write_bundle(const std::filesystem::path& path, const Bundle& bundle);

@@ -6,13 +6,15 @@
 
 namespace dovetail::bundle::format {
 
-std::uint32_t checksum(std::span<const std::byte> bytes) {
+std::uint32_t checksum(const Pieces& file) {
   uLong crc = ::crc32(0, nullptr, 0);
-  for (std::size_t offset = kManifestSizeOffset; offset < bytes.size();) {
-    const std::size_t chunk = std::min(bytes.size() - offset, std::size_t{1} << 30);  // zlib counts in 32 bits
-    crc = ::crc32(crc, reinterpret_cast<const Bytef*>(bytes.data() + offset), static_cast<uInt>(chunk));
-    offset += chunk;
-  }
+  for (const std::span<const std::byte>& piece : file)
+    for (std::span<const std::byte> rest = &piece == &file.front() ? piece.subspan(kManifestSizeOffset) : piece;
+         !rest.empty();) {
+      const std::size_t chunk = std::min(rest.size(), std::size_t{1} << 30);  // zlib counts in 32 bits
+      crc = ::crc32(crc, reinterpret_cast<const Bytef*>(rest.data()), static_cast<uInt>(chunk));
+      rest = rest.subspan(chunk);
+    }
   return static_cast<std::uint32_t>(crc);
 }
 

@@ -26,6 +26,8 @@
 #include <span>
 #include <string_view>
 
+#include "base/file.h"
+
 namespace dovetail::bundle::format {
 
 inline constexpr std::string_view kMagic = "DOVETAIL";
@@ -40,7 +42,7 @@ constexpr std::size_t aligned(std::size_t offset) {
   return (offset + kBlobAlignment - 1) / kBlobAlignment * kBlobAlignment;
 }
 
-// Of the bytes behind the checksum field. Precondition: bytes.size() >= kHeaderBytes.
-std::uint32_t checksum(std::span<const std::byte> bytes);
+// Of the bytes behind the checksum field. Precondition: the first piece holds the header.
+std::uint32_t checksum(const Pieces& file);
 
 }  // namespace dovetail::bundle::format

@@ -47,7 +47,7 @@ Result<std::string_view> manifest_text(std::span<const std::byte> bytes, std::st
     return broken(where, fmt::format("the manifest needs {} bytes, {} are left: the file is truncated", manifest_bytes,
                                      bytes.size() - format::kHeaderBytes));
   const auto expected = load_little_endian<std::uint32_t>(bytes, format::kChecksumOffset);
-  if (const auto actual = format::checksum(bytes); actual != expected)
+  if (const auto actual = format::checksum({bytes}); actual != expected)
     return broken(where,
                   fmt::format("checksum {:08x}, expected {:08x}: the file is damaged or truncated", actual, expected));
   return text.substr(format::kHeaderBytes, manifest_bytes);

@@ -35,13 +35,24 @@ class BlobWriter {
     for (const auto blob : blobs_) list.push_back(blob.size());
     return list;
   }
-  void append_to(std::vector<std::byte>& file) const {
-    std::size_t end = file.size();
-    for (const auto blob : blobs_) end = format::aligned(end) + blob.size();
-    file.reserve(end);
+  // Behind what `file` has between pieces so far.
+  void append_to(Serialized& file) const {
+    constexpr std::size_t kCopied = std::size_t{1} << 14;  // bytes up to which a copy costs less than a piece
+    std::vector<std::pair<std::size_t, std::span<const std::byte>>> large;  // each behind so many bytes between
+    std::size_t position = file.between.size();
     for (const auto blob : blobs_) {
-      file.resize(format::aligned(file.size()));
-      file.insert(file.end(), blob.begin(), blob.end());
+      const std::size_t begin = format::aligned(position);
+      file.between.resize(file.between.size() + begin - position);
+      if (blob.size() > kCopied) large.emplace_back(file.between.size(), blob);
+      else file.between.insert(file.between.end(), blob.begin(), blob.end());
+      position = begin + blob.size();
+    }
+    std::size_t done = 0;
+    large.emplace_back(file.between.size(), std::span<const std::byte>());
+    for (const auto& [behind, blob] : large) {
+      for (const auto piece : {std::span<const std::byte>(file.between).subspan(done, behind - done), blob})
+        if (!piece.empty()) file.pieces.push_back(piece);
+      done = behind;
     }
   }
 
@@ -89,31 +100,47 @@ Json to_json(const Bundle& bundle, BlobWriter& blobs) {
 
 }  // namespace
 
-std::vector<std::byte> serialize(const Bundle& bundle) {
+std::size_t Serialized::size() const {
+  std::size_t bytes = 0;
+  for (const auto piece : pieces) bytes += piece.size();
+  return bytes;
+}
+
+Serialized serialize_in_pieces(const Bundle& bundle) {
   BlobWriter blobs;
   Json manifest = to_json(bundle, blobs);
   manifest["blobs"] = blobs.sizes();
   // Names come from models and need not be UTF-8; JSON must be.
   const std::string text = manifest.dump(-1, ' ', false, Json::error_handler_t::replace);
 
+  Serialized file;
+  std::vector<std::byte>& head = file.between;
   const auto magic = std::as_bytes(std::span(format::kMagic));
-  std::vector<std::byte> file(magic.begin(), magic.end());
-  append_little_endian(file, format::kVersion);
-  append_little_endian(file, std::uint32_t{0});  // the checksum, when all else is written
-  append_little_endian(file, std::uint64_t{text.size()});
-  file.resize(format::kHeaderBytes + text.size());
-  std::memcpy(file.data() + format::kHeaderBytes, text.data(), text.size());
+  head.assign(magic.begin(), magic.end());
+  append_little_endian(head, format::kVersion);
+  append_little_endian(head, std::uint32_t{0});  // the checksum, when all else is written
+  append_little_endian(head, std::uint64_t{text.size()});
+  head.resize(format::kHeaderBytes + text.size());
+  std::memcpy(head.data() + format::kHeaderBytes, text.data(), text.size());
   blobs.append_to(file);
 
   std::vector<std::byte> checksum;
-  append_little_endian(checksum, format::checksum(file));
-  std::copy(checksum.begin(), checksum.end(), file.begin() + format::kChecksumOffset);
+  append_little_endian(checksum, format::checksum(file.pieces));
+  std::copy(checksum.begin(), checksum.end(), file.between.begin() + format::kChecksumOffset);
   return file;
+}
+
+std::vector<std::byte> serialize(const Bundle& bundle) {
+  const Serialized file = serialize_in_pieces(bundle);
+  std::vector<std::byte> bytes;
+  bytes.reserve(file.size());
+  for (const auto piece : file.pieces) bytes.insert(bytes.end(), piece.begin(), piece.end());
+  return bytes;
 }
 
 Result<void> write_bundle(const std::filesystem::path& path, const Bundle& bundle) {
   DOVETAIL_TRY(verify(bundle));
-  return write_file(path, serialize(bundle));
+  return write_file(path, serialize_in_pieces(bundle).pieces);
 }
 
 }  // namespace dovetail::bundle

@@ -209,7 +209,7 @@ class Comparer {
     for (const auto& [target, count] : summary.macs)
       if (count > 0) row.shares[target] = static_cast<double>(count) / static_cast<double>(macs);
     outcome_.model.macs = std::max(outcome_.model.macs, macs);
-    row.bundle_bytes = bundle::serialize(compiled.compiled.bundle).size();
+    row.bundle_bytes = bundle::serialize_in_pieces(compiled.compiled.bundle).size();
     for (const bundle::MemorySpace& space : compiled.compiled.bundle.spaces) row.arena_bytes += space.bytes;
     row.arithmetic = is_integer(compiled.compiled.integer) ? "integer" : "float";
   }

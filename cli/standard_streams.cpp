@@ -77,12 +77,16 @@ Result<void> check_folder_of(std::string_view option, const std::string& path) {
 }
 
 Result<void> write_result_file(const fs::path& path, std::span<const std::byte> bytes) {
+  return write_result_file(path, Pieces{bytes});
+}
+
+Result<void> write_result_file(const fs::path& path, const Pieces& pieces) {
   if (path != kStandardStream) {
     DOVETAIL_TRY(check_folder_of("the output", path.string()));
-    return write_file(path, bytes);
+    return write_file(path, pieces);
   }
   flush_output();
-  if (write_all(STDOUT_FILENO, bytes)) return {};
+  if (std::ranges::all_of(pieces, [](auto bytes) { return write_all(STDOUT_FILENO, bytes); })) return {};
   if (errno == EPIPE) {
     end_by_reader();
     return {};

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/file.h"
 #include "base/ndarray.h"
 #include "base/result.h"
 
@@ -27,6 +28,7 @@ Result<void> check_folder_of(std::string_view option, const std::string& path);
 
 // A result of a command, to a file or to stdout ("-"). Errors as write_file() has them; or there is no such folder.
 Result<void> write_result_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
+Result<void> write_result_file(const std::filesystem::path& path, const Pieces& pieces);
 Result<void> write_result_text(const std::filesystem::path& path, std::string_view text);
 Result<void> write_result_npy(const std::filesystem::path& path, const NdArray& array);
 

@@ -52,10 +52,16 @@ std::vector<std::string> machine_code_targets(const bundle::Bundle& bundle,
   return targets;
 }
 
-std::string sha256(std::span<const std::byte> bytes) {
+std::string sha256(std::span<const std::byte> bytes) { return sha256(Pieces{bytes}); }
+
+std::string sha256(const Pieces& file) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> digest;
   unsigned size = 0;
-  const bool done = EVP_Digest(bytes.data(), bytes.size(), digest.data(), &size, EVP_sha256(), nullptr) == 1;
+  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
+  if (context == nullptr) throw std::bad_alloc();
+  bool done = EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr) == 1;
+  for (const auto piece : file) done = done && EVP_DigestUpdate(context.get(), piece.data(), piece.size()) == 1;
+  done = done && EVP_DigestFinal_ex(context.get(), digest.data(), &size) == 1;
   DOVETAIL_CHECK(done && size == 32, "OpenSSL computes SHA-256");
   std::string text;
   for (unsigned i = 0; i < size; ++i) text += fmt::format("{:02x}", digest[i]);
@@ -67,12 +73,12 @@ Result<std::filesystem::path> bundle_record() {
   return folder / "compiled-bundles";
 }
 
-Result<void> record_bundle(std::span<const std::byte> bytes, const std::filesystem::path& path) {
+Result<void> record_bundle(const Pieces& file, const std::filesystem::path& path) {
   DOVETAIL_ASSIGN(const std::filesystem::path record, bundle_record());
   DOVETAIL_TRY(make_private_folder(record.parent_path()));
   DOVETAIL_ASSIGN(const FileLock lock, FileLock::take(record.string() + ".lock"));
   DOVETAIL_ASSIGN(const std::string before, read_record(record));
-  const std::string hash = sha256(bytes);
+  const std::string hash = sha256(file);
   if (holds(before, hash)) return {};
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);

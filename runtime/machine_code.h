@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/file.h"
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "runtime/device.h"
@@ -25,12 +26,13 @@ std::vector<std::string> machine_code_targets(const bundle::Bundle& bundle,
 
 // Of a whole file; 64 hexadecimal digits (FIPS 180-4).
 std::string sha256(std::span<const std::byte> bytes);
+std::string sha256(const Pieces& file);
 
 // One line for each bundle with machine code that was compiled: its SHA-256, two spaces, where it was written, as
 // sha256sum has it. It lies in the user's state folder (base/user_folder.h), which nobody else may write to.
 Result<std::filesystem::path> bundle_record();
 // Adds a file. Error: the record cannot be written, and the file will not be found in it.
-Result<void> record_bundle(std::span<const std::byte> bytes, const std::filesystem::path& path);
+Result<void> record_bundle(const Pieces& file, const std::filesystem::path& path);
 // Why the record does not vouch for this file; nullopt: it does.
 std::optional<std::string> not_recorded(std::span<const std::byte> bytes);
 

@@ -85,13 +85,13 @@ class Compile : public Command {
  private:
   Result<void> write_bundle(const bundle::Bundle& bundle) const {
     DOVETAIL_TRY(bundle::verify(bundle));
-    const std::vector<std::byte> bytes = bundle::serialize(bundle);
-    DOVETAIL_TRY(write_result_file(*output_, bytes));
-    print("bundle        {}, {}\n", *output_, bytes_text(bytes.size()));
+    const bundle::Serialized file = bundle::serialize_in_pieces(bundle);
+    DOVETAIL_TRY(write_result_file(*output_, file.pieces));
+    print("bundle        {}, {}\n", *output_, bytes_text(file.size()));
     std::error_code error;
     if (*output_ != kStandardStream && !std::filesystem::is_regular_file(*output_, error)) return {};
     if (runtime::machine_code_targets(bundle, runtime::built_in_devices({})).empty()) return {};
-    if (const auto recorded = runtime::record_bundle(bytes, *output_); !recorded.ok())
+    if (const auto recorded = runtime::record_bundle(file.pieces, *output_); !recorded.ok())
       print("note          running it needs --trust, since it is not recorded: {}\n",
             to_string(recorded.errors().front(), "the record"));
     return {};

@@ -38,7 +38,7 @@ std::string take(std::span<const std::byte> bytes) {
   Bytes file(bytes.begin(), bytes.end());
   if (file.size() >= bundle::format::kHeaderBytes) {
     Bytes checksum;
-    append_little_endian(checksum, bundle::format::checksum(file));
+    append_little_endian(checksum, bundle::format::checksum({file}));
     std::memcpy(file.data() + bundle::format::kChecksumOffset, checksum.data(), checksum.size());
   }
   const auto read = bundle::parse(file, "fuzz.dvt", bundle::MachineCode::untrusted);

@@ -15,7 +15,7 @@ namespace {
 
 // Makes the checksum right again, so that what lies behind it is reached.
 void seal(std::vector<std::byte>& bytes) {
-  const std::uint32_t checksum = bundle::format::checksum(bytes);
+  const std::uint32_t checksum = bundle::format::checksum({bytes});
   for (std::size_t i = 0; i < 4; ++i)
     bytes[bundle::format::kChecksumOffset + i] = static_cast<std::byte>(checksum >> (8 * i));
 }

@@ -30,6 +30,28 @@ TEST_CASE("a bundle is read back as it was written") {
   }
 }
 
+TEST_CASE("large pieces of a bundle are written as they lie, small ones between them") {
+  bundle::Bundle original = test::sample_bundle();
+  const auto blob = [](std::size_t size) {
+    std::vector<std::byte> bytes(size);
+    for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>(i * 7 + size);
+    return bundle::Blob(std::move(bytes));
+  };
+  original.steps[2].data = {blob(40000), blob(3), blob(70001), blob(50001), blob(17)};
+  const bundle::Serialized file = bundle::serialize_in_pieces(original);
+  CHECK(file.pieces.size() > 5);
+  const auto bytes = bundle::serialize(original);
+  CHECK(bytes.size() == file.size());
+  const auto parsed = bundle::parse(bytes, "test", bundle::MachineCode::untrusted);
+  REQUIRE((parsed.ok() ? "" : to_string(parsed.errors())) == "");
+  CHECK(parsed->steps[2].data == original.steps[2].data);
+  const test::TemporaryFolder folder;
+  REQUIRE(bundle::write_bundle(folder.path() / "large.dvt", original).ok());
+  const auto written = read_file(folder.path() / "large.dvt");
+  REQUIRE(written.ok());
+  CHECK(*written == bytes);
+}
+
 TEST_CASE("code of a target that nobody knows, and modules, are carried as they are") {
   bundle::Bundle original = test::sample_bundle();
   original.steps[2].target = "abacus";

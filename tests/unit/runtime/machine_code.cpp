@@ -44,7 +44,7 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 }  // namespace
 
 TEST_CASE("SHA-256 is that of FIPS 180-4") {
-  CHECK(runtime::sha256({}) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  CHECK(runtime::sha256(Pieces()) == "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
   CHECK(runtime::sha256(bytes_of("abc")) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
   CHECK(runtime::sha256(bytes_of("abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq")) ==
         "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1");
@@ -77,7 +77,7 @@ TEST_CASE("the record vouches for what was recorded, as long as nobody else may 
   const fs::path record = runtime::bundle_record().value();
   CHECK(record == folder / "state/dovetail/compiled-bundles");
   CHECK_THAT(runtime::not_recorded(one).value_or(""), ContainsSubstring("is not in " + record.string()));
-  for (int i = 0; i < 3; ++i) REQUIRE(runtime::record_bundle(one, "a\nb.dvt").ok());
+  for (int i = 0; i < 3; ++i) REQUIRE(runtime::record_bundle({one}, "a\nb.dvt").ok());
   CHECK_FALSE(runtime::not_recorded(one).has_value());
   CHECK(runtime::not_recorded(two).has_value());
   const std::string text = read_text_file(record).value();
@@ -87,7 +87,7 @@ TEST_CASE("the record vouches for what was recorded, as long as nobody else may 
   // What a killed writer left of its line hides no other.
   REQUIRE(write_text_file(record, text + runtime::sha256(two).substr(0, 40)).ok());
   CHECK(runtime::not_recorded(two).has_value());
-  REQUIRE(runtime::record_bundle(two, "two.dvt").ok());
+  REQUIRE(runtime::record_bundle({two}, "two.dvt").ok());
   CHECK_FALSE(runtime::not_recorded(one).has_value());
   CHECK_FALSE(runtime::not_recorded(two).has_value());
 
@@ -98,6 +98,6 @@ TEST_CASE("the record vouches for what was recorded, as long as nobody else may 
   }
   CHECK_FALSE(runtime::not_recorded(one).has_value());
   const Environment nowhere("XDG_STATE_HOME", ""), homeless("HOME", "");
-  CHECK_FALSE(runtime::record_bundle(one, "one.dvt").ok());
+  CHECK_FALSE(runtime::record_bundle({one}, "one.dvt").ok());
   CHECK_THAT(runtime::not_recorded(one).value_or(""), ContainsSubstring("there is no record of compiled bundles"));
 }
