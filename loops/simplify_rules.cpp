@@ -170,6 +170,7 @@ Expr same_operands(const Expr& expr, const Bounds&) {
     case BinaryOp::bit_or:
     case BinaryOp::logical_and:
     case BinaryOp::logical_or: return n->a;
+    case BinaryOp::bit_xor: return int_imm(0, expr->dtype);
     case BinaryOp::eq:
     case BinaryOp::le:
     case BinaryOp::ge: return bool_imm(true);
@@ -496,7 +497,7 @@ constexpr std::array<SimplifyRule, 23> kRules{{
     {"fold_constants", "an operation on literals is its value", kBinary | kUnary | kCast, fold_constants},
     {"single_value", "an expression whose range is one value is that value; comparisons are decided so", kBinary | kUnary | kCast | kSelect | kVar, single_value},
     {"neutral_operand", "x+0, x*1, x*0, x//1, x%1, true && x, ...", kBinary, neutral_operand},
-    {"same_operands", "min(x, x) = x, x <= x is true, ...", kBinary, same_operands},
+    {"same_operands", "min(x, x) = x, x ^ x = 0, x <= x is true, ...", kBinary, same_operands},
     {"double_negation", "!!x = x", kNot, double_negation},
     {"select_decided", "select(true, a, b) = a; select(c, a, a) = a", kSelect, select_decided},
     {"collect_terms", "sums are constant + sum(coefficient * atom)", kSum, collect_terms},

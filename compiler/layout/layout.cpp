@@ -55,7 +55,7 @@ class LayoutReader {
 bool splits(const Layout& layout) {
   if (!layout.folds.empty()) return true;
   return std::any_of(layout.map.parts.begin(), layout.map.parts.end(), [&](const schedule::IndexMap::Part& part) {
-    return part.extent != layout.map.logical_shape[static_cast<std::size_t>(part.dimension)];
+    return part.swizzle || part.extent != layout.map.logical_shape[static_cast<std::size_t>(part.dimension)];
   });
 }
 

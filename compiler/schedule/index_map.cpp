@@ -1,7 +1,9 @@
 #include "compiler/schedule/index_map.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
+#include <cstring>
 
 #include <fmt/format.h>
 
@@ -14,16 +16,41 @@ Shape IndexMap::physical_shape() const {
 }
 
 std::vector<loops::Expr> IndexMap::apply(const std::vector<loops::Expr>& logical) const {
+  const auto part_of = [&](int dimension, std::int64_t divisor, std::int64_t extent) {
+    const auto d = static_cast<std::size_t>(dimension);
+    loops::Expr index = logical[d];
+    if (divisor != 1) index = loops::floor_div(index, divisor);
+    if (divisor * extent != logical_shape[d]) index = loops::floor_mod(index, extent);
+    return index;
+  };
   std::vector<loops::Expr> physical;
   for (const Part& part : parts) {
-    const auto d = static_cast<std::size_t>(part.dimension);
-    loops::Expr index = logical[d];
-    if (part.divisor != 1) index = loops::floor_div(index, part.divisor);
-    if (part.divisor * part.extent != logical_shape[d]) index = loops::floor_mod(index, part.extent);
+    loops::Expr index = part_of(part.dimension, part.divisor, part.extent);
+    if (const auto& other = part.swizzle)
+      index = loops::binary(loops::BinaryOp::bit_xor, index, part_of(other->dimension, other->divisor, other->extent));
     physical.push_back(std::move(index));
   }
   return physical;
 }
+
+namespace {
+
+// Why the swizzles of a map cannot be undone; empty: they can.
+std::string swizzle_problem(const IndexMap& map) {
+  const auto is_power = [](std::int64_t value) { return std::has_single_bit(static_cast<std::uint64_t>(value)); };
+  for (const IndexMap::Part& part : map.parts) {
+    if (!part.swizzle) continue;
+    if (!is_power(part.extent) || !is_power(part.swizzle->extent) || part.swizzle->extent > part.extent)
+      return fmt::format("{} values cannot be swizzled by {}: both must be powers of two, the second no larger",
+                         part.extent, part.swizzle->extent);
+    for (const IndexMap::Part& other : map.parts)
+      if (other.dimension == part.swizzle->dimension && other.swizzle)
+        return fmt::format("dimension i{} swizzles another one, and is swizzled itself", other.dimension);
+  }
+  return "";
+}
+
+}  // namespace
 
 Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_shape) {
   IndexMap map{logical_shape, {}};
@@ -38,38 +65,41 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     return true;
   };
-  struct Raw {
-    std::int64_t dimension, divisor, modulus;
-  };
-  std::vector<Raw> raw;
-  while (true) {
-    Raw part{0, 1, 0};
-    if (rest.empty() || rest[0] != 'i') return fail(fmt::format("expected a part such as i0 at «{}»", rest));
+  // Dimension, divisor and extent of a part; what is wrong with it.
+  const auto read_part = [&](IndexMap::Part::Swizzle& part) -> std::string {
+    std::int64_t dimension = 0, divisor = 1, modulus = 0;
+    if (rest.empty() || rest[0] != 'i') return fmt::format("expected a part such as i0 at «{}»", rest);
     rest.remove_prefix(1);
-    if (!number(part.dimension) || part.dimension < 0 ||
-        part.dimension >= static_cast<std::int64_t>(logical_shape.size()))
-      return fail(logical_shape.empty() ? std::string("the buffer has no dimensions")
-                                        : fmt::format("the buffer has dimensions i0 to i{}", logical_shape.size() - 1));
+    if (!number(dimension) || dimension < 0 || dimension >= static_cast<std::int64_t>(logical_shape.size()))
+      return logical_shape.empty() ? std::string("the buffer has no dimensions")
+                                   : fmt::format("the buffer has dimensions i0 to i{}", logical_shape.size() - 1);
     if (!rest.empty() && rest[0] == '/') {
       rest.remove_prefix(1);
-      if (!number(part.divisor) || part.divisor < 1) return fail("a divisor must be a positive integer");
+      if (!number(divisor) || divisor < 1) return "a divisor must be a positive integer";
     }
     if (!rest.empty() && rest[0] == '%') {
       rest.remove_prefix(1);
-      if (!number(part.modulus) || part.modulus < 1) return fail("a modulus must be a positive integer");
+      if (!number(modulus) || modulus < 1) return "a modulus must be a positive integer";
     }
-    raw.push_back(part);
+    const std::int64_t extent = logical_shape[static_cast<std::size_t>(dimension)];
+    if (extent % divisor != 0)
+      return fmt::format("{} does not divide the extent {} of dimension i{}", divisor, extent, dimension);
+    part = {static_cast<int>(dimension), divisor, modulus != 0 ? modulus : extent / divisor};
+    return "";
+  };
+  while (true) {
+    IndexMap::Part::Swizzle read{};
+    if (std::string why = read_part(read); !why.empty()) return fail(std::move(why));
+    IndexMap::Part part{read.dimension, read.divisor, read.extent};
+    if (!rest.empty() && rest[0] == '^') {
+      rest.remove_prefix(1);
+      if (std::string why = read_part(read); !why.empty()) return fail(std::move(why));
+      part.swizzle = read;
+    }
+    map.parts.push_back(part);
     if (rest.empty()) break;
     if (rest[0] != ',') return fail(fmt::format("expected a comma at «{}»", rest));
     rest.remove_prefix(1);
-  }
-  for (const Raw& part : raw) {
-    const std::int64_t extent = logical_shape[static_cast<std::size_t>(part.dimension)];
-    if (extent % part.divisor != 0)
-      return fail(
-          fmt::format("{} does not divide the extent {} of dimension i{}", part.divisor, extent, part.dimension));
-    map.parts.push_back(
-        {static_cast<int>(part.dimension), part.divisor, part.modulus ? part.modulus : extent / part.divisor});
   }
   for (std::size_t d = 0; d < logical_shape.size(); ++d) {
     std::vector<IndexMap::Part> own;
@@ -88,6 +118,7 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
     if (covered != logical_shape[d])
       return fail(fmt::format("the parts of dimension i{} cover {} of its {} values", d, covered, logical_shape[d]));
   }
+  if (std::string why = swizzle_problem(map); !why.empty()) return fail(std::move(why));
   return map;
 }
 
@@ -118,9 +149,39 @@ void gather(const NdArray& logical, NdArray& packed, const std::vector<std::int6
 
 }  // namespace
 
+namespace {
+
+std::int64_t value_of(const IndexMap::Part& part, const std::vector<std::int64_t>& index) {
+  const auto of = [&](int dimension, std::int64_t divisor, std::int64_t extent) {
+    return index[static_cast<std::size_t>(dimension)] / divisor % extent;
+  };
+  const std::int64_t value = of(part.dimension, part.divisor, part.extent);
+  const auto& other = part.swizzle;
+  return other ? value ^ of(other->dimension, other->divisor, other->extent) : value;
+}
+
+// Element by element, each to where the map says.
+NdArray scatter(const NdArray& logical, const IndexMap& map) {
+  NdArray packed(logical.dtype(), map.physical_shape());
+  const auto bytes = static_cast<std::size_t>(size_bytes(logical.dtype()));
+  std::vector<std::int64_t> index(map.logical_shape.size(), 0);
+  for (std::int64_t i = 0, count = logical.count(); i < count; ++i) {
+    std::int64_t offset = 0;
+    for (const IndexMap::Part& part : map.parts) offset = offset * part.extent + value_of(part, index);
+    std::memcpy(packed.bytes().data() + static_cast<std::size_t>(offset) * bytes,
+                logical.bytes().data() + static_cast<std::size_t>(i) * bytes, bytes);
+    for (std::size_t d = index.size(); d-- > 0 && ++index[d] == map.logical_shape[d];) index[d] = 0;
+  }
+  return packed;
+}
+
+}  // namespace
+
 NdArray pack(const NdArray& logical, const IndexMap& map) {
   DOVETAIL_CHECK(logical.shape() == map.logical_shape,
                  dovetail::to_string(logical.shape()) + " against " + dovetail::to_string(map.logical_shape));
+  if (std::ranges::any_of(map.parts, [](const IndexMap::Part& part) { return part.swizzle.has_value(); }))
+    return scatter(logical, map);
   std::vector<std::int64_t> strides(map.logical_shape.size(), 1);
   for (std::size_t d = strides.size(); d-- > 1;) strides[d - 1] = strides[d] * map.logical_shape[d];
   // Each physical dimension moves the logical offset by a constant: physical order is an odometer over those.
@@ -145,7 +206,7 @@ Fragment::Place Fragment::place(const std::vector<std::int64_t>& element) const 
   for (std::size_t p = 0; p < map.parts.size(); ++p) {
     const IndexMap::Part& part = map.parts[p];
     std::int64_t& number = p < lanes ? place.lane : place.register_index;
-    number = number * part.extent + element[static_cast<std::size_t>(part.dimension)] / part.divisor % part.extent;
+    number = number * part.extent + value_of(part, element);
   }
   return place;
 }
@@ -158,6 +219,9 @@ Result<Fragment> parse_fragment(std::string_view text, const Shape& logical_shap
   std::string joined(text);
   joined[bar] = ',';
   DOVETAIL_ASSIGN(IndexMap map, parse_index_map(joined, logical_shape));
+  if (joined.find('^') != std::string::npos)
+    return Diagnostic{fmt::format("cannot use fragment {}", text), "", "lanes and registers are not swizzled",
+                      "write e.g. i0%8,i1/2|i0/8,i1%2"};
   return Fragment{
       std::move(map),
       static_cast<std::size_t>(std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(bar), ',')) + 1};

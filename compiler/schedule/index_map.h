@@ -1,8 +1,10 @@
 // Index maps: how the logical elements of a buffer lie in its physical layout. Each physical dimension holds one part,
-// (index // divisor) % modulus, of one logical index. Splits and permutations; one to one by construction.
+// (index // divisor) % modulus, of one logical index, which may be exclusively or-ed with such a part of another one
+// (the swizzle of banked memories). Splits, permutations and swizzles; one to one by construction.
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +20,14 @@ struct IndexMap {
     int dimension;  // of the logical shape
     std::int64_t divisor;
     std::int64_t extent;  // of the physical dimension
+    // The part's value is exclusively or-ed with (index // divisor) % extent of another dimension. Both extents are
+    // powers of two, this one no larger than the part's; that dimension's own parts have none, and so give back the
+    // value by which to undo it.
+    struct Swizzle {
+      int dimension;
+      std::int64_t divisor, extent;
+    };
+    std::optional<Swizzle> swizzle = {};
   };
   Shape logical_shape;
   std::vector<Part> parts;
@@ -26,8 +36,8 @@ struct IndexMap {
   std::vector<loops::Expr> apply(const std::vector<loops::Expr>& logical) const;
 };
 
-// "i0,i1/16,i2,i3,i1%16" for a given logical shape. Errors: syntax, a part that does not divide, a dimension not
-// covered exactly.
+// "i0,i1/16,i2,i3,i1%16" for a given logical shape; "i0,i1/8^i0%8,i1%8" with a swizzle. Errors: syntax, a part that
+// does not divide, a dimension not covered exactly, a swizzle that cannot be undone.
 Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_shape);
 
 // A constant in its physical layout. Precondition: the array has the map's logical shape.
@@ -44,7 +54,8 @@ struct Fragment {
   };
   Place place(const std::vector<std::int64_t>& element) const;  // precondition: within the map's logical shape
 };
-// "i0%8,i1/2|i0/8,i1%2" for the operand's shape: an index map with a bar. Errors: those of index maps, no bar.
+// "i0%8,i1/2|i0/8,i1%2" for the operand's shape: an index map with a bar. Errors: those of index maps, no bar, a
+// swizzle.
 Result<Fragment> parse_fragment(std::string_view text, const Shape& logical_shape);
 
 }  // namespace dovetail::schedule

@@ -70,7 +70,7 @@ std::map<std::string_view, std::vector<Expr>> rule_cases() {
         op(BinaryOp::bit_xor, int_imm(0), x())}},
       {"same_operands",
        {op(BinaryOp::min, x(), x()), op(BinaryOp::le, x(), x()), op(BinaryOp::lt, x(), x()),
-        op(BinaryOp::bit_and, x(), x()), logical_and(cond, cond)}},
+        op(BinaryOp::bit_and, x(), x()), op(BinaryOp::bit_xor, x(), x()), logical_and(cond, cond)}},
       {"double_negation", {unary(UnaryOp::logical_not, unary(UnaryOp::logical_not, cond))}},
       {"select_decided", {select(bool_imm(true), x(), i()), select(bool_imm(false), x(), i()), select(cond, i(), i())}},
       {"collect_terms",

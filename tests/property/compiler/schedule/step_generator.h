@@ -357,6 +357,9 @@ class StepGenerator {
       }
     }
     if (chance(50)) std::shuffle(parts.begin(), parts.end(), random_);
+    if (!parts.empty() && target->shape.size() > 1 && chance(20))
+      parts[static_cast<std::size_t>(pick(parts.size()))] +=
+          "^i" + std::to_string(pick(target->shape.size())) + "%" + std::to_string(2 << pick(2));
     std::string text;
     for (const std::string& part : parts) text += (text.empty() ? "" : ",") + part;
     return {target->name, text.empty() ? "i9" : text};

@@ -113,4 +113,9 @@ TEST_CASE("schedule: transform_layout") {
       kPrimitivesGrid, "transform_layout x i1/2,i0,i1%2",
       "program p { input x: int32[2, 3, 2] output y: int32[3, 4] for i in 3 { for j in 4 { block b { spatial v in 3 = "
       "i spatial w in 4 = j reads x[w // 2, v, w % 2] writes y[v, w] y[v, w] = x[w // 2, v, w % 2] } } } }");
+  // With a swizzle.
+  check_becomes(
+      kPrimitivesGrid, "transform_layout x i0,i1^i0%2",
+      "program p { input x: int32[3, 4] output y: int32[3, 4] for i in 3 { for j in 4 { block b { spatial v in 3 = i "
+      "spatial w in 4 = j reads x[v, w ^ v % 2] writes y[v, w] y[v, w] = x[v, w ^ v % 2] } } } }");
 }
