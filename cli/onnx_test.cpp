@@ -155,7 +155,8 @@ class Test {
     const auto steps = bundle::cuda_steps(bundle);
     if (!steps) return text_of(steps.errors());
     for (const auto& step : *steps)
-      for (const bundle::CudaLaunch& launch : step.code.launches) kernels_.insert(launch.symbol);
+      for (const bundle::CudaKernels& kernels : step.code.kernels)
+        for (const bundle::CudaLaunch& launch : kernels.launches) kernels_.insert(launch.symbol);
     result_.kernels = kernels_.size();
     return std::nullopt;
   }

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMostThreads = 1024;
+constexpr std::uint64_t kMostSharedBytes = 227 << 10;  // of capability 9.0, which has the most
 constexpr std::array<std::uint64_t, 3> kMostBlocks{2147483647, 65535, 65535};
 
 std::array<std::uint64_t, 3> three(const CheckedJson& json) {
@@ -22,7 +23,7 @@ std::array<std::uint64_t, 3> three(const CheckedJson& json) {
   return {list[0], list[1], list[2]};
 }
 
-std::vector<std::string> check_launch(const Step& step, const CudaCode& code, const CudaLaunch& launch) {
+std::vector<std::string> check_launch(const Step& step, const CudaKernels& code, const CudaLaunch& launch) {
   std::vector<std::string> problems;
   if (launch.symbol.empty()) problems.emplace_back("a launch names no kernel");
   std::uint64_t threads = 1;
@@ -36,6 +37,9 @@ std::vector<std::string> check_launch(const Step& step, const CudaCode& code, co
   if (threads > kMostThreads)
     problems.push_back(fmt::format("kernel {} has {} x {} x {} threads in a block, the most is {}", launch.symbol,
                                    launch.block[0], launch.block[1], launch.block[2], kMostThreads));
+  if (launch.shared_bytes > kMostSharedBytes)
+    problems.push_back(fmt::format("kernel {} shares {} bytes in a block, the most is {}", launch.symbol,
+                                   launch.shared_bytes, kMostSharedBytes));
   const std::uint64_t tensors = step.arguments.size() + step.results.size();
   for (const CudaOperand& operand : launch.operands) {
     if (!operand.workspace && operand.index >= tensors)
@@ -50,15 +54,15 @@ std::vector<std::string> check_launch(const Step& step, const CudaCode& code, co
 
 }  // namespace
 
-void encode(const CudaCode& code, Step& step) {
-  step.target = kCudaTarget;
-  step.data.clear();
+namespace {
+
+Json to_json(const CudaKernels& kernels, Step& step) {
   Json images = Json::array(), launches = Json::array();
-  for (const CudaImage& image : code.images) {
+  for (const CudaImage& image : kernels.images) {
     images.push_back({{"architecture", image.architecture}, {"ptx", image.ptx}, {"data", step.data.size()}});
     step.data.push_back(image.bytes);
   }
-  for (const CudaLaunch& launch : code.launches) {
+  for (const CudaLaunch& launch : kernels.launches) {
     Json operands = Json::array();
     for (const CudaOperand& operand : launch.operands)
       operands.push_back(operand.workspace ? Json{{"workspace", operand.offset}} : Json{{"tensor", operand.index}});
@@ -66,16 +70,53 @@ void encode(const CudaCode& code, Step& step) {
                         {"grid", launch.grid},
                         {"block", launch.block},
                         {"operands", operands},
-                        {"reports", launch.reports}});
+                        {"reports", launch.reports},
+                        {"shared_bytes", launch.shared_bytes}});
   }
-  step.code = json_bytes({{"launches", launches},
-                          {"images", images},
-                          {"workspace_bytes", code.workspace_bytes},
+  return {{"launches", launches},
+          {"images", images},
+          {"workspace_bytes", kernels.workspace_bytes},
+          {"failures", kernels.failures}};
+}
+
+CudaKernels kernels_of(const CheckedJson& json, const Step& step, const Diagnostics& errors) {
+  CudaKernels kernels;
+  for (const CheckedJson& image : json.at("images").items()) {
+    if (step.data.empty()) image.fail("the step has no data");
+    const std::uint64_t index = step.data.empty() ? 0 : image.at("data").natural(step.data.size() - 1);
+    kernels.images.push_back(
+        {image.at("architecture").text(), image.at("ptx").flag(), errors.empty() ? step.data[index] : Blob()});
+  }
+  for (const CheckedJson& launch : json.at("launches").items()) {
+    CudaLaunch next{launch.at("symbol").text(),  three(launch.at("grid")),
+                    three(launch.at("block")),   {},
+                    launch.at("reports").flag(), 0};
+    if (const auto shared = launch.find("shared_bytes"))  // bundles of older kits have none
+      next.shared_bytes = shared->natural(kMostBytes);
+    for (const CheckedJson& operand : launch.at("operands").items()) {
+      if (const auto offset = operand.find("workspace"))
+        next.operands.push_back({true, 0, offset->natural(kMostBytes)});
+      else next.operands.push_back({false, operand.at("tensor").natural(), 0});
+    }
+    kernels.launches.push_back(std::move(next));
+  }
+  kernels.workspace_bytes = json.at("workspace_bytes").natural(kMostBytes);
+  kernels.failures = json.at("failures").texts();
+  return kernels;
+}
+
+}  // namespace
+
+void encode(const CudaCode& code, Step& step) {
+  step.target = kCudaTarget;
+  step.data.clear();
+  Json kernels = Json::array();
+  for (const CudaKernels& one : code.kernels) kernels.push_back(to_json(one, step));
+  step.code = json_bytes({{"kernels", kernels},
                           {"operations", code.operations},
                           {"steps", code.steps},
                           {"integer", code.integer},
-                          {"rounds_freely", code.rounds_freely},
-                          {"failures", code.failures}});
+                          {"rounds_freely", code.rounds_freely}});
 }
 
 Result<CudaCode> decode_cuda(const Step& step) {
@@ -84,33 +125,15 @@ Result<CudaCode> decode_cuda(const Step& step) {
   Diagnostics errors;
   const CheckedJson head(json, {place, "head"}, errors);
   CudaCode code;
-  for (const CheckedJson& image : head.at("images").items()) {
-    if (step.data.empty()) image.fail("the step has no data");
-    const std::uint64_t index = step.data.empty() ? 0 : image.at("data").natural(step.data.size() - 1);
-    code.images.push_back(
-        {image.at("architecture").text(), image.at("ptx").flag(), errors.empty() ? step.data[index] : Blob()});
-  }
-  for (const CheckedJson& launch : head.at("launches").items()) {
-    CudaLaunch next{launch.at("symbol").text(),
-                    three(launch.at("grid")),
-                    three(launch.at("block")),
-                    {},
-                    launch.at("reports").flag()};
-    for (const CheckedJson& operand : launch.at("operands").items()) {
-      if (const auto offset = operand.find("workspace"))
-        next.operands.push_back({true, 0, offset->natural(kMostBytes)});
-      else next.operands.push_back({false, operand.at("tensor").natural(), 0});
-    }
-    code.launches.push_back(std::move(next));
-  }
-  code.workspace_bytes = head.at("workspace_bytes").natural(kMostBytes);
+  if (const auto kernels = head.find("kernels"))
+    for (const CheckedJson& one : kernels->items()) code.kernels.push_back(kernels_of(one, step, errors));
+  else code.kernels.push_back(kernels_of(head, step, errors));  // as older kits wrote it
   code.operations = head.at("operations").natural();
   const auto steps = head.find("steps");  // bundles of older kits have none
   code.steps = steps ? steps->natural() : code.operations;
   code.integer = head.at("integer").flag();
   const auto rounds_freely = head.find("rounds_freely");  // the same
   code.rounds_freely = !rounds_freely || rounds_freely->flag();
-  code.failures = head.at("failures").texts();
   if (!errors.empty()) return errors;
   return code;
 }
@@ -118,10 +141,13 @@ Result<CudaCode> decode_cuda(const Step& step) {
 Result<std::vector<CodedStep<CudaCode>>> cuda_steps(const Bundle& bundle) {
   return decode_steps(bundle, kCudaTarget, decode_cuda, [](const Step& step, const CudaCode& code) {
     std::vector<std::string> problems;
-    if (code.images.empty() && !code.launches.empty())
-      problems.emplace_back("it launches kernels, and holds code for no architecture");
-    for (const CudaLaunch& launch : code.launches)
-      for (std::string& problem : check_launch(step, code, launch)) problems.push_back(std::move(problem));
+    if (code.kernels.empty()) problems.emplace_back("it holds code for no architecture");
+    for (const CudaKernels& kernels : code.kernels) {
+      if (kernels.images.empty() && !kernels.launches.empty())
+        problems.emplace_back("it launches kernels, and holds code for no architecture");
+      for (const CudaLaunch& launch : kernels.launches)
+        for (std::string& problem : check_launch(step, kernels, launch)) problems.push_back(std::move(problem));
+    }
     return problems;
   });
 }

@@ -30,6 +30,7 @@ struct CudaLaunch {
   std::array<std::uint64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   std::vector<CudaOperand> operands;
   bool reports = false;  // its last parameter, behind the operands, is where the first broken rule goes (CudaFailure)
+  std::uint64_t shared_bytes = 0;  // of a block, beside what the kernel declares
 };
 // Machine code for one architecture, or PTX, which the driver translates for any later one.
 struct CudaImage {
@@ -38,14 +39,19 @@ struct CudaImage {
   Blob bytes;
 };
 
-struct CudaCode {
+// What a step does on the devices that run one of the images.
+struct CudaKernels {
   std::vector<CudaLaunch> launches;
   std::vector<CudaImage> images;  // with the kernels of all launches, each
   std::uint64_t workspace_bytes = 0;
-  std::uint64_t operations = 0;       // arithmetic operations of the nodes, a multiply-add counted as two
-  bool integer = false;               // most of them on integers
-  std::vector<std::string> failures;  // by site
-  std::uint64_t steps = 0;            // of a run, at most: operations on single values of any type
+  std::vector<std::string> failures = {};  // by site
+};
+
+struct CudaCode {
+  std::vector<CudaKernels> kernels;  // by architectures that are scheduled apart; no image is in two
+  std::uint64_t operations = 0;      // arithmetic operations of the nodes, a multiply-add counted as two
+  bool integer = false;              // most of them on integers
+  std::uint64_t steps = 0;           // of a run, at most: operations on single values of any type
   // Whether floats of its results depend on the order of sums, on contraction or on the device's mathematics library.
   bool rounds_freely = true;
 };

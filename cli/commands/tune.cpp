@@ -34,6 +34,7 @@
 #include "explore/measure/cpu.h"
 #include "explore/measure/cuda.h"
 #include "explore/replay/tasks.h"
+#include "runtime/device/cuda/context.h"
 
 namespace dovetail::cli {
 
@@ -100,6 +101,7 @@ class Tune : public Command {
     hardware_ = machine.hardware;
     DOVETAIL_ASSIGN(const System system, system_of(model_));
     memory_ = system.memory;
+    narrow_to_device();
     if (!model_.model.empty()) {
       DOVETAIL_ASSIGN(CompileOutcome outcome, compile_asking());
       if (!outcome.model) return fail(Exit::failed, outcome.failure);
@@ -143,6 +145,17 @@ class Tune : public Command {
     if (json_) print_json(report.json());
     if (html_) DOVETAIL_TRY(write_result_text(*html_, report.page()));
     return Exit::success;
+  }
+
+  // Kernels for some architectures of GPUs are scheduled apart; those that the device runs are tuned. Without a device
+  // the measurer says so.
+  void narrow_to_device() {
+    if (!model_.model.empty() && (!model_.targets || model_.targets->find(bundle::kCudaTarget) == std::string::npos))
+      return;
+    const auto gpu = cuda::parse_gpu("--gpu", model_.gpu);
+    const auto device = runtime::cuda::find_device();
+    if (!gpu.ok() || !device.ok()) return;
+    model_.gpu = fmt::format("{}", fmt::join(cuda::variant_for(*gpu, device->capability).architectures, ","));
   }
 
   // The compiler asks for records of every task that it schedules: that is how tasks are found.

@@ -268,10 +268,10 @@ class CudaMeasurer : public tune::Measurer {
       const cuda::Source source = cuda::emit_source(lowered, scheduled.program.parameters, "candidate");
       DOVETAIL_ASSIGN(cuda::Binary binary, nvrtc_->compile(source.text, architecture_));
       Kernels kernels{&scheduled, {}};
-      kernels.code.launches = cuda::launches_of(source);
-      kernels.code.images.push_back({architecture_, false, std::move(binary.cubin)});
-      kernels.code.workspace_bytes = source.workspace_bytes;
-      kernels.code.failures = source.failures;
+      kernels.code.kernels.push_back({cuda::launches_of(source),
+                                      {{architecture_, false, std::move(binary.cubin)}},
+                                      source.workspace_bytes,
+                                      source.failures});
       return kernels;
     } catch (const InternalError& error) {  // it is the candidate's end, and nobody else's
       return Diagnostic{"cannot compile", task_.program.name, error.what(), "report it"};

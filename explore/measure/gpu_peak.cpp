@@ -90,14 +90,14 @@ class PeakKernel {
     PeakKernel kernel;
     const std::string architecture = fmt::format("sm_{}", context->facts().capability);
     DOVETAIL_ASSIGN(cuda::Binary binary, nvrtc.compile(text, architecture));
-    kernel.code_.images.push_back({architecture, false, std::move(binary.cubin)});
-    kernel.code_.launches.push_back({std::move(symbol), {1, 1, 1}, {kThreads, 1, 1}, {}, false});
-    for (std::uint64_t i = 0; i < operands; ++i) kernel.code_.launches.front().operands.push_back({false, i, 0});
+    bundle::CudaLaunch launch{std::move(symbol), {1, 1, 1}, {kThreads, 1, 1}, {}, false};
+    for (std::uint64_t i = 0; i < operands; ++i) launch.operands.push_back({false, i, 0});
+    kernel.code_.kernels.push_back({{std::move(launch)}, {{architecture, false, std::move(binary.cubin)}}, 0});
     kernel.context_ = std::move(context);
     return kernel;
   }
   Result<double> seconds(std::uint64_t blocks, std::span<const runtime::cuda::Address> tensors) {
-    code_.launches.front().grid[0] = blocks;
+    code_.kernels.front().launches.front().grid[0] = blocks;
     DOVETAIL_ASSIGN(const auto work, runtime::cuda::make_launches(context_, code_, 0));
     return seconds_of(*context_, *work, tensors);
   }

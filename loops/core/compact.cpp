@@ -21,7 +21,10 @@ struct CoreAccess {
 
 class Collector {
  public:
+  explicit Collector(const CompactOptions& options) : options_(options) {}
+
   std::map<const BufferNode*, std::vector<CoreAccess>> accesses;
+  std::set<const BufferNode*> with_own_rows;
 
   void walk(const Core& core) {
     if (!core) return;
@@ -45,6 +48,7 @@ class Collector {
       for (std::size_t i = 0; i < call->operands.size(); ++i) {
         const IntrinsicOperand& operand = call->operands[i];
         add(operand.buffer.get(), operand.indices, operand.extents, i == 0);
+        if (options_.keeps_rows && options_.keeps_rows(call->intrinsic)) with_own_rows.insert(operand.buffer.get());
         for (const Expr& index : operand.indices) reads(index);
       }
       for (const Expr& immediate : call->immediates) reads(immediate);
@@ -62,6 +66,7 @@ class Collector {
     accesses[buffer].push_back({indices, std::move(extents), loops_, write});
   }
 
+  const CompactOptions& options_;
   Loops loops_;
 };
 
@@ -124,8 +129,9 @@ struct Shrunk {
 };
 
 // What rows of `buffer` take, where they end at a multiple of a vector or are kept apart.
-std::int64_t row_extent(const Buffer& buffer, const Shape& shape, const CompactOptions& options) {
+std::int64_t row_extent(const Buffer& buffer, const Shape& shape, const CompactOptions& options, bool own_rows) {
   const std::int64_t extent = shape.back();
+  if (own_rows) return extent;
   if (buffer->scope == "shared")
     return element_count(shape) == extent ? extent : extent + options.bank_bytes / size_bytes(buffer->dtype);
   const std::int64_t lanes = options.vector_bytes / size_bytes(buffer->dtype);
@@ -133,7 +139,7 @@ std::int64_t row_extent(const Buffer& buffer, const Shape& shape, const CompactO
 }
 
 std::optional<Shrunk> shrink(const Buffer& buffer, const std::vector<CoreAccess>& accesses, const Bounds& bounds,
-                             const CompactOptions& options) {
+                             const CompactOptions& options, bool own_rows) {
   std::vector<const CoreAccess*> reads, writes, all;
   for (const CoreAccess& access : accesses) {
     (access.write ? writes : reads).push_back(&access);
@@ -165,7 +171,7 @@ std::optional<Shrunk> shrink(const Buffer& buffer, const std::vector<CoreAccess>
       result.min.push_back(simplify(to_expr(min), bounds));
       shape.push_back(whole->high - whole->low + 1);
     }
-    if (fits && !shape.empty()) shape.back() = row_extent(buffer, shape, options);
+    if (fits && !shape.empty()) shape.back() = row_extent(buffer, shape, options, own_rows);
     if (fits && shape != buffer->shape) {
       result.buffer = make_buffer(buffer->name, buffer->dtype, shape, buffer->scope);
       return result;
@@ -216,6 +222,8 @@ class Rewriter {
   }
   CoreBarrier rewritten(const CoreBarrier& n) const { return n; }
   CoreAsyncGroup rewritten(const CoreAsyncGroup& n) const { return n; }
+  CoreCallGroup rewritten(const CoreCallGroup& n) const { return n; }
+  CoreProxyFence rewritten(const CoreProxyFence& n) const { return n; }
   CoreAsyncCopy rewritten(const CoreAsyncCopy& n) const { return n; }  // buffers are compact before any is inserted
   CoreShuffle rewritten(const CoreShuffle& n) const { return n; }      // there is none yet
   CoreCall rewritten(CoreCall n) const {
@@ -250,13 +258,14 @@ class Rewriter {
 }  // namespace
 
 CoreProgram compact_buffers(CoreProgram core, const CompactOptions& options) {
-  Collector collector;
+  Collector collector(options);
   collector.walk(core.body);
   std::map<const BufferNode*, Shrunk> shrunk;
   for (Buffer& buffer : core.temporary) {
     const auto accesses = collector.accesses.find(buffer.get());
     if (accesses == collector.accesses.end()) continue;
-    if (auto result = shrink(buffer, accesses->second, core.bounds, options)) {
+    if (auto result =
+            shrink(buffer, accesses->second, core.bounds, options, collector.with_own_rows.contains(buffer.get()))) {
       const BufferNode* key = buffer.get();
       buffer = result->buffer;
       shrunk.emplace(key, *std::move(result));

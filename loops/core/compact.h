@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <string>
 
 #include "loops/core/core.h"
 
@@ -16,6 +18,9 @@ struct CompactOptions {
   // Rows of buffers in scope "shared" are so much longer than what they hold: neighbours in a column then lie in
   // different banks of the memory that the threads of a block share.
   std::int64_t bank_bytes = 0;
+  // Calls whose operands in shared memory have a layout of their own (loops/threads/swizzle_matrices.h): their rows end
+  // where they end. Null: none.
+  std::function<bool(const std::string& intrinsic)> keeps_rows = nullptr;
 };
 
 // Only temporary buffers change. A buffer is shrunk over the innermost loops around all its uses for which every

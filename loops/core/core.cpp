@@ -22,7 +22,22 @@ struct AsStmt {
     return make_stmt(std::move(sequence));
   }
   Stmt operator()(const CoreStore& n) const { return make_stmt(Store{n.targets}); }
-  Stmt operator()(const CoreCall& n) const { return make_stmt(IntrinsicCall{n.intrinsic, n.operands, n.immediates}); }
+  Stmt operator()(const CoreCall& n) const {
+    IntrinsicCall call{n.later ? "later " + n.intrinsic : n.intrinsic, n.operands, n.immediates};
+    for (const std::optional<CoreMatrix>& matrix : n.matrices)
+      if (matrix)
+        for (const std::int64_t part : {matrix->depth_inner ? std::int64_t{1} : std::int64_t{0}, matrix->leading,
+                                        matrix->stride, matrix->swizzle})
+          call.immediates.push_back(int_imm(part));
+    return make_stmt(std::move(call));
+  }
+  Stmt operator()(const CoreCallGroup& n) const {
+    using Step = CoreCallGroup::Step;
+    const std::string name = n.step == Step::arrive ? "arrive" : n.step == Step::commit ? "commit_calls" : "wait_calls";
+    return make_stmt(
+        IntrinsicCall{name, {}, n.step == Step::wait ? std::vector<Expr>{int_imm(n.groups)} : std::vector<Expr>{}});
+  }
+  Stmt operator()(const CoreProxyFence&) const { return make_stmt(IntrinsicCall{"fence_proxy", {}, {}}); }
   Stmt operator()(const CoreBarrier&) const { return make_stmt(IntrinsicCall{"barrier", {}, {}}); }
   Stmt operator()(const CoreAsyncCopy& n) const {
     std::vector<Expr> numbers{int_imm(n.elements)};

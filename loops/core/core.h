@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -77,16 +78,43 @@ struct CoreShuffle {
   std::uint32_t mask = ~std::uint32_t{0};
 };
 inline constexpr std::int64_t kWarpLanes = 32;
+// A matrix in shared memory as a unit of the machine finds it from the first element on, in bytes. Side by side lie 16
+// bytes; of a panel, `swizzle` bytes wide, eight lines follow one another, and the 16 bytes of number p of line l are
+// where those of number p ^ (l mod swizzle / 16) would be (of narrower panels l counts lines of 128 bytes). Lines are
+// rows, and along them lies the depth (depth_inner), or the other way round.
+struct CoreMatrix {
+  bool depth_inner = true;
+  std::int64_t leading = 16;  // from a panel to the next one, where a call takes several
+  std::int64_t stride = 0;    // from eight lines to the next eight
+  std::int64_t swizzle = 128;
+  bool operator==(const CoreMatrix&) const = default;
+};
 // A call of a tensor intrinsic that the back end has an instruction for (CallForm::kept); operands are places in the
 // program's own buffers.
 struct CoreCall {
   std::string intrinsic;
   std::vector<IntrinsicOperand> operands;
   std::vector<Expr> immediates;
+  // It completes after its issue (Completion::commit_wait): operands are read, and the first one is written, at any
+  // time until a wait of the threads that issued it covers it.
+  bool later = false;
+  // Of each operand that the unit reads from memory itself; its `steps` then say nothing. Empty: of none.
+  std::vector<std::optional<CoreMatrix>> matrices = {};
 };
+// A thread's steps around calls that complete later. arrive: what it has written to registers that calls take is there
+// for those that it issues from now on. commit: the calls since the last commit are a group. wait: all of its groups
+// but the last `groups` are done. Inserted by loops/threads/complete_calls.h and pipeline_copies.h, never by a
+// schedule.
+struct CoreCallGroup {
+  enum class Step : std::uint8_t { arrive, commit, wait } step = Step::arrive;
+  std::int64_t groups = 0;  // wait
+};
+// What the thread has written to shared memory is there for units that read it by themselves (matrices of calls), once
+// a barrier has been passed as well.
+struct CoreProxyFence {};
 struct CoreNode {
   std::variant<CoreLoop, CoreIf, CoreSequence, CoreStore, CoreForget, CoreCall, CoreBarrier, CoreAsyncCopy,
-               CoreAsyncGroup, CoreShuffle>
+               CoreAsyncGroup, CoreShuffle, CoreCallGroup, CoreProxyFence>
       node;
 };
 

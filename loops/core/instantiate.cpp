@@ -61,6 +61,8 @@ class Instance {
   Core copy(const CoreForget& n) { return make_core(n); }
   Core copy(const CoreBarrier& n) { return make_core(n); }
   Core copy(const CoreAsyncGroup& n) { return make_core(n); }
+  Core copy(const CoreCallGroup& n) { return make_core(n); }
+  Core copy(const CoreProxyFence& n) { return make_core(n); }
   Core copy(const CoreAsyncCopy& n) {
     CoreAsyncCopy started = n;
     copy_all(started.to_indices);

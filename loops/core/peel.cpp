@@ -64,6 +64,8 @@ class Conditions {
   void collect(const CoreBarrier&) {}
   void collect(const CoreAsyncCopy&) {}
   void collect(const CoreAsyncGroup&) {}
+  void collect(const CoreCallGroup&) {}
+  void collect(const CoreProxyFence&) {}
   void collect(const CoreShuffle&) {}
   void collect(const CoreCall& n) {
     for (const IntrinsicOperand& operand : n.operands)
@@ -123,6 +125,8 @@ class Peeler {
   Core peel(const CoreBarrier&, const Core& core) { return core; }
   Core peel(const CoreAsyncCopy&, const Core& core) { return core; }
   Core peel(const CoreAsyncGroup&, const Core& core) { return core; }
+  Core peel(const CoreCallGroup&, const Core& core) { return core; }
+  Core peel(const CoreProxyFence&, const Core& core) { return core; }
   Core peel(const CoreShuffle&, const Core& core) { return core; }
   Core peel(const CoreCall&, const Core& core) { return core; }
   Core peel(const CoreIf& n, const Core&) { return core_if(n.condition, peel(n.then_body), peel(n.else_body)); }

@@ -23,6 +23,8 @@ class Unroller {
   Core unroll(const CoreBarrier&, const Core& core) { return core; }
   Core unroll(const CoreAsyncCopy&, const Core& core) { return core; }
   Core unroll(const CoreAsyncGroup&, const Core& core) { return core; }
+  Core unroll(const CoreCallGroup&, const Core& core) { return core; }
+  Core unroll(const CoreProxyFence&, const Core& core) { return core; }
   Core unroll(const CoreShuffle&, const Core& core) { return core; }
   Core unroll(const CoreCall&, const Core& core) { return core; }
   Core unroll(const CoreIf& n, const Core&) { return core_if(n.condition, unroll(n.then_body), unroll(n.else_body)); }

@@ -75,6 +75,8 @@ class Definedness {
   void visit(const CoreBarrier&) {}
   void visit(const CoreAsyncCopy&) {}  // loops/threads alone makes them, and run_threads alone runs them
   void visit(const CoreAsyncGroup&) {}
+  void visit(const CoreCallGroup&) {}
+  void visit(const CoreProxyFence&) {}
   void visit(const CoreShuffle&) {}  // of lowered threads alone (loops/threads)
   void visit(const CoreForget& n) {
     full_.erase(n.buffer.get());

@@ -33,6 +33,7 @@ struct Touch {
 struct Pending {
   std::vector<Touch> touches;  // since the last barrier
   std::vector<Touch> started;  // by asynchronous copies that no wait for all has covered yet
+  std::vector<Touch> called;   // read by calls that complete later, the same
 };
 
 bool same_axes(const std::vector<AroundThread>& a, const std::vector<AroundThread>& b) {
@@ -56,6 +57,7 @@ void add(std::vector<Touch>& list, Touch touch) {
 void add(Pending& to, const Pending& from) {
   for (const Touch& touch : from.touches) add(to.touches, touch);
   for (const Touch& touch : from.started) add(to.started, touch);
+  for (const Touch& touch : from.called) add(to.called, touch);
 }
 
 class Inserter {
@@ -65,7 +67,12 @@ class Inserter {
   Core insert(const Core& core, std::vector<AroundThread> around, bool divergent, Pending& pending) {
     if (!core) return core;
     if (is_synchronisation(core)) {
-      if (const auto* group = std::get_if<CoreAsyncGroup>(&core->node)) wait(*group, pending);
+      if (const auto* group = std::get_if<CoreAsyncGroup>(&core->node);
+          group != nullptr && group->step == CoreAsyncGroup::Step::wait)
+        wait(group->groups, pending.started, pending);
+      if (const auto* group = std::get_if<CoreCallGroup>(&core->node);
+          group != nullptr && group->step == CoreCallGroup::Step::wait)
+        wait(group->groups, pending.called, pending);
       return core;
     }
     if (!has_thread_loops(core) && !has_synchronisation(core)) return meet(core, core, around, divergent, pending);
@@ -88,11 +95,10 @@ class Inserter {
   std::optional<std::string> problem;
 
  private:
-  // What others wrote asynchronously is there for them, and only behind a barrier for all.
-  static void wait(const CoreAsyncGroup& group, Pending& pending) {
-    if (group.step != CoreAsyncGroup::Step::wait) return;
-    for (const Touch& touch : pending.started) add(pending.touches, touch);
-    if (group.groups == 0) pending.started.clear();
+  // What others wrote, or read, asynchronously is done for them, and only behind a barrier for all.
+  static void wait(std::int64_t groups, std::vector<Touch>& begun, Pending& pending) {
+    for (const Touch& touch : begun) add(pending.touches, touch);
+    if (groups == 0) begun.clear();
   }
 
   // On account of what was touched before the loop one barrier in front may do in place of one in each iteration.
@@ -142,7 +148,7 @@ class Inserter {
     result.body = insert(loop.body, std::move(around), divergent, pending);
     uniform_.erase(loop.var.get());
     pending = from_before(std::move(pending), loop, unrelated);
-    for (std::vector<Touch>* list : {&pending.touches, &pending.started})
+    for (std::vector<Touch>* list : {&pending.touches, &pending.started, &pending.called})
       for (Touch& touch : *list) touch.carried.erase(&loop);
     return make_core(std::move(result));
   }
@@ -160,6 +166,7 @@ class Inserter {
     };
     move(pending.touches, earlier);
     move(pending.started, ref(other_than(loop)));
+    move(pending.called, ref(other_than(loop)));
     return pending;
   }
   Var other_than(const CoreLoop& loop) {
@@ -248,6 +255,14 @@ class Inserter {
     each_copy(region, [&](const CoreAsyncCopy& copy) {
       add(pending.started, {copy.to, copy.to_indices, true, true, around, {}, run_dimension(copy.to->shape)});
       add(pending.started, {copy.from, copy.from_indices, false, true, around, {}, run_dimension(copy.from->shape)});
+    });
+    each_call(region, [&](const CoreCall& call) {
+      if (!call.later) return;
+      for (const Touch& touch : touched)
+        if (!touch.written && std::ranges::any_of(call.operands, [&](const IntrinsicOperand& operand) {
+              return operand.buffer == touch.buffer;
+            }))
+          add(pending.called, touch);
     });
     for (Touch& touch : touched) add(pending.touches, std::move(touch));
     return waits ? core_sequence({make_core(CoreBarrier{}), whole}) : whole;

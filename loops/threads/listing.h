@@ -12,7 +12,21 @@ namespace dovetail::loops {
 
 // A kernel's body as a list: a thread's state is a place in it and the values of its variables.
 struct Instruction {
-  enum class Kind : std::uint8_t { store, forget, barrier, shuffle, copy, group, call, loop, next, branch, jump } kind;
+  enum class Kind : std::uint8_t {
+    store,
+    forget,
+    barrier,
+    shuffle,
+    copy,
+    group,
+    call,
+    call_group,
+    fence,
+    loop,
+    next,
+    branch,
+    jump
+  } kind;
   const CoreNode* node = nullptr;
   std::size_t target = 0;  // next: the loop's first statement; branch: where the condition does not hold
   std::size_t variable = 0;
@@ -52,6 +66,10 @@ class Listing {
       code.push_back({Kind::copy, core.get()});
     } else if (std::holds_alternative<CoreAsyncGroup>(core->node)) {
       code.push_back({Kind::group, core.get()});
+    } else if (std::holds_alternative<CoreCallGroup>(core->node)) {
+      code.push_back({Kind::call_group, core.get()});
+    } else if (std::holds_alternative<CoreProxyFence>(core->node)) {
+      code.push_back({Kind::fence, core.get()});
     } else if (std::holds_alternative<CoreCall>(core->node)) {
       code.push_back({Kind::call, core.get()});
     } else if (std::holds_alternative<CoreShuffle>(core->node)) {

@@ -16,11 +16,13 @@
 #include "loops/rewrite.h"
 #include "loops/threads/accesses.h"
 #include "loops/threads/combine_threads.h"
+#include "loops/threads/complete_calls.h"
 #include "loops/threads/insert_barriers.h"
 #include "loops/threads/pipeline_copies.h"
 #include "loops/threads/replicated.h"
 #include "loops/threads/rewrite_accesses.h"
 #include "loops/threads/spread_calls.h"
+#include "loops/threads/swizzle_matrices.h"
 #include "loops/threads/thread_regions.h"
 
 namespace dovetail::loops {
@@ -265,18 +267,43 @@ class Lowering {
           fmt::format("its blocks have {} by {} threads in x and y, and operations of warps need {} by {}",
                       kernel.extent("thread.x"), kernel.extent("thread.y"), kLanesInX, kLanesInY),
           "bind warps to thread.z"};
-    DOVETAIL_ASSIGN(const Core piped, pipeline_copies(nest.body, kernel, core_.bounds, where(nest), limits_.pipeline));
-    DOVETAIL_TRY(check_sizes(nest, kernel));
+    if (has_later_calls(nest.body) && kernel.extent("thread.z") % kWarpsOfGroup != 0)
+      return Diagnostic{std::string(kWhat), where(nest),
+                        fmt::format("its blocks have {} warps, and operations of groups of warps need multiples of {}",
+                                    kernel.extent("thread.z"), kWarpsOfGroup),
+                        "bind the warps of a group to thread.z"};
+    DOVETAIL_ASSIGN(const Core piped,
+                    pipeline_copies(complete_calls(nest.body), kernel, core_.bounds, where(nest), limits_.pipeline));
     OwnBuffers& own = own_[index];
     for (const Buffer& buffer : kernel.local) own.all.insert(buffer.get());
     DOVETAIL_ASSIGN(const Core synchronised, insert_barriers(piped, own, core_.bounds, where(nest)));
-    kernel.body = with_coordinates(synchronised, nest, own, {}, {});
-    return {};
+    kernel.body =
+        with_coordinates(has_later_calls(synchronised) ? fenced(synchronised) : synchronised, nest, own, {}, {});
+    DOVETAIL_TRY(swizzle_matrices(kernel, *limits_.operations, core_.bounds, where(nest)));
+    return check_sizes(nest, kernel);
+  }
+
+  // What is behind a barrier, units that read shared memory by themselves see as well.
+  static Core fenced(const Core& core) {
+    if (!core) return core;
+    if (std::holds_alternative<CoreBarrier>(core->node)) return core_sequence({make_core(CoreProxyFence{}), core});
+    if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
+      CoreLoop copy = *loop;
+      copy.body = fenced(loop->body);
+      return make_core(std::move(copy));
+    }
+    if (const auto* n = std::get_if<CoreIf>(&core->node))
+      return core_if(n->condition, fenced(n->then_body), fenced(n->else_body));
+    const auto* sequence = std::get_if<CoreSequence>(&core->node);
+    if (sequence == nullptr) return core;
+    std::vector<Core> body;
+    for (const Core& part : sequence->body) body.push_back(fenced(part));
+    return core_sequence(std::move(body));
   }
 
   Result<void> check_sizes(const Nest& nest, const ThreadKernel& kernel) const {
-    std::int64_t shared = 0, local = 0;
-    for (const Buffer& buffer : kernel.shared) shared += (bytes_of(*buffer) + 15) / 16 * 16;
+    const std::int64_t shared = kernel.shared_places().bytes;
+    std::int64_t local = 0;
     for (const Buffer& buffer : kernel.local) local += bytes_of(*buffer);
     Diagnostics errors;
     if (shared > limits_.shared_bytes)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -15,6 +16,7 @@
 #include "loops/run_time_checks.h"
 #include "loops/stages.h"
 #include "loops/threads/accesses.h"
+#include "loops/threads/complete_calls.h"
 #include "loops/threads/neighbours.h"
 #include "loops/threads/rewrite_accesses.h"
 
@@ -155,6 +157,7 @@ class Pipeliner {
                                 const std::function<bool(const BufferNode*)>& is_shared) {
     std::size_t count = 0;
     for (; count + 1 < body.size(); ++count) {
+      if (has_synchronisation(body[count])) break;
       const Touched touched = touched_by(body[count]);
       if (meet(touched.read, all.written) || !std::ranges::all_of(touched.written, is_shared)) break;
     }
@@ -284,7 +287,10 @@ class Pipeliner {
       }
     const Core use = core_sequence({body.begin() + static_cast<std::ptrdiff_t>(count), body.end()});
 
-    const std::int64_t ahead = *stages - 1;
+    // Iterations whose calls are still under way when the next one begins.
+    constexpr std::int64_t kFewestStages = 3;
+    const std::int64_t lag = is_completed_nest(use) && *stages >= kFewestStages ? 1 : 0;
+    const std::int64_t ahead = *stages - 1 - lag;
     bool asynchronous = false;
     std::vector<Core> issue, store;                                         // of one piece
     std::vector<std::vector<Core>> begin(static_cast<std::size_t>(ahead));  // of those before the first iteration
@@ -321,6 +327,14 @@ class Pipeliner {
       issue.push_back(parts.load);
       store.push_back(parts.store);
     }
+    const auto wait_for_calls = [](std::int64_t groups) {
+      return make_core(CoreCallGroup{CoreCallGroup::Step::wait, groups});
+    };
+    const Core without_wait = lag == 0 ? use : std::invoke([&] {
+      std::vector<Core> parts = std::get<CoreSequence>(use->node).body;
+      parts.pop_back();
+      return core_sequence(std::move(parts));
+    });
     using Step = CoreAsyncGroup::Step;
     const Core commit = asynchronous ? make_core(CoreAsyncGroup{Step::commit, 0}) : nullptr;
     const Core wait = asynchronous ? make_core(CoreAsyncGroup{Step::wait, ahead - 1}) : nullptr;
@@ -333,10 +347,12 @@ class Pipeliner {
     CoreLoop steady = loop;
     steady.kind = ForKind::serial;
     steady.annotations.erase(kStages);
-    steady.body = core_sequence({wait, core_if(there, core_sequence(std::move(issue))), commit,
-                                 in_ring(walk(use), rings, floor_mod(ref(loop.var), *stages)),
-                                 store.empty() ? nullptr : core_if(there, core_sequence(std::move(store)))});
+    steady.body =
+        core_sequence({wait, lag == 0 ? nullptr : wait_for_calls(lag), core_if(there, core_sequence(std::move(issue))),
+                       commit, in_ring(walk(without_wait), rings, floor_mod(ref(loop.var), *stages)),
+                       store.empty() ? nullptr : core_if(there, core_sequence(std::move(store)))});
     result.push_back(make_core(std::move(steady)));
+    if (lag > 0) result.push_back(wait_for_calls(0));
     return core_sequence(std::move(result));
   }
 

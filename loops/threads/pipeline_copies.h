@@ -25,6 +25,10 @@ struct PipelineOptions {
 //     use(p) from place p % S
 //   }
 //
+// Where use(p) is a nest of calls that complete later, and S is 3 or more, those of p are still under way in iteration
+// p + 1: a piece is fetched S - 2 iterations before it is used, and the wait for the calls of p - 1 stands in front of
+// the fetch, which fills the place that they have read.
+//
 // A fetch is an asynchronous copy where it moves elements as they are, from a buffer that this kernel does not write,
 // at addresses that can be proven to be multiples of 4, 8 or 16 bytes; other elements are computed into registers
 // there, and stored behind use(p). Fetches are the statements in front that write shared buffers of `kernel` and read

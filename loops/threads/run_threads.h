@@ -21,7 +21,13 @@ namespace dovetail::loops {
 //    reads from a lane outside of the mask;
 //  - what an asynchronous copy writes is touched by nobody, and what it reads is written by nobody, between its start
 //    and the wait of its thread that covers it; with the wait it counts as written by that thread;
-//  - all lanes of a warp come to the same calls of its operations, each for its elements as any other access;
+//  - all lanes of a warp, or of a group of warps, come to the same calls of its operations, each for its elements as
+//  any
+//    other access;
+//  - a call that completes later reads, and writes, at any time until the wait of each of its threads that covers it:
+//    nobody touches its sums but calls of the same operation, nor writes what it reads, before that. Its threads arrive
+//    between what they write to its sums and the call; what it reads of shared memory, by the unit's own way from where
+//    CoreMatrix says, was written before a fence of the writer and a barrier after it;
 //  - an index lies in its buffer, an element was written before it is read (by whom it belongs to: shared memory is
 //    undefined when a block begins, a thread's own when the thread does), and no integer is divided by zero.
 // Error: the first rule that is broken, with kernel, buffer, element and both threads.

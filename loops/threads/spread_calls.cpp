@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "loops/core/instantiate.h"
+#include "loops/linear.h"
+
 namespace dovetail::loops {
 
 namespace {
@@ -17,6 +20,8 @@ class Spreader {
   Core walk(const Core& core) {
     if (!core) return core;
     if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
+      if (const auto* call = std::get_if<CoreCall>(&loop->body->node))
+        if (const Core joined = join(*loop, *call)) return joined;
       CoreLoop copy = *loop;
       copy.body = walk(loop->body);
       return make_core(std::move(copy));
@@ -33,6 +38,7 @@ class Spreader {
   }
 
   Diagnostics errors;
+  std::int64_t warps = 1;  // of a block of the kernel at hand: the extent of thread.z
 
  private:
   Core refuse(const CoreCall& call, std::string why) {
@@ -41,32 +47,79 @@ class Spreader {
     return nullptr;
   }
 
+  // A loop around a call of a group of warps goes on with numbering its warps, where its iterations are as many groups
+  // as the kernel has: each group has one iteration. Null: it is another loop.
+  Core join(const CoreLoop& loop, const CoreCall& call) {
+    const WarpOperation* const operation = find_operation(operations_, call.intrinsic);
+    if (operation == nullptr || loop.kind == ForKind::thread || operation->lanes() == kWarpLanes ||
+        warps != loop.extent * kWarpsOfGroup || loop.extent == 1)
+      return nullptr;
+    // Sums of the next iteration are those of the next group: no two iterations have any in common.
+    const IntrinsicOperand& sums = call.operands[0];
+    const std::vector<std::int64_t>& of_warp = sums.steps[operation->operands[0].lanes.front().axis];
+    for (std::size_t d = 0; d < sums.indices.size(); ++d) {
+      std::int64_t step = 0;
+      for (const LinearTerm& term : linear_form(sums.indices[d]).terms)
+        if (const auto* n = std::get_if<VarRef>(&term.atom->node); n != nullptr && n->var == loop.var)
+          step = term.coefficient;
+      if (step != of_warp[d] * kWarpsOfGroup) return nullptr;
+    }
+    const Core spread = this->spread(call);
+    const auto* const of_warps = spread ? std::get_if<CoreLoop>(&spread->node) : nullptr;
+    if (of_warps == nullptr) return spread;
+    const Var all = make_var(of_warps->var->name);
+    bounds_[all.get()] = {0, warps - 1};
+    CoreLoop copy = *of_warps;
+    copy.var = all;
+    copy.extent = warps;
+    copy.body = instantiate(of_warps->body,
+                            {{loop.var.get(), floor_div(ref(all), kWarpsOfGroup)},
+                             {of_warps->var.get(), floor_mod(ref(all), kWarpsOfGroup)}},
+                            bounds_);
+    return make_core(std::move(copy));
+  }
+
   Core spread(CoreCall call) {
     const WarpOperation* const operation = find_operation(operations_, call.intrinsic);
     if (operation == nullptr) return refuse(call, "no operation of a warp has that name");
-    const Var row = make_var(call.intrinsic + ".row"), column = make_var(call.intrinsic + ".column");
-    bounds_[row.get()] = {0, kLanesInY - 1};
-    bounds_[column.get()] = {0, kLanesInX - 1};
+    call.later = operation->later;
+    // Innermost first, as lanes are numbered.
+    struct Axis {
+      const char *axis, *name;
+      std::int64_t extent;
+      Var var;
+    };
+    std::vector<Axis> axes{{"thread.x", ".column", kLanesInX, nullptr}, {"thread.y", ".row", kLanesInY, nullptr}};
+    if (operation->lanes() > kWarpLanes)
+      axes.push_back({"thread.z", ".warp", operation->lanes() / kWarpLanes, nullptr});
+    for (Axis& axis : axes) {
+      axis.var = make_var(call.intrinsic + axis.name);
+      bounds_[axis.var.get()] = {0, axis.extent - 1};
+    }
     for (std::size_t i = 0; i < call.operands.size(); ++i) {
       IntrinsicOperand& operand = call.operands[i];
       if (operand.buffer->scope != "register") continue;
       const Shape& shape = operation->semantics.parameters[i].buffer->shape;
-      for (const LaneMap::Part& part : operation->operands[i].lanes) {
-        const bool is_row = part.extent == kLanesInY, whole = part.divisor == 1 && part.extent == shape[part.axis];
-        if (!whole || (!is_row && part.extent != kLanesInX) || (is_row && &part != &operation->operands[i].lanes[0]))
+      const std::vector<LaneMap::Part>& lanes = operation->operands[i].lanes;
+      for (std::size_t p = 0; p < lanes.size(); ++p) {
+        const LaneMap::Part& part = lanes[p];
+        const bool whole = part.divisor == 1 && part.extent == shape[part.axis];
+        if (!whole || lanes.size() != axes.size() || part.extent != axes[lanes.size() - 1 - p].extent)
           return refuse(call, fmt::format("lanes of its operand {} are no coordinates of threads", i));
+        const Var& coordinate = axes[lanes.size() - 1 - p].var;
         std::vector<std::int64_t>& steps = operand.steps[part.axis];
         for (std::size_t d = 0; d < steps.size(); ++d) {
           if (steps[d] == 0) continue;
-          operand.indices[d] = operand.indices[d] + ref(is_row ? row : column) * steps[d];
+          operand.indices[d] = operand.indices[d] + ref(coordinate) * steps[d];
           operand.extents[d] -= steps[d] * (part.extent - 1);
           steps[d] = 0;
         }
       }
     }
-    const Core in_x =
-        make_core(CoreLoop{column, kLanesInX, ForKind::thread, "thread.x", {}, make_core(std::move(call))});
-    return make_core(CoreLoop{row, kLanesInY, ForKind::thread, "thread.y", {}, in_x});
+    Core result = make_core(std::move(call));
+    for (const Axis& axis : axes)
+      result = make_core(CoreLoop{axis.var, axis.extent, ForKind::thread, axis.axis, {}, result});
+    return result;
   }
 
   const std::vector<WarpOperation>& operations_;
@@ -86,13 +139,35 @@ bool has_calls(const Core& core) {
   return std::holds_alternative<CoreCall>(core->node);
 }
 
+namespace {
+
+// Of the first loop bound to thread.z; 1: there is none.
+std::int64_t warps_of(const Core& core) {
+  if (!core) return 1;
+  if (const auto* loop = std::get_if<CoreLoop>(&core->node))
+    return loop->thread_axis == "thread.z" ? loop->extent : warps_of(loop->body);
+  if (const auto* condition = std::get_if<CoreIf>(&core->node))
+    return std::max(warps_of(condition->then_body), warps_of(condition->else_body));
+  std::int64_t warps = 1;
+  if (const auto* sequence = std::get_if<CoreSequence>(&core->node))
+    for (const Core& part : sequence->body) warps = std::max(warps, warps_of(part));
+  return warps;
+}
+
+}  // namespace
+
 Result<Core> spread_calls(const Core& core, const std::vector<WarpOperation>& operations, Bounds& bounds,
                           const std::string& where) {
   if (!has_calls(core)) return core;
   Spreader spreader(operations, bounds, where);
-  Core result = spreader.walk(core);
+  const auto* nests = std::get_if<CoreSequence>(&core->node);
+  std::vector<Core> spread;
+  for (const Core& nest : nests != nullptr ? nests->body : std::vector<Core>{core}) {
+    spreader.warps = warps_of(nest);
+    spread.push_back(spreader.walk(nest));
+  }
   if (!spreader.errors.empty()) return std::move(spreader.errors);
-  return result;
+  return core_sequence(std::move(spread));
 }
 
 }  // namespace dovetail::loops

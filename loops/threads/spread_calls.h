@@ -16,6 +16,8 @@ namespace dovetail::loops {
 //   call mma(C[.., 0, .., 0, ..], A[..], B[..])
 //   ==>  for g in 8 thread(thread.y) { for q in 4 thread(thread.x) { call mma(C[.., g, .., q, ..], A[..], B[..]) } }
 //
+// (of a group of warps with a third loop around them, bound to thread.z; where a block has several groups, and a loop
+// around the call goes through their sums, that one has all warps of the block)
 // so that buffers in registers are placed as with any other statement of threads. Operands in memory stay as they are:
 // the lanes read of them what the operation's maps say. Errors: a call of no operation in the list, a register operand
 // whose lanes are no coordinates.

@@ -5,6 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "loops/threads/neighbours.h"
+
 namespace dovetail::loops {
 
 std::int64_t ThreadKernel::extent(std::string_view axis) const {
@@ -15,9 +17,25 @@ std::int64_t ThreadKernel::extent(std::string_view axis) const {
 std::int64_t ThreadKernel::blocks() const { return extent("block.x") * extent("block.y") * extent("block.z"); }
 std::int64_t ThreadKernel::threads() const { return extent("thread.x") * extent("thread.y") * extent("thread.z"); }
 
+std::int64_t ThreadKernel::alignment(const Buffer& buffer) const {
+  return matrices.contains(buffer.get()) ? kMatrixAlignment : kBufferAlignment;
+}
+
+ThreadKernel::SharedPlaces ThreadKernel::shared_places() const {
+  SharedPlaces places;
+  for (const Buffer& buffer : shared) {
+    const std::int64_t alignment = this->alignment(buffer);
+    places.bytes = (places.bytes + alignment - 1) / alignment * alignment;
+    places.offsets.push_back(places.bytes);
+    places.bytes += std::max<std::int64_t>(element_count(buffer->shape), 1) * size_bytes(buffer->dtype);
+  }
+  return places;
+}
+
 bool is_synchronisation(const Core& core) {
   return core &&
-         (std::holds_alternative<CoreBarrier>(core->node) || std::holds_alternative<CoreAsyncGroup>(core->node));
+         (std::holds_alternative<CoreBarrier>(core->node) || std::holds_alternative<CoreAsyncGroup>(core->node) ||
+          std::holds_alternative<CoreCallGroup>(core->node) || std::holds_alternative<CoreProxyFence>(core->node));
 }
 
 bool has_synchronisation(const Core& core) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,11 +33,22 @@ struct ThreadKernel {
   std::vector<Buffer> shared;  // one for all threads of a block
   std::vector<Buffer> local;   // one for each thread
   bool calls = false;          // operations of warps: thread.x and thread.y have a warp's extents (warp_operation.h)
+  // Those of `shared` that units of the machine read by themselves: they begin at multiples of kMatrixAlignment.
+  std::set<const BufferNode*> matrices = {};
 
   std::int64_t extent(std::string_view axis) const;  // 1 where nothing was bound to it
   std::int64_t blocks() const;
   std::int64_t threads() const;  // of a block
+
+  // Where each of `shared` lies, and how much they take together, in bytes.
+  struct SharedPlaces {
+    std::vector<std::int64_t> offsets;
+    std::int64_t bytes = 0;
+  };
+  SharedPlaces shared_places() const;
+  std::int64_t alignment(const Buffer& shared) const;
 };
+inline constexpr std::int64_t kMatrixAlignment = 1024;
 
 struct ThreadProgram {
   std::vector<ThreadKernel> kernels;
@@ -45,7 +57,7 @@ struct ThreadProgram {
   std::shared_ptr<const std::vector<WarpOperation>> operations;  // that kernels call; null: none
 };
 
-// A barrier, or a step of groups of copies: what all threads of a block do.
+// A barrier, a fence, or a step of groups of copies or calls: what all threads of a block do.
 bool is_synchronisation(const Core& core);
 bool has_synchronisation(const Core& core);  // somewhere in it
 // Kernels with their axes and buffers, in the notation of loop programs.

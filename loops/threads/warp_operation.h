@@ -1,5 +1,5 @@
-// Operations that the 32 threads of a warp carry out together, each holding a part of the operands: what a back end has
-// instructions for, and run_threads runs from its loop program.
+// Operations that the 32 threads of a warp, or the warps of a group, carry out together, each holding a part of the
+// operands: what a back end has instructions for, and run_threads runs from its loop program.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,14 @@ struct LaneMap {
 struct WarpOperation {
   std::string name;
   Program semantics;              // one block nest without init; operand 0 is written, and may be read
-  std::vector<LaneMap> operands;  // in the order of its parameters
+  std::vector<LaneMap> operands;  // in the order of its parameters; of matrices that the unit reads itself: no parts
+  // Threads that carry it out: a warp's, or of kWarpsOfGroup warps, whose lanes are numbered along thread.z last.
+  std::int64_t lanes() const { return LaneMap::count(operands[0].lanes); }
+  // It completes after its issue, and reads its operands but the first from shared memory by itself (CoreCall::later).
+  bool later = false;
+  bool depth_inner = false;  // it reads matrices whose depth lies side by side, and no others
 };
+inline constexpr std::int64_t kWarpsOfGroup = 4;
 
 inline const WarpOperation* find_operation(const std::vector<WarpOperation>& operations, std::string_view name) {
   for (const WarpOperation& operation : operations)

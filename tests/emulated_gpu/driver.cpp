@@ -6,6 +6,7 @@
 //   EMULATED_GPU_DEVICES      how many there are (1)
 //   EMULATED_GPU_CAPABILITY   90 for sm_90
 //   EMULATED_GPU_MEMORY       bytes
+//   EMULATED_GPU_SHARED       bytes that a block may ask for (227 KiB)
 //   EMULATED_GPU_FAULT        a CUresult that the first kernel leaves
 #include <algorithm>
 #include <cstddef>
@@ -38,6 +39,9 @@ constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNoDevice = 100
 
 using emulated_gpu::setting;
 
+constexpr unsigned kStaticShared = 48 << 10;
+int shared_of_block() { return static_cast<int>(setting("EMULATED_GPU_SHARED", 227 << 10)); }
+
 int fault = kSuccess;  // sticky
 
 // ---- Modules and kernels
@@ -51,7 +55,8 @@ struct Function {
   Module* module = nullptr;
   void (*call)(void**) = nullptr;
   bool waits = false;
-  std::vector<std::size_t> parameters = {};  // bytes of each
+  std::vector<std::size_t> parameters = {};    // bytes of each
+  unsigned most_given_shared = kStaticShared;  // a launch may ask for
 };
 
 std::string from_ptx(const char* text) {
@@ -242,6 +247,7 @@ int cuDeviceGetAttribute(int* value, int attribute, int) {
            : attribute == 76 ? capability % 10
            : attribute == 16 ? 4
            : attribute == 39 ? 2048
+           : attribute == 97 ? shared_of_block()
                              : 0;
   return kSuccess;
 }
@@ -300,6 +306,12 @@ int cuFuncGetAttribute(int* value, int attribute, Function*) {
   return kSuccess;
 }
 
+int cuFuncSetAttribute(Function* function, int attribute, int value) {
+  if (attribute != 8 || value < 0 || value > shared_of_block()) return kInvalidValue;
+  function->most_given_shared = static_cast<unsigned>(value);
+  return kSuccess;
+}
+
 // ---- Memory: each piece ends at a page that nobody may touch
 
 namespace {
@@ -350,16 +362,38 @@ std::size_t emulated_gpu_room(unsigned long long address) {
   const unsigned long long end = reinterpret_cast<std::uintptr_t>(piece.base) + piece.whole - kPage;
   return address < end ? end - address : 0;
 }
+namespace {
+constexpr unsigned kGivenAlignment = 1024;
+struct GivenShared {
+  explicit GivenShared(std::size_t of) : size(of), whole((of + kPage - 1) / kPage * kPage + kPage) {
+    if (of == 0) return;
+    base = mmap(nullptr, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    mprotect(static_cast<char*>(base) + whole - kPage, kPage, PROT_NONE);
+    bytes = static_cast<unsigned char*>(base) + whole - kPage - of;
+  }
+  ~GivenShared() {
+    if (base != nullptr) munmap(base, whole);
+  }
+  std::size_t size, whole;
+  void* base = nullptr;
+  unsigned char* bytes = nullptr;
+};
+}  // namespace
+
 int emulated_gpu_fault() { return fault; }
 void emulated_gpu_fail(int status) { fault = status; }
 std::vector<std::size_t> emulated_gpu_parameters(void* function) {
   return static_cast<Function*>(function)->parameters;
 }
 
+unsigned emulated_gpu_most_shared(void* function) { return static_cast<Function*>(function)->most_given_shared; }
+
 int emulated_gpu_launch(void* kernel, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                        unsigned block_y, unsigned block_z, void** parameters) {
+                        unsigned block_y, unsigned block_z, unsigned shared, void** parameters) {
   auto* const function = static_cast<Function*>(kernel);
   if (fault != kSuccess) return fault;
+  // Of whole 1024 bytes, so that it begins at a multiple of them and ends at a page's end.
+  const GivenShared given((shared + kGivenAlignment - 1) / kGivenAlignment * kGivenAlignment);
   static dovetail::SplitMix64 random(setting("EMULATED_GPU_SEED", 1));
   State& state = *function->module->state;
   state.block_extent = {block_x, block_y, block_z};
@@ -373,8 +407,11 @@ int emulated_gpu_launch(void* kernel, unsigned grid_x, unsigned grid_y, unsigned
     return emulated_gpu::Index{static_cast<unsigned>(i % block_x), static_cast<unsigned>(i / block_x % block_y),
                                static_cast<unsigned>(i / block_x / block_y)};
   };
+  state.given_shared = given.bytes;
+  state.given_shared_bytes = shared;
   for (const std::size_t number : blocks) {
     ++state.blocks_begun;
+    if (given.bytes != nullptr) std::memset(given.bytes, 0xa5, given.size);
     state.block = {static_cast<unsigned>(number % grid_x), static_cast<unsigned>(number / grid_x % grid_y),
                    static_cast<unsigned>(number / grid_x / grid_y)};
     if (function->module->shared_begin != nullptr)

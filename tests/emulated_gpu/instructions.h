@@ -76,6 +76,10 @@ T* aligned(T* address) {
   emulated_gpu::require(reinterpret_cast<std::uintptr_t>(address) % bytes == 0, "a tensor begins at no multiple of 64");
   return address;
 }
+inline unsigned char* given_shared() {
+  emulated_gpu::require(emulated_gpu_state.given_shared != nullptr, "a launch gives no shared memory");
+  return emulated_gpu_state.given_shared;
+}
 template <int bytes>
 void copy_async(void* to, const void* from, bool inside = true) {
   emulated_gpu::start(to, inside ? from : nullptr, bytes);

@@ -211,7 +211,8 @@ int cuMemcpyDtoHAsync_v2(void* host, unsigned long long address, std::size_t byt
 }
 
 int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                   unsigned block_y, unsigned block_z, unsigned, void* stream, void** parameters, void**) {
+                   unsigned block_y, unsigned block_z, unsigned shared, void* stream, void** parameters, void**) {
+  if (shared > emulated_gpu_most_shared(function)) return kInvalidValue;
   // Their values are those at the call.
   auto values = std::make_shared<std::vector<std::vector<std::byte>>>();
   for (const std::size_t size : emulated_gpu_parameters(function)) {
@@ -221,7 +222,7 @@ int cuLaunchKernel(void* function, unsigned grid_x, unsigned grid_y, unsigned gr
   return give(stream, [=] {
     std::vector<void*> pointers;
     for (std::vector<std::byte>& value : *values) pointers.push_back(value.data());
-    emulated_gpu_launch(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, pointers.data());
+    emulated_gpu_launch(function, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared, pointers.data());
   });
 }
 int cuOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, void*, int threads, std::size_t) {

@@ -33,5 +33,6 @@ void emulated_gpu_wait();  // for all streams
 int emulated_gpu_fault();
 std::vector<std::size_t> emulated_gpu_parameters(void* function);
 int emulated_gpu_launch(void* function, unsigned grid_x, unsigned grid_y, unsigned grid_z, unsigned block_x,
-                        unsigned block_y, unsigned block_z, void** parameters);
+                        unsigned block_y, unsigned block_z, unsigned shared, void** parameters);
+unsigned emulated_gpu_most_shared(void* function);  // bytes that a launch may give
 }

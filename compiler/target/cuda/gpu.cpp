@@ -1,13 +1,24 @@
 #include "compiler/target/cuda/gpu.h"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <charconv>
+#include <optional>
 
 #include <fmt/format.h>
 
 namespace dovetail::cuda {
 
 namespace {
+
+std::int64_t shared_bytes_of(const std::vector<std::string>& architectures) {
+  std::int64_t least = most_shared_bytes(architectures.front());
+  for (const std::string& name : architectures) least = std::min(least, most_shared_bytes(name));
+  return least;
+}
+
+constexpr std::string_view kGroupProducts = "sm_90a";
 
 bool is_architecture(std::string_view word) {
   if (!word.starts_with("sm_")) return false;
@@ -40,13 +51,64 @@ Result<Gpu> parse_gpu(std::string_view option, std::string_view text) {
     gpu.architectures.push_back(std::move(word));
     begin = end + 1;
   }
+  gpu.shared_bytes = shared_bytes_of(gpu.architectures);
   return gpu;
+}
+
+std::vector<Gpu> variants_of(const Gpu& gpu) {
+  std::vector<Gpu> variants;
+  for (const bool groups : {false, true}) {
+    Gpu variant = gpu;
+    std::erase_if(variant.architectures, [&](const std::string& name) { return (name == kGroupProducts) != groups; });
+    if (variant.architectures.empty()) continue;
+    variant.shared_bytes = shared_bytes_of(variant.architectures);
+    variants.push_back(std::move(variant));
+  }
+  return variants;
+}
+
+Gpu variant_for(const Gpu& gpu, int capability) {
+  const std::vector<Gpu> variants = variants_of(gpu);
+  for (const Gpu& variant : variants)
+    if (has_group_products(variant) == (capability == architecture_number(kGroupProducts))) return variant;
+  return variants.empty() ? gpu : variants.front();
+}
+
+std::int64_t most_shared_bytes(std::string_view architecture) {
+  // CUDA C++ Programming Guide, technical specifications per compute capability: of a block, in KiB.
+  struct Row {
+    int capability;
+    std::int64_t kib;
+  };
+  constexpr std::array<Row, 12> kRows{{{70, 96},
+                                       {72, 96},
+                                       {75, 64},
+                                       {80, 163},
+                                       {86, 99},
+                                       {87, 163},
+                                       {89, 99},
+                                       {90, 227},
+                                       {100, 227},
+                                       {103, 227},
+                                       {120, 99},
+                                       {121, 99}}};
+  const int number = architecture_number(architecture);
+  const bool alone = !architecture.empty() && std::isalpha(static_cast<unsigned char>(architecture.back())) != 0;
+  std::optional<std::int64_t> most;
+  for (const Row& row : kRows)
+    if (row.capability == number || (!alone && row.capability > number))
+      most = std::min(most.value_or(row.kib << 10), row.kib << 10);
+  return number < kRows.front().capability ? kStaticSharedBytes : most.value_or(kStaticSharedBytes);
 }
 
 bool has_tensor_cores(const Gpu& gpu) {
   constexpr int kTensorCores = 80;
   return std::ranges::all_of(gpu.architectures,
                              [](const std::string& name) { return architecture_number(name) >= kTensorCores; });
+}
+
+bool has_group_products(const Gpu& gpu) {
+  return std::ranges::all_of(gpu.architectures, [](const std::string& name) { return name == kGroupProducts; });
 }
 
 }  // namespace dovetail::cuda

@@ -11,11 +11,13 @@
 
 namespace dovetail::cuda {
 
+// What a block has without asking for more at the launch.
+inline constexpr std::int64_t kStaticSharedBytes = 48 << 10;
+
 // Names are those of the compiler's option --gpu-architecture: sm_80, sm_90a.
 struct Gpu {
   std::vector<std::string> architectures;
-  // Of a block, without asking for more at the launch.
-  std::int64_t shared_bytes = 48 << 10;
+  std::int64_t shared_bytes = kStaticSharedBytes;  // of a block, on every device that runs the code
   std::int64_t threads = 1024;
   std::int64_t processors = 108;        // an A100's; later ones of its kind have more
   std::int64_t local_bytes = 16 << 10;  // of a thread; more would not stay near it
@@ -29,8 +31,20 @@ inline constexpr std::string_view kDefaultArchitectures = "sm_80,sm_90a";
 // "sm_80,sm_90a". Error: a word of another form, or one given twice.
 Result<Gpu> parse_gpu(std::string_view option, std::string_view text);
 
-// All architectures have the instructions of intrinsics.h.
+// The architectures of a list whose kernels are scheduled together: those that have products of groups of warps, and
+// the others. Each has what all of its own have.
+std::vector<Gpu> variants_of(const Gpu& gpu);
+// Of these the one whose kernels a device of that capability (90 for sm_90) runs; where it runs none, the first.
+Gpu variant_for(const Gpu& gpu, int capability);
+
+// What a block may ask for on all devices that run code for an architecture: of a letter's that one, else later ones
+// too.
+std::int64_t most_shared_bytes(std::string_view architecture);
+
+// All architectures have the instructions of intrinsics.h: those of warps, and those of groups of warps, which are of
+// one architecture alone.
 bool has_tensor_cores(const Gpu& gpu);
+bool has_group_products(const Gpu& gpu);
 
 // 80 of "sm_80" and "sm_80a".
 int architecture_number(std::string_view architecture);

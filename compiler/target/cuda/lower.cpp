@@ -46,11 +46,16 @@ Result<loops::ThreadProgram> lower(const loops::Program& program, const Gpu& gpu
   limits.operations = std::shared_ptr<const std::vector<loops::WarpOperation>>(&warp_operations(), [](auto*) {});
   limits.pipeline.asynchronous = std::ranges::all_of(
       gpu.architectures, [](const std::string& name) { return architecture_number(name) >= kAsynchronous; });
-  DOVETAIL_ASSIGN(
-      loops::ThreadProgram kernels,
-      loops::lower_to_threads(
-          loops::compact_buffers(loops::dissolve_blocks(program, intrinsics(), loops::CallForm::kept), {0, kBankBytes}),
-          program.name, limits));
+  DOVETAIL_ASSIGN(loops::ThreadProgram kernels,
+                  loops::lower_to_threads(
+                      loops::compact_buffers(loops::dissolve_blocks(program, intrinsics(), loops::CallForm::kept),
+                                             {0, kBankBytes,
+                                              [](const std::string& intrinsic) {
+                                                const auto* operation =
+                                                    loops::find_operation(warp_operations(), intrinsic);
+                                                return operation != nullptr && operation->later;
+                                              }}),
+                      program.name, limits));
   DOVETAIL_TRY(check_places(kernels, program.name));
   return kernels;
 }

@@ -23,6 +23,7 @@ Json facts_of(const Gpu& gpu, FloatSums float_sums) {
              {"processors", gpu.processors},
              {kFreeSums, float_sums == FloatSums::free}};
   if (gpu.tf32) facts["tf32"] = true;
+  if (has_group_products(gpu)) facts["group_products"] = true;
   return facts;
 }
 

@@ -31,12 +31,25 @@ using graph::ValueId;
 
 namespace {
 
-// A group's schedule; nothing where it is a view.
+// A group's schedules, one for each variant of the GPUs; none where it is a view.
 struct Prepared {
   FusedGroup group;
-  std::optional<ScheduledGroup> scheduled;
+  std::vector<ScheduledGroup> scheduled;
   bool free_sums = false;
 };
+
+// All variants have the same to say, or each says its own.
+template <typename Say>
+std::string of_variants(const std::vector<Gpu>& variants, const std::vector<ScheduledGroup>& scheduled,
+                        std::string_view between, const Say& say) {
+  std::vector<std::string> words;
+  for (std::size_t v = 0; v < scheduled.size(); ++v) words.push_back(say(scheduled[v]));
+  if (std::ranges::all_of(words, [&](const std::string& word) { return word == words.front(); })) return words.front();
+  for (std::size_t v = 0; v < words.size(); ++v)
+    words[v] = between == "\n" ? fmt::format("# {}\n{}", fmt::join(variants[v].architectures, ", "), words[v])
+                               : fmt::format("{} for {}", words[v], fmt::join(variants[v].architectures, ", "));
+  return fmt::format("{}", fmt::join(words, between));
+}
 
 // A reshape alone: its result is its argument under another name.
 bool is_view(const Graph& graph, const FusedGroup& group) {
@@ -71,7 +84,9 @@ class Kernels {
 
 class CudaTarget : public Target {
  public:
-  explicit CudaTarget(Gpu gpu) : gpu_(std::move(gpu)) { rows_.push_back(pattern_row("operator", "*")); }
+  explicit CudaTarget(Gpu gpu) : gpu_(std::move(gpu)), variants_(variants_of(gpu_)) {
+    rows_.push_back(pattern_row("operator", "*"));
+  }
 
   std::string_view name() const override { return bundle::kCudaTarget; }
   std::span<const PatternRow> patterns() const override { return rows_; }
@@ -106,10 +121,13 @@ class CudaTarget : public Target {
         if (!graph.is_constant(argument)) kernel.variables.push_back({{kPlainLayout}, {}, {argument}, {}});
       for (const ValueId result : group.results) kernel.variables.push_back({{kPlainLayout}, {}, {}, {result}});
       offer.kernels.push_back(std::move(kernel));
-      Prepared next{std::move(group), std::nullopt, options.free_sums};
-      if (!is_view(graph, next.group)) {
-        DOVETAIL_ASSIGN(next.scheduled, schedule_group(next.group, gpu_, options.recorded,
-                                                       options.free_sums ? FloatSums::free : FloatSums::in_order));
+      Prepared next{std::move(group), {}, options.free_sums};
+      for (const Gpu& variant : variants_) {
+        if (is_view(graph, next.group)) break;
+        DOVETAIL_ASSIGN(ScheduledGroup scheduled,
+                        schedule_group(next.group, variant, options.recorded,
+                                       options.free_sums ? FloatSums::free : FloatSums::in_order));
+        next.scheduled.push_back(std::move(scheduled));
       }
       prepared.push_back(std::move(next));
     }
@@ -120,28 +138,39 @@ class CudaTarget : public Target {
   Result<void> generate(const GraphRegion& region, const RegionOffer& offer, const ChosenLayouts&,
                         BundleBuilder& builder, const Dump& dump) const override {
     const auto& prepared = std::any_cast<const std::vector<Prepared>&>(offer.prepared);
-    Kernels kernels;
-    std::vector<const Source*> sources;
-    for (const Prepared& group : prepared)
-      sources.push_back(group.scheduled ? &kernels.add(*group.scheduled) : nullptr);
-    if (dump && !kernels.text().empty()) dump("code", kernels.text());
+    std::vector<Variant> all(variants_.size());
     const auto start = std::chrono::steady_clock::now();
-    DOVETAIL_ASSIGN(const std::vector<bundle::CudaImage> images, compile(kernels.text()));
+    for (std::size_t v = 0; v < variants_.size(); ++v) {
+      Variant& variant = all[v];
+      for (const Prepared& group : prepared)
+        variant.sources.push_back(group.scheduled.empty() ? nullptr : &variant.kernels.add(group.scheduled[v]));
+      if (dump && !variant.kernels.text().empty() && (v == 0 || variant.kernels.text() != all[0].kernels.text()))
+        dump("code", fmt::format("// {}\n{}", fmt::join(variants_[v].architectures, ", "), variant.kernels.text()));
+      DOVETAIL_ASSIGN(variant.images, compile(variant.kernels.text(), variants_[v].architectures));
+    }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     DeviceSpace& space =
         builder.space(bundle::kCudaTarget, std::string(bundle::kCudaSpace), 0, bundle::kTensorAlignment);
-    for (std::size_t i = 0; i < prepared.size(); ++i) add_step(prepared[i], sources[i], images, builder, space, dump);
-    report(region, kernels, images, seconds.count(), builder);
+    for (std::size_t i = 0; i < prepared.size(); ++i) add_step(prepared[i], i, all, builder, space, dump);
+    report(region, all, seconds.count(), builder);
     return {};
   }
 
  private:
-  Result<std::vector<bundle::CudaImage>> compile(const std::string& text) const {
+  // The text of a variant, and what it becomes.
+  struct Variant {
+    Kernels kernels;
+    std::vector<const Source*> sources;  // of groups; null: a view
+    std::vector<bundle::CudaImage> images;
+  };
+
+  static Result<std::vector<bundle::CudaImage>> compile(const std::string& text,
+                                                        const std::vector<std::string>& architectures) {
     std::vector<bundle::CudaImage> images;
     if (text.empty()) return images;
     DOVETAIL_ASSIGN(const std::shared_ptr<const Nvrtc> nvrtc, Nvrtc::find());
     std::optional<bundle::CudaImage> ptx;  // of the oldest one
-    for (const std::string& architecture : gpu_.architectures) {
+    for (const std::string& architecture : architectures) {
       DOVETAIL_ASSIGN(Binary binary, nvrtc->compile(text, architecture));
       images.push_back({architecture, false, std::move(binary.cubin)});
       const bool own = std::isalpha(static_cast<unsigned char>(architecture.back())) != 0;
@@ -152,34 +181,45 @@ class CudaTarget : public Target {
     return images;
   }
 
-  static void add_step(const Prepared& prepared, const Source* source, const std::vector<bundle::CudaImage>& images,
-                       BundleBuilder& builder, const DeviceSpace& space, const Dump& dump) {
+  void add_step(const Prepared& prepared, std::size_t number, const std::vector<Variant>& variants,
+                BundleBuilder& builder, const DeviceSpace& space, const Dump& dump) const {
     const Graph& graph = builder.graph();
     const FusedGroup& group = prepared.group;
     GroupReport report{graph.node(group.anchor).name, "view", {}, {}, {}, group.unfused};
-    if (const auto& scheduled = prepared.scheduled) {
-      report.kind = scheduled->kind;
-      report.trace = schedule::to_string(scheduled->trace);
-      report.notes = scheduled->notes;
+    if (const auto& scheduled = prepared.scheduled; !scheduled.empty()) {
+      report.kind = of_variants(variants_, scheduled, ", ", [](const ScheduledGroup& one) { return one.kind; });
+      report.trace = of_variants(variants_, scheduled, "\n",
+                                 [](const ScheduledGroup& one) { return schedule::to_string(one.trace); });
+      for (const ScheduledGroup& one : scheduled)
+        for (const std::string& note : one.notes)
+          if (std::ranges::find(report.notes, note) == report.notes.end()) report.notes.push_back(note);
     }
     for (const graph::NodeId id : group.nodes) report.nodes.push_back(graph.node(id).name);
     if (dump)
       dump("groups", fmt::format("{} ({}): {}\n{}{}", report.name, report.kind, fmt::join(report.nodes, " + "),
                                  report.unfused.empty() ? "" : "  ", fmt::join(report.unfused, "\n  ")));
-    if (source == nullptr) {
+    if (prepared.scheduled.empty()) {
       builder.add_view(group.results.front(), group.arguments.front());
       builder.add_group(std::move(report));
       return;
     }
-    const ScheduledGroup& scheduled = *prepared.scheduled;
-    if (!scheduled.origin.key.empty())
-      builder.add_schedule({report.name, std::string(bundle::kCudaTarget), report.kind, scheduled.origin});
+    for (const ScheduledGroup& one : prepared.scheduled)
+      if (!one.origin.key.empty())
+        builder.add_schedule({report.name, std::string(bundle::kCudaTarget), one.kind, one.origin});
     if (dump) {
       dump("trace", fmt::format("# {} ({})\n{}", report.name, report.kind, report.trace));
-      dump("schedule", loops::to_string(scheduled.program));
-      dump("kernels", loops::to_string(scheduled.kernels));
+      dump("schedule", of_variants(variants_, prepared.scheduled, "\n",
+                                   [](const ScheduledGroup& one) { return loops::to_string(one.program); }));
+      dump("kernels", of_variants(variants_, prepared.scheduled, "\n",
+                                  [](const ScheduledGroup& one) { return loops::to_string(one.kernels); }));
     }
-    bundle::CudaCode code{launches_of(*source), images, source->workspace_bytes, 0, false, source->failures};
+    bundle::CudaCode code;
+    for (const Variant& variant : variants) {
+      const Source& source = *variant.sources[number];
+      code.kernels.push_back({launches_of(source), variant.images, source.workspace_bytes, source.failures});
+    }
+    // What of the program's constants a schedule changes follows from the group alone.
+    const ScheduledGroup& scheduled = prepared.scheduled.front();
     const loops::Operations operations = loops::count_operations(group.program);
     code.operations = operations.all();
     code.integer = operations.integer > operations.floating;
@@ -204,22 +244,28 @@ class CudaTarget : public Target {
     builder.add_group(std::move(report));
   }
 
-  static void report(const GraphRegion& region, const Kernels& kernels, const std::vector<bundle::CudaImage>& images,
-                     double seconds, BundleBuilder& builder) {
+  static void report(const GraphRegion& region, const std::vector<Variant>& variants, double seconds,
+                     BundleBuilder& builder) {
     Json sizes = Json::array();
     std::vector<std::string> words;
-    for (const bundle::CudaImage& image : images) {
-      sizes.push_back({{"architecture", image.architecture}, {"ptx", image.ptx}, {"bytes", image.bytes.size()}});
-      words.push_back(fmt::format("{}{} {} bytes", image.architecture, image.ptx ? " (PTX)" : "", image.bytes.size()));
+    std::size_t programs = 0;  // the most of a variant: some share theirs
+    for (const Variant& variant : variants) {
+      programs = std::max(programs, variant.kernels.count());
+      for (const bundle::CudaImage& image : variant.images) {
+        sizes.push_back({{"architecture", image.architecture}, {"ptx", image.ptx}, {"bytes", image.bytes.size()}});
+        words.push_back(
+            fmt::format("{}{} {} bytes", image.architecture, image.ptx ? " (PTX)" : "", image.bytes.size()));
+      }
     }
-    builder.add_code({region.name,
-                      std::string(bundle::kCudaTarget),
-                      fmt::format("{} programs of kernels, compiled in {:.2f} s: {}", kernels.count(), seconds,
-                                  fmt::join(words, ", ")),
-                      {{"programs", kernels.count()}, {"compile_seconds", seconds}, {"images", sizes}}});
+    builder.add_code(
+        {region.name,
+         std::string(bundle::kCudaTarget),
+         fmt::format("{} programs of kernels, compiled in {:.2f} s: {}", programs, seconds, fmt::join(words, ", ")),
+         {{"programs", programs}, {"compile_seconds", seconds}, {"images", sizes}}});
   }
 
   Gpu gpu_;
+  std::vector<Gpu> variants_;
   std::vector<PatternRow> rows_;
 };
 

@@ -65,6 +65,8 @@ Result<DeviceFacts> find_device(const Driver& driver) {
   DOVETAIL_TRY(driver.check(driver.device_attribute(&facts.processors, kProcessors, facts.ordinal), "its processors"));
   DOVETAIL_TRY(driver.check(
       driver.device_attribute(&facts.threads_of_processor, kMostThreadsOfProcessor, facts.ordinal), "its threads"));
+  DOVETAIL_TRY(driver.check(driver.device_attribute(&facts.shared_bytes, kMostSharedBytesOfBlock, facts.ordinal),
+                            "its shared memory"));
   return facts;
 }
 
@@ -110,7 +112,7 @@ Result<void> Context::synchronize() const {
   return driver_->check(driver_->synchronize_stream(stream_), "waiting for the kernels");
 }
 
-Result<ModuleHandle> Context::module(std::span<const bundle::CudaImage> images) {
+Result<std::size_t> Context::choose(std::span<const bundle::CudaImage> images) const {
   const bundle::CudaImage* best = nullptr;
   std::vector<std::string> made_for;
   for (const bundle::CudaImage& image : images) {
@@ -122,6 +124,12 @@ Result<ModuleHandle> Context::module(std::span<const bundle::CudaImage> images) 
         "cannot load the kernels", facts_.name,
         fmt::format("they are made for {}, the device is sm_{}", fmt::join(made_for, ", "), facts_.capability),
         fmt::format("compile with --gpu sm_{}", facts_.capability)};
+  return static_cast<std::size_t>(best - images.data());
+}
+
+Result<ModuleHandle> Context::module(std::span<const bundle::CudaImage> images) {
+  DOVETAIL_ASSIGN(const std::size_t chosen, choose(images));
+  const bundle::CudaImage* const best = &images[chosen];
   const std::byte* const bytes = best->bytes.bytes().data();
   if (const auto known = modules_.find(bytes); known != modules_.end()) return known->second;
   // The driver reads PTX up to a zero.
@@ -149,6 +157,15 @@ Result<FunctionHandle> Context::function(ModuleHandle module, const bundle::Cuda
     return Diagnostic{"cannot load the kernels", fmt::format("kernel {}", launch.symbol),
                       fmt::format("it has {} threads in a block, the device has registers for {}", threads, most),
                       "compile with a schedule of fewer threads (--decide)"};
+  if (launch.shared_bytes == 0) return function;
+  if (launch.shared_bytes > static_cast<std::uint64_t>(std::max(facts_.shared_bytes, 0)))
+    return Diagnostic{"cannot load the kernels", fmt::format("kernel {}", launch.symbol),
+                      fmt::format("its blocks share {} bytes, a block of {} has {}", launch.shared_bytes, facts_.name,
+                                  facts_.shared_bytes),
+                      fmt::format("compile with --gpu sm_{}", facts_.capability)};
+  DOVETAIL_TRY(driver_->check(
+      driver_->set_function_attribute(function, kMostGivenSharedBytesOfFunction, static_cast<int>(launch.shared_bytes)),
+      fmt::format("asking for {} bytes of shared memory", launch.shared_bytes)));
   return function;
 }
 

@@ -24,6 +24,7 @@ struct DeviceFacts {
   int capability = 0;   // 90 for sm_90
   int processors = 0;
   int threads_of_processor = 0;  // at most, at a time
+  int shared_bytes = 0;          // of a block, where its launch asks for them
 };
 // The first device that the process sees. Error: no driver, no device.
 Result<DeviceFacts> find_device(const Driver& driver);
@@ -46,8 +47,11 @@ class Context {
   // Waits for all that was begun. An error may be of any of it.
   Result<void> synchronize() const;
 
-  // The image of these that the device runs: machine code for it, else PTX that is not newer. Loaded once.
+  // The image of these that the device runs: machine code for it, else PTX that is not newer. Error: none does.
+  Result<std::size_t> choose(std::span<const bundle::CudaImage> images) const;
+  // That image, loaded once.
   Result<ModuleHandle> module(std::span<const bundle::CudaImage> images);
+  // A kernel, ready for launches of that form. Error: a block of the device has less of what it takes.
   Result<FunctionHandle> function(ModuleHandle module, const bundle::CudaLaunch& launch) const;
   const DeviceFacts& facts() const { return facts_; }
 

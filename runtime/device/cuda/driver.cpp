@@ -43,6 +43,7 @@ std::string bind_all(const SharedLibrary& library, Driver& driver) {
   bind(driver.unload_module, "cuModuleUnload");
   bind(driver.function, "cuModuleGetFunction");
   bind(driver.function_attribute, "cuFuncGetAttribute");
+  bind(driver.set_function_attribute, "cuFuncSetAttribute");
   bind(driver.allocate, "cuMemAlloc_v2");
   bind(driver.free, "cuMemFree_v2");
   bind(driver.allocate_pinned, "cuMemHostAlloc");

@@ -32,9 +32,10 @@ bool is_sticky(Status status);
 }  // namespace status
 
 // CUdevice_attribute, CUfunction_attribute.
-inline constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76, kProcessors = 16, kMostThreadsOfProcessor = 39;
+inline constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76, kProcessors = 16, kMostThreadsOfProcessor = 39,
+                     kMostSharedBytesOfBlock = 97;  // that a launch may ask for
 inline constexpr int kMostThreadsOfFunction = 0, kSharedBytesOfFunction = 1, kLocalBytesOfFunction = 3,
-                     kRegistersOfFunction = 4;
+                     kRegistersOfFunction = 4, kMostGivenSharedBytesOfFunction = 8;
 // CUstream_flags, CUevent_flags, CUevent_record_flags, CUstreamCaptureMode.
 inline constexpr unsigned kNonBlocking = 1, kDefaultEvent = 0, kExternalEvent = 1;
 inline constexpr int kThreadLocalCapture = 1;
@@ -55,6 +56,7 @@ struct Driver {
   Status (*unload_module)(ModuleHandle);
   Status (*function)(FunctionHandle*, ModuleHandle, const char*);
   Status (*function_attribute)(int*, int attribute, FunctionHandle);
+  Status (*set_function_attribute)(FunctionHandle, int attribute, int value);
   Status (*allocate)(Address*, std::size_t);
   Status (*free)(Address);
   Status (*allocate_pinned)(void**, std::size_t, unsigned flags);

@@ -15,9 +15,18 @@ class Launches : public StreamWork {
       : context_(std::move(context)), code_(std::move(code)), failure_(failure) {}
 
   Result<void> load() {
-    if (code_.launches.empty()) return {};
-    DOVETAIL_ASSIGN(const ModuleHandle module, context_->module(code_.images));
-    for (const bundle::CudaLaunch& launch : code_.launches) {
+    if (std::ranges::all_of(code_.kernels, [](const auto& kernels) { return kernels.launches.empty(); })) return {};
+    std::vector<bundle::CudaImage> images;
+    std::vector<const bundle::CudaKernels*> of_images;
+    for (const bundle::CudaKernels& kernels : code_.kernels)
+      for (const bundle::CudaImage& image : kernels.images) {
+        images.push_back(image);
+        of_images.push_back(&kernels);
+      }
+    DOVETAIL_ASSIGN(const std::size_t chosen, context_->choose(images));
+    kernels_ = of_images[chosen];
+    DOVETAIL_ASSIGN(const ModuleHandle module, context_->module(std::span(images).subspan(chosen, 1)));
+    for (const bundle::CudaLaunch& launch : kernels_->launches) {
       DOVETAIL_ASSIGN(const FunctionHandle function, context_->function(module, launch));
       functions_.push_back(function);
     }
@@ -26,13 +35,14 @@ class Launches : public StreamWork {
 
   Result<void> begin(std::span<const Address> tensors, Address workspace) override {
     for (std::size_t i = 0; i < functions_.size(); ++i)
-      DOVETAIL_TRY(launch(code_.launches[i], functions_[i], tensors, workspace));
+      DOVETAIL_TRY(launch(kernels_->launches[i], functions_[i], tensors, workspace));
     return {};
   }
-  std::uint64_t workspace_bytes() const override { return code_.workspace_bytes; }
+  std::uint64_t workspace_bytes() const override { return kernels_ == nullptr ? 0 : kernels_->workspace_bytes; }
   bool is_empty() const override { return functions_.empty(); }
   const std::vector<std::string>* failures() const override {
-    return std::ranges::any_of(code_.launches, &bundle::CudaLaunch::reports) ? &code_.failures : nullptr;
+    const bool reports = kernels_ != nullptr && std::ranges::any_of(kernels_->launches, &bundle::CudaLaunch::reports);
+    return reports ? &kernels_->failures : nullptr;
   }
   std::uint64_t work_steps() const override { return code_.steps; }
 
@@ -41,7 +51,7 @@ class Launches : public StreamWork {
     std::vector<KernelFacts> list;
     if (!context_->make_current().ok()) return list;
     for (std::size_t i = 0; i < functions_.size(); ++i) {
-      const bundle::CudaLaunch& launch = code_.launches[i];
+      const bundle::CudaLaunch& launch = kernels_->launches[i];
       const auto attribute = [&](int which) {
         int value = 0;
         return driver.function_attribute(&value, which, functions_[i]) == status::kSuccess ? value : 0;
@@ -51,9 +61,10 @@ class Launches : public StreamWork {
                         .threads = launch.block[0] * launch.block[1] * launch.block[2],
                         .registers = attribute(kRegistersOfFunction),
                         .spilled_bytes = attribute(kLocalBytesOfFunction),
-                        .shared_bytes = attribute(kSharedBytesOfFunction)};
+                        .shared_bytes = attribute(kSharedBytesOfFunction) + static_cast<int>(launch.shared_bytes)};
       int resident = 0;
-      if (driver.occupancy(&resident, functions_[i], static_cast<int>(facts.threads), 0) == status::kSuccess &&
+      if (driver.occupancy(&resident, functions_[i], static_cast<int>(facts.threads),
+                           static_cast<std::size_t>(launch.shared_bytes)) == status::kSuccess &&
           context_->facts().threads_of_processor > 0)
         facts.occupancy =
             static_cast<double>(resident) * static_cast<double>(facts.threads) / context_->facts().threads_of_processor;
@@ -74,15 +85,16 @@ class Launches : public StreamWork {
     for (Address& value : values) parameters.push_back(&value);
     const auto extent = [](std::uint64_t value) { return static_cast<unsigned>(value); };
     return driver.check(driver.launch(function, extent(launch.grid[0]), extent(launch.grid[1]), extent(launch.grid[2]),
-                                      extent(launch.block[0]), extent(launch.block[1]), extent(launch.block[2]), 0,
-                                      context_->stream(), parameters.data(), nullptr),
+                                      extent(launch.block[0]), extent(launch.block[1]), extent(launch.block[2]),
+                                      extent(launch.shared_bytes), context_->stream(), parameters.data(), nullptr),
                         fmt::format("launching {}", launch.symbol));
   }
 
   std::shared_ptr<Context> context_;
   bundle::CudaCode code_;
   Address failure_;
-  std::vector<FunctionHandle> functions_;  // of the launches
+  const bundle::CudaKernels* kernels_ = nullptr;  // of the code, those that the device runs; null: it launches nothing
+  std::vector<FunctionHandle> functions_;         // of the launches
 };
 
 }  // namespace

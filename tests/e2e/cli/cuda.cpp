@@ -92,7 +92,7 @@ TEST_CASE("cuda: a bundle is made with one compiler and run later; steps beside 
     CHECK(test::dovetail({"run", folder / "d.dvt"}).exit == 0);
     const Environment old("EMULATED_GPU_CAPABILITY", "75");
     CHECK_THAT(test::dovetail({"run", folder / "d.dvt"}).error,
-               ContainsSubstring("made for sm_80, sm_90a, sm_80 and later, the device is sm_75") &&
+               ContainsSubstring("made for sm_80, sm_80 and later, sm_90a, the device is sm_75") &&
                    ContainsSubstring("compile with --gpu sm_75"));
   }
   {

@@ -142,6 +142,8 @@ class Emitter {
   void emit_node(const loops::CoreBarrier&) {}    // a thread waits for nobody here
   void emit_node(const loops::CoreAsyncCopy&) {}  // loops/threads alone makes them
   void emit_node(const loops::CoreAsyncGroup&) {}
+  void emit_node(const loops::CoreCallGroup&) {}
+  void emit_node(const loops::CoreProxyFence&) {}
   void emit_node(const loops::CoreShuffle&) {}
   void emit_node(const loops::CoreCall& n);  // intrinsic_calls.cpp, as what it takes:
   void emit_dot_product(const loops::CoreCall& n, unsigned instruction, unsigned lanes);

@@ -145,6 +145,13 @@ void Emitter::emit_products(const std::vector<const CoreLoop*>& loops, const Cor
   const auto close = [&](std::size_t count) {
     for (; count > 0; --count) --indent_, line("}");
   };
+  if (n.later) {
+    for (const CoreLoop* loop : loops) open(*loop);
+    emit_later_call(n);
+    close(loops.size());
+    for (const std::string& name : names) taken_.erase(name);
+    return;
+  }
   std::size_t common = 0;
   while (common < loops.size() && mentions(n.operands[1], loops[common]->var.get()) &&
          mentions(n.operands[2], loops[common]->var.get()))
@@ -188,6 +195,24 @@ void Emitter::emit_products(const std::vector<const CoreLoop*>& loops, const Cor
   line(fmt::format("mma_{}({});", mma->kind, fmt::join(arguments, ", ")));
   close(loops.size() + 1);
   for (const std::string& name : names) taken_.erase(name);
+}
+
+// What it reads the unit finds by a descriptor of each matrix; the lane's sums are its registers.
+void Emitter::emit_later_call(const CoreCall& n) {
+  const MatrixMultiply mma = find_matrix_multiply(n.intrinsic).value();
+  const WarpOperation& operation = *find_operation(warp_operations(), n.intrinsic);
+  std::vector<std::string> arguments, turned;
+  for (std::size_t i = 1; i < n.operands.size(); ++i) {
+    const CoreMatrix& matrix = n.matrices.at(i).value();
+    arguments.push_back(fmt::format("matrix_at<{}, {}, {}>(&{})", matrix.leading, matrix.stride, matrix.swizzle,
+                                    place(n.operands[i].buffer, n.operands[i].indices)));
+    turned.emplace_back(matrix.depth_inner ? "false" : "true");
+  }
+  for (std::int64_t i = 0; i < LaneMap::count(operation.operands[0].registers); ++i)
+    arguments.push_back(
+        place(n.operands[0].buffer, lane_element(n.operands[0], operation.operands[0], int_imm(0), int_imm(i))));
+  line(
+      fmt::format("wgmma_{}<{}, {}>({});", mma.kind, mma.columns, fmt::join(turned, ", "), fmt::join(arguments, ", ")));
 }
 
 }  // namespace dovetail::cuda

@@ -33,6 +33,8 @@ class Emitter {
   std::string emit_kernel(const std::string& symbol, const std::vector<loops::Buffer>& operands,
                           const std::unordered_set<const loops::BufferNode*>& written);
   bool reports() const { return reports_; }
+  // That the launch has to give each block; 0: the text declares what its threads share.
+  std::int64_t shared_bytes() const { return shared_bytes_; }
 
  private:
   // ---- expressions.cpp: text of a value of the expression's type
@@ -82,7 +84,12 @@ class Emitter {
   void emit_node(const loops::CoreAsyncCopy& n);
   void emit_node(const loops::CoreAsyncGroup& n);
   void emit_node(const loops::CoreShuffle& n);
+  void emit_node(const loops::CoreCallGroup& n);
+  void emit_node(const loops::CoreProxyFence&);
+  void hold_sums();
+  void emit_later_call(const loops::CoreCall& n);
   void line(const std::string& text);
+  void declare_shared();
   std::string name_for(const std::string& wanted);  // a word of C++ that nothing else has
   std::string stored(DType dtype, const std::string& value) const;
 
@@ -90,6 +97,7 @@ class Emitter {
   const loops::ThreadKernel& kernel_;
   std::vector<std::string>& failures_;
   bool reports_ = false;
+  std::int64_t shared_bytes_ = 0;
 
   std::string text_;
   std::string behind_;  // the variable that each barrier sets (instructions.cuh, behind_barrier)

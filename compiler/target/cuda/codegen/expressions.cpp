@@ -268,7 +268,7 @@ bool Emitter::is_narrow(const Expr& expr) const {
   if (expr->dtype != DType::int64) return true;
   if (const auto* n = std::get_if<Unary>(&expr->node)) return n->op == UnaryOp::neg && is_narrow(n->a);
   if (const auto* n = std::get_if<Binary>(&expr->node)) {
-    if (is_index_operation(n->op)) return is_narrow(n->a) && is_narrow(n->b);
+    if (is_index_operation(n->op) || !bit_operator(n->op).empty()) return is_narrow(n->a) && is_narrow(n->b);
     return !is_division(*n) || is_narrow(n->a);
   }
   if (const auto* n = std::get_if<Select>(&expr->node)) return is_narrow(n->if_true) && is_narrow(n->if_false);
@@ -296,6 +296,9 @@ std::string Emitter::integer(const Expr& expr, bool narrow) {
       case BinaryOp::add: return both("+");
       case BinaryOp::sub: return both("-");
       case BinaryOp::mul: return both("*");
+      case BinaryOp::bit_and:
+      case BinaryOp::bit_or:
+      case BinaryOp::bit_xor: return both(bit_operator(n->op));
       case BinaryOp::min:
       case BinaryOp::max: {
         const std::string a = integer(n->a, narrow);

@@ -8,6 +8,12 @@ inline T* aligned(T* address) {
   return static_cast<T*>(__builtin_assume_aligned(address, bytes));
 }
 
+// Shared memory of as many bytes as the launch has given the block.
+inline unsigned char* given_shared() {
+  extern __shared__ __align__(1024) unsigned char shared_bytes[];
+  return shared_bytes;
+}
+
 // ---- Asynchronous copies, from the device's memory to a block's shared one: sm_80 and later
 
 // 4, 8 or 16 bytes, at multiples of as many; zeros where `inside` does not hold, and then nothing is read.
@@ -120,4 +126,37 @@ inline void mma_tf32(float& c0, float& c1, float& c2, float& c3, unsigned a0, un
       : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
       : "r"(rounded_to_tf32(a0)), "r"(rounded_to_tf32(a1)), "r"(rounded_to_tf32(a2)), "r"(rounded_to_tf32(a3)),
         "r"(rounded_to_tf32(b0)), "r"(rounded_to_tf32(b1)));
+}
+
+// ---- Operations of four warps that complete later: sm_90a. group_products.cuh has the products.
+
+// What the thread has written to shared memory is there for units that read it by themselves, behind a barrier.
+inline void fence_for_units() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+// What it has written to the registers of sums is there for its calls from now on.
+inline void arrive_for_calls() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+inline void commit_calls() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+// All groups of its calls but the last ones are done.
+template <int but_last>
+inline void wait_for_calls() {
+  asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(but_last) : "memory");
+}
+// The compiler moves nothing of these across: it knows of no register that changes later.
+template <int count>
+inline void hold_registers(float (&registers)[count]) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) asm volatile("" : "+f"(registers[i])::"memory");
+}
+template <int count>
+inline void hold_registers(int (&registers)[count]) {
+#pragma unroll
+  for (int i = 0; i < count; ++i) asm volatile("" : "+r"(registers[i])::"memory");
+}
+// A matrix in shared memory from its first element on (loops/core/core.h, CoreMatrix): PTX's matrix descriptor, whose
+// numbers are of 16 bytes.
+template <int leading, int stride, int swizzle>
+inline unsigned long long matrix_at(const void* first) {
+  constexpr unsigned long long kMode = swizzle == 128 ? 1 : swizzle == 64 ? 2 : 3;
+  const unsigned place = (unsigned)__cvta_generic_to_shared(first);
+  return (place & 0x3ffffu) >> 4 | (unsigned long long)(leading >> 4) << 16 | (unsigned long long)(stride >> 4) << 32 |
+         kMode << 62;
 }

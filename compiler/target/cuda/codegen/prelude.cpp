@@ -7,6 +7,7 @@ namespace dovetail::cuda {
 std::string_view prelude() {
   return R"(#include "loops/scalar/operations.h"
 #include "compiler/target/cuda/codegen/instructions.cuh"
+#include <group_products.cuh>
 
 using namespace dovetail::loops;
 using std::int8_t, std::uint8_t, std::int16_t, std::uint16_t;

@@ -56,6 +56,7 @@ Source emit_source(const ThreadProgram& program, const std::vector<Parameter>& p
     source.text += fmt::format("// {}\n", kernel.name);
     source.text += emitter.emit_kernel(launch.symbol, operands, written) + "\n";
     launch.reports = emitter.reports();
+    launch.shared_bytes = emitter.shared_bytes();
     source.launches.push_back(std::move(launch));
   }
   return source;

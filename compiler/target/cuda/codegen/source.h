@@ -23,6 +23,7 @@ struct KernelOperand {
 struct Launch {
   std::string symbol;
   std::array<std::int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
+  std::int64_t shared_bytes = 0;        // of a block, that the launch gives; 0: the kernel declares what it has
   std::vector<KernelOperand> operands;  // in the order of the kernel's parameters
   bool reports = false;                 // takes the place of a failure as its last parameter
 };
@@ -39,6 +40,9 @@ Source emit_source(const loops::ThreadProgram& program, const std::vector<loops:
 
 // The beginning of a text, once before its kernels.
 std::string_view prelude();
+
+// The header group_products.cuh, which is written out by a function.
+std::string_view group_products();
 
 // Headers that the text includes, and their text: those of this tree, which are part of the program
 // (compiler/CMakeLists.txt), and as much of the standard library as they use.

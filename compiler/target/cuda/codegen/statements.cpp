@@ -9,6 +9,9 @@
 #include "base/check.h"
 #include "bundle/bundle.h"
 #include "compiler/target/cuda/codegen/emitter.h"
+#include "compiler/target/cuda/gpu.h"
+#include "loops/threads/accesses.h"
+#include "loops/threads/neighbours.h"
 
 namespace dovetail::cuda {
 
@@ -34,6 +37,8 @@ bool is_reserved(std::string_view word) {
       "constexpr"};
   return words.contains(word);
 }
+
+std::int64_t elements_of(const Buffer& buffer) { return std::max<std::int64_t>(element_count(buffer->shape), 1); }
 
 }  // namespace
 
@@ -64,6 +69,25 @@ std::string Emitter::stored(DType dtype, const std::string& value) const {
   return type.value == type.memory ? value : fmt::format("{}::write({})", type.element, value);
 }
 
+// What is more than a kernel may declare lies one behind the other in the memory that the launch gives.
+void Emitter::declare_shared() {
+  const ThreadKernel::SharedPlaces places = kernel_.shared_places();
+  // Units of the machine find a matrix by its address in that memory, which then has no other beginning.
+  const bool given = places.bytes > kStaticSharedBytes || !kernel_.matrices.empty();
+  if (given) shared_bytes_ = places.bytes;
+  for (std::size_t i = 0; i < kernel_.shared.size(); ++i) {
+    const Buffer& buffer = kernel_.shared[i];
+    const std::string name = buffers_[buffer.get()] = name_for(buffer->name);
+    const std::string_view type = names_of(buffer->dtype).memory;
+    if (given)
+      line(
+          fmt::format("{0}* const {1} = reinterpret_cast<{0}*>(given_shared() + {2});", type, name, places.offsets[i]));
+    else
+      line(
+          fmt::format("alignas({}) __shared__ {} {}[{}];", kernel_.alignment(buffer), type, name, elements_of(buffer)));
+  }
+}
+
 std::string Emitter::emit_kernel(const std::string& symbol, const std::vector<Buffer>& operands,
                                  const std::unordered_set<const BufferNode*>& written) {
   std::vector<std::string> parameters;
@@ -74,18 +98,18 @@ std::string Emitter::emit_kernel(const std::string& symbol, const std::vector<Bu
     parameters.push_back(fmt::format("{} __restrict__ {}", type, given));
     line(fmt::format("{} const {} = aligned<{}>({});", type, name, kTensorBytes, given));
   }
-  const auto declare = [&](std::string_view space, const Buffer& buffer) {
+  declare_shared();
+  for (const Buffer& buffer : kernel_.local) {
     const std::string name = buffers_[buffer.get()] = name_for(buffer->name);
-    line(fmt::format("{}{} {}[{}];", space, names_of(buffer->dtype).memory, name,
-                     std::max<std::int64_t>(element_count(buffer->shape), 1)));
-  };
-  for (const Buffer& buffer : kernel_.shared) declare("alignas(16) __shared__ ", buffer);
-  for (const Buffer& buffer : kernel_.local) declare("", buffer);
+    line(fmt::format("{} {}[{}];", names_of(buffer->dtype).memory, name, elements_of(buffer)));
+  }
   for (const BoundAxis& axis : kernel_.axes) {
     const std::string name = vars_[axis.var.get()] = name_for(axis.var->name);
     line(fmt::format("const int {} = {}Idx.{};", name, axis.is_block() ? "block" : "thread", axis.axis.back()));
   }
-  if (kernel_.calls) {
+  bool loads = false;  // matrices to registers
+  each_call(kernel_.body, [&](const CoreCall& call) { loads |= !call.later; });
+  if (loads) {
     behind_ = name_for("behind");
     line(fmt::format("unsigned {} = 0;", behind_));
   }
@@ -165,7 +189,7 @@ void Emitter::emit_node(const CoreStore& n) {
 
 void Emitter::emit_node(const CoreBarrier&) {
   line("__syncthreads();");
-  if (kernel_.calls) line(fmt::format("{} = behind_barrier();", behind_));
+  if (!behind_.empty()) line(fmt::format("{} = behind_barrier();", behind_));
 }
 
 void Emitter::emit_node(const CoreAsyncCopy& n) {
@@ -177,6 +201,31 @@ void Emitter::emit_node(const CoreAsyncCopy& n) {
 void Emitter::emit_node(const CoreAsyncGroup& n) {
   line(n.step == CoreAsyncGroup::Step::commit ? "commit_copies();" : fmt::format("wait_for_copies<{}>();", n.groups));
 }
+
+// Registers of sums stay where they are around the steps of calls: what the compiler sees of these are statements.
+void Emitter::hold_sums() {
+  std::vector<std::string> names;
+  each_call(kernel_.body, [&](const CoreCall& call) {
+    const std::string& name = buffers_.at(call.operands[0].buffer.get());
+    if (call.later && std::ranges::find(names, name) == names.end()) names.push_back(name);
+  });
+  for (const std::string& name : names) line(fmt::format("hold_registers({});", name));
+}
+
+void Emitter::emit_node(const CoreCallGroup& n) {
+  using Step = CoreCallGroup::Step;
+  if (n.step == Step::arrive) {
+    hold_sums();
+    line("arrive_for_calls();");
+  } else if (n.step == Step::commit) {
+    line("commit_calls();");
+  } else {
+    line(fmt::format("wait_for_calls<{}>();", n.groups));
+    hold_sums();
+  }
+}
+
+void Emitter::emit_node(const CoreProxyFence&) { line("fence_for_units();"); }
 
 void Emitter::emit_node(const CoreShuffle& n) {
   const std::string to = place(n.to.buffer, n.to.indices);

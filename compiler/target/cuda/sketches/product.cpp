@@ -124,9 +124,9 @@ std::optional<MatrixMultiply> allowed_instruction(const Gpu& gpu, DType factor, 
   return mma && has_tensor_cores(gpu) && (gpu.tf32 || !mma->rounds_factors()) ? mma : std::nullopt;
 }
 
-bool can_fetch(const Product::Operand& operand, std::int64_t elements, std::int64_t threads, std::int64_t stages) {
-  constexpr std::int64_t kMostElements = 4096;
-  if (elements % threads != 0 || elements > kMostElements) return false;
+bool can_fetch(const Product::Operand& operand, std::int64_t elements, std::int64_t threads, std::int64_t stages,
+               std::int64_t most_elements) {
+  if (elements % threads != 0 || elements > most_elements) return false;
   return stages == 1 || elements / threads * size_bytes(operand.stored) <= PipelineOptions{}.local_bytes;
 }
 

@@ -68,7 +68,8 @@ void fetch_together(schedule::Context& c, const std::string& operand, bool plain
 
 // Whether so many elements of an operand can come to shared memory together: what that fills can be shown, they come
 // out even, and where pieces are fetched ahead a thread can keep its part in registers if it must.
-bool can_fetch(const Product::Operand& operand, std::int64_t elements, std::int64_t threads, std::int64_t stages);
+bool can_fetch(const Product::Operand& operand, std::int64_t elements, std::int64_t threads, std::int64_t stages,
+               std::int64_t most_elements = 4096);
 // Elements that a thread reads at once where they are neighbours of shared memory, or of patches.
 inline constexpr std::int64_t kVector = 4;
 

@@ -22,7 +22,8 @@ bool sketch_attention(schedule::Context& c, const Gpu& gpu);
 // what they have of a row.
 bool sketch_reduction(schedule::Context& c, const Gpu& gpu);
 // A product of matrices, or what has the form of one: tiles of it, through shared memory and in registers.
-bool sketch_tensor_product(schedule::Context& c, const Gpu& gpu);  // by tensor cores
+bool sketch_group_product(schedule::Context& c, const Gpu& gpu);   // by tensor cores, of four warps together
+bool sketch_tensor_product(schedule::Context& c, const Gpu& gpu);  // of one warp
 bool sketch_matrix_product(schedule::Context& c, const Gpu& gpu);
 // Anything: each block's points, one a thread.
 bool sketch_generic(schedule::Context& c, const Gpu& gpu);
@@ -32,10 +33,11 @@ struct Kind {
   int version;  // of the sketch (compiler/schedule/sketch.h)
   bool (*write)(schedule::Context& context, const Gpu& gpu);
 };
-inline constexpr std::array<Kind, 5> kKinds{{
+inline constexpr std::array<Kind, 6> kKinds{{
     {"attention", 1, sketch_attention},
     {"reduction", 1, sketch_reduction},
-    {"tensor_product", 2, sketch_tensor_product},
+    {"group_product", 1, sketch_group_product},
+    {"tensor_product", 3, sketch_tensor_product},
     {"matrix_product", 3, sketch_matrix_product},
     {"generic", 1, sketch_generic},
 }};

@@ -1,7 +1,7 @@
 // Contractions of narrow types (matrix_product.cpp) by tensor cores: a block of threads makes a tile of the result,
 // each of its warps some rows of it, in fragments of 16 x 8 sums. The operands come through shared memory, as there. A
 // lane's sums are those that the instruction's rows say; what follows the sum point by point is done where the lane has
-// them.
+// them. Where the machine has instructions of four warps, these make 64 rows and all columns of the tile at once.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -27,13 +27,19 @@ namespace {
 constexpr std::int64_t kHalfRows = kMmaRows / kLanesInY, kPair = kMmaColumns / kLanesInX;  // of a lane
 constexpr std::int64_t kMostSumsOfLane = 128;
 // Below, a fragment holds more padding than numbers.
-constexpr std::int64_t kFewestTensorRows = 8, kFewestTensorColumns = 8;
+constexpr std::int64_t kFewestTensorRows = 8, kFewestTensorColumns = 8, kFewestGroupRows = 32;
 
 struct TensorTile {
   std::int64_t warps, row_fragments, column_fragments, depth_fragments;
   std::int64_t stages;
   std::int64_t parts;  // of the depth, for blocks of their own
   std::int64_t fragment_depth;
+  // Of instructions of four warps: row_fragments have 64 rows for each group of these, column_fragments are of one
+  // instruction.
+  static TensorTile of_group(std::span<const std::int64_t> v, std::int64_t fragment_depth) {
+    const std::array<std::int64_t, 6> values{v[0] * kWarpsOfGroup, v[1], v[2] / kMmaColumns, v[3], v[4], v[5]};
+    return {values, {DType::int8, DType::int32, fragment_depth, ""}};
+  }
   TensorTile(std::span<const std::int64_t> v, const MatrixMultiply& mma)
       : warps(v[0]),
         row_fragments(v[1]),
@@ -93,6 +99,57 @@ std::optional<double> tensor_cycles(const Product& whole, const TensorTile& tile
   return here * (rounds * round + (rounds * (wait + kBarrier) + kWait) / at_once) + *joining;
 }
 
+// The same of four warps. An instruction takes half a cycle for each column of a fragment of the depth.
+std::optional<double> group_cycles(const Product& whole, const TensorTile& tile, const Gpu& gpu) {
+  const Product e = part_of(whole, tile.parts);
+  constexpr double kSharedBytes = 128, kFarBytes = 24;  // a cycle
+  constexpr double kWait = 800, kBarrier = 60;
+  constexpr double kRegisters = 65536;
+  constexpr std::int64_t kMostPlain = 1 << 14, kMostPatches = 1 << 13;  // elements of a piece
+  const std::int64_t sums = tile.row_fragments * tile.columns() / 2;
+  if (tile.parts > 1 && e.depth < tile.fragment_depth) return std::nullopt;
+  if (sums > kMostSumsOfLane) return std::nullopt;
+  const auto fits = [&](const Product::Operand& operand, std::int64_t lines) {
+    return can_fetch(operand, lines * tile.depth(), tile.threads(), tile.stages,
+                     operand.plain ? kMostPlain : kMostPatches);
+  };
+  if (!fits(e.left, tile.rows()) || !fits(e.right, tile.columns())) return std::nullopt;
+  // Elements that no asynchronous copy takes wait in registers of their own.
+  const auto kept = [&](const Product::Operand& operand, std::int64_t lines) {
+    const std::int64_t bytes = size_bytes(operand.stored);
+    const bool copied = operand.plain && (operand.depth_last || bytes > 1);
+    return tile.stages == 1 || copied ? 0 : lines * tile.depth() / tile.threads();
+  };
+  constexpr std::int64_t kOthers = 48, kRegistersOfThread = 255;
+  const std::int64_t registers_of_thread = sums + kept(e.left, tile.rows()) + kept(e.right, tile.columns()) + kOthers;
+  if (registers_of_thread > kRegistersOfThread) return std::nullopt;
+  const std::int64_t rounds_of_depth = pieces(e.depth, tile.depth());
+  const std::int64_t piece_bytes = (tile.rows() + tile.columns()) * tile.depth() * size_bytes(e.left.stored);
+  if (tile.stages * piece_bytes > gpu.shared_bytes) return std::nullopt;
+  if (tile.stages > 1 && tile.stages > rounds_of_depth) return std::nullopt;
+
+  const auto number = [](std::int64_t value) { return static_cast<double>(value); };
+  const std::int64_t tiles = pieces(e.rows, tile.rows()) * pieces(e.columns, tile.columns());
+  const auto joining = cycles_of_joining(whole, tile.parts, whole.batch * tiles, gpu.processors);
+  if (!joining) return std::nullopt;
+  const double here = std::ceil(number(e.batch * tiles) / number(gpu.processors));
+  const double registers = number(registers_of_thread);
+  const double at_once = std::clamp(std::floor(std::min(kRegisters / (registers * number(tile.threads())),
+                                                        number(gpu.shared_bytes) / number(tile.stages * piece_bytes))),
+                                    1.0, here);
+  constexpr double kFragmentBytes = 32;
+  const std::int64_t instructions = tile.row_fragments * tile.warps / kWarpsOfGroup;
+  const double products = number(instructions * tile.columns()) / 2;
+  const double near = number(instructions * (kGroupRows + tile.columns())) * kFragmentBytes / kSharedBytes;
+  const double far = number(tile.rows() + tile.columns()) * kFragmentBytes / kFarBytes;
+  const double rounds = number(rounds_of_depth);
+  const double round = number(tile.depth_fragments) * std::max({products, near, far});
+  // From three stages on, products are still under way when the next piece is waited for.
+  const double barrier = tile.stages > 2 ? 0 : kBarrier;
+  const double wait = std::max(0.0, kWait - number(std::max<std::int64_t>(tile.stages - 2, 0)) * round * at_once);
+  return here * (rounds * round + (rounds * (wait + barrier) + kWait) / at_once) + *joining;
+}
+
 class TensorProduct {
  public:
   TensorProduct(schedule::Context& c, const Gpu& gpu, Product product, const MatrixMultiply& mma)
@@ -126,7 +183,7 @@ class TensorProduct {
         {{"thread.x", kLanesInX}, {"thread.y", kLanesInY}, {"thread.z", tile->warps}}};
     fetch_together(c_, left(), product_.left.plain, threads);
     fetch_together(c_, right(), product_.right.plain, threads);
-    c_.s.bind(warp_, "thread.z");
+    if (!mma_.of_group()) c_.s.bind(warp_, "thread.z");
     lay_out(*tile);
     c_.s.tensorize(fragment_.front(), mma_.name());
     for (const std::string& loop : around_fragment_) c_.unroll(loop);
@@ -141,10 +198,29 @@ class TensorProduct {
   std::string result() const { return name_ + ".result"; }
   std::string loop(std::string_view axis) const { return fmt::format("{}.{}", name_, axis); }
 
+  static auto among(std::vector<std::int64_t> values) {
+    return [values = std::move(values)](std::span<const std::int64_t>) { return values; };
+  }
+
+  std::optional<TensorTile> choose_of_group() {
+    const std::array<schedule::Choice, 6> choices{{{"groups", among({1, 2})},
+                                                   {"row_fragments", among({2, 1, 4})},
+                                                   {"columns", among({128, 256, 64, 32, 16})},
+                                                   {"depth_fragments", among({4, 2})},
+                                                   {"stages", among({4, 3, 5, 6, 2, 1})},
+                                                   {"parts", among(parts_of_depth(product_))}}};
+    const std::vector<std::int64_t> chosen = c_.sample(choices, [&] {
+      return Result<schedule::Cost>([&](std::span<const std::int64_t> values) {
+        return group_cycles(product_, TensorTile::of_group(values, mma_.depth), gpu_);
+      });
+    });
+    if (chosen.empty()) return std::nullopt;
+    mma_ = find_group_multiply(mma_.factor, mma_.sum, chosen[2]).value();
+    return TensorTile::of_group(chosen, mma_.depth);
+  }
+
   std::optional<TensorTile> choose() {
-    const auto among = [](std::vector<std::int64_t> values) {
-      return [values = std::move(values)](std::span<const std::int64_t>) { return values; };
-    };
+    if (mma_.of_group()) return choose_of_group();
     const std::array<schedule::Choice, 6> choices{{{"warps", among({4, 2, 1, 8})},
                                                    {"row_fragments", among({2, 1, 4})},
                                                    {"column_fragments", among({8, 4, 2, 16})},
@@ -166,12 +242,21 @@ class TensorProduct {
     const std::size_t m = shape.size() - 2, n = shape.size() - 1;
     std::vector<std::string> parts;
     for (std::size_t d = 0; d < m; ++d) parts.push_back(fmt::format("i{}", d));
-    if (shape[m] > tile.rows()) parts.push_back(fmt::format("i{}/{}", m, tile.rows()));
-    if (tile.warps > 1)
-      parts.push_back(shape[m] > tile.rows() ? fmt::format("i{}/{}%{}", m, tile.warp_rows(), tile.warps)
-                                             : fmt::format("i{}/{}", m, tile.warp_rows()));
-    parts.push_back(shape[m] > tile.warp_rows() ? fmt::format("i{}/{}%{}", m, kLanesInY, tile.warp_rows() / kLanesInY)
-                                                : fmt::format("i{}/{}", m, kLanesInY));
+    // A row's coordinates: each the row divided by `divisor`, of so many values.
+    std::int64_t rest = shape[m];
+    const auto coordinate = [&](std::int64_t divisor) {
+      parts.push_back(rest == shape[m] ? fmt::format("i{}/{}", m, divisor)
+                                       : fmt::format("i{}/{}%{}", m, divisor, rest / divisor));
+      rest = divisor;
+    };
+    if (rest > tile.rows()) coordinate(tile.rows());
+    if (mma_.of_group()) {
+      if (rest > group_rows(tile)) coordinate(group_rows(tile));
+      coordinate(kMmaRows);
+    } else if (tile.warps > 1) {
+      coordinate(tile.warp_rows());
+    }
+    coordinate(kLanesInY);
     parts.push_back(fmt::format("i{}%{}", m, kLanesInY));
     parts.push_back(fmt::format("i{}/{}", n, kMmaColumns));
     parts.push_back(fmt::format("i{}/{}%{}", n, kPair, kLanesInX));
@@ -195,20 +280,30 @@ class TensorProduct {
     const auto [block_row, row] = split_loop(c_, loop("m"), tile.rows());
     const auto [block_column, column] = split_loop(c_, loop("n"), tile.columns());
     const auto [piece, depth] = split_loop(c_, loop("k"), tile.depth());
-    const auto [warp, warp_row] = split_loop(c_, row, tile.warp_rows());
-    const auto [row_fragment, fragment_row] = split_loop(c_, warp_row, kMmaRows);
-    const auto [half, lane_row] = split_loop(c_, fragment_row, kLanesInY);
+    const auto [row_fragment, warp, half, lane_row] = split_rows(row, tile);
     const auto [column_fragment, fragment_column] = split_loop(c_, column, kMmaColumns);
     const auto [lane_column, pair] = split_loop(c_, fragment_column, kPair);
     const auto [depth_fragment, within] = split_loop(c_, depth, mma_.depth);
     blocks.insert(blocks.end(), {block_row, block_column});
     piece_ = piece;
     warp_ = warp;
-    around_fragment_ = {depth_fragment, row_fragment, column_fragment};
-    fragment_ = {half, lane_row, lane_column, pair, within};
+    lane_row_ = lane_row, lane_column_ = lane_column;
+    own_ = {row_fragment, column_fragment, half, pair};
     std::vector<std::string> order = blocks;
-    order.insert(order.end(), {piece, warp});
+    order.push_back(piece);
+    if (mma_.of_group()) {
+      // Of the warps of all groups, those of one.
+      const auto [group, of_group] = split_loop(c_, warp, kWarpsOfGroup);
+      group_ = group, warp_ = of_group;
+      around_fragment_ = {depth_fragment, row_fragment};
+      fragment_ = {of_group, half, lane_row, column_fragment, lane_column, pair, within};
+    } else {
+      around_fragment_ = {depth_fragment, row_fragment, column_fragment};
+      fragment_ = {half, lane_row, lane_column, pair, within};
+      order.push_back(warp);
+    }
     order.insert(order.end(), around_fragment_.begin(), around_fragment_.end());
+    if (mma_.of_group()) order.push_back(group_);
     order.insert(order.end(), fragment_.begin(), fragment_.end());
     c_.reorder(order);
     c_.s.reverse_compute_at(result(), block_column);
@@ -217,6 +312,20 @@ class TensorProduct {
     c_.s.compute_at(left(), piece);
     if (c_.s.status().ok() && !bind_points(c_, {blocks, {}}))
       c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be given to blocks", "use another schedule")});
+  }
+
+  // Of a fragment of all groups of warps.
+  static std::int64_t group_rows(const TensorTile& tile) { return tile.warps * kMmaRows; }
+
+  struct Rows {
+    std::string fragment, warp, half, lane;
+  };
+  // A warp's rows lie together; of an instruction of four warps, those of one fragment.
+  Rows split_rows(const std::string& row, const TensorTile& tile) {
+    const auto [outer, inner] = split_loop(c_, row, mma_.of_group() ? group_rows(tile) : tile.warp_rows());
+    const auto [middle, fragment_row] = split_loop(c_, inner, kMmaRows);
+    const auto [half, lane] = split_loop(c_, fragment_row, kLanesInY);
+    return mma_.of_group() ? Rows{outer, middle, half, lane} : Rows{middle, outer, half, lane};
   }
 
   void give_to_lanes(const std::string& warp, const std::string& row, const std::string& column,
@@ -234,19 +343,24 @@ class TensorProduct {
   // Each lane starts its sums at 0.
   void start() {
     const auto in = [&](const std::string& one) { return name_ + ".init." + one; };
-    give_to_lanes(in(warp_), in(fragment_[1]), in(fragment_[2]),
-                  {in(around_fragment_[1]), in(around_fragment_[2]), in(fragment_[0]), in(fragment_[3])});
+    std::vector<std::string> own;
+    for (const std::string& one : own_) own.push_back(in(one));
+    std::string warp = in(warp_);
+    if (mma_.of_group() && c_.has_loop(in(group_))) {
+      c_.s.fuse(in(group_), warp, in("warps"));
+      warp = in("warps");
+    }
+    give_to_lanes(warp, in(lane_row_), in(lane_column_), own);
   }
 
   // The results of a tile, by the lanes that have their sums.
   void finish(const TensorTile& tile) {
     const std::vector<std::string> made = c_.own_loops(result());
     DOVETAIL_CHECK(made.size() == 2, "a tile has several rows and columns");
-    const auto [warp, warp_row] = split_loop(c_, made[0], tile.warp_rows());
-    const auto [halves, row] = split_loop(c_, warp_row, kLanesInY);
+    const auto [row_fragment, warp, half, row] = split_rows(made[0], tile);
     const auto [fragment, fragment_column] = split_loop(c_, made[1], kMmaColumns);
     const auto [column, pair] = split_loop(c_, fragment_column, kPair);
-    give_to_lanes(warp, row, column, {halves, fragment, pair});
+    give_to_lanes(warp, row, column, {row_fragment, half, fragment, pair});
   }
 
   schedule::Context& c_;
@@ -254,26 +368,40 @@ class TensorProduct {
   Product product_;
   MatrixMultiply mma_;
   std::string name_;
-  std::string piece_, warp_;
-  std::vector<std::string> around_fragment_;  // of the depth, rows, columns
-  std::vector<std::string> fragment_;         // half of the rows, lane's row, lane's columns, one of them, depth
+  std::string piece_, group_, warp_, lane_row_, lane_column_;  // group_: of four warps
+  std::vector<std::string> own_;                               // of a lane, but the depth's
+  std::vector<std::string> around_fragment_;  // loops around an instruction: of the depth, rows, columns
+  std::vector<std::string> fragment_;         // and its own
 };
 
 }  // namespace
 
-bool sketch_tensor_product(schedule::Context& c, const Gpu& gpu) {
+namespace {
+
+bool sketch_product(schedule::Context& c, const Gpu& gpu, bool of_group) {
   for (const Parameter& parameter : c.task.program.parameters)
     if (parameter.role != ParameterRole::constant) c.follow_layout(parameter.buffer->name);
   inline_elementwise(c);
   const auto found = find_product(c);
-  if (!found || !found->free_order || found->left.stored != found->right.stored || found->rows < kFewestTensorRows ||
-      found->columns < kFewestTensorColumns)
+  if (!found || !found->free_order || found->left.stored != found->right.stored ||
+      found->rows < (of_group ? kFewestGroupRows : kFewestTensorRows) || found->columns < kFewestTensorColumns)
     return false;
-  const auto mma = allowed_instruction(gpu, found->left.stored, found->type);
+  // Which number of columns an instruction of four warps has is decided later.
+  constexpr std::int64_t kAnyColumns = 128;
+  const auto mma = of_group ? find_group_multiply(found->left.stored, found->type, kAnyColumns)
+                            : allowed_instruction(gpu, found->left.stored, found->type);
   if (!mma || found->depth < mma->depth / 2) return false;
   if (!TensorProduct(c, gpu, *found, *mma).schedule()) return !c.s.status().ok();
   schedule_points(c);
   return true;
+}
+
+}  // namespace
+
+bool sketch_tensor_product(schedule::Context& c, const Gpu& gpu) { return sketch_product(c, gpu, false); }
+
+bool sketch_group_product(schedule::Context& c, const Gpu& gpu) {
+  return has_group_products(gpu) && sketch_product(c, gpu, true);
 }
 
 }  // namespace dovetail::cuda

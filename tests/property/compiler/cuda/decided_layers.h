@@ -19,26 +19,28 @@ inline const Gpu& gpu() {
 }
 
 // Of int8, float32, float16 or bfloat16; the narrow ones are added up in int32 or float32. `transposed`: b is [n, k].
-// `products`: floats may be added in any order, as MatMul's are.
+// `products`: floats may be added in any order, as MatMul's are. `left_turned`: a is [k, m].
 inline loops::Program layer(std::int64_t m, std::int64_t n, std::int64_t k, DType type, bool transposed,
-                            bool products = false) {
+                            bool products = false, bool left_turned = false) {
   const bool integer = type == DType::int8;
   const std::string_view of = name(type), wide = integer ? "int32" : "float32";
   const std::string b = transposed ? "b[j, l]" : "b[l, j]", shape = transposed ? "{1}, {2}" : "{2}, {1}";
-  const std::string product = of == wide ? "a[i, l] * " + b : fmt::format("{0}(a[i, l]) * {0}({1})", wide, b);
+  const std::string a = left_turned ? "a[l, i]" : "a[i, l]";
+  const std::string product = of == wide ? a + " * " + b : fmt::format("{0}({2}) * {0}({1})", wide, b, a);
   const std::string sum = integer      ? "int8(min(max(requantize(s[i, j], c[j], 3), -128), 127))"
                           : of == wide ? "max(s[i, j] + c[j], 0.0)"
                                        : fmt::format("{}(max(s[i, j] + c[j], 0.0))", of);
   const std::string text =
       fmt::format(
-          "program layer {{{{ input a: {0}[{{0}}, {{2}}] input b: {0}[{1}] input c: float32[{{1}}] output y: "
+          "program layer {{{{ input a: {0}[{3}] input b: {0}[{1}] input c: float32[{{1}}] output y: "
           "{0}[{{0}}, {{1}}] alloc s: {2}[{{0}}, {{1}}] ",
-          of, shape, wide) +
+          of, shape, wide, left_turned ? "{2}, {0}" : "{0}, {2}") +
       "for i0 in {0} {{ for j0 in {1} {{ for l0 in {2} {{ block gemm " +
       std::string(products ? "@sum(\"products\") " : "") +
       "{{ spatial i in {0} = i0 spatial j in {1} = j0 "
-      "reduce l in {2} = l0 reads s[i, j], a[i, l], " +
-      b + " writes s[i, j] init {{ s[i, j] = " + (integer ? "0" : "0.0") + " }} s[i, j] = s[i, j] + " + product +
+      "reduce l in {2} = l0 reads s[i, j], " +
+      a + ", " + b + " writes s[i, j] init {{ s[i, j] = " + (integer ? "0" : "0.0") + " }} s[i, j] = s[i, j] + " +
+      product +
       " }} }} }} }} for i1 in {0} {{ for j1 in {1} {{ block end {{ spatial i in {0} = i1 spatial j in {1} = j1 reads "
       "s[i, j], c[j] writes y[i, j] y[i, j] = " +
       sum + " }} }} }} }}";
@@ -54,13 +56,14 @@ inline FusedGroup group_of(loops::Program program) {
   return group;
 }
 
-inline Case layer_case(const loops::Program& program, const schedule::FindRecorded& recorded, std::uint64_t seed) {
+inline Case layer_case(const loops::Program& program, const schedule::FindRecorded& recorded, std::uint64_t seed,
+                       const Gpu& of = gpu()) {
   std::vector<NdArray> arguments;
   SplitMix64 random(seed);
   for (const loops::Parameter& parameter : program.parameters)
     if (parameter.role != loops::ParameterRole::output)
       arguments.push_back(random_values({parameter.buffer->dtype, parameter.buffer->shape}, random));
-  auto scheduled = schedule_group(group_of(program), gpu(), recorded);
+  auto scheduled = schedule_group(group_of(program), of, recorded);
   if (!scheduled) FAIL(to_string(scheduled.errors()));
   auto expected = loops::evaluate(program, arguments);
   return {program.name, std::move(arguments), std::move(expected), *std::move(scheduled)};

@@ -140,6 +140,7 @@ inline Result<std::vector<NdArray>> launch(const std::shared_ptr<runtime::cuda::
   for (const Launch& launch : source.launches) {
     bundle::CudaLaunch form;
     form.symbol = launch.symbol;
+    form.shared_bytes = static_cast<std::uint64_t>(launch.shared_bytes);
     DOVETAIL_ASSIGN(const runtime::cuda::FunctionHandle function, context->function(module, form));
     std::vector<runtime::cuda::Address> values;
     for (const KernelOperand& operand : launch.operands)
@@ -148,10 +149,10 @@ inline Result<std::vector<NdArray>> launch(const std::shared_ptr<runtime::cuda::
     std::vector<void*> parameters;
     for (auto& value : values) parameters.push_back(&value);
     const auto u = [](std::int64_t value) { return static_cast<unsigned>(value); };
-    DOVETAIL_TRY(driver.check(
-        driver.launch(function, u(launch.grid[0]), u(launch.grid[1]), u(launch.grid[2]), u(launch.block[0]),
-                      u(launch.block[1]), u(launch.block[2]), 0, context->stream(), parameters.data(), nullptr),
-        "launching"));
+    DOVETAIL_TRY(driver.check(driver.launch(function, u(launch.grid[0]), u(launch.grid[1]), u(launch.grid[2]),
+                                            u(launch.block[0]), u(launch.block[1]), u(launch.block[2]),
+                                            u(launch.shared_bytes), context->stream(), parameters.data(), nullptr),
+                              "launching"));
   }
   DOVETAIL_TRY(failure.copy_out(0, std::as_writable_bytes(std::span(&found, 1))));
   if (found.claimed != 0) return Diagnostic{"the run failed", "", source.failures.at(found.site), ""};

@@ -11,6 +11,7 @@
 #include "compiler/graph/parse.h"
 #include "tests/plant_faults.h"
 #include "tests/property/compiler/cuda/decided_layers.h"
+#include "tests/property/compiler/cuda/text_faults.h"
 #include "tests/property/compiler/drawn_schedules.h"
 
 using namespace dovetail;
@@ -98,41 +99,6 @@ std::vector<Case> tf32_cases(bool whole_numbers, bool allowed = true) {
                      {{"pads", std::vector<std::int64_t>{1, 1, 1, 1}}}, nullptr));
   list.push_back(one("MatMul", {{kFloat, {20, 64}}, {kFloat, {64, 24}}}, {}, decided({{"parts", "2"}})));
   return list;
-}
-
-struct TextFault {
-  const char* what;
-  std::function<std::string(std::string)> change;
-};
-
-// Exchanges two arguments of each call of `function`.
-std::function<std::string(std::string)> exchanged(const std::string& function, std::size_t a, std::size_t b) {
-  return [=](std::string text) {
-    for (std::size_t at = text.find(function); at != std::string::npos; at = text.find(function, at + 1)) {
-      std::vector<std::pair<std::size_t, std::size_t>> arguments;  // from, length
-      std::size_t depth = 0, begin = at + function.size();
-      for (std::size_t i = begin; i < text.size() && text[i] != ';'; ++i) {
-        if (text[i] == '(' || text[i] == '[') ++depth;
-        if ((text[i] == ')' && depth == 0) || (text[i] == ',' && depth == 0)) {
-          arguments.emplace_back(begin, i - begin);
-          begin = i + 2;
-        }
-        if ((text[i] == ')' || text[i] == ']') && depth > 0) --depth;
-      }
-      const std::string first = text.substr(arguments.at(a).first, arguments[a].second),
-                        second = text.substr(arguments.at(b).first, arguments[b].second);
-      text.replace(arguments[b].first, arguments[b].second, first);
-      text.replace(arguments[a].first, arguments[a].second, second);
-    }
-    return text;
-  };
-}
-std::function<std::string(std::string)> replaced(const std::string& from, const std::string& to) {
-  return [=](std::string text) {
-    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
-      text.replace(at, from.size(), to);
-    return text;
-  };
 }
 
 Case pipelined_case(DType type) {
@@ -303,7 +269,6 @@ TEST_CASE("cuda: faults planted in the text of lanes are found by the emulated G
     REQUIRE(one.scheduled.kind == kKind);
     const std::string mma = of == 0 ? "mma_int8(" : "mma_float16(";
     const std::vector<TextFault> faults{
-        {"as it is", [](std::string text) { return text; }},
         {"two sums of a lane exchanged", exchanged(mma, 0, 1)},
         {"sums of two halves exchanged", exchanged(mma, 1, 2)},
         {"two registers of A exchanged", exchanged(mma, 5, 6)},
@@ -316,32 +281,6 @@ TEST_CASE("cuda: faults planted in the text of lanes are found by the emulated G
         {"matrices are turned", replaced("load_matrices<false>(", "load_matrices<true>(")},
         {"rows of other matrices", replaced(", behind);", " + 16, behind);")},
         {"the lane's row for its column", replaced("= threadIdx.y;", "= (threadIdx.y + 1) % 8;")}};
-    const dovetail::test::Environment nvrtc("DOVETAIL_NVRTC", emulated("nvrtc")),
-        driver("DOVETAIL_LIBCUDA", emulated("driver"));
-    std::string text;
-    std::vector<cuda::Source> sources;
-    const std::size_t count = faults.size();
-    for (std::size_t i = 0; i < count; ++i) {
-      sources.push_back(
-          cuda::emit_source(one.scheduled.kernels, one.scheduled.program.parameters, fmt::format("f{}", i)));
-      const std::string changed = faults[i].change(sources.back().text);
-      INFO(faults[i].what);
-      CHECK((changed != sources.back().text) == (i != 0));
-      text += changed;
-    }
-    const auto compiler = cuda::Nvrtc::find();
-    if (!compiler) FAIL(to_string(compiler.errors()));
-    auto binary = (*compiler)->compile(text, "sm_90a");
-    if (!binary) FAIL(to_string(binary.errors()));
-    const auto context = runtime::cuda::Context::open();
-    if (!context) FAIL(to_string(context.errors()));
-    const std::vector<bundle::CudaImage> images{{"sm_90a", false, bundle::Blob(std::move(binary->cubin))}};
-    const auto module = (*context)->module(images);
-    if (!module) FAIL(to_string(module.errors()));
-    for (std::size_t i = 0; i < count; ++i) {
-      INFO(faults[i].what);
-      const auto have = launch(*context, sources[i], *module, one);
-      CHECK((!have.ok() || *have != *one.expected) == (i != 0));
-    }
+    check_text_faults(one, faults);
   }
 }

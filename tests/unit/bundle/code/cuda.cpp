@@ -1,6 +1,7 @@
 // Kernels in a step: what is written is read, and what no GPU could run is refused.
 #include "bundle/code/cuda.h"
 
+#include "bundle/code/text.h"
 #include "tests/catch.h"
 
 using namespace dovetail;
@@ -10,13 +11,16 @@ namespace {
 
 bundle::CudaCode cuda_sample() {
   bundle::CudaCode code;
-  code.images = {{"sm_80", false, bundle::Blob({std::byte{1}, std::byte{2}})},
-                 {"sm_80", true, bundle::Blob({std::byte{3}})}};
-  code.launches = {{"k0_0", {7, 2, 1}, {64, 2, 1}, {{false, 0, 0}, {true, 0, 256}}, false},
-                   {"k0_1", {1, 1, 1}, {32, 1, 1}, {{true, 0, 256}, {false, 1, 0}}, true}};
-  code.workspace_bytes = 512;
+  code.kernels = {
+      {{{"k0_0", {7, 2, 1}, {64, 2, 1}, {{false, 0, 0}, {true, 0, 256}}, false, 100'000},
+        {"k0_1", {1, 1, 1}, {32, 1, 1}, {{true, 0, 256}, {false, 1, 0}}, true}},
+       {{"sm_80", false, bundle::Blob({std::byte{1}, std::byte{2}})}, {"sm_80", true, bundle::Blob({std::byte{3}})}},
+       512,
+       {"integer division by zero"}},
+      {{{"k1_0", {3, 1, 1}, {128, 1, 1}, {{false, 0, 0}, {false, 1, 0}}, false}},
+       {{"sm_90a", false, bundle::Blob({std::byte{4}})}},
+       0}};
   code.operations = 99;
-  code.failures = {"integer division by zero"};
   code.rounds_freely = false;
   return code;
 }
@@ -43,37 +47,67 @@ TEST_CASE("cuda code: what is written is read") {
   const bundle::Bundle bundle = with(cuda_sample());
   const auto steps = bundle::cuda_steps(bundle);
   REQUIRE(steps.ok());
-  const bundle::CudaCode &read = steps->front().code, written = cuda_sample();
-  REQUIRE(read.launches.size() == 2);
-  for (std::size_t i = 0; i < 2; ++i) {
-    CHECK(read.launches[i].symbol == written.launches[i].symbol);
-    CHECK(read.launches[i].grid == written.launches[i].grid);
-    CHECK(read.launches[i].block == written.launches[i].block);
-    CHECK(read.launches[i].operands == written.launches[i].operands);
-    CHECK(read.launches[i].reports == written.launches[i].reports);
-    CHECK(read.images[i].architecture == written.images[i].architecture);
-    CHECK(read.images[i].ptx == written.images[i].ptx);
-    CHECK(read.images[i].bytes == written.images[i].bytes);
+  const bundle::CudaCode &code = steps->front().code, sample = cuda_sample();
+  REQUIRE(code.kernels.size() == 2);
+  for (std::size_t k = 0; k < 2; ++k) {
+    const bundle::CudaKernels &read = code.kernels[k], &written = sample.kernels[k];
+    REQUIRE(read.launches.size() == written.launches.size());
+    for (std::size_t i = 0; i < read.launches.size(); ++i) {
+      CHECK(read.launches[i].symbol == written.launches[i].symbol);
+      CHECK(read.launches[i].grid == written.launches[i].grid);
+      CHECK(read.launches[i].block == written.launches[i].block);
+      CHECK(read.launches[i].operands == written.launches[i].operands);
+      CHECK(read.launches[i].reports == written.launches[i].reports);
+      CHECK(read.launches[i].shared_bytes == written.launches[i].shared_bytes);
+    }
+    REQUIRE(read.images.size() == written.images.size());
+    for (std::size_t i = 0; i < read.images.size(); ++i) {
+      CHECK(read.images[i].architecture == written.images[i].architecture);
+      CHECK(read.images[i].ptx == written.images[i].ptx);
+      CHECK(read.images[i].bytes == written.images[i].bytes);
+    }
+    CHECK(read.workspace_bytes == written.workspace_bytes);
+    CHECK(read.failures == written.failures);
   }
-  CHECK(read.workspace_bytes == 512);
-  CHECK(!read.rounds_freely);
-  CHECK(read.failures == written.failures);
+  CHECK(!code.rounds_freely);
+}
+
+TEST_CASE("cuda code: one list of kernels at the head, as older kits wrote it, is read") {
+  bundle::Bundle bundle = with(cuda_sample());
+  bundle::Step& step = bundle.steps[0];
+  Json head = Json::parse(bundle::code_text(step));
+  Json kernels = head["kernels"][0];
+  head.erase("kernels");
+  for (auto& launch : kernels["launches"]) launch.erase("shared_bytes");
+  head.update(kernels);
+  step.code = bundle::json_bytes(head);
+  const auto steps = bundle::cuda_steps(bundle);
+  REQUIRE(steps.ok());
+  REQUIRE(steps->front().code.kernels.size() == 1);
+  CHECK(steps->front().code.kernels[0].launches[0].symbol == "k0_0");
+  CHECK(steps->front().code.kernels[0].launches[0].shared_bytes == 0);
+  CHECK(steps->front().code.kernels[0].images.size() == 2);
 }
 
 TEST_CASE("cuda code: launches that no device takes are refused with both numbers") {
   bundle::CudaCode code = cuda_sample();
-  code.launches[0].block = {64, 17, 1};
+  code.kernels[0].launches[0].block = {64, 17, 1};
   CHECK_THAT(cuda_errors(code), ContainsSubstring("64 x 17 x 1 threads in a block, the most is 1024"));
   code = cuda_sample();
-  code.launches[0].grid = {1, 65536, 1};
+  code.kernels[0].launches[0].grid = {1, 65536, 1};
   CHECK_THAT(cuda_errors(code), ContainsSubstring("65536 blocks in dimension 1, the most is 65535"));
   code = cuda_sample();
-  code.launches[0].operands[0].index = 2;
+  code.kernels[0].launches[0].operands[0].index = 2;
   CHECK_THAT(cuda_errors(code), ContainsSubstring("takes tensor 2, the step has 2"));
   code = cuda_sample();
-  code.launches[0].operands[1].offset = 513;
+  code.kernels[0].launches[0].operands[1].offset = 513;
   CHECK_THAT(cuda_errors(code), ContainsSubstring("takes byte 513 of a workspace of 512"));
   code = cuda_sample();
-  code.images.clear();
+  code.kernels[0].images.clear();
   CHECK_THAT(cuda_errors(code), ContainsSubstring("holds code for no architecture"));
+  code.kernels.clear();
+  CHECK_THAT(cuda_errors(code), ContainsSubstring("holds code for no architecture"));
+  code = cuda_sample();
+  code.kernels[1].launches[0].shared_bytes = (227 << 10) + 1;
+  CHECK_THAT(cuda_errors(code), ContainsSubstring("kernel k1_0 shares 232449 bytes in a block, the most is 232448"));
 }

@@ -1,0 +1,62 @@
+// The text of group_products.cuh: 64 rows of sums of each number of columns, wgmma.mma_async. A register of sums is an
+// operand of its own, so that there are as many functions as numbers of them.
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "base/dtype.h"
+#include "compiler/target/cuda/codegen/source.h"
+#include "compiler/target/cuda/intrinsics.h"
+
+namespace dovetail::cuda {
+
+namespace {
+
+std::string_view ptx_type(DType type) {
+  switch (type) {
+    case DType::float16: return "f16";
+    case DType::bfloat16: return "bf16";
+    case DType::int8: return "s8";
+    case DType::float32: return "f32";
+    case DType::int32: return "s32";
+    default: break;
+  }
+  DOVETAIL_CHECK(false, "no type of a product");
+}
+
+std::string function_of(const MatrixMultiply& mma) {
+  const std::int64_t sums = mma.columns / 2;  // of a lane: 64 rows of 128 lanes
+  const bool bytes = size_bytes(mma.factor) == 1;
+  std::string parameters, registers, operands;
+  for (std::int64_t i = 0; i < sums; ++i) {
+    parameters += fmt::format(", {}& c{}", mma.sum == DType::int32 ? "int" : "float", i);
+    registers += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
+    operands += fmt::format("{}\"+{}\"(c{})", i == 0 ? "" : ", ", mma.sum == DType::int32 ? 'r' : 'f', i);
+  }
+  // Sums are added to (p); neither factor is negated; which of them are turned, of 16-bit factors.
+  const std::string more = bytes ? "" : fmt::format(", 1, 1, %{}, %{}", sums + 2, sums + 3);
+  const std::string turned = bytes ? "" : ", \"n\"(int(a_turned)), \"n\"(int(b_turned))";
+  return fmt::format(
+      "template <int columns, bool a_turned, bool b_turned>\n"
+      "inline void wgmma_{}(unsigned long long a, unsigned long long b{}) {{\n"
+      "  static_assert(columns == {});\n"
+      "  asm volatile(\"{{ .reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {{{}}}, "
+      "%{}, %{}, p{}; }}\"\n      : {}\n      : \"l\"(a), \"l\"(b){});\n}}\n",
+      mma.kind, parameters, mma.columns, mma.columns, mma.depth, ptx_type(mma.sum), ptx_type(mma.factor),
+      ptx_type(mma.factor), registers, sums, sums + 1, more, operands, turned);
+}
+
+}  // namespace
+
+std::string_view group_products() {
+  static const std::string text = [] {
+    std::string made = "#pragma once\n";
+    for (const MatrixMultiply& mma : group_multiplies()) made += function_of(mma);
+    return made;
+  }();
+  return text;
+}
+
+}  // namespace dovetail::cuda

@@ -1,0 +1,521 @@
+// One kernel on threads that run in adversarial orders, with what it knows of each element: run_threads.h says by which
+// rules it judges.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "loops/rewrite.h"
+#include "loops/scalar/operations.h"
+#include "loops/threads/listing.h"
+#include "loops/threads/scalar_value.h"
+#include "loops/threads/thread_program.h"
+
+namespace dovetail::loops::adversarial {
+
+struct Broken {  // thrown, and caught by run_threads
+  std::string why;
+};
+
+// A thread's place among all of a kernel.
+struct Who {
+  std::int64_t block = -1, thread = -1, epoch = 0;  // epoch: barriers that it has passed
+};
+
+// Who touched an element last, since the kernel began.
+struct Shadow {
+  bool defined = false;
+  Who writer, reader;                                    // block -1: nobody
+  bool several_threads = false, several_blocks = false;  // have read it: threads of one block in one epoch
+  // Asynchronous copies to it, and from it, and calls that write or read it, that may be under way: started, and
+  // covered by no wait yet.
+  int landing = 0, leaving = 0;
+  // When it was written last: after so many of the writer's fences, and of its arrivals. -1: by a call.
+  std::int64_t fences = 0, arrivals = 0;
+};
+
+struct Memory {
+  const BufferNode* buffer = nullptr;
+  std::vector<std::byte> bytes;
+  std::vector<Shadow> shadow;
+
+  explicit Memory(const Buffer& of)
+      : buffer(of.get()),
+        bytes(static_cast<std::size_t>(element_count(of->shape)) * static_cast<std::size_t>(size_bytes(of->dtype))),
+        shadow(static_cast<std::size_t>(element_count(of->shape))) {}
+  std::byte* at(std::size_t element) {
+    return bytes.data() + element * static_cast<std::size_t>(size_bytes(buffer->dtype));
+  }
+  void forget() {
+    for (Shadow& element : shadow) element = {};
+  }
+  void forget_accesses() {
+    for (Shadow& element : shadow) {
+      const bool defined = element.defined;
+      element = {};
+      element.defined = defined;
+    }
+  }
+};
+
+// One element of an asynchronous copy, between its start and the wait that covers it.
+struct Flight {
+  Memory *to = nullptr, *from = nullptr;  // from null: a zero
+  std::size_t to_element = 0, from_element = 0;
+  bool landed = false;
+
+  // Its value is the one that is there now.
+  void land() {
+    if (landed) return;
+    landed = true;
+    const auto bytes = static_cast<std::size_t>(size_bytes(to->buffer->dtype));
+    if (from != nullptr) std::memcpy(to->at(to_element), from->at(from_element), bytes);
+    else std::memset(to->at(to_element), 0, bytes);
+  }
+};
+
+// What a call that completes later reads and writes, of one thread's share, until its wait.
+struct UnderWay {
+  std::vector<std::pair<Memory*, std::size_t>> written, read;
+  const WarpOperation* operation = nullptr;
+};
+
+struct Thread {
+  Who who;
+  std::size_t at = 0;
+  std::vector<std::int64_t> values;  // of variables
+  std::map<const BufferNode*, Memory> own;
+  std::vector<Flight> started;             // since the last commit
+  std::deque<std::vector<Flight>> groups;  // committed ones, the oldest first
+  std::vector<UnderWay> called;            // since the last commit of calls
+  std::deque<std::vector<UnderWay>> call_groups;
+  std::int64_t fences = 0, arrivals = 0;  // that it has come to
+  std::int64_t fences_at_barrier = 0;     // and those in front of its last barrier
+  const CoreShuffle* shuffle = nullptr;   // at which it waits for other lanes
+  ScalarValue offered;                    // there
+};
+
+// What a warp's operation computes, in one thread.
+struct Meaning {
+  CoreProgram core;
+  Listing listing;
+};
+
+class Runner {
+ public:
+  Runner(const ThreadKernel& kernel, const std::vector<WarpOperation>* operations,
+         std::map<const BufferNode*, Memory*> global, std::uint64_t seed)
+      : kernel_(kernel), operations_(operations), memory_(std::move(global)), random_(seed) {
+    for (const BoundAxis& axis : kernel.axes) listing_.variable(axis.var);
+    listing_.add(kernel.body);
+    code_ = &listing_;
+    for (const Buffer& buffer : kernel.shared) shared_.emplace(buffer.get(), Memory(buffer));
+    for (auto& [buffer, memory] : shared_) memory_[buffer] = &memory;
+  }
+
+  void run() {
+    std::vector<std::int64_t> blocks(static_cast<std::size_t>(kernel_.blocks()));
+    std::iota(blocks.begin(), blocks.end(), 0);
+    shuffle(blocks);
+    for (const std::int64_t block : blocks) run_block(block);
+  }
+
+ private:
+  std::size_t below(std::size_t count) { return static_cast<std::size_t>(random_.next() % count); }
+  void shuffle(std::vector<std::int64_t>& list) {
+    for (std::size_t i = list.size(); i > 1; --i) std::swap(list[i - 1], list[below(i)]);
+  }
+
+  void run_block(std::int64_t block) {
+    for (auto& [buffer, memory] : shared_) memory.forget();
+    std::vector<Thread> threads(static_cast<std::size_t>(kernel_.threads()));
+    threads_ = threads;
+    for (std::size_t i = 0; i < threads.size(); ++i) start(threads[i], block, static_cast<std::int64_t>(i));
+    std::vector<std::size_t> running(threads.size()), waiting;
+    std::iota(running.begin(), running.end(), std::size_t{0});
+    const CoreNode* barrier = nullptr;
+    std::map<std::size_t, Calling> warps;  // those of which lanes wait for others
+    while (!running.empty()) {
+      // A few statements of one thread, then of another: sometimes one runs far ahead.
+      const std::size_t chosen = below(running.size());
+      Thread& thread = threads[running[chosen]];
+      land_some(thread);
+      for (std::size_t steps = below(8) == 0 ? 1000 : 1 + below(4); steps > 0; --steps) {
+        const CoreNode* const reached = step(thread);
+        const bool done = reached == nullptr && thread.at >= listing_.code.size();
+        if (reached == nullptr && !done) continue;
+        if (reached != nullptr && std::holds_alternative<CoreCall>(reached->node)) {
+          const std::size_t index = running[chosen];
+          running[chosen] = running.back();
+          running.pop_back();
+          const std::size_t lanes = lanes_of(std::get<CoreCall>(reached->node));
+          if (come_to_call(threads, index, reached, lanes, warps)) {
+            const std::size_t first = index / lanes * lanes;
+            for (std::size_t lane = 0; lane < lanes; ++lane) running.push_back(first + lane);
+          }
+          break;
+        }
+        if (thread.shuffle != nullptr) {
+          // The last of its lanes lets the others go on, and goes on itself.
+          const std::vector<std::size_t> woken = exchange(threads, running[chosen]);
+          running.insert(running.end(), woken.begin(), woken.end());
+          if (thread.shuffle == nullptr) continue;
+        } else if (reached != nullptr) {
+          if (!waiting.empty() && reached != barrier)
+            throw Broken{fmt::format("threads {} and {} of block {} wait at different barriers",
+                                     threads[waiting.front()].who.thread, thread.who.thread, block)};
+          barrier = reached;
+          waiting.push_back(running[chosen]);
+        } else if (!waiting.empty()) {
+          throw Broken{fmt::format("thread {} of block {} ends, thread {} waits for it at a barrier", thread.who.thread,
+                                   block, threads[waiting.front()].who.thread)};
+        }
+        running[chosen] = running.back();
+        running.pop_back();
+        break;
+      }
+      if (!running.empty()) continue;
+      if (!warps.empty())
+        throw Broken{fmt::format("{} of {} lanes from thread {} of block {} on come to a call of {}",
+                                 warps.begin()->second.lanes,
+                                 lanes_of(std::get<CoreCall>(warps.begin()->second.node->node)), warps.begin()->first,
+                                 block, std::get<CoreCall>(warps.begin()->second.node->node).intrinsic)};
+      for (const Thread& thread : threads)
+        if (thread.shuffle != nullptr) throw Broken{missing_lane(threads, thread)};
+      if (!waiting.empty() && waiting.size() < threads.size())
+        throw Broken{
+            fmt::format("{} of {} threads of block {} come to a barrier", waiting.size(), threads.size(), block)};
+      for (const std::size_t i : waiting) {
+        ++threads[i].who.epoch;
+        threads[i].fences_at_barrier = threads[i].fences;
+      }
+      running = std::exchange(waiting, {});
+    }
+  }
+
+  // ---- Operations of warps: all lanes come to the same call, and it is then carried out (runner_calls.cpp).
+
+  struct Calling {
+    const CoreNode* node = nullptr;
+    std::size_t lanes = 0;
+  };
+  // Where an element of an operand lies: with the lane that has it.
+  struct Place {
+    Thread* lane = nullptr;
+    Memory* memory = nullptr;
+    std::size_t element = 0;
+  };
+  const WarpOperation& operation_of(const CoreCall& call) const;
+  std::size_t lanes_of(const CoreCall& call) const;
+  // Whether it was the last lane, and the call is done. Those that wait are known by the first thread of theirs.
+  bool come_to_call(std::vector<Thread>& threads, std::size_t index, const CoreNode* node, std::size_t lanes,
+                    std::map<std::size_t, Calling>& warps);
+  std::vector<Place> places_of(std::span<Thread> lanes, const IntrinsicOperand& operand, const LaneMap& map,
+                               const Shape& shape);
+  // As the unit finds them, row by row: from the matrix's first element on, which all threads agree on.
+  std::vector<Place> places_of(std::span<Thread> lanes, const IntrinsicOperand& operand, const CoreMatrix& matrix,
+                               const Shape& shape);
+  void carry_out(std::span<Thread> lanes, const CoreCall& call);
+
+  // Calls that complete later.
+  void note_read_by_unit(const Thread& lane, const Memory& from, std::size_t at) const;
+  void note_sum(const Thread& lane, const WarpOperation& operation, const Place& place) const;
+  void begin_later(std::span<Thread> lanes, const WarpOperation& operation,
+                   const std::vector<std::vector<Place>>& places);
+  void step_calls(Thread& thread, const CoreCallGroup& n);
+
+  // ---- Shuffles. A warp is kWarpLanes neighbouring threads.
+
+  static std::int64_t lane_of(const Thread& thread) { return thread.who.thread % kWarpLanes; }
+  static bool takes_part(const CoreShuffle& n, std::int64_t lane) { return (n.mask >> lane & 1U) != 0; }
+
+  // The thread has come to a shuffle. Where all lanes have, each takes what it gets, and those that waited are
+  // returned.
+  std::vector<std::size_t> exchange(std::vector<Thread>& threads, std::size_t last) {
+    const CoreShuffle& n = *threads[last].shuffle;
+    const std::size_t warp = last - static_cast<std::size_t>(lane_of(threads[last]));
+    if (!takes_part(n, lane_of(threads[last])))
+      throw Broken{fmt::format("thread {} of block {} comes to a shuffle whose mask {:#x} leaves its lane {} out",
+                               threads[last].who.thread, threads[last].who.block, n.mask, lane_of(threads[last]))};
+    std::vector<std::size_t> lanes;
+    for (std::int64_t lane = 0; lane < kWarpLanes; ++lane) {
+      const std::size_t at = warp + static_cast<std::size_t>(lane);
+      if (!takes_part(n, lane)) continue;
+      if (at >= threads.size() || threads[at].shuffle != &n) return {};
+      lanes.push_back(at);
+    }
+    for (const std::size_t at : lanes) {
+      const std::int64_t from = lane_of(threads[at]) ^ n.distance;
+      if (from >= kWarpLanes || !takes_part(n, from))
+        throw Broken{fmt::format("lane {} of block {} reads from lane {}, which takes no part in the shuffle",
+                                 lane_of(threads[at]), threads[at].who.block, from)};
+      assign(threads[at], n.to, threads[warp + static_cast<std::size_t>(from)].offered);
+    }
+    for (const std::size_t at : lanes) threads[at].shuffle = nullptr;
+    std::erase(lanes, last);
+    return lanes;
+  }
+
+  static std::string missing_lane(const std::vector<Thread>& threads, const Thread& waiting) {
+    const std::size_t warp = static_cast<std::size_t>(waiting.who.thread - lane_of(waiting));
+    std::int64_t lane = 0;
+    for (; lane < kWarpLanes; ++lane) {
+      const std::size_t at = warp + static_cast<std::size_t>(lane);
+      if (takes_part(*waiting.shuffle, lane) && (at >= threads.size() || threads[at].shuffle != waiting.shuffle)) break;
+    }
+    return fmt::format("thread {} of block {} waits at a shuffle for lane {}, which does not come", waiting.who.thread,
+                       waiting.who.block, lane);
+  }
+
+  void start(Thread& thread, std::int64_t block, std::int64_t index) {
+    thread.who = {block, index, 0};
+    thread.values.assign(listing_.variables.size(), 0);
+    std::int64_t of_block = block, of_thread = index;
+    for (const char* axis : {"block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z"}) {
+      const auto bound = std::ranges::find(kernel_.axes, axis, &BoundAxis::axis);
+      if (bound == kernel_.axes.end()) continue;
+      std::int64_t& left = bound->is_block() ? of_block : of_thread;
+      thread.values[listing_.variables.at(bound->var.get())] = left % bound->extent;
+      left /= bound->extent;
+    }
+    for (const Buffer& buffer : kernel_.local) thread.own.emplace(buffer.get(), Memory(buffer));
+  }
+
+  // One instruction; the barrier that the thread now waits at, else null.
+  const CoreNode* step(Thread& thread) {
+    using Kind = Instruction::Kind;
+    if (thread.at >= code_->code.size()) return nullptr;
+    const Instruction& i = code_->code[thread.at++];
+    switch (i.kind) {
+      case Kind::store: store(thread, std::get<CoreStore>(i.node->node)); break;
+      case Kind::forget: memory(thread, *std::get<CoreForget>(i.node->node).buffer).forget(); break;
+      case Kind::barrier:
+      case Kind::call: return i.node;
+      case Kind::copy: start_copy(thread, std::get<CoreAsyncCopy>(i.node->node)); break;
+      case Kind::group: step_groups(thread, std::get<CoreAsyncGroup>(i.node->node)); break;
+      case Kind::call_group: step_calls(thread, std::get<CoreCallGroup>(i.node->node)); break;
+      case Kind::fence: ++thread.fences; break;
+      case Kind::shuffle:
+        thread.shuffle = &std::get<CoreShuffle>(i.node->node);
+        thread.offered = load(thread, thread.shuffle->from);
+        return i.node;
+      case Kind::loop: thread.values[i.variable] = 0; break;
+      case Kind::next:
+        if (++thread.values[i.variable] < i.extent) thread.at = i.target;
+        break;
+      case Kind::branch:
+        if (!evaluate(thread, std::get<CoreIf>(i.node->node).condition).truth()) thread.at = i.target;
+        break;
+      case Kind::jump: thread.at = i.target; break;
+    }
+    return nullptr;
+  }
+
+  Memory& memory(Thread& thread, const BufferNode& buffer) {
+    if (const auto own = thread.own.find(&buffer); own != thread.own.end()) return own->second;
+    const auto found = memory_.find(&buffer);
+    if (found == memory_.end()) throw Broken{fmt::format("buffer {} has no place", buffer.name)};
+    return *found->second;
+  }
+
+  std::size_t element(Thread& thread, const BufferNode& buffer, const std::vector<Expr>& indices) {
+    std::vector<std::int64_t> values;
+    for (const Expr& index : indices) values.push_back(to_int64(index->dtype, evaluate(thread, index)));
+    return offset(buffer, values);
+  }
+  static std::size_t offset(const BufferNode& buffer, const std::vector<std::int64_t>& indices) {
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < indices.size(); ++d) {
+      if (indices[d] < 0 || indices[d] >= buffer.shape[d])
+        throw Broken{fmt::format("index {} of {} is outside of 0 <= index < {} (dimension {})", indices[d], buffer.name,
+                                 buffer.shape[d], d)};
+      offset = offset * buffer.shape[d] + indices[d];
+    }
+    return static_cast<std::size_t>(offset);
+  }
+
+  [[noreturn]] static void race(const Memory& memory, std::size_t element, const Who& a, const Who& b, bool a_wrote) {
+    throw Broken{
+        fmt::format("thread {} of block {} {} element {} of {}, which thread {} of block {} writes without a "
+                    "barrier between them",
+                    a.thread, a.block, a_wrote ? "wrote" : "read", element, memory.buffer->name, b.thread, b.block)};
+  }
+  static bool ordered(const Who& before, const Who& now) {
+    return before.block < 0 || (before.block == now.block && (before.thread == now.thread || before.epoch < now.epoch));
+  }
+
+  // ---- Asynchronous copies. Each element lands when it starts, when the wait has come, or at some time between: the
+  // seed chooses. Whatever it chooses, nobody may touch the element until the wait.
+
+  void start_copy(Thread& thread, const CoreAsyncCopy& n) {
+    Memory& to = memory(thread, *n.to);
+    Memory& from = memory(thread, *n.from);
+    const bool inside = !n.condition || evaluate(thread, n.condition).truth();
+    std::vector<Expr> place = n.to_indices;
+    const std::size_t to_run = run_dimension(n.to->shape), from_run = run_dimension(n.from->shape);
+    for (std::int64_t i = 0; i < n.elements; ++i) {
+      place[to_run] = n.to_indices[to_run] + i;
+      Flight flight{&to, inside ? &from : nullptr, element(thread, *n.to, place), 0};
+      check_write(thread, to, flight.to_element);
+      ++to.shadow[flight.to_element].landing;
+      if (inside) {
+        std::vector<Expr> source = n.from_indices;
+        source[from_run] = source[from_run] + i;
+        flight.from_element = element(thread, *n.from, source);
+        note_read(thread, from, flight.from_element);
+        ++from.shadow[flight.from_element].leaving;
+      }
+      if (below(3) == 0) flight.land();
+      thread.started.push_back(flight);
+    }
+  }
+
+  void step_groups(Thread& thread, const CoreAsyncGroup& n) {
+    if (n.step == CoreAsyncGroup::Step::commit) {
+      thread.groups.push_back(std::exchange(thread.started, {}));
+      return;
+    }
+    // From here on it is as if the thread had written the elements itself.
+    while (static_cast<std::int64_t>(thread.groups.size()) > n.groups) {
+      for (Flight& flight : thread.groups.front()) {
+        flight.land();
+        Shadow& shadow = flight.to->shadow[flight.to_element];
+        --shadow.landing;
+        note_written(thread, shadow);
+        if (flight.from != nullptr) --flight.from->shadow[flight.from_element].leaving;
+      }
+      thread.groups.pop_front();
+    }
+  }
+
+  void land_some(Thread& thread) {
+    for (std::vector<Flight>& group : thread.groups)
+      for (Flight& flight : group)
+        if (below(4) == 0) flight.land();
+  }
+
+  ScalarValue load(Thread& thread, const LoadExpr& n) {
+    Memory& from = memory(thread, *n.buffer);
+    const std::size_t at = element(thread, *n.buffer, n.indices);
+    note_read(thread, from, at);
+    return read(n.buffer->dtype, from.at(at));
+  }
+
+  void note_read(Thread& thread, Memory& from, std::size_t at) {
+    Shadow& shadow = from.shadow[at];
+    if (shadow.landing > 0)
+      throw Broken{
+          fmt::format("thread {} of block {} reads element {} of {}, to which an asynchronous copy or a call may be "
+                      "under way",
+                      thread.who.thread, thread.who.block, at, from.buffer->name)};
+    if (!shadow.defined)
+      throw Broken{fmt::format("element {} of {} is read and was never written", at, from.buffer->name)};
+    if (!ordered(shadow.writer, thread.who)) race(from, at, thread.who, shadow.writer, false);
+    if (shadow.reader.block >= 0 && shadow.reader.block != thread.who.block) {
+      shadow.several_blocks = true;
+    } else if (shadow.reader.block >= 0 && shadow.reader.epoch == thread.who.epoch) {
+      shadow.several_threads |= shadow.reader.thread != thread.who.thread;
+    } else {
+      shadow.several_threads = false;
+    }
+    shadow.reader = thread.who;
+  }
+
+  // That the thread may write it now.
+  static void check_write(const Thread& thread, const Memory& into, std::size_t at) {
+    const Shadow& shadow = into.shadow[at];
+    if (shadow.landing > 0 || shadow.leaving > 0)
+      throw Broken{
+          fmt::format("thread {} of block {} writes element {} of {}, {} which an asynchronous copy or a call may be "
+                      "under way",
+                      thread.who.thread, thread.who.block, at, into.buffer->name, shadow.landing > 0 ? "to" : "from")};
+    if (!ordered(shadow.writer, thread.who)) race(into, at, shadow.writer, thread.who, true);
+    const bool alone = !shadow.several_blocks && !(shadow.several_threads && shadow.reader.epoch == thread.who.epoch) &&
+                       ordered(shadow.reader, thread.who);
+    if (!alone) race(into, at, shadow.reader, thread.who, false);
+  }
+
+  static void note_write(const Thread& thread, Memory& into, std::size_t at) {
+    check_write(thread, into, at);
+    note_written(thread, into.shadow[at]);
+  }
+  static void note_written(const Thread& thread, Shadow& shadow) {
+    shadow.defined = true;
+    shadow.writer = thread.who;
+    shadow.fences = thread.fences;
+    shadow.arrivals = thread.arrivals;
+  }
+
+  void store(Thread& thread, const CoreStore& n) {
+    std::vector<std::pair<std::size_t, ScalarValue>> values;
+    for (const StoreTarget& target : n.targets)
+      values.emplace_back(element(thread, *target.buffer, target.indices), evaluate(thread, target.value));
+    for (std::size_t i = 0; i < n.targets.size(); ++i)
+      assign(thread, *n.targets[i].buffer, values[i].first, values[i].second);
+  }
+  void assign(Thread& thread, const LoadExpr& place, ScalarValue value) {
+    assign(thread, *place.buffer, element(thread, *place.buffer, place.indices), value);
+  }
+  void assign(Thread& thread, const BufferNode& buffer, std::size_t at, ScalarValue value) {
+    Memory& into = memory(thread, buffer);
+    note_write(thread, into, at);
+    write(buffer.dtype, into.at(at), value);
+  }
+
+  ScalarValue evaluate(Thread& thread, const Expr& expr) {
+    return std::visit([&](const auto& n) { return evaluate(thread, n, expr->dtype); }, expr->node);
+  }
+  ScalarValue evaluate(Thread&, const IntImm& n, DType dtype) { return scalar_literal(dtype, n.value); }
+  ScalarValue evaluate(Thread&, const FloatImm& n, DType dtype) { return scalar_literal(dtype, n.value); }
+  ScalarValue evaluate(Thread& thread, const VarRef& n, DType dtype) {
+    return scalar_literal(dtype, thread.values[code_->variables.at(n.var.get())]);
+  }
+  ScalarValue evaluate(Thread& thread, const Unary& n, DType) { return apply(n.op, n.a->dtype, evaluate(thread, n.a)); }
+  ScalarValue evaluate(Thread& thread, const Binary& n, DType) {
+    const ScalarValue a = evaluate(thread, n.a);
+    const auto result = apply(n.op, n.a->dtype, a, evaluate(thread, n.b));
+    if (!result) throw Broken{"integer division by zero"};
+    return *result;
+  }
+  ScalarValue evaluate(Thread& thread, const Cast& n, DType dtype) {
+    return convert(n.a->dtype, dtype, evaluate(thread, n.a));
+  }
+  ScalarValue evaluate(Thread& thread, const Bitcast& n, DType dtype) {
+    return bitcast(n.a->dtype, dtype, evaluate(thread, n.a));
+  }
+  ScalarValue evaluate(Thread& thread, const Select& n, DType) {
+    return evaluate(thread, evaluate(thread, n.condition).truth() ? n.if_true : n.if_false);
+  }
+  ScalarValue evaluate(Thread& thread, const LoadExpr& n, DType) { return load(thread, n); }
+  ScalarValue evaluate(Thread& thread, const Call& n, DType) {
+    switch (n.function) {
+      case Function::requantize: break;
+    }
+    const ScalarValue acc = evaluate(thread, n.arguments[0]), scale = evaluate(thread, n.arguments[1]);
+    return ScalarValue::of(scalar::requantize(acc.as<std::int32_t>(), scale.as<float>(),
+                                              evaluate(thread, n.arguments[2]).as<std::int32_t>()));
+  }
+
+  const ThreadKernel& kernel_;
+  const std::vector<WarpOperation>* operations_;  // null: none
+  std::map<const BufferNode*, Memory*> memory_;
+  std::map<const BufferNode*, Memory> shared_;
+  Listing listing_;
+  const Listing* code_ = nullptr;  // that runs: the kernel's, or what an operation means
+  std::span<Thread> threads_;      // of the block that runs
+  std::map<const WarpOperation*, std::unique_ptr<Meaning>> meanings_;
+  SplitMix64 random_;
+};
+
+}  // namespace dovetail::loops::adversarial
