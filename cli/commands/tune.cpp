@@ -34,7 +34,6 @@
 #include "explore/measure/cpu.h"
 #include "explore/measure/cuda.h"
 #include "explore/replay/tasks.h"
-#include "runtime/device/cuda/context.h"
 
 namespace dovetail::cli {
 
@@ -152,10 +151,8 @@ class Tune : public Command {
   void narrow_to_device() {
     if (!model_.model.empty() && (!model_.targets || model_.targets->find(bundle::kCudaTarget) == std::string::npos))
       return;
-    const auto gpu = cuda::parse_gpu("--gpu", model_.gpu);
-    const auto device = runtime::cuda::find_device();
-    if (!gpu.ok() || !device.ok()) return;
-    model_.gpu = fmt::format("{}", fmt::join(cuda::variant_for(*gpu, device->capability).architectures, ","));
+    if (const auto gpu = cuda::parse_gpu("--gpu", model_.gpu); gpu.ok())
+      model_.gpu = fmt::format("{}", fmt::join(explore::narrowed_to_device(*gpu).architectures, ","));
   }
 
   // The compiler asks for records of every task that it schedules: that is how tasks are found.

@@ -333,6 +333,11 @@ std::string cuda_machine(const std::string& device_name, int capability) {
   return fmt::format("{}, sm_{}", device_name, capability);
 }
 
+cuda::Gpu narrowed_to_device(const cuda::Gpu& gpu) {
+  const auto device = ask_device();
+  return device.ok() ? cuda::variant_for(gpu, device->capability) : gpu;
+}
+
 tune::MakeMeasurer make_cuda_measurer(const cuda::Gpu& gpu, const CudaMeasureOptions& options) {
   return [gpu, options](const schedule::Task& task) { return CudaMeasurer::make(task, gpu, options); };
 }

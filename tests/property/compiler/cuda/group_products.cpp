@@ -7,7 +7,9 @@
 
 #include <fmt/ranges.h>
 
+#include "compiler/target/cuda/intrinsics.h"
 #include "loops/rewrite.h"
+#include "loops/threads/swizzle_matrices.h"
 #include "tests/plant_faults.h"
 #include "tests/property/compiler/cuda/decided_layers.h"
 #include "tests/property/compiler/cuda/text_faults.h"
@@ -266,4 +268,73 @@ TEST_CASE("cuda: faults planted in the text of products of four warps are found 
               {"calls with another swizzle", replaced(", 64>(&", ", 32>(&")},
               {"calls that step half as far", replaced(", 512, ", ", 256, ")}});
   }
+}
+
+TEST_CASE("cuda: a pipeline of products of four warps has one barrier for each piece, and products stay under way") {
+  for (const bool turned : {false, true}) {
+    const Case one = pipelined(turned);
+    const loops::ThreadKernel& kernel = one.scheduled.kernels.kernels[0];
+    INFO(loops::to_string(one.scheduled.kernels));
+    const auto steps_of = [](const loops::Core& core) {
+      std::vector<std::string> words;
+      dovetail::test::changed(core, [&](const loops::Core& inner) {
+        if (!inner) return inner;
+        if (std::holds_alternative<loops::CoreBarrier>(inner->node)) words.emplace_back("barrier");
+        if (std::holds_alternative<loops::CoreProxyFence>(inner->node)) words.emplace_back("fence");
+        if (std::holds_alternative<loops::CoreAsyncCopy>(inner->node)) words.emplace_back("copy");
+        if (std::holds_alternative<loops::CoreCall>(inner->node)) words.emplace_back("call");
+        if (const auto* group = std::get_if<loops::CoreCallGroup>(&inner->node))
+          words.push_back(group->step == loops::CoreCallGroup::Step::arrive   ? "arrive"
+                          : group->step == loops::CoreCallGroup::Step::commit ? "commit"
+                                                                              : fmt::format("wait {}", group->groups));
+        return inner;
+      });
+      return words;
+    };
+    const auto& body = std::get<loops::CoreSequence>(kernel.body->node).body;
+    const auto loop = std::ranges::find_if(body, [](const loops::Core& part) {
+      const auto* n = std::get_if<loops::CoreLoop>(&part->node);
+      return n != nullptr && n->kind == loops::ForKind::serial;
+    });
+    REQUIRE(loop != body.end());
+    CHECK(steps_of(*loop) ==
+          std::vector<std::string>{"wait 1", "fence", "barrier", "copy", "copy", "arrive", "call", "commit"});
+    CHECK(steps_of(*std::next(loop)) == std::vector<std::string>{"wait 0"});
+    for (const loops::Buffer& shared : kernel.shared) CHECK(kernel.alignment(shared) == loops::kMatrixAlignment);
+  }
+}
+
+TEST_CASE("cuda: what is no matrix for four warps is refused with what it has") {
+  using loops::int_imm;
+  const auto why = [](DType type, const Shape& left, std::vector<loops::Expr> at, bool left_turned = false) {
+    const auto mma = cuda::find_group_multiply(type, type == DType::int8 ? DType::int32 : DType::float32, 16).value();
+    const loops::Buffer a = loops::make_buffer("a", type, left, "shared"),
+                        b = loops::make_buffer("b", type, {16, 64}, "shared"),
+                        c = loops::make_buffer("c", mma.sum, {2, 2, 2}, "register");
+    loops::CoreCall call;
+    call.intrinsic = mma.name();
+    call.later = true;
+    const std::vector<std::vector<std::int64_t>> rows =
+        left_turned ? std::vector<std::vector<std::int64_t>>{{0, 16}, {0, 8}, {0, 1}, {1, 0}}
+                    : std::vector<std::vector<std::int64_t>>{{16, 0}, {8, 0}, {1, 0}, {0, 1}};
+    call.operands = {
+        {c, {int_imm(0), int_imm(0), int_imm(0)}, std::vector(6, std::vector<std::int64_t>(3, 0)), {1, 1, 1}},
+        {a, std::move(at), rows, {64, mma.depth}},
+        {b, {int_imm(0), int_imm(0)}, {{8, 0}, {2, 0}, {1, 0}, {0, 1}}, {16, mma.depth}}};
+    loops::ThreadKernel kernel;
+    kernel.body = loops::make_core(std::move(call));
+    kernel.shared = {a, b};
+    const auto done = loops::swizzle_matrices(kernel, cuda::warp_operations(), {}, "kernel k");
+    return done.ok() ? std::string() : to_string(done.errors());
+  };
+  const std::vector<loops::Expr> begin{int_imm(0), int_imm(0)};
+  CHECK(why(DType::int8, {64, 64}, begin).empty());
+  CHECK(why(DType::float16, {16, 64}, begin, true).empty());
+  CHECK_THAT(why(DType::int8, {64, 40}, begin), ContainsSubstring("64 rows of 40 bytes are no groups of 8 rows of 32"));
+  CHECK_THAT(why(DType::float16, {60, 64}, begin), ContainsSubstring("60 rows of 128 bytes"));
+  CHECK_THAT(why(DType::float16, {80, 64}, {int_imm(4), int_imm(0)}),
+             ContainsSubstring("a call does not begin at a group of eight rows and a panel"));
+  CHECK_THAT(why(DType::float16, {64, 64}, {int_imm(0), int_imm(8)}), ContainsSubstring("does not begin at"));
+  CHECK_THAT(why(DType::int8, {32, 64}, begin, true),
+             ContainsSubstring("the instruction reads a depth that does") && ContainsSubstring("kernel k, call of"));
 }

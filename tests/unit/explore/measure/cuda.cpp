@@ -62,6 +62,21 @@ const std::string kProduct = R"(graph g(%x: float32[24, 32]) -> (%y)
 
 }  // namespace
 
+TEST_CASE("cuda: of kernels that are scheduled apart, those are tuned that the device runs") {
+  const auto narrowed = [](const char* capability) {
+    const test::Environment device("EMULATED_GPU_CAPABILITY", capability);
+    return narrowed_to_device(kGpu).architectures;
+  };
+  {
+    const test::EmulatedGpu gpu;
+    CHECK(narrowed("90") == std::vector<std::string>{"sm_90a"});
+    CHECK(narrowed("80") == std::vector<std::string>{"sm_80"});
+    CHECK(narrowed("120") == std::vector<std::string>{"sm_80"});
+  }
+  const test::Environment none("DOVETAIL_LIBCUDA", "/nowhere/libcuda.so");
+  CHECK(narrowed("90") == kGpu.architectures);
+}
+
 TEST_CASE("measure cuda: defaults are right, and so are others, drawn at random") {
   const test::EmulatedGpu gpu;
   const test::TemporaryFolder folder;
