@@ -114,6 +114,7 @@ class CudaTarget : public Target {
     DOVETAIL_ASSIGN(std::vector<FusedGroup> groups, fuse_groups(graph, region.nodes(), options.fuse));
     RegionOffer offer;
     std::vector<Prepared> prepared;
+    Known known;
     for (FusedGroup& group : groups) {
       if (!options.free_sums) group.program = loops::with_fixed_rounding(std::move(group.program));
       KernelOffer kernel{group.nodes.back()};
@@ -122,12 +123,8 @@ class CudaTarget : public Target {
       for (const ValueId result : group.results) kernel.variables.push_back({{kPlainLayout}, {}, {}, {result}});
       offer.kernels.push_back(std::move(kernel));
       Prepared next{std::move(group), {}, options.free_sums};
-      for (const Gpu& variant : variants_) {
-        if (is_view(graph, next.group)) break;
-        DOVETAIL_ASSIGN(ScheduledGroup scheduled,
-                        schedule_group(next.group, variant, options.recorded,
-                                       options.free_sums ? FloatSums::free : FloatSums::in_order));
-        next.scheduled.push_back(std::move(scheduled));
+      if (!is_view(graph, next.group)) {
+        DOVETAIL_ASSIGN(next.scheduled, schedules_of(next.group, options, known));
       }
       prepared.push_back(std::move(next));
     }
@@ -157,6 +154,27 @@ class CudaTarget : public Target {
   }
 
  private:
+  using Known = std::map<std::string, std::vector<ScheduledGroup>>;
+
+  // For each variant. A layer that a model has several times is scheduled once, unless its schedule changes constants,
+  // whose values are its own.
+  Result<std::vector<ScheduledGroup>> schedules_of(const FusedGroup& group, const OfferOptions& options,
+                                                   Known& known) const {
+    std::string key = loops::to_string(group.program);
+    for (const NdArray* constant : group.constants) key += constant != nullptr ? 'c' : 'v';
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+    std::vector<ScheduledGroup> schedules;
+    for (const Gpu& variant : variants_) {
+      DOVETAIL_ASSIGN(
+          ScheduledGroup scheduled,
+          schedule_group(group, variant, options.recorded, options.free_sums ? FloatSums::free : FloatSums::in_order));
+      schedules.push_back(std::move(scheduled));
+    }
+    const bool own = std::ranges::any_of(schedules, [](const ScheduledGroup& one) { return !one.constants.empty(); });
+    if (!own) known.emplace(std::move(key), schedules);
+    return schedules;
+  }
+
   // The text of a variant, and what it becomes.
   struct Variant {
     Kernels kernels;
