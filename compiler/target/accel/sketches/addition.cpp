@@ -11,14 +11,12 @@ void write_addition(schedule::Context& c, const isa::HardwareConfig& config, Til
   if (c.buffer("B")) operands.push_back(steps.operand("b.", "B"));
   const bool by_gemm = operands.front().by_gemm;
   const double stages = steps.stage_cycles();
-  const auto pace = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
+  const auto pace = [&](const Tile& tile, const Tile&, const Steps::Elements& elements) {
     const std::int64_t results = elements("A", isa::Memory::acc);
     Steps::Pace cycles;
-    for (const Steps::Operand& operand : operands) steps.add_operand(cycles, operand, 1, tile, elements);
+    for (const Steps::Operand& operand : operands) steps.add_operand(cycles, operand, tile, elements);
     cycles.finish += stages * static_cast<double>(results);
     cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
-    cycles.loads_inputs = by_gemm && trips.o * trips.n * trips.y * trips.x > 1;
-    cycles.loads_weights = false;
     return cycles;
   };
   if (!steps.sample_tile(kAddition, "", pace)) return;

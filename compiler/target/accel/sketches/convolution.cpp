@@ -42,18 +42,20 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     const std::int64_t results = elements("conv", isa::Memory::acc);
     const double constants = steps.constants_cycles(tile) / static_cast<double>(inputs_stay ? 1 : pixels);
     Steps::Pace pace;
-    pace.load = (inputs * static_cast<double>(input_loads) + weights * static_cast<double>(weight_loads)) /
-                static_cast<double>(sums);
+    pace.inputs = {inputs, input_loads};
+    pace.weights = {weights, weight_loads};
     pace.compute = static_cast<double>(results * tile.c * steps.layout.block / config.block_in) * taps;
     // Weights come under the layer before, where there is room for both layers'.
     const bool come_before = 2 * elements("W", isa::Memory::wgt) <= config.depth(isa::Memory::wgt);
-    pace.first_load = inputs + (come_before ? 0 : weights);
+    pace.first_load = inputs + (come_before ? weights / 4 : weights);
     pace.finish = static_cast<double>(results) * passes + constants;
-    if (added) steps.add_operand(pace, *added, static_cast<double>(trips.c), tile, elements);
+    if (added) steps.add_operand(pace, *added, tile, elements);
     pace.store = steps.stored(bytes(results, isa::Memory::out), tile.n * tile.o);
-    pace.loads_inputs = input_loads > 1;
-    pace.loads_weights = weight_loads > 1;
     return pace;
+  };
+  const auto loaded = [](const Steps::Pace& pace) {
+    return pace.inputs.cycles * static_cast<double>(pace.inputs.times) +
+           pace.weights.cycles * static_cast<double>(pace.weights.times);
   };
   const auto may_stay = [&](const Tile& tile, const Tile& trips) {
     return trips.c == 1 && trips.o > images(tile, trips) && trips.n * trips.y * trips.x > 1;
@@ -62,14 +64,14 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     const Steps::Pace weights = pace_with(false, tile, trips, elements);
     if (!may_stay(tile, trips)) return weights;
     const Steps::Pace inputs = pace_with(true, tile, trips, elements);
-    return inputs.load < weights.load ? inputs : weights;
+    return loaded(inputs) < loaded(weights) ? inputs : weights;
   };
   if (!steps.sample_tile(kConvolution, "conv.c", pace)) return;
   bool inputs_stay = false;
   if (const Tile trips = steps.trips(); may_stay(steps.tile, trips)) {
     const auto elements = [&](const std::string& buffer, isa::Memory memory) { return steps.elements(buffer, memory); };
     const bool analytic =
-        pace_with(true, steps.tile, trips, elements).load < pace_with(false, steps.tile, trips, elements).load;
+        loaded(pace_with(true, steps.tile, trips, elements)) < loaded(pace_with(false, steps.tile, trips, elements));
     inputs_stay = c.sample("stays", {"weights", "inputs"}, analytic ? "inputs" : "weights") == "inputs";
   }
   steps.recall([&] {

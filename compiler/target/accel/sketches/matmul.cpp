@@ -65,14 +65,13 @@ void write_matmul(schedule::Context& c, const isa::HardwareConfig& config, TileM
                             : steps.streamed(bytes(elements("x.copy", isa::Memory::inp), isa::Memory::inp), transfers),
                  columns = steps.streamed(bytes(elements("w.copy", isa::Memory::wgt), isa::Memory::wgt), transfers);
     Steps::Pace cycles;
-    cycles.load = rows + columns / pixels;
+    cycles.inputs = {rows, transposes ? 0 : trips.results()};
+    cycles.weights = {columns, trips.o * trips.y};
     cycles.first_load = rows + columns;
     cycles.compute = static_cast<double>(results) * depth;
     cycles.finish = static_cast<double>(results) * passes + steps_of("rows.sums", elements) +
                     steps_of("columns.sums", elements) / pixels;
     cycles.store = steps.stored(bytes(results, isa::Memory::out), transfers);
-    cycles.loads_inputs = !transposes && trips.o * trips.n * trips.y * trips.x > 1;
-    cycles.loads_weights = trips.o * trips.y > 1;
     return cycles;
   };
   if (!steps.sample_tile(kMatMul, "", pace)) return;

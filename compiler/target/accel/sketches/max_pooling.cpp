@@ -12,15 +12,13 @@ void write_tap_by_tap(Steps& steps) {
   const isa::HardwareConfig& config = steps.config;
   const auto taps = static_cast<double>(c.extent("pool.ky") * c.extent("pool.kx"));
   const Steps::Operand image = steps.operand("", "X");
-  const auto pace = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
+  const auto pace = [&](const Tile& tile, const Tile&, const Steps::Elements& elements) {
     const std::int64_t results = elements("pool", isa::Memory::acc);
     const double reads_both = 2;
     Steps::Pace cycles;
-    steps.add_operand(cycles, image, 1, tile, elements);
+    steps.add_operand(cycles, image, tile, elements);
     cycles.finish += (1 + reads_both * taps) * static_cast<double>(results);
     cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
-    cycles.loads_inputs = image.by_gemm && trips.o * trips.n * trips.y * trips.x > 1;
-    cycles.loads_weights = false;
     return cycles;
   };
   if (!steps.sample_tile(kMaxPooling, "", pace)) return;
@@ -54,17 +52,16 @@ void write_separable(Steps& steps) {
     const double reads_both = 2;
     const std::int64_t steps_of_element = config.overwrite ? 1 : 2;
     Steps::Pace cycles;
-    cycles.load = cycles.first_load = steps.streamed(
+    cycles.first_load = steps.streamed(
         static_cast<double>(elements("x.copy", isa::Memory::inp) * config.element_bytes(isa::Memory::inp)),
         tile.n * tile.o);
+    cycles.inputs = {cycles.first_load, trips.results()};
     for (const std::string& block : widened)
       cycles.finish += static_cast<double>(steps_of_element * elements(block, isa::Memory::acc));
     for (const std::string& block : maxima)
       cycles.finish += reads_both * static_cast<double>(elements(block, isa::Memory::acc));
     const std::int64_t results = elements(result, isa::Memory::acc);
     cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
-    cycles.loads_inputs = trips.o * trips.n * trips.y * trips.x > 1;
-    cycles.loads_weights = false;
     return cycles;
   };
   if (!steps.sample_tile(kMaxPooling, "", pace)) return;

@@ -17,14 +17,12 @@ void write(const Kind& kind, schedule::Context& c, const isa::HardwareConfig& co
     if (term.by_gemm) copies.push_back(term.copy());
   const double stages = steps.stage_cycles();
   const std::string result = c.reads_of("out").front().buffer->name;
-  const auto pace = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
+  const auto pace = [&](const Tile& tile, const Tile&, const Steps::Elements& elements) {
     const std::int64_t results = elements(result, isa::Memory::acc);
     Steps::Pace cycles;
-    for (const Steps::Operand& term : terms) steps.add_operand(cycles, term, 1, tile, elements);
+    for (const Steps::Operand& term : terms) steps.add_operand(cycles, term, tile, elements);
     cycles.finish += stages * static_cast<double>(results) + steps.constants_cycles(tile);
     cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
-    cycles.loads_inputs = !copies.empty() && trips.o * trips.n * trips.y * trips.x > 1;
-    cycles.loads_weights = false;
     return cycles;
   };
   if (!steps.sample_tile(kind, "", pace)) return;

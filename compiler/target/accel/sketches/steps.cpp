@@ -17,9 +17,8 @@ namespace {
 // A memory that answers as soon as many do; what an instruction of load or store costs the queue besides its bytes; and
 // what the compute queue loses when the kind of its instructions changes (timing.md).
 constexpr double kLatency = 64, kCyclesPerTransfer = 4, kCyclesPerChange = 10;
-
-// All that the analytic choice of a tile asks for.
-constexpr std::array<Slots, 7> kTwoSlots{{{2, 1, 1}, {1, 2, 1}, {1, 1, 2}, {2, 2, 1}, {2, 1, 2}, {1, 2, 2}, {2, 2, 2}}};
+// From when a place is free to when what is loaded there can be used, besides its bytes.
+constexpr double kTurn = kLatency + 20;
 
 constexpr std::array kTileNames{"tile_o", "tile_c", "tile_n", "tile_y", "tile_x"};
 constexpr std::array kSlotNames{"slots_inp", "slots_wgt", "slots_acc"};
@@ -157,21 +156,53 @@ double Steps::stage_cycles() const {
   return cycles;
 }
 
-// Loads run beside products where both operands have a second place, stores beside the next tile's products where the
-// results have one. What comes first and last overlaps with nothing of the operation.
+// The queues run beside each other as far as there are slots: a load waits until what its slot held is used, a tile for
+// its slot of ACC to be stored. What comes first and last overlaps with nothing of the operation.
 double Steps::total(const Pace& pace, const Tile& trips, const Slots& slots) const {
   // Of what runs beside something longer, this part is felt: queues are not always full.
   constexpr double kFelt = 0.2;
   const auto beside = [](double a, double b) { return std::max(a, b) + kFelt * std::min(a, b); };
-  const auto tiles = static_cast<double>(trips.o * trips.n * trips.y * trips.x);
-  const double sums = tiles * static_cast<double>(trips.c);
-  const bool overlaps = (slots.inp > 1 || !pace.loads_inputs) && (slots.wgt > 1 || !pace.loads_weights);
-  const double load = sums * pace.load, compute = sums * pace.compute + tiles * (pace.finish + 2 * kCyclesPerChange);
-  double cycles = overlaps ? beside(load, compute) + pace.first_load : load + compute + sums * kLatency;
-  // What takes its time for loading begins under the layers before, as far as there are places.
-  if (overlaps && load > compute && pace.loads_weights)
-    cycles -= kFelt * pace.load * static_cast<double>(std::min(static_cast<double>(slots.wgt), sums) - 1);
-  cycles = slots.acc > 1 ? beside(cycles, tiles * pace.store) : cycles + tiles * (pace.store + kLatency);
+  const std::int64_t tiles = trips.results(), sums = tiles * trips.c, c = trips.c;
+  const double finish = pace.finish + 2 * kCyclesPerChange, compute = static_cast<double>(c) * pace.compute + finish;
+  double load = pace.added, each = 0;  // for a tile, on average; for a sum
+  std::int64_t ring = INT64_MAX;       // slots of what is loaded for each sum
+  for (const auto& [loads, places] : {std::pair(pace.inputs, slots.inp), std::pair(pace.weights, slots.wgt)}) {
+    load += loads.cycles * static_cast<double>(loads.times) / static_cast<double>(tiles);
+    if (loads.times == sums) each += loads.cycles, ring = std::min(ring, places);
+  }
+  double period = beside(load, compute);  // of a tile
+  // It takes no less than this, of which a part is felt, and what comes besides.
+  const auto takes = [&](double cycles, double besides) { period = std::max(period, (1 + kFelt) * cycles + besides); };
+  if (sums > 1 && each > 0) {
+    // From when a slot may be filled to when it may be filled again.
+    const double turn = each + kTurn + pace.compute;
+    if (ring == 1) takes(static_cast<double>(c) * turn, finish);
+    else takes(static_cast<double>(c) * turn / static_cast<double>(ring), 0);
+    if (c > ring) {
+      // From the last sum of a tile to that of the next one: in turns of the ring, or loading what is not there yet.
+      takes(static_cast<double>(1 + (c - 1) % ring) * pace.compute + static_cast<double>((c - 1) / ring) * turn,
+            finish);
+      takes(pace.compute + static_cast<double>(c - ring - 1) * each + turn, finish);
+    }
+  }
+  if (tiles > 1)
+    takes(slots.inp == 1 && pace.added > 0 ? load + compute : pace.added_turn / static_cast<double>(slots.inp), 0);
+  if (slots.acc == 1) {
+    period += pace.store + kTurn;
+  } else {
+    period = beside(period, pace.store);
+    takes((compute + pace.store + kTurn) / static_cast<double>(slots.acc), 0);
+  }
+  double cycles = static_cast<double>(tiles) * period + pace.first_load;
+  // What is loaded less often comes behind loads of the tiles before, which wait for their slots.
+  for (const auto& [loads, places] : {std::pair(pace.inputs, slots.inp), std::pair(pace.weights, slots.wgt)}) {
+    if (loads.times <= 1 || loads.times == sums) continue;
+    const double hidden = places == 1 ? 0 : each == 0 ? period : static_cast<double>(ring) * period - each;
+    cycles += static_cast<double>(loads.times - 1) * std::max(0.0, loads.cycles + kTurn - hidden);
+  }
+  // Weights that take their time for loading begin under the layers before, as far as there are places.
+  if (load > compute && pace.weights.times > 1)
+    cycles -= kFelt * pace.weights.cycles * static_cast<double>(std::min(slots.wgt, pace.weights.times) - 1);
   return cycles + pace.store + 2 * kLatency;
 }
 
@@ -213,15 +244,11 @@ bool Steps::sample_tile(const Kind& kind, const std::string& channels, const Cou
       const Pace here = pace(at, trips, [&](const std::string& buffer, isa::Memory memory) {
         return model->elements(buffer, memory, loops);
       });
+      // More slots never make it slower.
       const auto slots = [&](isa::Memory memory) {
         return model->needs(memory, loops, {2, 2, 2}) <= config.depth(memory) ? 2 : 1;
       };
-      const Slots most{slots(isa::Memory::inp), slots(isa::Memory::wgt), slots(isa::Memory::acc)};
-      double least = total(here, trips, {});
-      for (const Slots& each : kTwoSlots)
-        if (each.inp <= most.inp && each.wgt <= most.wgt && each.acc <= most.acc)
-          least = std::min(least, total(here, trips, each));
-      return least;
+      return total(here, trips, {slots(isa::Memory::inp), slots(isa::Memory::wgt), slots(isa::Memory::acc)});
     });
   };
   const std::vector<std::int64_t> decided = c.sample(choices, cost);
@@ -253,9 +280,10 @@ void Steps::sample_slots(const Kind& kind, const CountPace& pace) {
     };
   };
   const bool tiles = trips.o * trips.n * trips.y * trips.x > 1;
-  const std::array<schedule::Choice, 3> choices{{{kSlotNames[0], candidates(here.loads_inputs)},
-                                                 {kSlotNames[1], candidates(here.loads_weights)},
-                                                 {kSlotNames[2], candidates(tiles)}}};
+  const std::array<schedule::Choice, 3> choices{
+      {{kSlotNames[0], candidates(here.inputs.times > 1 || (here.added > 0 && trips.results() > 1))},
+       {kSlotNames[1], candidates(here.weights.times > 1)},
+       {kSlotNames[2], candidates(tiles)}}};
   const auto cost = [&]() -> Result<schedule::Cost> {
     DOVETAIL_ASSIGN(const std::shared_ptr<const TileModel> model, model_of(kind));
     LoopExtents extents(model->footprint(), layout, channels_);
@@ -343,17 +371,18 @@ Steps::Operand Steps::operand(const std::string& prefix, const std::string& para
   return {prefix, parameter, c.block(prefix + "widen") != nullptr};
 }
 
-void Steps::add_operand(Pace& pace, const Operand& operand, double sums, const Tile& at,
-                        const Elements& elements) const {
+void Steps::add_operand(Pace& pace, const Operand& operand, const Tile& at, const Elements& elements) const {
   const std::int64_t count = elements(operand.parameter, isa::Memory::acc), rows = at.n * at.o;
   const auto bytes = static_cast<double>(count * config.element_bytes(isa::Memory::acc8));
   if (!operand.by_gemm) {
     pace.finish += exposed(bytes, rows);
     return;
   }
-  pace.load += streamed(bytes, rows) / sums;
+  const double steps = static_cast<double>(config.overwrite ? count : 2 * count);
+  pace.added += streamed(bytes, rows);
+  pace.added_turn += streamed(bytes, rows) + kTurn + steps;
   pace.first_load += streamed(bytes, rows);
-  pace.finish += static_cast<double>(config.overwrite ? count : 2 * count);
+  pace.finish += steps;
 }
 
 void Steps::widen(const Operand& widened) {

@@ -18,6 +18,7 @@ namespace dovetail::accel {
 // Extents of a tile: n in batch blocks, o and c in channel blocks (TensorLayout::block), y and x in output pixels.
 struct Tile {
   std::int64_t o = 1, c = 1, n = 1, y = 1, x = 1;
+  std::int64_t results() const { return o * n * y * x; }
 };
 
 class Steps {
@@ -31,13 +32,20 @@ class Steps {
 
   // ---- The tile
 
+  // Loads of an operand: the cycles of one, and how many there are in the operation.
+  struct Loads {
+    double cycles = 0;
+    std::int64_t times = 0;
+  };
   // What a tile costs, in cycles of each queue while nothing holds it up.
   struct Pace {
-    double load = 0, compute = 0;  // for a tile of the reduction over channels
-    double first_load = 0;         // what must be there before anything is computed
-    double finish = 0;             // of the compute queue when a sum is complete: its epilogue, loads of ACC
+    Loads inputs, weights;
+    double compute = 0;     // for a tile of the reduction over channels
+    double first_load = 0;  // what must be there before anything is computed
+    double finish = 0;      // of the compute queue when a sum is complete: its epilogue, loads of ACC
+    double added = 0;       // loads of operands that are widened, which have slots as inputs have
+    double added_turn = 0;  // these, one after the other, and what uses them
     double store = 0;
-    bool loads_inputs = true, loads_weights = true;  // more than once: several slots make sense
   };
   // `trips`: how many tiles there are along each axis. `elements`: of a buffer in a memory, per tile.
   using Elements = std::function<std::int64_t(const std::string& buffer, isa::Memory memory)>;
@@ -67,8 +75,8 @@ class Steps {
     std::string copy() const { return parameter + ".inp"; }  // in INP
   };
   Operand operand(const std::string& prefix, const std::string& parameter) const;
-  // Adds what bringing it takes, to a tile of so many sums.
-  void add_operand(Pace& pace, const Operand& operand, double sums, const Tile& tile, const Elements& elements) const;
+  // Adds what bringing it takes.
+  void add_operand(Pace& pace, const Operand& operand, const Tile& tile, const Elements& elements) const;
   // Cycles of the ALU's stages for each element of ACC.
   double stage_cycles() const;
 
