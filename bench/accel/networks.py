@@ -53,13 +53,15 @@ def transformer_block(name, tokens, hidden, heads, inner, projections, output):
     """Vaswani et al., Attention Is All You Need, 2017: an encoder's or decoder's block; `projections`: names of the dense
     layers that make queries, keys and values, and how many of the three each makes; `output`: that of the one behind the heads."""
     size = hidden // heads
-    dense = lambda at, c, o: Layer(name + at, "conv", 1, c, tokens, 1, o)
+    # Tokens are a batch of dense layers, of which hardware with batch > 1 takes several at a time.
+    dense = lambda at, c, o: Layer(name + at, "conv", tokens, c, 1, 1, o)
+    add = lambda at: Layer(name + at, "add", tokens, hidden, 1, 1, hidden)
     layers = [dense(at, hidden, width * hidden) for at, width in projections]
     layers.append(Layer(name + "attention.scores", "matmul", 1, size, tokens, 1, tokens, groups=heads, zero_points=2))
     layers.append(Layer(name + "attention.merged", "matmul", 1, tokens, tokens, 1, size, groups=heads, zero_points=2, other_way=True))
-    layers += [dense(output, hidden, hidden), Layer(name + "add1", "add", 1, hidden, tokens, 1, hidden),
+    layers += [dense(output, hidden, hidden), add("add1"),
                dense("inner.matmul", hidden, inner), dense("outer.matmul", inner, hidden),
-               Layer(name + "add2", "add", 1, hidden, tokens, 1, hidden)]
+               add("add2")]
     return layers
 
 

@@ -4,8 +4,8 @@
 usage: run.py DOVETAIL FOLDER [--only TEXT] [--model FILE] [--check] [-o OUT.json]
 
 Models come from `dovetail zoo --int8` and stay in FOLDER. Each network runs on the cycle simulator, its values compared
-with the reference where --check is given, on 1x16x16-ext and 1x16x16, with memories of four kinds, with the slots that the
-schedules choose and with one. Prints a table for each network, machine and memory.
+with the reference where --check is given, on 1x16x16-ext and 1x16x16, with memories of four kinds, and on 1x32x32 and 4x8x8 with
+the first of them, with the slots that the schedules choose and with one. Prints a table for each network, machine and memory.
 """
 
 import argparse
@@ -19,7 +19,8 @@ import networks
 
 NETWORKS = {"resnet18": networks.resnet18, "mobilenet_v2": networks.mobilenet_v2, "gpt_block": networks.gpt_block,
             "bert_base": networks.bert_base}
-MACHINES = ("1x16x16-ext", "1x16x16")
+MACHINES = ("1x16x16-ext", "1x16x16", "1x32x32", "4x8x8")
+WITH_ALL_MEMORIES = ("1x16x16-ext", "1x16x16")
 # name, --memory and --clock, bytes a cycle (None: the port's), whether reads and writes each have them
 DDR4_BYTES_PER_SECOND = 19.2e9
 MEMORIES = (("ideal, latency 64", ("ideal:latency=64",), None, True), ("ideal, latency 1", ("ideal:latency=1",), None, True),
@@ -83,6 +84,8 @@ def main():
         for machine_name in MACHINES:
             for memory, spec, bytes_per_cycle, both_ways in MEMORIES:
                 if options.only not in f"{network}, {machine_name}, {memory}":
+                    continue
+                if machine_name not in WITH_ALL_MEMORIES and memory != MEMORIES[0][0]:
                     continue
                 if not model.exists():
                     call([options.dovetail, "zoo", network, "--int8", "-o", model])
