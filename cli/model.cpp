@@ -52,7 +52,8 @@ void ModelArguments::declare_target(Options& options) {
                 fmt::format("architectures of NVIDIA GPUs to make code for (default {})", cuda::kDefaultArchitectures));
   options.flag(
       "--tf32", tf32,
-      "target cuda: tensor cores may multiply float32, its factors rounded to TF32's 11 bits, at -O 2 and above");
+      "targets cuda (at -O 2 and above), cublas and cudnn: tensor cores may multiply float32, its factors rounded to "
+      "TF32's 11 bits");
   options
       .value("-O", "N", level,
              "how far to optimise: 0 what running needs, 1 what keeps every bit, 2 what stays within the operators' "

@@ -44,9 +44,11 @@ Result<TargetPointer> make_cuda(const TargetArguments& arguments, bool asked) {
 
 Result<TargetPointer> make_onednn(const TargetArguments&, bool) { return onednn::make_target(); }
 
-Result<TargetPointer> make_cublas(const TargetArguments&, bool) { return cublas::make_target(); }
+Result<TargetPointer> make_cublas(const TargetArguments& arguments, bool) {
+  return cublas::make_target(arguments.tf32);
+}
 
-Result<TargetPointer> make_cudnn(const TargetArguments&, bool) { return cudnn::make_target(); }
+Result<TargetPointer> make_cudnn(const TargetArguments& arguments, bool) { return cudnn::make_target(arguments.tf32); }
 
 Result<TargetPointer> make_host(const TargetArguments&, bool) { return host::make_target(); }
 

@@ -61,6 +61,7 @@ Json to_json(const LibraryOperation& operation) {
   if (operation.addend_scale != 1) json["addend_scale"] = operation.addend_scale;
   if (operation.least) json["least"] = *operation.least;
   if (operation.most) json["most"] = *operation.most;
+  if (operation.tf32) json["tf32"] = true;
   return json;
 }
 
@@ -108,6 +109,7 @@ LibraryOperation read_operation(const CheckedJson& json) {
   operation.addend_scale = number(json, "addend_scale").value_or(1);
   operation.least = number(json, "least");
   operation.most = number(json, "most");
+  if (const auto flag = json.find("tf32")) operation.tf32 = flag->flag();
   return operation;
 }
 
@@ -226,6 +228,9 @@ std::string type_problem(const LibraryFacts& facts, const LibraryOperation& oper
   if (!facts.scales && (operation.scale != 1 || operation.addend_scale != 1))
     return fmt::format("target {} does not scale products", facts.target);
   const DType type = types[operation.operands[0]];
+  const bool multiplies = operation.kind == LibraryKind::product || operation.kind == LibraryKind::convolution;
+  if (operation.tf32 && (!facts.tf32 || !multiplies || type != DType::float32))
+    return fmt::format("target {} does not round factors of {} to TF32 in it", facts.target, name(type));
   const auto all_are = [&](DType wanted) {
     return std::ranges::all_of(operation.operands, [&](std::uint64_t operand) { return types[operand] == wanted; });
   };
@@ -288,15 +293,24 @@ const LibraryFacts& library_facts(std::string_view target) {
        Clamping::any,
        false,
        false,
+       true,
+       false},
+      {kCublasTarget,
+       {product},
+       {DType::float32, DType::float16, DType::bfloat16},
+       Clamping::relu,
+       true,
+       true,
+       false,
        true},
-      {kCublasTarget, {product}, {DType::float32, DType::float16, DType::bfloat16}, Clamping::relu, true, true, false},
       {kCudnnTarget,
        {convolution, maximum, average, average_of_pads, softmax, log_softmax},
        {DType::float32, DType::float16, DType::bfloat16},
        Clamping::from_zero,
        false,
        false,
-       false},
+       false,
+       true},
   }};
   const auto* const found = std::ranges::find(kFacts, target, &LibraryFacts::target);
   DOVETAIL_CHECK(found != kFacts.end(), "the target is a library's");

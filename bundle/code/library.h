@@ -40,6 +40,7 @@ struct LibraryOperation {
   bool transposed_a = false, transposed_b = false;  // the last two axes of a product's operands
   double scale = 1, addend_scale = 1;               // of a product, and of what is added to it
   std::optional<double> least = {}, most = {};      // what results are clamped to
+  bool tf32 = false;  // of products and convolutions of float32: factors may be rounded to TF32's 11 bits
 };
 
 struct LibraryCode {
@@ -59,6 +60,7 @@ struct LibraryFacts {
   bool integer_products;      // besides, products of int8 that give int32
   bool scales;                // of products: factors other than 1, and whole matrices that are added
   bool inner;                 // operations may hand tensors to each other within a step
+  bool tf32;                  // factors of float32 may be rounded to TF32, where an operation allows it
 };
 const LibraryFacts& library_facts(std::string_view target);  // precondition: the target is one of those above
 

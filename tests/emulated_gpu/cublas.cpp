@@ -17,7 +17,8 @@ using emulated_gpu::Driver;
 using emulated_gpu::Element;
 
 constexpr int kSuccess = 0, kNotInitialised = 1, kInvalidValue = 7, kNotSupported = 15;
-constexpr std::int32_t kCompute32F = 68, kFastTf32 = 77, kCompute32I = 72, kReal32F = 0, kReal32I = 10;
+constexpr std::int32_t kCompute32F = 68, kPedantic32F = 69, kFastTf32 = 77, kCompute32I = 72, kReal32F = 0,
+                       kReal32I = 10;
 constexpr std::uint64_t kMagic = 0x7a11'0a16'0000'0001;
 constexpr std::size_t kWorkspace = 4096;
 
@@ -184,7 +185,8 @@ int cublasLtMatrixLayoutSetAttribute(Layout* layout, int attribute, const void* 
 }
 
 int cublasLtMatmulDescCreate(Product** product, std::int32_t compute, std::int32_t scale) {
-  if (compute != kCompute32F && compute != kFastTf32 && compute != kCompute32I) return kInvalidValue;
+  if (compute != kCompute32F && compute != kPedantic32F && compute != kFastTf32 && compute != kCompute32I)
+    return kInvalidValue;
   *product = new Product{compute, scale};
   return kSuccess;
 }

@@ -8,6 +8,7 @@
 
 #include "bundle/code/library.h"
 #include "bundle/code/product_batches.h"
+#include "compiler/target/cuda/gpu.h"
 #include "compiler/target/gpu_cost.h"
 #include "compiler/target/library/takes.h"
 #include "compiler/target/library/target.h"
@@ -70,7 +71,7 @@ PatternRow row(std::string name, std::string_view pattern, Take take) {
 
 }  // namespace
 
-TargetPointer make_target() {
+TargetPointer make_target(bool tf32) {
   std::vector<PatternRow> rows{
       row("dense layer", "Relu?(Gemm(...))", take_gemm),
       row("dense layer", "Relu?(dovetail.wgemm(...))", take_weight_only_gemm),
@@ -78,7 +79,12 @@ TargetPointer make_target() {
       row("product", "Relu?(MatMul(_, _))", take_matmul),
       row("integer product", "MatMulInteger(...)", take_integer_matmul),
   };
-  return library::make_target({bundle::kCublasTarget, std::move(rows), seconds, true});
+  return library::make_target({.target = bundle::kCublasTarget,
+                               .rows = std::move(rows),
+                               .seconds = seconds,
+                               .on_device = true,
+                               .tf32 = tf32,
+                               .tolerance = tf32 ? cuda::kTf32Tolerance : 0});
 }
 
 }  // namespace dovetail::cublas

@@ -6,6 +6,7 @@
 
 namespace dovetail::cublas {
 
-TargetPointer make_target();
+// `tf32`: factors of float32 may be rounded to TF32's 11 bits, as cuda::Gpu::tf32 allows it.
+TargetPointer make_target(bool tf32 = false);
 
 }  // namespace dovetail::cublas

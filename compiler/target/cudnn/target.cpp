@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "bundle/code/library.h"
+#include "compiler/target/cuda/gpu.h"
 #include "compiler/target/gpu_cost.h"
 #include "compiler/target/library/takes.h"
 #include "compiler/target/library/target.h"
@@ -64,7 +65,7 @@ PatternRow row(std::string name, std::string_view pattern, Take take) {
 
 }  // namespace
 
-TargetPointer make_target() {
+TargetPointer make_target(bool tf32) {
   std::vector<PatternRow> rows{
       row("convolution", "Relu?(Conv|dovetail.wconv(...))", take_convolution),
       row("convolution", "Clip(Conv|dovetail.wconv(...), ...)", take_convolution),
@@ -72,7 +73,12 @@ TargetPointer make_target() {
       row("pool", "GlobalAveragePool|GlobalMaxPool(_)", take_global_pool),
       row("softmax", "Softmax|LogSoftmax(_)", take_softmax),
   };
-  return library::make_target({bundle::kCudnnTarget, std::move(rows), seconds, true});
+  return library::make_target({.target = bundle::kCudnnTarget,
+                               .rows = std::move(rows),
+                               .seconds = seconds,
+                               .on_device = true,
+                               .tf32 = tf32,
+                               .tolerance = tf32 ? cuda::kTf32Tolerance : 0});
 }
 
 }  // namespace dovetail::cudnn

@@ -33,6 +33,8 @@ class LibraryTarget : public Target {
     return fmt::format("the library's operations do not cover {}", graph.node(node).op);
   }
 
+  double tolerance() const override { return library_.tolerance; }
+
   Cost cost(const Graph& graph, const Match& match) const override {
     Cost cost = count_work(graph, match.nodes);
     const auto& body = std::any_cast<const Body&>(match.body);
@@ -105,6 +107,9 @@ class LibraryTarget : public Target {
         ++next;
       }
       operation.result = numbers.at(body.result);
+      const bool multiplies =
+          operation.kind == bundle::LibraryKind::product || operation.kind == bundle::LibraryKind::convolution;
+      operation.tf32 = library_.tf32 && multiplies && operand_type(graph, body, 0).dtype == DType::float32;
       code.operations.push_back(std::move(operation));
       code.arithmetic += match.cost.operations;
     }

@@ -16,6 +16,8 @@ struct Library {
   // Each match is a step of its own, and results lie in the memory of target cuda; else a region is a step on the
   // host's memory.
   bool on_device = false;
+  bool tf32 = false;     // operations on float32 may round their factors to TF32
+  double tolerance = 0;  // Target::tolerance
 };
 TargetPointer make_target(Library library);
 

@@ -52,9 +52,9 @@ class Product {
     DOVETAIL_ASSIGN(d_layout_, layout(result, n, m, batches_.stride_result));
     const Functions& f = library_->functions();
     void* product = nullptr;
-    DOVETAIL_TRY(library_->check(f.create_product(&product, integer_ ? number::kCompute32I : number::kCompute32F,
-                                                  integer_ ? number::kInt32 : number::kFloat32),
-                                 "describing a product"));
+    DOVETAIL_TRY(library_->check(
+        f.create_product(&product, compute_of(type, operation.tf32), integer_ ? number::kInt32 : number::kFloat32),
+        "describing a product"));
     product_ = Object(product, f.destroy_product);
     DOVETAIL_TRY(set(attribute::kTransposeA, operation.transposed_b ? number::kTransposed : number::kAsIs));
     DOVETAIL_TRY(set(attribute::kTransposeB, operation.transposed_a ? number::kTransposed : number::kAsIs));
@@ -92,6 +92,12 @@ class Product {
   }
 
  private:
+  // Plain 32F leaves it to the library's settings what float32 is multiplied in.
+  static std::int32_t compute_of(DType type, bool tf32) {
+    if (type == DType::int8) return number::kCompute32I;
+    if (type != DType::float32) return number::kCompute32F;
+    return tf32 ? number::kFastTf32 : number::kPedantic32F;
+  }
   static std::size_t size_of(DType type) { return static_cast<std::size_t>(size_bytes(type)); }
   std::string description() const {
     return fmt::format("a product of {} x {} by {} x {}, {} of them", batches_.m, batches_.k, batches_.k, batches_.n,

@@ -23,7 +23,7 @@ using Status = int;  // cudnnStatus_t
 namespace number {
 inline constexpr int kFloat32 = 0, kFloat16 = 2, kBfloat16 = 9;
 inline constexpr int kRows = 0;  // CUDNN_TENSOR_NCHW
-inline constexpr int kTensorCores = 1, kMultiplyAdds = 3;
+inline constexpr int kDefaultMath = 0, kTensorCores = 1, kMultiplyAdds = 3;
 inline constexpr int kCrossCorrelation = 1;
 inline constexpr int kRelu = 1, kClippedRelu = 3;
 inline constexpr int kPropagateNan = 1;

@@ -161,7 +161,9 @@ class Operation {
         }));
     DOVETAIL_TRY(library_->check(f.set_groups(convolution_.get(), static_cast<int>(operation_.groups)),
                                  "describing a convolution"));
-    const int math = type == DType::float32 ? number::kMultiplyAdds : number::kTensorCores;
+    const int math = type != DType::float32 ? number::kTensorCores
+                     : operation_.tf32      ? number::kDefaultMath
+                                            : number::kMultiplyAdds;
     DOVETAIL_TRY(library_->check(f.set_math(convolution_.get(), math), "describing a convolution"));
     std::vector<int> made(x.size());
     DOVETAIL_TRY(library_->check(
@@ -195,7 +197,7 @@ class Operation {
     for (int i = 0; i < given; ++i) {
       const Performance& candidate = list.at(static_cast<std::size_t>(i));
       const bool keeps = math != number::kMultiplyAdds || candidate.math == number::kMultiplyAdds ||
-                         candidate.math == 0;  // CUDNN_DEFAULT_MATH: what the descriptor says
+                         candidate.math == number::kDefaultMath;  // what the descriptor says
       if (candidate.status != 0 || !keeps || candidate.workspace_bytes > kMostWorkspace) continue;
       algorithm_ = candidate.algorithm;
       if (math == number::kTensorCores)

@@ -30,9 +30,9 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 using Inputs = std::map<std::string, NdArray>;
 
-Compiled compiled_for_libraries(const graph::Graph& graph) {
+Compiled compiled_for_libraries(const graph::Graph& graph, bool tf32 = false) {
   CompileOptions options;
-  options.available = {cublas::make_target(), cudnn::make_target(), host::make_target()};
+  options.available = {cublas::make_target(tf32), cudnn::make_target(tf32), host::make_target()};
   options.targets = {"cublas", "cudnn"};
   options.offload = Offload::always;
   auto compiled = compile({graph, {}}, options);
@@ -264,8 +264,25 @@ TEST_CASE("vendor: float32 keeps all of its bits, and softmax is the reference's
   const ValueId x = make.input("x", DType::float32, {1, 4, 6, 6});
   make.output(make.node("Conv", "y", {x, make.constant("w", integers(random.draw, DType::float32, {4, 4, 3, 3}, 1))}));
   make.output(make.node("MatMul", "p", {x, make.constant("m", integers(random.draw, DType::float32, {6, 5}, 1))}));
-  CHECK(!check_libraries(make.graph, {{"x", integers(random.draw, DType::float32, {1, 4, 6, 6}, 32767)}})
-             .contains("elsewhere"));
+  const Inputs wide{{"x", integers(random.draw, DType::float32, {1, 4, 6, 6}, 32767)}};
+  CHECK(!check_libraries(make.graph, wide).contains("elsewhere"));
+  // Where TF32 is allowed, both products lose them, and no more than the tolerance says.
+  const Compiled rounding = compiled_for_libraries(make.graph, true);
+  auto rounded = runtime::Executor::make(rounding.bundle, *runtime::simulator_factory("functional"), {1});
+  REQUIRE(rounded.ok());
+  const auto rounded_run = rounded->run(wide);
+  const auto exact = Reference::make(make.graph).value().run(wide);
+  for (const auto& [output, got] : rounded_run->outputs) {
+    const NdArray& want = exact->at(output);
+    double largest = 0, apart = 0;
+    for (std::int64_t i = 0; i < got.count(); ++i) {
+      largest = std::max(largest, std::abs(want.as_double(i)));
+      apart = std::max(apart, std::abs(got.as_double(i) - want.as_double(i)));
+    }
+    INFO(output);
+    CHECK(apart > 0);
+    CHECK(apart <= rounding.tolerance * largest);
+  }
   for (const char* op : {"Softmax", "LogSoftmax"})
     for (const std::int64_t axis : {-1, 0, 1, 2}) {
       INFO(op << " along " << axis);
