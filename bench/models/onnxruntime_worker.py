@@ -1,6 +1,6 @@
 """ONNX Runtime's side of run.py, in a Python that has it: loads a model and times runs of it on demand, as runner.cpp does.
 
-usage: onnxruntime_worker.py MODEL.onnx --threads N [--input NAME=FILE.npy]...
+usage: onnxruntime_worker.py MODEL.onnx --threads N [--input NAME=FILE.npy]... [--provider NAME]
        onnxruntime_worker.py MODEL.onnx --quantise OUT.onnx    the model quantised by ONNX Runtime's own tool, and no more
        onnxruntime_worker.py MODEL.onnx --write-inputs DIR     random inputs as DIR/NAME.npy, and no more
        onnxruntime_worker.py OURS --compare DIR                how far the arrays of two folders are apart, and no more
@@ -61,8 +61,10 @@ def compare(ours, theirs):
     return largest
 
 
-def make_session(model, threads):
+def make_session(model, threads, provider="CPUExecutionProvider"):
     """With all of ONNX Runtime's optimisations; with fewer where its own passes break the model."""
+    if provider not in onnxruntime.get_available_providers():
+        raise SystemExit(f"ONNX Runtime {onnxruntime.__version__} has no {provider}")
     levels = onnxruntime.GraphOptimizationLevel
     for level in (levels.ORT_ENABLE_ALL, levels.ORT_ENABLE_BASIC, levels.ORT_DISABLE_ALL):
         options = onnxruntime.SessionOptions()
@@ -70,7 +72,10 @@ def make_session(model, threads):
         options.graph_optimization_level = level
         options.log_severity_level = 4
         try:
-            return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            session = onnxruntime.InferenceSession(model, options, providers=[provider])
+            if session.get_providers()[0] != provider:  # it goes on with the processor where a library is missing
+                raise SystemExit(f"ONNX Runtime {onnxruntime.__version__} cannot start {provider}")
+            return session
         except Exception as failure:  # of classes that onnxruntime does not export
             last = failure
     raise last
@@ -93,10 +98,10 @@ def say(line):
     print(json.dumps(line), flush=True)
 
 
-def serve(model, threads, assignments):
+def serve(model, threads, provider, assignments):
     before = status_kib("VmRSS")
     start = time.perf_counter()
-    session = make_session(model, threads)
+    session = make_session(model, threads, provider)
     binding = session.io_binding()
     for name, array in inputs_of(session, assignments).items():
         binding.bind_cpu_input(name, array)
@@ -124,6 +129,7 @@ def main():
     parser.add_argument("model")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--input", action="append", default=[])
+    parser.add_argument("--provider", default="CPUExecutionProvider", help="ONNX Runtime's name for where the model runs")
     parser.add_argument("--quantise", metavar="OUT")
     parser.add_argument("--write-inputs", metavar="DIR")
     parser.add_argument("--compare", metavar="DIR")
@@ -135,7 +141,7 @@ def main():
     elif options.write_inputs:
         write_arrays(options.write_inputs, inputs_of(make_session(options.model, 1), []))
     else:
-        serve(options.model, options.threads, options.input)
+        serve(options.model, options.threads, options.provider, options.input)
 
 
 if __name__ == "__main__":

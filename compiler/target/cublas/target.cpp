@@ -8,7 +8,6 @@
 
 #include "bundle/code/library.h"
 #include "bundle/code/product_batches.h"
-#include "compiler/target/cuda/gpu.h"
 #include "compiler/target/gpu_cost.h"
 #include "compiler/target/library/takes.h"
 #include "compiler/target/library/target.h"
@@ -84,7 +83,7 @@ TargetPointer make_target(bool tf32) {
                                .seconds = seconds,
                                .on_device = true,
                                .tf32 = tf32,
-                               .tolerance = tf32 ? cuda::kTf32Tolerance : 0});
+                               .tolerance = tf32 ? gpu::kTf32Tolerance : 0});
 }
 
 }  // namespace dovetail::cublas

@@ -25,10 +25,6 @@ struct Gpu {
   bool tf32 = false;
 };
 
-// How far results may be from the reference's with Gpu::tf32, as a part of a tensor's largest element: 2 * 2^-11 of
-// each product, and a few layers of them.
-inline constexpr double kTf32Tolerance = 4e-3;
-
 // What --gpu means without a value: the oldest with asynchronous copies, and Hopper with its own instructions.
 inline constexpr std::string_view kDefaultArchitectures = "sm_80,sm_90a";
 

@@ -91,7 +91,7 @@ class CudaTarget : public Target {
   std::string_view name() const override { return bundle::kCudaTarget; }
   std::span<const PatternRow> patterns() const override { return rows_; }
   std::string_view memory() const override { return bundle::kCudaSpace; }
-  double tolerance() const override { return gpu_.tf32 ? kTf32Tolerance : 0; }
+  double tolerance() const override { return gpu_.tf32 ? gpu::kTf32Tolerance : 0; }
   std::span<const std::string_view> passes() const override {
     static constexpr std::string_view kPasses[] = {"recognize_attention"};
     return kPasses;
