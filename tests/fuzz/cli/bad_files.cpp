@@ -200,7 +200,7 @@ TEST_CASE("missing files, folders and files too large for any memory are refused
     std::filesystem::create_directory(folder);
     desk.expect_refusal(kind, "a folder", folder);
     std::error_code error;
-    REQUIRE(write_file(large, {}).ok());
+    REQUIRE(write_text_file(large, "").ok());
     std::filesystem::resize_file(large, std::uintmax_t{1} << 40, error);  // sparse: it takes no space
     if (!error) desk.expect_refusal(kind, "1 TiB", large);
     std::filesystem::remove(large);

@@ -176,7 +176,7 @@ TEST_CASE("sweep: what compilations for several hardware share changes no progra
   CHECK(schedules.found() > schedules.asked() / 2);
   const auto& lowered = fixture.workload.shared()->lowered;
   INFO(lowered.found() << " of " << lowered.asked());
-  CHECK(lowered.found() > lowered.asked() / 5);
+  CHECK(lowered.found() > lowered.asked() / 10);  // tiles depend on most of these axes
 
   PointsFile one = open_points(folder.path() / "one.db"), other = open_points(folder.path() / "other.db");
   SweepOptions options;

@@ -362,7 +362,7 @@ TEST_CASE("threads: what one thread does before and behind the threads of one bl
 TEST_CASE("threads: buffers that a block has no room for are refused with both numbers") {
   const Program program = parsed(kTurn);
   const auto result = lower_to_threads(compact_buffers(dissolve_blocks(program, {})), program.name,
-                                       {.shared_bytes = 100, .local_bytes = 100});
+                                       {.shared_bytes = 100, .local_bytes = 100, .pipeline = {}});
   REQUIRE(!result.ok());
   CHECK_THAT(to_string(result.errors()), ContainsSubstring("its threads share 240 bytes, a block has 100"));
 }
