@@ -46,27 +46,30 @@ std::optional<std::pair<Expr, Expr>> factors_of(const Block& block) {
   return std::pair(product->a, product->b);
 }
 
-// Whether the innermost dimension that moves does so with a reduce iterator.
-bool is_depth_last(const Block& block, const Expr& factor) {
+// Whether the innermost dimension that moves does so with a reduce iterator. Those of the batch stand still, also where
+// one says which part of the depth (rfactor).
+bool is_depth_last(const Block& block, const std::vector<std::size_t>& batch, const Expr& factor) {
   std::optional<bool> depth;
   visit_exprs(factor, [&](const Expr& e) {
     const auto* access = std::get_if<LoadExpr>(&e->node);
     if (access == nullptr || depth) return;
     for (std::size_t d = access->indices.size(); d-- > 0 && !depth;) {
       bool spatial = false, reduce = false;
-      for (const Iterator& iterator : block.iterators)
-        if (iterator.extent > 1 && mentions(access->indices[d], iterator.var))
-          (iterator.kind == IterKind::reduce ? reduce : spatial) = true;
+      for (std::size_t i = 0; i < block.iterators.size(); ++i) {
+        const Iterator& iterator = block.iterators[i];
+        if (iterator.extent <= 1 || !mentions(access->indices[d], iterator.var)) continue;
+        if (std::ranges::find(batch, i) == batch.end()) (iterator.kind == IterKind::reduce ? reduce : spatial) = true;
+      }
       if (spatial || reduce) depth = !spatial;
     }
   });
   return depth.value_or(false);
 }
 
-Contraction::Factor factor_of(const Block& block, const Expr& value) {
+Contraction::Factor factor_of(const Block& block, const std::vector<std::size_t>& batch, const Expr& value) {
   const auto* widened = std::get_if<Cast>(&value->node);
   const bool smaller = widened != nullptr && size_bytes(widened->a->dtype) < size_bytes(value->dtype);
-  return {smaller ? widened->a : value, value->dtype, {}, is_depth_last(block, value)};
+  return {smaller ? widened->a : value, value->dtype, {}, is_depth_last(block, batch, value)};
 }
 
 // All but the last two iterators of more than one value become part of the batch.
@@ -124,8 +127,8 @@ Result<Contraction> require_contraction(const Path& path, std::string_view primi
   }
   shorten(block, made.rows, made.batch);
   shorten(block, made.columns, made.batch);
-  made.left = factor_of(block, factors->first);
-  made.right = factor_of(block, factors->second);
+  made.left = factor_of(block, made.batch, factors->first);
+  made.right = factor_of(block, made.batch, factors->second);
   for (const std::size_t i : made.batch)
     for (Contraction::Factor* factor : {&made.left, &made.right})
       if (mentions(factor->stored, block.iterators[i].var)) factor->batch.push_back(i);

@@ -134,6 +134,20 @@ TEST_CASE("cuda: deep products of few tiles are taken in parts by default, not w
   CHECK(kernels(layer(64, 64, 8192, DType::float32, true, false)) == 1);
 }
 
+TEST_CASE("cuda: parts of a depth are fetched 16 bytes at a time where they lie side by side") {
+  for (const DType type : {DType::float32, DType::int8, DType::float16}) {
+    schedule::Decisions decisions{{"parts", "4"}};
+    // Each lane then has 16 bytes of a piece and more, and there are several pieces, which are copied ahead.
+    if (type != DType::float32) decisions = {{"parts", "4"}, {"warps", "1"}, {"depth_fragments", "2"}, {"stages", "2"}};
+    const Case one = layer_case(layer(64, 64, 512, type, true, true), decided(decisions), 3);
+    REQUIRE(one.scheduled.origin.recorded);
+    REQUIRE(one.scheduled.kernels.kernels.size() == 2);
+    const std::string text = cuda::emit_source(one.scheduled.kernels, one.scheduled.program.parameters, "k").text;
+    INFO(one.name << ", " << name(type) << "\n" << text);
+    CHECK_THAT(text, ContainsSubstring("copy_async<16>") && !ContainsSubstring("copy_async<4>"));
+  }
+}
+
 TEST_CASE("cuda: faults planted in parts of a depth are found") {
   const Case one = parts("4").front();
   const loops::ThreadProgram& right = one.scheduled.kernels;
