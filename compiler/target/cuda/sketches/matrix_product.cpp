@@ -56,10 +56,9 @@ std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& 
   if (!can_fetch(e.left, tile.rows() * tile.depth, tile.threads(), tile.stages) ||
       !can_fetch(e.right, tile.columns() * tile.depth, tile.threads(), tile.stages))
     return std::nullopt;
-  const std::int64_t between_rows = kBankBytes * 2 * std::max({tile.depth, tile.rows(), tile.columns()});
-  const std::int64_t piece_bytes = (tile.rows() + tile.columns()) * tile.depth * e.bytes() + between_rows;
+  const std::int64_t shared = shared_bytes(e.left, tile.rows(), e.right, tile.columns(), tile.depth, tile.stages);
   const std::int64_t rounds_of_depth = pieces(e.depth, tile.depth);
-  if (tile.stages * piece_bytes > gpu.shared_bytes) return std::nullopt;
+  if (shared > gpu.shared_bytes) return std::nullopt;
   if (tile.stages > 1 && tile.stages > rounds_of_depth) return std::nullopt;
 
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
@@ -70,18 +69,19 @@ std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& 
   const double here = std::ceil(blocks / number(gpu.processors));
   // A thread has its sums, a row and a column of factors for some steps of the depth, and addresses.
   const double registers = number(sums + 5 * (tile.sum_rows + tile.sum_columns) + 24);
-  const double at_once = std::clamp(
-      std::floor(std::min(kRegisters / (registers * number(threads)), kShared / number(tile.stages * piece_bytes))),
-      1.0, here);
+  const double at_once =
+      std::clamp(std::floor(std::min(kRegisters / (registers * number(threads)), kShared / number(shared))), 1.0, here);
   const double warps = number(threads) / number(kWarp);
   // Of one step of the depth, on average over blocks that run at once: operations, with those that bring factors to
   // registers, of which each quarter of the processor does a warp's a cycle; bytes of both memories.
   const double operations = number(sums) + 0.75 * number(tile.sum_rows + tile.sum_columns);
   const double issues = std::ceil(at_once * warps / kQuarters) * operations / at_once;
   const std::int64_t warp_columns = std::min(kWarp, tile.columns_of_threads), warp_rows = kWarp / warp_columns;
-  const double near =
-      warps * number(warp_rows * tile.sum_rows + warp_columns * tile.sum_columns) * number(e.bytes()) / 2;
-  const double far = number(tile.rows() + tile.columns()) * number(e.bytes()) / 2;
+  const auto bytes = [&](std::int64_t rows, std::int64_t columns) {
+    return number(rows * size_bytes(e.left.stored) + columns * size_bytes(e.right.stored));
+  };
+  const double near = warps * bytes(warp_rows * tile.sum_rows, warp_columns * tile.sum_columns);
+  const double far = bytes(tile.rows(), tile.columns());
   const double step = std::max({issues, near / kSharedBytes, far / kFarBytes, kLatency / at_once});
   // A piece that is not there yet is waited for, unless other blocks, or the pieces before it, are multiplied
   // meanwhile.

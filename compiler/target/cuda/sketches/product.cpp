@@ -6,6 +6,7 @@
 
 #include "compiler/schedule/contraction.h"
 #include "compiler/schedule/nest.h"
+#include "compiler/target/cuda/lower.h"
 #include "loops/product_sum.h"
 #include "loops/threads/pipeline_copies.h"
 
@@ -128,6 +129,15 @@ bool can_fetch(const Product::Operand& operand, std::int64_t elements, std::int6
                std::int64_t most_elements) {
   if (elements % threads != 0 || elements > most_elements) return false;
   return stages == 1 || elements / threads * size_bytes(operand.stored) <= PipelineOptions{}.local_bytes;
+}
+
+std::int64_t shared_bytes(const Product::Operand& left, std::int64_t rows, const Product::Operand& right,
+                          std::int64_t columns, std::int64_t depth, std::int64_t stages) {
+  const auto bytes = [&](const Product::Operand& operand, std::int64_t own) {
+    const std::int64_t lines = operand.depth_last ? own : depth, elements = operand.depth_last ? depth : own;
+    return stages * lines * (elements * size_bytes(operand.stored) + kBankBytes);
+  };
+  return bytes(left, rows) + bytes(right, columns);
 }
 
 std::pair<std::string, std::string> split_loop(schedule::Context& c, const std::string& loop, std::int64_t factor) {

@@ -30,7 +30,6 @@ struct Product {
   bool free_order;                    // products may be added in any order, each rounded with its sum
   std::string deep_loop;              // the outermost loop over the depth that has several iterations
   std::int64_t deep_extent, results;  // of that loop; of the whole product
-  std::int64_t bytes() const { return size_bytes(left.stored) + size_bytes(right.stored); }
 };
 // What the block is; nullopt: no contraction.
 std::optional<Product> product_of(const schedule::Context& c, const std::string& name);
@@ -70,6 +69,10 @@ void fetch_together(schedule::Context& c, const std::string& operand, bool plain
 // out even, and where pieces are fetched ahead a thread can keep its part in registers if it must.
 bool can_fetch(const Product::Operand& operand, std::int64_t elements, std::int64_t threads, std::int64_t stages,
                std::int64_t most_elements = 4096);
+// What so many pieces of both operands take of a block's shared memory, in bytes, as lower() lays them out: a copy lies
+// as its operand does, each row kBankBytes from the next.
+std::int64_t shared_bytes(const Product::Operand& left, std::int64_t rows, const Product::Operand& right,
+                          std::int64_t columns, std::int64_t depth, std::int64_t stages);
 // Elements that a thread reads at once where they are neighbours of shared memory, or of patches.
 inline constexpr std::int64_t kVector = 4;
 

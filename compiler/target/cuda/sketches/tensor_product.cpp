@@ -55,6 +55,13 @@ struct TensorTile {
   std::int64_t threads() const { return warps * kWarpLanes; }
 };
 
+// How a copy of the operand lies in shared memory. Of bytes, a row holds the depth, as the instruction reads four of
+// its neighbours at once.
+Product::Operand laid_out(Product::Operand operand) {
+  operand.depth_last = operand.depth_last || size_bytes(operand.stored) == 1;
+  return operand;
+}
+
 // As in matrix_product.cpp: an estimate that was never compared with a measurement.
 std::optional<double> tensor_cycles(const Product& whole, const TensorTile& tile, const Gpu& gpu) {
   const Product e = part_of(whole, tile.parts);
@@ -69,11 +76,9 @@ std::optional<double> tensor_cycles(const Product& whole, const TensorTile& tile
       !can_fetch(e.right, tile.columns() * tile.depth(), tile.threads(), tile.stages))
     return std::nullopt;
   const std::int64_t rounds_of_depth = pieces(e.depth, tile.depth());
-  const std::int64_t row_bytes = tile.depth() * size_bytes(e.left.stored) + kBankBytes;
-  const std::int64_t piece_bytes =
-      std::max((tile.rows() + tile.columns()) * row_bytes,
-               tile.rows() * row_bytes + tile.depth() * (tile.columns() * size_bytes(e.left.stored) + kBankBytes));
-  if (tile.stages * piece_bytes > gpu.shared_bytes) return std::nullopt;
+  const std::int64_t shared =
+      shared_bytes(laid_out(e.left), tile.rows(), laid_out(e.right), tile.columns(), tile.depth(), tile.stages);
+  if (shared > gpu.shared_bytes) return std::nullopt;
   if (tile.stages > 1 && tile.stages > rounds_of_depth) return std::nullopt;
 
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
@@ -84,9 +89,8 @@ std::optional<double> tensor_cycles(const Product& whole, const TensorTile& tile
   const double here = std::ceil(blocks / number(gpu.processors));
   const double registers =
       number(fragments * kHalfRows * kPair + 4 * tile.row_fragments + 2 * tile.column_fragments + 40);
-  const double at_once = std::clamp(std::floor(std::min(kRegisters / (registers * number(tile.threads())),
-                                                        kShared / number(tile.stages * piece_bytes))),
-                                    1.0, here);
+  const double at_once = std::clamp(
+      std::floor(std::min(kRegisters / (registers * number(tile.threads())), kShared / number(shared))), 1.0, here);
   // Of one fragment of the depth. Fewer than four warps leave tensor cores idle.
   constexpr double kQuarters = 4, kFragmentBytes = 32;
   const double busy = std::min(1.0, at_once * number(tile.warps) / kQuarters);
@@ -235,8 +239,7 @@ class TensorProduct {
     return chosen.empty() ? std::nullopt : std::optional<TensorTile>(TensorTile(chosen, mma_));
   }
 
-  // Sums: a dimension for each coordinate that a lane has them by. Bytes: a row holds the depth, as the instruction
-  // reads four of its neighbours at once.
+  // Sums: a dimension for each coordinate that a lane has them by. Operands: as laid_out says.
   void lay_out(const TensorTile& tile) {
     const Shape shape = c_.buffer(sum())->shape;
     const std::size_t m = shape.size() - 2, n = shape.size() - 1;
@@ -264,7 +267,7 @@ class TensorProduct {
     c_.s.transform_layout(sum(), fmt::format("{}", fmt::join(parts, ",")));
     for (const bool is_left : {true, false}) {
       const Product::Operand& operand = is_left ? product_.left : product_.right;
-      if (operand.depth_last || size_bytes(operand.stored) > 1) continue;
+      if (operand.depth_last == laid_out(operand).depth_last) continue;
       std::vector<std::string> turned;
       const std::size_t rank = operand.batch_dimensions + 2;
       for (std::size_t d = 0; d < rank; ++d)

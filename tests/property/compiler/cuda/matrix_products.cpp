@@ -173,6 +173,64 @@ TEST_CASE("cuda: faults planted in parts of a depth are found") {
   CHECK(found(fewer));
 }
 
+TEST_CASE("cuda: a tile of a product is taken where a block has just the memory for its pieces, not a byte below") {
+  struct Space {
+    std::string_view kind, architectures;
+    std::vector<std::pair<std::string, std::vector<int>>> choices;
+  };
+  // How many parts the depth is taken in stays open: what is decided as a whole is taken without an estimate.
+  const std::array<Space, 2> spaces{{{kKind,
+                                      "sm_75",
+                                      {{"sum_rows", {8, 4, 2, 1}},
+                                       {"sum_columns", {8, 4, 2, 1}},
+                                       {"rows_of_threads", {16, 8, 4, 2}},
+                                       {"columns_of_threads", {16, 8, 32}},
+                                       {"tile_depth", {8, 16, 32}},
+                                       {"stages", {2, 3, 4, 1}}}},
+                                     {kTensorKind,
+                                      "sm_80",
+                                      {{"warps", {4, 2, 1, 8}},
+                                       {"row_fragments", {2, 1, 4}},
+                                       {"column_fragments", {8, 4, 2, 16}},
+                                       {"depth_fragments", {2, 1, 4}},
+                                       {"stages", {3, 2, 4, 1}}}}}};
+  SplitMix64 random(11);
+  for (const Space& space : spaces)
+    for (const DType type : {DType::float32, DType::int8, DType::float16})
+      for (int layout = 0; layout < 4; ++layout) {
+        if (space.kind == kTensorKind && type == DType::float32) continue;
+        const loops::Program program =
+            layer(72, 96, 256, type, layout % 2 != 0, space.kind == kTensorKind, layout / 2 != 0);
+        cuda::Gpu gpu = cuda::parse_gpu("", space.architectures).value();
+        schedule::Decisions tile;
+        const auto scheduled = [&](std::int64_t shared_bytes) {
+          gpu.shared_bytes = shared_bytes;
+          auto made = cuda::schedule_group(group_of(program), gpu, decided(tile));
+          if (!made) FAIL(to_string(made.errors()));
+          return *std::move(made);
+        };
+        const auto is_taken = [&](const cuda::ScheduledGroup& made) {
+          return made.kind == space.kind && made.origin.recorded;
+        };
+        // Some tiles fit for no memory: of their threads, or of what these can fetch.
+        constexpr std::int64_t kMuch = 1 << 20;
+        std::optional<cuda::ScheduledGroup> whole;
+        while (!whole || !is_taken(*whole)) {
+          for (const auto& [name, values] : space.choices)
+            tile[name] = fmt::format("{}", values[random.next() % values.size()]);
+          whole = scheduled(kMuch);
+        }
+        const std::int64_t bytes = whole->kernels.kernels[0].shared_places().bytes;
+        INFO(space.kind << ", " << name(type) << ", layout " << layout << ", " << bytes << " bytes");
+        INFO(fmt::format("{}", fmt::join(tile, ", ")));
+        CHECK(is_taken(scheduled(bytes)));
+        const auto less = scheduled(bytes - 1);
+        CHECK_FALSE(is_taken(less));
+        // It was not tried.
+        CHECK_THAT(fmt::format("{}", fmt::join(less.notes, "\n")), !ContainsSubstring("its threads share"));
+      }
+}
+
 TEST_CASE("cuda: tiles of products compile by NVRTC") {
   std::vector<Case> list;
   for (const bool integer : {false, true})
@@ -215,8 +273,11 @@ TEST_CASE("cuda: a product of matrices is computed in registers, from shared mem
       // have read by then.
       CHECK(dovetail::test::count_barriers(kernel.body) == 1);
       const std::string text = cuda::emit_source(scheduled.kernels, scheduled.program.parameters, "k").text;
+      // What is more than a block has by itself comes with the launch.
+      const bool own = kernel.shared_places().bytes <= cuda::kStaticSharedBytes;
       CHECK_THAT(text,
-                 ContainsSubstring("alignas(16) __shared__") && ContainsSubstring("#pragma unroll") &&
+                 ContainsSubstring(own ? "alignas(16) __shared__" : "given_shared()") &&
+                     ContainsSubstring("#pragma unroll") &&
                      (integer && !transposed ? ContainsSubstring("copy_async") : ContainsSubstring("copy_async<16>")));
     }
   // Few rows: small tiles, so that most processors have one.
