@@ -88,12 +88,15 @@ class Instance {
   Bounds& bounds_;
 };
 
-enum class Count { written, unrolled };
+enum class Count { written, unrolled, run };
 
 std::int64_t count(const Core& core, Count what) {
   if (!core) return 0;
-  if (const auto* n = std::get_if<CoreLoop>(&core->node))
-    return count(n->body, what) * (what == Count::unrolled && n->kind == ForKind::unrolled ? n->extent : 1);
+  if (const auto* n = std::get_if<CoreLoop>(&core->node)) {
+    const bool copied = what == Count::unrolled && n->kind == ForKind::unrolled;
+    const bool repeated = what == Count::run && n->kind != ForKind::vectorized;
+    return count(n->body, what) * (copied || repeated ? n->extent : 1);
+  }
   if (const auto* n = std::get_if<CoreIf>(&core->node)) return count(n->then_body, what) + count(n->else_body, what);
   const auto* n = std::get_if<CoreSequence>(&core->node);
   if (n == nullptr) return 1;
@@ -121,6 +124,7 @@ Core instantiate(const Core& core, const VarMap& vars, Bounds& bounds) { return 
 
 std::int64_t statement_count(const Core& core) { return count(core, Count::written); }
 std::int64_t unrolled_statement_count(const Core& core) { return count(core, Count::unrolled); }
+std::int64_t statement_runs(const Core& core) { return count(core, Count::run); }
 
 Bounds loop_bounds(const Core& core) {
   Bounds bounds;

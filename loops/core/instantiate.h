@@ -16,6 +16,8 @@ Core instantiate(const Core& core, const VarMap& vars, Bounds& bounds);
 // Stores in the code, and those that will be in it when all loops of kind unrolled are.
 std::int64_t statement_count(const Core& core);
 std::int64_t unrolled_statement_count(const Core& core);
+// Stores that one run makes, in lanes one for all; where conditions hold.
+std::int64_t statement_runs(const Core& core);
 
 Bounds loop_bounds(const Core& core);  // of the variables of all loops in it
 

@@ -36,7 +36,7 @@ bool loads(const Expr& expr) {
 // are never decided.
 class Conditions {
  public:
-  explicit Conditions(const Var& var) : var_(var) {}
+  Conditions(const Var& var, std::int64_t long_nest) : var_(var), long_nest_(long_nest) {}
   std::vector<Expr> found;
 
   void collect(const Core& core) {
@@ -46,7 +46,7 @@ class Conditions {
  private:
   void collect(const CoreLoop& n) { collect(n.body); }
   void collect(const CoreIf& n) {
-    from_condition(n.condition);
+    if (statement_runs(core_sequence({n.then_body, n.else_body})) < long_nest_) from_condition(n.condition);
     collect(n.condition);
     collect(n.then_body);
     collect(n.else_body);
@@ -93,6 +93,7 @@ class Conditions {
   }
 
   const Var& var_;
+  std::int64_t long_nest_;
 };
 
 // Iterations begin <= var < end.
@@ -262,7 +263,7 @@ class Peeler {
       return std::nullopt;
     // What is private to a parallel loop would be shared by several.
     if (holds_parallel(body)) return std::nullopt;
-    Conditions conditions(n.var);
+    Conditions conditions(n.var, options_.long_nest);
     conditions.collect(body);
     std::vector<Decided> ends;
     std::set<std::int64_t> points{range.begin, range.end};

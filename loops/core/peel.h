@@ -8,14 +8,16 @@
 //   for o in 3 { for i in 16 { S(o * 16 + i) } }
 //   for i in 2 { S(48 + i) }
 //
-// Conditions are those of `if`, the comparisons in conditions of selects, and `a <= b` for min(a, b) and max(a, b) of
-// indices. Outer loops are split first. Each split makes at most a head, an interior and a tail, which may be split
-// again; they run in the order of the loop, so every value keeps its bits. A parallel loop stays one loop, and its body
-// gets a version for each part. Vectorized and unrolled loops are split only where that decides all their conditions.
-// Threads, virtual threads and pipelines are left whole, and so are loops around a parallel one.
+// Conditions are those of `if` (but for those around long nests), the comparisons in conditions of selects, and `a <=
+// b` for min(a, b) and max(a, b) of indices. Outer loops are split first. Each split makes at most a head, an interior
+// and a tail, which may be split again; they run in the order of the loop, so every value keeps its bits. A parallel
+// loop stays one loop, and its body gets a version for each part. Vectorized and unrolled loops are split only where
+// that decides all their conditions. Threads, virtual threads and pipelines are left whole, and so are loops around a
+// parallel one.
 #pragma once
 
 #include <cstdint>
+#include <limits>
 
 #include "loops/core/core.h"
 
@@ -24,6 +26,8 @@ namespace dovetail::loops {
 struct PeelOptions {
   // Of one outermost loop, when the loops of kind unrolled are. Where a split would exceed it, the condition stays.
   std::int64_t max_statements = 512;
+  // An `if` around so many runs of statements costs next to nothing: loops are not split for its condition.
+  std::int64_t long_nest = std::numeric_limits<std::int64_t>::max();
 };
 
 CoreProgram peel_tails(const CoreProgram& program, const PeelOptions& options = {});

@@ -8,7 +8,9 @@
 // sum; and where the loops inside visit each element of the result by one path, so that no element is started twice.
 //
 // A body A = max(A, select(c, v, i)) whose init is A = i becomes A = max(A, v) with predicate c (also for min, and for
-// + with i = 0): A starts at i and never falls below it, so that the masked iterations change nothing.
+// + with i = 0): A starts at i and never falls below it, so that the masked iterations change nothing. A sum of floats
+// that starts at +0 is never -0, the only value that adding +0 would change.
+#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -23,6 +25,12 @@ using namespace loops;
 
 namespace {
 
+bool is_positive_zero(const Expr& expr) {
+  if (const auto* n = std::get_if<IntImm>(&expr->node)) return n->value == 0;
+  const auto* n = std::get_if<FloatImm>(&expr->node);
+  return n != nullptr && n->value == 0 && !std::signbit(n->value);
+}
+
 // Turns the select of a masked reduction into the block's predicate; the block itself where the rule does not apply.
 Block mask_by_predicate(Block block, const Stmt& init) {
   const auto* start = std::get_if<Store>(&init->node);
@@ -32,9 +40,8 @@ Block mask_by_predicate(Block block, const Stmt& init) {
   if (!combine) return block;
   const auto* masked = std::get_if<Select>(&combine->b->node);
   if (!masked || !structurally_equal(masked->if_false, start->targets[0].value)) return block;
-  const auto* identity = std::get_if<IntImm>(&masked->if_false->node);
   const bool neutral = combine->op == BinaryOp::max || combine->op == BinaryOp::min ||
-                       (combine->op == BinaryOp::add && identity && identity->value == 0);
+                       (combine->op == BinaryOp::add && is_positive_zero(masked->if_false));
   if (!neutral) return block;
   const StoreTarget& target = update->targets[0];
   block.predicate = conjunction(block.predicate, masked->condition);

@@ -13,6 +13,7 @@
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cpu/float_sums.h"
 #include "compiler/target/cpu/intrinsics.h"
+#include "compiler/target/cpu/skip_padding.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::cpu {
@@ -75,6 +76,13 @@ const ExprNode* saturated(const Block& block) {
   const auto *least = std::get_if<IntImm>(&low->b->node), *most = std::get_if<IntImm>(&high->b->node);
   const bool fits = least != nullptr && most != nullptr && least->value >= -128 && most->value <= 127;
   return fits && result->targets[0].value->dtype == DType::int8 ? low->a.get() : nullptr;
+}
+
+bool is_finite(const NdArray& array) {
+  if (!is_floating(array.dtype())) return true;
+  for (std::int64_t i = 0; i < array.count(); ++i)
+    if (!std::isfinite(array.as_double(i))) return false;
+  return true;
 }
 
 // Zeros where the array has nothing.
@@ -200,6 +208,16 @@ void Preparation::sum_in_floats(const std::string& main, const std::string& weig
   if (!floats) return;
   task.program = *std::move(floats);
   task.prepared.push_back(fmt::format("sum_in_floats {} {}", main, weights));
+}
+
+void Preparation::skip_padding(const std::string& main, const std::string& weights) {
+  constexpr double kWorthIt = 1.0 / 64;  // of the products
+  const auto w = argument(weights);
+  auto skipping = cpu::skip_padding(task.program, main);
+  if (!skipping || skipping->share < kWorthIt || !w || !group().constants[*w] || !is_finite(*group().constants[*w]))
+    return;
+  task.program = std::move(skipping->program);
+  task.prepared.push_back(fmt::format("skip_padding {} {}", main, weights));
 }
 
 void Preparation::extend_product(const std::string& main, const Extents& extents) {

@@ -34,6 +34,9 @@ class Preparation : public prepare::Preparation {
   // small, and how large constant scales are in any case, as clamps that change no result: requantisation is then a few
   // operations of binary32 or binary64 (codegen/kernel.h).
   void bound_accumulator(const std::string& main, const std::string& weights);
+  // Convolution `main` leaves out its products with padding (skip_padding.h), where these are no zeros that only
+  // `weights` could make NaN, and enough of them to be worth the code.
+  void skip_padding(const std::string& main, const std::string& weights);
   // Convolution `main` gets an iterator g of its groups: output channel o becomes g * (channels of a group) + o, and
   // o // (channels of a group) is g.
   void split_groups(const std::string& main, std::int64_t groups);

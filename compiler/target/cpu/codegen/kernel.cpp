@@ -26,6 +26,7 @@
 #include "compiler/target/cpu/codegen/tile_registers.h"
 #include "loops/core/compact.h"
 #include "loops/core/dissolve_blocks.h"
+#include "loops/core/hoist_conditions.h"
 #include "loops/core/peel.h"
 #include "loops/core/unroll.h"
 #include "loops/print.h"
@@ -38,6 +39,7 @@ using namespace loops;
 namespace {
 
 constexpr std::int64_t kStatementBytes = 16;  // of code, about
+constexpr std::int64_t kLongNest = 256;       // stores that are worth one branch
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
 // LLVM would abort the process. What is thrown passes its frames, though not without harm (base/no_unwinding.h):
@@ -77,7 +79,8 @@ Lowered lower_to_core(const Program& program, const IntrinsicTable& intrinsics, 
   const std::int64_t most_statements = cpu.l1_code_bytes / kStatementBytes;  // of one loop nest
   Lowered result;
   result.core = dissolve_blocks(program, intrinsics, CallForm::kept);
-  result.core = peel_tails(compact_buffers(std::move(result.core), {cpu.vector_bytes}), {most_statements});
+  result.core = hoist_conditions(compact_buffers(std::move(result.core), {cpu.vector_bytes}));
+  result.core = peel_tails(result.core, {most_statements, kLongNest});
   Unrolled unrolled = unroll_loops(result.core, {most_statements});
   result.core = std::move(unrolled.program);
   for (const std::string& loop : unrolled.kept)

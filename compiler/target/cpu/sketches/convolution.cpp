@@ -183,6 +183,9 @@ class Convolution {
     if (staged_ == "packed")  // from [n, y, x, c]
       c_.lay_out(staged_, fmt::format("i3/{0},i0,i1,i2,i3%{0}", kPackedChannels));
     c_.s.decompose_reduction(kConv, reduction_, "conv.init");
+    // Products with padding are left out: written out, a pixel at the border has no products of the window's elements
+    // that lie outside.
+    if (c_.s.status().ok() && c_.block(kConv)->predicate) c_.unroll(c_.existing(kernel_[spatial_.size() - 1]));
     c_.unroll(steps_loop_);
   }
 
@@ -304,6 +307,7 @@ void prepare_convolution(Preparation& p) {
   } else if (dense) {
     p.extend_product(kConv, {{kOutput, tileable_columns(operands.outputs(), p.cpu)}});
   }
+  p.skip_padding(kConv, operands.w->name);
   if (operands.groups > 1) p.split_groups(kConv, operands.groups);
 }
 

@@ -1,0 +1,19 @@
+// Conditions leave the loops that they do not depend on.
+//
+//   for k in 3 { for c in 64 { if k + o < 5 && c < n { S } } }
+//
+// becomes
+//
+//   for k in 3 { if k + o < 5 { for c in 64 { if c < n { S } } } }
+//
+// Of a conjunction each term goes as far out as it can; terms that load stay. Loops are those of one processor: serial,
+// vectorized and unrolled ones.
+#pragma once
+
+#include "loops/core/core.h"
+
+namespace dovetail::loops {
+
+CoreProgram hoist_conditions(CoreProgram program);
+
+}  // namespace dovetail::loops
