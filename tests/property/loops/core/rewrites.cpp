@@ -5,6 +5,7 @@
 #include <string>
 
 #include "loops/core/dissolve_blocks.h"
+#include "loops/core/hoist_conditions.h"
 #include "loops/core/peel.h"
 #include "loops/core/unroll.h"
 #include "loops/interpreter.h"
@@ -61,6 +62,12 @@ bool has_conditions(const Core& core) {
 TEST_CASE("peeled random programs give the same bits") {
   check_pass([](const CoreProgram& core) { return peel_tails(core); }, 2000);
   check_pass([](const CoreProgram& core) { return peel_tails(core, {.max_statements = 6}); }, 500);
+  check_pass([](const CoreProgram& core) { return peel_tails(core, {.long_nest = 8}); }, 500);
+}
+
+TEST_CASE("random programs whose conditions are hoisted give the same bits") {
+  check_pass([](const CoreProgram& core) { return hoist_conditions(core); }, 1000);
+  check_pass([](const CoreProgram& core) { return peel_tails(hoist_conditions(core), {.long_nest = 8}); }, 500);
 }
 
 TEST_CASE("unrolled random programs give the same bits") {

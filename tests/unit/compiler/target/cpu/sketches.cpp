@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "loops/print.h"
 #include "tests/cpu_task.h"
 
 using namespace dovetail;
@@ -118,6 +119,31 @@ TEST_CASE("cpu sketches: output channels of bytes are extended to whole vectors 
   const schedule::Task task = cpu_task(text, "convolution", cpu);
   CHECK(std::ranges::find(task.prepared, "extend_product conv 1:16") != task.prepared.end());
   CHECK(to_string(scheduled_as(task, cpu).trace).find("x86.vpdpbusd") != std::string::npos);
+}
+
+TEST_CASE("cpu sketches: products with padding are left out where it is zeros and enough of them") {
+  const auto skips = [](std::int64_t image, const std::string& product) {
+    const std::string text = fmt::format(R"(graph g(%x: {1}[1, 16, {0}, {0}]) -> (%y)
+  constant %w: {1}[16, 16, 3, 3]
+  constant %b: {2}[16]
+  constant %s: float32[16]
+  %y: {1}[1, 16, {0}, {0}] = {3}
+)",
+                                         image, product.starts_with("Conv") ? "float32" : "int8",
+                                         product.starts_with("Conv") ? "float32" : "int32", product);
+    CAPTURE(text);
+    const cpu::Cpu cpu = *cpu::find_cpu("avx512-vnni");
+    const schedule::Task task = cpu_task(text, "convolution", cpu);
+    const bool skips = std::ranges::find(task.prepared, "skip_padding conv in1") != task.prepared.end();
+    // The sum's predicate compares rows and columns with the borders.
+    const std::string scheduled = loops::to_string(scheduled_as(task, cpu).program);
+    CHECK((scheduled.find("1 <= y + ky") != std::string::npos) == skips);
+    return skips;
+  };
+  CHECK(skips(7, "Conv(%x, %w, %b) {pads=[1, 1, 1, 1]}"));
+  CHECK(skips(14, "dovetail.qconv(%x, %w, %b, %s) {pads=[1, 1, 1, 1], x_zero_point=-128}"));
+  CHECK(!skips(7, "dovetail.qconv(%x, %w, %b, %s) {pads=[1, 1, 1, 1], x_zero_point=3}"));  // its padding is 131
+  CHECK(!skips(224, "Conv(%x, %w, %b) {pads=[1, 1, 1, 1]}"));  // of which they are less than 1 %
 }
 
 TEST_CASE("cpu sketches: whatever is drawn is a schedule, or is refused") {
