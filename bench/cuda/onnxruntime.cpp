@@ -17,6 +17,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/npy.h"
+#include "base/vanishing.h"
 #include "compiler/export/onnx.h"
 
 namespace dovetail::bench {
@@ -40,20 +41,19 @@ Diagnostic failed(std::string why) {
 class Worker {
  public:
   static Result<std::shared_ptr<Worker>> start(const Case& one, const OnnxRuntime& peer) {
-    std::string folder = (fs::temp_directory_path() / "bench_cuda.XXXXXX").string();
-    if (mkdtemp(folder.data()) == nullptr) return failed("there is no folder for its files in " + folder);
-    std::shared_ptr<Worker> worker(new Worker(folder));
+    DOVETAIL_ASSIGN(Vanishing folder, make_temporary_folder("bench"));
+    std::shared_ptr<Worker> worker(new Worker(std::move(folder)));
     DOVETAIL_ASSIGN(const auto bytes, export_onnx(one.graph, one.graph.name));
-    DOVETAIL_TRY(write_file(worker->folder_ / "model.onnx", bytes));
+    DOVETAIL_TRY(write_file(worker->folder() / "model.onnx", bytes));
     std::vector<std::string> words{peer.python,
                                    DOVETAIL_SOURCE_DIR "/bench/models/onnxruntime_worker.py",
-                                   (worker->folder_ / "model.onnx").string(),
+                                   (worker->folder() / "model.onnx").string(),
                                    "--provider",
                                    peer.provider,
                                    "--threads",
                                    "1"};
     for (const auto& [name, array] : one.inputs) {
-      const fs::path file = worker->folder_ / file_name(name);
+      const fs::path file = worker->folder() / file_name(name);
       DOVETAIL_TRY(write_npy(file, array));
       words.insert(words.end(),
                    {"--input", fmt::format("{}={}", fs::path(file_name(name)).stem().string(), file.string())});
@@ -67,13 +67,11 @@ class Worker {
     if (from_ != nullptr) std::fclose(from_);
     int status = 0;
     if (child_ > 0) waitpid(child_, &status, 0);
-    std::error_code ignored;
-    fs::remove_all(folder_, ignored);
   }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  const fs::path& folder() const { return folder_; }
+  const fs::path& folder() const { return folder_.path(); }
   Result<Json> ask(const std::string& line) {
     std::fprintf(to_, "%s\n", line.c_str());
     std::fflush(to_);
@@ -81,7 +79,7 @@ class Worker {
   }
 
  private:
-  explicit Worker(fs::path folder) : folder_(std::move(folder)) {}
+  explicit Worker(Vanishing folder) : folder_(std::move(folder)) {}
 
   Result<void> spawn(std::vector<std::string>& words) {
     int to[2], from[2];
@@ -112,7 +110,7 @@ class Worker {
     return parse_json(line, "its answer");
   }
 
-  fs::path folder_;
+  Vanishing folder_;
   pid_t child_ = -1;
   std::FILE *to_ = nullptr, *from_ = nullptr;
 };

@@ -177,6 +177,11 @@ TEST_CASE("sweep: what compilations for several hardware share changes no progra
   const auto& lowered = fixture.workload.shared()->lowered;
   INFO(lowered.found() << " of " << lowered.asked());
   CHECK(lowered.found() > lowered.asked() / 10);  // tiles depend on most of these axes
+  // What is asked for again is there.
+  const std::uint64_t asked = lowered.asked(), found = lowered.found();
+  REQUIRE(fixture.workload.compile(fixture.space.machine(fixture.space.genes(0))->hardware).ok());
+  CHECK(lowered.asked() > asked);
+  CHECK(lowered.found() - found == lowered.asked() - asked);
 
   PointsFile one = open_points(folder.path() / "one.db"), other = open_points(folder.path() / "other.db");
   SweepOptions options;
