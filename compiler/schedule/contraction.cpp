@@ -1,7 +1,6 @@
 #include "compiler/schedule/contraction.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <utility>
 
@@ -15,18 +14,12 @@ namespace {
 
 constexpr std::string_view kRemedy = "name a block that adds up products of two factors, before other steps";
 
-bool is_zero(const Expr& value) {
-  if (const auto* n = std::get_if<IntImm>(&value->node)) return n->value == 0;
-  const auto* n = std::get_if<FloatImm>(&value->node);
-  return n != nullptr && n->value == 0 && !std::signbit(n->value);
-}
-
 // The factors of s[...] = s[...] + a * b.
 std::optional<std::pair<Expr, Expr>> factors_of(const Block& block) {
   const auto* start = block.init ? std::get_if<Store>(&block.init->node) : nullptr;
   const auto* update = std::get_if<Store>(&block.body->node);
   if (start == nullptr || update == nullptr || start->targets.size() != 1 || update->targets.size() != 1 ||
-      !is_zero(start->targets[0].value))
+      !is_positive_zero(start->targets[0].value))
     return std::nullopt;
   const StoreTarget& target = update->targets[0];
   const auto* sum = std::get_if<Binary>(&target.value->node);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <functional>
 #include <set>
 #include <unordered_set>
@@ -282,6 +283,12 @@ bool mentions(const Expr& expr, const Var& var) {
     if (const auto* reference = std::get_if<VarRef>(&e->node)) found |= reference->var == var;
   });
   return found;
+}
+
+bool is_positive_zero(const Expr& expr) {
+  if (const auto* n = std::get_if<IntImm>(&expr->node)) return n->value == 0;
+  const auto* n = std::get_if<FloatImm>(&expr->node);
+  return n != nullptr && n->value == 0 && !std::signbit(n->value);
 }
 
 std::vector<Expr> conjuncts(const Expr& predicate) {

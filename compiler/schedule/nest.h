@@ -70,6 +70,8 @@ loops::Expr conjunction(loops::Expr a, loops::Expr b);
 
 bool mentions(const loops::Expr& expr, const loops::Var& var);
 
+bool is_positive_zero(const loops::Expr& expr);  // a literal; of integers 0
+
 // The terms of a conjunction; none for null.
 std::vector<loops::Expr> conjuncts(const loops::Expr& predicate);
 

@@ -10,7 +10,6 @@
 // A body A = max(A, select(c, v, i)) whose init is A = i becomes A = max(A, v) with predicate c (also for min, and for
 // + with i = 0): A starts at i and never falls below it, so that the masked iterations change nothing. A sum of floats
 // that starts at +0 is never -0, the only value that adding +0 would change.
-#include <cmath>
 #include <set>
 
 #include <fmt/format.h>
@@ -24,12 +23,6 @@ namespace dovetail::schedule {
 using namespace loops;
 
 namespace {
-
-bool is_positive_zero(const Expr& expr) {
-  if (const auto* n = std::get_if<IntImm>(&expr->node)) return n->value == 0;
-  const auto* n = std::get_if<FloatImm>(&expr->node);
-  return n != nullptr && n->value == 0 && !std::signbit(n->value);
-}
 
 // Turns the select of a masked reduction into the block's predicate; the block itself where the rule does not apply.
 Block mask_by_predicate(Block block, const Stmt& init) {

@@ -1,7 +1,6 @@
 #include "compiler/target/cpu/skip_padding.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 #include <vector>
 
@@ -15,21 +14,9 @@ using namespace loops;
 
 namespace {
 
-bool is_zero(const Expr& expr) {
-  if (const auto* n = std::get_if<IntImm>(&expr->node)) return n->value == 0;
-  const auto* n = std::get_if<FloatImm>(&expr->node);
-  return n != nullptr && n->value == 0 && !std::signbit(n->value);
-}
-
-void split_conjunction(const Expr& condition, std::vector<Expr>& terms) {
-  const auto* n = std::get_if<Binary>(&condition->node);
-  if (n == nullptr || n->op != BinaryOp::logical_and) {
-    terms.push_back(condition);
-    return;
-  }
-  split_conjunction(n->a, terms);
-  split_conjunction(n->b, terms);
-}
+// Of a dimension, which are looked at one by one. Of an image or a window that is longer than this allows, padding is a
+// small part.
+constexpr std::int64_t kMostPlaces = std::int64_t{1} << 20;
 
 // Where block pad writes something else than zeros, by the dimension of its result.
 struct Inside {
@@ -59,6 +46,7 @@ std::optional<Inside> inside_of(const StoreTarget& pad, const std::vector<Expr>&
     const auto d = dimension_of(term, pad.indices);
     if (!d) return std::nullopt;
     const Var& var = std::get<VarRef>(pad.indices[*d]->node).var;
+    if (pad.buffer->shape[*d] > kMostPlaces) return std::nullopt;
     std::vector<bool>& at = inside.at[*d];
     at.resize(static_cast<std::size_t>(pad.buffer->shape[*d]), true);
     for (std::size_t i = 0; i < at.size(); ++i) {
@@ -78,7 +66,9 @@ std::optional<double> part_inside(const Block& main, const Expr& index, const st
   std::vector<std::int64_t> places{form->constant};
   for (const auto& [var, step] : form->coefficients) {
     const auto at = std::ranges::find_if(main.iterators, [&, &v = var](const Iterator& i) { return i.var.get() == v; });
-    if (at == main.iterators.end()) return std::nullopt;
+    if (at == main.iterators.end() || at->extent == 0 ||
+        at->extent > kMostPlaces / static_cast<std::int64_t>(places.size()))
+      return std::nullopt;
     std::vector<std::int64_t> more;
     for (const std::int64_t place : places)
       for (std::int64_t i = 0; i < at->extent; ++i) more.push_back(place + i * step);
@@ -103,7 +93,8 @@ std::optional<SkippedPadding> skip_padding(const Program& program, const std::st
   if (add == nullptr || add->op != BinaryOp::add || padded == nullptr) return std::nullopt;
   const auto* product = std::get_if<Binary>(&add->b->node);
   const Expr zero = start->targets[0].value;
-  if (product == nullptr || product->op != BinaryOp::mul || !is_zero(padded->if_false) || !is_zero(zero))
+  if (product == nullptr || product->op != BinaryOp::mul || !schedule::is_positive_zero(padded->if_false) ||
+      !schedule::is_positive_zero(zero))
     return std::nullopt;
   // One factor is the padded element, converted at most.
   const LoadExpr* element = nullptr;
@@ -113,9 +104,7 @@ std::optional<SkippedPadding> skip_padding(const Program& program, const std::st
     if (load != nullptr && load->buffer == copy->targets[0].buffer) element = load;
   }
   if (element == nullptr) return std::nullopt;
-  std::vector<Expr> terms;
-  split_conjunction(padded->condition, terms);
-  const auto inside = inside_of(copy->targets[0], terms);
+  const auto inside = inside_of(copy->targets[0], schedule::conjuncts(padded->condition));
   if (!inside) return std::nullopt;
   VarMap places;
   double multiplied = 1;
