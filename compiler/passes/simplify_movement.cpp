@@ -29,6 +29,8 @@ bool is_elementwise(std::string_view op) {
                                                         "Gelu", "HardSwish", "Swish", "Mish", "LeakyRelu", "Elu",
                                                         "Clip", "Cast", "Softplus", "Reciprocal"});
 }
+constexpr std::array<std::string_view, 9> kBroadcasting{"Add", "Sub",   "Mul",  "Div",    "Min",
+                                                        "Max", "Equal", "Less", "Greater"};
 
 Ints permutation(const Graph& graph, const graph::Node& node) {
   Ints reversed(shape_of(graph, node.inputs[0]).size());
@@ -132,6 +134,70 @@ bool push_transpose_behind_reshape(Graph& graph, NodeId id) {
   return become(graph, id, "Transpose", {reshaped}, {{"perm", moved}}, {*before});
 }
 
+// The constant or value `other`, which broadcasts to shape `to`, for a result of shape `from`: the same elements, whose
+// extents of 1 lie elsewhere. Nothing where the shapes differ in more than that.
+std::optional<ValueId> with_other_units(Graph& graph, ValueId other, const Shape& to, const Shape& from,
+                                        const std::string& stem) {
+  const Shape given = shape_of(graph, other);
+  if (given.size() > to.size()) return std::nullopt;
+  Shape longer;  // extents of `other` along those of `to` that are not 1
+  for (std::size_t d = 0; d < to.size(); ++d) {
+    const std::size_t missing = to.size() - given.size();
+    const std::int64_t extent = d < missing ? 1 : given[d - missing];
+    if (to[d] != 1) longer.push_back(extent);
+  }
+  Shape shape;
+  std::size_t next = 0;
+  for (const std::int64_t extent : from) shape.push_back(extent == 1 ? 1 : longer[next++]);
+  if (shape == given) return other;
+  return insert(graph, "Reshape", stem + "/units", {other, add_integers(graph, stem + "/units_shape", shape)}, {}, {});
+}
+
+bool differ_in_units(Shape a, Shape b) {
+  std::erase(a, 1), std::erase(b, 1);
+  return a == b;
+}
+
+// A convolution or product, perhaps with elementwise nodes behind it, which are one kernel with it.
+bool is_product(const Graph& graph, ValueId value) {
+  const NodeId id = graph.value(value).producer;
+  if (!id.valid() || !used_once(graph, value)) return false;
+  const graph::Node& node = graph.node(id);
+  const bool binary = is_one_of(node.op, kBroadcasting);
+  if (!binary && !is_elementwise(node.op)) return ops::find(node.op)->category == ops::Category::complex_out_fusable;
+  return is_product(graph, node.inputs[0]) || (binary && is_product(graph, node.inputs[1]));
+}
+
+// A convolution or product, a reshape that adds or drops extents of 1, an elementwise node or a pool of whole images:
+// the reshape goes behind the node, which then is one kernel with what computes its operand, or reads it as it lies.
+bool push_units(Graph& graph, NodeId id) {
+  const graph::Node node = graph.node(id);
+  const bool binary = is_one_of(node.op, kBroadcasting);
+  const bool pool = is_one_of(node.op, std::array<std::string_view, 2>{"GlobalMaxPool", "GlobalAveragePool"});
+  if ((!binary && !pool && !is_elementwise(node.op)) || node.outputs.size() != 1) return false;
+  for (std::size_t i = 0; i < (binary ? 2U : 1U); ++i) {
+    const NodeId before = graph.value(node.inputs[i]).producer;
+    if (!before.valid() || !keeps_order(graph.node(before).op) || !used_once(graph, node.inputs[i])) continue;
+    const ValueId x = graph.node(before).inputs[0];
+    const Shape from = shape_of(graph, x), to = shape_of(graph, node.inputs[i]);
+    if (!differ_in_units(from, to) || !is_product(graph, x)) continue;
+    // A pool's images and channels stay its first dimensions; another node does not broadcast its operand.
+    if (pool ? from.size() < 3 || !std::equal(to.begin(), to.begin() + 2, from.begin())
+             : shape_of(graph, node.outputs[0]) != to)
+      continue;
+    std::vector<ValueId> operands = node.inputs;
+    operands[i] = x;
+    if (binary) {
+      const auto other = with_other_units(graph, node.inputs[1 - i], to, from, node.name);
+      if (!other) continue;
+      operands[1 - i] = *other;
+    }
+    const ValueId moved = insert(graph, node.op, node.name + "/moved", operands, node.attributes, node.origins);
+    return reshape_to(graph, id, moved, {before});
+  }
+  return false;
+}
+
 std::size_t concat_axis(const Graph& graph, const graph::Node& node) {
   const std::int64_t axis = graph::int_attribute(node, "axis", 0);
   return static_cast<std::size_t>(axis < 0 ? axis + static_cast<std::int64_t>(shape_of(graph, node.outputs[0]).size())
@@ -231,8 +297,6 @@ bool merge_slices(Graph& graph, NodeId id) {
 // A node that broadcasts its operands does what Expand does, where its result stays the same.
 bool drop_expand(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
-  static constexpr std::array<std::string_view, 9> kBroadcasting{"Add", "Sub",   "Mul",  "Div",    "Min",
-                                                                 "Max", "Equal", "Less", "Greater"};
   if (!is_one_of(node.op, kBroadcasting)) return false;
   bool changed = false;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
@@ -247,7 +311,7 @@ bool drop_expand(Graph& graph, NodeId id) {
 
 constexpr bool (*kMovementRules[])(Graph&, NodeId) = {
     merge_reshapes, merge_transposes, transpose_to_reshape, push_transpose, push_transpose_behind_reshape,
-    merge_concats,  concat_of_split,  merge_slices,         drop_expand};
+    push_units,     merge_concats,    concat_of_split,      merge_slices,   drop_expand};
 
 }  // namespace
 

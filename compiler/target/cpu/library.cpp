@@ -9,6 +9,7 @@
 #include "bundle/code/cpu.h"
 #include "compiler/target/cpu/codegen/link.h"
 #include "compiler/target/cpu/intrinsics.h"
+#include "compiler/target/cpu/schedule_group.h"
 #include "loops/operations.h"
 #include "loops/print.h"
 
@@ -27,8 +28,8 @@ std::string symbol_of(std::string_view program, std::size_t number) {
 
 std::optional<bundle::Step> KernelLibrary::step(HostProgram& program) {
   bundle::CpuCode code;
-  code.symbol = add(program.program, intrinsics(cpu_));
   const bool moves_only = program.operation_source == nullptr;
+  code.symbol = add(moves_only ? schedule_copy(program.program, cpu_) : program.program, intrinsics(cpu_));
   code.steps = loops::count_steps(moves_only ? program.program : *program.operation_source);
   if (!moves_only) {
     const loops::Operations operations = loops::count_operations(*program.operation_source);

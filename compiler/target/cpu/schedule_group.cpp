@@ -45,4 +45,15 @@ ScheduledGroup schedule_group(const FusedGroup& group, const GroupLayouts& layou
           "none",        {}, std::vector<bool>(arguments + results, false)};
 }
 
+loops::Program schedule_copy(const loops::Program& program, const Cpu& cpu) {
+  FusedGroup group;
+  group.program = program;
+  GroupLayouts plain;
+  for (const loops::Parameter& parameter : program.parameters)
+    (parameter.role == loops::ParameterRole::output ? plain.results : plain.arguments).emplace_back();
+  const Preparation made(group, plain, cpu, "generic");
+  auto scheduled = schedule::run(sketch_of(*find_kind("generic"), cpu), made.task);
+  return scheduled.ok() ? std::move(scheduled->program) : program;
+}
+
 }  // namespace dovetail::cpu

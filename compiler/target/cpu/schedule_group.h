@@ -31,4 +31,7 @@ struct ScheduledGroup {
 ScheduledGroup schedule_group(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu,
                               const schedule::FindRecorded& recorded, std::vector<std::string>& notes);
 
+// The same of a program that no group has, a copy between layouts: parameters lie as it has them.
+loops::Program schedule_copy(const loops::Program& program, const Cpu& cpu);
+
 }  // namespace dovetail::cpu

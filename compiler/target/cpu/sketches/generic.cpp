@@ -6,7 +6,9 @@
 #include <fmt/format.h>
 
 #include "compiler/target/cpu/sketches/sketches.h"
+#include "loops/linear.h"
 #include "loops/rewrite.h"
+#include "loops/simplify.h"
 
 namespace dovetail::cpu {
 
@@ -17,6 +19,7 @@ namespace {
 constexpr std::int64_t kParallelWork = 16 << 10;  // points below which threads cost more than they give
 constexpr std::int64_t kFewestLanes = 4;          // iterations below which a loop is left serial
 constexpr std::int64_t kFewestRows = 8;           // that threads share without cutting them
+constexpr std::int64_t kFewestWhole = 4;          // vectors beside which a broken last one does not matter
 constexpr const char* kNone = "none";
 const std::vector<std::int64_t> kVectors{1, 2, 4};  // of a piece
 
@@ -52,6 +55,10 @@ struct Nest {
   std::vector<std::string> spatial, reduce;
   std::string innermost;          // runs along the innermost written dimension of more than one element; may be ""
   const VarNode* lane = nullptr;  // its iterator in the block
+  // Where the lanes of an operand come from lines of their own: the loop along those lines, and how much of it is done
+  // for the same lines, one after the other.
+  std::string crossed;
+  std::int64_t of_a_line = 1;
 };
 Nest nest_of(const schedule::Context& c, const Block& block, const StoreTarget& target,
              const std::vector<std::string>& loops) {
@@ -88,6 +95,44 @@ bool reduces_across(const Block& block, const StoreTarget& target, const VarNode
   return across;
 }
 
+// Where an element lies in its buffer, in elements from the beginning.
+Linear place_of(const LoadExpr& load, const Bounds& bounds) {
+  Expr place = int_imm(0);
+  std::int64_t stride = 1;
+  for (std::size_t d = load.indices.size(); d-- > 0;) {
+    place = place + load.indices[d] * stride;
+    stride *= load.buffer->shape[d];
+  }
+  return linear_form(simplify(place, bounds));
+}
+
+// The spatial loop along which an operand's lines lie where `lane` jumps from one line to another: there each lane of a
+// vector comes from a line of its own. "" where there is none.
+std::string crossed_loop(const schedule::Context& c, const Block& block, const Nest& nest,
+                         const std::vector<std::string>& loops, const VarNode* lane, const Cpu& cpu) {
+  Bounds bounds;
+  for (const Iterator& iterator : block.iterators) bounds[iterator.var.get()] = {0, iterator.extent - 1};
+  std::string found;
+  visit_exprs(block.body, [&](const Expr& e) {
+    const auto* load = std::get_if<LoadExpr>(&e->node);
+    if (load == nullptr) return;
+    const Linear place = place_of(*load, bounds);
+    const auto step = [&](const VarNode* var) -> std::int64_t {
+      for (const LinearTerm& term : place.terms)
+        if (const auto* n = std::get_if<VarRef>(&term.atom->node); n != nullptr && n->var.get() == var)
+          return term.coefficient;
+      return 0;
+    };
+    if (std::abs(step(lane)) * static_cast<std::int64_t>(size_bytes(load->buffer->dtype)) < cpu.cache_line_bytes)
+      return;
+    for (std::size_t i = 0; i < loops.size(); ++i)
+      if (step(block.iterators[i].var.get()) == 1 && c.extent(loops[i]) >= kFewestLanes &&
+          std::ranges::find(nest.spatial, loops[i]) != nest.spatial.end())
+        found = loops[i];
+  });
+  return found;
+}
+
 // The loop in lanes, cut into pieces of one or more vectors.
 struct Lanes {
   std::string pieces, vectors, lane;  // "" where there is one iteration
@@ -121,6 +166,20 @@ std::optional<std::vector<std::string>> vectorize_nest(schedule::Context& c, con
   if (nest.reduce.empty()) {
     order.push_back(nest.innermost);
     if (order.size() > 1 && !c.attempt("reorder", order)) return std::nullopt;
+    if (nest.of_a_line > 1) {
+      // A vector of lines at a time, whose elements are used one after the other.
+      const auto [lines, element] = c.tile(nest.crossed, nest.of_a_line);
+      const auto [pieces, lane] = c.tile(nest.innermost, lanes);
+      std::erase(outer, nest.crossed);
+      outer.insert(outer.end(), {lines, pieces});
+      std::erase(outer, "");
+      order = outer;
+      order.insert(order.end(), {element, lane});
+      if (!c.attempt("reorder", order)) return std::nullopt;
+      c.attempt("vectorize", {lane});
+      if (extent % lanes != 0 && points(c, outer) / c.extent(pieces) >= kFewestRows) std::erase(outer, pieces);
+      return outer;
+    }
     const Lanes cut = cut_into_lanes(c, nest.innermost, lanes, vectors);
     if (!look_up) write_out(c, cut);
     // A broken last piece stays the end of a loop of its own, from which peeling can part it.
@@ -198,7 +257,15 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
     if (const std::string loop = sample_lane_loop(c, nest, in_lanes, number); loop != kNone) {
       in_lanes = true, nest.innermost = loop;
       lanes = vector_lanes(c.extent(loop), widest);
-      if (c.extent(loop) >= 2 * lanes)
+      const auto lane = block.iterators[static_cast<std::size_t>(std::ranges::find(loops, loop) - loops.begin())].var;
+      if (nest.reduce.empty()) nest.crossed = crossed_loop(c, block, nest, loops, lane.get(), cpu);
+      if (!nest.crossed.empty()) {
+        const std::int64_t line = std::min(
+            c.extent(nest.crossed), cpu.cache_line_bytes / static_cast<std::int64_t>(size_bytes(target.buffer->dtype)));
+        nest.of_a_line = c.sample(fmt::format("line{}", number), {1, line}, line);
+        if (c.extent(loop) >= kFewestWhole * widest) lanes = widest;  // and a broken last piece
+      }
+      if (nest.of_a_line == 1 && c.extent(loop) >= 2 * lanes)
         vectors = c.sample(fmt::format("vectors{}", number), kVectors,
                            nest.reduce.empty() ? 1 : vectors_of_sum(c.extent(loop), lanes, cpu));
     } else {

@@ -47,7 +47,7 @@ inline constexpr std::array<Kind, 6> kKinds{{
     {"convolution", 4, prepare_convolution, sketch_convolution},
     {"window", 2, prepare_window, sketch_window},
     {"matmul", 4, prepare_matmul, sketch_matmul},
-    {"generic", 3, prepare_generic, sketch_generic},
+    {"generic", 4, prepare_generic, sketch_generic},
 }};
 
 // Null: there is none of that name.

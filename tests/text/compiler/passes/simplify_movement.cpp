@@ -66,6 +66,61 @@ TEST_CASE("simplify_movement: transposes merge, cancel, become reshapes, and pas
   CHECK(alone.apply(passes::simplify_movement).changes() == 0);
 }
 
+TEST_CASE("simplify_movement: extents of 1 go behind what is elementwise, where a convolution or product is in front") {
+  // The bias of each channel has its place in the convolution's result.
+  RewriteCase squeezed(R"(graph g(%x: float32[2, 3, 7, 1], %w: float32[4, 3, 2, 1]) -> (%y)
+  constant %axes: int64[1] = [3]
+  constant %b: float32[1, 4, 1] = [1, 2, 3, 4]
+  %c: float32[2, 4, 6, 1] = Conv(%x, %w)
+  %s: float32[2, 4, 6] = Squeeze(%c, %axes)
+  %a: float32[2, 4, 6] = Add(%b, %s)
+  %y: float32[2, 4, 6] = Relu(%a)
+)");
+  for (int round = 0; round < 3; ++round) squeezed.apply(passes::simplify_movement);
+  CHECK(squeezed.nodes(test::kEqual) == R"(%c: float32[2, 4, 6, 1] = Conv(%x, %w)
+%Add_a/units: float32[1, 4, 1, 1] = Reshape(%b, %Add_a/units_shape)
+%Add_a/moved: float32[2, 4, 6, 1] = Add(%Add_a/units, %c)
+%Relu_y/moved: float32[2, 4, 6, 1] = Relu(%Add_a/moved)
+%y: float32[2, 4, 6] = Reshape(%Relu_y/moved, %Relu_y/shape)
+)");
+  RewriteCase pooled(R"(graph g(%x: float32[2, 3, 7, 1], %w: float32[4, 3, 2, 1]) -> (%y)
+  constant %axes: int64[1] = [3]
+  %c: float32[2, 4, 6, 1] = Conv(%x, %w)
+  %s: float32[2, 4, 6] = Squeeze(%c, %axes)
+  %y: float32[2, 4, 1] = GlobalAveragePool(%s)
+)");
+  CHECK(pooled.apply(passes::simplify_movement).nodes(test::kEqual) == R"(%c: float32[2, 4, 6, 1] = Conv(%x, %w)
+%GlobalAveragePool_y/moved: float32[2, 4, 1, 1] = GlobalAveragePool(%c)
+%y: float32[2, 4, 1] = Reshape(%GlobalAveragePool_y/moved, %GlobalAveragePool_y/shape)
+)");
+  // Images of another rank, but other channels: pools of other elements.
+  RewriteCase channels(R"(graph g(%x: float32[1, 3, 7, 5], %w: float32[4, 3, 2, 1]) -> (%y)
+  constant %axes: int64[1] = [0]
+  constant %last: int64[1] = [3]
+  %c: float32[1, 4, 6, 5] = Conv(%x, %w)
+  %s: float32[4, 6, 5] = Squeeze(%c, %axes)
+  %t: float32[4, 6, 5, 1] = Unsqueeze(%s, %last)
+  %y: float32[4, 6, 1, 1] = GlobalAveragePool(%t)
+)");
+  channels.apply(passes::simplify_movement);
+  CHECK(channels.nodes(test::kEqual).find("= GlobalAveragePool(%t)") != std::string::npos);
+  // Of a value that has an extent of its own where one of 1 goes, the result would be another.
+  RewriteCase wider(R"(graph g(%x: float32[3, 2], %w: float32[2, 4], %b: float32[3, 4]) -> (%y)
+  constant %axes: int64[1] = [1]
+  %c: float32[3, 4] = MatMul(%x, %w)
+  %s: float32[3, 1, 4] = Unsqueeze(%c, %axes)
+  %y: float32[3, 3, 4] = Mul(%s, %b)
+)");
+  CHECK(wider.apply(passes::simplify_movement).changes() == 0);
+  // Nothing is computed in front, or others read the convolution as well.
+  RewriteCase input(R"(graph g(%x: float32[3, 1]) -> (%y)
+  constant %axes: int64[1] = [1]
+  %s: float32[3] = Squeeze(%x, %axes)
+  %y: float32[3] = Relu(%s)
+)");
+  CHECK(input.apply(passes::simplify_movement).changes() == 0);
+}
+
 TEST_CASE("simplify_movement: Concat, Slice, Split, Expand") {
   CHECK(simplified(R"(graph g(%x: float32[2, 3], %z: float32[2, 1]) -> (%y)
   %a: float32[2, 4] = Concat(%x, %z) {axis=1}

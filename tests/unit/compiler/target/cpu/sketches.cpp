@@ -108,6 +108,21 @@ TEST_CASE("cpu sketches: lanes divide a row where they can") {
   CHECK(to_string(scheduled_as(cpu_task(text, "generic", cpu), cpu).trace).find(" 32 ->") != std::string::npos);
 }
 
+TEST_CASE("cpu sketches: what moves across the order of its operand takes a line of it at a time") {
+  const cpu::Cpu cpu = *cpu::find_cpu("avx512-vnni");
+  const auto line = [&](const std::string& text) {
+    const schedule::Scheduled scheduled = scheduled_as(cpu_task(text, "generic", cpu), cpu);
+    const auto at = std::ranges::find(scheduled.decisions, "line0", &schedule::Decision::name);
+    return at == scheduled.decisions.end() ? std::string() : at->value;
+  };
+  CHECK(line("graph g(%x: float32[48, 100]) -> (%y)\n  %y: float32[100, 48] = Transpose(%x)\n") == "16");
+  CHECK(line("graph g(%x: int8[48, 100]) -> (%y)\n  %y: int8[100, 48] = Transpose(%x)\n") == "64");
+  CHECK(line("graph g(%x: float32[48, 8]) -> (%y)\n  %y: float32[8, 48] = Transpose(%x)\n") == "");  // half a line
+  CHECK(
+      line("graph g(%x: float32[9, 48, 100]) -> (%y)\n  %y: float32[48, 9, 100] = Transpose(%x) {perm=[1, 0, 2]}\n") ==
+      "");
+}
+
 TEST_CASE("cpu sketches: output channels of bytes are extended to whole vectors of dot products") {
   const std::string text = R"(graph g(%x: int8[1, 3, 14, 14]) -> (%y)
   constant %w: int8[8, 3, 3, 3]
