@@ -22,6 +22,7 @@ constexpr std::int64_t kFewestRows = 8;           // that threads share without 
 constexpr std::int64_t kFewestWhole = 4;          // vectors beside which a broken last one does not matter
 constexpr const char* kNone = "none";
 const std::vector<std::int64_t> kVectors{1, 2, 4};  // of a piece
+const std::vector<std::int64_t> kRows{1, 2, 4, 8};  // that are reduced at once
 
 // Readers of each buffer among the blocks.
 int readers(const schedule::Context& c, const Buffer& buffer) {
@@ -205,6 +206,24 @@ std::optional<std::vector<std::string>> vectorize_nest(schedule::Context& c, con
   return outer;
 }
 
+// A reduction along rows of its operand whose steps wait for each other: so many rows at once, which do not. Returns
+// the loops around them; nullopt where a step was refused.
+std::optional<std::vector<std::string>> interleave_rows(schedule::Context& c, const std::string& name, const Nest& nest,
+                                                        const std::string& row, std::int64_t rows) {
+  const auto [outer_row, inner_row] = c.tile(row, rows);
+  std::vector<std::string> outer;
+  for (const std::string& loop : nest.spatial) outer.push_back(loop == row ? outer_row : loop);
+  std::erase(outer, "");
+  std::vector<std::string> order = outer;
+  order.insert(order.end(), nest.reduce.begin(), nest.reduce.end());
+  order.push_back(inner_row);
+  const std::string init = name + ".init";
+  if (!c.attempt("reorder", order)) return outer;
+  if (!c.attempt("decompose_reduction", {name, nest.reduce.front()}, {init})) return std::nullopt;
+  c.attempt("unroll", {inner_row});
+  return outer;
+}
+
 // As many of the outer loops as fuse run on all threads.
 void share_among_threads(schedule::Context& c, const std::vector<std::string>& outer) {
   std::string fused;
@@ -272,7 +291,21 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
       in_lanes &= c.extent(nest.innermost) < kFewestLanes;
     }
   }
-  const auto outer = in_lanes ? vectorize_nest(c, name, nest, lanes, vectors, look_up) : nest.spatial;
+  std::string row;
+  std::int64_t rows = 1;
+  if (!in_lanes && !nest.reduce.empty()) {
+    for (const std::string& loop : nest.spatial)
+      if (c.extent(loop) > 1) row = loop;
+    std::vector<std::int64_t> several;
+    for (const std::int64_t some : kRows)
+      if (some <= c.extent(row)) several.push_back(some);
+    // Integers are added up in any order, by LLVM's vectorizer.
+    const bool waits = is_floating(target.buffer->dtype);
+    if (several.size() > 1) rows = c.sample(fmt::format("rows{}", number), several, waits ? several.back() : 1);
+  }
+  const auto outer = in_lanes   ? vectorize_nest(c, name, nest, lanes, vectors, look_up)
+                     : rows > 1 ? interleave_rows(c, name, nest, row, rows)
+                                : std::optional(nest.spatial);
   if (outer && points >= kParallelWork) share_among_threads(c, *outer);
 }
 

@@ -123,6 +123,23 @@ TEST_CASE("cpu sketches: what moves across the order of its operand takes a line
       "");
 }
 
+TEST_CASE("cpu sketches: sums of floats along rows, whose steps wait for each other, take several rows at once") {
+  const cpu::Cpu cpu = *cpu::find_cpu("avx512-vnni");
+  const auto rows = [&](const std::string& shape, const std::string& sum) {
+    const std::string text = fmt::format(
+        "graph g(%x: {}) -> (%y)\n  constant %axis: int64[1] = [1]\n  %y: {} = "
+        "ReduceSum(%x, %axis) {{keepdims=0}}\n",
+        shape, sum);
+    const schedule::Scheduled scheduled = scheduled_as(cpu_task(text, "generic", cpu), cpu);
+    const auto at = std::ranges::find(scheduled.decisions, "rows0", &schedule::Decision::name);
+    return at == scheduled.decisions.end() ? std::string() : at->value;
+  };
+  CHECK(rows("float32[100, 64]", "float32[100]") == "8");
+  CHECK(rows("float32[5, 64]", "float32[5]") == "4");
+  CHECK(rows("float32[1, 64]", "float32[1]") == "");
+  CHECK(rows("int32[100, 64]", "int32[100]") == "1");  // added up in lanes along the row
+}
+
 TEST_CASE("cpu sketches: output channels of bytes are extended to whole vectors of dot products") {
   const std::string text = R"(graph g(%x: int8[1, 3, 14, 14]) -> (%y)
   constant %w: int8[8, 3, 3, 3]
