@@ -148,6 +148,7 @@ class Emitter {
   void emit_node(const loops::CoreCall& n);  // intrinsic_calls.cpp, as what it takes:
   void emit_dot_product(const loops::CoreCall& n, unsigned instruction, unsigned lanes);
   void emit_tile(const loops::CoreCall& n, const TileIntrinsic& tile);
+  void emit_transposition(const loops::CoreCall& n);
   void configure_tiles();
   void release_tiles();
   void emit_serial(const loops::CoreLoop& n);

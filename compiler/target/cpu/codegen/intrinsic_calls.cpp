@@ -1,10 +1,17 @@
 // Calls of tensor intrinsics: each row of compiler/target/cpu/intrinsics.cpp has its instruction here.
+#include <algorithm>
+#include <bit>
+#include <numeric>
+#include <vector>
+
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
 
 #include "base/check.h"
 #include "compiler/target/cpu/codegen/emitter.h"
 #include "compiler/target/cpu/codegen/tile_registers.h"
+#include "compiler/target/cpu/codegen/transpose_loads.h"
 #include "compiler/target/cpu/intrinsics.h"
 
 namespace dovetail::cpu {
@@ -15,6 +22,7 @@ void Emitter::emit_node(const CoreCall& n) {
   if (const auto tile = find_tile_intrinsic(n.intrinsic)) return emit_tile(n, *tile);
   if (n.intrinsic == "x86.vpdpbusd") return emit_dot_product(n, llvm::Intrinsic::x86_avx512_vpdpbusd_512, 16);
   if (n.intrinsic == "x86.vpdpbusd.ymm") return emit_dot_product(n, llvm::Intrinsic::x86_avx512_vpdpbusd_256, 8);
+  if (n.intrinsic == kTranspose) return emit_transposition(n);
   throw InternalError("intrinsic " + n.intrinsic + " has no instruction");
 }
 
@@ -34,6 +42,91 @@ void Emitter::emit_dot_product(const CoreCall& n, unsigned instruction, unsigned
   llvm::Value* result = builder_.CreateIntrinsic(instruction, {}, {sum, broadcast, weights});
   auto* store = builder_.CreateAlignedStore(result, d.pointer, d.align);
   annotate_access(store, n.operands[0].buffer.get());
+}
+
+namespace {
+
+// Of two vectors of 16-byte pieces each: the first or second halves of equal pieces, taken in turn (punpckl, punpckh).
+std::vector<int> interleaving(std::size_t size, std::size_t piece, bool second) {
+  std::vector<int> mask;
+  for (std::size_t begin = 0; begin < size; begin += piece)
+    for (std::size_t i = 0; i < piece / 2; ++i) {
+      const std::size_t at = begin + i + (second ? piece / 2 : 0);
+      mask.push_back(static_cast<int>(at));
+      mask.push_back(static_cast<int>(size + at));
+    }
+  return mask;
+}
+
+// The first elements of a vector, or all and undefined ones behind them.
+llvm::Value* resized(llvm::IRBuilder<>& builder, llvm::Value* vector, std::size_t size) {
+  const std::size_t before = llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
+  if (before == size) return vector;
+  std::vector<int> mask(size, llvm::PoisonMaskElem);
+  std::iota(mask.begin(), mask.begin() + static_cast<std::ptrdiff_t>(std::min(before, size)), 0);
+  return builder.CreateShuffleVector(vector, mask);
+}
+
+}  // namespace
+
+// D[i, j] = S[j * stride + i], so many columns i at a time as 16 bytes hold: vector k has in its pieces of 16 bytes the
+// columns of lanes k, k + e, k + 2 e, ..., and log2(e) rounds of interleaving within pieces put the lanes of a column
+// side by side.
+void Emitter::emit_transposition(const CoreCall& n) {
+  const Buffer &to = n.operands[0].buffer, &from = n.operands[1].buffer;
+  const auto columns = static_cast<std::size_t>(to->shape[0]), lanes = static_cast<std::size_t>(to->shape[1]);
+  const std::int64_t stride = axis_stride(n.operands[1], 1);
+  const Place target = place_of(to, n.operands[0].indices), source = place_of(from, n.operands[1].indices);
+  llvm::Type* element = memory_type_of(from->dtype);
+  const auto element_bytes = static_cast<std::size_t>(size_bytes(from->dtype));
+  const std::size_t piece = kTransposedBytes / element_bytes, width = std::min(piece, columns);
+  const std::size_t pieces = std::bit_ceil((lanes + piece - 1) / piece), size = pieces * piece;
+  const auto element_at = [&](const Place& place, std::int64_t offset) {
+    return builder_.CreateConstGEP1_64(element, place.pointer, static_cast<std::uint64_t>(offset));
+  };
+  // The columns from the first one on, of the lane; undefined behind the last lane.
+  const auto load_piece = [&](std::size_t first, std::size_t lane) -> llvm::Value* {
+    if (lane >= lanes) return llvm::PoisonValue::get(llvm::FixedVectorType::get(element, piece));
+    const auto load = [&](std::size_t column, std::size_t count) {
+      auto* part = builder_.CreateAlignedLoad(
+          llvm::FixedVectorType::get(element, count),
+          element_at(source, static_cast<std::int64_t>(lane) * stride + static_cast<std::int64_t>(column)),
+          llvm::Align(element_bytes));
+      annotate_access(part, from.get());
+      return part;
+    };
+    // Of a broken piece the first columns and the last ones, as many as one load takes.
+    const std::size_t part = std::bit_floor(width);
+    llvm::Value* columns_of_lane = resized(builder_, load(first, part), piece);
+    if (part == width) return columns_of_lane;
+    std::vector<int> mask(piece, llvm::PoisonMaskElem);
+    for (std::size_t i = 0; i < width; ++i) mask[i] = static_cast<int>(i < part ? i : piece + i - (width - part));
+    return builder_.CreateShuffleVector(columns_of_lane, resized(builder_, load(first + width - part, part), piece),
+                                        mask);
+  };
+  for (std::size_t done = 0; done < columns; done += piece) {
+    const std::size_t first = std::min(done, columns - width);  // the last ones overlap with those before
+    std::vector<llvm::Value*> vectors;
+    for (std::size_t k = 0; k < piece; ++k) {
+      std::vector<llvm::Value*> parts;
+      for (std::size_t p = 0; p < pieces; ++p) parts.push_back(load_piece(first, p * piece + k));
+      vectors.push_back(llvm::concatenateVectors(builder_, parts));
+    }
+    for (std::size_t round = 1; round < piece; round *= 2) {
+      std::vector<llvm::Value*> next;
+      for (std::size_t k = 0; k < piece / 2; ++k)
+        for (const bool second : {false, true})
+          next.push_back(
+              builder_.CreateShuffleVector(vectors[k], vectors[k + piece / 2], interleaving(size, piece, second)));
+      vectors = std::move(next);
+    }
+    for (std::size_t column = std::max(done, first); column < first + width; ++column) {
+      auto* store = builder_.CreateAlignedStore(resized(builder_, vectors[column - first], lanes),
+                                                element_at(target, static_cast<std::int64_t>(column * lanes)),
+                                                llvm::Align(element_bytes));
+      annotate_access(store, to.get());
+    }
+  }
 }
 
 // LLVM's intrinsics of numbered tile registers. They may touch any memory for all that LLVM knows, so loads and stores

@@ -24,6 +24,7 @@
 #include "bundle/code/kernel_signature.h"
 #include "compiler/target/cpu/codegen/emitter.h"
 #include "compiler/target/cpu/codegen/tile_registers.h"
+#include "compiler/target/cpu/codegen/transpose_loads.h"
 #include "loops/core/compact.h"
 #include "loops/core/dissolve_blocks.h"
 #include "loops/core/hoist_conditions.h"
@@ -80,7 +81,7 @@ Lowered lower_to_core(const Program& program, const IntrinsicTable& intrinsics, 
   Lowered result;
   result.core = dissolve_blocks(program, intrinsics, CallForm::kept);
   result.core = hoist_conditions(compact_buffers(std::move(result.core), {cpu.vector_bytes}));
-  result.core = peel_tails(result.core, {most_statements, kLongNest});
+  result.core = transpose_loads(peel_tails(result.core, {most_statements, kLongNest}));
   Unrolled unrolled = unroll_loops(result.core, {most_statements});
   result.core = std::move(unrolled.program);
   for (const std::string& loop : unrolled.kept)

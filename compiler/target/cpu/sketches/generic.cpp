@@ -5,10 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "compiler/target/cpu/sketches/nest.h"
 #include "compiler/target/cpu/sketches/sketches.h"
-#include "loops/linear.h"
 #include "loops/rewrite.h"
-#include "loops/simplify.h"
 
 namespace dovetail::cpu {
 
@@ -17,8 +16,8 @@ using namespace loops;
 namespace {
 
 constexpr std::int64_t kParallelWork = 16 << 10;  // points below which threads cost more than they give
-constexpr std::int64_t kFewestLanes = 4;          // iterations below which a loop is left serial
 constexpr std::int64_t kFewestRows = 8;           // that threads share without cutting them
+constexpr std::int64_t kManyRows = 128;           // enough for any number of threads
 constexpr std::int64_t kFewestWhole = 4;          // vectors beside which a broken last one does not matter
 constexpr const char* kNone = "none";
 const std::vector<std::int64_t> kVectors{1, 2, 4};  // of a piece
@@ -51,32 +50,6 @@ bool is_look_up(const Store& store) {
   return data;
 }
 
-// The loops around one block, one per iterator.
-struct Nest {
-  std::vector<std::string> spatial, reduce;
-  std::string innermost;          // runs along the innermost written dimension of more than one element; may be ""
-  const VarNode* lane = nullptr;  // its iterator in the block
-  // Where the lanes of an operand come from lines of their own: the loop along those lines, and how much of it is done
-  // for the same lines, one after the other.
-  std::string crossed;
-  std::int64_t of_a_line = 1;
-};
-Nest nest_of(const schedule::Context& c, const Block& block, const StoreTarget& target,
-             const std::vector<std::string>& loops) {
-  Nest nest;
-  for (std::size_t i = 0; i < loops.size(); ++i) {
-    (block.iterators[i].kind == IterKind::spatial ? nest.spatial : nest.reduce).push_back(loops[i]);
-    for (std::size_t d = target.indices.size(); d-- > 0;) {
-      const auto* index = std::get_if<VarRef>(&target.indices[d]->node);
-      if (c.buffer(target.buffer->name)->shape[d] == 1) continue;
-      if (index != nullptr && index->var == block.iterators[i].var)
-        nest.innermost = loops[i], nest.lane = index->var.get();
-      break;
-    }
-  }
-  return nest;
-}
-
 // A reduction along the innermost dimension of its operand is left to LLVM's vectorizer; one across it runs in lanes.
 bool reduces_across(const Block& block, const StoreTarget& target, const VarNode* lane) {
   bool across = true;
@@ -96,44 +69,6 @@ bool reduces_across(const Block& block, const StoreTarget& target, const VarNode
   return across;
 }
 
-// Where an element lies in its buffer, in elements from the beginning.
-Linear place_of(const LoadExpr& load, const Bounds& bounds) {
-  Expr place = int_imm(0);
-  std::int64_t stride = 1;
-  for (std::size_t d = load.indices.size(); d-- > 0;) {
-    place = place + load.indices[d] * stride;
-    stride *= load.buffer->shape[d];
-  }
-  return linear_form(simplify(place, bounds));
-}
-
-// The spatial loop along which an operand's lines lie where `lane` jumps from one line to another: there each lane of a
-// vector comes from a line of its own. "" where there is none.
-std::string crossed_loop(const schedule::Context& c, const Block& block, const Nest& nest,
-                         const std::vector<std::string>& loops, const VarNode* lane, const Cpu& cpu) {
-  Bounds bounds;
-  for (const Iterator& iterator : block.iterators) bounds[iterator.var.get()] = {0, iterator.extent - 1};
-  std::string found;
-  visit_exprs(block.body, [&](const Expr& e) {
-    const auto* load = std::get_if<LoadExpr>(&e->node);
-    if (load == nullptr) return;
-    const Linear place = place_of(*load, bounds);
-    const auto step = [&](const VarNode* var) -> std::int64_t {
-      for (const LinearTerm& term : place.terms)
-        if (const auto* n = std::get_if<VarRef>(&term.atom->node); n != nullptr && n->var.get() == var)
-          return term.coefficient;
-      return 0;
-    };
-    if (std::abs(step(lane)) * static_cast<std::int64_t>(size_bytes(load->buffer->dtype)) < cpu.cache_line_bytes)
-      return;
-    for (std::size_t i = 0; i < loops.size(); ++i)
-      if (step(block.iterators[i].var.get()) == 1 && c.extent(loops[i]) >= kFewestLanes &&
-          std::ranges::find(nest.spatial, loops[i]) != nest.spatial.end())
-        found = loops[i];
-  });
-  return found;
-}
-
 // The loop in lanes, cut into pieces of one or more vectors.
 struct Lanes {
   std::string pieces, vectors, lane;  // "" where there is one iteration
@@ -149,7 +84,7 @@ void write_out(schedule::Context& c, const Lanes& cut) {
   if (c.attempt("vectorize", {cut.lane}) && !cut.vectors.empty()) c.attempt("unroll", {cut.vectors});
 }
 
-std::int64_t points(const schedule::Context& c, const std::vector<std::string>& loops) {
+std::int64_t points_of(const schedule::Context& c, const std::vector<std::string>& loops) {
   std::int64_t product = 1;
   for (const std::string& loop : loops) product *= c.extent(loop);
   return product;
@@ -167,25 +102,11 @@ std::optional<std::vector<std::string>> vectorize_nest(schedule::Context& c, con
   if (nest.reduce.empty()) {
     order.push_back(nest.innermost);
     if (order.size() > 1 && !c.attempt("reorder", order)) return std::nullopt;
-    if (nest.of_a_line > 1) {
-      // A vector of lines at a time, whose elements are used one after the other.
-      const auto [lines, element] = c.tile(nest.crossed, nest.of_a_line);
-      const auto [pieces, lane] = c.tile(nest.innermost, lanes);
-      std::erase(outer, nest.crossed);
-      outer.insert(outer.end(), {lines, pieces});
-      std::erase(outer, "");
-      order = outer;
-      order.insert(order.end(), {element, lane});
-      if (!c.attempt("reorder", order)) return std::nullopt;
-      c.attempt("vectorize", {lane});
-      if (extent % lanes != 0 && points(c, outer) / c.extent(pieces) >= kFewestRows) std::erase(outer, pieces);
-      return outer;
-    }
     const Lanes cut = cut_into_lanes(c, nest.innermost, lanes, vectors);
     if (!look_up) write_out(c, cut);
     // A broken last piece stays the end of a loop of its own, from which peeling can part it.
     const bool whole = c.extent(cut.pieces) * lanes * vectors == extent;
-    if (!cut.pieces.empty() && (whole || points(c, outer) < kFewestRows)) outer.push_back(cut.pieces);
+    if (!cut.pieces.empty() && (whole || points_of(c, outer) < kFewestRows)) outer.push_back(cut.pieces);
     return outer;
   }
   // Sums of the vectors stay in registers while the reduction runs.
@@ -203,6 +124,31 @@ std::optional<std::vector<std::string>> vectorize_nest(schedule::Context& c, con
       if (loop.starts_with(init)) c.attempt(loop == of_init + cut.vectors ? "unroll" : "vectorize", {loop});
   }
   if (!cut.pieces.empty()) outer.push_back(cut.pieces);
+  return outer;
+}
+
+// Cuts the innermost loop into vectors and the one across into as many elements as a transposition takes at once, in
+// lines of memory, each of which is used up before the next ones are read; returns the loops around. nullopt where a
+// step was refused.
+std::optional<std::vector<std::string>> transpose_nest(schedule::Context& c, const Nest& nest, std::int64_t lanes,
+                                                       const Across& across) {
+  std::vector<std::string> outer = nest.spatial;
+  std::erase(outer, nest.innermost);
+  std::erase(outer, across.loop);
+  std::int64_t whole = across.line;  // or as much of one as leaves no broken line at the end
+  while (whole > across.elements && c.extent(across.loop) % whole != 0) whole -= across.elements;
+  if (c.extent(across.loop) % whole != 0) whole = across.line;
+  const auto [lines, line] = c.tile(across.loop, whole);
+  const auto [tiles, element] = c.tile(line, across.elements);
+  const auto [pieces, lane] = c.tile(nest.innermost, lanes);
+  std::vector<std::string> order = outer;
+  for (const std::string& loop : {lines, pieces, tiles, element, lane})
+    if (!loop.empty()) order.push_back(loop);
+  if (!c.attempt("reorder", order)) return std::nullopt;
+  c.attempt("vectorize", {lane});
+  c.attempt("unroll", {element});
+  for (const std::string& loop : {lines, pieces})
+    if (!loop.empty() && points_of(c, outer) < kFewestRows) outer.push_back(loop);
   return outer;
 }
 
@@ -224,10 +170,11 @@ std::optional<std::vector<std::string>> interleave_rows(schedule::Context& c, co
   return outer;
 }
 
-// As many of the outer loops as fuse run on all threads.
+// As many of the outer loops as fuse, and are needed, run on all threads: the place in each of them is a division.
 void share_among_threads(schedule::Context& c, const std::vector<std::string>& outer) {
   std::string fused;
   for (const std::string& loop : outer) {
+    if (!fused.empty() && c.extent(fused) >= kManyRows) break;
     if (fused.empty()) {
       fused = loop;
       continue;
@@ -258,37 +205,37 @@ std::int64_t vectors_of_sum(std::int64_t extent, std::int64_t lanes, const Cpu& 
 
 // `number`: of the block; its decisions are named by it.
 void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cpu, int number) {
-  const Block& block = *c.block(name);
-  const auto* store = std::get_if<Store>(&block.body->node);
-  const std::vector<std::string> loops = c.loops_of(name);
-  if (store == nullptr || loops.size() != block.iterators.size()) return;
-  if (std::ranges::any_of(block.iterators, [](const Iterator& i) { return i.kind == IterKind::ordered; })) return;
-  const StoreTarget& target = store->targets[0];
-  Nest nest = nest_of(c, block, target, loops);
+  const Block* block = c.block(name);
+  const auto* store = std::get_if<Store>(&block->body->node);
+  if (store == nullptr || c.loops_of(name).size() != block->iterators.size()) return;
+  if (std::ranges::any_of(block->iterators, [](const Iterator& i) { return i.kind == IterKind::ordered; })) return;
   std::int64_t points = 1;
-  for (const Iterator& iterator : block.iterators) points *= iterator.extent;
-  bool in_lanes = !nest.innermost.empty() && (nest.reduce.empty() || reduces_across(block, target, nest.lane));
+  for (const Iterator& iterator : block->iterators) points *= iterator.extent;
+  split_into_blocks(c, name);
+  block = c.block(name);  // a step replaces it
+  store = std::get_if<Store>(&block->body->node);
+  const StoreTarget& target = store->targets[0];
+  Nest nest = nest_of(c, name);
+  bool in_lanes = !nest.innermost.empty() && (nest.reduce.empty() || reduces_across(*block, target, nest.lane));
   const int widest = cpu.lanes(size_bytes(target.buffer->dtype));
-  const bool look_up = is_look_up(*store);
+  const bool look_up = is_look_up(*store), waits = is_floating(target.buffer->dtype);
+  Across across;
   std::int64_t lanes = widest, vectors = 1;
-  // The first step replaces the block.
   if (!look_up) {
     if (const std::string loop = sample_lane_loop(c, nest, in_lanes, number); loop != kNone) {
       in_lanes = true, nest.innermost = loop;
       lanes = vector_lanes(c.extent(loop), widest);
-      const auto lane = block.iterators[static_cast<std::size_t>(std::ranges::find(loops, loop) - loops.begin())].var;
-      if (nest.reduce.empty()) nest.crossed = crossed_loop(c, block, nest, loops, lane.get(), cpu);
-      if (!nest.crossed.empty()) {
-        const std::int64_t line = std::min(
-            c.extent(nest.crossed), cpu.cache_line_bytes / static_cast<std::int64_t>(size_bytes(target.buffer->dtype)));
-        nest.of_a_line = c.sample(fmt::format("line{}", number), {1, line}, line);
-        if (c.extent(loop) >= kFewestWhole * widest) lanes = widest;  // and a broken last piece
-      }
-      if (nest.of_a_line == 1 && c.extent(loop) >= 2 * lanes)
-        vectors = c.sample(fmt::format("vectors{}", number), kVectors,
-                           nest.reduce.empty() ? 1 : vectors_of_sum(c.extent(loop), lanes, cpu));
     } else {
       in_lanes &= c.extent(nest.innermost) < kFewestLanes;
+      if (in_lanes) lanes = c.extent(nest.innermost);
+    }
+    if (in_lanes) across = across_lanes(c, name, nest, cpu);
+    if (!across.loop.empty()) {
+      if (c.extent(nest.innermost) >= kFewestWhole * widest) lanes = widest;  // and a broken last piece
+      across.elements = c.sample(fmt::format("line{}", number), {1, across.elements}, across.elements);
+    } else if (in_lanes && c.extent(nest.innermost) >= std::max(2 * lanes, kFewestLanes)) {
+      vectors = c.sample(fmt::format("vectors{}", number), kVectors,
+                         nest.reduce.empty() ? 1 : vectors_of_sum(c.extent(nest.innermost), lanes, cpu));
     }
   }
   std::string row;
@@ -300,12 +247,15 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
     for (const std::int64_t some : kRows)
       if (some <= c.extent(row)) several.push_back(some);
     // Integers are added up in any order, by LLVM's vectorizer.
-    const bool waits = is_floating(target.buffer->dtype);
     if (several.size() > 1) rows = c.sample(fmt::format("rows{}", number), several, waits ? several.back() : 1);
   }
-  const auto outer = in_lanes   ? vectorize_nest(c, name, nest, lanes, vectors, look_up)
-                     : rows > 1 ? interleave_rows(c, name, nest, row, rows)
-                                : std::optional(nest.spatial);
+  auto outer = across.elements > 1 ? transpose_nest(c, nest, lanes, across)
+               : in_lanes          ? vectorize_nest(c, name, nest, lanes, vectors, look_up)
+               : rows > 1          ? interleave_rows(c, name, nest, row, rows)
+                                   : std::optional(nest.spatial);
+  // The last loop stays one where those around it are enough: the place in it moves by steps there.
+  if (!in_lanes && rows == 1 && outer->size() > 1 && points_of(c, *outer) / c.extent(outer->back()) >= kFewestRows)
+    outer->pop_back();
   if (outer && points >= kParallelWork) share_among_threads(c, *outer);
 }
 

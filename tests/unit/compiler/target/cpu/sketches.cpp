@@ -115,9 +115,9 @@ TEST_CASE("cpu sketches: what moves across the order of its operand takes a line
     const auto at = std::ranges::find(scheduled.decisions, "line0", &schedule::Decision::name);
     return at == scheduled.decisions.end() ? std::string() : at->value;
   };
-  CHECK(line("graph g(%x: float32[48, 100]) -> (%y)\n  %y: float32[100, 48] = Transpose(%x)\n") == "16");
-  CHECK(line("graph g(%x: int8[48, 100]) -> (%y)\n  %y: int8[100, 48] = Transpose(%x)\n") == "64");
-  CHECK(line("graph g(%x: float32[48, 8]) -> (%y)\n  %y: float32[8, 48] = Transpose(%x)\n") == "");  // half a line
+  CHECK(line("graph g(%x: float32[48, 100]) -> (%y)\n  %y: float32[100, 48] = Transpose(%x)\n") == "4");
+  CHECK(line("graph g(%x: int8[48, 100]) -> (%y)\n  %y: int8[100, 48] = Transpose(%x)\n") == "16");
+  CHECK(line("graph g(%x: float32[48, 3]) -> (%y)\n  %y: float32[3, 48] = Transpose(%x)\n") == "");  // too few
   CHECK(
       line("graph g(%x: float32[9, 48, 100]) -> (%y)\n  %y: float32[48, 9, 100] = Transpose(%x) {perm=[1, 0, 2]}\n") ==
       "");
