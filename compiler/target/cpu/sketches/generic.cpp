@@ -211,6 +211,7 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
   if (std::ranges::any_of(block->iterators, [](const Iterator& i) { return i.kind == IterKind::ordered; })) return;
   std::int64_t points = 1;
   for (const Iterator& iterator : block->iterators) points *= iterator.extent;
+  if (points == 0) return;
   split_into_blocks(c, name);
   block = c.block(name);  // a step replaces it
   store = std::get_if<Store>(&block->body->node);

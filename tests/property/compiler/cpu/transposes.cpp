@@ -1,4 +1,4 @@
-// Loads that become transpositions in registers, compiled for every class of processor, against the interpreter.
+// Loads that become transpositions in registers, compiled for vectors of every width, against the interpreter.
 #include <string>
 #include <vector>
 
@@ -53,8 +53,9 @@ void check(const std::string& text, SplitMix64& random) {
   }
   const auto expected = loops::evaluate(program, inputs);
   REQUIRE((expected.ok() ? "" : to_string(expected.errors())) == "");
-  for (const cpu::Cpu& cpu : cpu::cpus()) {
-    if (!runs_here(cpu.name)) continue;
+  for (const char* name : {"baseline", "avx2", "avx512"}) {
+    if (!runs_here(name)) continue;
+    const cpu::Cpu& cpu = *cpu::find_cpu(name);
     CAPTURE(text, cpu.name);
     const auto compiled = cpu::JitProgram::make(program, {}, cpu);
     REQUIRE(compiled.ok());
@@ -71,14 +72,12 @@ TEST_CASE("property: transpositions in registers, of elements of every size, who
   const auto up_to = [&](std::int64_t most) {
     return 1 + static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(most));
   };
-  for (const DType dtype : {DType::int8, DType::uint8, DType::boolean, DType::float16, DType::bfloat16, DType::int16,
-                            DType::float32, DType::int32, DType::float64, DType::int64})
-    for (int i = 0; i < 6; ++i) {
+  for (const DType dtype : {DType::int8, DType::boolean, DType::float16, DType::int16, DType::float32, DType::int64})
+    for (int i = 0; i < 3; ++i) {
       const std::int64_t rows = up_to(20), lanes = up_to(40), before = up_to(4) - 1, width = before + rows + up_to(3);
       const std::string load = fmt::format("x[vj, vi + {}]", before);
-      check(nest(dtype, rows, lanes, width, load), random);
-      if (dtype == DType::boolean) continue;
-      check(nest(dtype, rows, lanes, width, fmt::format("{0} + {0} + z[vi]", load)), random);
+      const bool sums = dtype != DType::boolean && i > 0;
+      check(nest(dtype, rows, lanes, width, sums ? fmt::format("{0} + {0} + z[vi]", load) : load), random);
     }
 }
 
