@@ -25,6 +25,12 @@ std::string shapes_of(const bundle::Bundle& bundle, std::string_view input) {
 }  // namespace
 
 Result<void> check_inputs(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& inputs) {
+  const auto fits = [&](bundle::TensorIndex index) {
+    const bundle::Tensor& tensor = bundle.tensors[static_cast<std::size_t>(index)];
+    const auto given = inputs.find(tensor.name);
+    return given != inputs.end() && given->second.dtype() == tensor.dtype && given->second.shape() == tensor.shape;
+  };
+  if (inputs.size() == bundle.inputs.size() && std::ranges::all_of(bundle.inputs, fits)) return {};
   Diagnostics problems;
   std::vector<std::string> names;
   for (const bundle::TensorIndex index : bundle.inputs) {

@@ -67,8 +67,8 @@ class DeviceKernel {
   virtual std::vector<KernelFacts> kernel_facts() const { return {}; }
   // What one run takes, as far as it is known.
   virtual WorkEstimate estimate_work() const { return {}; }
-  // Of the last run, where a simulator ran.
-  virtual simulator::Counters counters() const { return {}; }
+  // Of the last run, where a simulator ran; else null. Live until the next run.
+  virtual const simulator::Counters* counters() const { return nullptr; }
   // Of the launches of the last run, in order; empty where nothing has a clock.
   virtual std::vector<simulator::LaunchTrace> timing() const { return {}; }
 };

@@ -24,6 +24,7 @@ struct ReadyStep {
   std::string_view device;  // its name, by which its memories are known
   std::unique_ptr<DeviceKernel> kernel;
   std::vector<Operand> arguments, results;  // of the current run
+  bool stay = false;                        // they are those of every run, and nothing is copied for them
 };
 
 // A program of the bundle, made ready to run.
@@ -126,6 +127,7 @@ Result<std::unique_ptr<ReadyProgram>> make_ready(const bundle::Bundle& bundle, c
 }
 
 Result<void> gather(ReadyStep& ready, TensorMemory& memory) {
+  if (ready.stay) return {};
   ready.arguments.clear();
   ready.results.clear();
   for (const bundle::TensorIndex tensor : ready.step->arguments) {
@@ -134,12 +136,15 @@ Result<void> gather(ReadyStep& ready, TensorMemory& memory) {
   }
   for (const bundle::TensorIndex tensor : ready.step->results)
     ready.results.push_back(memory.result(tensor, ready.device));
+  const auto stays = [&](bundle::TensorIndex tensor) { return memory.stays(tensor); };
+  ready.stay = std::ranges::all_of(ready.step->arguments, stays) && std::ranges::all_of(ready.step->results, stays);
   return {};
 }
 
 Result<void> run_step(ReadyStep& ready, TensorMemory& memory) {
   DOVETAIL_TRY(gather(ready, memory));
   DOVETAIL_TRY(ready.kernel->run(ready.arguments, ready.results));
+  if (ready.stay) return {};
   for (const bundle::TensorIndex tensor : ready.step->results) DOVETAIL_TRY(memory.written(tensor, ready.device));
   return {};
 }
@@ -242,20 +247,22 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
     result.launched = program.sequence->launched();
   }
   for (ReadyStep& ready : program.steps) {
-    const auto start = std::chrono::steady_clock::now();
+    using Clock = std::chrono::steady_clock;
+    const Clock::time_point start = options.time_steps ? Clock::now() : Clock::time_point();
     if (!together)
       if (const auto ran = run_step(ready, memory); !ran.ok()) return located(ran.errors(), *ready.step);
-    const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
+    const std::chrono::duration<double> seconds = (options.time_steps ? Clock::now() : start) - start;
     // Now: another tensor may lie there later.
     if (options.keep_tensors)
       for (const bundle::TensorIndex output : ready.step->results) {
         DOVETAIL_TRY(memory.fetch(output));
         result.tensors[bundle.tensors[static_cast<std::size_t>(output)].name] = memory.copy(output);
       }
-    const simulator::Counters counters = ready.kernel->counters();
-    result.steps.push_back(
-        {ready.step->name, ready.step->target, together ? 0 : seconds.count(), counters, ready.kernel->timing()});
-    result.counters += counters;
+    const simulator::Counters* counters = ready.kernel->counters();
+    if (counters != nullptr) result.counters += *counters;
+    if (options.time_steps)
+      result.steps.push_back({ready.step->name, ready.step->target, together ? 0 : seconds.count(),
+                              counters != nullptr ? *counters : simulator::Counters{}, ready.kernel->timing()});
   }
   if (options.time_steps)
     for (std::size_t s = 0; s < program.steps.size(); ++s)

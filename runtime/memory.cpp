@@ -1,5 +1,6 @@
 #include "runtime/memory.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <utility>
 
@@ -63,6 +64,13 @@ Result<void> TensorMemory::begin(const std::map<std::string, NdArray>& inputs) {
 bool TensorMemory::is_of(TensorIndex root, std::string_view device) const {
   return places_[at(root)].memory != nullptr &&
          bundle_.spaces[static_cast<std::size_t>(bundle_.tensors[at(root)].space)].target == device;
+}
+
+bool TensorMemory::stays(TensorIndex tensor) const {
+  const TensorIndex root = bundle::root_of(bundle_, tensor);
+  const Place& place = places_[at(root)];
+  return place.host != nullptr && place.memory == nullptr &&
+         std::ranges::find(bundle_.inputs, root) == bundle_.inputs.end();
 }
 
 std::span<std::byte> TensorMemory::staged(TensorIndex root) {

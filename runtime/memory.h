@@ -31,6 +31,9 @@ class TensorMemory {
   Result<Operand> argument(bundle::TensorIndex tensor, std::string_view device);
   Operand result(bundle::TensorIndex tensor, std::string_view device);
   Result<void> written(bundle::TensorIndex tensor, std::string_view device);
+  // Whether the tensor lies at one place of the host's in all runs: neither an input, which the caller has, nor in a
+  // device's memory.
+  bool stays(bundle::TensorIndex tensor) const;
 
   // Makes the host see a tensor, which `read` and `copy` then show until it changes.
   Result<void> fetch(bundle::TensorIndex tensor);

@@ -74,7 +74,7 @@ Result<void> serve(const Arguments& arguments) {
   DOVETAIL_ASSIGN(runtime::Executor executor,
                   runtime::Executor::make(std::move(bundle), simulators, {arguments.threads}));
   runtime::RunOptions in_place;
-  in_place.copy_outputs = false;
+  in_place.copy_outputs = in_place.time_steps = false;
   DOVETAIL_TRY(executor.run(inputs.tensors, in_place));
   say({{"ready", true}, {"load_seconds", seconds_of(CLOCK_MONOTONIC) - start}});
   for (std::string line; std::getline(std::cin, line);) {

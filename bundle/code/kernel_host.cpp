@@ -53,6 +53,8 @@ struct KernelHost::State {
     use_large_pages({shared, local});
     services.parallel_for = [](const KernelServices* own, ParallelBody body, void* closure, std::int64_t count) {
       auto& state = *static_cast<State*>(own->context);
+      if (count <= 0) return;
+      if (count == 1 || state.pool.threads() == 1) return body(closure, 0, count, state.local.data());
       state.pool.parallel_for(count, [&](std::int64_t begin, std::int64_t end, int thread) {
         body(closure, begin, end, state.local.data() + state.local_bytes * static_cast<std::size_t>(thread));
       });

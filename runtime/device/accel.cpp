@@ -96,7 +96,7 @@ class AccelKernel : public DeviceKernel {
                                       std::span(step_.code.program).subspan(launch.begin, launch.count));
     return sum;
   }
-  simulator::Counters counters() const override { return counters_; }
+  const simulator::Counters* counters() const override { return &counters_; }
   std::vector<simulator::LaunchTrace> timing() const override { return timing_; }
 
  private:
