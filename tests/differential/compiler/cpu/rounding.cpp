@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include <fmt/format.h>
+
 #include "base/processor.h"
 #include "compiler/graph/parse.h"
 #include "compiler/ops/op.h"
@@ -135,6 +137,51 @@ TEST_CASE("a difference of equal squares is 0, and its root too") {
   NdArray a(DType::float32, {40});
   for (std::int64_t i = 0; i < 40; ++i) a.set_double(i, 1.0 / static_cast<double>(i + 3));
   for (const passes::Level level : kLevels) hold(graph, {{"a", a}, {"b", a}}, level, 0);
+}
+
+// Products with padding are left out where they are zeros, which those of infinite weights are not.
+TEST_CASE("an infinite weight times the zero of a pad is NaN, as the definition has it") {
+  struct Case {
+    Shape x, w;
+    std::string attributes;
+  };
+  const std::vector<Case> cases{
+      {{1, 16, 7, 7}, {16, 16, 3, 3}, "pads=[1, 1, 1, 1]"},            // leaves out 18 % of its products else
+      {{1, 16, 7, 7}, {16, 1, 3, 3}, "pads=[1, 1, 1, 1], group=16"},   // a window
+      {{1, 16, 9, 7}, {32, 8, 3, 3}, "pads=[1, 1, 1, 1], group=2"},    // in groups
+      {{1, 16, 20}, {16, 16, 5}, "pads=[2, 2]"},                       // a line
+      {{1, 16, 20}, {16, 1, 5}, "pads=[2, 2], group=16"},              // a window of a line
+      {{1, 4, 5, 6, 7}, {16, 4, 3, 3, 3}, "pads=[1, 1, 1, 1, 1, 1]"},  // a volume
+      {{1, 16, 5, 6, 7}, {16, 1, 3, 3, 3}, "pads=[1, 1, 1, 1, 1, 1], group=16"}};
+  for (const float special : {kInfinity, -kInfinity, static_cast<float>(NAN)})
+    for (const Case& one : cases) {
+      if (special != kInfinity && &one != &cases.front()) break;
+      Shape y = one.x;
+      y[1] = one.w[0];
+      NdArray w(DType::float32, one.w);
+      test::Draw draw(5);
+      for (auto& value : w.data<float>()) value = static_cast<float>(draw.between(1, 9)) / 8.0F;
+      // Of channel 3 the first tap, of channel 7 the last.
+      const std::int64_t each = element_count(one.w) / one.w[0];
+      std::int64_t taps = 1;
+      for (std::size_t d = 2; d < one.w.size(); ++d) taps *= one.w[d];
+      w.set_double(3 * each, special);
+      w.set_double(7 * each + taps - 1, special);
+      const std::string text = fmt::format(
+          "graph g(%x: float32{}) -> (%y)\n  constant %w: float32{}\n  %y: float32{} = "
+          "Conv(%x, %w) {{{}}}\n",
+          to_string(one.x), to_string(one.w), to_string(y), one.attributes);
+      const auto made = graph::parse(text, "test", [&](std::string_view, const graph::TensorType&) { return w; });
+      REQUIRE((made.ok() ? "" : to_string(made.errors())) == "");
+      CAPTURE(text, special);
+      const NdArray image = full(one.x, 0.5F);
+      hold(*made, {{"x", image}}, passes::Level::tolerant, 1e-5);
+      const NdArray result = run(*made, {{"x", image}}, "native", passes::Level::tolerant, 1).at("y");
+      std::int64_t pixels = 1;
+      for (std::size_t d = 2; d < y.size(); ++d) pixels *= y[d];
+      CHECK(std::isnan(result.as_double(3 * pixels)));
+      CHECK(std::isfinite(result.as_double(4 * pixels)));
+    }
 }
 
 TEST_CASE("products of one node are rounded before another node adds them, at every level, class and thread count") {
