@@ -163,7 +163,7 @@ bool is_product(const Graph& graph, ValueId value) {
   const NodeId id = graph.value(value).producer;
   if (!id.valid() || !used_once(graph, value)) return false;
   const graph::Node& node = graph.node(id);
-  const bool binary = is_one_of(node.op, kBroadcasting);
+  const bool binary = is_one_of(node.op, kBroadcasting) && node.inputs.size() == 2;
   if (!binary && !is_elementwise(node.op)) return ops::find(node.op)->category == ops::Category::complex_out_fusable;
   return is_product(graph, node.inputs[0]) || (binary && is_product(graph, node.inputs[1]));
 }
@@ -172,7 +172,7 @@ bool is_product(const Graph& graph, ValueId value) {
 // the reshape goes behind the node, which then is one kernel with what computes its operand, or reads it as it lies.
 bool push_units(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
-  const bool binary = is_one_of(node.op, kBroadcasting);
+  const bool binary = is_one_of(node.op, kBroadcasting) && node.inputs.size() == 2;
   const bool pool = is_one_of(node.op, std::array<std::string_view, 2>{"GlobalMaxPool", "GlobalAveragePool"});
   if ((!binary && !pool && !is_elementwise(node.op)) || node.outputs.size() != 1) return false;
   for (std::size_t i = 0; i < (binary ? 2U : 1U); ++i) {

@@ -112,6 +112,16 @@ TEST_CASE("simplify_movement: extents of 1 go behind what is elementwise, where 
   %y: float32[3, 3, 4] = Mul(%s, %b)
 )");
   CHECK(wider.apply(passes::simplify_movement).changes() == 0);
+  // Min and Max have any number of operands; those of other numbers than two stay.
+  for (const std::string& operands : {std::string("%s"), std::string("%s, %b, %b")}) {
+    RewriteCase several(R"(graph g(%x: float32[3, 2], %w: float32[2, 4], %b: float32[3, 1, 4]) -> (%y)
+  constant %axes: int64[1] = [1]
+  %c: float32[3, 4] = MatMul(%x, %w)
+  %s: float32[3, 1, 4] = Unsqueeze(%c, %axes)
+  %y: float32[3, 1, 4] = Max()" +
+                        operands + ")\n");
+    CHECK(several.apply(passes::simplify_movement).changes() == 0);
+  }
   // Nothing is computed in front, or others read the convolution as well.
   RewriteCase input(R"(graph g(%x: float32[3, 1]) -> (%y)
   constant %axes: int64[1] = [1]
