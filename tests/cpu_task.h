@@ -8,6 +8,7 @@
 #include "compiler/schedule/sketch.h"
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cpu/prepare.h"
+#include "compiler/target/cpu/sketches/conv_operands.h"
 #include "compiler/target/cpu/sketches/sketches.h"
 #include "tests/catch.h"
 
@@ -23,7 +24,7 @@ inline schedule::Task cpu_task(const std::string& text, const std::string& kind,
   REQUIRE(groups->size() == 1);
   const FusedGroup& group = groups->front();
   const auto layout = [&](graph::ValueId value) {
-    return graph->value(value).type.shape.size() == 4 ? std::string(cpu::kChannelsLast) : std::string();
+    return graph->value(value).type.shape.size() == 4 ? cpu::channels_last(4) : std::string();
   };
   cpu::GroupLayouts layouts;
   for (const graph::ValueId argument : group.arguments) layouts.arguments.push_back(layout(argument));

@@ -14,6 +14,7 @@
 #include "compiler/target/cpu/cost.h"
 #include "compiler/target/cpu/library.h"
 #include "compiler/target/cpu/schedule_group.h"
+#include "compiler/target/cpu/sketches/conv_operands.h"
 #include "compiler/target/cpu/sketches/sketches.h"
 #include "compiler/target/host/cost.h"
 #include "loops/print.h"
@@ -57,7 +58,8 @@ bool has_window(const FusedGroup& group) {
   return found;
 }
 std::string image_layout(const Graph& graph, ValueId value) {
-  return graph.value(value).type.shape.size() == 4 ? kChannelsLast : "";
+  const std::size_t rank = graph.value(value).type.shape.size();
+  return rank == 4 || rank == 5 ? channels_last(rank) : "";  // of three dimensions what broadcasts may be one
 }
 
 class CpuTarget : public Target {
@@ -168,12 +170,13 @@ class CpuTarget : public Target {
     std::vector<std::size_t> following, written;
     const auto add = [&](ValueId value, const std::string& layout, bool follows, bool result) {
       LayoutVariable variable{{layout}};
-      if (follows && graph.value(value).type.shape.size() == 4) {
+      const std::size_t rank = graph.value(value).type.shape.size();
+      if (follows && may_be_image(rank)) {
         if (scheduled.kind == "generic") {
-          variable.layouts = {"", kChannelsLast};
+          variable.layouts = {"", channels_last(rank)};
         } else if (scheduled.kind == "convolution") {
           // It copies what it reads anyway, to pad or to pack it.
-          variable.layouts = {kChannelsLast, ""};
+          variable.layouts = {channels_last(rank), ""};
           variable.costs = {0, kAcross * bytes(graph, value)};
         }
       }

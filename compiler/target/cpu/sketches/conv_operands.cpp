@@ -69,4 +69,10 @@ std::string channels_last(std::size_t rank) {
   return layout + ",i1";
 }
 
+std::string weights_by_channel(std::size_t rank) {
+  std::string layout;
+  for (std::size_t d = 2; d < rank; ++d) layout += fmt::format("i{},", d);
+  return layout + "i1,i0";
+}
+
 }  // namespace dovetail::cpu

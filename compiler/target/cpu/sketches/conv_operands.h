@@ -27,7 +27,11 @@ bool is_convolution(const loops::Block* block);
 // Four bytes a lane, in whole vectors of output channels; but for the type of the activations.
 bool suits_dot_products(std::int64_t channels_out, const Cpu& cpu);
 
+// [n, channel, ..]: lines, images, volumes.
+inline constexpr bool may_be_image(std::size_t rank) { return rank >= 3 && rank <= 5; }
 // Images lie with their channels last: "i0,i2,i3,i1".
 std::string channels_last(std::size_t rank);
+// And weights of one channel each with their channels last: "i2,i3,i1,i0".
+std::string weights_by_channel(std::size_t rank);
 
 }  // namespace dovetail::cpu

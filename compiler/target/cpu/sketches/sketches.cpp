@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
+#include "compiler/target/cpu/sketches/conv_operands.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::cpu {
@@ -20,7 +22,7 @@ bool is_read_by_channel(const schedule::Context& c, const Buffer& constant) {
     if (std::ranges::none_of(block.reads, [&](const Region& read) { return read.buffer == constant; })) continue;
     ++readers;
     const auto* store = std::get_if<Store>(&block.body->node);
-    if (!block.init || store == nullptr || store->targets[0].indices.size() != 4) continue;
+    if (!block.init || store == nullptr || !may_be_image(store->targets[0].indices.size())) continue;
     const Expr channel = store->targets[0].indices[1];
     visit_exprs(block.body, [&](const Expr& e) {
       const auto* n = std::get_if<LoadExpr>(&e->node);
@@ -44,22 +46,22 @@ schedule::Sketch sketch_of(const Kind& kind, const Cpu& cpu) {
 
 void follow_layouts(schedule::Context& c) {
   const std::vector<Parameter>& parameters = c.task.program.parameters;
-  bool channels_last = false;
+  std::set<std::size_t> images;  // ranks of those with channels last
   for (const Parameter& parameter : parameters) {
-    channels_last |= c.task.layouts.at(parameter.buffer->name) == kChannelsLast;
+    const std::size_t rank = parameter.buffer->shape.size();
+    if (may_be_image(rank) && c.task.layouts.at(parameter.buffer->name) == channels_last(rank)) images.insert(rank);
     if (parameter.role != ParameterRole::constant) c.follow_layout(parameter.buffer->name);
   }
   // Constants of an image's shape lie like the images, weights as lanes of channels read them.
   for (const Parameter& parameter : parameters) {
-    const bool image = channels_last && parameter.buffer->shape.size() == 4;
-    if (parameter.role != ParameterRole::constant || !image) continue;
+    const std::size_t rank = parameter.buffer->shape.size();
+    if (parameter.role != ParameterRole::constant || !images.contains(rank)) continue;
     c.lay_out(parameter.buffer->name,
-              is_read_by_channel(c, c.buffer(parameter.buffer->name)) ? kWeightsByChannel : kChannelsLast);
+              is_read_by_channel(c, c.buffer(parameter.buffer->name)) ? weights_by_channel(rank) : channels_last(rank));
   }
-  if (!channels_last) return;
   const std::vector<Buffer> allocations = c.s.program().allocations;  // a step replaces the program
   for (const Buffer& allocation : allocations)
-    if (allocation->shape.size() == 4) c.lay_out(allocation->name, kChannelsLast);
+    if (images.contains(allocation->shape.size())) c.lay_out(allocation->name, channels_last(allocation->shape.size()));
 }
 
 bool crowds_sets(std::int64_t distance_bytes, std::int64_t lines, const Cpu& cpu) {

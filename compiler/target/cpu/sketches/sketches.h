@@ -54,13 +54,8 @@ inline constexpr std::array<Kind, 6> kKinds{{
 const Kind* find_kind(std::string_view name);
 schedule::Sketch sketch_of(const Kind& kind, const Cpu& cpu);
 
-// Images lie channels-last where a kernel decides.
-inline constexpr const char* kChannelsLast = "i0,i2,i3,i1";
-// Weights of one channel each, [channel, 1, y, x].
-inline constexpr const char* kWeightsByChannel = "i2,i3,i1,i0";
-
-// Arguments and results lie as the task asks, and all images between them channels-last where one of those does;
-// weights of windows by channel.
+// Arguments and results lie as the task asks, and all images of a rank between them channels-last where one of those
+// does; weights of windows by channel.
 void follow_layouts(schedule::Context& c);
 
 // So many lines that far apart fill most of the ways of their sets of the first level, and what passes meanwhile evicts

@@ -99,12 +99,13 @@ class TileConvolution {
     const Shape results = c_.written_by(last_)->shape;
     if (last_ != blocks_.store)
       for (const Region& read : c_.reads_of(last_))
-        if (read.buffer->name != result && read.buffer->shape == results) c_.lay_out(read.buffer->name, kChannelsLast);
-    c_.lay_out(c_.written_by(last_)->name, kChannelsLast);
-    if (last_ != blocks_.store) c_.lay_out(result, kChannelsLast);
+        if (read.buffer->name != result && read.buffer->shape == results)
+          c_.lay_out(read.buffer->name, channels_last(4));
+    c_.lay_out(c_.written_by(last_)->name, channels_last(4));
+    if (last_ != blocks_.store) c_.lay_out(result, channels_last(4));
     if (!staged_.empty())
       for (const Region& read : c_.reads_of(staged_)) c_.follow_layout(read.buffer->name);
-    c_.lay_out(k_.x->name, kChannelsLast);
+    c_.lay_out(k_.x->name, channels_last(4));
   }
 
   void cut_loops() {

@@ -1,9 +1,10 @@
-// Depthwise convolution and pooling: each channel by itself. Channels lie in lanes, the window is unrolled, and a
-// register tile holds neighbouring pixels of a row, whose windows share most of their elements. Padding becomes a
-// condition on the element, which peeling takes out of all tiles but those at the border.
+// Depthwise convolution and pooling, in one to three dimensions: each channel by itself. Channels lie in lanes, the
+// window is unrolled, and a register tile holds neighbouring pixels of a row, whose windows share most of their
+// elements. Padding becomes a condition on the element, which peeling takes out of all tiles but those at the border.
 #include <algorithm>
 
 #include "compiler/schedule/nest.h"
+#include "compiler/target/cpu/sketches/conv_operands.h"
 #include "compiler/target/cpu/sketches/sketches.h"
 #include "loops/rewrite.h"
 
@@ -33,8 +34,8 @@ bool channels_in_step(const Block& block) {
 
 // What a window of each channel is multiplied with: read by `block` at the same place for every pixel of a row. Empty:
 // nothing is.
-std::string weights_of(const Block& block) {
-  const VarNode* column = block.iterators[3].var.get();
+std::string weights_of(const Block& block, std::size_t rank) {
+  const VarNode* column = block.iterators[rank - 1].var.get();
   for (const Region& read : block.reads) {
     bool moves = false;
     for (const RangeExpr& range : read.ranges)
@@ -47,19 +48,21 @@ std::string weights_of(const Block& block) {
   return "";
 }
 
-// The block that reduces windows: [n, channel, y, x] spatial, the window's axes last. Null where there is none.
+// The block that reduces windows: [n, channel, .., x] spatial, the window's axes last. Null where there is none.
 const Block* window_block(const Program& program) {
   for (const schedule::Path& path : schedule::blocks_below(program.body)) {
     const Block& block = *schedule::as_block(path.back());
     if (!block.init) continue;
-    const auto spatial = std::count_if(block.iterators.begin(), block.iterators.end(),
-                                       [](const Iterator& i) { return i.kind == IterKind::spatial; });
+    const auto spatial = static_cast<std::size_t>(
+        std::ranges::count_if(block.iterators, [](const Iterator& i) { return i.kind == IterKind::spatial; }));
+    const std::size_t rank = block.writes.front().buffer->shape.size(), axes = block.iterators.size();
+    if (!may_be_image(rank) || spatial != rank) return nullptr;
     std::int64_t taps = 1;
-    for (std::size_t i = 4; i < block.iterators.size(); ++i) taps *= block.iterators[i].extent;
-    const std::size_t axes = block.iterators.size();
+    for (std::size_t i = rank; i < axes; ++i) taps *= block.iterators[i].extent;
     // A convolution has its input channels first among the reduced axes: depthwise is one.
-    const bool one_channel = axes == 6 || (axes == 7 && block.iterators[4].extent == 1);
-    return spatial == 4 && one_channel && taps <= kMostTaps && channels_in_step(block) ? &block : nullptr;
+    const std::size_t plane = rank - 2;
+    const bool one_channel = axes == rank + plane || (axes == rank + plane + 1 && block.iterators[rank].extent == 1);
+    return one_channel && taps <= kMostTaps && channels_in_step(block) ? &block : nullptr;
   }
   return nullptr;
 }
@@ -70,7 +73,8 @@ void prepare_window(Preparation& p) {
   const Block* block = window_block(p.task.program);
   if (block == nullptr || block->name != "conv" || block->writes.front().buffer->dtype != DType::int32) return;
   std::vector<Region> images = block->reads;  // of which a parameter holds the weights
-  std::erase_if(images, [](const Region& read) { return read.buffer->shape.size() != 4; });
+  const std::size_t rank = block->writes.front().buffer->shape.size();
+  std::erase_if(images, [&](const Region& read) { return read.buffer->shape.size() != rank; });
   for (const Region& read : images) p.bound_accumulator("conv", read.buffer->name);
   for (const Region& read : images) p.sum_in_floats("conv", read.buffer->name);
 }
@@ -80,25 +84,27 @@ bool sketch_window(schedule::Context& c, const Cpu& cpu) {
   if (found == nullptr) return false;
   const Block& block = *found;
   const std::string main = block.name;
-  const std::int64_t channels = block.iterators[1].extent, width = block.iterators[3].extent;
+  const std::size_t rank = block.writes.front().buffer->shape.size();
+  const std::int64_t channels = block.iterators[1].extent, width = block.iterators[rank - 1].extent;
   if (width == 1 || channels < 4) return false;
-  const std::vector<std::string> loops = c.own_loops(main);  // n, channel, y, x, then the window
-  const std::vector<std::string> window(loops.begin() + 4, loops.end());
+  const std::vector<std::string> loops = c.own_loops(main);  // n, channel, .., x, then the window
+  const auto last_spatial = loops.begin() + static_cast<std::ptrdiff_t>(rank) - 1;
+  const std::vector<std::string> window(last_spatial + 1, loops.end());
   const std::int64_t lanes = vector_lanes(channels, cpu.lanes(size_bytes(block.writes.front().buffer->dtype)));
 
   c.attempt("inline", {"pad"});
   const std::string last = c.gather_epilogue(main, "register");
-  const std::string weights = weights_of(block);
+  const std::string weights = weights_of(block, rank);
   std::vector<std::string> images;  // a layout changes the shape, so each is looked at once
   for (const std::string& name : c.blocks())
     for (const auto* regions : {&c.block(name)->reads, &c.block(name)->writes})
       for (const Region& region : *regions)
-        if (region.buffer->shape.size() == 4 && std::ranges::find(images, region.buffer->name) == images.end())
+        if (region.buffer->shape.size() == rank && std::ranges::find(images, region.buffer->name) == images.end())
           images.push_back(region.buffer->name);
   for (const std::string& name : images) {
     const Shape& shape = c.buffer(name)->shape;
     const bool by_channel = name == weights && shape[0] == channels && shape[1] == 1;
-    c.lay_out(name, by_channel ? kWeightsByChannel : kChannelsLast);
+    c.lay_out(name, by_channel ? weights_by_channel(rank) : channels_last(rank));
   }
 
   // Rows of the tile: as many as leave registers for the window's elements.
@@ -108,15 +114,24 @@ bool sketch_window(schedule::Context& c, const Cpu& cpu) {
     if (channels % (vectors * lanes) == 0) columns.push_back(vectors * lanes);
   if (columns.empty()) columns.push_back(lanes);
   const auto [co, ci] = c.tile(loops[1], columns.size() == 1 ? lanes : c.sample("tile_columns", columns, lanes));
-  const auto [xo, xi] = c.tile(loops[3], rows);
+  const auto [xo, xi] = c.tile(*last_spatial, rows);
   // Channels or pixels first.
   const bool pixels_first = !co.empty() && !xo.empty() && c.sample("tile_order", {"cx", "xc"}, "cx") == "xc";
-  std::vector<std::string> order{loops[0], loops[2], pixels_first ? xo : co, pixels_first ? co : xo};
+  std::vector<std::string> shared{loops[0]};  // among threads
+  shared.insert(shared.end(), loops.begin() + 2, last_spatial);
+  if (rank == 3) shared.push_back(pixels_first ? xo : co);
+  std::vector<std::string> order = shared;
+  if (rank != 3) order.push_back(pixels_first ? xo : co);
+  order.push_back(pixels_first ? co : xo);
   order.insert(order.end(), window.begin(), window.end());
   order.push_back(xi), order.push_back(ci);
   c.reorder(order);
   const std::vector<std::string> end = c.own_loops(last);
-  c.s.reverse_compute_at(last, pixels_first ? co : !xo.empty() ? xo : !co.empty() ? co : loops[2]);
+  c.s.reverse_compute_at(last, pixels_first  ? co
+                               : !xo.empty() ? xo
+                               : !co.empty() ? co
+                               : rank == 3   ? loops[0]
+                                             : *(last_spatial - 1));
   c.s.decompose_reduction(main, window.front(), main + ".init");
   if (!c.s.status().ok()) return true;
   for (const std::string& loop : window) c.unroll(loop);
@@ -124,8 +139,8 @@ bool sketch_window(schedule::Context& c, const Cpu& cpu) {
   const std::vector<std::string> init = c.own_loops(main + ".init");
   for (std::size_t i = 0; i + 1 < init.size(); ++i) c.unroll(init[i]);
   c.unroll(c.vectorize(init.back(), lanes));
-  schedule_epilogue(c, end[3], end[1], lanes);
-  c.parallel({loops[0], loops[2]});
+  schedule_epilogue(c, end[rank - 1], end[1], lanes);
+  c.parallel(shared);
   return true;
 }
 

@@ -95,7 +95,7 @@ TEST_CASE("cpu sketches: averages of whole images run in lanes of channels, over
     CHECK(decision("vectors0") == "4");
   }
   // Weights lie as lanes of channels read them.
-  CHECK(scheduled_as(cpu_task(bytes, "generic", cpu), cpu).layouts.at("in1") == cpu::kWeightsByChannel);
+  CHECK(scheduled_as(cpu_task(bytes, "generic", cpu), cpu).layouts.at("in1") == cpu::weights_by_channel(4));
 }
 
 TEST_CASE("cpu sketches: lanes divide a row where they can") {
@@ -138,6 +138,21 @@ TEST_CASE("cpu sketches: sums of floats along rows, whose steps wait for each ot
   CHECK(rows("float32[5, 64]", "float32[5]") == "4");
   CHECK(rows("float32[1, 64]", "float32[1]") == "");
   CHECK(rows("int32[100, 64]", "int32[100]") == "1");  // added up in lanes along the row
+}
+
+TEST_CASE("cpu sketches: depthwise convolutions and pools of lines and volumes are windows, channels in lanes") {
+  const cpu::Cpu cpu = *cpu::find_cpu("avx512-vnni");
+  const auto layout = [&](const std::string& text) {
+    const schedule::Scheduled scheduled = scheduled_as(cpu_task(text, "window", cpu), cpu);
+    CHECK(to_string(scheduled.trace).find("vectorize") != std::string::npos);
+    return scheduled.layouts.at("in0");
+  };
+  CHECK(layout("graph g(%x: float32[1, 32, 50]) -> (%y)\n  constant %w: float32[32, 1, 5]\n  %y: float32[1, 32, 50] = "
+               "Conv(%x, %w) {pads=[2, 2], group=32}\n") == "i0,i2,i1");
+  CHECK(layout("graph g(%x: float32[1, 32, 6, 7, 8]) -> (%y)\n  constant %w: float32[32, 1, 3, 3, 3]\n  %y: float32[1, "
+               "32, 6, 7, 8] = Conv(%x, %w) {pads=[1, 1, 1, 1, 1, 1], group=32}\n") == "i0,i2,i3,i4,i1");
+  CHECK(layout("graph g(%x: float32[1, 32, 6, 8, 8]) -> (%y)\n  %y: float32[1, 32, 3, 4, 4] = MaxPool(%x) "
+               "{kernel_shape=[2, 2, 2], strides=[2, 2, 2]}\n") == "i0,i2,i3,i4,i1");
 }
 
 TEST_CASE("cpu sketches: output channels of bytes are extended to whole vectors of dot products") {
