@@ -203,6 +203,15 @@ std::int64_t vectors_of_sum(std::int64_t extent, std::int64_t lanes, const Cpu& 
   return vectors;
 }
 
+// Where little is computed, finding out where a piece lies costs as much as the piece: several vectors where they
+// divide the row.
+std::int64_t vectors_of_piece(std::int64_t extent, std::int64_t lanes, bool costly) {
+  std::int64_t vectors = 1;
+  for (const std::int64_t more : kVectors)
+    if (!costly && extent % (more * lanes) == 0) vectors = more;
+  return vectors;
+}
+
 // `number`: of the block; its decisions are named by it.
 void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cpu, int number) {
   const Block* block = c.block(name);
@@ -219,7 +228,7 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
   Nest nest = nest_of(c, name);
   bool in_lanes = !nest.innermost.empty() && (nest.reduce.empty() || reduces_across(*block, target, nest.lane));
   const int widest = cpu.lanes(size_bytes(target.buffer->dtype));
-  const bool look_up = is_look_up(*store), waits = is_floating(target.buffer->dtype);
+  const bool costly = is_costly(*block), look_up = is_look_up(*store), waits = is_floating(target.buffer->dtype);
   Across across;
   std::int64_t lanes = widest, vectors = 1;
   if (!look_up) {
@@ -236,7 +245,8 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
       across.elements = c.sample(fmt::format("line{}", number), {1, across.elements}, across.elements);
     } else if (in_lanes && c.extent(nest.innermost) >= std::max(2 * lanes, kFewestLanes)) {
       vectors = c.sample(fmt::format("vectors{}", number), kVectors,
-                         nest.reduce.empty() ? 1 : vectors_of_sum(c.extent(nest.innermost), lanes, cpu));
+                         nest.reduce.empty() ? vectors_of_piece(c.extent(nest.innermost), lanes, costly)
+                                             : vectors_of_sum(c.extent(nest.innermost), lanes, cpu));
     }
   }
   std::string row;
