@@ -3,14 +3,16 @@
 //   B: Y[i, j] = Y[i, j] + A[i, k] * X[j + k]          i in 10, j in 20, k in 3
 //   ==>   LEFT: L[m, k] = m < 10 ? A[m, k] : 0         m in 16, k in 4                        (ROWS 16, COLUMNS 8,
 //   DEPTH 4)
-//         RIGHT: R[k, n] = n < 20 && k < 3 ? X[n + k] : -0
+//         RIGHT: R[k, n] = n < 20 && k < 3 ? X[n + k] : 0
 //         B: SUM[m, n] = SUM[m, n] + L[m, k] * R[k, n]
 //         RESULT: Y[i, j] = SUM[i, j]
 //
 // A contraction (contraction.h) becomes a matrix product of two copies, whatever its operands look like: iterators of
 // one factor alone become rows or columns, those of both a batch, those that are summed over the depth, each list one
-// number of mixed radix. Rows, columns and depth are rounded up to multiples; what is added to the depth multiplies 0
-// by -0, which leaves every sum as it is. The products are added in the order of the definition. compute_at and
+// number of mixed radix. Rows, columns and depth are rounded up to multiples; what is added to the depth adds zeros.
+// Where the order of a sum of floats is fixed, R has -0 in place of 0 there, so that 0 * -0 leaves every sum as it is;
+// where it is free (loops/product_sum.h), so is the sign of a sum that is zero. The products are added in the order of
+// the definition. compute_at and
 // reverse_compute_at bring the copies to the tiles of the product. Legal where the block is a contraction as its
 // operator defines it.
 #include <map>
@@ -21,6 +23,7 @@
 #include "compiler/schedule/caching.h"
 #include "compiler/schedule/contraction.h"
 #include "compiler/schedule/primitives/primitives.h"
+#include "loops/product_sum.h"
 
 namespace dovetail::schedule {
 
@@ -98,8 +101,8 @@ class MatrixForm {
     Points at = points(factor.batch, order_of(left), true);
     Expr value = substitute(factor.stored, at.digits);
     // 0 * -0 = -0, and x + -0 is x for every x. What rows and columns have more goes into no result.
-    const bool more_depth = axes_[kDepth].padded != axes_[kDepth].extent;
-    const Expr zero = !left && more_depth && is_floating(factor.stored->dtype) ? float_imm(-0.0, factor.stored->dtype)
+    const bool keeps_sign = axes_[kDepth].padded != axes_[kDepth].extent && !is_product_sum(block_);
+    const Expr zero = !left && keeps_sign && is_floating(factor.stored->dtype) ? float_imm(-0.0, factor.stored->dtype)
                                                                                : constant(0, factor.stored->dtype);
     if (at.inside) value = select(at.inside, std::move(value), zero);
     const std::vector<Expr> to_indices = at.indices(factor.batch, order_of(left));
