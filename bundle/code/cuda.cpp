@@ -23,6 +23,40 @@ std::array<std::uint64_t, 3> three(const CheckedJson& json) {
   return {list[0], list[1], list[2]};
 }
 
+// The driver's rules, so that a bundle that breaks one is refused before anything runs.
+std::vector<std::string> check_map(const CudaLaunch& launch, const CudaTensorMap& map) {
+  constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 32, kMostBox = 256, kMostStride = std::uint64_t{1} << 40,
+                          kAlignment = 16;
+  std::vector<std::string> problems;
+  const auto add = [&](const std::string& problem) {
+    problems.push_back(fmt::format("kernel {} copies boxes of a tensor {}", launch.symbol, problem));
+  };
+  const std::uint64_t bytes = map.element_bytes, rank = map.extents.size();
+  if (bytes != 1 && bytes != 2 && bytes != 4 && bytes != 8) add(fmt::format("whose elements have {} bytes", bytes));
+  if (rank == 0 || rank > 5 || map.box.size() != rank) {
+    add(fmt::format("of {} dimensions with {} of a box, the most is 5", rank, map.box.size()));
+    return problems;
+  }
+  std::uint64_t stride = bytes;
+  for (std::size_t d = rank; d-- > 0;) {
+    if (map.extents[d] == 0 || map.extents[d] > kMostExtent || map.box[d] == 0 || map.box[d] > kMostBox) {
+      add(fmt::format("of extent {} with a box of {} in dimension {}", map.extents[d], map.box[d], d));
+      return problems;
+    }
+    stride *= map.extents[d];
+    if (d > 0 && (stride % kAlignment != 0 || stride >= kMostStride)) {
+      add(fmt::format("whose rows in dimension {} lie {} bytes apart, which is no multiple of {} below 2^40", d - 1,
+                      stride, kAlignment));
+      return problems;
+    }
+  }
+  const std::uint64_t line = map.box.back() * bytes, swizzle = map.swizzle_bytes;
+  if (line % kAlignment != 0) add(fmt::format("by lines of {} bytes", line));
+  if (swizzle != 0 && ((swizzle != 128 && swizzle != 64 && swizzle != 32) || line > swizzle))
+    add(fmt::format("by lines of {} bytes with a swizzle of {}", line, swizzle));
+  return problems;
+}
+
 std::vector<std::string> check_launch(const Step& step, const CudaKernels& code, const CudaLaunch& launch) {
   std::vector<std::string> problems;
   if (launch.symbol.empty()) problems.emplace_back("a launch names no kernel");
@@ -41,7 +75,12 @@ std::vector<std::string> check_launch(const Step& step, const CudaKernels& code,
     problems.push_back(fmt::format("kernel {} shares {} bytes in a block, the most is {}", launch.symbol,
                                    launch.shared_bytes, kMostSharedBytes));
   const std::uint64_t tensors = step.arguments.size() + step.results.size();
-  for (const CudaOperand& operand : launch.operands) {
+  std::vector<CudaOperand> operands = launch.operands;
+  for (const CudaTensorMap& map : launch.tensor_maps) {
+    operands.push_back(map.operand);
+    for (std::string& problem : check_map(launch, map)) problems.push_back(std::move(problem));
+  }
+  for (const CudaOperand& operand : operands) {
     if (!operand.workspace && operand.index >= tensors)
       problems.push_back(
           fmt::format("kernel {} takes tensor {}, the step has {}", launch.symbol, operand.index, tensors));
@@ -56,6 +95,14 @@ std::vector<std::string> check_launch(const Step& step, const CudaKernels& code,
 
 namespace {
 
+Json to_json(const CudaOperand& operand) {
+  return operand.workspace ? Json{{"workspace", operand.offset}} : Json{{"tensor", operand.index}};
+}
+CudaOperand operand_of(const CheckedJson& json) {
+  if (const auto offset = json.find("workspace")) return {true, 0, offset->natural(kMostBytes)};
+  return {false, json.at("tensor").natural(), 0};
+}
+
 Json to_json(const CudaKernels& kernels, Step& step) {
   Json images = Json::array(), launches = Json::array();
   for (const CudaImage& image : kernels.images) {
@@ -63,15 +110,21 @@ Json to_json(const CudaKernels& kernels, Step& step) {
     step.data.push_back(image.bytes);
   }
   for (const CudaLaunch& launch : kernels.launches) {
-    Json operands = Json::array();
-    for (const CudaOperand& operand : launch.operands)
-      operands.push_back(operand.workspace ? Json{{"workspace", operand.offset}} : Json{{"tensor", operand.index}});
+    Json operands = Json::array(), maps = Json::array();
+    for (const CudaOperand& operand : launch.operands) operands.push_back(to_json(operand));
+    for (const CudaTensorMap& map : launch.tensor_maps)
+      maps.push_back({{"operand", to_json(map.operand)},
+                      {"element_bytes", map.element_bytes},
+                      {"extents", map.extents},
+                      {"box", map.box},
+                      {"swizzle_bytes", map.swizzle_bytes}});
     launches.push_back({{"symbol", launch.symbol},
                         {"grid", launch.grid},
                         {"block", launch.block},
                         {"operands", operands},
                         {"reports", launch.reports},
                         {"shared_bytes", launch.shared_bytes}});
+    if (!maps.empty()) launches.back()["tensor_maps"] = maps;
   }
   return {{"launches", launches},
           {"images", images},
@@ -88,16 +141,19 @@ CudaKernels kernels_of(const CheckedJson& json, const Step& step, const Diagnost
         {image.at("architecture").text(), image.at("ptx").flag(), errors.empty() ? step.data[index] : Blob()});
   }
   for (const CheckedJson& launch : json.at("launches").items()) {
-    CudaLaunch next{launch.at("symbol").text(),  three(launch.at("grid")),
-                    three(launch.at("block")),   {},
-                    launch.at("reports").flag(), 0};
+    CudaLaunch next{launch.at("symbol").text(),
+                    three(launch.at("grid")),
+                    three(launch.at("block")),
+                    {},
+                    launch.at("reports").flag()};
     if (const auto shared = launch.find("shared_bytes"))  // bundles of older kits have none
       next.shared_bytes = shared->natural(kMostBytes);
-    for (const CheckedJson& operand : launch.at("operands").items()) {
-      if (const auto offset = operand.find("workspace"))
-        next.operands.push_back({true, 0, offset->natural(kMostBytes)});
-      else next.operands.push_back({false, operand.at("tensor").natural(), 0});
-    }
+    for (const CheckedJson& operand : launch.at("operands").items()) next.operands.push_back(operand_of(operand));
+    if (const auto maps = launch.find("tensor_maps"))
+      for (const CheckedJson& map : maps->items())
+        next.tensor_maps.push_back({operand_of(map.at("operand")), map.at("element_bytes").natural(),
+                                    map.at("extents").naturals(), map.at("box").naturals(),
+                                    map.at("swizzle_bytes").natural()});
     kernels.launches.push_back(std::move(next));
   }
   kernels.workspace_bytes = json.at("workspace_bytes").natural(kMostBytes);

@@ -25,12 +25,22 @@ struct CudaOperand {
   std::uint64_t offset = 0;  // bytes
   bool operator==(const CudaOperand&) const = default;
 };
+// A tensor of which a kernel copies boxes, as the driver is told of it (cuTensorMapEncodeTiled): dense, outermost
+// dimension first.
+struct CudaTensorMap {
+  CudaOperand operand;
+  std::uint64_t element_bytes = 1;
+  std::vector<std::uint64_t> extents, box;
+  std::uint64_t swizzle_bytes = 0;  // 128, 64, 32, or none
+  bool operator==(const CudaTensorMap&) const = default;
+};
 struct CudaLaunch {
   std::string symbol;
   std::array<std::uint64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   std::vector<CudaOperand> operands;
-  bool reports = false;  // its last parameter, behind the operands, is where the first broken rule goes (CudaFailure)
-  std::uint64_t shared_bytes = 0;  // of a block, beside what the kernel declares
+  bool reports = false;  // its last parameter, behind all others, is where the first broken rule goes (CudaFailure)
+  std::uint64_t shared_bytes = 0;               // of a block, beside what the kernel declares
+  std::vector<CudaTensorMap> tensor_maps = {};  // parameters behind the operands
 };
 // Machine code for one architecture, or PTX, which the driver translates for any later one.
 struct CudaImage {

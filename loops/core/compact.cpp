@@ -225,7 +225,9 @@ class Rewriter {
   CoreCallGroup rewritten(const CoreCallGroup& n) const { return n; }
   CoreProxyFence rewritten(const CoreProxyFence& n) const { return n; }
   CoreAsyncCopy rewritten(const CoreAsyncCopy& n) const { return n; }  // buffers are compact before any is inserted
-  CoreShuffle rewritten(const CoreShuffle& n) const { return n; }      // there is none yet
+  CoreBoxCopy rewritten(const CoreBoxCopy& n) const { return n; }
+  CoreSignal rewritten(const CoreSignal& n) const { return n; }
+  CoreShuffle rewritten(const CoreShuffle& n) const { return n; }  // there is none yet
   CoreCall rewritten(CoreCall n) const {
     for (IntrinsicOperand& operand : n.operands) {
       for (Expr& index : operand.indices) index = expr(index);

@@ -38,6 +38,24 @@ struct AsStmt {
         IntrinsicCall{name, {}, n.step == Step::wait ? std::vector<Expr>{int_imm(n.groups)} : std::vector<Expr>{}});
   }
   Stmt operator()(const CoreProxyFence&) const { return make_stmt(IntrinsicCall{"fence_proxy", {}, {}}); }
+  Stmt operator()(const CoreBoxCopy& n) const {
+    std::vector<Expr> numbers;
+    for (const Shape* shape : {&n.tensor, &n.box})
+      for (const std::int64_t extent : *shape) numbers.push_back(int_imm(extent));
+    numbers.push_back(int_imm(n.swizzle));
+    return make_stmt(IntrinsicCall{
+        "copy_box", {{n.to, n.to_indices, {}}, {n.from, n.from_indices, {}}, {n.signals, {n.signal}, {}}}, numbers});
+  }
+  Stmt operator()(const CoreSignal& n) const {
+    using Step = CoreSignal::Step;
+    const std::string name = n.step == Step::start    ? "start_signal"
+                             : n.step == Step::expect ? "expect_bytes"
+                                                      : "wait_signal";
+    std::vector<Expr> numbers;
+    if (n.step == Step::expect) numbers.push_back(int_imm(n.bytes));
+    if (n.step == Step::wait) numbers.push_back(n.parity);
+    return make_stmt(IntrinsicCall{name, {{n.signals, {n.signal}, {}}}, numbers});
+  }
   Stmt operator()(const CoreBarrier&) const { return make_stmt(IntrinsicCall{"barrier", {}, {}}); }
   Stmt operator()(const CoreAsyncCopy& n) const {
     std::vector<Expr> numbers{int_imm(n.elements)};

@@ -109,12 +109,43 @@ struct CoreCallGroup {
   enum class Step : std::uint8_t { arrive, commit, wait } step = Step::arrive;
   std::int64_t groups = 0;  // wait
 };
-// What the thread has written to shared memory is there for units that read it by themselves (matrices of calls), once
-// a barrier has been passed as well.
+// What the thread has written to shared memory is there for units that use it by themselves (matrices of calls, copies
+// of boxes and their signals), once a barrier has been passed as well.
 struct CoreProxyFence {};
+// Copies a box of a tensor to shared memory: one thread starts it, and a unit of the machine carries it out beside all
+// of them. `from` is seen as a dense tensor of the shape `tensor`; what of the box lies outside of that is read
+// nowhere, and zeros land. Elements follow one another from the first one of `to` on, in the order of the box; with
+// `swizzle`, which is the box's bytes in its last dimension, 16-byte pieces are exchanged as CoreMatrix says. Each
+// element may land at any time until a wait for the phase of the signal in which the copy was started. Inserted by
+// loops/threads/pipeline_copies.h, never by a schedule.
+struct CoreBoxCopy {
+  Buffer to;
+  std::vector<Expr> to_indices;  // of the first element
+  Buffer from;
+  Shape tensor;
+  std::vector<Expr> from_indices;  // of the first element, in dimensions of `tensor`
+  Shape box;                       // the same
+  std::int64_t swizzle = 0;
+  Buffer signals;  // of which the one at `signal` counts the bytes that land
+  Expr signal;
+  std::string block;  // for diagnostics
+};
+// A signal, one of a buffer in shared memory, counts bytes of copies that land. start: its phase 0 begins. expect: in
+// the phase that has begun, so many bytes are to land; one thread says so, once a phase. When they have landed, the
+// phase ends, and the next begins. wait: the thread goes on when the phase of that parity (even: 0) has ended, which is
+// so where the other one has begun; it then sees what has landed. All threads of a block come to a wait. Inserted by
+// loops/threads/pipeline_copies.h, never by a schedule.
+struct CoreSignal {
+  enum class Step : std::uint8_t { start, expect, wait } step = Step::start;
+  Buffer signals;
+  Expr signal;
+  std::int64_t bytes = 0;  // expect
+  Expr parity = nullptr;   // wait
+};
+inline constexpr DType kSignalType = DType::int64;
 struct CoreNode {
   std::variant<CoreLoop, CoreIf, CoreSequence, CoreStore, CoreForget, CoreCall, CoreBarrier, CoreAsyncCopy,
-               CoreAsyncGroup, CoreShuffle, CoreCallGroup, CoreProxyFence>
+               CoreAsyncGroup, CoreShuffle, CoreCallGroup, CoreProxyFence, CoreBoxCopy, CoreSignal>
       node;
 };
 

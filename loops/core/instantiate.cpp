@@ -63,6 +63,19 @@ class Instance {
   Core copy(const CoreAsyncGroup& n) { return make_core(n); }
   Core copy(const CoreCallGroup& n) { return make_core(n); }
   Core copy(const CoreProxyFence& n) { return make_core(n); }
+  Core copy(const CoreBoxCopy& n) {
+    CoreBoxCopy started = n;
+    copy_all(started.to_indices);
+    copy_all(started.from_indices);
+    started.signal = copy(started.signal);
+    return make_core(std::move(started));
+  }
+  Core copy(const CoreSignal& n) {
+    CoreSignal signal = n;
+    signal.signal = copy(signal.signal);
+    if (signal.parity) signal.parity = copy(signal.parity);
+    return make_core(std::move(signal));
+  }
   Core copy(const CoreAsyncCopy& n) {
     CoreAsyncCopy started = n;
     copy_all(started.to_indices);

@@ -66,6 +66,8 @@ class Conditions {
   void collect(const CoreAsyncGroup&) {}
   void collect(const CoreCallGroup&) {}
   void collect(const CoreProxyFence&) {}
+  void collect(const CoreBoxCopy&) {}
+  void collect(const CoreSignal&) {}
   void collect(const CoreShuffle&) {}
   void collect(const CoreCall& n) {
     for (const IntrinsicOperand& operand : n.operands)
@@ -128,6 +130,8 @@ class Peeler {
   Core peel(const CoreAsyncGroup&, const Core& core) { return core; }
   Core peel(const CoreCallGroup&, const Core& core) { return core; }
   Core peel(const CoreProxyFence&, const Core& core) { return core; }
+  Core peel(const CoreBoxCopy&, const Core& core) { return core; }
+  Core peel(const CoreSignal&, const Core& core) { return core; }
   Core peel(const CoreShuffle&, const Core& core) { return core; }
   Core peel(const CoreCall&, const Core& core) { return core; }
   Core peel(const CoreIf& n, const Core&) { return core_if(n.condition, peel(n.then_body), peel(n.else_body)); }

@@ -25,6 +25,8 @@ class Unroller {
   Core unroll(const CoreAsyncGroup&, const Core& core) { return core; }
   Core unroll(const CoreCallGroup&, const Core& core) { return core; }
   Core unroll(const CoreProxyFence&, const Core& core) { return core; }
+  Core unroll(const CoreBoxCopy&, const Core& core) { return core; }
+  Core unroll(const CoreSignal&, const Core& core) { return core; }
   Core unroll(const CoreShuffle&, const Core& core) { return core; }
   Core unroll(const CoreCall&, const Core& core) { return core; }
   Core unroll(const CoreIf& n, const Core&) { return core_if(n.condition, unroll(n.then_body), unroll(n.else_body)); }

@@ -77,6 +77,8 @@ class Definedness {
   void visit(const CoreAsyncGroup&) {}
   void visit(const CoreCallGroup&) {}
   void visit(const CoreProxyFence&) {}
+  void visit(const CoreBoxCopy&) {}
+  void visit(const CoreSignal&) {}
   void visit(const CoreShuffle&) {}  // of lowered threads alone (loops/threads)
   void visit(const CoreForget& n) {
     full_.erase(n.buffer.get());

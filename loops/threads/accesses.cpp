@@ -63,6 +63,12 @@ void each_access(const Core& core, const VisitAccess& visit) {
     each_load(copy->condition, visit);
     visit(copy->from, copy->from_indices, false);
     visit(copy->to, copy->to_indices, true);
+  } else if (const auto* box = std::get_if<CoreBoxCopy>(&core->node)) {
+    visit(box->signals, {box->signal}, false);
+    visit(box->from, std::vector<Expr>(box->from->shape.size(), int_imm(0)), false);
+    visit(box->to, box->to_indices, true);
+  } else if (const auto* signal = std::get_if<CoreSignal>(&core->node)) {
+    visit(signal->signals, {signal->signal}, signal->step == CoreSignal::Step::start);
   }
 }
 
@@ -86,6 +92,9 @@ void each_of_kind(const Core& core, const std::function<void(const T&)>& visit) 
 }  // namespace
 
 void each_copy(const Core& core, const std::function<void(const CoreAsyncCopy&)>& visit) { each_of_kind(core, visit); }
+void each_box_copy(const Core& core, const std::function<void(const CoreBoxCopy&)>& visit) {
+  each_of_kind(core, visit);
+}
 void each_call(const Core& core, const std::function<void(const CoreCall&)>& visit) { each_of_kind(core, visit); }
 
 bool has_thread_loops(const Core& core) {

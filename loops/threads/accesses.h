@@ -11,11 +11,12 @@
 namespace dovetail::loops {
 
 // Of all statements in `core`, in any order. Indices are those of loads and stores; an intrinsic's operand, and what is
-// copied, has those of its first element.
+// copied, has those of its first element; a tensor of which a box is copied, those of the buffer's first one.
 using VisitAccess = std::function<void(const Buffer& buffer, const std::vector<Expr>& indices, bool is_written)>;
 void each_access(const Core& core, const VisitAccess& visit);
 
 void each_copy(const Core& core, const std::function<void(const CoreAsyncCopy&)>& visit);
+void each_box_copy(const Core& core, const std::function<void(const CoreBoxCopy&)>& visit);
 void each_call(const Core& core, const std::function<void(const CoreCall&)>& visit);
 
 bool has_thread_loops(const Core& core);

@@ -27,7 +27,10 @@ struct Touch {
   std::set<const CoreLoop*> carried;  // from an earlier iteration of these loops
   // So many of the indices in front are those of all elements; in the others lie more than the one given.
   std::size_t exact = 0;
+  bool by_unit = false;  // a unit of the machine writes it
 };
+
+constexpr std::size_t kBoxDimensions = 2;  // of the buffer that a box fills, the last ones
 
 // What may still matter to a later region.
 struct Pending {
@@ -49,8 +52,8 @@ bool same_indices(const Touch& a, const Touch& b) {
 void add(std::vector<Touch>& list, Touch touch) {
   const bool known = std::ranges::any_of(list, [&](const Touch& other) {
     return other.buffer == touch.buffer && other.written == touch.written && other.by_any == touch.by_any &&
-           other.carried == touch.carried && other.exact == touch.exact && same_axes(other.around, touch.around) &&
-           same_indices(other, touch);
+           other.carried == touch.carried && other.exact == touch.exact && other.by_unit == touch.by_unit &&
+           same_axes(other.around, touch.around) && same_indices(other, touch);
   });
   if (!known) list.push_back(std::move(touch));
 }
@@ -62,7 +65,16 @@ void add(Pending& to, const Pending& from) {
 
 class Inserter {
  public:
-  Inserter(const OwnBuffers& own, const Bounds& bounds) : own_(own), bounds_(bounds) {}
+  Inserter(const Core& kernel, const OwnBuffers& own, const Bounds& bounds) : own_(own), bounds_(bounds) {
+    each_call(kernel, [&](const CoreCall& call) {
+      for (std::size_t i = 1; call.later && i < call.operands.size(); ++i)
+        of_units_.insert(call.operands[i].buffer.get());
+    });
+    each_box_copy(kernel, [&](const CoreBoxCopy& copy) {
+      of_units_.insert(copy.to.get());
+      of_units_.insert(copy.signals.get());
+    });
+  }
 
   Core insert(const Core& core, std::vector<AroundThread> around, bool divergent, Pending& pending) {
     if (!core) return core;
@@ -73,6 +85,7 @@ class Inserter {
       if (const auto* group = std::get_if<CoreCallGroup>(&core->node);
           group != nullptr && group->step == CoreCallGroup::Step::wait)
         wait(group->groups, pending.called, pending);
+      if (const auto* signal = std::get_if<CoreSignal>(&core->node)) return wait(*signal, core, divergent, pending);
       return core;
     }
     if (!has_thread_loops(core) && !has_synchronisation(core)) return meet(core, core, around, divergent, pending);
@@ -101,6 +114,14 @@ class Inserter {
     if (groups == 0) begun.clear();
   }
 
+  // All threads look at the signal.
+  Core wait(const CoreSignal& signal, const Core& core, bool divergent, Pending& pending) {
+    Touch touch{signal.signals, {signal.signal}, false, true, {}, {}, 1};
+    const Core in_front = conflict(pending.touches, {touch}) ? barrier(divergent, pending) : nullptr;
+    add(pending.touches, std::move(touch));
+    return core_sequence({in_front, core});
+  }
+
   // On account of what was touched before the loop one barrier in front may do in place of one in each iteration.
   Core insert_in_loop(const CoreLoop& loop, std::vector<AroundThread> around, bool divergent, Pending& pending) {
     std::vector<Touch> inside;
@@ -109,14 +130,14 @@ class Inserter {
       return insert_inside(loop, std::move(around), divergent, pending);
     const std::optional<std::string> before = problem;
     Pending waited = pending;
-    waited.touches.clear();
+    const Core wait = barrier(divergent, waited);
     const Core in_front = insert_inside(loop, around, divergent, waited);
     const std::optional<std::string> problem_then = std::exchange(problem, before);
     const Core inside_alone = insert_inside(loop, std::move(around), divergent, pending);
     if (count_barriers(in_front) >= count_barriers(inside_alone)) return inside_alone;
     problem = problem_then;
     pending = std::move(waited);
-    return core_sequence({make_core(CoreBarrier{}), in_front});
+    return core_sequence({wait, in_front});
   }
 
   static int count_barriers(const Core& core) {
@@ -188,15 +209,13 @@ class Inserter {
     std::vector<Touch> inside = touched;
     collect(n.then_body, around, inside);
     collect(n.else_body, around, inside);
-    const bool waits = conflict(pending.touches, inside);
-    if (waits) barrier(divergent, pending);
+    const Core wait = conflict(pending.touches, inside) ? barrier(divergent, pending) : nullptr;
     for (Touch& touch : touched) add(pending.touches, std::move(touch));
     Pending otherwise = pending;
     const Core then_body = insert(n.then_body, around, differs, pending);
     const Core else_body = insert(n.else_body, std::move(around), differs, otherwise);
     add(pending, otherwise);
-    const Core result = core_if(n.condition, then_body, else_body);
-    return waits ? core_sequence({make_core(CoreBarrier{}), result}) : result;
+    return core_sequence({wait, core_if(n.condition, then_body, else_body)});
   }
 
   // What all regions in it touch.
@@ -223,6 +242,13 @@ class Inserter {
     each_copy(region, [&](const CoreAsyncCopy& copy) {
       for (const Buffer& buffer : {copy.to, copy.from}) several.emplace(buffer.get(), run_dimension(buffer->shape));
     });
+    std::set<const BufferNode*> by_units;
+    each_box_copy(region, [&](const CoreBoxCopy& copy) {
+      several.emplace(copy.to.get(), copy.to_indices.size() - kBoxDimensions);
+      several.emplace(copy.from.get(), 0);
+      several.emplace(copy.signals.get(), 1);
+      by_units.insert(copy.to.get());
+    });
     each_call(region, [&](const CoreCall& call) {
       for (const IntrinsicOperand& operand : call.operands) {
         std::size_t exact = 0;
@@ -240,8 +266,14 @@ class Inserter {
       if (own_.all.contains(buffer.get())) return;
       const auto found = several.find(buffer.get());
       const bool one = found == several.end();
-      add(touched,
-          {buffer, indices, written, !one || (by_each && !written), around, {}, one ? indices.size() : found->second});
+      add(touched, {buffer,
+                    indices,
+                    written,
+                    !one || (by_each && !written),
+                    around,
+                    {},
+                    one ? indices.size() : found->second,
+                    by_units.contains(buffer.get())});
     });
   }
 
@@ -250,8 +282,7 @@ class Inserter {
             Pending& pending) {
     std::vector<Touch> touched;
     collect_region(region, around, touched);
-    const bool waits = conflict(pending.touches, touched);
-    if (waits) barrier(divergent, pending);
+    const Core wait = conflict(pending.touches, touched) ? barrier(divergent, pending) : nullptr;
     each_copy(region, [&](const CoreAsyncCopy& copy) {
       add(pending.started, {copy.to, copy.to_indices, true, true, around, {}, run_dimension(copy.to->shape)});
       add(pending.started, {copy.from, copy.from_indices, false, true, around, {}, run_dimension(copy.from->shape)});
@@ -265,16 +296,20 @@ class Inserter {
           add(pending.called, touch);
     });
     for (Touch& touch : touched) add(pending.touches, std::move(touch));
-    return waits ? core_sequence({make_core(CoreBarrier{}), whole}) : whole;
+    return core_sequence({wait, whole});
   }
 
-  void barrier(bool divergent, Pending& pending) {
+  Core barrier(bool divergent, Pending& pending) {
     if (divergent && !problem)
       problem = fmt::format(
           "threads have to wait for one another on account of {}, under a condition that differs "
           "between them",
           pending.touches.front().buffer->name);
+    const bool fences = std::ranges::any_of(pending.touches, [&](const Touch& touch) {
+      return touch.written && !touch.by_unit && of_units_.contains(touch.buffer.get());
+    });
     pending.touches.clear();
+    return core_sequence({fences ? make_core(CoreProxyFence{}) : nullptr, make_core(CoreBarrier{})});
   }
 
   bool conflict(const std::vector<Touch>& before, const std::vector<Touch>& now) const {
@@ -339,6 +374,7 @@ class Inserter {
   const OwnBuffers& own_;
   const Bounds& bounds_;
   std::set<const VarNode*> uniform_;      // of loops that are open, and that all threads run together
+  std::set<const BufferNode*> of_units_;  // what units of the machine use by themselves
   std::map<const VarNode*, Var> others_;  // the same loop's variable in an iteration of which nothing is known
 };
 
@@ -346,7 +382,7 @@ class Inserter {
 
 Result<Core> insert_barriers(const Core& kernel, const OwnBuffers& own, const Bounds& bounds,
                              const std::string& where) {
-  Inserter inserter(own, bounds);
+  Inserter inserter(kernel, own, bounds);
   Pending pending;
   Core result = inserter.insert(kernel, {}, false, pending);
   if (inserter.problem)

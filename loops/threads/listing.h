@@ -22,6 +22,8 @@ struct Instruction {
     call,
     call_group,
     fence,
+    box,
+    signal,
     loop,
     next,
     branch,
@@ -70,6 +72,10 @@ class Listing {
       code.push_back({Kind::call_group, core.get()});
     } else if (std::holds_alternative<CoreProxyFence>(core->node)) {
       code.push_back({Kind::fence, core.get()});
+    } else if (std::holds_alternative<CoreBoxCopy>(core->node)) {
+      code.push_back({Kind::box, core.get()});
+    } else if (std::holds_alternative<CoreSignal>(core->node)) {
+      code.push_back({Kind::signal, core.get()});
     } else if (std::holds_alternative<CoreCall>(core->node)) {
       code.push_back({Kind::call, core.get()});
     } else if (std::holds_alternative<CoreShuffle>(core->node)) {

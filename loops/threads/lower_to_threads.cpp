@@ -277,28 +277,10 @@ class Lowering {
     OwnBuffers& own = own_[index];
     for (const Buffer& buffer : kernel.local) own.all.insert(buffer.get());
     DOVETAIL_ASSIGN(const Core synchronised, insert_barriers(piped, own, core_.bounds, where(nest)));
-    kernel.body =
-        with_coordinates(has_later_calls(synchronised) ? fenced(synchronised) : synchronised, nest, own, {}, {});
-    DOVETAIL_TRY(swizzle_matrices(kernel, *limits_.operations, core_.bounds, where(nest)));
+    kernel.body = with_coordinates(synchronised, nest, own, {}, {});
+    DOVETAIL_TRY(swizzle_matrices(kernel, *limits_.operations, core_.bounds, where(nest),
+                                  limits_.pipeline.boxes.value_or(BoxCopies{})));
     return check_sizes(nest, kernel);
-  }
-
-  // What is behind a barrier, units that read shared memory by themselves see as well.
-  static Core fenced(const Core& core) {
-    if (!core) return core;
-    if (std::holds_alternative<CoreBarrier>(core->node)) return core_sequence({make_core(CoreProxyFence{}), core});
-    if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
-      CoreLoop copy = *loop;
-      copy.body = fenced(loop->body);
-      return make_core(std::move(copy));
-    }
-    if (const auto* n = std::get_if<CoreIf>(&core->node))
-      return core_if(n->condition, fenced(n->then_body), fenced(n->else_body));
-    const auto* sequence = std::get_if<CoreSequence>(&core->node);
-    if (sequence == nullptr) return core;
-    std::vector<Core> body;
-    for (const Core& part : sequence->body) body.push_back(fenced(part));
-    return core_sequence(std::move(body));
   }
 
   Result<void> check_sizes(const Nest& nest, const ThreadKernel& kernel) const {
@@ -346,8 +328,18 @@ class Lowering {
     }
     if (const auto* n = std::get_if<CoreIf>(&core->node))
       return core_if(substitute(n->condition, vars), inside(n->then_body), inside(n->else_body));
-    std::vector<Core> body;
-    for (const Core& part : std::get<CoreSequence>(core->node).body) body.push_back(inside(part));
+    // What one thread does one after the other it does under one condition.
+    std::vector<Core> body, alone;
+    const auto finish = [&] { body.push_back(inside(core_sequence(std::exchange(alone, {})))); };
+    for (const Core& part : std::get<CoreSequence>(core->node).body) {
+      if (!has_thread_loops(part) && !has_synchronisation(part)) {
+        alone.push_back(part);
+        continue;
+      }
+      finish();
+      body.push_back(inside(part));
+    }
+    finish();
     return core_sequence(std::move(body));
   }
 

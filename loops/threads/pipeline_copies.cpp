@@ -1,7 +1,6 @@
 #include "loops/threads/pipeline_copies.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <map>
 #include <optional>
@@ -16,7 +15,9 @@
 #include "loops/run_time_checks.h"
 #include "loops/stages.h"
 #include "loops/threads/accesses.h"
+#include "loops/threads/box_copies.h"
 #include "loops/threads/complete_calls.h"
+#include "loops/threads/fetch.h"
 #include "loops/threads/neighbours.h"
 #include "loops/threads/rewrite_accesses.h"
 
@@ -41,78 +42,6 @@ bool meet(const std::set<const BufferNode*>& a, const std::set<const BufferNode*
   return std::ranges::any_of(a, [&](const BufferNode* buffer) { return b.contains(buffer); });
 }
 
-// The loops and conditions around a statement's one store, outermost first.
-struct Chain {
-  std::vector<Core> around;
-  const CoreStore* store = nullptr;
-
-  static std::optional<Chain> of(Core core) {
-    Chain chain;
-    while (true) {
-      if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
-        chain.around.push_back(core);
-        core = loop->body;
-      } else if (const auto* condition = std::get_if<CoreIf>(&core->node);
-                 condition != nullptr && !condition->else_body) {
-        chain.around.push_back(core);
-        core = condition->then_body;
-      } else {
-        chain.store = std::get_if<CoreStore>(&core->node);
-        if (chain.store == nullptr || chain.store->targets.size() != 1) return std::nullopt;
-        return chain;
-      }
-    }
-  }
-
-  // Own loops of a thread.
-  std::vector<const CoreLoop*> own_loops() const {
-    std::vector<const CoreLoop*> loops;
-    for (const Core& core : around)
-      if (const auto* loop = std::get_if<CoreLoop>(&core->node); loop != nullptr && loop->kind != ForKind::thread)
-        loops.push_back(loop);
-    return loops;
-  }
-
-  // The same around another statement, without the innermost `left_out` of them.
-  Core around_of(Core inner, std::size_t left_out = 0) const {
-    for (std::size_t i = around.size() - left_out; i-- > 0;)
-      if (const auto* loop = std::get_if<CoreLoop>(&around[i]->node)) {
-        CoreLoop copy = *loop;
-        copy.body = std::move(inner);
-        inner = make_core(std::move(copy));
-      } else {
-        inner = core_if(std::get<CoreIf>(around[i]->node).condition, std::move(inner));
-      }
-    return inner;
-  }
-};
-
-// A load, or one of two: it, and the number that replaces what lies outside.
-struct Moved {
-  const LoadExpr* load = nullptr;
-  Expr condition, otherwise;  // null: always the load
-
-  static std::optional<Moved> of(const Expr& value) {
-    Moved moved;
-    Expr from = value;
-    if (const auto* choice = std::get_if<Select>(&value->node)) {
-      moved.condition = choice->condition, moved.otherwise = choice->if_false;
-      const bool number = std::holds_alternative<IntImm>(moved.otherwise->node) ||
-                          std::holds_alternative<FloatImm>(moved.otherwise->node);
-      if (!number || holds_load(moved.condition)) return std::nullopt;
-      from = choice->if_true;
-    }
-    moved.load = std::get_if<LoadExpr>(&from->node);
-    if (moved.load == nullptr || std::ranges::any_of(moved.load->indices, holds_load)) return std::nullopt;
-    return moved;
-  }
-  bool is_zero_otherwise() const {
-    if (const auto* n = std::get_if<IntImm>(&otherwise->node)) return n->value == 0;
-    const double value = std::get<FloatImm>(otherwise->node).value;
-    return value == 0 && !std::signbit(value);
-  }
-};
-
 class Pipeliner {
  public:
   Pipeliner(const Core& whole, ThreadKernel& kernel, Bounds& bounds, const std::string& where,
@@ -124,11 +53,11 @@ class Pipeliner {
     if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
       if (loop->kind == ForKind::pipelined) return pipelined(*loop);
       CoreLoop copy = *loop;
-      copy.body = walk(loop->body);
+      copy.body = walk_inside(loop->body);
       return make_core(std::move(copy));
     }
     if (const auto* n = std::get_if<CoreIf>(&core->node))
-      return core_if(n->condition, walk(n->then_body), walk(n->else_body));
+      return core_if(n->condition, walk_inside(n->then_body), walk_inside(n->else_body));
     if (const auto* n = std::get_if<CoreSequence>(&core->node)) {
       std::vector<Core> body;
       for (const Core& part : n->body) body.push_back(walk(part));
@@ -141,6 +70,14 @@ class Pipeliner {
 
  private:
   using Rings = std::map<const BufferNode*, Buffer>;
+
+  // Of what runs several times, or not always.
+  Core walk_inside(const Core& core) {
+    ++inside_;
+    Core result = walk(core);
+    --inside_;
+    return result;
+  }
 
   Core refuse(const CoreLoop& loop, std::string why, std::string hint) {
     errors.push_back({"cannot lower to threads", fmt::format("{}, pipelined loop {}", where_, loop.var->name),
@@ -295,7 +232,14 @@ class Pipeliner {
     std::vector<Core> issue, store;                                         // of one piece
     std::vector<std::vector<Core>> begin(static_cast<std::size_t>(ahead));  // of those before the first iteration
     const Expr piece = ref(loop.var) + ahead;
+    Signals signals = signals_of(loop, body, count, rings, *stages);
     for (std::size_t i = 0; i < count; ++i) {
+      if (const auto box = signals.boxes.find(i); box != signals.boxes.end()) {
+        issue.push_back(in_piece(box->second, loop, piece));
+        for (std::int64_t p = 0; p < ahead; ++p)
+          begin[static_cast<std::size_t>(p)].push_back(in_piece(box->second, loop, int_imm(p)));
+        continue;
+      }
       const Core later =
           in_ring(instantiate(body[i], {{loop.var.get(), piece}}, bounds_), rings, floor_mod(piece, *stages));
       const auto chain = Chain::of(later);
@@ -340,20 +284,76 @@ class Pipeliner {
     const Core wait = asynchronous ? make_core(CoreAsyncGroup{Step::wait, ahead - 1}) : nullptr;
     const Expr there = binary(BinaryOp::lt, ref(loop.var), int_imm(loop.extent - ahead));
     std::vector<Core> result;
-    for (std::vector<Core>& one : begin) {
+    if (signals.buffer) {
+      issue.insert(issue.begin(), signals.step(CoreSignal::Step::expect, piece, *stages));
+      for (std::int64_t p = 0; p < *stages; ++p)
+        result.push_back(signals.step(CoreSignal::Step::start, int_imm(p), *stages));
+    }
+    for (std::int64_t p = 0; p < ahead; ++p) {
+      if (signals.buffer) result.push_back(signals.step(CoreSignal::Step::expect, int_imm(p), *stages));
+      const std::vector<Core>& one = begin[static_cast<std::size_t>(p)];
       result.insert(result.end(), one.begin(), one.end());
       result.push_back(commit);
     }
+    const Core landed = signals.buffer ? signals.step(CoreSignal::Step::wait, ref(loop.var), *stages) : nullptr;
     CoreLoop steady = loop;
     steady.kind = ForKind::serial;
     steady.annotations.erase(kStages);
-    steady.body =
-        core_sequence({wait, lag == 0 ? nullptr : wait_for_calls(lag), core_if(there, core_sequence(std::move(issue))),
-                       commit, in_ring(walk(without_wait), rings, floor_mod(ref(loop.var), *stages)),
-                       store.empty() ? nullptr : core_if(there, core_sequence(std::move(store)))});
+    steady.body = core_sequence({landed, wait, lag == 0 ? nullptr : wait_for_calls(lag),
+                                 core_if(there, core_sequence(std::move(issue))), commit,
+                                 in_ring(walk(without_wait), rings, floor_mod(ref(loop.var), *stages)),
+                                 store.empty() ? nullptr : core_if(there, core_sequence(std::move(store)))});
     result.push_back(make_core(std::move(steady)));
     if (lag > 0) result.push_back(wait_for_calls(0));
     return core_sequence(std::move(result));
+  }
+
+  // Boxes that fetches copy, by their number, in the loop's variable; and what counts their bytes.
+  struct Signals {
+    Buffer buffer;  // null: there are none
+    std::map<std::size_t, CoreBoxCopy> boxes;
+    std::int64_t bytes = 0;  // of a piece
+
+    // Of a piece of that number.
+    Core step(CoreSignal::Step step, const Expr& piece, std::int64_t stages) const {
+      CoreSignal made{step, buffer, simplify(floor_mod(piece, stages), {}), 0, nullptr};
+      if (step == CoreSignal::Step::expect) made.bytes = bytes;
+      if (step == CoreSignal::Step::wait) made.parity = floor_mod(floor_div(piece, stages), 2);
+      return make_core(std::move(made));
+    }
+  };
+  Signals signals_of(const CoreLoop& loop, const std::vector<Core>& body, std::size_t count, const Rings& rings,
+                     std::int64_t stages) {
+    Signals made;
+    if (!options_.boxes || inside_ > 0) return made;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto chain = Chain::of(in_ring(body[i], rings, floor_mod(ref(loop.var), stages)));
+      auto box = chain ? as_box_copy(*chain, bounds_, *options_.boxes) : std::nullopt;
+      const Touched touched = touched_by(body[i]);
+      if (!box || !is_of_calls(*touched.written.begin()) || touched_by(whole_).written.contains(box->from.get()))
+        continue;
+      made.bytes += bytes_of_box(*box);
+      made.boxes.emplace(i, *std::move(box));
+    }
+    if (made.boxes.empty()) return made;
+    made.buffer = make_buffer(loop.var->name + ".landed", kSignalType, {stages}, "shared");
+    kernel_.shared.push_back(made.buffer);
+    for (auto& [number, box] : made.boxes) box.signals = made.buffer, box.signal = floor_mod(ref(loop.var), stages);
+    return made;
+  }
+
+  Core in_piece(const CoreBoxCopy& box, const CoreLoop& loop, const Expr& piece) const {
+    return instantiate(make_core(box), {{loop.var.get(), piece}}, bounds_);
+  }
+
+  // It is written once, and read by units of the machine alone.
+  bool is_of_calls(const BufferNode* buffer) const {
+    int by_units = 0;
+    each_call(whole_, [&](const CoreCall& call) {
+      for (std::size_t i = 1; call.later && i < call.operands.size(); ++i)
+        by_units += call.operands[i].buffer.get() == buffer ? 1 : 0;
+    });
+    return uses(whole_, buffer) == by_units + 1;
   }
 
   static int uses(const Core& core, const BufferNode* buffer) {
@@ -376,6 +376,7 @@ class Pipeliner {
   Bounds& bounds_;
   const std::string& where_;
   const PipelineOptions& options_;
+  int inside_ = 0;  // loops and conditions around
 };
 
 }  // namespace

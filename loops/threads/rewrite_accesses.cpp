@@ -53,6 +53,11 @@ class Rewriter {
       for (LoadExpr* place : {&copy.to, &copy.from}) move_place(place->buffer, place->indices, around);
       return make_core(std::move(copy));
     }
+    if (const auto* n = std::get_if<CoreBoxCopy>(&core->node)) {
+      CoreBoxCopy copy = *n;
+      move_place(copy.to, copy.to_indices, around);
+      return make_core(std::move(copy));
+    }
     if (const auto* n = std::get_if<CoreAsyncCopy>(&core->node)) {
       CoreAsyncCopy copy = *n;
       move_place(copy.to, copy.to_indices, around);

@@ -21,6 +21,11 @@ namespace dovetail::loops {
 //    reads from a lane outside of the mask;
 //  - what an asynchronous copy writes is touched by nobody, and what it reads is written by nobody, between its start
 //    and the wait of its thread that covers it; with the wait it counts as written by that thread;
+//  - the same holds of the copy of a box, until the phase of its signal has ended; from then on whoever has waited for
+//    that, or has a barrier behind one who has, may touch it. A phase expects as many bytes as its copies have; the
+//    next one begins when all threads know that it has ended, and no thread waits for one that never ends. What units
+//    of the machine write or use, signals among it, threads have written, or read, before a fence of theirs and a
+//    barrier;
 //  - all lanes of a warp, or of a group of warps, come to the same calls of its operations, each for its elements as
 //  any
 //    other access;

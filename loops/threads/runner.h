@@ -3,8 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
-#include <deque>
 #include <map>
 #include <memory>
 #include <numeric>
@@ -18,99 +16,10 @@
 #include "base/random.h"
 #include "loops/rewrite.h"
 #include "loops/scalar/operations.h"
-#include "loops/threads/listing.h"
-#include "loops/threads/scalar_value.h"
+#include "loops/threads/runner_state.h"
 #include "loops/threads/thread_program.h"
 
 namespace dovetail::loops::adversarial {
-
-struct Broken {  // thrown, and caught by run_threads
-  std::string why;
-};
-
-// A thread's place among all of a kernel.
-struct Who {
-  std::int64_t block = -1, thread = -1, epoch = 0;  // epoch: barriers that it has passed
-};
-
-// Who touched an element last, since the kernel began.
-struct Shadow {
-  bool defined = false;
-  Who writer, reader;                                    // block -1: nobody
-  bool several_threads = false, several_blocks = false;  // have read it: threads of one block in one epoch
-  // Asynchronous copies to it, and from it, and calls that write or read it, that may be under way: started, and
-  // covered by no wait yet.
-  int landing = 0, leaving = 0;
-  // When it was written last: after so many of the writer's fences, and of its arrivals. -1: by a call.
-  std::int64_t fences = 0, arrivals = 0;
-};
-
-struct Memory {
-  const BufferNode* buffer = nullptr;
-  std::vector<std::byte> bytes;
-  std::vector<Shadow> shadow;
-
-  explicit Memory(const Buffer& of)
-      : buffer(of.get()),
-        bytes(static_cast<std::size_t>(element_count(of->shape)) * static_cast<std::size_t>(size_bytes(of->dtype))),
-        shadow(static_cast<std::size_t>(element_count(of->shape))) {}
-  std::byte* at(std::size_t element) {
-    return bytes.data() + element * static_cast<std::size_t>(size_bytes(buffer->dtype));
-  }
-  void forget() {
-    for (Shadow& element : shadow) element = {};
-  }
-  void forget_accesses() {
-    for (Shadow& element : shadow) {
-      const bool defined = element.defined;
-      element = {};
-      element.defined = defined;
-    }
-  }
-};
-
-// One element of an asynchronous copy, between its start and the wait that covers it.
-struct Flight {
-  Memory *to = nullptr, *from = nullptr;  // from null: a zero
-  std::size_t to_element = 0, from_element = 0;
-  bool landed = false;
-
-  // Its value is the one that is there now.
-  void land() {
-    if (landed) return;
-    landed = true;
-    const auto bytes = static_cast<std::size_t>(size_bytes(to->buffer->dtype));
-    if (from != nullptr) std::memcpy(to->at(to_element), from->at(from_element), bytes);
-    else std::memset(to->at(to_element), 0, bytes);
-  }
-};
-
-// What a call that completes later reads and writes, of one thread's share, until its wait.
-struct UnderWay {
-  std::vector<std::pair<Memory*, std::size_t>> written, read;
-  const WarpOperation* operation = nullptr;
-};
-
-struct Thread {
-  Who who;
-  std::size_t at = 0;
-  std::vector<std::int64_t> values;  // of variables
-  std::map<const BufferNode*, Memory> own;
-  std::vector<Flight> started;             // since the last commit
-  std::deque<std::vector<Flight>> groups;  // committed ones, the oldest first
-  std::vector<UnderWay> called;            // since the last commit of calls
-  std::deque<std::vector<UnderWay>> call_groups;
-  std::int64_t fences = 0, arrivals = 0;  // that it has come to
-  std::int64_t fences_at_barrier = 0;     // and those in front of its last barrier
-  const CoreShuffle* shuffle = nullptr;   // at which it waits for other lanes
-  ScalarValue offered;                    // there
-};
-
-// What a warp's operation computes, in one thread.
-struct Meaning {
-  CoreProgram core;
-  Listing listing;
-};
 
 class Runner {
  public:
@@ -122,6 +31,9 @@ class Runner {
     code_ = &listing_;
     for (const Buffer& buffer : kernel.shared) shared_.emplace(buffer.get(), Memory(buffer));
     for (auto& [buffer, memory] : shared_) memory_[buffer] = &memory;
+    for (const Instruction& i : listing_.code)
+      if (i.kind == Instruction::Kind::signal) number_signals(*std::get<CoreSignal>(i.node->node).signals);
+      else if (i.kind == Instruction::Kind::box) number_signals(*std::get<CoreBoxCopy>(i.node->node).signals);
   }
 
   void run() {
@@ -141,12 +53,19 @@ class Runner {
     for (auto& [buffer, memory] : shared_) memory.forget();
     std::vector<Thread> threads(static_cast<std::size_t>(kernel_.threads()));
     threads_ = threads;
+    signals_.assign(signals_.size(), {});
+    in_flight_.clear();
     for (std::size_t i = 0; i < threads.size(); ++i) start(threads[i], block, static_cast<std::int64_t>(i));
-    std::vector<std::size_t> running(threads.size()), waiting;
+    std::vector<std::size_t> running(threads.size()), waiting, stopped;  // stopped: at a wait for a signal
     std::iota(running.begin(), running.end(), std::size_t{0});
     const CoreNode* barrier = nullptr;
     std::map<std::size_t, Calling> warps;  // those of which lanes wait for others
-    while (!running.empty()) {
+    while (!running.empty() || !stopped.empty()) {
+      if (running.empty()) land_boxes_for(threads[stopped.front()]);
+      else if (below(4) == 0) land_box();
+      if (std::exchange(phase_ended_, false))
+        running.insert(running.end(), stopped.begin(), stopped.end()), stopped.clear();
+      if (running.empty()) continue;
       // A few statements of one thread, then of another: sometimes one runs far ahead.
       const std::size_t chosen = below(running.size());
       Thread& thread = threads[running[chosen]];
@@ -155,6 +74,12 @@ class Runner {
         const CoreNode* const reached = step(thread);
         const bool done = reached == nullptr && thread.at >= listing_.code.size();
         if (reached == nullptr && !done) continue;
+        if (reached != nullptr && std::holds_alternative<CoreSignal>(reached->node)) {
+          stopped.push_back(running[chosen]);
+          running[chosen] = running.back();
+          running.pop_back();
+          break;
+        }
         if (reached != nullptr && std::holds_alternative<CoreCall>(reached->node)) {
           const std::size_t index = running[chosen];
           running[chosen] = running.back();
@@ -185,7 +110,7 @@ class Runner {
         running.pop_back();
         break;
       }
-      if (!running.empty()) continue;
+      if (!running.empty() || !stopped.empty()) continue;
       if (!warps.empty())
         throw Broken{fmt::format("{} of {} lanes from thread {} of block {} on come to a call of {}",
                                  warps.begin()->second.lanes,
@@ -200,6 +125,7 @@ class Runner {
         ++threads[i].who.epoch;
         threads[i].fences_at_barrier = threads[i].fences;
       }
+      if (!waiting.empty()) share_observations();
       running = std::exchange(waiting, {});
     }
   }
@@ -234,6 +160,30 @@ class Runner {
   void begin_later(std::span<Thread> lanes, const WarpOperation& operation,
                    const std::vector<std::vector<Place>>& places);
   void step_calls(Thread& thread, const CoreCallGroup& n);
+
+  // ---- Copies of boxes, and signals (runner_signals.cpp). Lines of a box land in any order, from their start on. When
+  // all that a phase expects has landed it ends, for whoever waits for it.
+
+  void number_signals(const BufferNode& signals);
+  std::size_t number_of(const BufferNode& signals, std::size_t at) const;
+  void start_box(Thread& thread, const CoreBoxCopy& n);
+  bool step_signal(Thread& thread, const CoreSignal& n);  // false: it has to wait
+  void expect(Thread& thread, std::size_t number, std::int64_t bytes);
+  void land_box();
+  void land_boxes_for(const Thread& waiting);  // until a phase ends
+  void end_phase(std::size_t number);          // where all has landed
+  void share_observations();                   // at a barrier
+  void check_box_write(const Thread& thread, const Memory& into, std::size_t at) const;
+  std::string missing_phase(const Thread& waiting) const;
+  // What a copy wrote, whoever touches it has waited for.
+  static void check_observed(const Thread& thread, const Memory& memory, std::size_t at) {
+    const Shadow& shadow = memory.shadow[at];
+    if (shadow.signal >= 0 && thread.observed[static_cast<std::size_t>(shadow.signal)] <= shadow.phase)
+      throw Broken{fmt::format(
+          "thread {} of block {} touches element {} of {}, to which the copy of a box came, before it knows that the "
+          "signal's phase {} has ended",
+          thread.who.thread, thread.who.block, at, memory.buffer->name, shadow.phase)};
+  }
 
   // ---- Shuffles. A warp is kWarpLanes neighbouring threads.
 
@@ -281,6 +231,7 @@ class Runner {
   void start(Thread& thread, std::int64_t block, std::int64_t index) {
     thread.who = {block, index, 0};
     thread.values.assign(listing_.variables.size(), 0);
+    thread.observed.assign(signals_.size(), 0);
     std::int64_t of_block = block, of_thread = index;
     for (const char* axis : {"block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z"}) {
       const auto bound = std::ranges::find(kernel_.axes, axis, &BoundAxis::axis);
@@ -306,6 +257,11 @@ class Runner {
       case Kind::group: step_groups(thread, std::get<CoreAsyncGroup>(i.node->node)); break;
       case Kind::call_group: step_calls(thread, std::get<CoreCallGroup>(i.node->node)); break;
       case Kind::fence: ++thread.fences; break;
+      case Kind::box: start_box(thread, std::get<CoreBoxCopy>(i.node->node)); break;
+      case Kind::signal:
+        if (step_signal(thread, std::get<CoreSignal>(i.node->node))) break;
+        --thread.at;
+        return i.node;
       case Kind::shuffle:
         thread.shuffle = &std::get<CoreShuffle>(i.node->node);
         thread.offered = load(thread, thread.shuffle->from);
@@ -422,6 +378,7 @@ class Runner {
     if (!shadow.defined)
       throw Broken{fmt::format("element {} of {} is read and was never written", at, from.buffer->name)};
     if (!ordered(shadow.writer, thread.who)) race(from, at, thread.who, shadow.writer, false);
+    check_observed(thread, from, at);
     if (shadow.reader.block >= 0 && shadow.reader.block != thread.who.block) {
       shadow.several_blocks = true;
     } else if (shadow.reader.block >= 0 && shadow.reader.epoch == thread.who.epoch) {
@@ -430,6 +387,7 @@ class Runner {
       shadow.several_threads = false;
     }
     shadow.reader = thread.who;
+    shadow.reader_fences = thread.fences;
   }
 
   // That the thread may write it now.
@@ -441,6 +399,7 @@ class Runner {
                       "under way",
                       thread.who.thread, thread.who.block, at, into.buffer->name, shadow.landing > 0 ? "to" : "from")};
     if (!ordered(shadow.writer, thread.who)) race(into, at, shadow.writer, thread.who, true);
+    check_observed(thread, into, at);
     const bool alone = !shadow.several_blocks && !(shadow.several_threads && shadow.reader.epoch == thread.who.epoch) &&
                        ordered(shadow.reader, thread.who);
     if (!alone) race(into, at, shadow.reader, thread.who, false);
@@ -455,6 +414,7 @@ class Runner {
     shadow.writer = thread.who;
     shadow.fences = thread.fences;
     shadow.arrivals = thread.arrivals;
+    shadow.signal = -1;
   }
 
   void store(Thread& thread, const CoreStore& n) {
@@ -515,6 +475,10 @@ class Runner {
   const Listing* code_ = nullptr;  // that runs: the kernel's, or what an operation means
   std::span<Thread> threads_;      // of the block that runs
   std::map<const WarpOperation*, std::unique_ptr<Meaning>> meanings_;
+  std::map<const BufferNode*, std::size_t> first_signal_;  // of a buffer's
+  std::vector<Signal> signals_;                            // of the block that runs
+  std::vector<BoxFlight> in_flight_;
+  bool phase_ended_ = false;  // since threads were last told
   SplitMix64 random_;
 };
 

@@ -1,5 +1,6 @@
 // Calls of operations of warps, and of groups of warps.
 #include <optional>
+#include <set>
 
 #include "loops/core/dissolve_blocks.h"
 #include "loops/threads/runner.h"
@@ -67,9 +68,7 @@ std::vector<Runner::Place> Runner::places_of(std::span<Thread> lanes, const Intr
       throw Broken{fmt::format("lanes of a call disagree on where matrix {} begins", buffer.name)};
     first = own;
   }
-  // Lines of a panel; 16 bytes of neighbours are moved by the line's place among those of 1024 bytes, as addresses
-  // are, which holds as the buffer begins at a multiple of that.
-  constexpr std::int64_t kPiece = 16, kLines = 8, kLineBytes = 128;
+  constexpr std::int64_t kLines = 8;  // of a panel, that follow one another
   const std::int64_t depth = shape.back(), rows = element_count(shape) / depth, width = matrix.swizzle / bytes;
   std::vector<Place> places;
   for (std::int64_t row = 0; row < rows; ++row)
@@ -77,8 +76,7 @@ std::vector<Runner::Place> Runner::places_of(std::span<Thread> lanes, const Intr
       const std::int64_t line = matrix.depth_inner ? row : k, along = matrix.depth_inner ? k : row;
       const std::int64_t from_first = along / width * matrix.leading + along % width * bytes +
                                       line / kLines * matrix.stride + line % kLines * matrix.swizzle;
-      std::int64_t address = static_cast<std::int64_t>(*first) * bytes + from_first;
-      address ^= address / kLineBytes % (matrix.swizzle / kPiece) * kPiece;
+      const std::int64_t address = exchanged(static_cast<std::int64_t>(*first) * bytes + from_first, matrix.swizzle);
       const auto at = static_cast<std::size_t>(address / bytes);
       if (address < 0 || at >= static_cast<std::size_t>(element_count(buffer.shape)))
         throw Broken{fmt::format("a call reads byte {} of {}, which has {} elements", address, buffer.name,
@@ -97,6 +95,7 @@ void Runner::note_read_by_unit(const Thread& lane, const Memory& from, std::size
                                        lane.who.block, at, from.buffer->name);
   if (shadow.landing > 0) throw Broken{what + ", to which an asynchronous copy may be under way"};
   if (!shadow.defined) throw Broken{what + ", which was never written"};
+  if (shadow.signal >= 0) return check_observed(lane, from, at);
   if (shadow.writer.block != lane.who.block || shadow.writer.epoch >= lane.who.epoch)
     throw Broken{
         fmt::format("{}, which thread {} has written without a barrier between them", what, shadow.writer.thread)};
@@ -165,12 +164,14 @@ void Runner::step_calls(Thread& thread, const CoreCallGroup& n) {
         shadow.defined = true;
         shadow.writer = thread.who;
         shadow.arrivals = -1;
+        shadow.signal = -1;
       }
       // It was read until now, by the unit for all of them.
       for (const auto& [memory, element] : one.read) {
         Shadow& shadow = memory->shadow[element];
         --shadow.leaving;
         shadow.reader = thread.who;
+        shadow.reader_fences = -1;
         shadow.several_threads = true;
       }
     }
@@ -190,6 +191,7 @@ void Runner::carry_out(std::span<Thread> lanes, const CoreCall& call) {
   Thread one;  // has all operands
   one.who = {0, 0, 0};
   std::vector<std::vector<Place>> places;
+  std::set<std::pair<int, std::int64_t>> observed;  // signals and their phases that all lanes know of
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
     const Buffer& parameter = operation->semantics.parameters[i].buffer;
     const bool matrix = i < call.matrices.size() && call.matrices[i].has_value();
@@ -200,6 +202,9 @@ void Runner::carry_out(std::span<Thread> lanes, const CoreCall& call) {
     Memory own(parameter);
     for (std::size_t e = 0; e < places[i].size(); ++e) {
       const Place& place = places[i][e];
+      if (const Shadow& shadow = place.memory->shadow[place.element];
+          matrix && shadow.signal >= 0 && observed.emplace(shadow.signal, shadow.phase).second)
+        for (const Thread& lane : lanes) check_observed(lane, *place.memory, place.element);
       if (matrix) note_read_by_unit(*place.lane, *place.memory, place.element);
       else if (call.later) note_sum(*place.lane, *operation, place);
       else note_read(*place.lane, *place.memory, place.element);

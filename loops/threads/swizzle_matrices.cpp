@@ -51,8 +51,8 @@ bool is_multiple(const Expr& index, std::int64_t of, const Bounds& bounds) {
 class Swizzler {
  public:
   Swizzler(ThreadKernel& kernel, const std::vector<WarpOperation>& operations, const Bounds& bounds,
-           const std::string& where)
-      : kernel_(kernel), operations_(operations), bounds_(bounds), where_(where) {}
+           const std::string& where, const BoxCopies& boxes)
+      : kernel_(kernel), operations_(operations), bounds_(bounds), where_(where), boxes_(boxes) {}
 
   Result<void> run() {
     each_call(kernel_.body, [&](const CoreCall& call) {
@@ -147,6 +147,7 @@ class Swizzler {
       for (const Core& part : n->body) body.push_back(with_matrices(part));
       return core_sequence(std::move(body));
     }
+    if (const auto* box = std::get_if<CoreBoxCopy>(&core->node)) return of_panels(*box);
     const auto* call = std::get_if<CoreCall>(&core->node);
     if (call == nullptr || !call->later) return core;
     CoreCall copy = *call;
@@ -172,10 +173,38 @@ class Swizzler {
     return make_core(std::move(copy));
   }
 
+  // A copy for each panel, and for as many of its rows as the unit takes.
+  Core of_panels(const CoreBoxCopy& box) const {
+    const Panels& cut = cut_.at(box.to.get());
+    std::int64_t lines = std::min(cut.rows, boxes_.most_extent / kGroup * kGroup);
+    while (cut.rows % lines != 0) lines -= kGroup;
+    const std::size_t last = box.box.size() - 1;
+    const std::size_t of_rows = static_cast<std::size_t>(
+        std::ranges::find_if(box.box, [](std::int64_t extent) { return extent > 1; }) - box.box.begin());
+    std::vector<Core> copies;
+    for (std::int64_t panel = 0; panel < cut.panels; ++panel)
+      for (std::int64_t row = 0; row < cut.rows; row += lines) {
+        CoreBoxCopy part = box;
+        part.to = cut.to;
+        std::vector<Expr> first = box.to_indices;
+        first[first.size() - 2] = int_imm(row);
+        first.back() = int_imm(panel * cut.width);
+        part.to_indices = cut.place(std::move(first), bounds_);
+        part.from_indices[of_rows] = simplify(part.from_indices[of_rows] + row, bounds_);
+        part.from_indices[last] = simplify(part.from_indices[last] + panel * cut.width, bounds_);
+        part.box[of_rows] = lines;
+        part.box[last] = cut.width;
+        part.swizzle = cut.swizzle_bytes;
+        copies.push_back(make_core(std::move(part)));
+      }
+    return core_sequence(std::move(copies));
+  }
+
   ThreadKernel& kernel_;
   const std::vector<WarpOperation>& operations_;
   const Bounds& bounds_;
   const std::string& where_;
+  const BoxCopies& boxes_;
   std::map<const BufferNode*, Panels> cut_;
   Diagnostics errors_;
 };
@@ -183,8 +212,8 @@ class Swizzler {
 }  // namespace
 
 Result<void> swizzle_matrices(ThreadKernel& kernel, const std::vector<WarpOperation>& operations, const Bounds& bounds,
-                              const std::string& where) {
-  return Swizzler(kernel, operations, bounds, where).run();
+                              const std::string& where, const BoxCopies& boxes) {
+  return Swizzler(kernel, operations, bounds, where, boxes).run();
 }
 
 }  // namespace dovetail::loops

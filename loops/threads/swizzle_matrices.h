@@ -1,11 +1,12 @@
 // The layout of matrices that a unit of the machine reads from shared memory itself (calls with CoreMatrix).
 #pragma once
 
+#include <cstdint>
 #include <string>
-
 #include <vector>
 
 #include "base/result.h"
+#include "loops/threads/box_copies.h"
 #include "loops/threads/thread_program.h"
 
 namespace dovetail::loops {
@@ -17,9 +18,10 @@ namespace dovetail::loops {
 //   .., c / (8 * e), r, (c / e % 8) ^ (r % 8), c % e                                   of 128 bytes
 //
 // Columns are what lies side by side: the depth, or, where a matrix is stored the other way round, its rows. All other
-// accesses follow; the calls get what the unit must be told. Errors: a matrix that is not made of whole panels and
+// accesses follow; the calls get what the unit must be told. The copy of a box becomes one for each panel, of at most
+// `boxes.most_extent` rows. Errors: a matrix that is not made of whole panels and
 // groups of eight rows, or that the calls do not begin at one.
 Result<void> swizzle_matrices(ThreadKernel& kernel, const std::vector<WarpOperation>& operations, const Bounds& bounds,
-                              const std::string& where);
+                              const std::string& where, const BoxCopies& boxes = {});
 
 }  // namespace dovetail::loops

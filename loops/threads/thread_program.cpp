@@ -33,9 +33,10 @@ ThreadKernel::SharedPlaces ThreadKernel::shared_places() const {
 }
 
 bool is_synchronisation(const Core& core) {
-  return core &&
-         (std::holds_alternative<CoreBarrier>(core->node) || std::holds_alternative<CoreAsyncGroup>(core->node) ||
-          std::holds_alternative<CoreCallGroup>(core->node) || std::holds_alternative<CoreProxyFence>(core->node));
+  if (!core) return false;
+  if (const auto* signal = std::get_if<CoreSignal>(&core->node)) return signal->step == CoreSignal::Step::wait;
+  return std::holds_alternative<CoreBarrier>(core->node) || std::holds_alternative<CoreAsyncGroup>(core->node) ||
+         std::holds_alternative<CoreCallGroup>(core->node) || std::holds_alternative<CoreProxyFence>(core->node);
 }
 
 bool has_synchronisation(const Core& core) {

@@ -57,7 +57,7 @@ struct ThreadProgram {
   std::shared_ptr<const std::vector<WarpOperation>> operations;  // that kernels call; null: none
 };
 
-// A barrier, a fence, or a step of groups of copies or calls: what all threads of a block do.
+// A barrier, a fence, a step of groups of copies or calls, a wait for a signal: what all threads of a block do.
 bool is_synchronisation(const Core& core);
 bool has_synchronisation(const Core& core);  // somewhere in it
 // Kernels with their axes and buffers, in the notation of loop programs.

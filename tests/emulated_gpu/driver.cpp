@@ -74,7 +74,7 @@ struct Fibre {
   ucontext_t context{};
   std::unique_ptr<char[]> stack;
   emulated_gpu::Index index;
-  enum class At { running, barrier, warp, shuffle, end } at = At::running;
+  enum class At { running, barrier, warp, shuffle, paused, end } at = At::running;
   // Of its shuffle: what it gives, then what it gets.
   unsigned mask = 0;
   int distance = 0;
@@ -102,6 +102,7 @@ void wait_at(Fibre::At where) {
 }
 void wait_at_barrier() { wait_at(Fibre::At::barrier); }
 void wait_for_warp() { wait_at(Fibre::At::warp); }
+void pause() { wait_at(Fibre::At::paused); }
 unsigned long long wait_at_shuffle(unsigned mask, unsigned long long offered, int distance) {
   Fibre& fibre = block->fibres[block->running];
   fibre.mask = mask;
@@ -190,15 +191,27 @@ bool run_waiting(Function& function, void** parameters, std::vector<emulated_gpu
   function.module->state->barrier = wait_at_barrier;
   function.module->state->meet_warp = wait_for_warp;
   function.module->state->shuffle = wait_at_shuffle;
-  do {
+  function.module->state->pause = pause;
+  bool goes_on = true;
+  for (int idle = 0; goes_on;) {
     shuffle(order, random);
+    const unsigned long long changes = function.module->state->changes;
+    bool moved = false;
     for (const std::size_t i : order) {
       if (now.fibres[i].at != Fibre::At::running) continue;
       now.running = i;
       function.module->state->thread = now.fibres[i].index;
       swapcontext(&now.scheduler, &now.fibres[i].context);
+      moved |= now.fibres[i].at != Fibre::At::paused;
     }
-  } while (let_go_on(now.fibres));
+    const bool released = let_go_on(now.fibres);
+    // Those that have paused look again, unless they have done so for nothing a few times.
+    constexpr int kMostIdle = 50;
+    idle = moved || released || function.module->state->changes != changes ? 0 : idle + 1;
+    goes_on = released;
+    for (Fibre& fibre : now.fibres)
+      if (fibre.at == Fibre::At::paused && idle < kMostIdle) fibre.at = Fibre::At::running, goes_on = true;
+  }
   return std::ranges::all_of(now.fibres, [](const Fibre& f) { return f.at == Fibre::At::end; });
 }
 

@@ -180,11 +180,6 @@ unsigned long long matrix_at(const void* first) {
                           : 3ull)
              << 62;
 }
-inline void fence_for_units() {
-  using namespace emulated_gpu;
-  const unsigned char* const begin = given_shared();
-  own_group_block().seen.assign(begin, begin + emulated_gpu_state.given_shared_bytes);
-}
 inline void arrive_for_calls() { emulated_gpu::own_groups().arrived = true; }
 inline void commit_calls() {
   emulated_gpu::GroupState& own = emulated_gpu::own_groups();

@@ -16,6 +16,21 @@ struct State {
   void (*meet_warp)() = nullptr;  // the 32 threads of a warp have come here before one goes on
   // What the lane offers whose number differs in `distance`, once all lanes of `mask` are here.
   unsigned long long (*shuffle)(unsigned mask, unsigned long long offered, int distance) = nullptr;
+  void (*pause)() = nullptr;       // the others go on; where none can and nothing changes, the launch fails
+  unsigned long long changes = 0;  // of what paused threads wait for
 };
+
+// What cuTensorMapEncodeTiled makes of a tensor: the 128 bytes of a CUtensorMap. Innermost dimension first.
+struct EncodedTensor {
+  static constexpr unsigned long long kMade = 0x7e50a;
+  static constexpr unsigned kMostRank = 5;
+  unsigned long long made = 0;
+  const unsigned char* first = nullptr;
+  unsigned short rank = 0, bytes = 0, swizzle = 0;
+  unsigned short box[kMostRank] = {};
+  unsigned extents[kMostRank] = {};
+  unsigned long long strides[kMostRank] = {};  // of the innermost: `bytes`
+};
+static_assert(sizeof(EncodedTensor) <= 128);
 
 }  // namespace emulated_gpu

@@ -9,6 +9,7 @@
 #include <map>
 
 #include "base/float16_bits.h"
+#include "tests/emulated_gpu/box_copies.h"
 #include "tests/emulated_gpu/group_operations.h"
 #include "tests/emulated_gpu/instructions.h"
 #include "tests/emulated_gpu/state.h"

@@ -107,6 +107,12 @@ bool has_tensor_cores(const Gpu& gpu) {
                              [](const std::string& name) { return architecture_number(name) >= kTensorCores; });
 }
 
+bool has_box_copies(const Gpu& gpu) {
+  constexpr int kBoxCopies = 90;
+  return std::ranges::all_of(gpu.architectures,
+                             [](const std::string& name) { return architecture_number(name) >= kBoxCopies; });
+}
+
 bool has_group_products(const Gpu& gpu) {
   return std::ranges::all_of(gpu.architectures, [](const std::string& name) { return name == kGroupProducts; });
 }

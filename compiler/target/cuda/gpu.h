@@ -45,6 +45,8 @@ std::int64_t most_shared_bytes(std::string_view architecture);
 // one architecture alone.
 bool has_tensor_cores(const Gpu& gpu);
 bool has_group_products(const Gpu& gpu);
+// Copies of boxes by tensor maps (loops/threads/box_copies.h): sm_90 and later.
+bool has_box_copies(const Gpu& gpu);
 
 // 80 of "sm_80" and "sm_80a".
 int architecture_number(std::string_view architecture);

@@ -12,8 +12,16 @@ std::vector<bundle::CudaLaunch> launches_of(const Source& source) {
       next.grid[i] = static_cast<std::uint64_t>(launch.grid[i]);
       next.block[i] = static_cast<std::uint64_t>(launch.block[i]);
     }
-    for (const KernelOperand& operand : launch.operands)
-      next.operands.push_back({operand.workspace, operand.index, operand.offset});
+    const auto operand_of = [](const KernelOperand& operand) {
+      return bundle::CudaOperand{operand.workspace, operand.index, operand.offset};
+    };
+    for (const KernelOperand& operand : launch.operands) next.operands.push_back(operand_of(operand));
+    for (const BoxedTensor& boxed : launch.boxes)
+      next.tensor_maps.push_back({operand_of(boxed.operand),
+                                  static_cast<std::uint64_t>(size_bytes(boxed.type)),
+                                  {boxed.extents.begin(), boxed.extents.end()},
+                                  {boxed.box.begin(), boxed.box.end()},
+                                  static_cast<std::uint64_t>(boxed.swizzle)});
     list.push_back(std::move(next));
   }
   return list;

@@ -46,6 +46,7 @@ Result<loops::ThreadProgram> lower(const loops::Program& program, const Gpu& gpu
   limits.operations = std::shared_ptr<const std::vector<loops::WarpOperation>>(&warp_operations(), [](auto*) {});
   limits.pipeline.asynchronous = std::ranges::all_of(
       gpu.architectures, [](const std::string& name) { return architecture_number(name) >= kAsynchronous; });
+  if (has_box_copies(gpu)) limits.pipeline.boxes = loops::BoxCopies{};
   DOVETAIL_ASSIGN(loops::ThreadProgram kernels,
                   loops::lower_to_threads(
                       loops::compact_buffers(loops::dissolve_blocks(program, intrinsics(), loops::CallForm::kept),

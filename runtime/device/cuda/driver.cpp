@@ -69,7 +69,9 @@ std::string bind_all(const SharedLibrary& library, Driver& driver) {
   bind(driver.launch_graph, "cuGraphLaunch");
   bind(driver.destroy_graph, "cuGraphDestroy");
   bind(driver.destroy_graph_exec, "cuGraphExecDestroy");
-  return missing;
+  const std::string needed = missing;
+  bind(driver.encode_tensor_map, "cuTensorMapEncodeTiled");
+  return needed;
 }
 
 }  // namespace

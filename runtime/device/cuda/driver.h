@@ -84,6 +84,10 @@ struct Driver {
   Status (*launch_graph)(GraphExecHandle, StreamHandle);
   Status (*destroy_graph)(GraphHandle);
   Status (*destroy_graph_exec)(GraphExecHandle);
+  // Since CUDA 12.0; null: the driver is older.
+  Status (*encode_tensor_map)(void* map, int type, unsigned rank, void* address, const unsigned long long* extents,
+                              const unsigned long long* strides, const unsigned* box, const unsigned* steps,
+                              int interleave, int swizzle, int promotion, int fill);
 
   // Where DOVETAIL_LIBCUDA names a file, that one; else libcuda.so.1 as the loader finds it. Once it is loaded it
   // stays. Error: there is none, or it is too old.

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "runtime/device/cuda/tensor_maps.h"
+
 namespace dovetail::runtime::cuda {
 
 namespace {
@@ -77,12 +79,19 @@ class Launches : public StreamWork {
   Result<void> launch(const bundle::CudaLaunch& launch, FunctionHandle function, std::span<const Address> tensors,
                       Address workspace) const {
     const Driver& driver = context_->driver();
+    const auto address_of = [&](const bundle::CudaOperand& operand) {
+      return operand.workspace ? workspace + operand.offset : tensors[operand.index];
+    };
     std::vector<Address> values;
-    for (const bundle::CudaOperand& operand : launch.operands)
-      values.push_back(operand.workspace ? workspace + operand.offset : tensors[operand.index]);
-    if (launch.reports) values.push_back(failure_);
+    for (const bundle::CudaOperand& operand : launch.operands) values.push_back(address_of(operand));
+    std::vector<EncodedTensorMap> maps(launch.tensor_maps.size());
+    for (std::size_t i = 0; i < maps.size(); ++i)
+      DOVETAIL_TRY(encode(driver, launch.tensor_maps[i], address_of(launch.tensor_maps[i].operand), maps[i]));
     std::vector<void*> parameters;
     for (Address& value : values) parameters.push_back(&value);
+    for (EncodedTensorMap& map : maps) parameters.push_back(&map);
+    Address failure = failure_;
+    if (launch.reports) parameters.push_back(&failure);
     const auto extent = [](std::uint64_t value) { return static_cast<unsigned>(value); };
     return driver.check(driver.launch(function, extent(launch.grid[0]), extent(launch.grid[1]), extent(launch.grid[2]),
                                       extent(launch.block[0]), extent(launch.block[1]), extent(launch.block[2]),

@@ -144,6 +144,8 @@ class Emitter {
   void emit_node(const loops::CoreAsyncGroup&) {}
   void emit_node(const loops::CoreCallGroup&) {}
   void emit_node(const loops::CoreProxyFence&) {}
+  void emit_node(const loops::CoreBoxCopy&) {}
+  void emit_node(const loops::CoreSignal&) {}
   void emit_node(const loops::CoreShuffle&) {}
   void emit_node(const loops::CoreCall& n);  // intrinsic_calls.cpp, as what it takes:
   void emit_dot_product(const loops::CoreCall& n, unsigned instruction, unsigned lanes);

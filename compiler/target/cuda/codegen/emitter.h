@@ -33,6 +33,8 @@ class Emitter {
   std::string emit_kernel(const std::string& symbol, const std::vector<loops::Buffer>& operands,
                           const std::unordered_set<const loops::BufferNode*>& written);
   bool reports() const { return reports_; }
+  // Of the boxes that it copies: parameters behind the operands, in that order. Each once.
+  const std::vector<const loops::CoreBoxCopy*>& maps() const { return maps_; }
   // That the launch has to give each block; 0: the text declares what its threads share.
   std::int64_t shared_bytes() const { return shared_bytes_; }
 
@@ -86,6 +88,8 @@ class Emitter {
   void emit_node(const loops::CoreShuffle& n);
   void emit_node(const loops::CoreCallGroup& n);
   void emit_node(const loops::CoreProxyFence&);
+  void emit_node(const loops::CoreBoxCopy& n);
+  void emit_node(const loops::CoreSignal& n);
   void hold_sums();
   void emit_later_call(const loops::CoreCall& n);
   void line(const std::string& text);
@@ -98,6 +102,8 @@ class Emitter {
   std::vector<std::string>& failures_;
   bool reports_ = false;
   std::int64_t shared_bytes_ = 0;
+  std::vector<const loops::CoreBoxCopy*> maps_;
+  std::vector<std::string> map_names_;
 
   std::string text_;
   std::string behind_;  // the variable that each barrier sets (instructions.cuh, behind_barrier)

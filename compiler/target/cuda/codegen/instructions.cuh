@@ -45,6 +45,63 @@ inline void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(but_last) : "memory");
 }
 
+// ---- Copies of boxes of tensors, from the device's memory to a block's shared one, by a unit of its own: sm_90 and
+// later. A signal counts what lands: an mbarrier, at which one thread arrives in each phase.
+
+// A tensor and a box of it, as the driver encodes them (CUtensorMap).
+struct alignas(128) TensorMap {
+  unsigned long long words[16];
+};
+inline void start_signal(void* signal) {
+  const unsigned place = (unsigned)__cvta_generic_to_shared(signal);
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(place) : "memory");
+}
+inline void expect_bytes(void* signal, int bytes) {
+  const unsigned place = (unsigned)__cvta_generic_to_shared(signal);
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(place), "r"(bytes) : "memory");
+}
+// Until the phase of that parity has ended.
+inline void wait_for_signal(void* signal, int parity) {
+  const unsigned place = (unsigned)__cvta_generic_to_shared(signal);
+  unsigned ended;
+  do {
+    asm volatile(
+        "{ .reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.b32 %0, 1, 0, p; }"
+        : "=r"(ended)
+        : "r"(place), "r"(parity)
+        : "memory");
+  } while (ended == 0);
+}
+// The box from that element on, innermost dimension first; what lies outside of the tensor is zero.
+inline void copy_box(void* to, const TensorMap* map, void* signal, int x, int y) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
+          (unsigned)__cvta_generic_to_shared(to)),
+      "l"(map), "r"((unsigned)__cvta_generic_to_shared(signal)), "r"(x), "r"(y)
+      : "memory");
+}
+inline void copy_box(void* to, const TensorMap* map, void* signal, int x, int y, int z) {
+  asm volatile(
+      "cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5}], "
+      "[%2];" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+      "l"(map), "r"((unsigned)__cvta_generic_to_shared(signal)), "r"(x), "r"(y), "r"(z)
+      : "memory");
+}
+inline void copy_box(void* to, const TensorMap* map, void* signal, int x, int y, int z, int u) {
+  asm volatile(
+      "cp.async.bulk.tensor.4d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6}], "
+      "[%2];" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+      "l"(map), "r"((unsigned)__cvta_generic_to_shared(signal)), "r"(x), "r"(y), "r"(z), "r"(u)
+      : "memory");
+}
+inline void copy_box(void* to, const TensorMap* map, void* signal, int x, int y, int z, int u, int v) {
+  asm volatile(
+      "cp.async.bulk.tensor.5d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4, %5, %6, "
+      "%7}], [%2];" ::"r"((unsigned)__cvta_generic_to_shared(to)),
+      "l"(map), "r"((unsigned)__cvta_generic_to_shared(signal)), "r"(x), "r"(y), "r"(z), "r"(u), "r"(v)
+      : "memory");
+}
+
 // ---- Operations of warps: sm_80 and later
 
 // 32 bits of neighbours at a multiple of four bytes, and of elements that lie apart; the first is the lowest.

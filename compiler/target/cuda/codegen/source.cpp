@@ -1,5 +1,6 @@
 #include "compiler/target/cuda/codegen/source.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <unordered_set>
@@ -30,10 +31,15 @@ Source emit_source(const ThreadProgram& program, const std::vector<Parameter>& p
   }
   for (const ThreadKernel& kernel : program.kernels) {
     std::unordered_set<const BufferNode*> used, written;
+    // What is only copied by boxes the kernel knows by their tensor maps alone.
+    std::map<const BufferNode*, int> uses;
     each_access(kernel.body, [&](const Buffer& buffer, const auto&, bool is_written) {
-      used.insert(buffer.get());
+      ++uses[buffer.get()];
       if (is_written) written.insert(buffer.get());
     });
+    each_box_copy(kernel.body, [&](const CoreBoxCopy& copy) { --uses[copy.from.get()]; });
+    for (const auto& [buffer, count] : uses)
+      if (count > 0) used.insert(buffer);
     Launch launch;
     launch.symbol = fmt::format("{}_{}", symbol, source.launches.size());
     constexpr std::array<char, 3> kAxes{'x', 'y', 'z'};
@@ -55,6 +61,14 @@ Source emit_source(const ThreadProgram& program, const std::vector<Parameter>& p
     Emitter emitter(program, kernel, source.failures);
     source.text += fmt::format("// {}\n", kernel.name);
     source.text += emitter.emit_kernel(launch.symbol, operands, written) + "\n";
+    for (const CoreBoxCopy* copy : emitter.maps()) {
+      const auto parameter = std::ranges::find(parameters, copy->from, [](const Parameter& one) { return one.buffer; });
+      const KernelOperand operand =
+          parameter != parameters.end()
+              ? KernelOperand{false, static_cast<std::size_t>(parameter - parameters.begin()), 0}
+              : KernelOperand{true, 0, workspace.at(copy->from.get())};
+      launch.boxes.push_back({operand, copy->from->dtype, copy->tensor, copy->box, copy->swizzle});
+    }
     launch.reports = emitter.reports();
     launch.shared_bytes = emitter.shared_bytes();
     source.launches.push_back(std::move(launch));

@@ -38,6 +38,10 @@ bool is_reserved(std::string_view word) {
   return words.contains(word);
 }
 
+bool has_same_map(const CoreBoxCopy& a, const CoreBoxCopy& b) {
+  return a.from == b.from && a.tensor == b.tensor && a.box == b.box && a.swizzle == b.swizzle;
+}
+
 std::int64_t elements_of(const Buffer& buffer) { return std::max<std::int64_t>(element_count(buffer->shape), 1); }
 
 }  // namespace
@@ -98,6 +102,12 @@ std::string Emitter::emit_kernel(const std::string& symbol, const std::vector<Bu
     parameters.push_back(fmt::format("{} __restrict__ {}", type, given));
     line(fmt::format("{} const {} = aligned<{}>({});", type, name, kTensorBytes, given));
   }
+  each_box_copy(kernel_.body, [&](const CoreBoxCopy& copy) {
+    if (std::ranges::any_of(maps_, [&](const CoreBoxCopy* known) { return has_same_map(*known, copy); })) return;
+    maps_.push_back(&copy);
+    map_names_.push_back(name_for(copy.from->name + "_map"));
+    parameters.push_back(fmt::format("const __grid_constant__ TensorMap {}", map_names_.back()));
+  });
   declare_shared();
   for (const Buffer& buffer : kernel_.local) {
     const std::string name = buffers_[buffer.get()] = name_for(buffer->name);
@@ -226,6 +236,24 @@ void Emitter::emit_node(const CoreCallGroup& n) {
 }
 
 void Emitter::emit_node(const CoreProxyFence&) { line("fence_for_units();"); }
+
+// A unit counts dimensions from the innermost on.
+void Emitter::emit_node(const CoreBoxCopy& n) {
+  const auto map = std::ranges::find_if(maps_, [&](const CoreBoxCopy* known) { return has_same_map(*known, n); });
+  std::vector<std::string> corner;
+  for (std::size_t d = n.from_indices.size(); d-- > 0;) corner.push_back(integer(n.from_indices[d]));
+  line(fmt::format("copy_box(&{}, &{}, &{}, {});", place(n.to, n.to_indices),
+                   map_names_[static_cast<std::size_t>(map - maps_.begin())], place(n.signals, {n.signal}),
+                   fmt::join(corner, ", ")));
+}
+
+void Emitter::emit_node(const CoreSignal& n) {
+  using Step = CoreSignal::Step;
+  const std::string signal = place(n.signals, {n.signal});
+  if (n.step == Step::start) line(fmt::format("start_signal(&{});", signal));
+  else if (n.step == Step::expect) line(fmt::format("expect_bytes(&{}, {});", signal, n.bytes));
+  else line(fmt::format("wait_for_signal(&{}, {});", signal, integer(n.parity)));
+}
 
 void Emitter::emit_node(const CoreShuffle& n) {
   const std::string to = place(n.to.buffer, n.to.indices);

@@ -129,7 +129,8 @@ std::optional<double> group_cycles(const Product& whole, const TensorTile& tile,
   if (registers_of_thread > kRegistersOfThread) return std::nullopt;
   const std::int64_t rounds_of_depth = pieces(e.depth, tile.depth());
   const std::int64_t piece_bytes = (tile.rows() + tile.columns()) * tile.depth() * size_bytes(e.left.stored);
-  if (tile.stages * piece_bytes > gpu.shared_bytes) return std::nullopt;
+  constexpr std::int64_t kSignal = 8;  // for what a unit of the machine fetches
+  if (tile.stages * (piece_bytes + kSignal) > gpu.shared_bytes) return std::nullopt;
   if (tile.stages > 1 && tile.stages > rounds_of_depth) return std::nullopt;
 
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };

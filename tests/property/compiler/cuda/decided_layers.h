@@ -19,13 +19,15 @@ inline const Gpu& gpu() {
 }
 
 // Of int8, float32, float16 or bfloat16; the narrow ones are added up in int32 or float32. `transposed`: b is [n, k].
-// `products`: floats may be added in any order, as MatMul's are. `left_turned`: a is [k, m].
+// `products`: floats may be added in any order, as MatMul's are. `left_turned`: a is [k, m]. `before`: rows of a and b
+// begin with so many elements that nobody reads.
 inline loops::Program layer(std::int64_t m, std::int64_t n, std::int64_t k, DType type, bool transposed,
-                            bool products = false, bool left_turned = false) {
+                            bool products = false, bool left_turned = false, std::int64_t before = 0) {
   const bool integer = type == DType::int8;
   const std::string_view of = name(type), wide = integer ? "int32" : "float32";
-  const std::string b = transposed ? "b[j, l]" : "b[l, j]", shape = transposed ? "{1}, {2}" : "{2}, {1}";
-  const std::string a = left_turned ? "a[l, i]" : "a[i, l]";
+  const std::string more = before == 0 ? "" : fmt::format(" + {}", before);
+  const std::string b = (transposed ? "b[j, l" : "b[l, j") + more + "]", shape = transposed ? "{1}, {4}" : "{2}, {5}";
+  const std::string a = (left_turned ? "a[l, i" : "a[i, l") + more + "]";
   const std::string product = of == wide ? a + " * " + b : fmt::format("{0}({2}) * {0}({1})", wide, b, a);
   const std::string sum = integer      ? "int8(min(max(requantize(s[i, j], c[j], 3), -128), 127))"
                           : of == wide ? "max(s[i, j] + c[j], 0.0)"
@@ -34,7 +36,7 @@ inline loops::Program layer(std::int64_t m, std::int64_t n, std::int64_t k, DTyp
       fmt::format(
           "program layer {{{{ input a: {0}[{3}] input b: {0}[{1}] input c: float32[{{1}}] output y: "
           "{0}[{{0}}, {{1}}] alloc s: {2}[{{0}}, {{1}}] ",
-          of, shape, wide, left_turned ? "{2}, {0}" : "{0}, {2}") +
+          of, shape, wide, left_turned ? "{2}, {3}" : "{0}, {4}") +
       "for i0 in {0} {{ for j0 in {1} {{ for l0 in {2} {{ block gemm " +
       std::string(products ? "@sum(\"products\") " : "") +
       "{{ spatial i in {0} = i0 spatial j in {1} = j0 "
@@ -44,7 +46,8 @@ inline loops::Program layer(std::int64_t m, std::int64_t n, std::int64_t k, DTyp
       " }} }} }} }} for i1 in {0} {{ for j1 in {1} {{ block end {{ spatial i in {0} = i1 spatial j in {1} = j1 reads "
       "s[i, j], c[j] writes y[i, j] y[i, j] = " +
       sum + " }} }} }} }}";
-  auto program = loops::parse_program(fmt::format(fmt::runtime(text), m, n, k), "layer");
+  auto program =
+      loops::parse_program(fmt::format(fmt::runtime(text), m, n, k, m + before, k + before, n + before), "layer");
   if (!program) FAIL(to_string(program.errors()));
   return *std::move(program);
 }

@@ -10,8 +10,7 @@
 #include "compiler/target/cuda/intrinsics.h"
 #include "loops/rewrite.h"
 #include "loops/threads/swizzle_matrices.h"
-#include "tests/plant_faults.h"
-#include "tests/property/compiler/cuda/decided_layers.h"
+#include "tests/property/compiler/cuda/group_cases.h"
 #include "tests/property/compiler/cuda/text_faults.h"
 #include "tests/property/compiler/drawn_schedules.h"
 
@@ -22,47 +21,21 @@ using dovetail::test::Change;
 
 namespace {
 
-constexpr std::string_view kKind = "group_product";
-
-const cuda::Gpu& hopper() {
-  static const cuda::Gpu gpu = cuda::parse_gpu("", "sm_90a").value();
-  return gpu;
-}
-
-struct Form {
-  std::int64_t m, n, k;
-  DType type;
-  bool right_transposed, left_turned;
-  schedule::Decisions decisions;
-};
-
-schedule::Decisions tile(const char* row_fragments, const char* columns, const char* depth_fragments,
-                         const char* stages, const char* parts = "1", const char* groups = "1") {
-  return {{"groups", groups},   {"row_fragments", row_fragments},
-          {"columns", columns}, {"depth_fragments", depth_fragments},
-          {"stages", stages},   {"parts", parts}};
-}
-
-Case form_case(const Form& form, std::uint64_t seed) {
-  return layer_case(layer(form.m, form.n, form.k, form.type, form.right_transposed, true, form.left_turned),
-                    decided(form.decisions), seed, hopper());
-}
-
 std::vector<Case> group_cases() {
   // Both ways that factors lie, panels of 128, 64 and 32 bytes, one and several of them, rings with and without
   // products that are still under way, pieces that are computed into registers, ragged edges, parts of the depth, two
-  // groups of warps.
-  const std::vector<Form> forms{{40, 14, 128, DType::float16, true, false, tile("1", "16", "4", "2")},
-                                {64, 64, 128, DType::bfloat16, false, false, tile("1", "64", "2", "3")},
+  // groups of warps. Threads fetch most of them (box_copies.cpp has the others).
+  const std::vector<Form> forms{{40, 14, 128, DType::float16, true, false, tile("1", "16", "4", "2"), 4},
+                                {64, 64, 128, DType::bfloat16, false, false, tile("1", "64", "2", "3"), 4},
                                 {70, 30, 64, DType::bfloat16, false, true, tile("1", "32", "2", "1")},
-                                {130, 16, 96, DType::float16, false, false, tile("2", "16", "2", "3")},
+                                {130, 16, 96, DType::float16, false, false, tile("2", "16", "2", "3"), 4},
                                 {64, 16, 128, DType::float16, true, true, tile("1", "16", "2", "4")},
                                 {33, 16, 400, DType::int8, true, false, tile("1", "16", "4", "3")},
                                 {50, 24, 200, DType::int8, false, true, tile("1", "32", "2", "3")},
                                 {64, 128, 40, DType::bfloat16, false, false, tile("1", "128", "2", "1")},
                                 {37, 11, 51, DType::float16, true, false, tile("1", "16", "2", "2")},
-                                {64, 16, 512, DType::int8, true, false, tile("1", "16", "4", "2", "2")},
-                                {200, 16, 128, DType::float16, true, false, tile("2", "16", "2", "4", "1", "2")}};
+                                {64, 16, 512, DType::int8, true, false, tile("1", "16", "4", "2", "2"), 8},
+                                {200, 16, 128, DType::float16, true, false, tile("2", "16", "2", "4", "1", "2"), 4}};
   std::vector<Case> list;
   for (std::size_t i = 0; i < forms.size(); ++i) list.push_back(form_case(forms[i], i));
   for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{2}})
@@ -71,25 +44,13 @@ std::vector<Case> group_cases() {
   return list;
 }
 
-// Three places of a ring, so that the products of an iteration are under way in the next one.
+// Three places of a ring, so that the products of an iteration are under way in the next one. Rows lie at multiples of
+// 8 bytes that are none of 16, so that threads fetch them.
 Case pipelined(bool turned) {
-  return turned ? form_case({64, 32, 128, DType::float16, false, false, tile("1", "32", "2", "3")}, 1)
-                : form_case({40, 16, 256, DType::int8, true, false, tile("1", "16", "2", "3")}, 1);
+  return turned ? form_case({64, 32, 128, DType::float16, false, false, tile("1", "32", "2", "3"), 4}, 1)
+                : form_case({40, 16, 256, DType::int8, true, false, tile("1", "16", "2", "3"), 8}, 1);
 }
 
-template <typename T>
-Change each(const std::function<loops::Core(T)>& edit) {
-  return [edit](const loops::Core& core) -> loops::Core {
-    const T* node = core ? std::get_if<T>(&core->node) : nullptr;
-    return node == nullptr ? core : edit(*node);
-  };
-}
-Change calls(const std::function<void(loops::CoreCall&)>& edit) {
-  return each<loops::CoreCall>([edit](loops::CoreCall call) {
-    edit(call);
-    return loops::make_core(std::move(call));
-  });
-}
 // Steps of calls of one kind, -1: all of them.
 Change steps(loops::CoreCallGroup::Step step, int number, std::optional<std::int64_t> groups) {
   return [=, at = 0](const loops::Core& core) mutable -> loops::Core {
@@ -130,7 +91,7 @@ TEST_CASE("cuda: products of four warps have the operator's values in adversaria
   for (const Case& one : group_cases()) {
     INFO(one.name << "\n" << loops::to_string(one.scheduled.program));
     INFO(fmt::format("{}", fmt::join(one.scheduled.notes, "\n")));
-    CHECK(one.scheduled.kind == kKind);
+    CHECK(one.scheduled.kind == kGroupProduct);
     check_threads(one, 5);
   }
 }
@@ -159,7 +120,7 @@ TEST_CASE("cuda: products of four warps are for the one architecture that has th
     if (!scheduled) FAIL(to_string(scheduled.errors()));
     return scheduled->kind;
   };
-  CHECK(kind(layer(64, 64, 64, DType::float16, true, true), "sm_90a") == kKind);
+  CHECK(kind(layer(64, 64, 64, DType::float16, true, true), "sm_90a") == kGroupProduct);
   CHECK(kind(layer(64, 64, 64, DType::float16, true, false), "sm_90a") == "matrix_product");
   CHECK(kind(layer(16, 64, 64, DType::float16, true, true), "sm_90a") == "tensor_product");
   for (const char* others : {"sm_90", "sm_80,sm_90a", "sm_100"})
@@ -170,7 +131,7 @@ TEST_CASE("cuda: faults planted in products of four warps are found by run_threa
   using Step = loops::CoreCallGroup::Step;
   for (const bool turned : {false, true}) {
     const Case one = pipelined(turned);
-    REQUIRE(one.scheduled.kind == kKind);
+    REQUIRE(one.scheduled.kind == kGroupProduct);
     INFO(loops::to_string(one.scheduled.kernels));
     const auto is_found = [&](const loops::ThreadProgram& kernels, std::uint64_t seed) {
       const auto have = loops::run_threads(kernels, one.scheduled.program.parameters, one.arguments, seed);
@@ -251,7 +212,7 @@ TEST_CASE("cuda: faults planted in products of four warps are found by run_threa
 TEST_CASE("cuda: faults planted in the text of products of four warps are found by the emulated GPU") {
   for (const bool turned : {false, true}) {
     const Case one = pipelined(turned);
-    REQUIRE(one.scheduled.kind == kKind);
+    REQUIRE(one.scheduled.kind == kGroupProduct);
     const std::string call = turned ? "wgmma_float16<32, false, true>(" : "wgmma_int8<16, false, false>(";
     check_text_faults(
         one, {{"two sums of a lane exchanged", exchanged(call, 2, 3)},
@@ -275,22 +236,6 @@ TEST_CASE("cuda: a pipeline of products of four warps has one barrier for each p
     const Case one = pipelined(turned);
     const loops::ThreadKernel& kernel = one.scheduled.kernels.kernels[0];
     INFO(loops::to_string(one.scheduled.kernels));
-    const auto steps_of = [](const loops::Core& core) {
-      std::vector<std::string> words;
-      dovetail::test::changed(core, [&](const loops::Core& inner) {
-        if (!inner) return inner;
-        if (std::holds_alternative<loops::CoreBarrier>(inner->node)) words.emplace_back("barrier");
-        if (std::holds_alternative<loops::CoreProxyFence>(inner->node)) words.emplace_back("fence");
-        if (std::holds_alternative<loops::CoreAsyncCopy>(inner->node)) words.emplace_back("copy");
-        if (std::holds_alternative<loops::CoreCall>(inner->node)) words.emplace_back("call");
-        if (const auto* group = std::get_if<loops::CoreCallGroup>(&inner->node))
-          words.push_back(group->step == loops::CoreCallGroup::Step::arrive   ? "arrive"
-                          : group->step == loops::CoreCallGroup::Step::commit ? "commit"
-                                                                              : fmt::format("wait {}", group->groups));
-        return inner;
-      });
-      return words;
-    };
     const auto& body = std::get<loops::CoreSequence>(kernel.body->node).body;
     const auto loop = std::ranges::find_if(body, [](const loops::Core& part) {
       const auto* n = std::get_if<loops::CoreLoop>(&part->node);

@@ -15,6 +15,7 @@
 #include "compiler/fuse/fuse.h"
 #include "compiler/ops/op.h"
 #include "compiler/target/cuda/codegen/source.h"
+#include "compiler/target/cuda/launches.h"
 #include "compiler/target/cuda/nvrtc.h"
 #include "compiler/target/cuda/schedule_group.h"
 #include "loops/interpreter.h"
@@ -23,6 +24,7 @@
 #include "loops/product_sum.h"
 #include "loops/threads/run_threads.h"
 #include "runtime/device/cuda/context.h"
+#include "runtime/device/cuda/tensor_maps.h"
 #include "tests/catch.h"
 #include "tests/environment.h"
 #include "tests/gpu_under_test.h"
@@ -137,6 +139,8 @@ inline Result<std::vector<NdArray>> launch(const std::shared_ptr<runtime::cuda::
     tensors.push_back(std::move(memory));
   }
   const runtime::cuda::Driver& driver = context->driver();
+  const std::vector<bundle::CudaLaunch> bundled = launches_of(source);
+  std::size_t number = 0;
   for (const Launch& launch : source.launches) {
     bundle::CudaLaunch form;
     form.symbol = launch.symbol;
@@ -145,9 +149,19 @@ inline Result<std::vector<NdArray>> launch(const std::shared_ptr<runtime::cuda::
     std::vector<runtime::cuda::Address> values;
     for (const KernelOperand& operand : launch.operands)
       values.push_back(operand.workspace ? workspace.address() + operand.offset : tensors[operand.index].address());
-    if (launch.reports) values.push_back(failure.address());
+    const std::vector<bundle::CudaTensorMap> tensors_of_boxes = bundled.at(number++).tensor_maps;
+    std::vector<runtime::cuda::EncodedTensorMap> maps(tensors_of_boxes.size());
+    for (std::size_t i = 0; i < maps.size(); ++i) {
+      const bundle::CudaOperand& operand = tensors_of_boxes[i].operand;
+      DOVETAIL_TRY(runtime::cuda::encode(
+          driver, tensors_of_boxes[i],
+          operand.workspace ? workspace.address() + operand.offset : tensors[operand.index].address(), maps[i]));
+    }
     std::vector<void*> parameters;
     for (auto& value : values) parameters.push_back(&value);
+    for (auto& map : maps) parameters.push_back(&map);
+    runtime::cuda::Address where = failure.address();
+    if (launch.reports) parameters.push_back(&where);
     const auto u = [](std::int64_t value) { return static_cast<unsigned>(value); };
     DOVETAIL_TRY(driver.check(driver.launch(function, u(launch.grid[0]), u(launch.grid[1]), u(launch.grid[2]),
                                             u(launch.block[0]), u(launch.block[1]), u(launch.block[2]),

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include <dlfcn.h>
+
 #include "tests/property/compiler/cuda/kernel_case.h"
 
 namespace dovetail::cuda::test {
@@ -46,6 +48,14 @@ inline ChangeText replaced(const std::string& from, const std::string& to) {
   };
 }
 
+// A launch that failed has broken the emulated device for all that follow.
+inline void repair_device() {
+  void* const driver = dlopen(emulated("driver").c_str(), RTLD_NOW);
+  REQUIRE(driver != nullptr);
+  reinterpret_cast<void (*)(int)>(dlsym(driver, "emulated_gpu_fail"))(0);
+  dlclose(driver);
+}
+
 // The text as it is gives the expected values, and with any of the faults it does not.
 inline void check_text_faults(const Case& one, std::vector<TextFault> faults) {
   faults.insert(faults.begin(), {"as it is", [](std::string text) { return text; }});
@@ -73,6 +83,7 @@ inline void check_text_faults(const Case& one, std::vector<TextFault> faults) {
     INFO(faults[i].what);
     const auto have = launch(*context, sources[i], *module, one);
     CHECK((!have.ok() || *have != *one.expected) == (i != 0));
+    if (!have.ok()) repair_device();
   }
 }
 

@@ -1,6 +1,8 @@
 // Kernels in a step: what is written is read, and what no GPU could run is refused.
 #include "bundle/code/cuda.h"
 
+#include <functional>
+
 #include "bundle/code/text.h"
 #include "tests/catch.h"
 
@@ -17,9 +19,15 @@ bundle::CudaCode cuda_sample() {
        {{"sm_80", false, bundle::Blob({std::byte{1}, std::byte{2}})}, {"sm_80", true, bundle::Blob({std::byte{3}})}},
        512,
        {"integer division by zero"}},
-      {{{"k1_0", {3, 1, 1}, {128, 1, 1}, {{false, 0, 0}, {false, 1, 0}}, false}},
+      {{{"k1_0",
+         {3, 1, 1},
+         {128, 1, 1},
+         {{false, 1, 0}},
+         false,
+         0,
+         {{{false, 0, 0}, 2, {70, 512}, {64, 32}, 64}, {{true, 0, 256}, 1, {3, 48, 48}, {1, 16, 128}, 128}}}},
        {{"sm_90a", false, bundle::Blob({std::byte{4}})}},
-       0}};
+       256}};
   code.operations = 99;
   code.rounds_freely = false;
   return code;
@@ -59,6 +67,7 @@ TEST_CASE("cuda code: what is written is read") {
       CHECK(read.launches[i].operands == written.launches[i].operands);
       CHECK(read.launches[i].reports == written.launches[i].reports);
       CHECK(read.launches[i].shared_bytes == written.launches[i].shared_bytes);
+      CHECK(read.launches[i].tensor_maps == written.launches[i].tensor_maps);
     }
     REQUIRE(read.images.size() == written.images.size());
     for (std::size_t i = 0; i < read.images.size(); ++i) {
@@ -110,4 +119,27 @@ TEST_CASE("cuda code: launches that no device takes are refused with both number
   code = cuda_sample();
   code.kernels[1].launches[0].shared_bytes = (227 << 10) + 1;
   CHECK_THAT(cuda_errors(code), ContainsSubstring("kernel k1_0 shares 232449 bytes in a block, the most is 232448"));
+}
+
+TEST_CASE("cuda code: tensors of whose boxes no driver knows are refused with what they have") {
+  CHECK(cuda_errors(cuda_sample()).empty());
+  const auto why = [](const std::function<void(bundle::CudaTensorMap&)>& change) {
+    bundle::CudaCode code = cuda_sample();
+    change(code.kernels[1].launches[0].tensor_maps[0]);
+    return cuda_errors(code);
+  };
+  CHECK_THAT(why([](auto& map) { map.operand.index = 2; }), ContainsSubstring("takes tensor 2, the step has 2"));
+  CHECK_THAT(why([](auto& map) { map.element_bytes = 3; }), ContainsSubstring("whose elements have 3 bytes"));
+  CHECK_THAT(why([](auto& map) { map.extents.clear(); }), ContainsSubstring("of 0 dimensions with 2 of a box"));
+  CHECK_THAT(why([](auto& map) { map.extents = {1, 1, 1, 1, 1, 16}, map.box = {1, 1, 1, 1, 1, 16}; }),
+             ContainsSubstring("of 6 dimensions with 6 of a box, the most is 5"));
+  CHECK_THAT(why([](auto& map) {
+               map.box = {257, 32};
+             }),
+             ContainsSubstring("of extent 70 with a box of 257 in dimension 0"));
+  CHECK_THAT(why([](auto& map) { map.extents[1] = 516; }),
+             ContainsSubstring("whose rows in dimension 0 lie 1032 bytes apart, which is no multiple of 16"));
+  CHECK_THAT(why([](auto& map) { map.box[1] = 20; }), ContainsSubstring("by lines of 40 bytes"));
+  CHECK_THAT(why([](auto& map) { map.box[1] = 64; }), ContainsSubstring("by lines of 128 bytes with a swizzle of 64"));
+  CHECK_THAT(why([](auto& map) { map.swizzle_bytes = 48; }), ContainsSubstring("with a swizzle of 48"));
 }

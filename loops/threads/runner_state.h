@@ -1,0 +1,135 @@
+// What run_threads knows of each element of memory, of each thread, and of what is under way.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "loops/threads/listing.h"
+#include "loops/threads/scalar_value.h"
+#include "loops/threads/warp_operation.h"
+
+namespace dovetail::loops::adversarial {
+
+// The address of a byte where 16-byte pieces are exchanged (CoreMatrix): by the place of its 128 bytes among 1024,
+// which is that in memory as buffers so exchanged begin at multiples of these.
+inline std::int64_t exchanged(std::int64_t address, std::int64_t swizzle) {
+  constexpr std::int64_t kPiece = 16, kLineBytes = 128;
+  return address ^ (address / kLineBytes % (swizzle / kPiece) * kPiece);
+}
+
+struct Broken {  // thrown, and caught by run_threads
+  std::string why;
+};
+
+// A thread's place among all of a kernel.
+struct Who {
+  std::int64_t block = -1, thread = -1, epoch = 0;  // epoch: barriers that it has passed
+};
+
+// Who touched an element last, since the kernel began.
+struct Shadow {
+  bool defined = false;
+  Who writer, reader;                                    // block -1: nobody
+  bool several_threads = false, several_blocks = false;  // have read it: threads of one block in one epoch
+  // Asynchronous copies to it, and from it, and calls that write or read it, that may be under way: started, and
+  // covered by no wait yet.
+  int landing = 0, leaving = 0;
+  // When it was written last: after so many of the writer's fences, and of its arrivals. -1: by a call.
+  std::int64_t fences = 0, arrivals = 0;
+  // Of the reader: after so many of its fences. -1: a unit of the machine read it.
+  std::int64_t reader_fences = 0;
+  // Last written by the copy of a box that this signal counted, in this phase; -1: by something else.
+  int signal = -1;
+  std::int64_t phase = 0;
+};
+
+struct Memory {
+  const BufferNode* buffer = nullptr;
+  std::vector<std::byte> bytes;
+  std::vector<Shadow> shadow;
+
+  explicit Memory(const Buffer& of)
+      : buffer(of.get()),
+        bytes(static_cast<std::size_t>(element_count(of->shape)) * static_cast<std::size_t>(size_bytes(of->dtype))),
+        shadow(static_cast<std::size_t>(element_count(of->shape))) {}
+  std::byte* at(std::size_t element) {
+    return bytes.data() + element * static_cast<std::size_t>(size_bytes(buffer->dtype));
+  }
+  void forget() {
+    for (Shadow& element : shadow) element = {};
+  }
+  void forget_accesses() {
+    for (Shadow& element : shadow) {
+      const bool defined = element.defined;
+      element = {};
+      element.defined = defined;
+    }
+  }
+};
+
+// One element of an asynchronous copy, between its start and the wait that covers it.
+struct Flight {
+  Memory *to = nullptr, *from = nullptr;  // from null: a zero
+  std::size_t to_element = 0, from_element = 0;
+  bool landed = false;
+
+  // Its value is the one that is there now.
+  void land() {
+    if (landed) return;
+    landed = true;
+    const auto bytes = static_cast<std::size_t>(size_bytes(to->buffer->dtype));
+    if (from != nullptr) std::memcpy(to->at(to_element), from->at(from_element), bytes);
+    else std::memset(to->at(to_element), 0, bytes);
+  }
+};
+
+// What a call that completes later reads and writes, of one thread's share, until its wait.
+struct UnderWay {
+  std::vector<std::pair<Memory*, std::size_t>> written, read;
+  const WarpOperation* operation = nullptr;
+};
+
+// A line of a box that is copied, or what of it lies outside (from: -1), between its start and its landing.
+struct BoxFlight {
+  Memory *to = nullptr, *from = nullptr;
+  std::vector<std::pair<std::size_t, std::int64_t>> elements;  // to, from
+  std::size_t signal = 0;
+};
+// A signal of a block, known by its number.
+struct Signal {
+  bool started = false;
+  std::int64_t phase = 0;                             // that has begun
+  bool expects = false;                               // a thread has said how much
+  std::int64_t expected = 0, issued = 0, landed = 0;  // bytes of that phase
+  std::vector<std::pair<Memory*, std::size_t>> written, read;
+};
+
+struct Thread {
+  Who who;
+  std::size_t at = 0;
+  std::vector<std::int64_t> values;  // of variables
+  std::map<const BufferNode*, Memory> own;
+  std::vector<Flight> started;             // since the last commit
+  std::deque<std::vector<Flight>> groups;  // committed ones, the oldest first
+  std::vector<UnderWay> called;            // since the last commit of calls
+  std::deque<std::vector<UnderWay>> call_groups;
+  std::int64_t fences = 0, arrivals = 0;  // that it has come to
+  std::int64_t fences_at_barrier = 0;     // and those in front of its last barrier
+  const CoreShuffle* shuffle = nullptr;   // at which it waits for other lanes
+  ScalarValue offered;                    // there
+  std::vector<std::int64_t> observed;     // how many phases of each signal have ended, as it knows
+};
+
+// What a warp's operation computes, in one thread.
+struct Meaning {
+  CoreProgram core;
+  Listing listing;
+};
+
+}  // namespace dovetail::loops::adversarial

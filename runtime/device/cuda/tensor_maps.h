@@ -1,0 +1,21 @@
+// Tensors of which kernels copy boxes (bundle::CudaTensorMap), as the driver encodes them for the device.
+#pragma once
+
+#include <cstdint>
+
+#include "base/result.h"
+#include "bundle/code/cuda.h"
+#include "runtime/device/cuda/driver.h"
+
+namespace dovetail::runtime::cuda {
+
+// A parameter of a kernel: CUtensorMap.
+struct alignas(128) EncodedTensorMap {
+  std::uint64_t words[16] = {};
+};
+
+// `address`: of the tensor's first element, a multiple of 16. Error: the driver knows no such maps, or refuses this
+// one.
+Result<void> encode(const Driver& driver, const bundle::CudaTensorMap& map, Address address, EncodedTensorMap& encoded);
+
+}  // namespace dovetail::runtime::cuda
