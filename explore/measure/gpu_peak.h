@@ -1,6 +1,10 @@
-// What a GPU can do at most, measured: multiply-adds between registers on all of its processors, and copies of more
-// memory than its caches hold. The kernels are compiled by NVRTC when they are asked for.
+// What a GPU can do at most, measured: multiply-adds between registers on all of its processors, products of its tensor
+// cores from registers or shared memory, and copies of more memory than its caches hold. The kernels are compiled by
+// NVRTC when they are asked for.
 #pragma once
+
+#include <map>
+#include <string>
 
 #include "base/result.h"
 
@@ -8,7 +12,9 @@ namespace dovetail::explore {
 
 struct GpuPeak {
   double float32_operations = 0;  // a second; a multiply-add is two. Outside of tensor cores
-  double bytes = 0;               // a second, read and written
+  // By factors as they are multiplied: float16, bfloat16, tf32, int8. Empty: it has no tensor cores.
+  std::map<std::string, double> tensor_operations;
+  double bytes = 0;  // a second, read and written
 };
 
 // Error: there is no GPU, no NVRTC, or too little memory.

@@ -26,7 +26,8 @@ TEST_CASE("cuda: profile shows rates beside measured ceilings, and what each ker
   const Finished run = test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--repeat", "3"});
   INFO(run.out << run.error);
   REQUIRE(run.exit == 0);
-  CHECK_THAT(run.out, ContainsSubstring("TFLOP/s float32 outside of tensor cores") && ContainsSubstring("occupancy") &&
+  CHECK_THAT(run.out, ContainsSubstring("TFLOP/s float32 outside of tensor cores") &&
+                          ContainsSubstring("tensor cores  ") && ContainsSubstring("occupancy") &&
                           ContainsSubstring("launched      a graph of 9 steps"));
   const Finished json =
       test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--repeat", "3", "--json"});
@@ -34,6 +35,9 @@ TEST_CASE("cuda: profile shows rates beside measured ceilings, and what each ker
   const Json report = Json::parse(json.out);
   CHECK(report["gpu"]["float32_flop_per_s"].get<double>() > 0);
   CHECK(report["gpu"]["bytes_per_s"].get<double>() > 0);
+  REQUIRE(report["gpu"]["tensor_cores_flop_per_s"].size() == 4);
+  for (const char* kind : {"float16", "bfloat16", "tf32", "int8"})
+    CHECK(report["gpu"]["tensor_cores_flop_per_s"][kind].get<double>() > 0);
   for (const Json& step : report["steps"]) {
     INFO(step.dump());
     CHECK(step["seconds"].get<double>() == Approx(0.25e-3));  // of the device's events, also within a graph
