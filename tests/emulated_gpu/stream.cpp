@@ -3,6 +3,7 @@
 // While a stream captures, what may not be captured breaks the capture.
 #include "tests/emulated_gpu/stream.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <deque>
 #include <map>
@@ -192,6 +193,33 @@ int cuMemFreeHost(void* bytes) {
 int cuMemsetD8Async(unsigned long long address, unsigned char value, std::size_t bytes, void* stream) {
   if (!in_device(address, bytes)) return kInvalidValue;
   return give(stream, [=] { std::memset(reinterpret_cast<void*>(address), value, bytes); });
+}
+// CUDA_MEMCPY3D: what matters of it lies at these places, in words of 64 bits.
+int cuMemcpy3DAsync_v2(const unsigned long long* copy, void* stream) {
+  enum { from_type = 4, from = 6, from_pitch = 9, from_height, to_type = 15, to = 17, to_pitch = 20, to_height, width };
+  constexpr unsigned long long kDevice = 2;
+  const auto at = [&](int place) { return copy[place]; };
+  const unsigned long long rows = at(width + 1), planes = at(width + 2);
+  if ((at(from_type) & 0xffffffff) != kDevice || (at(to_type) & 0xffffffff) != kDevice || rows == 0 || planes == 0 ||
+      at(from_pitch) < at(width) || at(to_pitch) < at(width) || at(from_height) < rows || at(to_height) < rows)
+    return kInvalidValue;
+  for (const int corner : {0, 1, 2, 3, 11, 12, 13, 14})
+    if (at(corner) != 0) return kInvalidValue;
+  const auto end = [&](int pitch, int height) {
+    return ((planes - 1) * at(height) + rows - 1) * at(pitch) + at(width);
+  };
+  if (!in_device(at(from), end(from_pitch, from_height)) || !in_device(at(to), end(to_pitch, to_height)))
+    return kInvalidValue;
+  std::vector<unsigned long long> kept(copy, copy + width + 3);
+  const char* const fault = std::getenv("EMULATED_GPU_PLANT");
+  if (fault != nullptr && std::strcmp(fault, "plane distance") == 0) kept[to_height] = kept[from_height];
+  return give(stream, [=] {
+    for (unsigned long long plane = 0; plane < planes; ++plane)
+      for (unsigned long long row = 0; row < rows; ++row)
+        std::memcpy(reinterpret_cast<void*>(kept[to] + (plane * kept[to_height] + row) * kept[to_pitch]),
+                    reinterpret_cast<void*>(kept[from] + (plane * kept[from_height] + row) * kept[from_pitch]),
+                    kept[width]);
+  });
 }
 int cuMemcpyHtoDAsync_v2(unsigned long long address, const void* host, std::size_t bytes, void* stream) {
   if (!in_device(address, bytes)) return kInvalidValue;

@@ -20,17 +20,22 @@ namespace {
 
 using namespace library;
 
-// The library knows one pad for both sides of an axis.
+// The library knows one pad for both sides of an axis. Where those of a convolution differ, the runtime makes a copy of
+// x that has the larger side's surplus, row by row and plane by plane; what a pool has for pads is no number.
 Result<void> fits_windows(const Graph& graph, const Body& body) {
   const bundle::LibraryOperation& operation = body.operation;
   const Shape x = operand_type(graph, body, 0).shape, y = graph.value(body.result).type.shape;
   const bool pools = operation.kind != LibraryKind::convolution;
   const Shape weights = pools ? Shape{} : operand_type(graph, body, 1).shape;
+  std::int64_t padded = x[0] * x[1];  // at most, elements of x with its pads
   for (std::size_t axis = 0; axis + 2 < x.size(); ++axis) {
     const std::int64_t kernel = pools ? operation.kernel[axis] : weights[axis + 2];
     const std::int64_t made = bundle::positions(x[axis + 2], kernel, operation.strides[axis], operation.dilations[axis],
                                                 2 * operation.pad_begin[axis]);
-    if (made != y[axis + 2])
+    const bool copies = !pools && axis + 4 >= x.size();
+    if (copies && made != y[axis + 2]) padded *= operation.pad_begin[axis] + operation.pad_end[axis] + x[axis + 2];
+    else padded *= x[axis + 2];
+    if (made != y[axis + 2] && !copies)
       return refuse(
           fmt::format("pads of {} and {} elements along spatial axis {}: the library has one number for both "
                       "sides, and would make {} results of {}",
@@ -39,6 +44,8 @@ Result<void> fits_windows(const Graph& graph, const Body& body) {
       return refuse(
           fmt::format("windows with a dilation of {}, the library's pools have none", operation.dilations[axis]));
   }
+  if (padded > std::numeric_limits<std::int32_t>::max())
+    return refuse(fmt::format("{} elements with its pads, more than 32 bits count", padded));
   return {};
 }
 

@@ -282,4 +282,16 @@ Result<void> Allocation::copy_out(std::size_t offset, std::span<std::byte> bytes
   return context_->copy_out(address_ + offset, bytes);
 }
 
+Result<void> Context::clear(Address address, std::size_t bytes) const {
+  return driver_->check(driver_->fill(address, 0, bytes, stream_), "clearing memory");
+}
+
+Result<void> Context::copy_planes(const Planes& planes) const {
+  Copy3d copy;
+  copy.from = planes.from, copy.from_pitch = planes.row_bytes, copy.from_height = planes.rows;
+  copy.to = planes.to, copy.to_pitch = planes.to_row_bytes, copy.to_height = planes.to_rows;
+  copy.width = planes.row_bytes, copy.height = planes.rows, copy.depth = planes.planes;
+  return driver_->check(driver_->copy_3d(&copy, stream_), "copying rows within the device's memory");
+}
+
 }  // namespace dovetail::runtime::cuda

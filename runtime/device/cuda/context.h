@@ -30,6 +30,13 @@ struct DeviceFacts {
 Result<DeviceFacts> find_device(const Driver& driver);
 Result<DeviceFacts> find_device();
 
+// Planes of rows, dense, and where they go: rows, and planes of these, that lie farther apart.
+struct Planes {
+  Address from = 0, to = 0;  // of the first elements
+  std::size_t row_bytes = 0, rows = 0, planes = 0;
+  std::size_t to_row_bytes = 0, to_rows = 0;
+};
+
 class Context {
  public:
   // The first device that the process sees (CUDA_VISIBLE_DEVICES).
@@ -64,6 +71,9 @@ class Context {
   // copy_out waits until they are there.
   Result<void> copy_in(Address to, std::span<const std::byte> bytes);
   Result<void> copy_out(Address from, std::span<std::byte> bytes);
+  // Within the device's memory, behind what the stream does already; a stream that captures takes both.
+  Result<void> clear(Address address, std::size_t bytes) const;
+  Result<void> copy_planes(const Planes& planes) const;
 
  private:
   Context() = default;

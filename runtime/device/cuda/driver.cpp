@@ -52,6 +52,7 @@ std::string bind_all(const SharedLibrary& library, Driver& driver) {
   bind(driver.fill, "cuMemsetD8Async");
   bind(driver.copy_in, "cuMemcpyHtoDAsync_v2");
   bind(driver.copy_out, "cuMemcpyDtoHAsync_v2");
+  bind(driver.copy_3d, "cuMemcpy3DAsync_v2");
   bind(driver.create_stream, "cuStreamCreate");
   bind(driver.destroy_stream, "cuStreamDestroy_v2");
   bind(driver.synchronize_stream, "cuStreamSynchronize");

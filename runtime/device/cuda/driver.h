@@ -40,6 +40,24 @@ inline constexpr int kMostThreadsOfFunction = 0, kSharedBytesOfFunction = 1, kLo
 inline constexpr unsigned kNonBlocking = 1, kDefaultEvent = 0, kExternalEvent = 1;
 inline constexpr int kThreadLocalCapture = 1;
 
+// CUDA_MEMCPY3D, as far as copies within the device's memory use it.
+struct Copy3d {
+  static constexpr int kDevice = 2;  // CUmemorytype
+  std::size_t from_x = 0, from_y = 0, from_z = 0, from_level = 0;
+  int from_type = kDevice;
+  const void* from_host = nullptr;
+  Address from = 0;
+  void *from_array = nullptr, *reserved = nullptr;
+  std::size_t from_pitch = 0, from_height = 0;
+  std::size_t to_x = 0, to_y = 0, to_z = 0, to_level = 0;
+  int to_type = kDevice;
+  void* to_host = nullptr;
+  Address to = 0;
+  void *to_array = nullptr, *also_reserved = nullptr;
+  std::size_t to_pitch = 0, to_height = 0;
+  std::size_t width = 0, height = 0, depth = 0;
+};
+
 struct Driver {
   Status (*init)(unsigned);
   Status (*driver_version)(int*);
@@ -65,6 +83,7 @@ struct Driver {
   Status (*fill)(Address, unsigned char, std::size_t, StreamHandle);
   Status (*copy_in)(Address, const void*, std::size_t, StreamHandle);
   Status (*copy_out)(void*, Address, std::size_t, StreamHandle);
+  Status (*copy_3d)(const Copy3d*, StreamHandle);
   Status (*create_stream)(StreamHandle*, unsigned);
   Status (*destroy_stream)(StreamHandle);
   Status (*synchronize_stream)(StreamHandle);

@@ -39,7 +39,8 @@ std::vector<int> as_image(Shape shape) {
 
 class Operation {
  public:
-  explicit Operation(std::shared_ptr<const Library> library) : library_(std::move(library)) {}
+  Operation(std::shared_ptr<cuda::Context> context, std::shared_ptr<const Library> library)
+      : context_(std::move(context)), library_(std::move(library)) {}
 
   Result<void> make(const LibraryOperation& operation, const std::vector<Shape>& shapes,
                     const std::vector<DType>& types) {
@@ -54,12 +55,12 @@ class Operation {
     }
   }
 
-  std::uint64_t workspace_bytes() const { return workspace_bytes_; }
+  std::uint64_t workspace_bytes() const { return padded_ ? padded_at_ + padded_bytes_ : workspace_bytes_; }
 
   Result<void> begin(std::span<const cuda::Address> tensors, cuda::Address workspace) const {
     const Functions& f = library_->functions();
     const auto pointer = [&](std::size_t tensor) { return reinterpret_cast<void*>(tensors[tensor]); };
-    const void* const x = pointer(operation_.operands[0]);
+    const void* x = pointer(operation_.operands[0]);
     void* const y = pointer(operation_.result);
     void* const handle = library_->handle();
     switch (operation_.kind) {
@@ -71,6 +72,15 @@ class Operation {
                       number::kChannels, &kOne, x_.get(), x, &kZero, x_.get(), y),
             "a softmax");
       default: return library_->check(f.pool(handle, pool_.get(), &kOne, x_.get(), x, &kZero, y_.get(), y), "a pool");
+    }
+    if (padded_) {
+      const cuda::Address padded = workspace + padded_at_;
+      DOVETAIL_TRY(context_->clear(padded, padded_bytes_));
+      cuda::Planes planes = *padded_;
+      planes.from = tensors[operation_.operands[0]];
+      planes.to += padded;
+      DOVETAIL_TRY(context_->copy_planes(planes));
+      x = reinterpret_cast<const void*>(padded);
     }
     const void* const w = pointer(operation_.operands[1]);
     const void* const bias = operation_.operands.size() > 2 ? pointer(operation_.operands[2]) : nullptr;
@@ -144,15 +154,16 @@ class Operation {
 
   Result<void> make_convolution(const std::vector<Shape>& shapes, DType type) {
     const Functions& f = library_->functions();
-    const std::vector<int> x = as_image(shapes[operation_.operands[0]]), w = as_image(shapes[operation_.operands[1]]),
-                           y = as_image(shapes[operation_.result]);
+    std::vector<int> x = as_image(shapes[operation_.operands[0]]);
+    const std::vector<int> w = as_image(shapes[operation_.operands[1]]), y = as_image(shapes[operation_.result]);
+    std::vector<int> pads = spatial(operation_.pad_begin, 0);
+    DOVETAIL_TRY(pad(x, w, y, pads, static_cast<std::size_t>(size_bytes(type))));
     DOVETAIL_ASSIGN(x_, tensor(x));
     DOVETAIL_ASSIGN(y_, tensor(y));
     DOVETAIL_ASSIGN(w_, describe(f.create_filter, f.destroy_filter, "describing weights", [&](void* object) {
                       return f.set_filter(object, type_, number::kRows, static_cast<int>(w.size()), w.data());
                     }));
-    const std::vector<int> pads = spatial(operation_.pad_begin, 0), strides = spatial(operation_.strides, 1),
-                           dilations = spatial(operation_.dilations, 1);
+    const std::vector<int> strides = spatial(operation_.strides, 1), dilations = spatial(operation_.dilations, 1);
     DOVETAIL_ASSIGN(
         convolution_,
         describe(f.create_convolution, f.destroy_convolution, "describing a convolution", [&](void* object) {
@@ -183,7 +194,44 @@ class Operation {
                                     number::kPropagateNan, operation_.most.value_or(0));
           }));
     }
-    return choose(math);
+    DOVETAIL_TRY(choose(math));
+    constexpr std::uint64_t kAlignment = 256;  // as cuMemAlloc's
+    padded_at_ = (workspace_bytes_ + kAlignment - 1) / kAlignment * kAlignment;
+    return {};
+  }
+
+  // Where one number does not say the pads of an axis, the larger side's surplus comes into a copy of x, in the
+  // workspace: of `x` and `pads` becomes what the library is told.
+  Result<void> pad(std::vector<int>& x, const std::vector<int>& w, const std::vector<int>& y, std::vector<int>& pads,
+                   std::size_t element_bytes) {
+    const std::vector<int> ends = spatial(operation_.pad_end, 0), strides = spatial(operation_.strides, 1),
+                           dilations = spatial(operation_.dilations, 1), given = x;
+    std::vector<int> in_front(x.size(), 0);
+    for (std::size_t axis = 0; axis < pads.size(); ++axis) {
+      const std::size_t d = axis + 2;
+      if (bundle::positions(x[d], w[d], strides[axis], dilations[axis], 2 * std::int64_t{pads[axis]}) == y[d]) continue;
+      const int common = std::min(pads[axis], ends[axis]);
+      in_front[d] = pads[axis] - common;
+      x[d] += in_front[d] + ends[axis] - common;
+      pads[axis] = common;
+    }
+    if (x == given) return {};
+    const std::size_t rank = x.size();
+    std::int64_t elements = 1;
+    for (const int extent : x) elements *= extent;
+    if (elements > std::numeric_limits<std::int32_t>::max() || x[rank - 3] != given[rank - 3])
+      return Diagnostic{"cuDNN refuses", "a convolution", "its pads differ between the sides of an axis",
+                        "make the bundle again with `dovetail compile`"};
+    const auto bytes_of = [&](int count) { return static_cast<std::size_t>(count) * element_bytes; };
+    cuda::Planes planes;
+    planes.row_bytes = bytes_of(given[rank - 1]), planes.rows = static_cast<std::size_t>(given[rank - 2]);
+    planes.planes = 1;
+    for (std::size_t d = 0; d + 2 < rank; ++d) planes.planes *= static_cast<std::size_t>(given[d]);
+    planes.to_row_bytes = bytes_of(x[rank - 1]), planes.to_rows = static_cast<std::size_t>(x[rank - 2]);
+    planes.to = bytes_of(in_front[rank - 2] * x[rank - 1] + in_front[rank - 1]);
+    padded_ = planes;
+    padded_bytes_ = static_cast<std::size_t>(elements) * element_bytes;
+    return {};
   }
 
   // The one that the library thinks fastest of those that keep to the kind of arithmetic and the memory.
@@ -213,10 +261,13 @@ class Operation {
                       "leave cudnn out of --target"};
   }
 
+  std::shared_ptr<cuda::Context> context_;
   std::shared_ptr<const Library> library_;
   LibraryOperation operation_;
   int type_ = 0, algorithm_ = 0;
-  std::size_t workspace_bytes_ = 0;
+  std::size_t workspace_bytes_ = 0;               // of the algorithm
+  std::optional<cuda::Planes> padded_;            // x, and where its copy with more pads has it; nullopt: there is none
+  std::size_t padded_at_ = 0, padded_bytes_ = 0;  // of that copy, in the workspace
   Descriptor x_, w_, y_, bias_, convolution_, activation_, pool_;
 };
 
@@ -257,7 +308,7 @@ Result<std::unique_ptr<cuda::StreamWork>> make_operations(std::shared_ptr<cuda::
                         fmt::format("a tensor of shape {} has more elements than 32 bits count", to_string(shape)),
                         "make the bundle again with `dovetail compile`"};
   for (const LibraryOperation& operation : step.code.operations) {
-    Operation next(library);
+    Operation next(context, library);
     DOVETAIL_TRY(next.make(operation, shapes, types));
     operations.push_back(std::move(next));
   }
