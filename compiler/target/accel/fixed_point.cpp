@@ -42,6 +42,13 @@ struct Scale {
     return tie ? quotient - (quotient & 1) : quotient;
   }
   bool beyond_1() const { return m > std::int64_t{1} << e; }
+  // The same number by another, not smaller exponent.
+  Scale with_exponent(int exponent) const {
+    Scale scale = *this;
+    scale.m <<= exponent - e;
+    scale.e = exponent;
+    return scale;
+  }
 };
 
 // The accumulators, bias included, whose results lie in range, as far as there are such: all others have the result of
@@ -74,33 +81,36 @@ std::int64_t centred(std::int64_t value, int places) {
   return value - (floor_shift(value + half, places) << places);
 }
 
-// Cuts m into `limbs` such that every sum fits 32 bits for both bounds of w; whether there is a way.
+// Cuts m into `limbs` with so many places in each but the last; whether every sum fits 32 bits for both bounds of w.
+bool cut_at(FixedPointChannel& channel, const Scale& scale, int limbs, int places) {
+  std::int64_t rest = scale.m;
+  channel.limbs = {};
+  channel.shifts = {};
+  for (int i = kMostLimbs - limbs; i < kMostLimbs - 1; ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    channel.limbs[at] = centred(rest, places);
+    channel.shifts[at] = places;
+    rest = floor_shift(rest - channel.limbs[at], places);
+  }
+  channel.limbs[kMostLimbs - 1] = rest;
+  channel.shifts[kMostLimbs - 1] = scale.e - places * (limbs - 1);
+  if (channel.shifts[kMostLimbs - 1] > 31 || !fits(rest)) return false;
+  for (const std::int64_t w : {channel.low, channel.high}) {
+    std::int64_t x = channel.rounding;
+    for (int i = kMostLimbs - limbs; i < kMostLimbs; ++i) {
+      x += w * channel.limbs[static_cast<std::size_t>(i)];
+      // Between the bounds sums lie between theirs, but for the floor of what is carried.
+      if (!fits(x - 1) || !fits(x + 1)) return false;
+      x = floor_shift(x, channel.shifts[static_cast<std::size_t>(i)]);
+    }
+  }
+  return true;
+}
+
+// The same with the fewest places for which there is a way.
 bool cut(FixedPointChannel& channel, const Scale& scale, int limbs) {
-  const auto sums_fit = [&] {
-    for (const std::int64_t w : {channel.low, channel.high}) {
-      std::int64_t x = channel.rounding;
-      for (int i = kMostLimbs - limbs; i < kMostLimbs; ++i) {
-        x += w * channel.limbs[static_cast<std::size_t>(i)];
-        // Between the bounds sums lie between theirs, but for the floor of what is carried.
-        if (!fits(x - 1) || !fits(x + 1)) return false;
-        x = floor_shift(x, channel.shifts[static_cast<std::size_t>(i)]);
-      }
-    }
-    return true;
-  };
   for (int places = 0; places * (limbs - 1) <= scale.e; ++places) {
-    std::int64_t rest = scale.m;
-    channel.limbs = {};
-    channel.shifts = {};
-    for (int i = kMostLimbs - limbs; i < kMostLimbs - 1; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      channel.limbs[at] = centred(rest, places);
-      channel.shifts[at] = places;
-      rest = floor_shift(rest - channel.limbs[at], places);
-    }
-    channel.limbs[kMostLimbs - 1] = rest;
-    channel.shifts[kMostLimbs - 1] = scale.e - places * (limbs - 1);
-    if (channel.shifts[kMostLimbs - 1] <= 31 && sums_fit()) return true;
+    if (cut_at(channel, scale, limbs, places)) return true;
     if (limbs == 1) return false;
   }
   return false;
@@ -112,7 +122,8 @@ std::int32_t before_shift(const OutputRange& range, const FixedPoint& plan) {
   return range.zero_point - plan.zero_point;
 }
 
-std::optional<FixedPointChannel> channel_of(const Scale& scale, const Span& span, int limbs, std::int32_t zero_point) {
+// All but limbs and shifts. Nothing where the centre would take the room of accumulators.
+std::optional<FixedPointChannel> uncut_channel(const Scale& scale, const Span& span, std::int32_t zero_point) {
   FixedPointChannel channel;
   const std::int64_t constant = scale.half() + (std::int64_t{zero_point} << scale.e);
   channel.centre = loops::floor_div(constant, scale.m);
@@ -120,8 +131,15 @@ std::optional<FixedPointChannel> channel_of(const Scale& scale, const Span& span
   // Bounds beyond those of accumulators do not bound.
   channel.low = std::max(span.low + channel.centre, -kMostAccumulator);
   channel.high = std::min(span.high + channel.centre, kMostAccumulator);
-  channel.parity = has_ties(scale, span) ? std::int64_t{1} << (31 - scale.e) : 0;
   if (zero_point != 0 && std::abs(channel.centre) > kMostZeroPoint) return std::nullopt;
+  return channel;
+}
+
+std::optional<FixedPointChannel> channel_of(const Scale& scale, const Span& span, int limbs, std::int32_t zero_point) {
+  std::optional<FixedPointChannel> uncut = uncut_channel(scale, span, zero_point);
+  if (!uncut) return std::nullopt;
+  FixedPointChannel& channel = *uncut;
+  channel.parity = has_ties(scale, span) ? std::int64_t{1} << (31 - scale.e) : 0;
   if (limbs == 0) {
     channel.shifts[kMostLimbs - 1] = scale.e;
     return scale.m == 1 ? std::optional(channel) : std::nullopt;
@@ -132,9 +150,41 @@ std::optional<FixedPointChannel> channel_of(const Scale& scale, const Span& span
   return std::nullopt;
 }
 
-}  // namespace
+// With the shifts of all channels. Multiples of 2^e are the same whatever the exponent, so ties are as above.
+std::optional<FixedPointChannel> channel_of(const Scale& scale, const Span& span, const FixedPoint& plan,
+                                            const FixedPoint::Shifts& common, std::int32_t zero_point) {
+  const int exponent = common.last + common.of_limb * std::max(0, plan.limbs - 1);
+  if (scale.e > exponent) return std::nullopt;
+  const bool ties = has_ties(scale, span);
+  const Scale same = scale.with_exponent(exponent);
+  if ((plan.limbs == 0 && same.m != 1) || (ties && (plan.limbs > 1 || exponent > 31))) return std::nullopt;
+  std::optional<FixedPointChannel> channel = uncut_channel(same, span, zero_point);
+  if (!channel) return std::nullopt;
+  channel->parity = ties ? std::int64_t{1} << (31 - exponent) : 0;
+  if (plan.limbs == 0) channel->shifts[kMostLimbs - 1] = exponent;
+  else if (!cut_at(*channel, same, plan.limbs, common.of_limb)) return std::nullopt;
+  return channel;
+}
 
-std::int64_t FixedPoint::words() const { return 3 + 2 * limbs + (ties ? 1 : 0) + (shifts ? 1 : 0); }
+// Of all these scales: by the largest exponent, with the fewest places that do.
+std::optional<FixedPoint::Shifts> common_shifts(std::span<const float> scales, const OutputRange& range,
+                                                const FixedPoint& plan) {
+  int exponent = 0;
+  for (const float scale : scales) exponent = std::max(exponent, Scale(scale).e);
+  const int cuts = std::max(0, plan.limbs - 1);
+  for (int places = 0; places * cuts <= exponent; ++places) {
+    const FixedPoint::Shifts shifts{places, exponent - places * cuts};
+    if (std::ranges::all_of(scales, [&](float value) {
+          const Scale scale(value);
+          return channel_of(scale, Span(scale, range, plan.bound), plan, shifts, before_shift(range, plan)).has_value();
+        }))
+      return shifts;
+    if (cuts == 0) break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
 
 std::optional<FixedPoint> plan_fixed_point(std::span<const float> scales, const OutputRange& range,
                                            std::int64_t bound) {
@@ -163,6 +213,7 @@ std::optional<FixedPoint> plan_fixed_point(std::span<const float> scales, const 
   for (const std::int32_t at_end : {odd, range.zero_point})
     if (const auto limbs = fewest_limbs(at_end)) {
       plan.limbs = *limbs;
+      plan.common = common_shifts(scales, range, plan);
       return plan;
     }
   return std::nullopt;
@@ -170,21 +221,22 @@ std::optional<FixedPoint> plan_fixed_point(std::span<const float> scales, const 
 
 FixedPointChannel fixed_point_channel(float value, const FixedPoint& plan, const OutputRange& range) {
   const Scale scale(value);
-  const auto channel = channel_of(scale, Span(scale, range, plan.bound), plan.limbs, before_shift(range, plan));
+  const Span span(scale, range, plan.bound);
+  const std::int32_t zero_point = before_shift(range, plan);
+  const auto channel = plan.common ? channel_of(scale, span, plan, *plan.common, zero_point)
+                                   : channel_of(scale, span, plan.limbs, zero_point);
   DOVETAIL_CHECK(channel, "the plan was made for this scale");
   return *channel;
 }
 
 std::vector<std::int32_t> FixedPointChannel::words(const FixedPoint& plan, std::int32_t bias) const {
   std::vector<std::int64_t> words{bias + centre, low, high};
-  for (int i = kMostLimbs - plan.limbs; i < kMostLimbs; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    words.push_back(limbs[at]);
-    if (i == kMostLimbs - plan.limbs) words.push_back(rounding);
-    if (i + 1 < kMostLimbs) words.push_back(shifts[at]);
-  }
+  const auto first = limbs.end() - plan.limbs;
+  words.insert(words.end(), first, limbs.end());
+  if (plan.limbs > 0) words.push_back(rounding);
+  if (!plan.common && plan.limbs > 1) words.insert(words.end(), shifts.end() - plan.limbs, shifts.end() - 1);
   if (plan.ties) words.push_back(parity);
-  if (plan.shifts) words.push_back(shifts.back());
+  if (plan.shifts && !plan.common) words.push_back(shifts.back());
   std::vector<std::int32_t> narrow;
   for (const std::int64_t word : words) narrow.push_back(static_cast<std::int32_t>(word));
   return narrow;

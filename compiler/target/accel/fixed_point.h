@@ -27,8 +27,21 @@ struct FixedPoint {
   bool clamps = false;          // a channel's scale is beyond 1: its results skip integers, the bounds perhaps
   std::int32_t zero_point = 0;  // what is added at the end: the part that `rounding` cannot hold
   std::int64_t bound = 0;       // of |accumulator|, bias included
+  // Shifts of all channels, which then are no constants of them: each but the last limb's, and the last one's.
+  struct Shifts {
+    int of_limb = 0, last = 0;
+    bool operator==(const Shifts&) const = default;
+  };
+  std::optional<Shifts> common;
 
-  std::int64_t words() const;  // constants per channel, in the order of FixedPointChannel::words
+  // Constants per channel. In the order of FixedPointChannel::words: centre, low, high, limbs, rounding and shifts
+  // between limbs where there are such, parity, the last shift.
+  std::int64_t words() const { return last_shift_word() + (shifts && !common ? 1 : 0); }
+  std::int64_t limb_word(int limb) const { return 3 + limb; }
+  std::int64_t rounding_word() const { return limb_word(limbs); }
+  std::int64_t shift_word(int limb) const { return rounding_word() + 1 + limb; }
+  std::int64_t parity_word() const { return shift_word(limbs == 0 ? -1 : common ? 0 : limbs - 1); }
+  std::int64_t last_shift_word() const { return parity_word() + (ties ? 1 : 0); }
 };
 
 // For accumulators that are at most `bound` with their biases. Nothing where a scale has no form of 32-bit passes:

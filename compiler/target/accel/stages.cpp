@@ -1,5 +1,6 @@
 #include "compiler/target/accel/stages.h"
 
+#include "compiler/target/accel/group_stages.h"
 #include "compiler/target/accel/intrinsics.h"
 #include "loops/verify.h"
 
@@ -45,28 +46,29 @@ Buffer Stages::requant(const std::string& step, const Buffer& a, const Buffer& k
   });
 }
 
-// The words are those of FixedPointChannel::words, in order.
 Buffer Stages::fixed_point(const FixedPoint& plan, Buffer a, const Buffer& k) {
-  std::int64_t word = 0;
-  a = with_constant("centre", BinaryOp::add, a, k, word++);
-  a = with_constant("floor", BinaryOp::max, a, k, word++);
-  a = with_constant("ceiling", BinaryOp::min, a, k, word++);
+  a = with_constant("centre", BinaryOp::add, a, k, 0);
+  a = with_constant("floor", BinaryOp::max, a, k, 1);
+  a = with_constant("ceiling", BinaryOp::min, a, k, 2);
   Buffer carried;
   for (int limb = 0; limb < plan.limbs; ++limb) {
     const bool last = limb + 1 == plan.limbs;
     const std::string number = std::to_string(limb);
-    Buffer x = with_constant("product" + number, BinaryOp::mul, last ? a : copy("limb" + number, a), k, word++);
+    Buffer x =
+        with_constant("product" + number, BinaryOp::mul, last ? a : copy("limb" + number, a), k, plan.limb_word(limb));
     x = carried ? combine("carry" + number, BinaryOp::add, x, carried)
-                : with_constant("rounding", BinaryOp::add, x, k, word++);
+                : with_constant("rounding", BinaryOp::add, x, k, plan.rounding_word());
     if (last) a = x;
-    else carried = shift_right("limb_shift" + number, x, k, word++);
+    else if (plan.common) carried = shift_right("limb_shift" + number, x, plan.common->of_limb);
+    else carried = shift_right("limb_shift" + number, x, k, plan.shift_word(limb));
   }
   if (plan.ties) {
     // A product that is a multiple of 2^e here was halfway, and was rounded up: back, where that made the result odd.
-    Buffer odd = with_constant("parity", BinaryOp::mul, copy("tie", a), k, word++);
+    Buffer odd = with_constant("parity", BinaryOp::mul, copy("tie", a), k, plan.parity_word());
     a = combine("to_even", BinaryOp::add, a, shift_right("odd", odd, 31));  // -1 where it is
   }
-  if (plan.shifts) a = shift_right("quotient", a, k, word++);
+  if (plan.shifts && plan.common) a = shift_right("quotient", a, plan.common->last);
+  else if (plan.shifts) a = shift_right("quotient", a, k, plan.last_shift_word());
   return plan.zero_point == 0 ? a : with_immediate("zero_point", BinaryOp::add, a, plan.zero_point);
 }
 
@@ -130,7 +132,7 @@ Program finish(tensor::Definition& definition, const Buffer& a, const Shape& sha
   for (std::size_t d = axes.size(); d-- > 0;)
     stmt = make_stmt(For{loop_vars[d], axes[d].extent, ForKind::serial, "", {}, std::move(stmt)});
   definition.statement(stmt, {y});
-  return definition.build({y});
+  return group_stages(definition.build({y}));
 }
 
 }  // namespace dovetail::accel

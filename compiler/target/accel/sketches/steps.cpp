@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "compiler/schedule/nest.h"
+#include "compiler/target/accel/group_stages.h"
 #include "compiler/target/accel/intrinsics.h"
 #include "compiler/target/accel/memo.h"
 
@@ -119,6 +120,10 @@ Steps::Steps(schedule::Context& context, const isa::HardwareConfig& hardware, Ti
       constants_stay_(constants_stay(context.task.program, hardware)) {
   for (const std::string& block : blocks)
     if (is_constants(block)) constants_.push_back(c.written_by(block)->shape);
+  std::vector<StageKind> kinds;
+  for (const std::string& block : blocks)
+    if (const StageKind kind = stage_kind(*c.block(block)); kind != StageKind::transfer) kinds.push_back(kind);
+  for (std::size_t i = 0; i < kinds.size(); ++i) changes_ += kinds[i] == kinds[(i + 1) % kinds.size()] ? 0 : 1;
 }
 
 double Steps::streamed(double bytes, std::int64_t transfers) const {
@@ -163,7 +168,8 @@ double Steps::total(const Pace& pace, const Tile& trips, const Slots& slots) con
   constexpr double kFelt = 0.2;
   const auto beside = [](double a, double b) { return std::max(a, b) + kFelt * std::min(a, b); };
   const std::int64_t tiles = trips.results(), sums = tiles * trips.c, c = trips.c;
-  const double finish = pace.finish + 2 * kCyclesPerChange, compute = static_cast<double>(c) * pace.compute + finish;
+  const double finish = pace.finish + static_cast<double>(changes_) * kCyclesPerChange,
+               compute = static_cast<double>(c) * pace.compute + finish;
   double load = pace.added, each = 0;  // for a tile, on average; for a sum
   std::int64_t ring = INT64_MAX;       // slots of what is loaded for each sum
   for (const auto& [loads, places] : {std::pair(pace.inputs, slots.inp), std::pair(pace.weights, slots.wgt)}) {

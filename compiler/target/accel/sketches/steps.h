@@ -124,6 +124,7 @@ class Steps {
   TileModels& models_;
   const bool constants_stay_;     // on chip, for the whole operation
   std::vector<Shape> constants_;  // [batch, channels, words] each
+  std::int64_t changes_ = 0;      // between kinds of instructions of the compute queue, for a tile
   mutable std::optional<schedule::Footprint> footprint_;
   Slots slots_;
   std::string channels_;        // loop of the reduction over channels

@@ -123,6 +123,35 @@ TEST_CASE("fixed point: usual scales take two limbs and meet no tie") {
   }
 }
 
+TEST_CASE("fixed point: shifts are no constants of the channels where one pair suits all") {
+  std::mt19937 random(6);
+  const auto scale_from = [&](int exponent) {
+    return std::ldexp(1.0f + static_cast<float>(random() % 100000) / 100000.0f, exponent);
+  };
+  for (const OutputRange& range : kRanges) {
+    std::vector<float> scales;
+    for (int i = 0; i < 40; ++i) scales.push_back(scale_from(-10 + static_cast<int>(random() % 3)));
+    const FixedPoint plan = check(scales, range, random, 1 << 22);
+    CHECK(plan.common.has_value());
+    CHECK((plan.limbs == 2 && plan.words() == 6));
+    // Of one scale, whatever it is.
+    for (int exponent = -26; exponent <= 6; ++exponent) {
+      const float scale = scale_from(exponent);
+      const FixedPoint alone = check({scale, scale, scale}, range, random, 1 << 22);
+      CHECK(alone.common.has_value());
+      CHECK(alone.words() == 3 + alone.limbs + (alone.limbs > 0 ? 1 : 0) + (alone.ties ? 1 : 0));
+    }
+    // Powers of two: without products, so of one exponent alone.
+    CHECK(check({0.25f, 0.25f}, range, random).common.has_value());
+    CHECK_FALSE(check({0.25f, 0.125f}, range, random).common.has_value());
+    // A tie needs its product in one word, beside one whose product does not fit.
+    CHECK_FALSE(check({0.25f, std::nextafter(0.125f, 0.0f)}, range, random).common.has_value());
+    // Ties of several exponents, in one word.
+    const FixedPoint ties = check({0.375f, 0.15625f, 0.0546875f}, range, random);
+    CHECK((ties.common.has_value() && ties.ties && ties.limbs == 1));
+  }
+}
+
 TEST_CASE("fixed point: every scale from 2^-14 to 2^7") {
   std::mt19937 random(3);
   std::vector<float> scales{std::ldexp(1.0f, -14),
