@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 
 #include "compiler/target/accel/order_loads.h"
-#include "compiler/target/accel/split_stores.h"
 #include "isa/codec.h"
 #include "isa/verify.h"
 #include "isa/verify/accesses.h"
@@ -35,7 +34,6 @@ Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, co
   const std::uint64_t uop_address = space.next;
   const auto [uops, uop_statistics] =
       place_uops(stream, config, uop_address / static_cast<std::uint64_t>(config.uop_bytes()));
-  split_stores(stream, config);
   order_loads(stream, config);
   const StreamStatistics statistics{uop_statistics, uops.size(), insert_tokens(stream, config)};
   const int last = stream.instructions.empty() ? 0 : stream.instructions.back().node;

@@ -24,13 +24,15 @@ constexpr std::size_t kLookahead = 256;
 constexpr std::uint64_t kLongestPiece = 512;
 // The part of all cycles that must be gained, as estimated: each piece costs something that the estimate does not see.
 constexpr std::uint64_t kLeastGain = 1000;
+// Once more where it has gained: then others are late.
+constexpr int kMostRounds = 2;
 
 class Orderer {
  public:
   Orderer(const Stream& stream, const isa::HardwareConfig& config) : stream_(stream), config_(config) {
     find_conflicts();
     reset();
-    find_slack();
+    find_late();
     ends_ = last_end();
     reset();
   }
@@ -39,8 +41,8 @@ class Orderer {
     for (std::size_t i = 0; i < stream_.instructions.size(); ++i) {
       if (taken_[i]) continue;
       if (queue_of(i) == Queue::load) {
-        while (next_load_ < loads_.size() && loads_[next_load_] <= i) ++next_load_;
-        take_late_ones(latest_[next_load_ - 1]);
+        while (loads_[next_load_] < i) ++next_load_;
+        take_late_ones();
       }
       take(i);
       ordered_.push_back(stream_.instructions[i]);
@@ -135,25 +137,29 @@ class Orderer {
     idle_from_ = {};
   }
 
-  // In the order as it is: which loads are late, those that the compute queue waits for and what keeps these; and when
-  // each load must start at the latest so that whatever reads what it and those behind it bring starts no later.
-  void find_slack() {
-    const std::size_t count = loads_.size();
+  // In the order as it is: which loads are late, those that the compute queue waits for and what keeps these; and who
+  // reads what each brings.
+  void find_late() {
+    const std::size_t count = loads_.size(), end = stream_.instructions.size();
     late_.assign(count, false);
-    latest_.assign(count, UINT64_MAX);
-    std::vector<std::size_t> position(stream_.instructions.size());
+    reader_.assign(count, end);
+    work_before_.assign(end + 1, 0);
+    std::vector<std::size_t> position(end);
     std::vector<bool> follows(count, false);  // the load before keeps it, not what it waits for
     for (std::size_t l = 0; l < count; ++l) position[loads_[l]] = l;
-    for (std::size_t i = 0; i < stream_.instructions.size(); ++i) {
+    for (std::size_t i = 0; i < end; ++i) {
       const Queue queue = queue_of(i);
       const std::uint64_t idle_from = idle_from_[index(queue)], may_start = ready(i);
       if (queue == Queue::load) follows[position[i]] = may_start <= idle_from;
       take(i);
+      const bool computes = queue == Queue::compute;
+      work_before_[i + 1] =
+          work_before_[i] + (computes ? idle_from_[index(queue)] - std::max(idle_from, may_start) : 0);
       const int load = before_[i][index(Queue::load)];
       if (queue == Queue::load || load == kNone) continue;
       const std::size_t l = position[static_cast<std::size_t>(load)];
-      latest_[l] = std::min(latest_[l], std::max(may_start, idle_from) - kLatency);
-      if (queue != Queue::compute || end_[static_cast<std::size_t>(load)] < may_start) continue;
+      reader_[l] = std::min(reader_[l], i);
+      if (!computes || end_[static_cast<std::size_t>(load)] < may_start) continue;
       if (may_start < idle_from + kLeastWait) continue;
       // What was stored in this region is seen through a relay of the compute queue, which would wait instead.
       for (std::size_t at = l; !late_[at]; --at) {
@@ -161,24 +167,35 @@ class Orderer {
         if (at == 0 || (!follows[at] && end_[loads_[at - 1]] < idle_from + kLeastWait)) break;
       }
     }
-    std::uint64_t next = UINT64_MAX;
-    for (std::size_t l = count; l-- > 0;) {
-      const std::uint64_t worked = cycles_[loads_[l]] + kBetweenTransfers;
-      next = std::min(latest_[l], next);
-      next = next < worked ? 0 : next == UINT64_MAX ? next : next - worked;
-      latest_[l] = next;
-    }
+    // Of several loads that an instruction reads the last one is known.
+    for (std::size_t l = count; l-- > 1;) reader_[l - 1] = std::min(reader_[l - 1], reader_[l]);
   }
 
-  // Late loads from further on which end before `until`, the first one first.
-  void take_late_ones(std::uint64_t until) {
+  // Late loads from further on, the first one first, as long as nothing starts later for them: neither the next load,
+  // which may have to wait anyway, nor what reads those that are overtaken.
+  void take_late_ones() {
+    const std::size_t i = loads_[next_load_];
+    const std::uint64_t& idle_from = idle_from_[index(Queue::load)];
+    const std::uint64_t idle = ready(i);  // until then
+    std::uint64_t slack = UINT64_MAX, overtaken = 0;
     for (std::size_t l = next_load_; l < loads_.size() && l < next_load_ + kLookahead; ++l) {
-      const std::size_t i = loads_[l];
-      if (!late_[l] || taken_[i] || !is_free(i)) continue;
-      if (std::max(idle_from_[index(Queue::load)], ready(i)) + cycles_[i] + kBetweenTransfers > until) return;
-      take(i);
-      ordered_.push_back(stream_.instructions[i]);
-      ++moved_;
+      const std::size_t other = loads_[l];
+      if (taken_[other]) continue;
+      const std::uint64_t work = cycles_[other] + kBetweenTransfers;
+      if (l > next_load_ && late_[l] && is_free(other)) {
+        const std::uint64_t until = std::max(idle, slack);
+        if (idle_from + work > until) return;
+        if (std::max(idle_from, ready(other)) + work <= until) {
+          take(other);
+          ordered_.push_back(stream_.instructions[other]);
+          ++moved_;
+          continue;
+        }
+      }
+      // When its reader can start at the earliest, and the next load for it.
+      overtaken += work;
+      const std::uint64_t reads = idle_from_[index(Queue::compute)] + work_before_[reader_[l]] - work_before_[i];
+      slack = std::min(slack, reads < overtaken + kLatency ? 0 : reads - overtaken - kLatency);
     }
   }
 
@@ -207,17 +224,17 @@ class Orderer {
   std::vector<std::uint64_t> cycles_, end_;
   std::vector<bool> taken_;
   std::vector<std::size_t> loads_;
-  std::vector<bool> late_;                 // by position in loads_
-  std::vector<std::uint64_t> latest_;      // likewise: start
-  std::size_t next_load_ = 0, moved_ = 0;  // position in loads_
+  std::vector<bool> late_;           // by position in loads_
+  std::vector<std::size_t> reader_;  // likewise: the first instruction that may read what it or one behind brings
+  std::vector<std::uint64_t> work_before_;  // cycles of compute instructions before each
+  std::size_t next_load_ = 0, moved_ = 0;   // position in loads_
   std::array<std::uint64_t, isa::kQueues> idle_from_{};
   std::uint64_t ends_ = 0;  // as it is
   std::vector<StreamInstruction> ordered_;
 };
 
-}  // namespace
-
-std::size_t order_loads(Stream& stream, const isa::HardwareConfig& config) {
+// How many loads were moved: none where the estimate does not gain by it.
+std::size_t order_once(Stream& stream, const isa::HardwareConfig& config) {
   std::vector<StreamInstruction> in_order = stream.instructions;
   std::uint64_t ends = 0;
   {
@@ -234,6 +251,18 @@ std::size_t order_loads(Stream& stream, const isa::HardwareConfig& config) {
   }
   stream.instructions = std::move(ordered);
   return orderer.moved();
+}
+
+}  // namespace
+
+std::size_t order_loads(Stream& stream, const isa::HardwareConfig& config) {
+  std::size_t all = 0;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const std::size_t moved = order_once(stream, config);
+    if (moved == 0) break;
+    all += moved;
+  }
+  return all;
 }
 
 }  // namespace dovetail::accel

@@ -3,6 +3,7 @@
 #include "compiler/target/accel/order_loads.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "tests/catch.h"
 
@@ -44,19 +45,24 @@ Stream two_layers(std::uint32_t weights) {
   return stream;
 }
 
-// Elements of weights that are loaded before the first GEMM, and at all.
-std::pair<std::uint32_t, std::uint32_t> weights_of(const Stream& stream) {
-  std::uint32_t before = 0, all = 0;
+// Of the second layer's weights, whether each is loaded before the first GEMM. Each is loaded once.
+std::vector<bool> early_weights(const Stream& stream, std::uint32_t weights) {
+  std::vector<bool> loaded(64), early(64);
   bool computed = false;
   for (const StreamInstruction& item : stream.instructions) {
     if (std::holds_alternative<isa::Gemm>(item.instruction.body)) computed = true;
     const auto* load = std::get_if<isa::Load>(&item.instruction.body);
     if (load == nullptr || load->memory != isa::Memory::wgt || load->dram_base < 200) continue;
-    CHECK(load->dram_base == 200 + all);
-    all += load->x_size;
-    if (!computed) before += load->x_size;
+    for (std::uint32_t i = 0; i < load->x_size; ++i) {
+      const std::uint64_t element = load->dram_base - 200 + i;
+      CHECK(load->sram_base + i == weights + element);
+      CHECK_FALSE(loaded[element]);
+      loaded[element] = true;
+      early[element] = !computed;
+    }
   }
-  return {before, all};
+  CHECK(std::ranges::all_of(loaded, [](bool is) { return is; }));
+  return early;
 }
 
 }  // namespace
@@ -74,15 +80,37 @@ TEST_CASE("order_loads: weights come while a load waits for a store") {
     if (const auto* load = std::get_if<isa::Load>(&item->instruction.body); load && load->memory == isa::Memory::wgt)
       after += load->x_size;
   CHECK(after == 0);
-  CHECK(weights_of(stream).second == 64);
+  early_weights(stream, 10);
 }
 
 TEST_CASE("order_loads: no load passes an instruction that reads its place") {
   Stream stream = two_layers(0);  // the first layer's weight lies there
   order_loads(stream, kMachine);
-  const auto [before, all] = weights_of(stream);
-  CHECK(before == 0);
-  CHECK(all == 64);
+  CHECK_FALSE(early_weights(stream, 0)[0]);
+}
+
+TEST_CASE("order_loads: what comes early leaves what is then needed first its time") {
+  // Weights of the second layer come under the first one, so its second half may start at once, and a load of what was
+  // stored is then what it waits for: those of the third layer, which were as late before, must not pass that load.
+  Stream stream = two_layers(10);
+  stream.instructions.push_back(bring(isa::Memory::wgt, 100, 300, 64));
+  stream.instructions.push_back(bring(isa::Memory::inp, 2, 50, 1));
+  stream.instructions.push_back(multiply(stream, {.dst = 2, .src = 2, .wgt = 163}, 4000));
+  stream.instructions.push_back(bring(isa::Memory::wgt, 10, 400, 64));
+  stream.instructions.push_back(multiply(stream, {.dst = 3, .src = 2, .wgt = 73}, 100));
+  CHECK(order_loads(stream, kMachine) > 1);
+  const auto at = [&](isa::Memory memory, std::uint32_t sram, std::uint64_t dram) {
+    return std::ranges::find_if(stream.instructions,
+                                [&](const StreamInstruction& item) {
+                                  const auto* load = std::get_if<isa::Load>(&item.instruction.body);
+                                  return load && load->memory == memory && load->sram_base == sram &&
+                                         load->dram_base == dram;
+                                }) -
+           stream.instructions.begin();
+  };
+  const auto second_half = at(isa::Memory::inp, 2, 50);
+  CHECK(at(isa::Memory::wgt, 100, 300) < at(isa::Memory::inp, 1, 50));
+  CHECK(second_half < at(isa::Memory::wgt, 10, 400));
 }
 
 TEST_CASE("order_loads: a stream in which nothing waits stays as it is") {
