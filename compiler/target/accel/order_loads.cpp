@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "compiler/target/accel/instruction_cycles.h"
@@ -167,6 +168,8 @@ class Orderer {
         if (at == 0 || (!follows[at] && end_[loads_[at - 1]] < idle_from + kLeastWait)) break;
       }
     }
+    next_late_.assign(count + 1, UINT64_MAX);
+    for (std::size_t l = count; l-- > 0;) next_late_[l] = late_[l] ? l : next_late_[l + 1];
     // Of several loads that an instruction reads the last one is known.
     for (std::size_t l = count; l-- > 1;) reader_[l - 1] = std::min(reader_[l - 1], reader_[l]);
   }
@@ -174,16 +177,18 @@ class Orderer {
   // Late loads from further on, the first one first, as long as nothing starts later for them: neither the next load,
   // which may have to wait anyway, nor what reads those that are overtaken.
   void take_late_ones() {
+    if (next_late_[next_load_ + 1] >= next_load_ + kLookahead) return;
     const std::size_t i = loads_[next_load_];
     const std::uint64_t& idle_from = idle_from_[index(Queue::load)];
     const std::uint64_t idle = ready(i);  // until then
     std::uint64_t slack = UINT64_MAX, overtaken = 0;
     for (std::size_t l = next_load_; l < loads_.size() && l < next_load_ + kLookahead; ++l) {
+      const std::uint64_t until = std::max(idle, slack);  // it only comes nearer
+      if (idle_from >= until) return;
       const std::size_t other = loads_[l];
       if (taken_[other]) continue;
       const std::uint64_t work = cycles_[other] + kBetweenTransfers;
       if (l > next_load_ && late_[l] && is_free(other)) {
-        const std::uint64_t until = std::max(idle, slack);
         if (idle_from + work > until) return;
         if (std::max(idle_from, ready(other)) + work <= until) {
           take(other);
@@ -224,8 +229,9 @@ class Orderer {
   std::vector<std::uint64_t> cycles_, end_;
   std::vector<bool> taken_;
   std::vector<std::size_t> loads_;
-  std::vector<bool> late_;           // by position in loads_
-  std::vector<std::size_t> reader_;  // likewise: the first instruction that may read what it or one behind brings
+  std::vector<bool> late_;              // by position in loads_
+  std::vector<std::size_t> next_late_;  // likewise: it, or the first one behind
+  std::vector<std::size_t> reader_;     // likewise: the first instruction that may read what it or one behind brings
   std::vector<std::uint64_t> work_before_;  // cycles of compute instructions before each
   std::size_t next_load_ = 0, moved_ = 0;   // position in loads_
   std::array<std::uint64_t, isa::kQueues> idle_from_{};
@@ -236,21 +242,20 @@ class Orderer {
 // How many loads were moved: none where the estimate does not gain by it.
 std::size_t order_once(Stream& stream, const isa::HardwareConfig& config) {
   std::vector<StreamInstruction> in_order = stream.instructions;
-  std::uint64_t ends = 0;
-  {
-    const Orderer as_it_is(stream, config);
-    if (!as_it_is.any_late()) return 0;
-    ends = as_it_is.ends();
-    stream.instructions = as_it_is.with_pieces();
+  std::optional<Orderer> orderer(std::in_place, stream, config);
+  if (!orderer->any_late()) return 0;
+  const std::uint64_t ends = orderer->ends();
+  if (std::vector<StreamInstruction> pieces = orderer->with_pieces(); pieces.size() != in_order.size()) {
+    stream.instructions = std::move(pieces);
+    orderer.emplace(stream, config);
   }
-  Orderer orderer(stream, config);
-  std::vector<StreamInstruction> ordered = orderer.run();
-  if (orderer.ends_ordered() + ends / kLeastGain > ends) {
+  std::vector<StreamInstruction> ordered = orderer->run();
+  if (orderer->ends_ordered() + ends / kLeastGain > ends) {
     stream.instructions = std::move(in_order);
     return 0;
   }
   stream.instructions = std::move(ordered);
-  return orderer.moved();
+  return orderer->moved();
 }
 
 }  // namespace

@@ -20,6 +20,10 @@ namespace {
 constexpr double kLatency = 64, kCyclesPerTransfer = 4, kCyclesPerChange = 10;
 // From when a place is free to when what is loaded there can be used, besides its bytes.
 constexpr double kTurn = kLatency + 20;
+// What a tile takes besides: places change, and queues wait for each other.
+constexpr double kCyclesPerTile = 40;
+// Tiles are compared with up to so many slots.
+constexpr std::int64_t kMostSlotsOfTiles = 3;
 
 constexpr std::array kTileNames{"tile_o", "tile_c", "tile_n", "tile_y", "tile_x"};
 constexpr std::array kSlotNames{"slots_inp", "slots_wgt", "slots_acc"};
@@ -164,8 +168,9 @@ double Steps::stage_cycles() const {
 // The queues run beside each other as far as there are slots: a load waits until what its slot held is used, a tile for
 // its slot of ACC to be stored. What comes first and last overlaps with nothing of the operation.
 double Steps::total(const Pace& pace, const Tile& trips, const Slots& slots) const {
-  // Of what runs beside something longer, this part is felt: queues are not always full.
-  constexpr double kFelt = 0.2;
+  // Of what runs beside something longer, this part is felt: queues are not always full. What slots hold up takes as
+  // much longer.
+  constexpr double kFelt = 0.15, kHeldUp = 0.3;
   const auto beside = [](double a, double b) { return std::max(a, b) + kFelt * std::min(a, b); };
   const std::int64_t tiles = trips.results(), sums = tiles * trips.c, c = trips.c;
   const double finish = pace.finish + static_cast<double>(changes_) * kCyclesPerChange,
@@ -178,7 +183,9 @@ double Steps::total(const Pace& pace, const Tile& trips, const Slots& slots) con
   }
   double period = beside(load, compute);  // of a tile
   // It takes no less than this, of which a part is felt, and what comes besides.
-  const auto takes = [&](double cycles, double besides) { period = std::max(period, (1 + kFelt) * cycles + besides); };
+  const auto takes = [&](double cycles, double besides) {
+    period = std::max(period, (1 + kHeldUp) * cycles + besides);
+  };
   if (sums > 1 && each > 0) {
     // From when a slot may be filled to when it may be filled again.
     const double turn = each + kTurn + pace.compute;
@@ -193,6 +200,7 @@ double Steps::total(const Pace& pace, const Tile& trips, const Slots& slots) con
   }
   if (tiles > 1)
     takes(slots.inp == 1 && pace.added > 0 ? load + compute : pace.added_turn / static_cast<double>(slots.inp), 0);
+  period += kCyclesPerTile;
   if (slots.acc == 1) {
     period += pace.store + kTurn;
   } else {
@@ -250,10 +258,8 @@ bool Steps::sample_tile(const Kind& kind, const std::string& channels, const Cou
       const Pace here = pace(at, trips, [&](const std::string& buffer, isa::Memory memory) {
         return model->elements(buffer, memory, loops);
       });
-      // More slots never make it slower.
-      const auto slots = [&](isa::Memory memory) {
-        return model->needs(memory, loops, {2, 2, 2}) <= config.depth(memory) ? 2 : 1;
-      };
+      // More slots never make it slower, but take room from the operations before and behind.
+      const auto slots = [&](isa::Memory memory) { return model->slots_that_fit(memory, loops, kMostSlotsOfTiles); };
       return total(here, trips, {slots(isa::Memory::inp), slots(isa::Memory::wgt), slots(isa::Memory::acc)});
     });
   };

@@ -106,6 +106,15 @@ std::int64_t TileModel::needs(isa::Memory memory, std::span<const std::int64_t> 
   return elements / element_size(memory, config_);
 }
 
+std::int64_t TileModel::slots_that_fit(isa::Memory memory, std::span<const std::int64_t> tile,
+                                       std::int64_t most) const {
+  std::int64_t resident = 0, in_slots = 0;
+  for (const Term& term : terms_)
+    if (term.memory == memory) (term.has_slots ? in_slots : resident) += elements_of(term, tile);
+  const std::int64_t room = config_.depth(memory) * element_size(memory, config_) - resident;
+  return std::clamp<std::int64_t>(in_slots == 0 ? most : room / in_slots, 1, most);
+}
+
 bool TileModel::fits(std::span<const std::int64_t> tile, const Slots& slots) const {
   for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc})
     if (needs(memory, tile, slots) > config_.depth(memory)) return false;
