@@ -1,6 +1,7 @@
 #include "compiler/target/cpu/codegen/transpose_loads.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -8,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/schedule/nest.h"
 #include "loops/linear.h"
 #include "loops/rewrite.h"
 
@@ -19,8 +21,7 @@ namespace {
 
 constexpr std::int64_t kFewestLanes = 2;
 
-// What the index of `dimension` moves by with each of the variables, and the index without them; nullopt where it moves
-// otherwise.
+// What an index moves by with each of the variables, and the index without them; nullopt where it moves otherwise.
 struct Moved {
   std::vector<std::int64_t> steps;
   Expr begin;
@@ -38,12 +39,8 @@ std::optional<Moved> moved(const Expr& index, const std::vector<Var>& vars) {
       result.steps[static_cast<std::size_t>(var - vars.begin())] = term.coefficient;
       continue;
     }
-    bool inside = false;
-    visit_exprs(term.atom, [&](const Expr& e) {
-      const auto* inner = std::get_if<VarRef>(&e->node);
-      inside |= inner != nullptr && std::ranges::find(vars, inner->var) != vars.end();
-    });
-    if (inside) return std::nullopt;
+    if (std::ranges::any_of(vars, [&](const Var& one) { return schedule::mentions(term.atom, one); }))
+      return std::nullopt;
     rest.add(term.atom, term.coefficient);
   }
   result.begin = to_expr(rest);

@@ -1,6 +1,7 @@
 #include "compiler/target/cpu/sketches/nest.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
