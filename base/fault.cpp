@@ -70,8 +70,9 @@ std::mutex mutex;  // of both
 std::array<std::atomic<std::uint64_t>, kKinds.size()> uses;
 
 void write_counts() {
-  std::FILE* file = std::fopen(request().count_into, "a");  // engines that are loaded have places of their own
+  std::FILE* file = std::fopen(request().count_into, "a");
   if (file == nullptr) return;
+  std::fputs("object\n", file);
   for (std::size_t i = 0; i < place_count; ++i) {
     const Place& place = places[i];
     std::fprintf(file, "%s %s:%u %llu\n", kKinds[static_cast<std::size_t>(place.kind)].name.data(), place.file,

@@ -13,6 +13,7 @@ namespace {
 
 thread_local int scopes = 0;
 std::new_handler former_handler = nullptr;
+void (*end_of_loader)() = nullptr;
 
 void handle() {
   if (scopes > 0) end_out_of_memory();
@@ -31,9 +32,12 @@ NoUnwinding::NoUnwinding() {
 NoUnwinding::~NoUnwinding() { --scopes; }
 
 void end_out_of_memory() {
+  if (end_of_loader != nullptr) end_of_loader();
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kOutOfMemory.data(), kOutOfMemory.size());
   remove_all_vanishing();
   ::_exit(1);
 }
+
+void end_out_of_memory_by(void (*loader)()) { end_of_loader = loader; }
 
 }  // namespace dovetail

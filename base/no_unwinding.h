@@ -1,6 +1,6 @@
-// Calls into libraries that were compiled without exceptions, LLVM above all. One that passes through them leaves their
-// locks held and their objects half changed, so that the next call hangs or crashes. Where memory runs out there, the
-// process ends at once.
+// Calls into what exceptions must not pass: libraries compiled without them, LLVM above all, and code that leaves its
+// objects half made, so that their destructors or the next call crash or hang: Verilated models, SystemC's kernel,
+// nlohmann::json. Where memory runs out there, the process ends at once.
 #pragma once
 
 #include <string_view>
@@ -23,5 +23,9 @@ class NoUnwinding {
 
 // Says kOutOfMemory on stderr, removes what vanishes (base/vanishing.h), and ends the process with exit code 1.
 [[noreturn]] void end_out_of_memory();
+
+// For a shared object with a copy of this file: end_out_of_memory() there becomes that of who loaded it, whose
+// vanishing files it does not know.
+void end_out_of_memory_by(void (*loader)());
 
 }  // namespace dovetail

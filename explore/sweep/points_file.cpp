@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/file_lock.h"
-#include "base/random.h"
+#include "base/vanishing.h"
 #include "compiler/tune/sqlite.h"
 
 namespace dovetail::explore {
@@ -59,6 +59,7 @@ struct PointsFile::State {
   fs::path path;
   sqlite::Database database;
   std::string owner;
+  Vanishing lock_file;
   FileLock alive;  // held as long as this explorer lives
 
   static fs::path lock_path(const fs::path& path, const std::string& owner) {
@@ -69,18 +70,17 @@ struct PointsFile::State {
     const fs::path lock = lock_path(path, other);
     if (!fs::exists(lock)) return true;
     DOVETAIL_ASSIGN(const auto taken, FileLock::try_take(lock));
-    return taken.has_value();
+    if (!taken) return false;
+    std::error_code ignored;
+    fs::remove(lock, ignored);
+    return true;
   }
 };
 
 PointsFile::PointsFile(std::unique_ptr<State> state) : state_(std::move(state)) {}
 PointsFile::PointsFile(PointsFile&&) noexcept = default;
 PointsFile& PointsFile::operator=(PointsFile&&) noexcept = default;
-PointsFile::~PointsFile() {
-  if (!state_) return;
-  std::error_code ignored;
-  fs::remove(State::lock_path(state_->path, state_->owner), ignored);
-}
+PointsFile::~PointsFile() = default;
 
 Result<PointsFile> PointsFile::open(const fs::path& path, const Json& identity) {
   DOVETAIL_ASSIGN(sqlite::Database database, sqlite::Database::open(path, sqlite::Access::write));
@@ -109,8 +109,10 @@ Result<PointsFile> PointsFile::open(const fs::path& path, const Json& identity) 
     DOVETAIL_TRY(transaction.commit());
   }
   const std::string owner = own_name();
-  DOVETAIL_ASSIGN(FileLock alive, FileLock::take(State::lock_path(path, owner)));
-  return PointsFile(std::unique_ptr<State>(new State{path, std::move(database), owner, std::move(alive)}));
+  Vanishing lock_file(State::lock_path(path, owner));
+  DOVETAIL_ASSIGN(FileLock alive, FileLock::take(lock_file.path()));
+  return PointsFile(
+      std::unique_ptr<State>(new State{path, std::move(database), owner, std::move(lock_file), std::move(alive)}));
 }
 
 Result<PointsFile::Claim> PointsFile::claim(const std::string& key) {

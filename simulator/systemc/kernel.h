@@ -11,6 +11,7 @@
 #include <systemc>
 
 #include "base/fault.h"
+#include "base/no_unwinding.h"
 #include "base/resource_error.h"
 
 namespace dovetail::simulator::systemc {
@@ -29,10 +30,12 @@ class Kernel {
 
 // What `elaborate_and_run` returns; it makes the modules, calls sc_start() and lets go of the modules again. SystemC's
 // coroutines report their stacks to AddressSanitizer, and leave it with the last of them for the thread that runs them:
-// this one ends with the simulation. Throws ResourceError: the system gives no thread.
+// this one ends with the simulation. Throws ResourceError: the system gives no thread. Where memory runs out, the
+// process ends.
 template <typename Work>
 auto in_fresh_kernel(Work&& elaborate_and_run) {
   const auto work = [&] {
+    const NoUnwinding no_unwinding;  // SystemC catches what processes throw
     const Kernel kernel;
     return std::forward<Work>(elaborate_and_run)();
   };

@@ -185,6 +185,11 @@ class Shelf:
                 sys.exit(f"{' '.join(command)}: {done.stderr}")
 
 
+def heed_interrupts():
+    """A shell has its background commands ignore them."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 class Run:
     """One run of a command, with what is left of it."""
 
@@ -194,7 +199,7 @@ class Run:
         environment = self.place.environment(shelf, name, {**(more or {}), **({"DOVETAIL_TEST": request} if request else {})})
         with open(self.place.path / "stdout", "wb") as out, open(self.place.path / "stderr", "wb") as error:
             process = subprocess.Popen([shelf.dovetail] + words, stdin=subprocess.DEVNULL, stdout=out, stderr=error,
-                                       env=environment)
+                                       env=environment, preexec_fn=heed_interrupts)
             if stop:
                 time.sleep(1)
                 process.send_signal(stop)
@@ -273,10 +278,14 @@ def count_places(shelf, name):
     file = shelf.root / "count"
     file.unlink(missing_ok=True)
     sound = Run(shelf, name, f"count:{file}", seconds=600)
-    uses, places = dict.fromkeys(KINDS, 0), {}
+    uses, here, places = dict.fromkeys(KINDS, 0), {}, {}
     for line in file.read_text().splitlines() if file.exists() else []:
+        if line == "object":  # each refuses its own N-th use
+            here = dict.fromkeys(KINDS, 0)
+            continue
         kind, place, number = line.split()
-        uses[kind] += int(number)
+        here[kind] += int(number)
+        uses[kind] = max(uses[kind], here[kind])
         places[(kind, place.replace(str(ROOT) + "/", ""))] = places.get((kind, place), 0) + int(number)
     return sound, uses, places
 

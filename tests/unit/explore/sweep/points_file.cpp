@@ -1,9 +1,13 @@
 // The database of points: claims, what outlives its explorer, and other sweeps' files.
 #include "explore/sweep/points_file.h"
 
+#include <csignal>
+#include <filesystem>
+
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/no_unwinding.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 
@@ -59,9 +63,46 @@ TEST_CASE("points file: what an explorer leaves behind is taken over") {
   int status = 0;
   ::waitpid(child, &status, 0);
   REQUIRE(WIFSIGNALED(status));
+  std::filesystem::path left;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+    if (entry.path().extension() == ".lock") left = entry.path();
+  REQUIRE_FALSE(left.empty());
   PointsFile file = opened(path);
   CHECK(*file.claim("1") == PointsFile::Claim::ours);
   CHECK(*file.claim("2") == PointsFile::Claim::done);
+  CHECK_FALSE(std::filesystem::exists(left));
+}
+
+// SQLite's two files beside the database are its own.
+TEST_CASE("points file: no explorer leaves its lock behind") {
+  const test::TemporaryFolder folder;
+  const auto path = folder.path() / "points.db";
+  const auto locks = [&] {
+    std::size_t count = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder.path()))
+      count += entry.path().extension() == ".lock" ? 1 : 0;
+    return count;
+  };
+  const auto ended = [&](auto end) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const auto file = PointsFile::open(path, kIdentity);
+      if (file.ok()) end();
+      ::_exit(2);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  };
+  {
+    const PointsFile file = opened(path);
+    CHECK(locks() == 1);
+  }
+  CHECK(locks() == 0);
+  CHECK(ended(end_out_of_memory) == 1);
+  CHECK(locks() == 0);
+  CHECK(ended([] { ::raise(SIGTERM); }) == -SIGTERM);
+  CHECK(locks() == 0);
 }
 
 TEST_CASE("points file: another sweep's file is refused") {
