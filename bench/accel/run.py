@@ -9,8 +9,10 @@ the first of them, with the slots that the schedules choose and with one. Prints
 """
 
 import argparse
+import dataclasses
 import json
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -38,7 +40,18 @@ def call(words, **options):
 
 def machine_of(dovetail, name):
     facts = json.loads(call([dovetail, "hw", "show", name, "--json"]))
-    return bound.Machine(*(facts[key] for key in ("batch", "block_in", "block_out", "bus_bytes", "requant", "saturate")))
+    return bound.Machine(*(facts[key] for key in ("batch", "block_in", "block_out", "bus_bytes", "requant", "saturate", "overwrite")))
+
+
+def with_multipliers(layers, dovetail, model):
+    """The layers, sums with the multipliers of their operands in the model's integer form, which is no program yet."""
+    printed = call([dovetail, "compile", model, "--target", "accel,cpu", "--stop-after", "integer", "--dump", "integer"])
+    found = {}
+    for line in printed.splitlines():
+        node = re.search(r"dovetail\.qadd\(.*\ba_multiplier=([^,}]*).*\bb_multiplier=([^,}]*).*// (\S+)", line)
+        if node:
+            found[node[3]] = (float(node[1]), float(node[2]))
+    return [dataclasses.replace(layer, multipliers=found.get(layer.name, ())) for layer in layers]
 
 
 def measure(dovetail, model, machine, memory, extra, report):
@@ -94,10 +107,11 @@ def main():
                 rows, steps = measure(options.dovetail, model, machine_name, spec, ["--check"] if options.check else [], report)
                 alone, _ = measure(options.dovetail, model, machine_name, spec, ONE_SLOT, report)
                 port = machine.bus_bytes if bytes_per_cycle is None else min(bytes_per_cycle, 2 * machine.bus_bytes)
-                table = compare(layers_of(), rows, machine, port, both_ways)
+                layers = with_multipliers(layers_of(), options.dovetail, model)
+                table = compare(layers, rows, machine, port, both_ways)
                 total = sum(step["timing"]["cycles"] for step in steps)
                 one_slot = {row["name"]: row["cycles"] for row in alone}
-                macs = sum(layer.macs for layer in layers_of())
+                macs = sum(layer.macs for layer in layers)
                 tokens = sum(step["counters"]["tokens"] for step in steps)
                 print(f"\n{network} on {machine_name}, {memory}: {total:,} cycles in {len(steps)} regions, bound "
                       f"{sum(row['bound'] for row in table):,}, {macs / total / (machine.batch * machine.block_in * machine.block_out):.3f} "

@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Cycles of layers alone on the accelerator, first loads and last stores included, against their bounds (docs/accelerator-bound.md).
+
+usage: alone.py DOVETAIL FOLDER [--only TEXT] [--least MACS] [--check]
+
+Each layer of ResNet-18 and MobileNetV2 with at least so many multiplications of its own (10 million), one of each shape: the network
+is compiled with every other node placed on the processor, and what is left on the accelerator runs on the cycle simulator, memory of
+latency 64. Models come from `dovetail zoo --int8` and stay in FOLDER.
+"""
+
+import argparse
+import dataclasses
+import json
+import pathlib
+import sys
+
+import bound
+import run
+
+NETWORKS = ("resnet18", "mobilenet_v2")
+
+
+def nodes_on_accelerator(dovetail, model, machine, folder):
+    report = folder / "partition.json"
+    run.call([dovetail, "compile", model, "--target", "accel,cpu", "--hw", machine, "--stop-after", "partition", "--report", report])
+    return [node["node"] for node in json.loads(report.read_text())["placement"] if node["target"] == "accel"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("dovetail", type=pathlib.Path)
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--only", default="", help="part of NETWORK, MACHINE")
+    parser.add_argument("--least", type=int, default=10_000_000, help="own multiplications of a layer")
+    parser.add_argument("--check", action="store_true", help="compare every tensor with the reference")
+    options = parser.parse_args()
+    options.folder.mkdir(parents=True, exist_ok=True)
+    print("| network | machine | layer | cycles | bound | of it |\n|---|---|---|---|---|---|")
+    for network in NETWORKS:
+        model = options.folder / f"{network}.onnx"
+        for machine_name in run.MACHINES:
+            if options.only not in f"{network}, {machine_name}":
+                continue
+            if not model.exists():
+                run.call([options.dovetail, "zoo", network, "--int8", "-o", model])
+            machine = run.machine_of(options.dovetail, machine_name)
+            nodes = nodes_on_accelerator(options.dovetail, model, machine_name, options.folder)
+            shapes = set()
+            for layer in run.NETWORKS[network]():
+                shape = dataclasses.replace(layer, name="")
+                if layer.macs < options.least or shape in shapes:
+                    continue
+                shapes.add(shape)
+                others = [word for node in nodes if node != layer.name for word in ("--place", f"{node}=cpu")]
+                extra = ["--offload", "always"] + (["--check"] if options.check else [])
+                _, steps = run.measure(options.dovetail, model, machine_name, ("ideal:latency=64",), others + extra,
+                                       options.folder / "report.json")
+                if len(steps) != 1:
+                    sys.exit(f"{network}: {layer.name} alone is {len(steps)} regions on {machine_name}")
+                cycles = steps[0]["timing"]["cycles"]
+                limit = bound.bound(layer, machine).cycles(machine.bus_bytes, True)
+                print(f"| {network} | {machine_name} | {layer.name} | {cycles:,} | {round(limit):,} | {limit / cycles:.3f} |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
