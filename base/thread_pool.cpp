@@ -66,6 +66,8 @@ struct ThreadPool::State {
   std::int64_t count = 0, piece = 1;
   std::atomic<std::int64_t> next{0};
   std::atomic<int> working{0};
+  // Who waits for the workers takes no processor meanwhile; else waking up costs no time.
+  bool sleeps = false;
   std::atomic<bool> thrown{false};
   std::exception_ptr exception;  // the first of the loop
 
@@ -102,7 +104,16 @@ struct ThreadPool::State {
       seen = epoch.load(std::memory_order_acquire);
       if (stop.load()) return;
       work(thread);
-      working.fetch_sub(1, std::memory_order_release);
+      if (working.fetch_sub(1, std::memory_order_release) == 1 && sleeps) working.notify_one();
+    }
+  }
+
+  void wait_for_workers() {
+    int left = 0;
+    for (int spin = 0; (left = working.load(std::memory_order_acquire)) > 0; ++spin) {
+      if (spin < kSpins) pause();
+      else if (sleeps) working.wait(left, std::memory_order_acquire);
+      else std::this_thread::yield();
     }
   }
 
@@ -117,6 +128,7 @@ struct ThreadPool::State {
 
 ThreadPool::ThreadPool(int threads, bool pin) : state_(std::make_unique<State>()) {
   state_->threads = std::max(threads, 1);
+  state_->sleeps = !pin;
   const std::vector<int>& processors = allowed_processors();
   const auto stay = [&](pthread_t thread, int i) {
     cpu_set_t set;
@@ -163,10 +175,7 @@ void ThreadPool::parallel_for(std::int64_t count, const std::function<void(std::
   state_->working.store(static_cast<int>(state_->workers.size()), std::memory_order_relaxed);
   state_->publish();
   state_->work(0);
-  for (int spin = 0; state_->working.load(std::memory_order_acquire) > 0; ++spin) {
-    if (spin < kSpins) pause();
-    else std::this_thread::yield();
-  }
+  state_->wait_for_workers();
   if (state_->thrown.exchange(false)) std::rethrow_exception(std::exchange(state_->exception, nullptr));
 }
 

@@ -58,20 +58,30 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
            pace.weights.cycles * static_cast<double>(pace.weights.times);
   };
   const auto may_stay = [&](const Tile& tile, const Tile& trips) {
-    return trips.c == 1 && trips.o > images(tile, trips) && trips.n * trips.y * trips.x > 1;
+    return trips.c == 1 && trips.o > images(tile, trips);
+  };
+  // With several tiles of pixels, what is loaded less. With one, weights are loaded once either way, and the same
+  // inputs again beside products, which leaves a slot for the next operation's: where weights take so much of that time
+  // that these loads count, inputs stay.
+  constexpr double kManyWeights = 0.75, kManyInputs = 0.25;
+  const auto inputs_should_stay = [&](const Steps::Pace& inputs, const Steps::Pace& weights, const Tile& trips) {
+    if (trips.n * trips.y * trips.x > 1) return loaded(inputs) < loaded(weights);
+    const double compute = static_cast<double>(trips.o) * (weights.compute + weights.finish);
+    return weights.weights.cycles * static_cast<double>(trips.o) > kManyWeights * compute &&
+           loaded(weights) - loaded(inputs) > kManyInputs * loaded(weights);
   };
   const auto pace = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
     const Steps::Pace weights = pace_with(false, tile, trips, elements);
     if (!may_stay(tile, trips)) return weights;
     const Steps::Pace inputs = pace_with(true, tile, trips, elements);
-    return loaded(inputs) < loaded(weights) ? inputs : weights;
+    return inputs_should_stay(inputs, weights, trips) ? inputs : weights;
   };
   if (!steps.sample_tile(kConvolution, "conv.c", pace)) return;
   bool inputs_stay = false;
   if (const Tile trips = steps.trips(); may_stay(steps.tile, trips)) {
     const auto elements = [&](const std::string& buffer, isa::Memory memory) { return steps.elements(buffer, memory); };
-    const bool analytic =
-        loaded(pace_with(true, steps.tile, trips, elements)) < loaded(pace_with(false, steps.tile, trips, elements));
+    const bool analytic = inputs_should_stay(pace_with(true, steps.tile, trips, elements),
+                                             pace_with(false, steps.tile, trips, elements), trips);
     inputs_stay = c.sample("stays", {"weights", "inputs"}, analytic ? "inputs" : "weights") == "inputs";
   }
   steps.recall([&] {
@@ -119,6 +129,6 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
 
 }  // namespace
 
-const Kind kConvolution{"convolution", 4, write_convolution};
+const Kind kConvolution{"convolution", 5, write_convolution};
 
 }  // namespace dovetail::accel
