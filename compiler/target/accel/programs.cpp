@@ -57,7 +57,7 @@ Expr within(const Expr& e, std::int64_t extent) {
 class Widener {
  public:
   Widener(Definition& d, Widening widening, const isa::HardwareConfig& config) : d_(d), config_(config) {
-    if (widening == Widening::gemm) identity_ = weights("I");
+    if (widening == Widening::gemm) identity_ = weights("I", {config.block_out, config.block_in});
   }
 
   Buffer operator()(const std::string& prefix, const Buffer& x, const Border& border, const Axes& axes) const {
@@ -77,7 +77,8 @@ class Widener {
   Buffer operator()(const std::string& prefix, const Buffer& x, const MoveSpec::Term& term, std::size_t t,
                     const Axes& axes) const {
     const std::int64_t first = term.first_block * term.x.block;
-    return widen(prefix, axes, term.selects() ? weights(fmt::format("I{}", t)) : identity_,
+    const std::int64_t block = term.x.block;
+    return widen(prefix, axes, term.selects() ? weights(fmt::format("I{}", t), {block, block}) : identity_,
                  [&](const Indices& i, const Expr& channel) {
                    return load(
                        x, {i[0], first == 0 ? channel : channel + first, position(i[2], term.rows, term.x.border.top),
@@ -86,15 +87,13 @@ class Widener {
   }
 
  private:
-  Buffer weights(const std::string& name) const {
-    return d_.constant(name, DType::int8, {config_.block_out, config_.block_in});
-  }
+  Buffer weights(const std::string& name, const Shape& shape) const { return d_.constant(name, DType::int8, shape); }
   template <typename Element>
   Buffer widen(const std::string& prefix, const Axes& axes, const Buffer& weights, const Element& element) const {
     if (!weights)
       return d_.compute(prefix + "load", DType::int32, axes,
                         [&](const Indices& i) { return cast(DType::int32, element(i, i[1])); });
-    const std::int64_t block = config_.block_in;
+    const std::int64_t block = weights->shape[1];
     return d_.reduce(prefix + "widen", DType::int32, axes, {{"c", block}}, tensor::sum_reducer(),
                      [&](const Indices& i, const Indices& r) {
                        return cast(DType::int32, element(i, floor_div(i[1], block) * block + r[0])) *
@@ -314,10 +313,11 @@ Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& con
   return finish(d, pooled, spec.y, false);
 }
 
-NdArray selection_weights(const MoveSpec::Term& term, const isa::HardwareConfig& config) {
-  NdArray weights(DType::int8, {config.block_out, config.block_in});
-  for (std::size_t o = 0; o < term.channels.size(); ++o)
-    if (term.channels[o] >= 0) weights.set_int64(static_cast<std::int64_t>(o) * config.block_in + term.channels[o], 1);
+NdArray selection_weights(const MoveSpec::Term& term) {
+  const auto block = static_cast<std::int64_t>(term.channels.size());
+  NdArray weights(DType::int8, {block, block});
+  for (std::int64_t o = 0; o < block; ++o)
+    if (const std::int64_t c = term.channels[static_cast<std::size_t>(o)]; c >= 0) weights.set_int64(o * block + c, 1);
   return weights;
 }
 

@@ -139,8 +139,8 @@ struct MoveSpec {
   std::int32_t y_min = -128, y_max = 127;
   Widening widening = Widening::load;
 };
-// int8 [block_out, block_in]: what selects the term's channels.
-NdArray selection_weights(const MoveSpec::Term& term, const isa::HardwareConfig& config);
+// int8 [block, block], of the layout's block: what selects the term's channels.
+NdArray selection_weights(const MoveSpec::Term& term);
 // Parameters X<t> of each term, [I,] [I<t> of each term that selects,] Y. Through ACC.
 loops::Program move_program(const MoveSpec& spec, const isa::HardwareConfig& config);
 

@@ -97,7 +97,10 @@ class Builder {
   // One for all equal ones.
   std::uint64_t selection(const MoveSpec::Term& term) {
     const auto [known, added] = selections_.try_emplace(term.channels, 0);
-    if (added) known->second = constant("selection of channels", selection_weights(term, config_));
+    if (added) {
+      const std::string elements = fmt::format("i0/{0},i1/{1},i0%{0},i1%{1}", config_.block_out, config_.block_in);
+      known->second = constant("selection of channels", packed(selection_weights(term), elements));
+    }
     return known->second;
   }
 

@@ -56,11 +56,6 @@ Result<Operation> select_movement(const Context& c) {
   const ImageShape shape = image_of(c, c.node().outputs[0]);
   auto parts = plan_moves(sources->data<std::int32_t>(), inputs, shape, layout_of(c, shape).block);
   if (!parts) return c.refuse(parts.errors().front().why);
-  const bool selects = std::ranges::any_of(
-      *parts, [](const MoveSpec& part) { return std::ranges::any_of(part.terms, &MoveSpec::Term::selects); });
-  if (selects && c.config.block_in != c.config.block_out)
-    return c.refuse(fmt::format("its channels move within blocks, which takes blocks of equal size, not {} and {}",
-                                c.config.block_in, c.config.block_out));
   Operation operation = operation_of(c, c.found.inputs, *std::move(parts));
   std::get<MoveOperation>(operation.body).folds = folds_of_move(sources->data<std::int32_t>(), inputs, shape);
   return operation;

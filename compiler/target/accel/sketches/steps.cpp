@@ -390,7 +390,8 @@ void Steps::add_operand(Pace& pace, const Operand& operand, const Tile& at, cons
     pace.finish += exposed(bytes, rows);
     return;
   }
-  const double steps = static_cast<double>(config.overwrite ? count : 2 * count);
+  const std::int64_t products = c.extent(operand.prefix + "widen.c") / config.block_in;
+  const auto steps = static_cast<double>(config.overwrite ? products * count : (products + 1) * count);
   pace.added += streamed(bytes, rows);
   pace.added_turn += streamed(bytes, rows) + kTurn + steps;
   pace.first_load += streamed(bytes, rows);
@@ -402,7 +403,8 @@ void Steps::widen(const Operand& widened) {
   if (!widened.by_gemm) return c.lay_out(parameter, layout.index_map(config.block_out));
   split_widening(block);
   c.s.cache_read(block, parameter, kInpScope, operand);
-  c.s.compute_at(operand, block + ".c_t");
+  if (layout.block == config.block_in) c.s.compute_at(operand, block + ".c_t");
+  else if (!innermost_tile_.empty()) c.s.compute_at(operand, innermost_tile_);
   lay_out_in_inp(parameter, operand, operand + ".1", operand + ".0");
   tensorize_widening(block);
 }
@@ -427,8 +429,18 @@ void Steps::lay_out_in_inp(const std::string& parameter, const std::string& copy
 void Steps::tensorize_widening(const std::string& block) {
   const auto loop = [&](const char* name) { return block + "." + name; };
   const std::string init = block + ".init";
-  for (const loops::Region& region : c.reads_of(block))
-    if (is_identity(region.buffer->name)) c.s.cache_read(block, region.buffer->name, kWgtScope, block + ".identity");
+  const std::string identity = block + ".identity";
+  for (const loops::Region& region : c.reads_of(block)) {
+    if (!is_identity(region.buffer->name)) continue;
+    const Shape shape = region.buffer->shape;
+    c.s.cache_read(block, region.buffer->name, kWgtScope, identity);
+    if (shape == Shape{config.block_out, config.block_in}) continue;
+    const std::string elements = fmt::format("i0/{0},i1/{1},i0%{0},i1%{1}", config.block_out, config.block_in);
+    c.split(identity + ".0", config.block_out, identity + ".0_b", identity + ".0_e");
+    c.split(identity + ".1", config.block_in, identity + ".1_b", identity + ".1_e");
+    c.lay_out(region.buffer->name, elements);
+    c.s.transform_layout(identity, elements);
+  }
   c.s.transform_layout(block, layout.index_map(config.block_out));
   tensorize(init, {init + "." + loop("n_e"), init + "." + loop("o_e")});
   tensorize(block, {loop("n_e"), loop("o_e"), loop("c_e")});
