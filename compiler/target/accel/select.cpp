@@ -183,7 +183,17 @@ Result<Operation> select_gemm_of_image(const Context& c) {
   if (shape.size() != 4 || !lie_alike(c, {image, c.node().inputs[0], c.node().outputs[0]}) || flat.size() == 4 ||
       rows.n != x.n || rows.c != x.c * x.h * x.w)
     return c.refuse(fmt::format("{} becomes {}, which is no flattened image", to_string(shape), to_string(flat)));
-  const NdArray kernel = weight->reshaped({weight->shape()[0], x.c, x.h, x.w});
+  if (x.rows != rows.rows && x.n > 1)
+    return c.refuse(fmt::format("{} becomes {}, whose rows are several of different images of a batch of {}",
+                                to_string(shape), to_string(flat), x.n));
+  const std::int64_t outputs = weight->shape()[0];
+  NdArray kernel = weight->reshaped({outputs, x.c, x.h, x.w});
+  // Rows of a matrix follow each other whole, and are pixels; of an image, channels follow each other.
+  if (x.rows > 0)
+    for (std::int64_t o = 0; o < outputs; ++o)
+      for (std::int64_t row = 0; row < x.w; ++row)
+        for (std::int64_t column = 0; column < x.c; ++column)
+          kernel.set_int64((o * x.c + column) * x.w + row, weight->as_int64((o * x.w + row) * x.c + column));
   DOVETAIL_ASSIGN(Operation operation, make_conv(c, kernel, {x.h, x.w, {1, 1}, {1, 1}, {0, 0, 0, 0}}, x, y));
   operation.nodes = c.found.nodes;
   operation.inputs[0] = image;

@@ -151,3 +151,19 @@ TEST_CASE("products of activations equal the reference, with the movement around
       }
     }
 }
+
+// Of one token, heads behind each other are the row already: the dense layer behind reads a matrix of several rows.
+TEST_CASE("a dense layer reads the heads of one token as the row that they make") {
+  for (const isa::HardwareConfig& config : isa::named_configs())
+    for (const std::int64_t images : {1, 2}) {
+      MatMulMaker make;
+      const Shape shape{images, 1, 16};
+      const Id x = make.input(shape), b = make.dense(x, 66);
+      const auto heads = [&](Id y) { return make.transposed(make.reshaped(y, {images, 1, 3, 22}), {0, 2, 1, 3}); };
+      const Id scores = make.matmul(heads(make.dense(x, 66)), make.transposed(heads(b), {0, 1, 3, 2}), {3, 3, -7}),
+               context = make.matmul(scores, heads(b), {-7, 3, 5});
+      make.dense(make.reshaped(make.transposed(context, {0, 2, 1, 3}), {images, 1, 66}), 21);
+      INFO(images << " images");
+      test::run_on_accelerator(make.graph, config, {{"x", make.draw.int8(shape)}}, test::Demand::none);
+    }
+}
