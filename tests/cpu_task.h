@@ -50,6 +50,12 @@ inline const CpuTaskText kConvolutionTask{"convolution", R"(graph g(%x: float32[
   %c: float32[1, 32, 14, 14] = Conv(%x, %w, %b) {pads=[1, 1, 1, 1]}
   %y: float32[1, 32, 14, 14] = Relu(%c)
 )"};
+inline const CpuTaskText kPixelConvolutionTask{"pixel_convolution", R"(graph g(%x: float32[1, 16, 30, 70]) -> (%y)
+  constant %w: float32[1, 16, 3, 3]
+  constant %b: float32[1]
+  %c: float32[1, 1, 30, 70] = Conv(%x, %w, %b) {pads=[1, 1, 1, 1]}
+  %y: float32[1, 1, 30, 70] = Relu(%c)
+)"};
 inline const CpuTaskText kInt8ConvolutionTask{"convolution", R"(graph g(%x: int8[1, 16, 14, 14]) -> (%y)
   constant %w: int8[32, 16, 3, 3]
   constant %b: int32[32]

@@ -43,6 +43,75 @@ double tile_cycles(std::int64_t rows, std::int64_t vectors, const TiledProduct& 
   return as_double(product.steps) * (step + fetched / cpu.l2_bytes_per_cycle) + kCyclesOfTile;
 }
 
+constexpr double kNoRegisters = std::numeric_limits<double>::max();  // behind all others
+
+// The tiles that divide a product, and what they cost.
+class Tiles {
+ public:
+  Tiles(const TiledProduct& product, const Cpu& cpu) : product_(product), cpu_(cpu), lanes_(cpu.lanes(4)) {}
+
+  std::vector<std::int64_t> widths() const {
+    std::vector<std::int64_t> all;
+    const std::int64_t most = kWidestTile * lanes_;
+    if (product_.broken) {
+      for (std::int64_t width = lanes_; width <= most; width += lanes_)
+        if (width == lanes_ || width - lanes_ < product_.columns) all.push_back(width);
+      return all;
+    }
+    for (std::int64_t width = 1; width <= std::min(product_.columns, most); ++width)
+      if (suits(width)) all.push_back(width);
+    return all;
+  }
+
+  std::vector<std::int64_t> heights(std::int64_t width) const {
+    std::vector<std::int64_t> all;
+    for (std::int64_t height = 1; height <= std::min(product_.rows, cpu_.vector_registers / vectors_of(width));
+         ++height)
+      all.push_back(height);
+    return all;
+  }
+
+  // Of all tiles of so many rows.
+  double cycles(std::int64_t width, std::int64_t height) const {
+    if (!fits(height, vectors_of(width))) return kNoRegisters;
+    const std::int64_t rest = product_.columns % width;
+    double columns = static_cast<double>(product_.columns / width) * cycles_of_column(vectors_of(width), height);
+    if (rest != 0) columns += cycles_of_column((rest + lanes_ - 1) / lanes_, height);
+    return columns;
+  }
+
+  RegisterTile tile(std::int64_t width, std::int64_t height) const {
+    return {height, vectors_of(width), static_cast<std::int64_t>(lanes_of(width)), width};
+  }
+
+ private:
+  std::int64_t lanes_of(std::int64_t width) const {
+    return width == product_.columns && !product_.broken ? tile_lanes(width, lanes_) : vector_lanes(width, lanes_);
+  }
+  std::int64_t vectors_of(std::int64_t width) const { return (width + lanes_of(width) - 1) / lanes_of(width); }
+
+  bool suits(std::int64_t width) const {
+    if (product_.columns % width != 0) return false;
+    return product_.whole ? width % lanes_ == 0 : width == product_.columns || width % lanes_of(width) == 0;
+  }
+
+  // The weights' vectors, the broadcast element and a product that is not added at once need registers as well: where
+  // they have none, a sum lives in memory and a step takes twice as long. A search may leave fewer.
+  bool fits(std::int64_t height, std::int64_t vectors) const {
+    return height * vectors + vectors + (cpu_.fma() ? 1 : 2) <= cpu_.vector_registers;
+  }
+
+  double cycles_of_column(std::int64_t vectors, std::int64_t height) const {
+    const std::int64_t rest = product_.rows % height;
+    return static_cast<double>(product_.rows / height) * tile_cycles(height, vectors, product_, cpu_) +
+           (rest == 0 ? 0.0 : tile_cycles(rest, vectors, product_, cpu_));
+  }
+
+  const TiledProduct& product_;
+  const Cpu& cpu_;
+  const int lanes_;
+};
+
 }  // namespace
 
 std::int64_t whole_vectors(std::int64_t columns, const Cpu& cpu) {
@@ -54,47 +123,27 @@ std::int64_t tileable_columns(std::int64_t columns, const Cpu& cpu) {
   return columns <= kWidestTile * cpu.lanes(4) ? columns : whole_vectors(columns, cpu);
 }
 
-RegisterTile sample_register_tile(schedule::Context& c, const TiledProduct& product, const Cpu& cpu) {
-  const int lanes = cpu.lanes(4);
-  const std::int64_t columns = product.columns;
-  // The weights' vectors, the broadcast element and a product that is not added at once need registers as well: where
-  // they have none, a sum lives in memory and a step takes twice as long. A search may leave fewer.
-  const auto fits = [&](std::int64_t height, std::int64_t vectors) {
-    return height * vectors + vectors + (cpu.fma() ? 1 : 2) <= cpu.vector_registers;
-  };
-  const auto lanes_of = [&](std::int64_t width) {
-    return width == columns ? tile_lanes(width, lanes) : vector_lanes(width, lanes);
-  };
-  const auto vectors_of = [&](std::int64_t width) { return (width + lanes_of(width) - 1) / lanes_of(width); };
-  const auto suits = [&](std::int64_t width) {
-    if (columns % width != 0) return false;
-    return product.whole ? width % lanes == 0 : width == columns || width % lanes_of(width) == 0;
-  };
-  const auto widths = [&](std::span<const std::int64_t>) {
-    std::vector<std::int64_t> all;
-    for (std::int64_t width = 1; width <= std::min<std::int64_t>(columns, kWidestTile * lanes); ++width)
-      if (suits(width)) all.push_back(width);
-    return all;
-  };
-  const auto heights = [&](std::span<const std::int64_t> width) {
-    std::vector<std::int64_t> all;
-    const std::int64_t vectors = vectors_of(width[0]);
-    for (std::int64_t height = 1; height <= std::min(product.rows, cpu.vector_registers / vectors); ++height)
-      all.push_back(height);
-    return all;
-  };
+RegisterTile sample_register_tile(schedule::Context& c, const TiledProduct& product, const Cpu& cpu,
+                                  const CyclesByColumns& beside) {
+  const Tiles tiles(product, cpu);
+  const auto widths = [&](std::span<const std::int64_t>) { return tiles.widths(); };
+  const auto heights = [&](std::span<const std::int64_t> width) { return tiles.heights(width[0]); };
   const schedule::Cost cost = [&](std::span<const std::int64_t> tile) {
-    const std::int64_t vectors = vectors_of(tile[0]), height = tile[1], rest = product.rows % height;
-    if (!fits(height, vectors)) return std::optional(std::numeric_limits<double>::max());  // behind all others
-    const double row_of_tiles =
-        static_cast<double>(product.rows / height) * tile_cycles(height, vectors, product, cpu) +
-        (rest == 0 ? 0.0 : tile_cycles(rest, vectors, product, cpu));
-    return std::optional(row_of_tiles * static_cast<double>(columns / tile[0]));
+    return std::optional(tiles.cycles(tile[0], tile[1]) + (beside ? beside(tile[0]) : 0.0));
   };
   const std::array<schedule::Choice, 2> choices{{{"tile_columns", widths}, {"tile_rows", heights}}};
   const std::vector<std::int64_t> tile = c.sample(choices, [&] { return Result<schedule::Cost>(cost); });
   if (tile.empty()) return {1, 1, 1, 1};
-  return {tile[1], vectors_of(tile[0]), static_cast<std::int64_t>(lanes_of(tile[0])), tile[0]};
+  return tiles.tile(tile[0], tile[1]);
+}
+
+double least_cycles(const TiledProduct& product, const Cpu& cpu, const CyclesByColumns& beside) {
+  const Tiles tiles(product, cpu);
+  double least = kNoRegisters;
+  for (const std::int64_t width : tiles.widths())
+    for (const std::int64_t height : tiles.heights(width))
+      least = std::min(least, tiles.cycles(width, height) + (beside ? beside(width) : 0.0));
+  return least;
 }
 
 std::int64_t sample_rows(schedule::Context& c, std::int64_t extent, std::int64_t fitting, std::int64_t most) {

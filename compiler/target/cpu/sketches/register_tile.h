@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "compiler/schedule/context.h"
@@ -16,10 +17,10 @@ struct RegisterTile {
 };
 // What tiles divide: rows (neighbouring pixels) by columns (output channels) of sums, each of `steps` products of
 // vectors. An element of the left operand is part of `reuse` neighbouring rows. `whole`: the processor's instruction
-// takes no vectors with idle lanes.
+// takes no vectors with idle lanes. `broken`: tiles are whole vectors that need not divide the columns.
 struct TiledProduct {
   std::int64_t rows, columns, steps, reuse = 1;
-  bool whole = false;
+  bool whole = false, broken = false;
 };
 // Lanes of a vector along a dimension: a power of two that divides it where that is at least 4, else as many as there
 // are.
@@ -36,7 +37,12 @@ std::int64_t tileable_columns(std::int64_t columns, const Cpu& cpu);
 // the facts of the processor: products, loads, the latency of a sum, the operands that come from the second level, and
 // what a tile costs beside its sums; for the broken tile at the end of a row as well. Tiles that are as wide as the
 // matrix may have idle lanes in the last vector of a row.
-RegisterTile sample_register_tile(schedule::Context& c, const TiledProduct& product, const Cpu& cpu);
+// `beside`: cycles of what else depends on the columns of a tile.
+using CyclesByColumns = std::function<double(std::int64_t columns)>;
+RegisterTile sample_register_tile(schedule::Context& c, const TiledProduct& product, const Cpu& cpu,
+                                  const CyclesByColumns& beside = {});
+// What that choice takes for all of the product.
+double least_cycles(const TiledProduct& product, const Cpu& cpu, const CyclesByColumns& beside = {});
 // Decides how many of `extent` neighbours a tile takes, `most` at most: few idle ones in the last tile, else as many as
 // possible. The analytic choice is at most `fitting`.
 std::int64_t sample_rows(schedule::Context& c, std::int64_t extent, std::int64_t fitting, std::int64_t most);

@@ -18,6 +18,9 @@ namespace dovetail::cpu {
 // Dense 2-D convolution of bytes in tile registers, where the processor has them and they are worth it.
 void prepare_tile_convolution(Preparation& p);
 bool sketch_tile_convolution(schedule::Context& c, const Cpu& cpu);
+// Convolution of few output channels, float32: pixels of a row in lanes.
+void prepare_pixel_convolution(Preparation& p);
+bool sketch_pixel_convolution(schedule::Context& c, const Cpu& cpu);
 // Convolution in one to three dimensions, dense or in groups, float32 and int8: register tiles over pixels of one row
 // and output channels.
 void prepare_convolution(Preparation& p);
@@ -41,9 +44,10 @@ struct Kind {
   void (*prepare)(Preparation& preparation);
   bool (*write)(schedule::Context& context, const Cpu& cpu);
 };
-inline constexpr std::array<Kind, 6> kKinds{{
+inline constexpr std::array<Kind, 7> kKinds{{
     {"tile_convolution", 1, prepare_tile_convolution, sketch_tile_convolution},
     {"tile_matmul", 1, prepare_tile_matmul, sketch_tile_matmul},
+    {"pixel_convolution", 1, prepare_pixel_convolution, sketch_pixel_convolution},
     {"convolution", 4, prepare_convolution, sketch_convolution},
     {"window", 2, prepare_window, sketch_window},
     {"matmul", 4, prepare_matmul, sketch_matmul},

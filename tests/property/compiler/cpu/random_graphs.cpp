@@ -2,11 +2,17 @@
 // Floats hold small multiples of a half, so that no order of summation can be distinguished from another. On every
 // class of processor that this machine belongs to, with one and two threads.
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <optional>
 #include <set>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include "base/processor.h"
+#include "base/random.h"
+#include "compiler/graph/parse.h"
 #include "compiler/ops/op.h"
 #include "compiler/pipeline.h"
 #include "compiler/reference/reference.h"
@@ -163,6 +169,58 @@ TEST_CASE("random graphs run on the CPU as the reference does, whatever their sc
     check(integers.graph, integers.draw.int8(integers.graph.value(integers.graph.inputs[0]).type.shape), tally, number);
   }
   CHECK(tally.drawn >= more_than(100));
+}
+
+TEST_CASE("random convolutions of few output channels run on the CPU as the reference does") {
+  Tally tally;
+  for (int seed = 0; seed < scaled(16); ++seed) {
+    SplitMix64 random(static_cast<std::uint64_t>(seed));
+    const auto from = [&](std::int64_t least, std::int64_t most) {
+      return least + static_cast<std::int64_t>(random.next() % static_cast<std::uint64_t>(most - least + 1));
+    };
+    const auto halves = [&](const Shape& shape) {
+      NdArray array(DType::float32, shape);
+      for (std::int64_t i = 0; i < array.count(); ++i) array.set_double(i, static_cast<double>(from(-6, 6)) / 2);
+      return array;
+    };
+    // An image, a line or a volume with rows of up to five vectors; what comes before leaves its channels last or not.
+    const std::size_t axes = std::array<std::size_t, 6>{2, 2, 2, 2, 1, 3}[static_cast<std::size_t>(from(0, 5))];
+    Shape image{from(1, 2), from(1, 20)}, kernel{from(1, 9), image[1]}, result{image[0], kernel[0]};
+    std::string begins, ends, strides, dilations;
+    for (std::size_t axis = 0; axis < axes; ++axis) {
+      const bool last = axis + 1 == axes;
+      const std::int64_t size = last ? from(16, 80) : from(3, 9), window = from(1, 3), dilation = from(1, 2);
+      const std::int64_t stride = last ? 1 : from(1, 2), begin = from(0, 2), end = from(0, 2);
+      image.push_back(size), kernel.push_back(window);
+      result.push_back((size + begin + end - dilation * (window - 1) - 1) / stride + 1);
+      const char* comma = axis == 0 ? "" : ", ";
+      begins += fmt::format("{}{}", comma, begin), ends += fmt::format(", {}", end);
+      strides += fmt::format("{}{}", comma, stride), dilations += fmt::format("{}{}", comma, dilation);
+    }
+    const auto type = [](const Shape& shape) { return fmt::format("float32[{}]", fmt::join(shape, ", ")); };
+    Shape point(kernel.size(), 1);
+    point[0] = point[1] = image[1];
+    const bool before = from(0, 1) == 1;
+    const std::string text = fmt::format(R"(graph g(%x: {0}) -> (%y)
+  constant %p: {1}
+  constant %w: {2}
+  constant %b: float32[{3}]
+  constant %r: {4}
+{5}  %c: {4} = Conv(%{6}, %w, %b) {{pads=[{7}{8}], strides=[{9}], dilations=[{10}]}}
+  %s: {4} = Add(%c, %r)
+  %y: {4} = Relu(%s)
+)",
+                                         type(image), type(point), type(kernel), kernel[0], type(result),
+                                         before ? fmt::format("  %h: {} = Conv(%x, %p)\n", type(image)) : "",
+                                         before ? "h" : "x", begins, ends, strides, dilations);
+    CAPTURE(seed, text);
+    auto graph = graph::parse(text, "few", [&](auto, const graph::TensorType& t) { return halves(t.shape); });
+    REQUIRE((graph.ok() ? "" : to_string(graph.errors())) == "");
+    check(*graph, halves(image), tally, seed % 3 == 2 ? std::optional<std::uint64_t>(seed) : std::nullopt);
+  }
+  CHECK(tally.kinds["pixel_convolution"] >= more_than(12));
+  for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
+  CHECK(tally.refusals.empty());
 }
 
 TEST_CASE("kernels of several models are loaded side by side") {

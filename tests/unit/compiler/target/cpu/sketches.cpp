@@ -193,12 +193,35 @@ TEST_CASE("cpu sketches: products with padding are left out where it is zeros an
   CHECK(!skips(224, "Conv(%x, %w, %b) {pads=[1, 1, 1, 1]}"));  // of which they are less than 1 %
 }
 
+TEST_CASE("cpu sketches: of few output channels the lanes are pixels") {
+  const cpu::Cpu cpu = *cpu::find_cpu("avx512-vnni");
+  const auto by_pixel = [&](std::int64_t outputs, const std::string& attributes) {
+    const std::string text = fmt::format(
+        "graph g(%x: float32[1, 32, 64, 224]) -> (%y)\n  constant %w: float32[{0}, 32, 3, 3]\n"
+        "  %y: float32[1, {0}, {1}] = Conv(%x, %w) {{{2}}}\n",
+        outputs, attributes.find("strides") == std::string::npos ? "64, 224" : "32, 112", attributes);
+    const auto scheduled = schedule::try_run(cpu::sketch_of(*cpu::find_kind("pixel_convolution"), cpu),
+                                             cpu_task(text, "pixel_convolution", cpu), {});
+    REQUIRE(scheduled.ok());
+    return scheduled->has_value();
+  };
+  CHECK(by_pixel(1, "pads=[1, 1, 1, 1]"));
+  CHECK(by_pixel(9, "pads=[1, 1, 1, 1]"));
+  CHECK(!by_pixel(16, "pads=[1, 1, 1, 1]"));
+  CHECK(!by_pixel(9, "pads=[1, 1, 1, 1], strides=[2, 2]"));  // lanes would be two pixels apart
+  // The input lies as it comes, the result plain.
+  const schedule::Scheduled scheduled =
+      scheduled_as(cpu_task(kPixelConvolutionTask.text, "pixel_convolution", cpu), cpu);
+  CHECK(scheduled.layouts.at("in0") == "i0,i2,i3,i1");
+  CHECK(!scheduled.layouts.contains("out0"));
+}
+
 TEST_CASE("cpu sketches: whatever is drawn is a schedule, or is refused") {
   SplitMix64 random(1);
   const schedule::Deciding deciding{.draw = [&](std::size_t below) { return random.next() % below; }};
   for (const cpu::Cpu& cpu : cpu::cpus())
-    for (const CpuTaskText* text : {&kConvolutionTask, &kInt8ConvolutionTask, &kWindowTask, &kMatmulTask,
-                                    &kInt8MatmulTask, &kGatherTask, &kSoftmaxTask}) {
+    for (const CpuTaskText* text : {&kConvolutionTask, &kPixelConvolutionTask, &kInt8ConvolutionTask, &kWindowTask,
+                                    &kMatmulTask, &kInt8MatmulTask, &kGatherTask, &kSoftmaxTask}) {
       CAPTURE(cpu.name, text->text);
       const schedule::Task task = cpu_task(text->text, text->kind, cpu);
       int schedules = 0;
