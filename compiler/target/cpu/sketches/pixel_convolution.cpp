@@ -87,16 +87,19 @@ class PixelConvolution {
     const std::int64_t steps = operands_.inputs() * window;
     by_pixel_ = {outputs, width, steps, window, false, true};
     const double pixels = least_cycles(by_pixel_, cpu_, [this](std::int64_t columns) { return copied(columns); });
-    return pixels < kLessThan * least_cycles({width, outputs, steps, window}, cpu_);
+    const TiledProduct by_channel{width, tileable_columns(outputs, cpu_), steps, window};
+    return pixels < kLessThan * least_cycles(by_channel, cpu_);
   }
 
-  // Cycles that the copy of a row takes, beside tiles of so many pixels: its rows end at a whole tile.
+  // Cycles that the copy of a row takes, beside tiles of so many pixels: its rows end at a whole tile. The result is
+  // moved as well, since what reads it mostly wants its channels last.
   double copied(std::int64_t columns) const {
     const std::int64_t inputs = operands_.inputs(), lanes = cpu_.lanes(4), width = by_pixel_.columns;
     const std::int64_t row = operands_.x->shape.back() + (width + columns - 1) / columns * columns - width;
     const std::int64_t bytes = (row + lanes - 1) / lanes * lanes * size_bytes(DType::float32);
     const double each = crowds_sets(bytes, inputs, cpu_) ? kCyclesOfCrowdedCopy : kCyclesOfCopy;
-    return each * static_cast<double>(width * inputs);
+    return each * static_cast<double>(width * inputs) +
+           kCyclesOfCopy * static_cast<double>(width * operands_.outputs());
   }
 
   void lay_out() {
