@@ -178,7 +178,8 @@ RULES = [
     ("Clip without a bound of infinities, which stay here, as in ONNX's own reference; the largest finite number there, as the text of the standard says",
      lambda case: case.has("Clip", holds=lambda node: len([name for name in node.inputs if name]) < 3) and case.evil_inputs()),
     ("Clip by a bound that is NaN: NaN here, no bound there",
-     lambda case: case.has("Clip") and any(array.size == 1 and array.dtype.kind == "f" and np.isnan(array).all() for array in case.inputs.values())),
+     lambda case: case.has("Clip") and (any(array.size == 1 and array.dtype.kind == "f" and np.isnan(array).all() for array in case.inputs.values())
+                                        or ((case.computed("Clip", 1) or case.computed("Clip", 2)) and case.nan_may_be_there()))),
     ("functions that ONNX Runtime approximates to a part in a million of their range, not of their value",
      lambda case: case.has(*APPROXIMATED) and (case.apart() <= 1e-6 or (case.has("Reciprocal") and case.inverses_apart() <= 1e-6))),
     ("gates of infinities or NaN: NaN goes through here; ONNX Runtime's approximations of sigmoid and tanh end at a largest argument, NaN's too",
@@ -214,7 +215,7 @@ RULES = [
     ("ArgMax, ArgMin and Hardmax of values with NaN, which the standard leaves open: here the first NaN, as in NumPy",
      lambda case: case.has("ArgMax", "ArgMin", "Hardmax") and case.nan_may_be_there()),
     ("MeanVarianceNormalization of equal values: (x - mean) / (deviation + 1e-9) here, as in the standard's function; 0 / 0 there",
-     lambda case: case.has("MeanVarianceNormalization") and not case.both_finite() and not math.isfinite(case.difference.theirs)),
+     lambda case: case.has("MeanVarianceNormalization") and (case.has("IsNaN") or (not case.both_finite() and not math.isfinite(case.difference.theirs)))),
     ("AffineGrid with align_corners along an extent of 1: the coordinate -1 here, as in ONNX's own reference; 1 there",
      lambda case: case.has("AffineGrid", holds=lambda node: node.attributes.get("align_corners", 0))),
     ("the sign of NaN: NaN here, 0 there",

@@ -2,17 +2,19 @@
 """Whole models on the CPU, ours beside ONNX Runtime (docs/benchmarks.md).
 
 usage: run.py BIN FOLDER [--ort PYTHON] [--threads 1,2] [--rounds N] [--only REGEX] [--number float32|int8] [--quantised]
-              [--shared DIR] [--compile-option WORD]... [-o OUT.json]
+              [--records DB] [--shared DIR] [--compile-option WORD]... [-o OUT.json]
 
 BIN has `dovetail` and `model_runner`; models are made in FOLDER and stay there. The models are those of list.json: of the
 folder `--shared` (filled with weights by its fill_light.py where they have none), and of `dovetail zoo`. ONNX Runtime is
 what PYTHON imports; without --ort ours is timed alone. Both are processes that live for all rounds of a model and take
 turns; one thread counts by processor time, several by wall time, each with its best round. Both get the same inputs, and
-how far the outputs are apart is part of the row. Prints a row for each model. Exit code 1 where a model fails, or a float
+how far the outputs are apart is part of the row. With --records ours is there twice, as it is and with the schedules of
+these records (`dovetail tune`), and all take turns. Prints a row for each model. Exit code 1 where a model fails, or a float
 model's outputs are further apart than 0.001 of the largest.
 """
 
 import argparse
+import itertools
 import json
 import math
 import os
@@ -111,13 +113,13 @@ def shared_inputs(entry, model, options):
     return [f"{file.stem}={file}" for file in sorted(folder.glob("*.npy"))]
 
 
-def difference(contenders, entry, options):
+def difference(contenders, ours, entry, options):
     """The largest of all outputs: of floats as a part of the largest element, of integers in their steps."""
-    folders = {name: (options.folder / f"{entry['name']}.{name}").resolve() for name in ("ours", "ort")}
+    folders = {name: (options.folder / f"{entry['name']}.{name}").resolve() for name in (ours, "ort")}
     for name, folder in folders.items():
         folder.mkdir(exist_ok=True)
         contenders[name].ask(folder)
-    compared = subprocess.run([options.ort, HERE / "onnxruntime_worker.py", folders["ours"], "--compare", folders["ort"]],
+    compared = subprocess.run([options.ort, HERE / "onnxruntime_worker.py", folders[ours], "--compare", folders["ort"]],
                               capture_output=True, text=True, check=False)
     if compared.returncode != 0:
         raise Failure(compared.stderr.strip()[-600:])
@@ -135,7 +137,8 @@ def alternate(contenders, rounds):
             time.sleep(PAUSE_SECONDS)
 
 
-def measure(entry, threads, bundle, model, inputs, options):
+def measure(entry, threads, bundles, model, inputs, options):
+    """`bundles`: ours, by the name of the contender; "ours" is there."""
     processors = sorted(os.sched_getaffinity(0))[:threads]
     if options.ort and not inputs:
         inputs = shared_inputs(entry, model, options)
@@ -143,14 +146,15 @@ def measure(entry, threads, bundle, model, inputs, options):
     contenders = {}
     row = {}
     try:
-        contenders["ours"] = Contender([options.bin / "model_runner", bundle, "--threads", threads, *given], processors)
+        for name, bundle in bundles.items():
+            contenders[name] = Contender([options.bin / "model_runner", bundle, "--threads", threads, *given], processors)
         if options.ort:
             worker = [options.ort, HERE / "onnxruntime_worker.py"]
             contenders["ort"] = Contender([*worker, model, "--threads", threads, *given], processors)
             if options.quantised and "zoo" in entry and entry["number"] == "int8":
                 contenders["ort_quantised"] = Contender([*worker, quantised_file(entry, options), "--threads", threads, *given], processors)
         if options.ort:
-            row["difference"] = difference(contenders, entry, options)
+            row["difference"] = max(difference(contenders, name, entry, options) for name in bundles)
         alternate(contenders, options.rounds)
     finally:
         for contender in contenders.values():
@@ -165,6 +169,8 @@ def measure(entry, threads, bundle, model, inputs, options):
         if name in row:
             row[f"{name}_ratio"] = row[name]["best_ms"] / row["ours"]["best_ms"]
             row[f"{name}_median_ratio"] = row[name]["median_ms"] / row["ours"]["median_ms"]
+    if "tuned" in row and "ort" in row:
+        row["tuned_ratio"] = row["ort"]["best_ms"] / row["tuned"]["best_ms"]
     return row
 
 
@@ -181,7 +187,7 @@ def print_row(result, threads):
         cells += [figure(row, "ours", "best_ms"), figure(row, "ort", "best_ms"), f"**{figure(row, 'ort_ratio')}**"]
     first = result["threads"].get(str(threads[0]))
     apart = first and first.get("difference")
-    cells += ["–" if apart is None else f"{apart:.0e}", figure(first, "ort_quantised_ratio"), figure(result, "compile", "processor"), figure(result, "compile", "memory_mib"),
+    cells += [figure(first, "tuned", "best_ms"), figure(first, "tuned_ratio"), "–" if apart is None else f"{apart:.0e}", figure(first, "ort_quantised_ratio"), figure(result, "compile", "processor"), figure(result, "compile", "memory_mib"),
               figure(first, "ours", "memory_mib"), figure(first, "ort", "memory_mib")]
     print("| " + " | ".join(cells) + " |", flush=True)
 
@@ -190,7 +196,7 @@ def print_head(threads):
     cells = ["model"]
     for count in threads:
         cells += [f"ours, {count} thread{'s' if count > 1 else ''}, ms", "ORT ms", "ratio"]
-    cells += ["outputs apart", "ratio, ORT's own int8", "compile, s", "MiB", "run, MiB", "ORT MiB"]
+    cells += ["tuned ms", "ratio, tuned", "outputs apart", "ratio, ORT's own int8", "compile, s", "MiB", "run, MiB", "ORT MiB"]
     print("| " + " | ".join(cells) + " |\n|" + "---|" * len(cells), flush=True)
 
 
@@ -214,6 +220,7 @@ def main():
     parser.add_argument("--only", default="", type=re.compile, help="models in whose name this is found")
     parser.add_argument("--number", choices=("float32", "int8"))
     parser.add_argument("--quantised", action="store_true", help="int8 models of the zoo as ONNX Runtime's tool quantises them, too")
+    parser.add_argument("--records", help="a database of `dovetail tune`, for a second column of ours")
     parser.add_argument("--shared", type=pathlib.Path, default=HERE.parents[2] / "shared" / "models")
     parser.add_argument("--compile-option", action="append", default=[], help="a word for `dovetail compile`, as in --cpu=avx2")
     parser.add_argument("-o", dest="output", type=pathlib.Path)
@@ -229,21 +236,26 @@ def main():
         results["models"].append(result)
         try:
             model, inputs = model_file(entry, options)
-            bundle = options.folder / f"{entry['name']}.dvt"
-            cost = call([options.bin / "dovetail", "compile", model, "--target", "cpu", *options.compile_option, "-o", bundle])
+            bundles = {"ours": options.folder / f"{entry['name']}.dvt"}
+            compile_model = [options.bin / "dovetail", "compile", model, "--target", "cpu", *options.compile_option]
+            cost = call([*compile_model, "-o", bundles["ours"]])
             result["compile"] = {**cost, "memory_mib": cost["memory_kib"] / 1024}
+            if options.records:
+                bundles["tuned"] = options.folder / f"{entry['name']}.tuned.dvt"
+                call([*compile_model, f"--records={options.records}", "-o", bundles["tuned"]])
             for threads in options.threads:
-                result["threads"][str(threads)] = measure(entry, threads, bundle, model, inputs, options)
+                result["threads"][str(threads)] = measure(entry, threads, bundles, model, inputs, options)
         except Failure as failure:
             result["failure"] = str(failure)
             print(f"{entry['name']}: {failure}", file=sys.stderr, flush=True)
         print_row(result, options.threads)
         if options.output:
             options.output.write_text(json.dumps(results, indent=1))
-    for threads in options.threads:
-        ratios = [row["threads"][str(threads)]["ort_ratio"] for row in results["models"]
-                  if "ort_ratio" in row["threads"].get(str(threads), {})]
-        print(f"\n{threads} thread{'s' if threads > 1 else ''}: geometric mean {geomean(ratios):.2f} over {len(ratios)} models, "
+    for threads, key in itertools.product(options.threads, ("ort_ratio", "tuned_ratio")):
+        ratios = [row["threads"][str(threads)][key] for row in results["models"] if key in row["threads"].get(str(threads), {})]
+        if key == "tuned_ratio" and not ratios:
+            continue
+        print(f"\n{threads} thread{'s' if threads > 1 else ''}{', tuned' if key == 'tuned_ratio' else ''}: geometric mean {geomean(ratios):.2f} over {len(ratios)} models, "
               f"{sum(ratio < 1 for ratio in ratios)} below 1")
     wrong = [row["name"] for row in results["models"] for of in row["threads"].values()
              if row["number"] == "float32" and not of.get("difference", 0) <= MOST_APART]
