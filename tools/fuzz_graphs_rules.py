@@ -198,6 +198,8 @@ RULES = [
      lambda case: case.has("QuantizeLinear", "DynamicQuantizeLinear") and (case.nan_may_be_there() or case.computed("QuantizeLinear", 1))),
     ("OneHot of an index that is NaN or beyond int64, to which it is cast (see Cast)",
      lambda case: case.has("OneHot") and (case.nan_may_be_there() or case.largest_input() >= 2.0**63)),
+    ("TopK with sorted 0, whose order the standard leaves open: as sorted here",
+     lambda case: case.has("TopK", holds=lambda node: node.attributes.get("sorted", 1) == 0)),
     ("TopK of NaN, which the standard leaves open: the worst here, the largest there",
      lambda case: case.has("TopK") and case.nan_may_be_there()),
     ("the average of integers whose sum is beyond their type: it wraps here, as in ONNX's own reference; not there",
@@ -207,7 +209,7 @@ RULES = [
     ("GridSample at coordinates beyond int64: outside here; ONNX Runtime converts them to integers, as the processor does",
      lambda case: case.has("GridSample") and case.largest_input() >= 2.0**61),
     ("a sum with infinities, or that overflows on the way: whether it is infinite or NaN depends on the order of its terms",
-     lambda case: case.has(*SUMS) and not case.both_finite()),
+     lambda case: case.has(*SUMS) and (not case.both_finite() or (case.has("Relu") and case.largest_input() >= 1e38))),  # Relu of -infinity is 0
     ("LRN: ONNX Runtime slides its sum of squares along the channels, where NaN and infinities stay behind",
      lambda case: case.has("LRN") and case.nan_may_be_there()),
     ("the largest or smallest of values with NaN: NaN here, as of two operands; ONNX Runtime's pools and reductions leave NaN out",
