@@ -23,7 +23,7 @@ try:
 except ImportError as missing:
     onnxruntime, MISSING = None, missing.name
 
-from fuzz_graphs_rules import ancestors, differs, explain, read_nodes
+from fuzz_graphs_rules import ancestors, differs, explain, read_initializers, read_nodes
 
 HANG_S = 120  # of one graph at all levels; the largest take two
 
@@ -83,7 +83,7 @@ def judge(folder, seed, tally):
         except Exception as second:
             tally["refused: " + reason_of(second)] += 1
             return []
-    nodes = read_nodes(model)
+    nodes, values = read_nodes(model), {**read_initializers(model), **inputs}
     levels = sorted({key.split("/")[0] for key in arrays.files} - {"input", "reference", "sure", "step"})
     findings, explained = [], set()
     for who in ["reference", *levels]:
@@ -92,7 +92,7 @@ def judge(folder, seed, tally):
             found = differs(value, theirs[name], sure[name], float(arrays["step"]))
             if found is None:
                 continue
-            why = explain(nodes, name, found, value, inputs)
+            why = explain(nodes, name, found, value, values)
             if why is None:
                 operators = " ".join(node.op for node in reversed(ancestors(nodes, name)))
                 findings.append(f"seed {seed}, {who}: {name}{found.at} is {found.ours}, ONNX Runtime has {found.theirs} ({operators})")

@@ -66,6 +66,22 @@ def read_nodes(path):
     return nodes
 
 
+ELEMENTS = {1: "<f4", 2: "u1", 3: "i1", 4: "<u2", 5: "<i2", 6: "<i4", 7: "<i8", 10: "<f2", 11: "<f8", 12: "<u4", 13: "<u8"}  # TensorProto.DataType
+
+
+def read_initializers(path):
+    """The elements of a model file's constants, by name, where they are raw bytes of a type that NumPy has."""
+    found = {}
+    for number, graph in fields(path.read_bytes()):
+        if number != 7:
+            continue
+        for part, message in fields(graph):
+            tensor = dict(fields(message)) if part == 5 else {}
+            if 9 in tensor and tensor.get(2) in ELEMENTS:
+                found[tensor[8].decode()] = np.frombuffer(tensor[9], ELEMENTS[tensor[2]])
+    return found
+
+
 def ancestors(nodes, name):
     """The nodes that the value is computed from."""
     producers = {output: node for node in nodes for output in node.outputs}
@@ -137,6 +153,11 @@ class Case:
         finite = [np.abs(array[np.isfinite(array)].astype(np.float64)) for array in self.inputs.values() if array.dtype.kind == "f"]
         return max((float(values.max()) for values in finite if values.size), default=0.0)
 
+    def squares_overflow(self):
+        """Squares of an integer input's elements may have a sum beyond their type."""
+        return any(array.dtype.kind in "iu" and array.size and max(abs(int(array.min())), abs(int(array.max()))) ** 2 * array.size > np.iinfo(array.dtype).max
+                   for array in self.inputs.values())
+
     def integers_overflow(self):
         """Elements of an integer input may have a sum beyond their type."""
         def overflows(array):
@@ -192,6 +213,8 @@ RULES = [
      lambda case: case.has("DeformConv", "GridSample", "Resize", "RoiAlign") and case.nan_may_be_there()),
     ("InstanceNormalization: as x * a + b there, whose product and b cancel where the values are large and alike",
      lambda case: case.has("InstanceNormalization") and case.apart() <= 1e-4 * case.largest_input()),
+    ("the mean that LayerNormalization gives: there of numbers that cancel, here exactly 0",
+     lambda case: case.has("LayerNormalization") and case.difference.ours == 0 and case.apart() <= 1e-6),
     ("a power beyond the integer type, which the standard leaves open: here the nearest value that it holds",
      lambda case: case.has("Pow") and isinstance(case.difference.ours, np.integer)),
     ("QuantizeLinear of NaN, which the standard leaves open; 0 divided by a computed scale of 0 is one",
@@ -204,6 +227,8 @@ RULES = [
      lambda case: case.has("TopK") and case.nan_may_be_there()),
     ("the average of integers whose sum is beyond their type: it wraps here, as in ONNX's own reference; not there",
      lambda case: case.has("ReduceMean") and isinstance(case.difference.ours, np.integer) and case.integers_overflow()),
+    ("squares of integers whose sum is beyond their type: it wraps here, as in ONNX's own reference; the largest number there",
+     lambda case: case.has("ReduceSumSquare", "ReduceL2") and isinstance(case.difference.ours, np.integer) and case.squares_overflow()),
     ("the cell of an LSTM with `clip`: clipped before its activation here, as the standard says of all activations; not there",
      lambda case: case.has("LSTM", holds=lambda node: "clip" in node.attributes)),
     ("GridSample at coordinates beyond int64: outside here; ONNX Runtime converts them to integers, as the processor does",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -73,13 +74,14 @@ class Extension {
   bool grow_buffers() {
     bool bounded = true;
     std::map<Buffer, Shape> shapes;
+    const std::set<Buffer> vanishing = bare_factors();
     const auto touch = [&](const Buffer& buffer, const std::vector<Expr>& indices) {
       Shape& shape = shapes.emplace(buffer, buffer->shape).first->second;
       for (std::size_t d = 0; d < indices.size(); ++d) {
         const auto range = bound(indices[d], bounds_);
         bounded = bounded && range;
         if (range) shape[d] = std::max(shape[d], range->max + 1);
-        if (is_constant(buffer))
+        if (is_constant(buffer) && vanishing.contains(buffer))
           std::erase_if(summed_, [&](const Var& var) { return schedule::mentions(indices[d], var); });
       }
     };
@@ -91,6 +93,21 @@ class Extension {
     for (const auto& [buffer, shape] : shapes)
       if (shape != buffer->shape && !grow(buffer, shape, buffer == target.buffer)) return false;
     return bounded && summed_.empty();
+  }
+
+  // Buffers whose elements, converted at most, are factors of the products that are added up: where such an element is
+  // zero, so is the product. An element that a zero point is taken from is none.
+  std::set<Buffer> bare_factors() const {
+    const auto* sum = std::get_if<Binary>(&std::get<Store>(main_.body->node).targets[0].value->node);
+    const auto* product = sum != nullptr && sum->op == BinaryOp::add ? std::get_if<Binary>(&sum->b->node) : nullptr;
+    std::set<Buffer> factors;
+    if (product == nullptr || product->op != BinaryOp::mul) return factors;
+    for (const Expr& factor : {product->a, product->b}) {
+      const auto* converted = std::get_if<Cast>(&factor->node);
+      const auto* load = std::get_if<LoadExpr>(&(converted != nullptr ? converted->a : factor)->node);
+      if (load != nullptr) factors.insert(load->buffer);
+    }
+    return factors;
   }
 
   bool grow(const Buffer& buffer, const Shape& shape, bool is_result) {
@@ -194,7 +211,7 @@ class Extension {
   const Extents& extents_;
   Bounds bounds_;                                 // of the block's iterators, extended
   std::map<const VarNode*, std::int64_t> loops_;  // new extents
-  std::vector<Var> summed_;                       // extended iterators of the sum that no constant's index has yet
+  std::vector<Var> summed_;                       // extended iterators of the sum that no bare constant's index has yet
   BufferMap grown_;
   Extents pad_extents_;
   Buffer copied_, copy_;  // by a new block

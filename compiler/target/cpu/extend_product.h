@@ -23,7 +23,8 @@ struct ExtendedProduct {
 
 // Extends iterators of block `main`. What it reads of other buffers than constants is filled up with zeros: where block
 // "pad" writes it that does so, else a new block of that name copies it. nullopt where an iterator is not fed by a loop
-// of its own, where a result of the program would grow, or where a sum would run over more that no constant holds.
+// of its own, where a result of the program would grow, or where a sum would run over more products than a constant,
+// itself a factor, makes zero.
 std::optional<ExtendedProduct> extend_product(const loops::Program& program, const std::string& main,
                                               const Extents& extents);
 
