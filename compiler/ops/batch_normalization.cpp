@@ -22,12 +22,23 @@ Result<Types> infer_batch_normalization(const Operands& operands) {
   return Types{x};
 }
 
+// Data, parameters and statistics may each have a type of their own; the arithmetic is the widest's, so that none is
+// rounded first. Two of 16 bits that differ meet in float32.
+DType arithmetic_type(const Operands& operands) {
+  DType wide = operands.type(0).dtype;
+  for (const std::size_t position : {std::size_t{1}, std::size_t{3}}) {
+    const DType other = operands.type(position).dtype;
+    if (size_bytes(other) == size_bytes(wide) && other != wide) wide = DType::float32;
+    if (size_bytes(other) > size_bytes(wide)) wide = other;
+  }
+  return wide;
+}
+
 Result<loops::Program> define_batch_normalization(const Operands& operands) {
   Naive program(operands);
   const DType dtype = operands.type(0).dtype;
   return program.map([&](const Indices& i) {
-    // Statistics may have a wider type than the data; the arithmetic is theirs.
-    const DType wide = operands.type(3).dtype;
+    const DType wide = arithmetic_type(operands);
     const auto channel = [&](std::size_t position) {
       return loops::cast(wide, loops::load(program.in(position), {i[1]}));
     };

@@ -90,6 +90,22 @@ TEST_CASE("Normalisations have mean and variance as stated") {
                     .run1(),
                 expected);
 
+  // Statistics of fewer bits than the data do not narrow it.
+  const auto half = [](const NdArray& array) {
+    NdArray halves(DType::float16, array.shape());
+    for (std::int64_t i = 0; i < array.count(); ++i) halves.set_double(i, array.as_double(i));
+    return halves;
+  };
+  require_close(Case("BatchNormalization")
+                    .input(x)
+                    .constant(scale)
+                    .constant(bias)
+                    .constant(half(mean))
+                    .constant(half(variance))
+                    .real("epsilon", 1e-3)
+                    .run1(),
+                expected);
+
   // Rows of `size` consecutive elements.
   const auto normalise = [&](std::int64_t size, const NdArray& s, const NdArray& b, auto parameter) {
     NdArray y(DType::float32, x.shape());
