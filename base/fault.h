@@ -2,9 +2,8 @@
 // test can count these places for a command, and then have each refused in turn (tests/faults). Without the variable
 // DOVETAIL_TEST a place costs one branch.
 //
-//   DOVETAIL_TEST=count:FILE   at the end FILE lists the places, in the order of their first use: KIND SOURCE:LINE
-//   USES.
-//                              An engine that is loaded counts for itself; the line "object" is before what each says
+//   DOVETAIL_TEST=count:FILE   at the end FILE lists the places, in the order of their first use: KIND SOURCE:LINE USES
+//                              (behind a line "object" for `dovetail`, and one for each engine that was loaded)
 //   DOVETAIL_TEST=KIND:N       the N-th use of that kind is refused, counted from 1
 //   DOVETAIL_TEST=KIND:N+      that one, and all that follow: a disk that is full remains full
 #pragma once

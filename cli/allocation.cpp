@@ -1,5 +1,7 @@
 // The heap of `dovetail`, so that tests can have it refuse memory at every place that asks for some. Without
 // DOVETAIL_TEST (base/fault.h) it is the heap of the C++ library with one branch in front.
+#include "cli/allocation.h"
+
 #include <array>
 #include <atomic>
 #include <cstdint>
@@ -11,6 +13,8 @@
 #include "base/fault.h"
 
 namespace {
+
+thread_local bool has_refused = false;
 
 // A place is who calls whom on the way to the heap: the functions of containers, which ask for all, say too little.
 constexpr int kFrames = 8, kOwnFrames = 2;
@@ -55,6 +59,7 @@ void* take(std::size_t bytes, std::size_t alignment) {
                              ? std::malloc(bytes)
                              : std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
     if (memory != nullptr) return memory;
+    has_refused = true;
     const std::new_handler handler = std::get_new_handler();
     if (handler == nullptr) throw std::bad_alloc();
     handler();
@@ -62,6 +67,8 @@ void* take(std::size_t bytes, std::size_t alignment) {
 }
 
 }  // namespace
+
+bool dovetail::cli::heap_has_refused() { return has_refused; }
 
 void* operator new(std::size_t bytes) { return take(bytes, 0); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {

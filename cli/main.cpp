@@ -13,6 +13,7 @@
 #include "base/check.h"
 #include "base/no_unwinding.h"
 #include "base/resource_error.h"
+#include "cli/allocation.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/watched_work.h"
@@ -29,8 +30,11 @@ Exit out_of_memory() {
   return Exit::failed;
 }
 
-// A destructor that needs memory (nlohmann::json's does) and gets none.
+// What may not throw (a destructor of nlohmann::json's, libstdc++'s directory_iterator) needs memory and gets none.
 void end_where_nothing_can_be_thrown() {
+  // GCC's code of a noexcept function does not say which exception is on its way.
+  const bool unknown = std::current_exception() == nullptr && std::uncaught_exceptions() > 0;
+  if (unknown && dovetail::cli::heap_has_refused()) dovetail::end_out_of_memory();
   try {
     if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
   } catch (const std::bad_alloc&) {

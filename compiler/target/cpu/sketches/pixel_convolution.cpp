@@ -92,7 +92,7 @@ class PixelConvolution {
   }
 
   // Cycles that the copy of a row takes, beside tiles of so many pixels: its rows end at a whole tile. The result is
-  // moved as well, since what reads it mostly wants its channels last.
+  // copied as well: most readers take it with its channels last.
   double copied(std::int64_t columns) const {
     const std::int64_t inputs = operands_.inputs(), lanes = cpu_.lanes(4), width = by_pixel_.columns;
     const std::int64_t row = operands_.x->shape.back() + (width + columns - 1) / columns * columns - width;
