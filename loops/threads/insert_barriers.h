@@ -21,8 +21,9 @@ struct OwnBuffers {
 // places of a ring. A loop around regions is looked at several times, as its last region is followed by its first. What
 // an asynchronous copy writes counts from its start, and again from each wait on: others see it behind a barrier after
 // that. So does what calls read that complete later. What copies of boxes write, whoever waits for their signal sees.
-// Where a barrier orders what threads have written for units of the machine that use it by themselves, a fence stands
-// in front of it. `where` names the kernel. Error: a barrier would lie under a condition that differs between threads.
+// Some calls and copies read shared memory by a path of their own (CoreProxyFence): the threads that have written what
+// they will read pass a fence first, and then the barrier. `where` names the kernel. Error: a barrier would lie under a
+// condition that differs between threads.
 Result<Core> insert_barriers(const Core& kernel, const OwnBuffers& own, const Bounds& bounds, const std::string& where);
 
 }  // namespace dovetail::loops
