@@ -20,6 +20,8 @@ bool is_nest(const Core& core) {
   return call != nullptr && call->later;
 }
 
+// Of what completed() makes.
+constexpr std::size_t kCompletedParts = 4;
 Core completed(const Core& nest) {
   return core_sequence({make_core(CoreCallGroup{Step::arrive, 0}), nest, make_core(CoreCallGroup{Step::commit, 0}),
                         make_core(CoreCallGroup{Step::wait, 0})});
@@ -53,11 +55,27 @@ Core complete_calls(const Core& core) {
   return core_sequence(std::move(body));
 }
 
-bool is_completed_nest(const Core& core) {
+std::optional<Core> with_calls_under_way(const Core& core) {
   const auto* sequence = core ? std::get_if<CoreSequence>(&core->node) : nullptr;
-  return sequence != nullptr && sequence->body.size() == kCompletedParts && is_step(sequence->body[0], Step::arrive) &&
-         is_nest(sequence->body[1]) && is_step(sequence->body[2], Step::commit) &&
-         is_step(sequence->body[3], Step::wait);
+  if (sequence == nullptr) return std::nullopt;
+  std::vector<Core> body;
+  bool found = false;
+  for (std::size_t i = 0; i < sequence->body.size(); ++i) {
+    const Core& part = sequence->body[i];
+    if (!found && i + kCompletedParts <= sequence->body.size() && is_step(part, Step::arrive) &&
+        is_nest(sequence->body[i + 1]) && is_step(sequence->body[i + 2], Step::commit) &&
+        is_step(sequence->body[i + 3], Step::wait)) {
+      found = true;
+      for (std::size_t kept = 0; kept + 1 < kCompletedParts; ++kept) body.push_back(sequence->body[i + kept]);
+      i += kCompletedParts - 1;
+      continue;
+    }
+    const auto* condition = std::get_if<CoreIf>(&part->node);
+    if (condition == nullptr || condition->else_body || has_later_calls(part)) return std::nullopt;
+    body.push_back(
+        core_if(condition->condition, core_sequence({make_core(CoreCallGroup{Step::wait, 0}), condition->then_body})));
+  }
+  return found ? std::optional(core_sequence(std::move(body))) : std::nullopt;
 }
 
 }  // namespace dovetail::loops

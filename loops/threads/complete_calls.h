@@ -1,6 +1,8 @@
 // Calls that complete later: what a thread does around them, so that what they read is there and what they write is.
 #pragma once
 
+#include <optional>
+
 #include "loops/core/core.h"
 
 namespace dovetail::loops {
@@ -15,9 +17,9 @@ namespace dovetail::loops {
 Core complete_calls(const Core& core);
 
 bool has_later_calls(const Core& core);
-// Parts of what complete_calls makes of one nest: arrive, the nest, commit, wait.
-inline constexpr std::size_t kCompletedParts = 4;
-// A sequence of these parts alone.
-bool is_completed_nest(const Core& core);
+// What complete_calls has made of statements of which one is a nest of calls, without its wait: calls are under way
+// when it ends, and when it begins again. The other statements, each under a condition, wait for all calls first.
+// nullopt: others are there, which would always wait, or no nest, or several.
+std::optional<Core> with_calls_under_way(const Core& core);
 
 }  // namespace dovetail::loops

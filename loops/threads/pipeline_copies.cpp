@@ -226,7 +226,8 @@ class Pipeliner {
 
     // Iterations whose calls are still under way when the next one begins.
     constexpr std::int64_t kFewestStages = 3;
-    const std::int64_t lag = is_completed_nest(use) && *stages >= kFewestStages ? 1 : 0;
+    const std::optional<Core> lagging = *stages >= kFewestStages ? with_calls_under_way(use) : std::nullopt;
+    const std::int64_t lag = lagging ? 1 : 0;
     const std::int64_t ahead = *stages - 1 - lag;
     bool asynchronous = false;
     std::vector<Core> issue, store;                                         // of one piece
@@ -274,11 +275,6 @@ class Pipeliner {
     const auto wait_for_calls = [](std::int64_t groups) {
       return make_core(CoreCallGroup{CoreCallGroup::Step::wait, groups});
     };
-    const Core without_wait = lag == 0 ? use : std::invoke([&] {
-      std::vector<Core> parts = std::get<CoreSequence>(use->node).body;
-      parts.pop_back();
-      return core_sequence(std::move(parts));
-    });
     using Step = CoreAsyncGroup::Step;
     const Core commit = asynchronous ? make_core(CoreAsyncGroup{Step::commit, 0}) : nullptr;
     const Core wait = asynchronous ? make_core(CoreAsyncGroup{Step::wait, ahead - 1}) : nullptr;
@@ -301,7 +297,7 @@ class Pipeliner {
     steady.annotations.erase(kStages);
     steady.body = core_sequence({landed, wait, lag == 0 ? nullptr : wait_for_calls(lag),
                                  core_if(there, core_sequence(std::move(issue))), commit,
-                                 in_ring(walk(without_wait), rings, floor_mod(ref(loop.var), *stages)),
+                                 in_ring(walk(lagging.value_or(use)), rings, floor_mod(ref(loop.var), *stages)),
                                  store.empty() ? nullptr : core_if(there, core_sequence(std::move(store)))});
     result.push_back(make_core(std::move(steady)));
     if (lag > 0) result.push_back(wait_for_calls(0));

@@ -23,7 +23,7 @@
 #include "compiler/schedule/caching.h"
 #include "compiler/schedule/contraction.h"
 #include "compiler/schedule/primitives/primitives.h"
-#include "loops/product_sum.h"
+#include "compiler/schedule/product_axes.h"
 
 namespace dovetail::schedule {
 
@@ -32,80 +32,32 @@ using namespace loops;
 namespace {
 
 constexpr std::string_view kMatrixForm = "matrix_form";
-constexpr std::int64_t kLargestMultiple = 4096;
-
-// One axis of the product: a list of iterators as the digits of a number.
-struct Axis {
-  std::string name;
-  std::vector<std::size_t> iterators;
-  std::int64_t extent = 1, padded = 1;
-
-  // Each digit of `value`, and what holds where it is below `extent`; null: it always is.
-  void read(const Block& block, const Expr& value, VarMap& digits, Expr& inside) const {
-    std::int64_t stride = extent;
-    bool leading = true;
-    for (const std::size_t i : iterators) {
-      const Iterator& iterator = block.iterators[i];
-      stride /= iterator.extent;
-      if (iterator.extent == 1) {
-        digits[iterator.var.get()] = int_imm(0);
-        continue;
-      }
-      Expr digit = stride == 1 ? value : floor_div(value, stride);
-      // The others begin anew where the one before them goes on.
-      if (leading && padded != extent)
-        inside = conjunction(inside, binary(BinaryOp::lt, digit, int_imm(iterator.extent)));
-      digits[iterator.var.get()] = leading ? digit : floor_mod(digit, iterator.extent);
-      leading = false;
-    }
-    if (leading && padded != extent) inside = conjunction(inside, binary(BinaryOp::lt, value, int_imm(extent)));
-  }
-};
-
 class MatrixForm {
  public:
-  MatrixForm(const Block& block, const Contraction& contraction) : block_(block), c_(contraction) {}
-
-  Result<void> pad(const Step& step) {
-    axes_ = {{"m", c_.rows}, {"n", c_.columns}, {"k", c_.depth}};
-    for (std::size_t i = 0; i < axes_.size(); ++i) {
-      Axis& axis = axes_[i];
-      DOVETAIL_ASSIGN(const std::int64_t multiple,
-                      require_integer(step.arguments[i + 1], 1, "the multiple", kMatrixForm));
-      if (multiple > kLargestMultiple)
-        return refuse(kMatrixForm, block_.name, fmt::format("the multiple {} is above {}", multiple, kLargestMultiple),
-                      "give a smaller multiple");
-      axis.extent = c_.extent(block_, axis.iterators);
-      axis.padded = (axis.extent + multiple - 1) / multiple * multiple;
-    }
-    return {};
-  }
+  MatrixForm(const Block& block, const Contraction& contraction, ProductAxes axes)
+      : block_(block), c_(contraction), axes_(std::move(axes)) {}
 
   // The names that the new loops around the product have.
   std::vector<std::string> loop_names() const {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < c_.batch.size(); ++i) names.push_back(fmt::format("{}.b{}", block_.name, i));
-    for (const Axis& axis : axes_) names.push_back(fmt::format("{}.{}", block_.name, axis.name));
+    for (const AxisOfProduct axis : {kRows, kColumns, kDepth})
+      names.push_back(fmt::format("{}.{}", block_.name, axes_[axis].name));
     return names;
   }
 
   // LEFT, RIGHT or SUM: its part of the batch, and two axes.
   Buffer operand(const std::string& name, bool left) const {
     const Contraction::Factor& factor = left ? c_.left : c_.right;
-    return make(name, factor.stored->dtype, factor.batch, order_of(left));
+    return make(name, factor.stored->dtype, factor.batch, ProductAxes::order_of(factor, left));
   }
   Buffer sum(const std::string& name) const { return make(name, c_.target.buffer->dtype, c_.batch, {kRows, kColumns}); }
 
   Stmt copy(const Buffer& to, bool left) const {
     const Contraction::Factor& factor = left ? c_.left : c_.right;
-    Points at = points(factor.batch, order_of(left), true);
-    Expr value = substitute(factor.stored, at.digits);
-    // 0 * -0 = -0, and x + -0 is x for every x. What rows and columns have more goes into no result.
-    const bool keeps_sign = axes_[kDepth].padded != axes_[kDepth].extent && !is_product_sum(block_);
-    const Expr zero = !left && keeps_sign && is_floating(factor.stored->dtype) ? float_imm(-0.0, factor.stored->dtype)
-                                                                               : constant(0, factor.stored->dtype);
-    if (at.inside) value = select(at.inside, std::move(value), zero);
-    const std::vector<Expr> to_indices = at.indices(factor.batch, order_of(left));
+    Points at = points(factor.batch, ProductAxes::order_of(factor, left), true);
+    Expr value = axes_.factor_at(left, at.digits, at.inside);
+    const std::vector<Expr> to_indices = at.indices(factor.batch, ProductAxes::order_of(factor, left));
     return compute_nest(to->name, std::move(at.iterators), to, to_indices, std::move(value));
   }
 
@@ -121,8 +73,8 @@ class MatrixForm {
     Points at = points(c_.batch, {kRows, kColumns, kDepth}, true);
     at.iterators.back().kind = IterKind::reduce;
     const std::vector<Expr> place = at.indices(c_.batch, {kRows, kColumns});
-    const Expr a = load(left, at.indices(c_.left.batch, order_of(true))),
-               b = load(right, at.indices(c_.right.batch, order_of(false)));
+    const Expr a = load(left, at.indices(c_.left.batch, ProductAxes::order_of(c_.left, true))),
+               b = load(right, at.indices(c_.right.batch, ProductAxes::order_of(c_.right, false)));
     Block block = block_;
     block.iterators = std::move(at.iterators);
     block.init = store(sum, place, std::get<Store>(block_.init->node).targets[0].value);
@@ -140,20 +92,21 @@ class MatrixForm {
   }
 
  private:
-  enum AxisId : std::uint8_t { kRows, kColumns, kDepth };
-  using Axes = std::vector<AxisId>;
+  static constexpr AxisOfProduct kRows = AxisOfProduct::rows, kColumns = AxisOfProduct::columns,
+                                 kDepth = AxisOfProduct::depth;
+  using Axes = std::vector<AxisOfProduct>;
 
   struct Points {
     std::vector<Iterator> iterators;
     std::map<std::size_t, Expr> of_batch;  // by the contraction's iterator
-    std::map<AxisId, Expr> of_axis;
+    std::map<AxisOfProduct, Expr> of_axis;
     VarMap digits;  // the contraction's iterators in them
     Expr inside;
 
     std::vector<Expr> indices(const std::vector<std::size_t>& batch, const Axes& order) const {
       std::vector<Expr> list;
       for (const std::size_t i : batch) list.push_back(of_batch.at(i));
-      for (const AxisId axis : order) list.push_back(of_axis.at(axis));
+      for (const AxisOfProduct axis : order) list.push_back(of_axis.at(axis));
       return list;
     }
   };
@@ -170,8 +123,8 @@ class MatrixForm {
       made.of_batch[i] = add(fmt::format("b{}", made.iterators.size()), iterator.extent);
       made.digits[iterator.var.get()] = made.of_batch[i];
     }
-    for (const AxisId id : order) {
-      Axis axis = axes_[id];
+    for (const AxisOfProduct id : order) {
+      ProductAxis axis = axes_[id];
       if (!padded) axis.padded = axis.extent;
       made.of_axis[id] = add(axis.name, axis.padded);
       axis.read(block_, made.of_axis[id], made.digits, made.inside);
@@ -179,22 +132,16 @@ class MatrixForm {
     return made;
   }
 
-  // In the order in which the operand lies in memory.
-  Axes order_of(bool left) const {
-    const AxisId own = left ? kRows : kColumns;
-    return (left ? c_.left : c_.right).depth_last ? Axes{own, kDepth} : Axes{kDepth, own};
-  }
-
   Buffer make(const std::string& name, DType dtype, const std::vector<std::size_t>& batch, const Axes& order) const {
     Shape shape;
     for (const std::size_t i : batch) shape.push_back(block_.iterators[i].extent);
-    for (const AxisId axis : order) shape.push_back(axes_[axis].padded);
+    for (const AxisOfProduct axis : order) shape.push_back(axes_[axis].padded);
     return make_buffer(name, dtype, shape);
   }
 
   const Block& block_;
   const Contraction& c_;
-  std::vector<Axis> axes_;  // by AxisId
+  ProductAxes axes_;
 };
 
 }  // namespace
@@ -203,8 +150,8 @@ Result<Program> apply_matrix_form(const Program& program, Step& step, const Intr
   DOVETAIL_ASSIGN(const Path path, require_block(program, step.arguments[0], kMatrixForm));
   const Block& block = *as_block(path.back());
   DOVETAIL_ASSIGN(const Contraction contraction, require_contraction(path, kMatrixForm));
-  MatrixForm form(block, contraction);
-  DOVETAIL_TRY(form.pad(step));
+  DOVETAIL_ASSIGN(ProductAxes axes, ProductAxes::of(block, contraction, step));
+  const MatrixForm form(block, contraction, std::move(axes));
   if (step.results.empty())
     step.results = {block.name + ".left", block.name + ".right", block.name + ".sum", block.name + ".result"};
   std::vector<std::string> freed;

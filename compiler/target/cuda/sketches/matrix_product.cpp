@@ -27,7 +27,7 @@ constexpr std::int64_t kWarp = 32, kMostThreads = 256;  // of a block: each may 
 struct Tile {
   std::int64_t sum_rows, sum_columns, rows_of_threads, columns_of_threads, depth;
   std::int64_t stages;  // pieces of the depth that have a place: those behind the first come while it is multiplied
-  std::int64_t parts;   // of the depth, for blocks of their own
+  Distribution distribution;
   explicit Tile(std::span<const std::int64_t> v)
       : sum_rows(v[0]),
         sum_columns(v[1]),
@@ -35,7 +35,7 @@ struct Tile {
         columns_of_threads(v[3]),
         depth(v[4]),
         stages(v[5]),
-        parts(v[6]) {}
+        distribution{v[6], v[7]} {}
   std::int64_t rows() const { return sum_rows * rows_of_threads; }
   std::int64_t columns() const { return sum_columns * columns_of_threads; }
   std::int64_t threads() const { return rows_of_threads * columns_of_threads; }
@@ -44,7 +44,7 @@ struct Tile {
 // Cycles of the processor that has the most to do; nullopt: the tile does not fit. By what a processor of compute
 // capability 8.0 or 9.0 can do at most (CUDA C++ Programming Guide), and estimates; nothing of it was measured.
 std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& gpu) {
-  const Product e = part_of(whole, tile.parts);
+  const Product e = part_of(whole, tile.distribution.parts);
   constexpr double kQuarters = 4;                      // of a processor; each issues an operation of a warp a cycle
   constexpr double kSharedBytes = 64, kFarBytes = 24;  // a cycle, from shared memory and from the second level
   constexpr double kWait = 800, kBarrier = 40;         // for what lies there, and for one another
@@ -57,20 +57,16 @@ std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& 
       !can_fetch(e.right, tile.columns() * tile.depth, tile.threads(), tile.stages))
     return std::nullopt;
   const std::int64_t shared = shared_bytes(e.left, tile.rows(), e.right, tile.columns(), tile.depth, tile.stages);
-  const std::int64_t rounds_of_depth = pieces(e.depth, tile.depth);
   if (shared > gpu.shared_bytes) return std::nullopt;
-  if (tile.stages > 1 && tile.stages > rounds_of_depth) return std::nullopt;
+  const auto share =
+      share_of(whole, tile.distribution, tile.rows(), tile.columns(), tile.depth, tile.stages, gpu.processors);
+  if (!share) return std::nullopt;
 
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
-  const std::int64_t tiles = pieces(e.rows, tile.rows()) * pieces(e.columns, tile.columns());
-  const auto joining = cycles_of_joining(whole, tile.parts, whole.batch * tiles, gpu.processors);
-  if (!joining) return std::nullopt;
-  const double blocks = number(e.batch * tiles);
-  const double here = std::ceil(blocks / number(gpu.processors));
   // A thread has its sums, a row and a column of factors for some steps of the depth, and addresses.
   const double registers = number(sums + 5 * (tile.sum_rows + tile.sum_columns) + 24);
-  const double at_once =
-      std::clamp(std::floor(std::min(kRegisters / (registers * number(threads)), kShared / number(shared))), 1.0, here);
+  const double at_once = std::clamp(
+      std::floor(std::min(kRegisters / (registers * number(threads)), kShared / number(shared))), 1.0, share->at_once);
   const double warps = number(threads) / number(kWarp);
   // Of one step of the depth, on average over blocks that run at once: operations, with those that bring factors to
   // registers, of which each quarter of the processor does a warp's a cycle; bytes of both memories.
@@ -85,9 +81,9 @@ std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& 
   const double step = std::max({issues, near / kSharedBytes, far / kFarBytes, kLatency / at_once});
   // A piece that is not there yet is waited for, unless other blocks, or the pieces before it, are multiplied
   // meanwhile.
-  const double rounds = number(rounds_of_depth), round = number(tile.depth) * step;
+  const double round = number(tile.depth) * step;
   const double wait = std::max(0.0, kWait - number(tile.stages - 1) * round * at_once);
-  return here * (rounds * round + (rounds * (wait + kBarrier) + kWait) / at_once) + *joining;
+  return share->pieces * (round + (wait + kBarrier) / at_once) + share->starts * kWait / at_once + share->joining;
 }
 
 class MatrixProduct {
@@ -99,29 +95,36 @@ class MatrixProduct {
     const auto tile = choose();
     if (!tile) return false;
     std::vector<std::string> behind = blocks_behind();
-    if (tile->parts > 1) {
-      const auto part = split_depth(c_, product_, tile->parts);
+    streams_ = tile->distribution.stream > 0;
+    if (tile->distribution.parts > 1 || streams_) {
+      const auto part = streams_ ? stream_depth(c_, product_, tile->distribution.stream, tile->rows(), tile->columns(),
+                                                tile->depth, gpu_.processors)
+                                 : split_depth(c_, product_, tile->distribution.parts);
       if (!part) return false;
       product_ = *part;
       name_ = part->block;
       behind.clear();  // it follows what adds up the parts
     }
-    c_.s.matrix_form(name_, tile->rows(), tile->columns(), tile->depth, left(), right(), sum(), result());
-    for (const std::string& block : behind) c_.attempt("reverse_inline", {block});
-    // Threads have the same rows and columns of the result as of the sums.
-    c_.s.pad(result(), "m", tile->rows());
-    c_.s.pad(result(), "n", tile->columns());
+    if (!streams_) {
+      c_.s.matrix_form(name_, tile->rows(), tile->columns(), tile->depth, left(), right(), sum(), result());
+      for (const std::string& block : behind) c_.attempt("reverse_inline", {block});
+      // Threads have the same rows and columns of the result as of the sums.
+      c_.s.pad(result(), "m", tile->rows());
+      c_.s.pad(result(), "n", tile->columns());
+    }
     c_.s.set_scope(left(), "shared");
     c_.s.set_scope(right(), "shared");
     c_.s.set_scope(sum(), "register");
     cut(*tile);
-    finish(*tile);
+    finish(result(), *tile);
+    if (streams_) finish(start(), *tile);
     const std::array<ThreadAxis, 2> threads{
         {{"thread.x", tile->columns_of_threads}, {"thread.y", tile->rows_of_threads}}};
     fetch_together(c_, left(), product_.left.plain, threads);
     fetch_together(c_, right(), product_.right.plain, threads);
-    for (const std::string& block : {name_ + ".init", name_}) give_to_threads(block);
-    if (tile->stages > 1) c_.s.pipeline(loop("ko"), tile->stages);
+    if (!streams_) give_to_threads(start());
+    give_to_threads(name_);
+    if (tile->stages > 1) c_.s.pipeline(piece_, tile->stages);
     return c_.s.status().ok();
   }
 
@@ -129,6 +132,7 @@ class MatrixProduct {
   std::string left() const { return name_ + ".left"; }
   std::string right() const { return name_ + ".right"; }
   std::string sum() const { return name_ + ".sums"; }
+  std::string start() const { return name_ + ".init"; }
   std::string result() const { return name_ + ".result"; }
   std::string loop(std::string_view axis) const { return fmt::format("{}.{}", name_, axis); }
 
@@ -136,13 +140,15 @@ class MatrixProduct {
     const auto among = [](std::vector<std::int64_t> values) {
       return [values = std::move(values)](std::span<const std::int64_t>) { return values; };
     };
-    const std::array<schedule::Choice, 7> choices{{{"sum_rows", among({8, 4, 2, 1})},
-                                                   {"sum_columns", among({8, 4, 2, 1})},
-                                                   {"rows_of_threads", among({16, 8, 4, 2})},
-                                                   {"columns_of_threads", among({16, 8, 32})},
-                                                   {"tile_depth", among({8, 16, 32})},
-                                                   {"stages", among({2, 3, 4, 1})},
-                                                   {"parts", among(parts_of_depth(product_))}}};
+    const std::array<schedule::Choice, 8> choices{
+        {{"sum_rows", among({8, 4, 2, 1})},
+         {"sum_columns", among({8, 4, 2, 1})},
+         {"rows_of_threads", among({16, 8, 4, 2})},
+         {"columns_of_threads", among({16, 8, 32})},
+         {"tile_depth", among({8, 16, 32})},
+         {"stages", among({2, 3, 4, 1})},
+         {"parts", among(parts_of_depth(product_))},
+         {"stream", [&](std::span<const std::int64_t> before) { return streams_of(product_, before.back()); }}}};
     const std::vector<std::int64_t> chosen = c_.sample(choices, [&] {
       return Result<schedule::Cost>(
           [&](std::span<const std::int64_t> values) { return cycles(product_, Tile(values), gpu_); });
@@ -170,10 +176,12 @@ class MatrixProduct {
 
   void cut(const Tile& tile) {
     const std::vector<std::string> loops = c_.own_loops(name_);
+    if (loops.size() < 3) return;
     std::vector<std::string> blocks{loops.begin(), loops.end() - 3};  // of the batch
     const auto [block_row, row] = split_loop(c_, loop("m"), tile.rows());
     const auto [block_column, column] = split_loop(c_, loop("n"), tile.columns());
     const auto [piece, depth] = split_loop(c_, loop("k"), tile.depth);
+    piece_ = streams_ ? loop("i") : piece;
     std::vector<std::string> threads, own;
     cut_tile(row, column, tile, threads, own);
     blocks.insert(blocks.end(), {block_row, block_column});
@@ -186,18 +194,22 @@ class MatrixProduct {
     threads_ = threads;
     unrolled_ = own;
     unrolled_.insert(unrolled_.begin(), depth);
-    c_.s.reverse_compute_at(result(), block_column);
-    c_.s.decompose_reduction(name_, piece, name_ + ".init");
-    c_.s.compute_at(right(), piece);
-    c_.s.compute_at(left(), piece);
+    if (streams_) {
+      blocks = {loop("w")};
+    } else {
+      c_.s.reverse_compute_at(result(), block_column);
+      c_.s.decompose_reduction(name_, piece, start());
+      c_.s.compute_at(right(), piece);
+      c_.s.compute_at(left(), piece);
+    }
     if (c_.s.status().ok() && !bind_points(c_, {blocks, {}}))
       c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be given to blocks", "use another schedule")});
   }
 
-  // The results of a tile, as its sums.
-  void finish(const Tile& tile) {
+  // A block over a tile, by the threads that have its sums.
+  void finish(const std::string& block, const Tile& tile) {
     if (!c_.s.status().ok()) return;
-    const std::vector<std::string> made = c_.own_loops(result());
+    const std::vector<std::string> made = c_.own_loops(block);
     DOVETAIL_CHECK(made.size() == 2, "a tile has several rows and columns");
     std::vector<std::string> threads, own;
     cut_tile(made[0], made[1], tile, threads, own);
@@ -230,6 +242,8 @@ class MatrixProduct {
   const Gpu& gpu_;
   Product product_;
   std::string name_;
+  bool streams_ = false;                         // workers go over pieces of all tiles
+  std::string piece_;                            // the loop over them
   std::vector<std::string> threads_, unrolled_;  // loops of a tile that go to threads; those written out
 };
 

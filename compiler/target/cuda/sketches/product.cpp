@@ -19,6 +19,7 @@ namespace {
 // Below, threads have nothing to share.
 constexpr std::int64_t kFewestRows = 2, kFewestColumns = 8, kFewestProducts = 1 << 12;
 constexpr std::int64_t kVectorBytes = 16;
+constexpr std::int64_t kMostSums = 1 << 24;  // that a second kernel adds up
 
 // An iterator, or one of a part of its values.
 bool is_iterator(const Expr& index) {
@@ -83,7 +84,7 @@ std::optional<Product> find_product(const schedule::Context& c) {
 }
 
 std::vector<std::int64_t> parts_of_depth(const Product& whole) {
-  constexpr std::int64_t kMostParts = 32, kFewestDeep = 16, kMostSums = 1 << 24;
+  constexpr std::int64_t kMostParts = 32, kFewestDeep = 16;
   std::vector<std::int64_t> parts{1};
   for (std::int64_t count = 2; whole.free_order && count <= kMostParts; count *= 2)
     if (whole.deep_extent % count == 0 && whole.depth / count >= kFewestDeep && count * whole.results <= kMostSums)
@@ -97,14 +98,65 @@ Product part_of(Product whole, std::int64_t parts) {
   return whole;
 }
 
-std::optional<double> cycles_of_joining(const Product& whole, std::int64_t parts, std::int64_t tiles,
-                                        std::int64_t processors) {
-  if (parts == 1) return 0;
-  if (tiles >= 2 * processors) return std::nullopt;
+namespace {
+
+// Pieces of all tiles, of which each worker has as many.
+struct Workers {
+  std::int64_t count, of_each, slots;  // slots: tiles that one may have a part of
+};
+Workers workers_of(std::int64_t all, std::int64_t of_tile, std::int64_t wanted) {
+  const std::int64_t of_each = pieces(all, wanted);
+  return {pieces(all, of_each), of_each, (of_tile - 1 + of_each - 1) / of_tile + 1};
+}
+
+}  // namespace
+
+std::vector<std::int64_t> streams_of(const Product& whole, std::int64_t parts) {
+  return whole.free_order && parts == 1 ? std::vector<std::int64_t>{0, 1, 2} : std::vector<std::int64_t>{0};
+}
+
+std::optional<Share> share_of(const Product& whole, const Distribution& distribution, std::int64_t rows,
+                              std::int64_t columns, std::int64_t depth, std::int64_t stages, std::int64_t processors) {
   // Of each processor, from and to the second level; and until the next kernel runs.
   constexpr double kFarBytes = 24, kNextKernel = 3000;
-  const double bytes = 2.0 * static_cast<double>(parts * whole.results * size_bytes(whole.type));
-  return bytes / (kFarBytes * static_cast<double>(processors)) + kNextKernel;
+  const auto number = [](std::int64_t value) { return static_cast<double>(value); };
+  const auto joining = [&](std::int64_t sums) {
+    return 2.0 * number(sums * size_bytes(whole.type)) / (kFarBytes * number(processors)) + kNextKernel;
+  };
+  const std::int64_t tiles = whole.batch * pieces(whole.rows, rows) * pieces(whole.columns, columns);
+  if (distribution.stream == 0) {
+    const std::int64_t of_depth = pieces(part_of(whole, distribution.parts).depth, depth);
+    if (stages > 1 && stages > of_depth) return std::nullopt;
+    // Tiles of the whole depth keep all processors busy.
+    if (distribution.parts > 1 && tiles >= 2 * processors) return std::nullopt;
+    const double here = std::ceil(number(tiles * distribution.parts) / number(processors));
+    return Share{here * number(of_depth), here, here,
+                 distribution.parts == 1 ? 0 : joining(distribution.parts * whole.results)};
+  }
+  const std::int64_t of_tile = pieces(whole.depth, depth);
+  const Workers workers = workers_of(tiles * of_tile, of_tile, distribution.stream * processors);
+  // Where all workers have whole tiles there is nothing to add up.
+  if (workers.of_each < std::max<std::int64_t>(stages, 2) || workers.of_each % of_tile == 0 ||
+      workers.count * workers.slots * rows * columns > kMostSums)
+    return std::nullopt;
+  // Of each piece a worker computes of which tile it is.
+  constexpr double kMoreOfPiece = 1.1;
+  const double here = number(pieces(workers.count, processors));
+  return Share{here * number(workers.of_each) * kMoreOfPiece, here, here,
+               joining((tiles + workers.count) * rows * columns)};
+}
+
+std::optional<Product> stream_depth(schedule::Context& c, const Product& whole, std::int64_t stream, std::int64_t rows,
+                                    std::int64_t columns, std::int64_t depth, std::int64_t processors) {
+  Product made = whole;
+  made.block = whole.block + ".stream";
+  const auto called = [&](std::string_view what) { return fmt::format("{}.{}", made.block, what); };
+  c.s.stream_k(whole.block, rows, columns, depth, stream * processors, called("left"), called("right"), called("sums"),
+               called("init"), made.block, called("result"));
+  if (!c.s.status().ok()) return std::nullopt;
+  // Of the operands, a worker and a piece have a tile each.
+  made.left.batch_dimensions = made.right.batch_dimensions = 2;
+  return made;
 }
 
 std::optional<Product> split_depth(schedule::Context& c, const Product& whole, std::int64_t parts) {

@@ -38,14 +38,32 @@ std::optional<Product> find_product(const schedule::Context& c);
 
 // Into how many parts the depth may be split for blocks of their own: 1 first.
 std::vector<std::int64_t> parts_of_depth(const Product& whole);
+// Workers that go over the pieces of all tiles, so many for each processor; 0 first: each tile has blocks of its own.
+std::vector<std::int64_t> streams_of(const Product& whole, std::int64_t parts);
 // What each of so many parts is: a product with one dimension of the batch more.
 Product part_of(Product whole, std::int64_t parts);
-// What the parts cost the processor that has the most to do, beside their products: each sum is written, and a second
-// kernel adds them up. nullopt: `tiles` of the whole depth keep all processors busy.
-std::optional<double> cycles_of_joining(const Product& whole, std::int64_t parts, std::int64_t tiles,
-                                        std::int64_t processors);
+
+// How blocks share a product: tiles of the result, each of the whole depth, or of parts of it (split-K); or workers,
+// each with as many pieces of the depth as another one, wherever tiles begin and end (stream-K).
+struct Distribution {
+  std::int64_t parts = 1, stream = 0;  // stream: workers of each processor
+};
+// What the processor that has the most to do does.
+struct Share {
+  double pieces;   // of the depth, of tiles
+  double starts;   // how often it waits for a first piece
+  double at_once;  // blocks, at most
+  double joining;  // cycles beside: each sum is written, and a second kernel adds them up
+};
+// `rows`, `columns`, `depth`: of a tile, and a piece of the depth. nullopt: such a distribution has no use.
+std::optional<Share> share_of(const Product& whole, const Distribution& distribution, std::int64_t rows,
+                              std::int64_t columns, std::int64_t depth, std::int64_t stages, std::int64_t processors);
 // Takes the depth into that many parts, whose sums are added up in their order by a second kernel; the part's product.
 std::optional<Product> split_depth(schedule::Context& c, const Product& whole, std::int64_t parts);
+// Takes the product into workers, whose parts of tiles are added up in the order of the depth by a second kernel; the
+// workers' product, which has one tile, its operands, sums and results called as matrix_form calls those of one.
+std::optional<Product> stream_depth(schedule::Context& c, const Product& whole, std::int64_t stream, std::int64_t rows,
+                                    std::int64_t columns, std::int64_t depth, std::int64_t processors);
 
 // The instruction of tensor cores that multiplies such factors, as far as all architectures have it and the user
 // allows what it rounds.

@@ -32,12 +32,12 @@ constexpr std::int64_t kFewestTensorRows = 8, kFewestTensorColumns = 8, kFewestG
 struct TensorTile {
   std::int64_t warps, row_fragments, column_fragments, depth_fragments;
   std::int64_t stages;
-  std::int64_t parts;  // of the depth, for blocks of their own
+  Distribution distribution;
   std::int64_t fragment_depth;
   // Of instructions of four warps: row_fragments have 64 rows for each group of these, column_fragments are of one
   // instruction.
   static TensorTile of_group(std::span<const std::int64_t> v, std::int64_t fragment_depth) {
-    const std::array<std::int64_t, 6> values{v[0] * kWarpsOfGroup, v[1], v[2] / kMmaColumns, v[3], v[4], v[5]};
+    const std::array<std::int64_t, 7> values{v[0] * kWarpsOfGroup, v[1], v[2] / kMmaColumns, v[3], v[4], v[5], v[6]};
     return {values, {DType::int8, DType::int32, fragment_depth, ""}};
   }
   TensorTile(std::span<const std::int64_t> v, const MatrixMultiply& mma)
@@ -46,7 +46,7 @@ struct TensorTile {
         column_fragments(v[2]),
         depth_fragments(v[3]),
         stages(v[4]),
-        parts(v[5]),
+        distribution{v[5], v[6]},
         fragment_depth(mma.depth) {}
   std::int64_t warp_rows() const { return row_fragments * kMmaRows; }
   std::int64_t rows() const { return warps * warp_rows(); }
@@ -64,54 +64,50 @@ Product::Operand laid_out(Product::Operand operand) {
 
 // As in matrix_product.cpp: an estimate that was never compared with a measurement.
 std::optional<double> tensor_cycles(const Product& whole, const TensorTile& tile, const Gpu& gpu) {
-  const Product e = part_of(whole, tile.parts);
+  const Product e = part_of(whole, tile.distribution.parts);
   constexpr double kFragmentCycles = 2;  // of a processor with four tensor cores, 16 x 8 sums of 32 bytes
   constexpr double kSharedBytes = 128, kFarBytes = 24;  // a cycle
   constexpr double kWait = 800, kBarrier = 40;
   constexpr double kRegisters = 65536, kShared = 160 << 10;
   const std::int64_t fragments = tile.row_fragments * tile.column_fragments;
-  if (tile.parts > 1 && e.depth < tile.fragment_depth) return std::nullopt;
+  if (tile.distribution.parts > 1 && e.depth < tile.fragment_depth) return std::nullopt;
   if (fragments * kHalfRows * kPair > kMostSumsOfLane) return std::nullopt;
   if (!can_fetch(e.left, tile.rows() * tile.depth(), tile.threads(), tile.stages) ||
       !can_fetch(e.right, tile.columns() * tile.depth(), tile.threads(), tile.stages))
     return std::nullopt;
-  const std::int64_t rounds_of_depth = pieces(e.depth, tile.depth());
   const std::int64_t shared =
       shared_bytes(laid_out(e.left), tile.rows(), laid_out(e.right), tile.columns(), tile.depth(), tile.stages);
   if (shared > gpu.shared_bytes) return std::nullopt;
-  if (tile.stages > 1 && tile.stages > rounds_of_depth) return std::nullopt;
+  const auto share =
+      share_of(whole, tile.distribution, tile.rows(), tile.columns(), tile.depth(), tile.stages, gpu.processors);
+  if (!share) return std::nullopt;
 
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
-  const std::int64_t tiles = pieces(e.rows, tile.rows()) * pieces(e.columns, tile.columns());
-  const auto joining = cycles_of_joining(whole, tile.parts, whole.batch * tiles, gpu.processors);
-  if (!joining) return std::nullopt;
-  const double blocks = number(e.batch * tiles);
-  const double here = std::ceil(blocks / number(gpu.processors));
   const double registers =
       number(fragments * kHalfRows * kPair + 4 * tile.row_fragments + 2 * tile.column_fragments + 40);
-  const double at_once = std::clamp(
-      std::floor(std::min(kRegisters / (registers * number(tile.threads())), kShared / number(shared))), 1.0, here);
+  const double at_once =
+      std::clamp(std::floor(std::min(kRegisters / (registers * number(tile.threads())), kShared / number(shared))), 1.0,
+                 share->at_once);
   // Of one fragment of the depth. Fewer than four warps leave tensor cores idle.
   constexpr double kQuarters = 4, kFragmentBytes = 32;
   const double busy = std::min(1.0, at_once * number(tile.warps) / kQuarters);
   const double products = number(tile.warps * fragments) * kFragmentCycles / busy;
   const double near = number(tile.warps * (tile.warp_rows() + tile.columns())) * kFragmentBytes / kSharedBytes;
   const double far = number(tile.rows() + tile.columns()) * kFragmentBytes / kFarBytes;
-  const double rounds = number(rounds_of_depth);
   const double round = number(tile.depth_fragments) * std::max({products, near, far});
   const double wait = std::max(0.0, kWait - number(tile.stages - 1) * round * at_once);
-  return here * (rounds * round + (rounds * (wait + kBarrier) + kWait) / at_once) + *joining;
+  return share->pieces * (round + (wait + kBarrier) / at_once) + share->starts * kWait / at_once + share->joining;
 }
 
 // The same of four warps. An instruction takes half a cycle for each column of a fragment of the depth.
 std::optional<double> group_cycles(const Product& whole, const TensorTile& tile, const Gpu& gpu) {
-  const Product e = part_of(whole, tile.parts);
+  const Product e = part_of(whole, tile.distribution.parts);
   constexpr double kSharedBytes = 128, kFarBytes = 24;  // a cycle
   constexpr double kWait = 800, kBarrier = 60;
   constexpr double kRegisters = 65536;
   constexpr std::int64_t kMostPlain = 1 << 14, kMostPatches = 1 << 13;  // elements of a piece
   const std::int64_t sums = tile.row_fragments * tile.columns() / 2;
-  if (tile.parts > 1 && e.depth < tile.fragment_depth) return std::nullopt;
+  if (tile.distribution.parts > 1 && e.depth < tile.fragment_depth) return std::nullopt;
   if (sums > kMostSumsOfLane) return std::nullopt;
   const auto fits = [&](const Product::Operand& operand, std::int64_t lines) {
     return can_fetch(operand, lines * tile.depth(), tile.threads(), tile.stages,
@@ -127,32 +123,28 @@ std::optional<double> group_cycles(const Product& whole, const TensorTile& tile,
   constexpr std::int64_t kOthers = 48, kRegistersOfThread = 255;
   const std::int64_t registers_of_thread = sums + kept(e.left, tile.rows()) + kept(e.right, tile.columns()) + kOthers;
   if (registers_of_thread > kRegistersOfThread) return std::nullopt;
-  const std::int64_t rounds_of_depth = pieces(e.depth, tile.depth());
   const std::int64_t piece_bytes = (tile.rows() + tile.columns()) * tile.depth() * size_bytes(e.left.stored);
   constexpr std::int64_t kSignal = 8;  // for what a unit of the machine fetches
   if (tile.stages * (piece_bytes + kSignal) > gpu.shared_bytes) return std::nullopt;
-  if (tile.stages > 1 && tile.stages > rounds_of_depth) return std::nullopt;
+  const auto share =
+      share_of(whole, tile.distribution, tile.rows(), tile.columns(), tile.depth(), tile.stages, gpu.processors);
+  if (!share) return std::nullopt;
 
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
-  const std::int64_t tiles = pieces(e.rows, tile.rows()) * pieces(e.columns, tile.columns());
-  const auto joining = cycles_of_joining(whole, tile.parts, whole.batch * tiles, gpu.processors);
-  if (!joining) return std::nullopt;
-  const double here = std::ceil(number(e.batch * tiles) / number(gpu.processors));
   const double registers = number(registers_of_thread);
   const double at_once = std::clamp(std::floor(std::min(kRegisters / (registers * number(tile.threads())),
                                                         number(gpu.shared_bytes) / number(tile.stages * piece_bytes))),
-                                    1.0, here);
+                                    1.0, share->at_once);
   constexpr double kFragmentBytes = 32;
   const std::int64_t instructions = tile.row_fragments * tile.warps / kWarpsOfGroup;
   const double products = number(instructions * tile.columns()) / 2;
   const double near = number(instructions * (kGroupRows + tile.columns())) * kFragmentBytes / kSharedBytes;
   const double far = number(tile.rows() + tile.columns()) * kFragmentBytes / kFarBytes;
-  const double rounds = number(rounds_of_depth);
   const double round = number(tile.depth_fragments) * std::max({products, near, far});
   // From three stages on, products are still under way when the next piece is waited for.
   const double barrier = tile.stages > 2 ? 0 : kBarrier;
   const double wait = std::max(0.0, kWait - number(std::max<std::int64_t>(tile.stages - 2, 0)) * round * at_once);
-  return here * (rounds * round + (rounds * (wait + barrier) + kWait) / at_once) + *joining;
+  return share->pieces * (round + (wait + barrier) / at_once) + share->starts * kWait / at_once + share->joining;
 }
 
 class TensorProduct {
@@ -165,25 +157,31 @@ class TensorProduct {
     if (!tile) return false;
     std::vector<std::string> behind = c_.blocks();
     behind.erase(behind.begin(), std::ranges::find(behind, name_) + 1);
-    if (tile->parts > 1) {
-      const auto part = split_depth(c_, product_, tile->parts);
+    streams_ = tile->distribution.stream > 0;
+    if (tile->distribution.parts > 1 || streams_) {
+      const auto part = streams_ ? stream_depth(c_, product_, tile->distribution.stream, tile->rows(), tile->columns(),
+                                                tile->depth(), gpu_.processors)
+                                 : split_depth(c_, product_, tile->distribution.parts);
       if (!part) return false;
       product_ = *part;
       name_ = part->block;
       behind.clear();  // it follows what adds up the parts
     }
-    c_.s.matrix_form(name_, tile->rows(), tile->columns(), tile->depth(), left(), right(), sum(), result());
-    for (const std::string& block : behind) c_.attempt("reverse_inline", {block});
-    c_.s.pad(result(), "m", tile->rows());
-    c_.s.pad(result(), "n", tile->columns());
+    if (!streams_) {
+      c_.s.matrix_form(name_, tile->rows(), tile->columns(), tile->depth(), left(), right(), sum(), result());
+      for (const std::string& block : behind) c_.attempt("reverse_inline", {block});
+      c_.s.pad(result(), "m", tile->rows());
+      c_.s.pad(result(), "n", tile->columns());
+    }
     c_.s.set_scope(left(), "shared");
     c_.s.set_scope(right(), "shared");
     c_.s.set_scope(sum(), "register");
     if (!c_.s.status().ok()) return false;
     cut(*tile);
     if (!c_.s.status().ok()) return false;
-    finish(*tile);
-    start();
+    finish(result(), *tile);
+    if (streams_) finish(start(), *tile);
+    else give_start_to_lanes();
     const std::array<ThreadAxis, 3> threads{
         {{"thread.x", kLanesInX}, {"thread.y", kLanesInY}, {"thread.z", tile->warps}}};
     fetch_together(c_, left(), product_.left.plain, threads);
@@ -200,6 +198,7 @@ class TensorProduct {
   std::string left() const { return name_ + ".left"; }
   std::string right() const { return name_ + ".right"; }
   std::string sum() const { return name_ + ".sums"; }
+  std::string start() const { return name_ + ".init"; }
   std::string result() const { return name_ + ".result"; }
   std::string loop(std::string_view axis) const { return fmt::format("{}.{}", name_, axis); }
 
@@ -207,13 +206,19 @@ class TensorProduct {
     return [values = std::move(values)](std::span<const std::int64_t>) { return values; };
   }
 
+  // Behind the parts.
+  auto streams() const {
+    return [this](std::span<const std::int64_t> before) { return streams_of(product_, before.back()); };
+  }
+
   std::optional<TensorTile> choose_of_group() {
-    const std::array<schedule::Choice, 6> choices{{{"groups", among({1, 2})},
+    const std::array<schedule::Choice, 7> choices{{{"groups", among({1, 2})},
                                                    {"row_fragments", among({2, 1, 4})},
                                                    {"columns", among({128, 256, 64, 32, 16})},
                                                    {"depth_fragments", among({4, 2})},
                                                    {"stages", among({4, 3, 5, 6, 2, 1})},
-                                                   {"parts", among(parts_of_depth(product_))}}};
+                                                   {"parts", among(parts_of_depth(product_))},
+                                                   {"stream", streams()}}};
     const std::vector<std::int64_t> chosen = c_.sample(choices, [&] {
       return Result<schedule::Cost>([&](std::span<const std::int64_t> values) {
         return group_cycles(product_, TensorTile::of_group(values, mma_.depth), gpu_);
@@ -226,12 +231,13 @@ class TensorProduct {
 
   std::optional<TensorTile> choose() {
     if (mma_.of_group()) return choose_of_group();
-    const std::array<schedule::Choice, 6> choices{{{"warps", among({4, 2, 1, 8})},
+    const std::array<schedule::Choice, 7> choices{{{"warps", among({4, 2, 1, 8})},
                                                    {"row_fragments", among({2, 1, 4})},
                                                    {"column_fragments", among({8, 4, 2, 16})},
                                                    {"depth_fragments", among({2, 1, 4})},
                                                    {"stages", among({3, 2, 4, 1})},
-                                                   {"parts", among(parts_of_depth(product_))}}};
+                                                   {"parts", among(parts_of_depth(product_))},
+                                                   {"stream", streams()}}};
     const std::vector<std::int64_t> chosen = c_.sample(choices, [&] {
       return Result<schedule::Cost>([&](std::span<const std::int64_t> values) {
         return tensor_cycles(product_, TensorTile(values, mma_), gpu_);
@@ -289,12 +295,12 @@ class TensorProduct {
     const auto [lane_column, pair] = split_loop(c_, fragment_column, kPair);
     const auto [depth_fragment, within] = split_loop(c_, depth, mma_.depth);
     blocks.insert(blocks.end(), {block_row, block_column});
-    piece_ = piece;
+    piece_ = streams_ ? loop("i") : piece;
     warp_ = warp;
     lane_row_ = lane_row, lane_column_ = lane_column;
     own_ = {row_fragment, column_fragment, half, pair};
     std::vector<std::string> order = blocks;
-    order.push_back(piece);
+    order.push_back(piece);  // of a stream one, inside
     if (mma_.of_group()) {
       // Of the warps of all groups, those of one.
       const auto [group, of_group] = split_loop(c_, warp, kWarpsOfGroup);
@@ -310,10 +316,14 @@ class TensorProduct {
     if (mma_.of_group()) order.push_back(group_);
     order.insert(order.end(), fragment_.begin(), fragment_.end());
     c_.reorder(order);
-    c_.s.reverse_compute_at(result(), block_column);
-    c_.s.decompose_reduction(name_, piece, name_ + ".init");
-    c_.s.compute_at(right(), piece);
-    c_.s.compute_at(left(), piece);
+    if (streams_) {
+      blocks = {loop("w")};
+    } else {
+      c_.s.reverse_compute_at(result(), block_column);
+      c_.s.decompose_reduction(name_, piece, start());
+      c_.s.compute_at(right(), piece);
+      c_.s.compute_at(left(), piece);
+    }
     if (c_.s.status().ok() && !bind_points(c_, {blocks, {}}))
       c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be given to blocks", "use another schedule")});
   }
@@ -344,9 +354,9 @@ class TensorProduct {
       if (c_.has_loop(one)) c_.unroll(one);
   }
 
-  // Each lane starts its sums at 0.
-  void start() {
-    const auto in = [&](const std::string& one) { return name_ + ".init." + one; };
+  // Each lane starts its sums at 0: loops that decompose_reduction has made.
+  void give_start_to_lanes() {
+    const auto in = [&](const std::string& one) { return start() + "." + one; };
     std::vector<std::string> own;
     for (const std::string& one : own_) own.push_back(in(one));
     std::string warp = in(warp_);
@@ -357,9 +367,9 @@ class TensorProduct {
     give_to_lanes(warp, in(lane_row_), in(lane_column_), own);
   }
 
-  // The results of a tile, by the lanes that have their sums.
-  void finish(const TensorTile& tile) {
-    const std::vector<std::string> made = c_.own_loops(result());
+  // A block over a tile, by the lanes that have its sums.
+  void finish(const std::string& block, const TensorTile& tile) {
+    const std::vector<std::string> made = c_.own_loops(block);
     DOVETAIL_CHECK(made.size() == 2, "a tile has several rows and columns");
     const auto [row_fragment, warp, half, row] = split_rows(made[0], tile);
     const auto [fragment, fragment_column] = split_loop(c_, made[1], kMmaColumns);
@@ -372,6 +382,7 @@ class TensorProduct {
   Product product_;
   MatrixMultiply mma_;
   std::string name_;
+  bool streams_ = false;                                       // workers go over pieces of all tiles
   std::string piece_, group_, warp_, lane_row_, lane_column_;  // group_: of four warps
   std::vector<std::string> own_;                               // of a lane, but the depth's
   std::vector<std::string> around_fragment_;  // loops around an instruction: of the depth, rows, columns

@@ -34,7 +34,8 @@ inline schedule::Decisions tile(const char* row_fragments, const char* columns, 
                                 const char* stages, const char* parts = "1", const char* groups = "1") {
   return {{"groups", groups},   {"row_fragments", row_fragments},
           {"columns", columns}, {"depth_fragments", depth_fragments},
-          {"stages", stages},   {"parts", parts}};
+          {"stages", stages},   {"parts", parts},
+          {"stream", "0"}};
 }
 
 inline Case form_case(const Form& form, std::uint64_t seed) {

@@ -49,9 +49,11 @@ constexpr double kFunctionsOfDevice = 1e-5;
 inline std::optional<Case> case_of(std::string_view name, const graph::Graph& graph, std::uint64_t most_steps,
                                    const std::function<NdArray(const graph::TensorType&)>& draw,
                                    const schedule::FindRecorded& recorded = nullptr,
-                                   FloatSums float_sums = FloatSums::in_order, bool tf32 = false) {
+                                   FloatSums float_sums = FloatSums::in_order, bool tf32 = false,
+                                   std::optional<std::int64_t> processors = std::nullopt) {
   Gpu gpu = parse_gpu("", kDefaultArchitectures).value();
   gpu.tf32 = tf32;
+  gpu.processors = processors.value_or(gpu.processors);
   auto groups = fuse_groups(graph, graph.topological_order());
   if (!groups || groups->size() != 1) return std::nullopt;
   FusedGroup& group = groups->front();
@@ -83,7 +85,8 @@ inline NdArray random_values(const graph::TensorType& type, SplitMix64& random) 
 // A node with operands of these types.
 inline Case node_case(const std::string& op, const std::vector<graph::TensorType>& types, graph::Attributes attributes,
                       std::uint64_t seed, const schedule::FindRecorded& recorded,
-                      FloatSums float_sums = FloatSums::in_order, bool whole_numbers = false, bool tf32 = false) {
+                      FloatSums float_sums = FloatSums::in_order, bool whole_numbers = false, bool tf32 = false,
+                      std::optional<std::int64_t> processors = std::nullopt) {
   graph::Graph graph;
   graph::Node node{"node", op, {}, {}, std::move(attributes), {"node"}};
   for (const graph::TensorType& type : types) node.inputs.push_back(graph.add_value("x", type));
@@ -103,7 +106,7 @@ inline Case node_case(const std::string& op, const std::vector<graph::TensorType
             array.set_double(i, static_cast<double>(static_cast<std::int64_t>(random.next() % 9) - 4));
         return array;
       },
-      recorded, float_sums, tf32);
+      recorded, float_sums, tf32, processors);
   REQUIRE(one);
   return *std::move(one);
 }
@@ -242,12 +245,13 @@ inline void check_text(const std::vector<Case>& all) {
   for (std::size_t i = 0; i < all.size(); ++i) compare(all[i], results[i]);
 }
 
-inline void check_nvrtc(const std::vector<Case>& all) {
+inline void check_nvrtc(const std::vector<Case>& all,
+                        const std::vector<const char*>& architectures = {"sm_80", "sm_90a"}) {
   const auto compiler = Nvrtc::find();
   if (!compiler) return dovetail::test::skip("no NVRTC: " + compiler.errors().front().why);
   std::string text;
   sources_of(all, text);
-  for (const char* architecture : {"sm_80", "sm_90a"}) {
+  for (const char* architecture : architectures) {
     const auto binary = (*compiler)->compile(text, architecture);
     if (!binary) FAIL(to_string(binary.errors()));
     CHECK(binary->cubin.size() > 1000);

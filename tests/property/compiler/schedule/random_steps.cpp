@@ -90,7 +90,7 @@ void walk(std::uint64_t seed, const Case& start, int steps, bool reductions_comm
 // Half of the programs in each turn: every primitive is accepted and refused often enough to prove something.
 void walk_chains(std::uint64_t half) {
   Counts counts;
-  const auto programs = static_cast<std::uint64_t>(11000 * scale());
+  const auto programs = static_cast<std::uint64_t>(12600 * scale());
   for (std::uint64_t seed = first_seed() + half; seed < first_seed() + programs; seed += 2) {
     // Floating values are small integers: their sums are exact in any order.
     auto chain = ChainGenerator(seed, seed % 3 == 0 ? DType::float32 : DType::int32).generate();

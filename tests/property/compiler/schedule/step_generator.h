@@ -44,13 +44,14 @@ class StepGenerator {
         {"pipeline", 2, &StepGenerator::pipeline},
         {"reindex", 3, &StepGenerator::reindex},
         {"reorder", 2, &StepGenerator::reorder},
-        {"reverse_compute_at", 6, &StepGenerator::reverse_compute_at},
+        {"reverse_compute_at", 7, &StepGenerator::reverse_compute_at},
         {"reverse_inline", 11, &StepGenerator::reverse_inline},
         {"rfactor", 5, &StepGenerator::rfactor},
         {"sample", 1, &StepGenerator::sample},
         {"set_scope", 3, &StepGenerator::set_scope},
         {"slots", 5, &StepGenerator::slots},
         {"split", 3, &StepGenerator::split},
+        {"stream_k", 13, &StepGenerator::stream_k},
         {"tensorize", 2, &StepGenerator::tensorize},
         {"transform_layout", 2, &StepGenerator::transform_layout},
         {"unroll", 2, &StepGenerator::unroll},
@@ -242,6 +243,17 @@ class StepGenerator {
     const std::string name = reductions_.empty() || chance(20) ? block() : one_of(reductions_);
     const auto multiple = [&] { return std::to_string(pick(20) == 0 ? 0 : 1 + pick(5)); };
     return {"matrix_form", {name, multiple(), multiple(), multiple()}, {fresh(), fresh(), fresh(), fresh()}};
+  }
+  Step stream_k() {
+    const std::string name = reductions_.empty() || chance(20) ? block() : one_of(reductions_);
+    // Borders of floating values may be large: products of them are rounded, in each order otherwise.
+    const auto path = find_block(program_.body, name);
+    if (!reductions_commute_ || (path && is_floating(as_block(path->back())->writes.front().buffer->dtype)))
+      return annotate();
+    const auto number = [&] { return std::to_string(pick(20) == 0 ? 0 : 1 + pick(5)); };
+    return {"stream_k",
+            {name, number(), number(), number(), number()},
+            {fresh(), fresh(), fresh(), fresh(), fresh(), fresh()}};
   }
   // A product of a softmax that no step has changed; empty where there is none.
   static std::optional<std::string> weighted_softmax(const loops::Program& program) {

@@ -1,4 +1,4 @@
-// Primitives that change what a block runs over: reindex, matrix_form, pad and rfactor.
+// Primitives that change what a block runs over: reindex, matrix_form, stream_k, pad and rfactor.
 #include "tests/text/compiler/schedule/schedule_case.h"
 
 using namespace dovetail::schedule::test;
@@ -87,6 +87,41 @@ TEST_CASE("matrix_form: of three iterators that move columns, the first is a bat
                 "matrix_form b 1 1 1 -> l r s out");
   CHECK_THAT(text, Catch::Matchers::ContainsSubstring("s[b0, m, n] = s[b0, m, n] + l[m, k] * r[b0, n, k]"));
   CHECK_THAT(text, Catch::Matchers::ContainsSubstring("y[b0, m, n // 4, n % 4] = s[b0, m, n]"));
+}
+
+TEST_CASE("stream_k: workers take pieces of all tiles in a row, and the parts of a tile are added up") {
+  // 2 x 1 tiles of 3 pieces: three workers have two each, and the second one the end of a tile and a beginning.
+  check_becomes(kReshapingProduct, "stream_k b 2 4 2 3 -> l r s start product part", R"(program p {
+    input x: float32[3, 6] input w: float32[4, 6] output y: float32[3, 4]
+    alloc l: float32[3, 2, 2, 2] alloc r: float32[3, 2, 4, 2] alloc s: float32[3, 2, 4] alloc part: float32[3, 2, 2, 4]
+    for product.w in 3 { for product.i in 2 {
+      for l.0 in 2 { for l.1 in 2 { block l { spatial w in 3 = product.w spatial i in 2 = product.i spatial m in 2 = l.0 spatial k in 2 = l.1
+        reads x[(w * 2 + i) // 3 * 2 + m, (w * 2 + i) % 3 * 2 + k] writes l[w, i, m, k]
+        l[w, i, m, k] = select((w * 2 + i) // 3 * 2 + m < 3, x[(w * 2 + i) // 3 * 2 + m, (w * 2 + i) % 3 * 2 + k], 0.0) } } }
+      for r.0 in 4 { for r.1 in 2 { block r { spatial w in 3 = product.w spatial i in 2 = product.i spatial n in 4 = r.0 spatial k in 2 = r.1
+        reads w[n, (w * 2 + i) % 3 * 2 + k] writes r[w, i, n, k] r[w, i, n, k] = w[n, (w * 2 + i) % 3 * 2 + k] } } }
+      for product.u in 1 {
+        for start.0 in 2 { for start.1 in 4 { block start { spatial w in 3 = product.w spatial i in 2 = product.i spatial m in 2 = start.0
+          spatial n in 4 = start.1 where i == 0 || (w * 2 + i) % 3 == 0 writes s[w, m, n] s[w, m, n] = 0.0 } } }
+        for product.m in 2 { for product.n in 4 { for product.k in 2 { block product { spatial w in 3 = product.w reduce i in 2 = product.i
+          spatial m in 2 = product.m spatial n in 4 = product.n reduce k in 2 = product.k reads s[w, m, n], l[w, i, m, k], r[w, i, n, k]
+          writes s[w, m, n] s[w, m, n] = s[w, m, n] + l[w, i, m, k] * r[w, i, n, k] } } } }
+        for part.0 in 2 { for part.1 in 4 { block part { spatial w in 3 = product.w spatial i in 2 = product.i spatial m in 2 = part.0
+          spatial n in 4 = part.1 where i == 1 || (w * 2 + i) % 3 == 2 reads s[w, m, n] writes part[w, (w * 2 % 3 + i) // 3, m, n]
+          part[w, (w * 2 % 3 + i) // 3, m, n] = s[w, m, n] } } } } } }
+    for b.0 in 3 { for b.1 in 4 { for b.c in 2 { block b { spatial m in 3 = b.0 spatial n in 4 = b.1 reduce c in 2 = b.c
+      reads y[m, n], part[m // 2 * 3 // 2 + c, max(m // 2 - (m // 2 * 3 // 2 * 2 + c * 2) // 3, 0), m % 2, n] writes y[m, n] init { y[m, n] = 0.0 }
+      y[m, n] = y[m, n] + select((m // 2 * 3 // 2 + c) * 2 < (m // 2 + 1) * 3, part[max(min(m // 2 * 3 // 2 + c, 2), 0),
+        max(min(m // 2 - (m // 2 * 3 // 2 + c) * 2 // 3, 1), 0), m % 2, n % 4], 0.0) } } } } })");
+}
+
+TEST_CASE("schedule refusals: stream_k") {
+  check_refused(kReshapingProduct, "stream_k b 0 1 1 1", "the multiple must be an integer of at least 1");
+  check_refused(kReshapingProduct, "stream_k b 1 1 1 0", "the number of workers must be an integer of at least 1");
+  check_refused(kReshapingProduct, "stream_k b 1 1 1 2 -> l r x a b c", "the name x is taken");
+  check_refused(kReshapingProduct, "split k 2 -> ko ki\nstream_k b 1 1 1 2",
+                "it is not alone in a nest of one serial loop for each iterator");
+  check_refused(kReshapingSum, "stream_k b 1 1 1 2", "it is no sum of products that starts at 0");
 }
 
 TEST_CASE("schedule refusals: matrix_form") {

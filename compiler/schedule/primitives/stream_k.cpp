@@ -1,0 +1,304 @@
+// stream_k BLOCK ROWS COLUMNS DEPTH WORKERS -> LEFT RIGHT SUM START PRODUCT PART
+//
+//   B: Y[i, j] = Y[i, j] + A[i, k] * X[k, j]           i in 8, j in 12, k in 10
+//   ==>   for w in 4 { for i in 5 {                    6 tiles of 3 pieces each are 18 pieces; a worker has 5 of them
+//           LEFT: L[w, i, m, k] = k' < 10 ? A[.., k'] : 0          m in 4, k in 4      (ROWS 4, COLUMNS 4, DEPTH 4,
+//           RIGHT: R[w, i, k, n] = k' < 10 ? X[k', ..] : 0                              WORKERS 4)
+//           START: S[w, m, n] = 0                                  where the piece is the worker's first of a tile
+//           PRODUCT: S[w, m, n] = S[w, m, n] + L[w, i, m, k] * R[w, i, k, n]
+//           PART: P[w, s, m, n] = S[w, m, n] } }                   where it is the last
+//         B: Y[i, j] = Y[i, j] + P[.., .., i % 4, j % 4]           c in 2: of the workers that had pieces of the tile
+//
+// A contraction (contraction.h) is cut into tiles of the result and pieces of the depth. All pieces of all tiles stand
+// in one row, tile by tile, and each worker takes as many of them, one after the other, wherever tiles begin and end:
+// no worker has more than one piece more to do than another one. What a worker has of a tile is a part of its sum
+// (slot s of the worker: the tile's number less that of its first one); B adds up a tile's parts in the order of the
+// depth, which the shapes alone decide. Rows, columns and depth are rounded up as matrix_form does. START, PRODUCT and
+// PART are one statement, a loop of one iteration, so that `pipeline` lets the copies run ahead of it, also across
+// tiles. Legal where the block is a contraction as its operator defines it.
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/block_form.h"
+#include "compiler/schedule/contraction.h"
+#include "compiler/schedule/primitives/primitives.h"
+#include "compiler/schedule/product_axes.h"
+
+namespace dovetail::schedule {
+
+using namespace loops;
+
+namespace {
+
+constexpr std::string_view kStreamK = "stream_k";
+std::int64_t rounded_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+Expr quotient(Expr value, std::int64_t by) { return by == 1 ? value : floor_div(std::move(value), by); }
+Expr remainder(Expr value, std::int64_t by) { return by == 1 ? int_imm(0) : floor_mod(std::move(value), by); }
+bool is_zero(const Expr& value) {
+  const auto* n = std::get_if<IntImm>(&value->node);
+  return n != nullptr && n->value == 0;
+}
+Expr times(Expr value, std::int64_t factor) { return factor == 1 ? value : std::move(value) * factor; }
+
+class StreamK {
+  using enum AxisOfProduct;
+
+ public:
+  StreamK(const Block& block, const Contraction& contraction, ProductAxes axes, const Step& step, std::int64_t workers)
+      : block_(block), c_(contraction), axes_(std::move(axes)), names_(step.results) {
+    for (std::size_t i = 0; i < tile_.size(); ++i) tile_[i] = std::stoll(step.arguments[i + 1]);
+    batch_ = {"b", c_.batch, c_.extent(block, c_.batch), 1};
+    row_tiles_ = tiles(rows), column_tiles_ = tiles(columns), pieces_ = tiles(depth);
+    const std::int64_t all = batch_.extent * row_tiles_ * column_tiles_ * pieces_;
+    of_worker_ = rounded_up(all, workers);
+    workers_ = rounded_up(all, of_worker_);
+    exact_ = workers_ * of_worker_ == all;
+    batch_.padded = batch_.extent + (exact_ ? 0 : 1);
+    slots_ = (pieces_ - 1 + of_worker_ - 1) / pieces_ + 1;
+    parts_ = (of_worker_ - 1 + pieces_ - 1) / of_worker_ + 1;
+    const DType sum = c_.target.buffer->dtype;
+    left_ = make_buffer(names_[0], c_.left.stored->dtype, shape_of(c_.left, true));
+    right_ = make_buffer(names_[1], c_.right.stored->dtype, shape_of(c_.right, false));
+    sum_ = make_buffer(names_[2], sum, {workers_, tile(rows), tile(columns)});
+    part_ = make_buffer(names_[5], sum, {workers_, slots_, tile(rows), tile(columns)});
+  }
+
+  // Of loops; `names` of the step are not among them.
+  std::vector<std::string> loop_names() const {
+    std::vector<std::string> list;
+    for (const char* of : {"w", "i", "u", "m", "n", "k"}) list.push_back(fmt::format("{}.{}", names_[4], of));
+    for (const std::size_t i : {0, 1, 3, 5})
+      for (const int d : {0, 1}) list.push_back(fmt::format("{}.{}", names_[i], d));
+    for (std::size_t d = 0; d < c_.batch.size() + 2; ++d) list.push_back(fmt::format("{}.{}", block_.name, d));
+    list.push_back(block_.name + ".c");
+    return list;
+  }
+  std::vector<Buffer> buffers() const { return {left_, right_, sum_, part_}; }
+
+  Stmt workers() const {
+    const Var w = make_var(names_[4] + ".w"), i = make_var(names_[4] + ".i"), u = make_var(names_[4] + ".u");
+    const auto loop = [](const Var& var, std::int64_t extent, Stmt body) {
+      return make_stmt(For{var, extent, ForKind::serial, "", {}, std::move(body)});
+    };
+    const Stmt sums = loop(u, 1, sequence({start(w, i), product(w, i), part(w, i)}));
+    return loop(w, workers_, loop(i, of_worker_, sequence({copy(true, w, i), copy(false, w, i), sums})));
+  }
+
+  // Adds up the parts of each tile.
+  Stmt joined() const {
+    Nest made;
+    VarMap digits;
+    Expr batch, unused;
+    const auto loop = [&] { return fmt::format("{}.{}", block_.name, made.loops.size()); };
+    for (const std::size_t i : c_.batch) {
+      const Expr value = made.add(fmt::format("b{}", made.loops.size()), loop(), block_.iterators[i].extent);
+      digits[block_.iterators[i].var.get()] = value;
+      batch = batch ? batch * block_.iterators[i].extent + value : value;
+    }
+    const auto own = [&](AxisOfProduct axis) {
+      ProductAxis whole = axes_[axis];
+      whole.padded = whole.extent;
+      const Expr value = made.add(whole.name, loop(), whole.extent);
+      whole.read(block_, value, digits, unused);
+      return value;
+    };
+    const Expr row = own(rows), column = own(columns);
+    const Expr c = made.add("c", block_.name + ".c", parts_, IterKind::reduce);
+    Expr across = quotient(row, tile(rows));
+    if (batch) across = times(batch, row_tiles_) + across;
+    Expr of_tile = times(across, column_tiles_);
+    if (column_tiles_ > 1) of_tile = of_tile + quotient(column, tile(columns));
+    const Expr worker = quotient(times(of_tile, pieces_), of_worker_) + c;
+    const Expr is_there = binary(BinaryOp::lt, worker * of_worker_, (of_tile + 1) * pieces_);
+    // What the bounds of a buffer need, and workers that are there satisfy.
+    const auto within = [](const Expr& value, std::int64_t count) {
+      return binary(BinaryOp::max, binary(BinaryOp::min, value, int_imm(count - 1)), int_imm(0));
+    };
+    const Expr slot = of_tile - quotient(worker * of_worker_, pieces_);
+    const Expr part = load(part_, {within(worker, workers_), within(slot, slots_), remainder(row, tile(rows)),
+                                   remainder(column, tile(columns))});
+    std::vector<Expr> to;
+    for (const Expr& index : c_.target.indices) to.push_back(substitute(index, digits));
+    const Buffer& target = c_.target.buffer;
+    const Expr zero = std::get<Store>(block_.init->node).targets[0].value;
+    made.block.name = block_.name;
+    made.block.annotations = block_.annotations;
+    made.block.init = store(target, to, zero);
+    made.block.body = store(target, to, load(target, to) + select(is_there, part, zero));
+    return std::move(made).finish();
+  }
+
+ private:
+  struct Nest {
+    Block block;
+    std::vector<For> loops;
+
+    // An iterator over a loop of its own.
+    Expr add(const std::string& iterator, const std::string& loop, std::int64_t extent,
+             IterKind kind = IterKind::spatial) {
+      loops.push_back({make_var(loop), extent, ForKind::serial, "", {}, nullptr});
+      return over(iterator, loops.back().var, extent, kind);
+    }
+    // An iterator over a loop that is there.
+    Expr over(const std::string& iterator, const Var& loop, std::int64_t extent, IterKind kind = IterKind::spatial) {
+      block.iterators.push_back({make_var(iterator), extent, kind, ref(loop)});
+      return ref(block.iterators.back().var);
+    }
+    Stmt finish() && {
+      Stmt stmt = make_stmt(with_inferred_regions(std::move(block)));
+      for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
+        loop->body = std::move(stmt);
+        stmt = make_stmt(std::move(*loop));
+      }
+      return stmt;
+    }
+  };
+
+  // Worker and piece, as iterators of a block.
+  struct Place {
+    Expr worker, piece;
+  };
+  Place place(Nest& nest, const Var& w, const Var& i, IterKind of_pieces = IterKind::spatial) const {
+    return {nest.over("w", w, workers_), nest.over("i", i, of_worker_, of_pieces)};
+  }
+  // Its number among those of all tiles.
+  Expr number(const Place& at) const { return at.worker * of_worker_ + at.piece; }
+
+  std::int64_t tile(AxisOfProduct axis) const { return tile_[static_cast<std::size_t>(axis)]; }
+  std::int64_t tiles(AxisOfProduct axis) const { return axes_[axis].padded / tile(axis); }
+  Shape shape_of(const Contraction::Factor& factor, bool left) const {
+    Shape shape{workers_, of_worker_};
+    for (const AxisOfProduct axis : ProductAxes::order_of(factor, left)) shape.push_back(tile(axis));
+    return shape;
+  }
+
+  Stmt copy(bool left, const Var& w, const Var& i) const {
+    const Contraction::Factor& factor = left ? c_.left : c_.right;
+    const Buffer& to = left ? left_ : right_;
+    Nest made;
+    made.block.name = to->name;
+    const Place at = place(made, w, i);
+    const Expr of_tile = quotient(number(at), pieces_), across = quotient(of_tile, column_tiles_);
+    VarMap digits;
+    Expr inside;
+    // Behind the last tile lie others, of which nothing is kept; they read nothing that is not there.
+    ProductAxis of_rows = axes_[rows];
+    if (batch_.extent > 1) {
+      Expr in_batch;
+      batch_.read(block_, quotient(across, row_tiles_), digits, in_batch);
+      const auto leading =
+          std::ranges::find_if(c_.batch, [&](std::size_t d) { return block_.iterators[d].extent > 1; });
+      if (std::ranges::find(factor.batch, *leading) != factor.batch.end()) inside = in_batch;
+    } else {
+      for (const std::size_t d : c_.batch) digits[block_.iterators[d].var.get()] = int_imm(0);
+      if (!exact_) ++of_rows.padded;
+    }
+    std::vector<Expr> to_indices{at.worker, at.piece};
+    std::size_t d = 0;
+    for (const AxisOfProduct axis : ProductAxes::order_of(factor, left)) {
+      const ProductAxis& whole = axis == rows ? of_rows : axes_[axis];
+      const Expr within = made.add(whole.name, fmt::format("{}.{}", to->name, d++), tile(axis));
+      const Expr first = axis == depth       ? remainder(number(at), pieces_)
+                         : axis == columns   ? remainder(of_tile, column_tiles_)
+                         : batch_.extent > 1 ? remainder(across, row_tiles_)
+                                             : across;
+      whole.read(block_, is_zero(first) ? within : times(first, tile(axis)) + within, digits, inside);
+      to_indices.push_back(within);
+    }
+    made.block.body = store(to, to_indices, axes_.factor_at(left, digits, inside));
+    return std::move(made).finish();
+  }
+
+  Stmt start(const Var& w, const Var& i) const {
+    Nest made;
+    made.block.name = names_[3];
+    const Place at = place(made, w, i);
+    std::vector<Expr> to{at.worker};
+    add_tile(made, names_[3], to);
+    made.block.predicate = binary(BinaryOp::logical_or, binary(BinaryOp::eq, at.piece, int_imm(0)),
+                                  binary(BinaryOp::eq, remainder(number(at), pieces_), int_imm(0)));
+    made.block.body = store(sum_, to, std::get<Store>(block_.init->node).targets[0].value);
+    return std::move(made).finish();
+  }
+
+  Stmt product(const Var& w, const Var& i) const {
+    Nest made;
+    made.block.name = names_[4];
+    made.block.annotations = block_.annotations;
+    const Place at = place(made, w, i, IterKind::reduce);
+    std::vector<Expr> of(3);
+    for (const AxisOfProduct axis : {rows, columns, depth})
+      of[static_cast<std::size_t>(axis)] = made.add(axes_[axis].name, fmt::format("{}.{}", names_[4], axes_[axis].name),
+                                                    tile(axis), axis == depth ? IterKind::reduce : IterKind::spatial);
+    const auto factor = [&](const Contraction::Factor& one, const Buffer& from, bool left) {
+      std::vector<Expr> indices{at.worker, at.piece};
+      for (const AxisOfProduct axis : ProductAxes::order_of(one, left))
+        indices.push_back(of[static_cast<std::size_t>(axis)]);
+      return cast(c_.left.type, load(from, indices));
+    };
+    const std::vector<Expr> to{at.worker, of[0], of[1]};
+    made.block.body = store(sum_, to, load(sum_, to) + factor(c_.left, left_, true) * factor(c_.right, right_, false));
+    return std::move(made).finish();
+  }
+
+  Stmt part(const Var& w, const Var& i) const {
+    Nest made;
+    made.block.name = names_[5];
+    const Place at = place(made, w, i);
+    std::vector<Expr> from{at.worker};
+    add_tile(made, names_[5], from);
+    made.block.predicate = binary(BinaryOp::logical_or, binary(BinaryOp::eq, at.piece, int_imm(of_worker_ - 1)),
+                                  binary(BinaryOp::eq, remainder(number(at), pieces_), int_imm(pieces_ - 1)));
+    std::vector<Expr> to = from;
+    to.insert(to.begin() + 1, quotient(remainder(at.worker * of_worker_, pieces_) + at.piece, pieces_));
+    made.block.body = store(part_, to, load(sum_, from));
+    return std::move(made).finish();
+  }
+
+  void add_tile(Nest& nest, const std::string& name, std::vector<Expr>& indices) const {
+    indices.push_back(nest.add("m", name + ".0", tile(rows)));
+    indices.push_back(nest.add("n", name + ".1", tile(columns)));
+  }
+
+  const Block& block_;
+  const Contraction& c_;
+  ProductAxes axes_;
+  std::vector<std::string> names_;
+  ProductAxis batch_;
+  std::array<std::int64_t, 3> tile_{};
+  std::int64_t row_tiles_ = 1, column_tiles_ = 1, pieces_ = 1;  // of a batch; of a tile
+  std::int64_t workers_ = 1, of_worker_ = 1;                    // and the pieces of each
+  std::int64_t slots_ = 1, parts_ = 1;                          // tiles of a worker, workers of a tile, at most
+  bool exact_ = true;                                           // all workers have as many pieces
+  Buffer left_, right_, sum_, part_;
+};
+
+}  // namespace
+
+Result<Program> apply_stream_k(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
+  DOVETAIL_ASSIGN(const Path path, require_block(program, step.arguments[0], kStreamK));
+  const Block& block = *as_block(path.back());
+  DOVETAIL_ASSIGN(const Contraction contraction, require_contraction(path, kStreamK));
+  DOVETAIL_ASSIGN(ProductAxes axes, ProductAxes::of(block, contraction, step));
+  DOVETAIL_ASSIGN(const std::int64_t workers, require_integer(step.arguments[4], 1, "the number of workers", kStreamK));
+  if (step.results.empty())
+    for (const char* made : {"left", "right", "sum", "start", "product", "part"})
+      step.results.push_back(fmt::format("{}.{}", block.name, made));
+  const StreamK form(block, contraction, std::move(axes), step, workers);
+  std::vector<std::string> freed, names = form.loop_names();
+  for (const For* loop : loops_of(path)) freed.push_back(loop->var->name);
+  names.insert(names.end(), step.results.begin(), step.results.end());
+  for (const std::string& name : names) DOVETAIL_TRY(require_new_name(program, name, kStreamK, block.name, freed));
+
+  Program result = program;
+  const std::vector<Buffer> made = form.buffers();
+  result.allocations.insert(result.allocations.end(), made.begin(), made.end());
+  result.body = replace(program.body, top_statement(path), sequence({form.workers(), form.joined()}));
+  std::set<std::string> changed{step.results.begin(), step.results.end()};
+  changed.insert(block.name);
+  return if_proven(std::move(result), changed, intrinsics, kStreamK, block.name, "leave it as it is");
+}
+
+}  // namespace dovetail::schedule
