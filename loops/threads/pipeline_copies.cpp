@@ -42,6 +42,32 @@ bool meet(const std::set<const BufferNode*>& a, const std::set<const BufferNode*
   return std::ranges::any_of(a, [&](const BufferNode* buffer) { return b.contains(buffer); });
 }
 
+// A statement under a condition that none of the loops around it moves, as one condition around them: what all threads
+// and iterations agree on is asked once.
+Core with_condition_outside(const Core& core) {
+  std::vector<const CoreLoop*> around;
+  Core inner = core;
+  while (const auto* loop = inner ? std::get_if<CoreLoop>(&inner->node) : nullptr) {
+    around.push_back(loop);
+    inner = loop->body;
+  }
+  const auto* n = inner && !around.empty() ? std::get_if<CoreIf>(&inner->node) : nullptr;
+  if (n == nullptr || n->else_body || holds_load(n->condition)) return core;
+  bool moved = false;
+  visit_exprs(n->condition, [&](const Expr& e) {
+    if (const auto* use = std::get_if<VarRef>(&e->node))
+      moved |= std::ranges::any_of(around, [&](const CoreLoop* loop) { return loop->var == use->var; });
+  });
+  if (moved) return core;
+  Core body = n->then_body;
+  for (auto loop = around.rbegin(); loop != around.rend(); ++loop) {
+    CoreLoop copy = **loop;
+    copy.body = std::move(body);
+    body = make_core(std::move(copy));
+  }
+  return core_if(n->condition, std::move(body));
+}
+
 class Pipeliner {
  public:
   Pipeliner(const Core& whole, ThreadKernel& kernel, Bounds& bounds, const std::string& where,
@@ -222,7 +248,9 @@ class Pipeliner {
                         "compute_at all uses into it");
         make_ring(buffer, *stages, rings);
       }
-    const Core use = core_sequence({body.begin() + static_cast<std::ptrdiff_t>(count), body.end()});
+    std::vector<Core> uses_of_piece;
+    for (std::size_t i = count; i < body.size(); ++i) uses_of_piece.push_back(with_condition_outside(body[i]));
+    const Core use = core_sequence(std::move(uses_of_piece));
 
     // Iterations whose calls are still under way when the next one begins.
     constexpr std::int64_t kFewestStages = 3;

@@ -236,3 +236,35 @@ TEST_CASE("cuda: faults planted in what workers have of tiles are found by run_t
     }
   }
 }
+
+TEST_CASE(
+    "cuda: products of four warps stay under way across pieces, and are waited for where a tile begins and ends") {
+  using Step = loops::CoreCallGroup::Step;
+  const Case one = case_of({"group_product", 128, 32, 320, DType::int8, true, 3, of_groups("4", "1")}, 5);
+  REQUIRE(streams(one));
+  INFO(loops::to_string(one.scheduled.kernels));
+  const auto waits = [&](std::int64_t groups) {
+    return std::ranges::count(steps_of(one.scheduled.kernels.kernels[0].body), fmt::format("wait {}", groups));
+  };
+  CHECK(waits(1) == 1);
+  REQUIRE(waits(0) == 3);  // where a tile begins, where it ends, and behind all pieces
+  const auto without = [&](int number, std::int64_t groups) {
+    loops::ThreadProgram kernels = one.scheduled.kernels;
+    int at = 0;
+    kernels.kernels[0].body = dovetail::test::changed(
+        kernels.kernels[0].body, each<loops::CoreCallGroup>([&](const loops::CoreCallGroup& group) -> loops::Core {
+          const bool planted = group.step == Step::wait && group.groups == groups && at++ == number;
+          return planted ? nullptr : loops::make_core(group);
+        }));
+    return kernels;
+  };
+  for (std::uint64_t seed = 0; seed < 2; ++seed) {
+    const auto found = [&](const loops::ThreadProgram& kernels) {
+      const auto have = loops::run_threads(kernels, one.scheduled.program.parameters, one.arguments, seed);
+      return !have.ok() || *have != *one.expected;
+    };
+    CHECK(!found(one.scheduled.kernels));
+    CHECK(found(without(1, 0)));  // sums are kept before products are done
+    CHECK(found(without(0, 1)));  // a place is filled again while it is read
+  }
+}
