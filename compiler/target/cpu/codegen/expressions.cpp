@@ -338,7 +338,7 @@ llvm::Value* Emitter::saturated(llvm::Value* value, llvm::Type* type, bool is_si
   };
   const double low = is_signed ? -std::ldexp(1.0, static_cast<int>(magnitude)) : 0;
   const double beyond = std::ldexp(1.0, static_cast<int>(magnitude));
-  if (magnitude <= value->getType()->getScalarType()->getFPMantissaWidth()) {
+  if (magnitude <= static_cast<unsigned>(value->getType()->getScalarType()->getFPMantissaWidth())) {
     llvm::Value* inside = builder_.CreateSelect(builder_.CreateFCmpOGT(value, at(low)), value, at(low));
     inside = builder_.CreateSelect(builder_.CreateFCmpOLT(inside, at(beyond - 1)), inside, at(beyond - 1));
     if (is_signed) inside = builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), at(0), inside);

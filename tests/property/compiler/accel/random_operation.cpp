@@ -1,5 +1,7 @@
 #include "tests/property/compiler/accel/random_operation.h"
 
+#include <optional>
+
 #include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/programs.h"
 
@@ -16,7 +18,8 @@ Epilogue draw_epilogue(SplitMix64& random, const isa::HardwareConfig& config) {
                           .ties = random.next() % 2 == 0,
                           .shifts = random.next() % 4 != 0,
                           .clamps = random.next() % 4 == 0,
-                          .zero_point = static_cast<std::int32_t>(random.next() % 2)};
+                          .zero_point = static_cast<std::int32_t>(random.next() % 2),
+                          .common = std::nullopt};
   return epilogue;
 }
 
