@@ -20,18 +20,15 @@ struct Kind {
   std::string_view name;
   int error;  // errno of a refusal
 };
-constexpr std::array<Kind, 6> kKinds{{{"write", ENOSPC},
-                                      {"map", ENOMEM},
-                                      {"thread", EAGAIN},
-                                      {"allocation", ENOMEM},
-                                      {"library", ENOMEM},
-                                      {"process", EAGAIN}}};
+constexpr std::array<Kind, 5> kKinds{
+    {{"write", ENOSPC}, {"map", ENOMEM}, {"thread", EAGAIN}, {"library", ENOMEM}, {"process", EAGAIN}}};
 
 struct Request {
   const char* count_into = nullptr;  // file
   std::optional<Refusable> kind;
   std::uint64_t first = 0;
   bool lasting = false;
+  HeapRequest heap;
 };
 
 // A request that nobody understands is none: this is a tool of tests, and they see that nothing was refused.
@@ -42,6 +39,14 @@ Request parse(const char* text) {
   if (colon == view.npos) return request;
   if (view.substr(0, colon) == "count") {
     request.count_into = text + colon + 1;
+    request.heap.counts = true;
+    return request;
+  }
+  if (view.substr(0, colon) == "heap") {
+    const auto [end, error] = std::from_chars(text + colon + 1, text + view.size(), request.heap.place, 16);
+    if (error != std::errc() || *end != '@' ||
+        std::from_chars(end + 1, text + view.size(), request.heap.use).ec != std::errc())
+      request.heap = {};
     return request;
   }
   for (std::size_t i = 0; i < kKinds.size(); ++i)
@@ -66,7 +71,12 @@ struct Place {
 };
 std::array<Place, 256> places;
 std::size_t place_count = 0;
-std::mutex mutex;  // of both
+struct HeapPlace {
+  std::uint64_t place, use;
+};
+std::array<HeapPlace, std::size_t{1} << 17> heap_places;
+std::size_t heap_place_count = 0;
+std::mutex mutex;  // of all four
 std::array<std::atomic<std::uint64_t>, kKinds.size()> uses;
 
 void write_counts() {
@@ -78,12 +88,20 @@ void write_counts() {
     std::fprintf(file, "%s %s:%u %llu\n", kKinds[static_cast<std::size_t>(place.kind)].name.data(), place.file,
                  place.line, static_cast<unsigned long long>(place.uses));
   }
+  for (std::size_t i = 0; i < heap_place_count; ++i)
+    std::fprintf(file, "heap %016llx %llu\n", static_cast<unsigned long long>(heap_places[i].place),
+                 static_cast<unsigned long long>(heap_places[i].use));
   std::fclose(file);
+}
+
+// With the mutex held.
+void write_counts_at_exit() {
+  if (place_count == 0 && heap_place_count == 0) std::atexit(write_counts);
 }
 
 void count(Refusable kind, const char* file, unsigned line) {
   const std::lock_guard lock(mutex);
-  if (place_count == 0) std::atexit(write_counts);
+  write_counts_at_exit();
   for (std::size_t i = 0; i < place_count; ++i)
     if (Place& place = places[i]; place.kind == kind && place.line == line && std::strcmp(place.file, file) == 0) {
       ++place.uses;
@@ -103,6 +121,14 @@ bool is_refused(Refusable kind, const char* file, unsigned line) {
   if (use < request().first || (use > request().first && !request().lasting)) return false;
   errno = kKinds[static_cast<std::size_t>(kind)].error;
   return true;
+}
+
+const HeapRequest& heap_request() { return request().heap; }
+
+void count_heap_place(std::uint64_t place, std::uint64_t use) {
+  const std::lock_guard lock(mutex);
+  write_counts_at_exit();
+  if (heap_place_count < heap_places.size()) heap_places[heap_place_count++] = {place, use};
 }
 
 }  // namespace dovetail::fault

@@ -2,10 +2,13 @@
 // test can count these places for a command, and then have each refused in turn (tests/faults). Without the variable
 // DOVETAIL_TEST a place costs one branch.
 //
-//   DOVETAIL_TEST=count:FILE   at the end FILE lists the places, in the order of their first use: KIND SOURCE:LINE USES
-//                              (behind a line "object" for `dovetail`, and one for each engine that was loaded)
-//   DOVETAIL_TEST=KIND:N       the N-th use of that kind is refused, counted from 1
-//   DOVETAIL_TEST=KIND:N+      that one, and all that follow: a disk that is full remains full
+//   DOVETAIL_TEST=count:FILE       at the end FILE lists the places, in the order of their first use: KIND SOURCE:LINE
+//                                  USES (behind a line "object" for `dovetail`, and one for each engine that was
+//                                  loaded); then the heap's places, which have one name in all runs of a program, with
+//                                  the number of their first use: heap PLACE USE
+//   DOVETAIL_TEST=KIND:N           the N-th use of that kind is refused, counted from 1
+//   DOVETAIL_TEST=KIND:N+          that one, and all that follow: a disk that is full remains full
+//   DOVETAIL_TEST=heap:PLACE@USE   the heap refuses that place once, at about that use or later
 #pragma once
 
 #include <cstdint>
@@ -13,18 +16,26 @@
 namespace dovetail {
 
 enum class Refusable : std::uint8_t {
-  write,       // to a file, and opening one to write
-  map,         // memory outside the heap
-  thread,      // a new thread
-  allocation,  // memory of the heap; `dovetail` alone asks
-  library,     // loading a shared object
-  process      // starting a program
+  write,    // to a file, and opening one to write
+  map,      // memory outside the heap
+  thread,   // a new thread
+  library,  // loading a shared object
+  process   // starting a program
 };
 
 namespace fault {
 
 extern const bool kAreRequested;  // the variable is set
 bool is_refused(Refusable kind, const char* file, unsigned line);
+
+// What is asked of the heap, which knows its own places (cli/allocation.h).
+struct HeapRequest {
+  bool counts = false;
+  std::uint64_t place = 0;  // 0: none
+  std::uint64_t use = 0;
+};
+const HeapRequest& heap_request();
+void count_heap_place(std::uint64_t place, std::uint64_t use);
 
 }  // namespace fault
 

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <new>
 
+#include <dlfcn.h>
 #include <execinfo.h>
 
 #include "base/fault.h"
@@ -21,12 +22,20 @@ constexpr int kFrames = 8, kOwnFrames = 2;
 constexpr std::size_t kPlaces = std::size_t{1} << 17;
 std::array<std::atomic<std::uint64_t>, kPlaces> known;
 
+// Within its program or library, which lie elsewhere in each run.
+std::uintptr_t offset_of(void* code) {
+  ::dl_find_object object;
+  const auto address = reinterpret_cast<std::uintptr_t>(code);
+  return ::_dl_find_object(code, &object) == 0 ? address - reinterpret_cast<std::uintptr_t>(object.dlfo_map_start)
+                                               : address;
+}
+
 std::uint64_t place_of_caller() {
   std::array<void*, kFrames> frames;
   const int count = ::backtrace(frames.data(), kFrames);
   std::uint64_t place = 0xcbf29ce484222325;
   for (int i = kOwnFrames; i < count; ++i)
-    place = (place ^ reinterpret_cast<std::uintptr_t>(frames[static_cast<std::size_t>(i)])) * 0x100000001b3;
+    place = (place ^ offset_of(frames[static_cast<std::size_t>(i)])) * 0x100000001b3;
   return place | 1;  // 0 is a free entry
 }
 
@@ -40,18 +49,27 @@ bool is_new(std::uint64_t place) {
   return false;
 }
 
-// A place counts once, at its first use.
-[[gnu::noinline]] bool refuses_this_place() {
+// Looking at the stack takes longer than all else: it begins this much before the use that is asked for, which threads
+// may make earlier or later than when uses were counted.
+constexpr std::uint64_t kDrift = 1000;
+std::atomic<std::uint64_t> uses;
+
+[[gnu::noinline]] bool refuses_this_use() {
+  const std::uint64_t use = ++uses;
+  const dovetail::fault::HeapRequest& request = dovetail::fault::heap_request();
+  if (!request.counts && (request.place == 0 || use + kDrift < request.use)) return false;
   thread_local bool inside = false;  // looking at the stack may need memory too
   if (inside) return false;
   inside = true;
-  const bool refused = is_new(place_of_caller()) && dovetail::refused_for_test(dovetail::Refusable::allocation);
+  const std::uint64_t place = place_of_caller();
+  const bool is_first = (request.counts || place == request.place) && is_new(place);
+  if (is_first && request.counts) dovetail::fault::count_heap_place(place, use);
   inside = false;
-  return refused;
+  return is_first && !request.counts;
 }
 
 void* take(std::size_t bytes, std::size_t alignment) {
-  const bool refused = dovetail::fault::kAreRequested && refuses_this_place();
+  const bool refused = dovetail::fault::kAreRequested && refuses_this_use();
   if (bytes == 0) bytes = 1;
   for (;;) {
     void* const memory = refused ? nullptr

@@ -1,11 +1,12 @@
 """Has the machine give no more, at every place of a command that asks it for something (base/fault.h).
 
-run.py --dovetail PROGRAM [--allocations N|all] [--list] [NAME...]
+run.py --dovetail PROGRAM [--allocations N|all] [--jobs N] [--list] [NAME...]
 
 Each command below first runs to its end, and counts its places: uses of writing, memory outside the heap, threads, shared
 objects and programs, and places that ask for heap memory. Then it runs once for each use, which is refused; and once more
 for each with all that follow refused too, as on a full disk. Of the heap's places --allocations evenly spread ones are
-refused (default 40). What must hold each time:
+refused (default 40), or all that no command before has reached. A place of the heap is the last calls on the way to it
+(cli/allocation.cpp). What must hold each time:
 
   - the command ends, within a minute, by itself: no signal, no hang
   - it reports the failure in a diagnostic that is no "internal error", with exit code 1; or it does its work without, says
@@ -16,12 +17,15 @@ The last lines print how often each kind was refused. Exit status 0: all held.
 """
 
 import argparse
+import concurrent.futures
 import contextlib
 import ctypes
 import json
+import multiprocessing
 import os
 import pathlib
 import re
+import select
 import shutil
 import signal
 import sqlite3
@@ -36,7 +40,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 import turn  # noqa: E402
 
 DIGITS = ROOT / "examples" / "digits" / "digits_int8.onnx"
-KINDS = ["write", "map", "thread", "library", "process", "allocation"]
+KINDS = ["write", "map", "thread", "library", "process", "heap"]
 LIMIT_S = 60
 
 # {d} is the command's fresh folder. Files that commands make are named out*; "prepare" makes what others read.
@@ -203,14 +207,12 @@ class Run:
             if stop:
                 time.sleep(1)
                 process.send_signal(stop)
-            try:
-                process.wait(seconds)
-            except subprocess.TimeoutExpired:
+            if has_ended(process, seconds):
+                self.exit = process.wait()
+            else:
                 process.kill()
                 process.wait()
                 self.exit = "a hang"
-            else:
-                self.exit = process.returncode
         self.out = (self.place.path / "stdout").read_text(errors="replace")
         self.error = (self.place.path / "stderr").read_text(errors="replace")
         self.orphans = wait_for_orphans()
@@ -228,6 +230,15 @@ class Run:
                 return database.execute("pragma integrity_check").fetchone() == ("ok",)
         export = subprocess.run([shelf.dovetail, "records", "export", self.place.path / output], capture_output=True, text=True)
         return export.stdout.count("\n") in (0, 20) if export.returncode == 0 else "it is empty" in export.stderr
+
+
+def has_ended(process, seconds):
+    """Within that time. Popen.wait with a limit looks again and again."""
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        return bool(select.select([descriptor], [], [], seconds)[0])
+    finally:
+        os.close(descriptor)
 
 
 def wait_for_orphans():
@@ -254,7 +265,7 @@ def problems_of(run, sound, kind):
     if run.exit == 0:
         # Sorting asks for a buffer, and does without where there is none. A search names the first candidate it lost.
         told = "note " in run.out or "note" in run.error or re.search(r"^refused +\d+ candidate.*: error: ", run.out, re.M)
-        if kind != "allocation" and not told:
+        if kind != "heap" and not told:
             problems.append("the refusal had no effect that anyone is told of")
     elif run.exit == 1:
         in_table = run.out.startswith("refused  ") and "total " in run.out  # onnx-test's word on each test
@@ -279,16 +290,20 @@ def count_places(shelf, name):
     file = shelf.root / "count"
     file.unlink(missing_ok=True)
     sound = Run(shelf, name, f"count:{file}", seconds=600)
-    uses, here, places = dict.fromkeys(KINDS, 0), {}, {}
+    uses, here, places, heap = dict.fromkeys(KINDS, 0), {}, {}, []
     for line in file.read_text().splitlines() if file.exists() else []:
         if line == "object":  # each refuses its own N-th use
             here = dict.fromkeys(KINDS, 0)
             continue
         kind, place, number = line.split()
+        if kind == "heap":
+            heap.append((place, int(number)))
+            continue
         here[kind] += int(number)
         uses[kind] = max(uses[kind], here[kind])
         places[(kind, place.replace(str(ROOT) + "/", ""))] = places.get((kind, place), 0) + int(number)
-    return sound, uses, places
+    uses["heap"] = len(heap)
+    return sound, uses, places, heap
 
 
 FOLDERS = ["base", "bundle", "cli", "compiler", "explore", "isa", "loops", "runtime", "simulator"]
@@ -308,7 +323,7 @@ def places_of_sources():
 
 def check_every_place(reached):
     """Every place of the sources is reached by some command."""
-    places = {place for place in places_of_sources() if place[0] != "allocation"}
+    places = places_of_sources()
     missing = sorted(places - set(reached))
     print(f"{len(places) - len(missing)} of the {len(places)} places of the sources outside the heap were reached")
     for kind, place in missing:
@@ -316,31 +331,51 @@ def check_every_place(reached):
     return len(missing)
 
 
-def chosen(kind, uses, allocations):
-    if kind != "allocation" or allocations == "all":
-        return range(1, uses + 1)
-    number = min(int(allocations), uses)
-    return sorted({1 + i * uses // number for i in range(number)}) if number else []
+def spread(items, number):
+    number = min(number, len(items))
+    return [items[i * len(items) // number] for i in range(number)]
 
 
-def check_command(shelf, name, allocations, refused, all_places):
-    sound, uses, places = count_places(shelf, name)
+def requests_of(uses, heap, allocations, known):
+    """What to refuse, as DOVETAIL_TEST has it. `known`: places of the heap that a command before has reached; grows."""
+    requests = [f"{kind}:{n}{lasting}" for kind in KINDS if kind != "heap" for n in range(1, uses[kind] + 1)
+                for lasting in ("", "+")]
+    chosen = [(place, use) for place, use in heap if place not in known] if allocations == "all" else spread(heap, int(allocations))
+    known.update(place for place, _ in heap)
+    return requests + [f"heap:{place}@{use}" for place, use in chosen]
+
+
+def become_reaper():
+    """Of all that the commands of this process leave running. It has no other children: the pool's are its parent's."""
+    subreaper = 36  # PR_SET_CHILD_SUBREAPER
+    ctypes.CDLL(None).prctl(subreaper, 1, 0, 0, 0)
+
+
+def refuse(work):
+    """One run with a refusal: whether the work was done without, the problems, and what it said."""
+    shelf, name, request, sound = work
+    run = Run(shelf, name, request)
+    return request, run.exit == 0, problems_of(run, sound, request.partition(":")[0]), run.error
+
+
+def check_command(shelf, name, pool, allocations, known, refused, all_places):
+    sound, uses, places, heap = pool.submit(count_places, shelf, name).result()
     if sound.exit != 0 and name != "area":  # the stand-in for Yosys fails
         print(f"{name}: skipped: {sound.error.strip()}")
         return 0
     for place, number in places.items():
         all_places[place] = all_places.get(place, 0) + number
-    failures = 0
-    requests = [(kind, n, lasting) for kind in KINDS for n in chosen(kind, uses[kind], allocations)
-                for lasting in (["", "+"] if kind != "allocation" else [""])]
-    for kind, n, lasting in requests:
-        run = Run(shelf, name, f"{kind}:{n}{lasting}")
-        refused[kind] += 1
-        for problem in problems_of(run, sound, kind):
+    failures = without = 0
+    requests = requests_of(uses, heap, allocations, known)
+    for request, works, problems, error in pool.map(refuse, [(shelf, name, request, sound) for request in requests], chunksize=8):
+        refused[request.partition(":")[0]] += 1
+        without += works
+        for problem in problems:
             failures += 1
-            print(f"{name}, DOVETAIL_TEST={kind}:{n}{lasting}: {problem}\n    {run.error.strip()[-600:]}", flush=True)
+            print(f"{name}, DOVETAIL_TEST={request}: {problem}\n    {error.strip()[-600:]}", flush=True)
     counts = ", ".join(f"{uses[kind]} {kind}" for kind in KINDS if uses[kind])
-    print(f"{name}: {counts}; {len(requests)} runs, {failures} failures", flush=True)
+    print(f"{name}: {counts}; {len(requests)} runs, {without} did their work without, {failures} failures",
+          flush=True)
     return failures
 
 
@@ -365,6 +400,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--dovetail", required=True)
     parser.add_argument("--allocations", default="40")
+    parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     parser.add_argument("--in-turn", action="store_true", help="a third of the names, others in the next turn (tools/turn.py)")
     parser.add_argument("--list", action="store_true", help="print the places too")
     parser.add_argument("names", nargs="*", help="of the commands below, and signals; default: all")
@@ -372,16 +408,16 @@ def main():
     if arguments.in_turn:
         arguments.names, which = turn.share(arguments.names or [*COMMANDS, "signals"], 3)
         print(f"commands: {which}")
-    subreaper = 36  # PR_SET_CHILD_SUBREAPER
-    ctypes.CDLL(None).prctl(subreaper, 1, 0, 0, 0)
     shelf = Shelf(str(pathlib.Path(arguments.dovetail).resolve()))
-    refused, places, failures = dict.fromkeys(KINDS, 0), {}, 0
+    refused, places, known, failures = dict.fromkeys(KINDS, 0), {}, set(), 0
+    context = multiprocessing.get_context("fork")
     try:
-        for name in COMMANDS:
-            if not arguments.names or name in arguments.names:
-                failures += check_command(shelf, name, arguments.allocations, refused, places)
-        if not arguments.names or "signals" in arguments.names:
-            failures += check_signals(shelf)
+        with concurrent.futures.ProcessPoolExecutor(arguments.jobs, mp_context=context, initializer=become_reaper) as pool:
+            for name in COMMANDS:
+                if not arguments.names or name in arguments.names:
+                    failures += check_command(shelf, name, pool, arguments.allocations, known, refused, places)
+            if not arguments.names or "signals" in arguments.names:
+                failures += pool.submit(check_signals, shelf).result()
     finally:
         shutil.rmtree(shelf.root, ignore_errors=True)
     if not arguments.names:
