@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/fault.h"
+#include "base/thread.h"
 
 namespace dovetail {
 
@@ -23,8 +24,7 @@ Result<std::unique_ptr<CollectingPipe>> CollectingPipe::make() {
     return none("cannot make a pipe", errno);
   std::unique_ptr<CollectingPipe> pipe(new CollectingPipe(ends[0], ends[1]));
   try {
-    if (refused_for_test(Refusable::thread)) throw std::system_error(errno, std::generic_category());
-    pipe->reader_ = std::thread([raw = pipe.get()] { raw->read(); });
+    pipe->reader_ = start_thread([raw = pipe.get()] { raw->read(); });
   } catch (const std::system_error& error) {
     return none("cannot start a thread", error.code().value());
   }

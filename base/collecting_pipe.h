@@ -34,7 +34,7 @@ class CollectingPipe {
   int from_, to_;
   std::vector<std::byte> bytes_;
   std::exception_ptr exception_;
-  std::thread reader_;
+  std::jthread reader_;
 };
 
 }  // namespace dovetail

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cerrno>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -16,8 +15,8 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "base/fault.h"
 #include "base/resource_error.h"
+#include "base/thread.h"
 
 namespace dovetail {
 
@@ -51,7 +50,7 @@ const std::vector<int>& allowed_processors() {
 // A loop is published by raising `epoch`. Pieces are handed out by an atomic counter, so that a late thread takes
 // fewer.
 struct ThreadPool::State {
-  std::vector<std::thread> workers;
+  std::vector<std::jthread> workers;
   int threads = 1;
   std::optional<pthread_t> owner;  // whose affinity was `before`
   cpu_set_t before;
@@ -71,6 +70,11 @@ struct ThreadPool::State {
   std::atomic<bool> thrown{false};
   std::exception_ptr exception;  // the first of the loop
 
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() { end(); }
+
   void work(int thread) {
     try {
       for (;;) {
@@ -87,7 +91,6 @@ struct ThreadPool::State {
   void end() {
     stop = true;
     publish();
-    for (std::thread& worker : workers) worker.join();
     workers.clear();
   }
 
@@ -141,12 +144,11 @@ ThreadPool::ThreadPool(int threads, bool pin) : state_(std::make_unique<State>()
     state_->owner = pthread_self();
     stay(pthread_self(), 0);
   }
+  state_->workers.reserve(static_cast<std::size_t>(state_->threads - 1));
   for (int i = 1; i < state_->threads; ++i) {
     try {
-      if (refused_for_test(Refusable::thread)) throw std::system_error(errno, std::generic_category());
-      state_->workers.emplace_back([state = state_.get(), i] { state->serve(i); });
+      state_->workers.push_back(start_thread([state = state_.get(), i] { state->serve(i); }));
     } catch (const std::system_error& error) {
-      state_->end();
       throw ResourceError({"cannot start a thread", fmt::format("thread {} of {}", i + 1, state_->threads),
                            error.code().message(), "use fewer (--threads), or raise `ulimit -u`"});
     }

@@ -6,12 +6,12 @@
 #include <cmath>
 #include <limits>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/text_table.h"
+#include "base/thread_pool.h"
 #include "bundle/code/accel.h"
 #include "cli/text.h"
 
@@ -55,21 +55,6 @@ void run_some(runtime::Executor& executor, const Samples& samples, Shared& share
   shared.counts_cycles &= counts_cycles;
 }
 
-// Ends all threads before it goes.
-class Threads {
- public:
-  ~Threads() {
-    for (std::thread& thread : threads_) thread.join();
-  }
-  template <typename Body>
-  void start(Body body) {
-    threads_.emplace_back(std::move(body));
-  }
-
- private:
-  std::vector<std::thread> threads_;
-};
-
 std::int64_t row_elements(const NdArray& array) { return array.count() / std::max<std::int64_t>(1, array.shape()[0]); }
 
 std::int64_t largest_at(const NdArray& scores, std::int64_t row, std::int64_t classes) {
@@ -103,10 +88,11 @@ Result<Evaluated> evaluate(const bundle::Bundle& bundle, const runtime::MakeSimu
     results[bundle.tensors[static_cast<std::size_t>(index)].name].resize(static_cast<std::size_t>(samples.runs()));
   Shared shared{.done = done, .mutex = {}, .errors = {}};
   const auto start = std::chrono::steady_clock::now();
-  {
-    Threads running;
-    for (runtime::Executor& executor : executors) running.start([&] { run_some(executor, samples, shared, results); });
-  }
+  ThreadPool pool(static_cast<int>(count), /*pin=*/false);
+  pool.parallel_for(pool.threads(), [&](std::int64_t begin, std::int64_t end, int) {
+    for (std::int64_t i = begin; i < end; ++i)
+      run_some(executors[static_cast<std::size_t>(i)], samples, shared, results);
+  });
   if (shared.failed) return shared.errors;
   Evaluated evaluated;
   evaluated.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

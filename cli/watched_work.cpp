@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include "base/fault.h"
+#include "base/thread.h"
 #include "cli/command.h"
 #include "cli/output.h"
 
@@ -99,8 +99,7 @@ void WatchedWork::begin() {
   take_signals();
   done_ = false;
   try {
-    if (refused_for_test(Refusable::thread)) throw std::system_error(errno, std::generic_category());
-    watcher_ = std::thread([this] { watch(); });
+    watcher_ = start_thread([this] { watch(); });
   } catch (const std::system_error& error) {
     done_ = true;
     give_back_signals();

@@ -71,7 +71,7 @@ class WatchedWork {
   std::mutex mutex_;
   std::condition_variable ended_;
   bool done_ = true;
-  std::thread watcher_;
+  std::jthread watcher_;
 };
 
 // --limit of a command.

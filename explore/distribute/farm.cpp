@@ -5,6 +5,7 @@
 #include <exception>
 #include <mutex>
 #include <optional>
+#include <system_error>
 #include <thread>
 #include <utility>
 
@@ -82,12 +83,18 @@ class Farm::Run {
       });
       return outcome();
     }
-    std::vector<std::thread> threads;
-    if (jobs_.here)
-      for (int i = 0; i < farm_.threads_; ++i) threads.emplace_back([this] { work_here(); });
+    std::vector<std::jthread> threads;
+    try {
+      if (jobs_.here)
+        for (int i = 0; i < farm_.threads_; ++i) threads.emplace_back([this] { work_here(); });
+    } catch (const std::system_error& error) {
+      fail({{"cannot start a thread", what_, error.code().message(), "raise `ulimit -u`"}});
+    } catch (...) {
+      has_thrown();
+    }
     const Result<void> served = serve_others();
     if (!served.ok()) fail(served.errors());
-    for (std::thread& thread : threads) thread.join();
+    threads.clear();  // waits for them
     if (thrown_) std::rethrow_exception(thrown_);
     return outcome();
   }
@@ -102,6 +109,12 @@ class Farm::Run {
   void fail(const Diagnostics& errors) {
     const std::lock_guard lock(mutex_);
     errors_.insert(errors_.end(), errors.begin(), errors.end());
+  }
+
+  // Within a handler: run() throws it again.
+  void has_thrown() {
+    const std::lock_guard lock(mutex_);
+    if (!thrown_) thrown_ = std::current_exception();
   }
 
   // The next job, if there is to be one.
@@ -125,8 +138,7 @@ class Farm::Run {
         try {
           if (const Result<void> done = jobs_.here(*job); !done.ok()) fail(done.errors());
         } catch (...) {
-          const std::lock_guard lock(mutex_);
-          if (!thrown_) thrown_ = std::current_exception();
+          has_thrown();
         }
       }
       finish(0);

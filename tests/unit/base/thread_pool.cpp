@@ -3,9 +3,12 @@
 
 #include <atomic>
 #include <new>
+#include <optional>
 #include <vector>
 
+#include "base/resource_error.h"
 #include "tests/catch.h"
+#include "tests/unit/base/refusing_heap.h"
 
 using namespace dovetail;
 
@@ -40,4 +43,25 @@ TEST_CASE("what a body throws reaches the caller, and the pool goes on") {
       CHECK(sum == 100);
     }
   }
+}
+
+TEST_CASE("a pool that has no memory for one of its threads ends the others, and says so") {
+  int refused = 0;
+  for (int n = 0;; ++n) {
+    bool happened = false;
+    try {
+      const test::RefusedMemory memory(n);
+      std::optional<ThreadPool> pool;
+      pool.emplace(4, false);
+      happened = memory.happened();
+    } catch (const ResourceError& error) {
+      CHECK_THAT(to_string(error.diagnostic()), ContainsSubstring("cannot start a thread"));
+      ++refused;
+      continue;
+    } catch (const std::bad_alloc&) {
+      continue;
+    }
+    if (!happened) break;
+  }
+  CHECK(refused >= 3);
 }

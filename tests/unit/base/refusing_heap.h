@@ -1,0 +1,17 @@
+// A heap of this test program's that has no memory for one of the next requests.
+#pragma once
+
+namespace dovetail::test {
+
+// While one lives, the n-th request of this thread throws std::bad_alloc, counted from 0.
+class RefusedMemory {
+ public:
+  explicit RefusedMemory(int n);
+  ~RefusedMemory();
+  RefusedMemory(const RefusedMemory&) = delete;
+  RefusedMemory& operator=(const RefusedMemory&) = delete;
+
+  bool happened() const;
+};
+
+}  // namespace dovetail::test
