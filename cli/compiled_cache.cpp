@@ -116,6 +116,7 @@ Result<CompiledCache> CompiledCache::of(const ModelArguments& arguments, const C
                      {"hardware", isa::config_to_json(model.hardware)},
                      {"system", isa::system_to_json(config_of(model.system))},
                      {"processors", {arguments.cpu, facts_of(arguments.cpu), facts_of("native")}},
+                     {"check_bounds", arguments.check_bounds},
                      {"place", arguments.place},
                      {"shapes", arguments.shapes},
                      {"passes", {arguments.with_passes, arguments.without_passes}},

@@ -48,6 +48,9 @@ void ModelArguments::declare_target(Options& options) {
              "make code for baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or native (default), or leave "
              "the loops to the interpreter")
       .choices({"baseline", "avx2", "avx2-vnni", "avx512", "avx512-vnni", "avx512-amx", "native", "interpreter"});
+  options.flag("--check-bounds", check_bounds,
+               "target cpu: kernels compare every address with the extent of its operand before they use it, and the "
+               "run ends with a diagnostic; many times slower");
   options.value("--gpu", "LIST", gpu,
                 fmt::format("architectures of NVIDIA GPUs to make code for (default {})", cuda::kDefaultArchitectures));
   options.flag(
@@ -109,6 +112,7 @@ std::vector<std::string> ModelArguments::compile_only_options() const {
   if (!with_passes.empty()) given.emplace_back("--pass");
   if (!without_passes.empty()) given.emplace_back("--no-pass");
   if (cpu != "native") given.emplace_back("--cpu");
+  if (check_bounds) given.emplace_back("--check-bounds");
   if (gpu != cuda::kDefaultArchitectures) given.emplace_back("--gpu");
   if (tf32) given.emplace_back("--tf32");
   if (offload != "possible") given.emplace_back("--offload");
@@ -281,15 +285,17 @@ Result<CompileOutcome> compile_anew(const ModelArguments& arguments, CompileOpti
   for (const auto& [node, target] : options.place) asked.push_back(target);
   DOVETAIL_ASSIGN(accel::Counting counting, counting_of(arguments, model.system));
   DOVETAIL_ASSIGN(options.available, make_targets({model.hardware, model.system.clock_mhz, arguments.cpu, arguments.gpu,
-                                                   arguments.tf32, std::move(counting)},
+                                                   arguments.tf32, std::move(counting), arguments.check_bounds},
                                                   asked));
   if (arguments.records) {
     DOVETAIL_ASSIGN(options.recorded, tune::recorded_schedules(*arguments.records, machines_of(arguments, model)));
   }
   DOVETAIL_ASSIGN(const auto decided, parse_assignments("--decide", arguments.decide));
   if (!decided.empty()) options.recorded = with_decisions(decided, std::move(options.recorded));
-  if (const auto processor = cpu::find_cpu("native"); processor.ok() && arguments.cpu != kInterpreter)
+  if (auto processor = cpu::find_cpu("native"); processor.ok() && arguments.cpu != kInterpreter) {
+    if (arguments.check_bounds) *processor = cpu::with_checked_bounds(*processor);
     options.context.evaluate = cpu::jit_evaluate(*processor);
+  }
   PartsProgress progress;
   options.progress = [&](std::string_view what, std::int64_t done, std::int64_t all) {
     progress.show(what, done, all);

@@ -24,7 +24,7 @@ struct ModelArguments {
   std::string cpu = "native", gpu = std::string(cuda::kDefaultArchitectures);
   std::vector<std::string> place, shapes, with_passes, without_passes, decide;
   std::string level = "2";
-  bool strict = false, cache = false, tf32 = false;
+  bool strict = false, cache = false, tf32 = false, check_bounds = false;
   std::string offload = "possible";
   std::optional<std::string> records, count_cycles;
   // The memory is also the one that tuned schedules are to have been measured with.
@@ -34,12 +34,12 @@ struct ModelArguments {
   std::function<void(graph::Graph& graph)> rewrite = nullptr;
   std::map<std::string, NdArray> values = {};  // of inputs, known at compile time (import::ImportOptions)
 
-  // --target, --hw, --cpu, --gpu, --tf32, --place, --shape, -O, --pass, --no-pass, --strict, --records, --decide,
-  // --count-cycles, --clock, --memory.
+  // --target, --hw, --cpu, --check-bounds, --gpu, --tf32, --place, --shape, -O, --pass, --no-pass, --strict, --records,
+  // --decide, --count-cycles, --clock, --memory.
   void declare(Options& options);
   // --cache.
   void declare_cache(Options& options);
-  // Those of them that choose targets: --target, --hw, --cpu, --gpu, --tf32, -O, --strict.
+  // Those of them that choose targets: --target, --hw, --cpu, --check-bounds, --gpu, --tf32, -O, --strict.
   void declare_target(Options& options);
   // Error: bad values of these.
   Result<void> check_target() const;

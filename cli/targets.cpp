@@ -30,8 +30,9 @@ Result<TargetPointer> make_accel(const TargetArguments& arguments, bool) {
 Result<TargetPointer> make_cpu(const TargetArguments& arguments, bool asked) {
   if (arguments.cpu == kInterpreter) return cpu::make_target(std::nullopt);
   // Where nobody asked for the CPU, its nodes may as well be interpreted.
-  if (arguments.cpu == "native" && !asked) return cpu::make_native_target();
+  if (arguments.cpu == "native" && !asked && !arguments.check_bounds) return cpu::make_native_target();
   DOVETAIL_ASSIGN(cpu::Cpu processor, cpu::find_cpu(arguments.cpu));
+  if (arguments.check_bounds) processor = cpu::with_checked_bounds(std::move(processor));
   return cpu::make_target(std::move(processor));
 }
 

@@ -26,6 +26,7 @@ struct TargetArguments {
   std::string gpu = std::string(cuda::kDefaultArchitectures);  // architectures of the GPU's kernels
   bool tf32 = false;                                           // of those kernels
   accel::Counting counting = {};                               // of the accelerator's schedules
+  bool check_bounds = false;                                   // of the CPU's kernels
 };
 
 struct TargetRow {

@@ -1,5 +1,6 @@
 #include "compiler/target/cpu/cpu.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 
@@ -27,6 +28,15 @@ const std::array<Cpu, 6> kCpus{{
 }  // namespace
 
 std::span<const Cpu> cpus() { return kCpus; }
+
+Cpu with_checked_bounds(Cpu cpu) {
+  cpu.check_bounds = true;
+  if (cpu.tile_registers == 0) return cpu;
+  cpu.tiles_in_software = true;
+  const auto without = std::find_if(kCpus.rbegin(), kCpus.rend(), [](const Cpu& c) { return c.tile_registers == 0; });
+  cpu.name = without->name, cpu.llvm_cpu = without->llvm_cpu, cpu.llvm_features = without->llvm_features;
+  return cpu;
+}
 
 Result<Cpu> find_cpu(std::string_view name) {
   const Cpu* native = nullptr;

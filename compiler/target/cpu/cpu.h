@@ -37,6 +37,10 @@ struct Cpu {
   // vectors cost 0.3 of its 14 cycles, those of 7 x 4 1.4.
   int l2_bytes_per_cycle = 200;
 
+  // Kernels compare every address with the extent of the operand that it is meant for (codegen/check_bounds.cpp), and
+  // compute what instructions of tile registers would (codegen/software_tiles.cpp).
+  bool check_bounds = false, tiles_in_software = false;
+
   bool fma() const { return vector_bytes >= 32; }  // x86-64-v3 and above
   int lanes(int element_bytes) const { return vector_bytes / element_bytes; }
   // Lines that far apart share a set of the first level.
@@ -45,5 +49,8 @@ struct Cpu {
 
 std::span<const Cpu> cpus();                  // from least to most capable
 Result<Cpu> find_cpu(std::string_view name);  // "native" included
+// The processor with kernels that check their bounds. They run on one without tile registers, too: its class is then
+// the most capable one that has none.
+Cpu with_checked_bounds(Cpu cpu);
 
 }  // namespace dovetail::cpu

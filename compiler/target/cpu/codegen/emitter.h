@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -45,6 +46,9 @@ class Emitter {
     llvm::Value* buffers = nullptr;  // void* const*
     llvm::Value* local = nullptr;    // this thread's workspace
     bool uses_tiles = false;
+    std::map<unsigned, llvm::Value*> tiles;  // rows of each register, where Cpu::tiles_in_software
+    std::set<const llvm::Value*> own;        // memory on the stack that is no buffer's
+    std::vector<std::pair<llvm::Instruction*, const loops::BufferNode*>> accesses;  // where Cpu::check_bounds
     std::map<const loops::BufferNode*, llvm::Value*> pointers;
     std::map<const loops::VarNode*, llvm::Value*> vars;
   };
@@ -128,9 +132,19 @@ class Emitter {
   Value load_from(const loops::Buffer& buffer, const Place& place);
   void store_to(const loops::Buffer& buffer, const Place& place, Value value);
   llvm::Value* pointer_to(const loops::Buffer& buffer);
-  void annotate_access(llvm::Instruction* access, const loops::BufferNode* buffer);
+  void note_access(llvm::Instruction* access, const loops::BufferNode* buffer);
+  void annotate_access(llvm::Instruction* access, const loops::BufferNode* buffer);  // notes it, too
   loops::Expr checked_index(const loops::Buffer& buffer, std::size_t dimension, const loops::Expr& index);
   llvm::Value* lane_offsets(std::int64_t stride);
+
+  // ---- check_bounds.cpp
+  // Behind the frame's code: compares what each of its accesses touches with the extent of the access's buffer.
+  void check_bounds();
+  struct Outside {                                 // of accesses that lie outside of their buffers
+    llvm::Value* elsewhere = nullptr;              // memory that they get instead
+    llvm::Value *site = nullptr, *byte = nullptr;  // variables: of the last one
+  };
+  void check_bounds(llvm::Instruction& access, const loops::BufferNode& buffer, const Outside& outside);
 
   // ---- statements.cpp
   void emit(const loops::Core& core);
@@ -151,6 +165,8 @@ class Emitter {
   void emit_dot_product(const loops::CoreCall& n, unsigned instruction, unsigned lanes);
   void emit_tile(const loops::CoreCall& n, const TileIntrinsic& tile);
   void emit_transposition(const loops::CoreCall& n);
+  llvm::Value* tile_rows(unsigned number);                                          // software_tiles.cpp
+  void emit_tile_in_software(const loops::CoreCall& n, const TileIntrinsic& tile);  // the same
   void configure_tiles();
   void release_tiles();
   void emit_serial(const loops::CoreLoop& n);
@@ -164,8 +180,11 @@ class Emitter {
   void close_frame(llvm::BasicBlock* body);
   void set_processor(llvm::Function* function) const;
   llvm::Value* service(unsigned field, llvm::Type* type);
+  llvm::LoadInst* load_unchanging(llvm::Type* type, llvm::Value* pointer);  // what nothing writes while kernels run
   // Reports a failure where `broken` holds (in an active lane).
   void fail_where(Value broken, const std::string& message, Value value);
+  std::uint32_t site_of(const std::string& message);
+  void report_failure(llvm::Value* site, llvm::Value* value);  // an integer
   llvm::Value* active(llvm::Value* lanes) { return mask_ ? builder_.CreateAnd(lanes, mask_) : lanes; }
 
   llvm::Module& module_;

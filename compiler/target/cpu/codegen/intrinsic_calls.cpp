@@ -132,6 +132,7 @@ void Emitter::emit_transposition(const CoreCall& n) {
 // LLVM's intrinsics of numbered tile registers. They may touch any memory for all that LLVM knows, so loads and stores
 // around them stay where they are.
 void Emitter::emit_tile(const CoreCall& n, const TileIntrinsic& tile) {
+  if (cpu_.tiles_in_software) return emit_tile_in_software(n, tile);
   frame_.uses_tiles = true;
   const auto number = [&](std::size_t operand) -> llvm::Value* {
     return builder_.getInt8(static_cast<std::uint8_t>(tiles_.number_of(n.operands[operand], core_.bounds)));
@@ -145,7 +146,8 @@ void Emitter::emit_tile(const CoreCall& n, const TileIntrinsic& tile) {
     case TileOperation::zero: builder_.CreateIntrinsic(llvm::Intrinsic::x86_tilezero, {}, {number(0)}); break;
     case TileOperation::load: {
       const auto [pointer, stride] = rows_at(n.operands[1]);
-      builder_.CreateIntrinsic(llvm::Intrinsic::x86_tileloadd64, {}, {number(0), pointer, stride});
+      note_access(builder_.CreateIntrinsic(llvm::Intrinsic::x86_tileloadd64, {}, {number(0), pointer, stride}),
+                  n.operands[1].buffer.get());
       break;
     }
     case TileOperation::multiply:
@@ -154,7 +156,8 @@ void Emitter::emit_tile(const CoreCall& n, const TileIntrinsic& tile) {
       break;
     case TileOperation::store: {
       const auto [pointer, stride] = rows_at(n.operands[0]);
-      builder_.CreateIntrinsic(llvm::Intrinsic::x86_tilestored64, {}, {number(1), pointer, stride});
+      note_access(builder_.CreateIntrinsic(llvm::Intrinsic::x86_tilestored64, {}, {number(1), pointer, stride}),
+                  n.operands[0].buffer.get());
       break;
     }
   }

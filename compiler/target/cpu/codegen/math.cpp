@@ -57,7 +57,7 @@ llvm::Value* Emitter::call_by_table(unsigned field, std::optional<unsigned> entr
   llvm::Type* pointer = llvm::PointerType::get(context_, 0);
   llvm::Type* wide = llvm::Type::getDoubleTy(context_);
   llvm::Value* function = service(field, pointer);
-  if (entry) function = builder_.CreateLoad(pointer, builder_.CreateConstGEP1_32(pointer, function, *entry));
+  if (entry) function = load_unchanging(pointer, builder_.CreateConstGEP1_32(pointer, function, *entry));
   auto* signature = llvm::FunctionType::get(wide, std::vector<llvm::Type*>(operands.size(), wide), false);
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(operands[0]->getType());
   if (!vector) return builder_.CreateCall(signature, function, operands);

@@ -28,8 +28,8 @@ llvm::Value* Emitter::pointer_to(const Buffer& buffer) {
   llvm::Value* result = nullptr;
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     if (parameters_[i].buffer == buffer) {
-      auto* load = builder_.CreateLoad(pointer, builder_.CreateConstGEP1_64(pointer, frame_.buffers, i), buffer->name);
-      load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
+      auto* load = load_unchanging(pointer, builder_.CreateConstGEP1_64(pointer, frame_.buffers, i));
+      load->setName(buffer->name);
       load->setMetadata(
           llvm::LLVMContext::MD_align,
           llvm::MDNode::get(context_, llvm::ConstantAsMetadata::get(builder_.getInt64(bundle::kTensorAlignment))));
@@ -61,7 +61,12 @@ llvm::Value* Emitter::pointer_to(const Buffer& buffer) {
   return frame_.pointers[buffer.get()] = result;
 }
 
+void Emitter::note_access(llvm::Instruction* access, const BufferNode* buffer) {
+  if (cpu_.check_bounds) frame_.accesses.emplace_back(access, buffer);
+}
+
 void Emitter::annotate_access(llvm::Instruction* access, const BufferNode* buffer) {
+  note_access(access, buffer);
   if (const auto it = scopes_.find(buffer); it != scopes_.end()) {
     access->setMetadata(llvm::LLVMContext::MD_alias_scope, it->second);
     access->setMetadata(llvm::LLVMContext::MD_noalias, others_.at(buffer));

@@ -71,11 +71,16 @@ void Emitter::close_frame(llvm::BasicBlock* body) {
   builder_.SetInsertPoint(&frame_.function->getEntryBlock());
   if (frame_.uses_tiles) configure_tiles();
   builder_.CreateBr(body);
+  if (cpu_.check_bounds) check_bounds();
 }
 
 llvm::Value* Emitter::service(unsigned field, llvm::Type* type) {
   llvm::Type* pointer = llvm::PointerType::get(context_, 0);
-  auto* load = builder_.CreateLoad(type, builder_.CreateConstGEP1_32(pointer, frame_.services, field));
+  return load_unchanging(type, builder_.CreateConstGEP1_32(pointer, frame_.services, field));
+}
+
+llvm::LoadInst* Emitter::load_unchanging(llvm::Type* type, llvm::Value* pointer) {
+  auto* load = builder_.CreateLoad(type, pointer);
   load->setMetadata(llvm::LLVMContext::MD_invariant_load, llvm::MDNode::get(context_, {}));
   return load;
 }
@@ -170,6 +175,7 @@ void Emitter::emit_parallel(const CoreLoop& n) {
     builder_.SetInsertPoint(&frame_.function->getEntryBlock());
     closure = builder_.CreateAlloca(llvm::ArrayType::get(slot, captured.size() + 2), nullptr, "closure");
   }
+  frame_.own.insert(closure);
   builder_.CreateStore(frame_.services, closure);
   builder_.CreateStore(frame_.buffers, builder_.CreateConstGEP1_64(slot, closure, 1));
   for (std::size_t i = 0; i < captured.size(); ++i)
@@ -265,22 +271,28 @@ void Emitter::fail_where(Value broken, const std::string& message, Value value) 
   } else if (mask_) {
     condition = builder_.CreateAnd(condition, builder_.CreateOrReduce(mask_));
   }
-  const auto known = std::find(failures.begin(), failures.end(), message);
-  const auto site = static_cast<std::uint32_t>(known - failures.begin());
-  if (known == failures.end()) failures.push_back(message);
-
   auto* report = llvm::BasicBlock::Create(context_, "failure", frame_.function);
   auto* go_on = llvm::BasicBlock::Create(context_, "checked", frame_.function);
   builder_.CreateCondBr(condition, report, go_on, llvm::MDBuilder(context_).createUnlikelyBranchWeights());
   builder_.SetInsertPoint(report);
+  report_failure(builder_.getInt32(site_of(message)), shown);
+  builder_.CreateBr(go_on);
+  builder_.SetInsertPoint(go_on);
+}
+
+std::uint32_t Emitter::site_of(const std::string& message) {
+  const auto known = std::find(failures.begin(), failures.end(), message);
+  const auto site = static_cast<std::uint32_t>(known - failures.begin());
+  if (known == failures.end()) failures.push_back(message);
+  return site;
+}
+
+void Emitter::report_failure(llvm::Value* site, llvm::Value* value) {
   llvm::Type* pointer = llvm::PointerType::get(context_, 0);
   auto* type =
       llvm::FunctionType::get(builder_.getVoidTy(), {pointer, builder_.getInt32Ty(), builder_.getInt64Ty()}, false);
-  builder_.CreateCall(
-      type, service(kFail, pointer),
-      {frame_.services, builder_.getInt32(site), builder_.CreateIntCast(shown, builder_.getInt64Ty(), true)});
-  builder_.CreateBr(go_on);
-  builder_.SetInsertPoint(go_on);
+  builder_.CreateCall(type, service(kFail, pointer),
+                      {frame_.services, site, builder_.CreateIntCast(value, builder_.getInt64Ty(), true)});
 }
 
 }  // namespace dovetail::cpu

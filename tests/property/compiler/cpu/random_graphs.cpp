@@ -1,6 +1,6 @@
 // Random graphs through the whole compiler to machine code, against the reference on naive loop programs: bit for bit.
 // Floats hold small multiples of a half, so that no order of summation can be distinguished from another. On every
-// class of processor that this machine belongs to, with one and two threads.
+// class of processor that this machine belongs to, with one and two threads, and once with checked bounds.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -37,6 +37,16 @@ int scaled(int count) {
 // More than `number` of the cases; fewer cases than usual need not have any.
 int more_than(int number) { return scaled(100) < 100 ? 0 : scaled(number) + 1; }
 
+// Those of this machine, and the most capable one of all as far as it can be checked here: with kernels that check their
+// bounds it needs no tile registers.
+std::vector<cpu::Cpu> processors() {
+  std::vector<cpu::Cpu> all(cpu::cpus().begin(), cpu::cpus().end());
+  const cpu::Cpu checked = cpu::with_checked_bounds(all.back());
+  std::erase_if(all, [](const cpu::Cpu& one) { return !runs_here(one.name); });
+  all.push_back(runs_here(checked.name) ? checked : cpu::with_checked_bounds(all.back()));
+  return all;
+}
+
 struct Tally {
   std::map<std::string, int> kinds;
   std::vector<std::string> refusals;
@@ -51,9 +61,9 @@ void check(const graph::Graph& graph, const NdArray& input, Tally& tally,
   REQUIRE(reference.ok());
   const auto expected = reference->run({{name, input}});
   REQUIRE((expected.ok() ? "" : to_string(expected.errors())) == "");
-  for (const cpu::Cpu& processor : cpu::cpus()) {
-    if (!runs_here(processor.name)) continue;
-    INFO("processor " << processor.name << "\n" << to_string(graph));
+  for (const cpu::Cpu& processor : processors()) {
+    INFO("processor " << processor.name << (processor.check_bounds ? " with checked bounds" : "") << "\n"
+                      << to_string(graph));
     CompileOptions options;
     options.available = {cpu::make_target(processor), host::make_target()};
     options.targets = {"cpu"};

@@ -1,11 +1,14 @@
 // Products of bytes in tile registers: the interpreter runs the scheduled program, calls of intrinsics included, on any
-// machine, and finds what the operator's definition says. How extents are cut and extended.
+// machine, and finds what the operator's definition says; so does machine code that computes what the instructions of
+// tile registers would, and checks its bounds. How extents are cut and extended.
 #include "compiler/target/cpu/sketches/tiles.h"
 
+#include "base/processor.h"
 #include "base/random.h"
 #include "compiler/schedule/index_map.h"
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cpu/intrinsics.h"
+#include "compiler/target/cpu/jit.h"
 #include "loops/interpreter.h"
 #include "loops/print.h"
 #include "tests/cpu_task.h"
@@ -64,6 +67,15 @@ schedule::Scheduled check(const std::string& text, const std::string& kind) {
   if (!found) FAIL(to_string(found.errors()) << loops::to_string(scheduled->program));
   CHECK((*found)[0] == laid_out((*expected)[0], scheduled->layouts, group.program.parameters.back().buffer->name));
   CHECK(cpu::compile_kernel(scheduled->program, cpu::intrinsics(cpu), "kernel", cpu).ok());
+
+  // The same as machine code, whose places and shapes of tiles are those of the instructions.
+  const cpu::Cpu software = cpu::with_checked_bounds(cpu);
+  if (!runs_here(software.name)) return *std::move(scheduled);
+  const auto code = cpu::JitProgram::make(scheduled->program, cpu::intrinsics(cpu), software, 2);
+  if (!code) FAIL(to_string(code.errors()));
+  const auto computed = code->run(packed);
+  if (!computed) FAIL(to_string(computed.errors()) << loops::to_string(scheduled->program));
+  CHECK(computed->front() == found->front());
   return *std::move(scheduled);
 }
 
