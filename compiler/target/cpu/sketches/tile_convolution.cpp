@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/target/cpu/sketches/conv_operands.h"
 #include "compiler/target/cpu/sketches/sketches.h"
 #include "compiler/target/cpu/sketches/tiles.h"
 #include "loops/rewrite.h"
@@ -78,15 +79,17 @@ class TileConvolution {
   }
 
  private:
-  // Padded rows of a block within half of the second level, and several blocks for the threads.
+  // Padded rows of a block within half of the second level, and several blocks for the threads, unless blocks would be
+  // single rows, each of which loads all weights.
   void choose_blocks() {
     const std::int64_t row_bytes = k_.x->shape[3] * k_.channels;
     const std::int64_t stride = std::max<std::int64_t>(1, k_.x->shape[2] / k_.height);
     const std::int64_t fitting = std::max<std::int64_t>(1, cpu_.l2_bytes / 2 / row_bytes / stride);
     const std::int64_t weights = element_count(k_.w->shape);
     const std::int64_t most = weights <= cpu_.l2_bytes ? std::max<std::int64_t>(1, k_.height / 4) : k_.height;
-    rows_ = c_.sample("block_rows", divisors(k_.height), largest_divisor(k_.height, std::min(fitting, most)));
-    block_ = sample_tile_block(c_, rows_, k_.columns().count, k_.outputs / kTileLanes, cpu_);
+    const std::int64_t several = largest_divisor(k_.height, std::min(fitting, most));
+    rows_ = c_.sample("block_rows", divisors(k_.height), several == 1 && k_.height <= fitting ? k_.height : several);
+    block_ = sample_tile_block(c_, rows_, k_.columns().count, k_.outputs / kTileLanes, tile_, cpu_);
   }
 
   void lay_out() {

@@ -94,7 +94,7 @@ class TileMatmul {
     const std::int64_t fitting = std::max<std::int64_t>(1, cpu_.l2_bytes / 2 / (p_.depth * tile_.rows));
     const std::int64_t most = columns >= 8 ? tiles : std::max<std::int64_t>(2, tiles / 4);
     tiles_ = c_.sample("block_tiles", divisors(tiles), largest_divisor(tiles, std::min(fitting, most)));
-    block_ = sample_tile_block(c_, 1, tiles_, columns, cpu_);
+    block_ = sample_tile_block(c_, 1, tiles_, columns, tile_, cpu_);
   }
 
   void lay_out() {

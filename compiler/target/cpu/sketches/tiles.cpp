@@ -11,8 +11,9 @@ namespace {
 
 // Of one core, in cycles: a call streams the rows of A through the multipliers and takes a few at least; a tile's sums
 // go to memory and come back in vectors; two vector instructions, each of all lanes, multiply at a time, at four fifths
-// of which our kernels run.
-constexpr double kFreshCall = 16, kStoreAndReload = 24, kDotsPerCycle = 1.6;
+// of which our kernels run. Tiles of weights came from the second level of an Emerald Rapids at about 25 bytes a cycle
+// (ResNet-18's C11, docs/benchmarks.md).
+constexpr double kFreshCall = 16, kStoreAndReload = 24, kDotsPerCycle = 1.6, kFetchedBytesPerCycle = 25;
 
 }  // namespace
 
@@ -45,7 +46,7 @@ bool worth_tiles(const TileShape& shape, const Cpu& cpu) {
 }
 
 TileBlock sample_tile_block(schedule::Context& c, std::int64_t down, std::int64_t across, std::int64_t columns,
-                            const Cpu& cpu) {
+                            const TileShape& tile, const Cpu& cpu) {
   const auto up_to = [&](std::int64_t extent) {
     std::vector<std::int64_t> all;
     for (std::int64_t tiles = 1; tiles <= std::min<std::int64_t>(extent, cpu.tile_registers - 2); ++tiles)
@@ -68,7 +69,12 @@ TileBlock sample_tile_block(schedule::Context& c, std::int64_t down, std::int64_
     const double useful = static_cast<double>(down) / static_cast<double>((down + block[2] - 1) / block[2] * block[2]);
     const double products = static_cast<double>(rows * block[0]) * kFreshCall;
     const double loads = static_cast<double>(rows + block[0]) * (kFreshCall / 2);
-    return (products + loads / 2) / (useful * static_cast<double>(rows * block[0])) -
+    // The weights of all steps come from the second level again for each block of rows, unless the first one holds
+    // them.
+    const std::int64_t step_bytes = block[0] * tile.quads * kTileRowBytes;
+    const double fetched =
+        step_bytes * tile.calls > cpu.l1_bytes / 2 ? static_cast<double>(step_bytes) / kFetchedBytesPerCycle : 0;
+    return std::max(products + loads / 2, fetched) / (useful * static_cast<double>(rows * block[0])) -
            1e-3 * static_cast<double>(block[1]);
   };
   const std::vector<std::int64_t> block = c.sample(choices, [&] { return Result<schedule::Cost>(cost); });

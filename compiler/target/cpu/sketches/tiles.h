@@ -40,9 +40,9 @@ struct TileBlock {
   std::int64_t down, across, columns;
 };
 // Decides tile_columns and tile_across, which divide `columns` and `across`, the tiles that there are, and tile_down,
-// of `down`, which need not. The analytic choice loads the least for each product.
+// of `down`, which need not. `tile`: one of them. The analytic choice loads the least for each product.
 TileBlock sample_tile_block(schedule::Context& c, std::int64_t down, std::int64_t across, std::int64_t columns,
-                            const Cpu& cpu);
+                            const TileShape& tile, const Cpu& cpu);
 
 // {outer, inner}, either "" where it would have one iteration.
 std::pair<std::string, std::string> cut(schedule::Context& c, const std::string& loop, std::int64_t factor);

@@ -129,6 +129,19 @@ TEST_CASE("tiles: a convolution without padding, with a stride and a residual su
         "tile_convolution");
 }
 
+TEST_CASE("tiles: weights that the first level does not hold are loaded for two rows of an image at once") {
+  const schedule::Scheduled scheduled = check(R"(graph g(%x: int8[1, 256, 7, 7]) -> (%y)
+  constant %w: int8[4096, 256, 3, 3]
+  constant %b: int32[4096]
+  constant %s: float32[4096]
+  %y: int8[1, 4096, 7, 7] = dovetail.qconv(%x, %w, %b, %s) {pads=[1, 1, 1, 1]}
+)",
+                                              "tile_convolution");
+  CHECK_THAT(trace_of(scheduled), ContainsSubstring("x86.tdpbssd.7x16") &&
+                                      ContainsSubstring("tile_columns among 1,2,4 = 2") &&
+                                      ContainsSubstring("tile_down among 1,2,3,4,5,6 = 2"));
+}
+
 TEST_CASE("tiles: matrix products, of unsigned bytes as well") {
   check(R"(graph g(%x: int8[50, 100]) -> (%y)
   constant %w: int8[70, 100]
