@@ -293,15 +293,16 @@ Hull hull_of(const std::vector<AccessBox>& accesses, const std::set<const VarNod
 
 namespace {
 
-// All accesses are one function of the loops, and it is injective: what interleaved iterations need, whose hulls
-// overlap.
-bool injective(const std::vector<AccessBox>& accesses, const std::vector<const For*>& outside,
-               std::set<const VarNode*> wanted) {
+// All accesses are one function of the loops, whose value tells what `wanted` are: what interleaved iterations need,
+// whose hulls overlap.
+bool tells_loops(const std::vector<AccessBox>& accesses, const std::vector<const For*>& outside,
+                 const std::set<const VarNode*>& wanted) {
   const std::set<const VarNode*> fixed = vars_of(outside);
   Bounds bounds = bounds_of(outside);
   std::map<std::pair<std::size_t, std::int64_t>, Var>
       canonical;  // inner loops by the order in which the indices name them, and extent
   std::vector<Expr> form;
+  std::set<const VarNode*> inner;
   for (const auto& [access, extents] : accesses) {
     if (std::any_of(extents.begin(), extents.end(), [](std::int64_t extent) { return extent != 1; })) return false;
     VarMap renamed;
@@ -320,7 +321,7 @@ bool injective(const std::vector<AccessBox>& accesses, const std::vector<const F
         Var& var = canonical[{renamed.size(), (*loop)->extent}];
         if (!var) var = make_var(fmt::format("inner{}", canonical.size()));
         bounds[var.get()] = {0, std::max<std::int64_t>((*loop)->extent - 1, 0)};
-        if ((*loop)->extent > 1) wanted.insert(var.get());
+        if ((*loop)->extent > 1) inner.insert(var.get());
         renamed[reference->var.get()] = ref(var);
       });
     if (!known) return false;
@@ -329,7 +330,7 @@ bool injective(const std::vector<AccessBox>& accesses, const std::vector<const F
     if (form.empty()) form = std::move(indices);
     else if (!std::equal(form.begin(), form.end(), indices.begin(), indices.end(), structurally_equal)) return false;
   }
-  return tells_apart(form, {}, wanted, bounds);
+  return tells_apart_whatever(form, wanted, inner, bounds);
 }
 
 std::set<const VarNode*> that_move(const std::vector<const For*>& loops) {
@@ -355,7 +356,7 @@ bool disjoint_hulls(const std::vector<AccessBox>& accesses, const std::vector<co
 
 bool disjoint(const std::vector<AccessBox>& accesses, const std::vector<const For*>& outside,
               const std::vector<const For*>& moving) {
-  return disjoint_hulls(accesses, outside, moving) || injective(accesses, outside, that_move(moving));
+  return disjoint_hulls(accesses, outside, moving) || tells_loops(accesses, outside, that_move(moving));
 }
 
 std::vector<Buffer> written_below(const Stmt& stmt) {

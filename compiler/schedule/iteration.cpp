@@ -216,7 +216,11 @@ bool covers_box(const std::vector<Expr>& values, const std::vector<std::int64_t>
 // length, and x % c pins x in a window of at most c.
 class Decoder {
  public:
-  Decoder(std::set<const VarNode*> wanted, Bounds bounds) : wanted_(std::move(wanted)), bounds_(std::move(bounds)) {}
+  // `others` are not fixed either, and may be left unknown.
+  Decoder(std::set<const VarNode*> wanted, Bounds bounds, const std::set<const VarNode*>& others = {})
+      : wanted_(std::move(wanted)), moving_(wanted_), bounds_(std::move(bounds)) {
+    moving_.insert(others.begin(), others.end());
+  }
 
   // `slacks`: how far equal may be off, for each value; empty: not at all.
   bool decodes(const std::vector<Expr>& values, const std::vector<std::int64_t>& slacks = {}) {
@@ -236,7 +240,7 @@ class Decoder {
   std::int64_t window(const Expr& expr) const {
     std::int64_t span = 1;
     for (const LinearTerm& term : linear_form(expr).terms) {
-      if (!mentions_any(term.atom, wanted_)) continue;
+      if (!mentions_any(term.atom, moving_)) continue;
       const auto range = bound(term.atom, bounds_);
       if (!range) return INT64_MAX;
       span += std::abs(term.coefficient) * (range->max - range->min);
@@ -254,7 +258,7 @@ class Decoder {
     // A sum determines its terms where each weight exceeds all that the smaller ones, and the slack, reach.
     std::vector<std::pair<std::int64_t, Expr>> terms;
     for (const LinearTerm& term : linear_form(expr).terms)
-      if (mentions_any(term.atom, wanted_)) terms.emplace_back(std::abs(term.coefficient), term.atom);
+      if (mentions_any(term.atom, moving_)) terms.emplace_back(std::abs(term.coefficient), term.atom);
     std::sort(terms.begin(), terms.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
     std::int64_t reach = slack;
     for (const auto& [weight, atom] : terms) {
@@ -278,7 +282,7 @@ class Decoder {
       narrow(quotient->of, length * quotient->by);
   }
 
-  std::set<const VarNode*> wanted_, vars_;
+  std::set<const VarNode*> wanted_, moving_, vars_;
   Bounds bounds_;
   std::map<std::string, std::int64_t> windows_;
   std::vector<Quotient> remainders_;
@@ -400,6 +404,11 @@ bool holds_where(const Expr& predicate, const std::vector<Expr>& values, const s
 bool tells_apart(const std::vector<Expr>& values, const std::vector<std::int64_t>& slacks,
                  const std::set<const VarNode*>& vars, const Bounds& bounds) {
   return Decoder(vars, bounds).decodes(values, slacks);
+}
+
+bool tells_apart_whatever(const std::vector<Expr>& values, const std::set<const VarNode*>& vars,
+                          const std::set<const VarNode*>& others, const Bounds& bounds) {
+  return Decoder(vars, bounds, others).decodes(values);
 }
 
 }  // namespace dovetail::schedule

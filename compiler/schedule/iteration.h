@@ -38,5 +38,8 @@ bool holds_where(const loops::Expr& predicate, const std::vector<loops::Expr>& v
 // boxes of those sizes (less 1) that begin there have no element in common.
 bool tells_apart(const std::vector<loops::Expr>& values, const std::vector<std::int64_t>& slacks,
                  const std::set<const loops::VarNode*>& vars, const loops::Bounds& bounds);
+// The same of two points that differ in one of `vars` at least, and perhaps in `others`; values differ at all.
+bool tells_apart_whatever(const std::vector<loops::Expr>& values, const std::set<const loops::VarNode*>& vars,
+                          const std::set<const loops::VarNode*>& others, const loops::Bounds& bounds);
 
 }  // namespace dovetail::schedule

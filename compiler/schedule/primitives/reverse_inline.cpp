@@ -5,9 +5,10 @@
 // Folds a consumer into the store of its producer; the block and the buffer between disappear. Legal where
 //  - BLOCK is one plain store over spatial iterators, alone in a nest outside all other loops and conditions, to
 //    elements that differ from point to point,
-//  - it reads one buffer of a producer at exactly its own iterators, which run over all of it: an allocation that
-//    nothing else reads, written by one block alone, by a plain store without reduction that does not read it,
-//  - from the producer's nest to BLOCK, nothing touches what BLOCK writes, or writes what else it reads.
+//  - it reads one buffer at exactly its own iterators, which run over all of it: an allocation that nothing else reads,
+//    written by one block or by several (of which each makes a part of it, and becomes the same part of what BLOCK
+//    writes), by plain stores without reduction that do not read it,
+//  - from the first producer's nest to BLOCK, nothing touches what BLOCK writes, or writes what else it reads.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -60,24 +61,21 @@ Result<StoreTarget> require_foldable(const Path& path) {
   return target;
 }
 
-// The block that writes `buffer`, which the block `reader` reads; nullopt: none does. `others` says what else touches
-// the buffer.
-std::optional<Path> writer_of(const Program& program, const Buffer& buffer, const std::string& reader,
-                              std::string& others) {
-  std::optional<Path> writer;
+// The blocks that write `buffer`, which the block `reader` reads. `others` says what else touches the buffer.
+std::vector<Path> writers_of(const Program& program, const Buffer& buffer, const std::string& reader,
+                             std::string& others) {
+  std::vector<Path> writers;
   for (const Path& other : blocks_below(program.body)) {
     const Block& b = *as_block(other.back());
     if (b.name != reader && !writes(other.back(), buffer.get()) && reads(other.back(), buffer.get()))
       others = fmt::format("block {} reads {} too", b.name, buffer->name);
     if (!writes(other.back(), buffer.get())) continue;
-    if (writer)
-      others = fmt::format("blocks {} and {} both write {}", as_block(writer->back())->name, b.name, buffer->name);
-    writer = other;
+    if (reads(other.back(), buffer.get()))
+      others = fmt::format("block {} reads {}, which it writes", b.name, buffer->name);
+    writers.push_back(other);
   }
-  if (writer && reads(writer->back(), buffer.get()))
-    others = fmt::format("block {} reads {}, which it writes", as_block(writer->back())->name, buffer->name);
   if (in_condition(program.body, buffer)) others = fmt::format("a condition reads {}", buffer->name);
-  return writer;
+  return writers;
 }
 
 // For each iterator of the block the dimension of `buffer` that it indexes, where every load is at that place and each
@@ -116,33 +114,37 @@ std::string touched_between(const Program& program, const Path& producer, const 
   return between;
 }
 
-// A block that makes a buffer for the folded one alone.
+// A block that makes a buffer, or a part of it, for the folded one alone.
 struct Producer {
   Path path;
   StoreTarget made;             // by its plain store
   std::vector<int> dimensions;  // of the buffer, for each iterator of the folded block
 };
 
-// nullopt: `why` says what is against it, where a block writes `buffer` at all.
-std::optional<Producer> producer_of(const Program& program, const Path& path, const Buffer& buffer,
-                                    const Buffer& target, std::string& why) {
-  const Block& block = *as_block(path.back());
+// Empty: `why` says what is against it, where a block writes `buffer` at all.
+std::vector<Producer> producers_of(const Program& program, const Path& path, const Buffer& buffer, const Buffer& target,
+                                   std::string& why) {
   std::string others;
-  const auto writer = writer_of(program, buffer, block.name, others);
-  if (!writer) return std::nullopt;
-  const Block& producer = *as_block(writer->back());
-  const auto made = require_plain_store(producer, kReverseInline);
-  const auto dimensions = whole_dimensions(path.back(), buffer);
-  if (!made.ok()) why = made.errors()[0].why;
-  else if (!others.empty()) why = others;
-  else if (!dimensions)
-    why = fmt::format("it does not read {} at exactly its own iterators, over all of it", buffer->name);
-  else if (top_position(program, path) <= top_position(program, *writer))
-    why = fmt::format("it comes before block {}", producer.name);
-  else if (const std::string between = touched_between(program, *writer, path, buffer, target); !between.empty())
-    why = between;
-  else return Producer{*writer, *made, *dimensions};
-  return std::nullopt;
+  std::vector<Producer> producers;
+  for (const Path& writer : writers_of(program, buffer, as_block(path.back())->name, others)) {
+    const Block& producer = *as_block(writer.back());
+    const auto made = require_plain_store(producer, kReverseInline);
+    const auto dimensions = whole_dimensions(path.back(), buffer);
+    if (!made.ok()) why = made.errors()[0].why;
+    else if (!others.empty()) why = others;
+    else if (!dimensions)
+      why = fmt::format("it does not read {} at exactly its own iterators, over all of it", buffer->name);
+    else if (top_position(program, path) <= top_position(program, writer))
+      why = fmt::format("it comes before block {}", producer.name);
+    else if (const std::string between = touched_between(program, writer, path, buffer, target); !between.empty())
+      why = between;
+    else {
+      producers.push_back({writer, *made, *dimensions});
+      continue;
+    }
+    return {};
+  }
+  return producers;
 }
 
 // The producer, storing to `target` what `block` does.
@@ -170,14 +172,17 @@ Result<Program> apply_reverse_inline(const Program& program, Step& step, const I
   std::string why = "it reads no buffer that another block computes";
   for (const Region& region : block.reads) {
     if (!is_allocation(program, region.buffer)) continue;
-    const auto producer = producer_of(program, path, region.buffer, target.buffer, why);
-    if (!producer) continue;
+    const std::vector<Producer> producers = producers_of(program, path, region.buffer, target.buffer, why);
+    if (producers.empty()) continue;
     Program result = program;
-    result.body = replace(program.body, producer->path.back(), make_stmt(folded(block, target, *producer)));
+    std::set<std::string> changed;
+    for (const Producer& producer : producers) {
+      result.body = replace(result.body, producer.path.back(), make_stmt(folded(block, target, producer)));
+      changed.insert(as_block(producer.path.back())->name);
+    }
     result.body = replace(result.body, path[own_nest(path)], nullptr);
     std::erase(result.allocations, region.buffer);
-    return if_proven(std::move(result), {as_block(producer->path.back())->name}, intrinsics, kReverseInline, name,
-                     "leave it where it is");
+    return if_proven(std::move(result), changed, intrinsics, kReverseInline, name, "leave it where it is");
   }
   return refuse(kReverseInline, name, why,
                 "a reduction keeps its epilogue as a block: move it with reverse_compute_at");

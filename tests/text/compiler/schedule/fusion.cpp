@@ -150,6 +150,24 @@ TEST_CASE("schedule refusals: inline") {
       "together");
 }
 
+TEST_CASE("schedule: reverse_inline folds a consumer into each of several blocks that make a part of what it reads") {
+  const std::string two_halves =
+      R"(program p { input x: int32[4] input z: int32[4] input b: int32[8] output y: int32[8] alloc t: int32[8]
+    for i in 4 { block l { spatial v in 4 = i reads x[v] writes t[v] t[v] = x[v] * 2 } }
+    for j in 4 { block r { spatial v in 4 = j reads z[v] writes t[v + 4] t[v + 4] = z[v] } }
+    for k in 8 { block e { spatial v in 8 = k reads t[v], b[v] writes y[v] y[v] = t[v] + b[v] } } })";
+  check_becomes(two_halves, "reverse_inline e",
+                R"(program p { input x: int32[4] input z: int32[4] input b: int32[8] output y: int32[8]
+    for i in 4 { block l { spatial v in 4 = i reads x[v], b[v] writes y[v] y[v] = x[v] * 2 + b[v] } }
+    for j in 4 { block r { spatial v in 4 = j reads z[v], b[v + 4] writes y[v + 4] y[v + 4] = z[v] + b[v + 4] } } })");
+  // One of them adds to what the other has made.
+  check_refused(R"(program p { input x: int32[4] output y: int32[4] alloc t: int32[4]
+    for i in 4 { block l { spatial v in 4 = i reads x[v] writes t[v] t[v] = x[v] * 2 } }
+    for j in 4 { block r { spatial v in 4 = j reads t[v] writes t[v] t[v] = t[v] + 1 } }
+    for k in 4 { block e { spatial v in 4 = k reads t[v] writes y[v] y[v] = max(t[v], 0) } } })",
+                "reverse_inline e", "block r reads t, which it writes");
+}
+
 TEST_CASE("schedule refusals: reverse_inline") {
   check_refused(kEpilogue, "reverse_inline e",
                 "cannot reverse_inline e (schedule): iterator r of block b is reduce, not spatial. Hint: a reduction "
