@@ -56,7 +56,9 @@ struct AsStmt {
     if (n.step == Step::wait) numbers.push_back(n.parity);
     return make_stmt(IntrinsicCall{name, {{n.signals, {n.signal}, {}}}, numbers});
   }
-  Stmt operator()(const CoreBarrier&) const { return make_stmt(IntrinsicCall{"barrier", {}, {}}); }
+  Stmt operator()(const CoreBarrier& n) const {
+    return make_stmt(IntrinsicCall{n.of_warp ? "warp_barrier" : "barrier", {}, {}});
+  }
   Stmt operator()(const CoreAsyncCopy& n) const {
     std::vector<Expr> numbers{int_imm(n.elements)};
     if (n.condition) numbers.push_back(n.condition);

@@ -46,8 +46,11 @@ struct CoreForget {
   Buffer buffer;
 };
 // All threads of a block have come here before one goes on, and each sees what the others have written. Inserted by
-// loops/threads/insert_barriers.h, never by a schedule; nothing where there is one thread.
-struct CoreBarrier {};
+// loops/threads/insert_barriers.h, never by a schedule; nothing where there is one thread. `of_warp`: each warp's
+// threads for themselves.
+struct CoreBarrier {
+  bool of_warp = false;
+};
 // Starts to copy `elements` neighbours, beside the thread that goes on: each may land, and be read from where it comes
 // from, at any time until a wait of that thread covers the copy. Where `condition` does not hold, zeros land and
 // nothing is read; null: it holds. Inserted by loops/threads/pipeline_copies.h, never by a schedule.

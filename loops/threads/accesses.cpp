@@ -141,4 +141,26 @@ std::optional<Owner> owner_of(const Expr& index, std::int64_t extent, const std:
   return Owner{owner->axis, step, rounds * step, simplify(to_expr(own), bounds)};
 }
 
+std::optional<std::int64_t> stripe_of(const Expr& index, std::int64_t elements, std::string_view axis,
+                                      const std::vector<AroundThread>& around, const Bounds& bounds) {
+  if (index->dtype != DType::int64) return std::nullopt;
+  const Linear form = linear_form(index);
+  std::int64_t step = 0, threads = 1;
+  for (const LinearTerm& term : form.terms)
+    if (const AroundThread* const found = coordinate(term.atom, around); found != nullptr && found->axis == axis)
+      step = term.coefficient, threads = found->extent;
+  if (step <= 0) return std::nullopt;
+  Linear rest;
+  rest.constant = floor_mod(form.constant, step * threads);
+  for (const LinearTerm& term : form.terms) {
+    const AroundThread* const found = coordinate(term.atom, around);
+    if (found != nullptr && found->axis == axis) continue;
+    if (term.coefficient % (step * threads) != 0) rest.add(term.atom, term.coefficient);
+    else if (mentions_coordinate(term.atom, around)) return std::nullopt;
+  }
+  const auto inside = bound(to_expr(rest), bounds);
+  if (!inside || inside->min < 0 || inside->max + elements > step) return std::nullopt;
+  return step;
+}
+
 }  // namespace dovetail::loops

@@ -4,6 +4,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "loops/core/core.h"
@@ -45,5 +46,11 @@ struct Owner {
 // `extent`: of the buffer in that dimension. nullopt: the index is not shown to be of that form.
 std::optional<Owner> owner_of(const Expr& index, std::int64_t extent, const std::vector<AroundThread>& around,
                               const Bounds& bounds);
+
+// The unit of the coordinate on `axis` where that alone decides to whom `elements` neighbours from the index on belong,
+// whatever other coordinates are in it: as above, of which `rest` may have others and `rest + elements <= unit`.
+// nullopt: not shown.
+std::optional<std::int64_t> stripe_of(const Expr& index, std::int64_t elements, std::string_view axis,
+                                      const std::vector<AroundThread>& around, const Bounds& bounds);
 
 }  // namespace dovetail::loops

@@ -28,7 +28,13 @@ struct Touch {
   // So many of the indices in front are those of all elements; in the others lie more than the one given.
   std::size_t exact = 0;
   bool by_unit = false;  // a unit of the machine writes it
+  // Of calls of a warp: one of its lanes touches so many neighbours in each dimension. Else empty.
+  Shape by_warp = {};
+  bool warp_met = false;  // the threads of each warp have waited for one another since
 };
+
+// Who has to wait for whom.
+enum class Need : std::uint8_t { nobody, warp, block };
 
 constexpr std::size_t kBoxDimensions = 2;  // of the buffer that a box fills, the last ones
 
@@ -53,6 +59,7 @@ void add(std::vector<Touch>& list, Touch touch) {
   const bool known = std::ranges::any_of(list, [&](const Touch& other) {
     return other.buffer == touch.buffer && other.written == touch.written && other.by_any == touch.by_any &&
            other.carried == touch.carried && other.exact == touch.exact && other.by_unit == touch.by_unit &&
+           other.by_warp == touch.by_warp && other.warp_met == touch.warp_met &&
            same_axes(other.around, touch.around) && same_indices(other, touch);
   });
   if (!known) list.push_back(std::move(touch));
@@ -117,7 +124,7 @@ class Inserter {
   // All threads look at the signal.
   Core wait(const CoreSignal& signal, const Core& core, bool divergent, Pending& pending) {
     Touch touch{signal.signals, {signal.signal}, false, true, {}, {}, 1};
-    const Core in_front = conflict(pending.touches, {touch}) ? barrier(divergent, pending) : nullptr;
+    const Core in_front = wait_for(conflict(pending.touches, {touch}), divergent, pending);
     add(pending.touches, std::move(touch));
     return core_sequence({in_front, core});
   }
@@ -126,11 +133,11 @@ class Inserter {
   Core insert_in_loop(const CoreLoop& loop, std::vector<AroundThread> around, bool divergent, Pending& pending) {
     std::vector<Touch> inside;
     collect(loop.body, around, inside);
-    if (divergent || !conflict(pending.touches, inside))
-      return insert_inside(loop, std::move(around), divergent, pending);
+    const Need need = conflict(pending.touches, inside);
+    if (divergent || need == Need::nobody) return insert_inside(loop, std::move(around), divergent, pending);
     const std::optional<std::string> before = problem;
     Pending waited = pending;
-    const Core wait = barrier(divergent, waited);
+    const Core wait = wait_for(need, divergent, waited);
     const Core in_front = insert_inside(loop, around, divergent, waited);
     const std::optional<std::string> problem_then = std::exchange(problem, before);
     const Core inside_alone = insert_inside(loop, std::move(around), divergent, pending);
@@ -140,12 +147,15 @@ class Inserter {
     return core_sequence({wait, in_front});
   }
 
+  // Weighed by what they cost.
   static int count_barriers(const Core& core) {
     if (!core) return 0;
     if (const auto* loop = std::get_if<CoreLoop>(&core->node)) return count_barriers(loop->body);
     if (const auto* n = std::get_if<CoreIf>(&core->node))
       return count_barriers(n->then_body) + count_barriers(n->else_body);
-    int count = std::holds_alternative<CoreBarrier>(core->node) ? 1 : 0;
+    constexpr int kOfBlock = 2, kOfWarp = 1;
+    const auto* barrier = std::get_if<CoreBarrier>(&core->node);
+    int count = barrier == nullptr ? 0 : barrier->of_warp ? kOfWarp : kOfBlock;
     if (const auto* sequence = std::get_if<CoreSequence>(&core->node))
       for (const Core& part : sequence->body) count += count_barriers(part);
     return count;
@@ -209,7 +219,7 @@ class Inserter {
     std::vector<Touch> inside = touched;
     collect(n.then_body, around, inside);
     collect(n.else_body, around, inside);
-    const Core wait = conflict(pending.touches, inside) ? barrier(divergent, pending) : nullptr;
+    const Core wait = wait_for(conflict(pending.touches, inside), divergent, pending);
     for (Touch& touch : touched) add(pending.touches, std::move(touch));
     Pending otherwise = pending;
     const Core then_body = insert(n.then_body, around, differs, pending);
@@ -242,7 +252,9 @@ class Inserter {
     each_copy(region, [&](const CoreAsyncCopy& copy) {
       for (const Buffer& buffer : {copy.to, copy.from}) several.emplace(buffer.get(), run_dimension(buffer->shape));
     });
-    std::set<const BufferNode*> by_units;
+    std::set<const BufferNode*> by_units, by_others = {};
+    std::map<const BufferNode*, Shape> by_warps;
+    for (const auto& [buffer, exact] : several) by_others.insert(buffer);
     each_box_copy(region, [&](const CoreBoxCopy& copy) {
       several.emplace(copy.to.get(), copy.to_indices.size() - kBoxDimensions);
       several.emplace(copy.from.get(), 0);
@@ -255,6 +267,9 @@ class Inserter {
         while (exact < operand.extents.size() && operand.extents[exact] == 1) ++exact;
         const auto [known, fresh] = several.emplace(operand.buffer.get(), exact);
         known->second = std::min(known->second, exact);
+        Shape& most = by_warps.try_emplace(operand.buffer.get(), operand.extents).first->second;
+        for (std::size_t d = 0; d < most.size(); ++d) most[d] = std::max(most[d], operand.extents[d]);
+        if (call.later) by_others.insert(operand.buffer.get());
       }
     });
     // What each thread computes for itself it also reads for itself, in loops of which axes ever.
@@ -266,6 +281,7 @@ class Inserter {
       if (own_.all.contains(buffer.get())) return;
       const auto found = several.find(buffer.get());
       const bool one = found == several.end();
+      const auto of_warp = by_warps.find(buffer.get());
       add(touched, {buffer,
                     indices,
                     written,
@@ -273,7 +289,8 @@ class Inserter {
                     around,
                     {},
                     one ? indices.size() : found->second,
-                    by_units.contains(buffer.get())});
+                    by_units.contains(buffer.get()),
+                    of_warp == by_warps.end() || by_others.contains(buffer.get()) ? Shape{} : of_warp->second});
     });
   }
 
@@ -282,7 +299,7 @@ class Inserter {
             Pending& pending) {
     std::vector<Touch> touched;
     collect_region(region, around, touched);
-    const Core wait = conflict(pending.touches, touched) ? barrier(divergent, pending) : nullptr;
+    const Core wait = wait_for(conflict(pending.touches, touched), divergent, pending);
     each_copy(region, [&](const CoreAsyncCopy& copy) {
       add(pending.started, {copy.to, copy.to_indices, true, true, around, {}, run_dimension(copy.to->shape)});
       add(pending.started, {copy.from, copy.from_indices, false, true, around, {}, run_dimension(copy.from->shape)});
@@ -312,11 +329,37 @@ class Inserter {
     return core_sequence({fences ? make_core(CoreProxyFence{}) : nullptr, make_core(CoreBarrier{})});
   }
 
-  bool conflict(const std::vector<Touch>& before, const std::vector<Touch>& now) const {
-    return std::ranges::any_of(before, [&](const Touch& a) {
-      return std::ranges::any_of(now, [&](const Touch& b) {
-        return a.buffer == b.buffer && (a.written || b.written) && !same_thread(a, b) && !apart(a, b);
-      });
+  Core wait_for(Need need, bool divergent, Pending& pending) {
+    const bool by_units = std::ranges::any_of(
+        pending.touches, [&](const Touch& touch) { return of_units_.contains(touch.buffer.get()); });
+    if (need == Need::nobody) return nullptr;
+    if (need == Need::block || divergent || by_units) return barrier(divergent, pending);
+    for (Touch& touch : pending.touches) touch.warp_met = true;
+    return make_core(CoreBarrier{.of_warp = true});
+  }
+
+  Need conflict(const std::vector<Touch>& before, const std::vector<Touch>& now) const {
+    Need need = Need::nobody;
+    for (const Touch& a : before)
+      for (const Touch& b : now)
+        if (a.buffer == b.buffer && (a.written || b.written) && !same_thread(a, b) && !apart(a, b)) {
+          if (!same_warp(a, b)) return Need::block;
+          if (!a.warp_met) need = Need::warp;
+        }
+    return need;
+  }
+
+  // Whatever element both touch, threads of one warp touch it.
+  bool same_warp(const Touch& a, const Touch& b) const {
+    const auto unit = [&](const Touch& touch, std::size_t d, const std::string& axis) {
+      return stripe_of(touch.indices[d], touch.by_warp.empty() ? 1 : touch.by_warp[d], axis, touch.around, bounds_);
+    };
+    const auto known = [](const Touch& touch) { return !touch.by_any || !touch.by_warp.empty(); };
+    if (own_.warp_axes.empty() || !known(a) || !known(b)) return false;
+    return std::ranges::all_of(own_.warp_axes, [&](const std::string& axis) {
+      for (std::size_t d = 0; d < a.indices.size(); ++d)
+        if (const auto of_a = unit(a, d, axis); of_a && of_a == unit(b, d, axis)) return true;
+      return false;
     });
   }
 

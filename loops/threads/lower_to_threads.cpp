@@ -276,11 +276,22 @@ class Lowering {
                     pipeline_copies(complete_calls(nest.body), kernel, core_.bounds, where(nest), limits_.pipeline));
     OwnBuffers& own = own_[index];
     for (const Buffer& buffer : kernel.local) own.all.insert(buffer.get());
+    own.warp_axes = warp_axes_of(kernel);
     DOVETAIL_ASSIGN(const Core synchronised, insert_barriers(piped, own, core_.bounds, where(nest)));
     kernel.body = with_coordinates(synchronised, nest, own, {}, {});
     DOVETAIL_TRY(swizzle_matrices(kernel, *limits_.operations, core_.bounds, where(nest),
                                   limits_.pipeline.boxes.value_or(BoxCopies{})));
     return check_sizes(nest, kernel);
+  }
+
+  static std::set<std::string> warp_axes_of(const ThreadKernel& kernel) {
+    std::set<std::string> others;
+    std::int64_t threads = 1;
+    for (const char* axis : {"thread.x", "thread.y", "thread.z"})
+      if (threads == kWarpLanes) others.insert(axis);
+      else threads *= kernel.extent(axis);
+    std::erase_if(others, [&](const std::string& axis) { return kernel.extent(axis) == 1; });
+    return threads == kWarpLanes ? others : std::set<std::string>();
   }
 
   Result<void> check_sizes(const Nest& nest, const ThreadKernel& kernel) const {

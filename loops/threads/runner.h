@@ -80,11 +80,11 @@ class Runner {
           running.pop_back();
           break;
         }
-        if (reached != nullptr && std::holds_alternative<CoreCall>(reached->node)) {
+        if (reached != nullptr && lanes_of(*reached) > 0) {
           const std::size_t index = running[chosen];
           running[chosen] = running.back();
           running.pop_back();
-          const std::size_t lanes = lanes_of(std::get<CoreCall>(reached->node));
+          const std::size_t lanes = lanes_of(*reached);
           if (come_to_call(threads, index, reached, lanes, warps)) {
             const std::size_t first = index / lanes * lanes;
             for (std::size_t lane = 0; lane < lanes; ++lane) running.push_back(first + lane);
@@ -112,10 +112,9 @@ class Runner {
       }
       if (!running.empty() || !stopped.empty()) continue;
       if (!warps.empty())
-        throw Broken{fmt::format("{} of {} lanes from thread {} of block {} on come to a call of {}",
-                                 warps.begin()->second.lanes,
-                                 lanes_of(std::get<CoreCall>(warps.begin()->second.node->node)), warps.begin()->first,
-                                 block, std::get<CoreCall>(warps.begin()->second.node->node).intrinsic)};
+        throw Broken{fmt::format("{} of {} lanes from thread {} of block {} on come to {}", warps.begin()->second.lanes,
+                                 lanes_of(*warps.begin()->second.node), warps.begin()->first, block,
+                                 words_of(*warps.begin()->second.node))};
       for (const Thread& thread : threads)
         if (thread.shuffle != nullptr) throw Broken{missing_lane(threads, thread)};
       if (!waiting.empty() && waiting.size() < threads.size())
@@ -130,7 +129,8 @@ class Runner {
     }
   }
 
-  // ---- Operations of warps: all lanes come to the same call, and it is then carried out (runner_calls.cpp).
+  // ---- Operations of warps: all lanes come to the same call, and it is then carried out, or to the same barrier of
+  // their warp, and then go on (runner_calls.cpp).
 
   struct Calling {
     const CoreNode* node = nullptr;
@@ -144,6 +144,8 @@ class Runner {
   };
   const WarpOperation& operation_of(const CoreCall& call) const;
   std::size_t lanes_of(const CoreCall& call) const;
+  std::size_t lanes_of(const CoreNode& node) const;  // 0: it is neither
+  static std::string words_of(const CoreNode& node);
   // Whether it was the last lane, and the call is done. Those that wait are known by the first thread of theirs.
   bool come_to_call(std::vector<Thread>& threads, std::size_t index, const CoreNode* node, std::size_t lanes,
                     std::map<std::size_t, Calling>& warps);
@@ -308,7 +310,9 @@ class Runner {
                     a.thread, a.block, a_wrote ? "wrote" : "read", element, memory.buffer->name, b.thread, b.block)};
   }
   static bool ordered(const Who& before, const Who& now) {
-    return before.block < 0 || (before.block == now.block && (before.thread == now.thread || before.epoch < now.epoch));
+    return before.block < 0 ||
+           (before.block == now.block && (before.thread == now.thread || before.epoch < now.epoch ||
+                                          (before.warp() == now.warp() && before.warp_epoch < now.warp_epoch)));
   }
 
   // ---- Asynchronous copies. Each element lands when it starts, when the wait has come, or at some time between: the
@@ -382,9 +386,11 @@ class Runner {
     if (shadow.reader.block >= 0 && shadow.reader.block != thread.who.block) {
       shadow.several_blocks = true;
     } else if (shadow.reader.block >= 0 && shadow.reader.epoch == thread.who.epoch) {
-      shadow.several_threads |= shadow.reader.thread != thread.who.thread;
+      shadow.several_warps |= shadow.reader.warp() != thread.who.warp();
+      shadow.several_threads = shadow.reader.warp_epoch == thread.who.warp_epoch &&
+                               (shadow.several_threads || shadow.reader.thread != thread.who.thread);
     } else {
-      shadow.several_threads = false;
+      shadow.several_threads = shadow.several_warps = false;
     }
     shadow.reader = thread.who;
     shadow.reader_fences = thread.fences;
@@ -400,8 +406,10 @@ class Runner {
                       thread.who.thread, thread.who.block, at, into.buffer->name, shadow.landing > 0 ? "to" : "from")};
     if (!ordered(shadow.writer, thread.who)) race(into, at, shadow.writer, thread.who, true);
     check_observed(thread, into, at);
-    const bool alone = !shadow.several_blocks && !(shadow.several_threads && shadow.reader.epoch == thread.who.epoch) &&
-                       ordered(shadow.reader, thread.who);
+    const bool now = shadow.reader.epoch == thread.who.epoch;
+    const bool several =
+        shadow.several_warps || (shadow.several_threads && shadow.reader.warp_epoch == thread.who.warp_epoch);
+    const bool alone = !shadow.several_blocks && !(now && several) && ordered(shadow.reader, thread.who);
     if (!alone) race(into, at, shadow.reader, thread.who, false);
   }
 

@@ -21,16 +21,31 @@ std::size_t Runner::lanes_of(const CoreCall& call) const {
   return lanes;
 }
 
+std::size_t Runner::lanes_of(const CoreNode& node) const {
+  if (const auto* call = std::get_if<CoreCall>(&node.node)) return lanes_of(*call);
+  const auto* barrier = std::get_if<CoreBarrier>(&node.node);
+  return barrier != nullptr && barrier->of_warp ? static_cast<std::size_t>(kWarpLanes) : 0;
+}
+
+std::string Runner::words_of(const CoreNode& node) {
+  const auto* call = std::get_if<CoreCall>(&node.node);
+  return call != nullptr ? "a call of " + call->intrinsic : "a barrier of their warp";
+}
+
 bool Runner::come_to_call(std::vector<Thread>& threads, std::size_t index, const CoreNode* node, std::size_t lanes,
                           std::map<std::size_t, Calling>& warps) {
   const std::size_t first = index / lanes * lanes;
   Calling& calling = warps[first];
   if (calling.lanes > 0 && calling.node != node)
-    throw Broken{fmt::format("lanes from thread {} on come to different calls", first)};
+    throw Broken{
+        fmt::format("lanes from thread {} on come to {} and to {}", first, words_of(*calling.node), words_of(*node))};
   calling.node = node;
   if (++calling.lanes < lanes) return false;
   warps.erase(first);
-  carry_out(std::span(threads).subspan(first, lanes), std::get<CoreCall>(node->node));
+  const std::span<Thread> all = std::span(threads).subspan(first, lanes);
+  if (const auto* call = std::get_if<CoreCall>(&node->node)) carry_out(all, *call);
+  else
+    for (Thread& thread : all) ++thread.who.warp_epoch;
   return true;
 }
 

@@ -30,13 +30,16 @@ struct Broken {  // thrown, and caught by run_threads
 // A thread's place among all of a kernel.
 struct Who {
   std::int64_t block = -1, thread = -1, epoch = 0;  // epoch: barriers that it has passed
+  std::int64_t warp_epoch = 0;                      // and those of its warp
+  std::int64_t warp() const { return thread / kWarpLanes; }
 };
 
 // Who touched an element last, since the kernel began.
 struct Shadow {
   bool defined = false;
-  Who writer, reader;                                    // block -1: nobody
-  bool several_threads = false, several_blocks = false;  // have read it: threads of one block in one epoch
+  Who writer, reader;  // block -1: nobody
+  // Have read it: threads of one block in one epoch, of one warp since its last barrier or of several warps.
+  bool several_threads = false, several_warps = false, several_blocks = false;
   // Asynchronous copies to it, and from it, and calls that write or read it, that may be under way: started, and
   // covered by no wait yet.
   int landing = 0, leaving = 0;

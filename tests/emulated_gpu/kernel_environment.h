@@ -47,6 +47,7 @@ char* emulated_gpu_shared_end() { return __stop_emulated_shared; }
 #define blockIdx emulated_gpu_state.block
 
 inline void __syncthreads() { emulated_gpu_state.barrier(); }
+inline void __syncwarp() { emulated_gpu_state.meet_warp(); }
 template <typename T>
 T __shfl_xor_sync(unsigned mask, T value, int distance) {
   unsigned long long bits = 0;

@@ -42,7 +42,7 @@ std::string entries(const std::string& text) {
     const std::string kernel = text.substr(name, text.find('(', name) - name);
     const std::string body = text.substr(at, next == std::string::npos ? next : next - at);
     bool waits = false;
-    for (const char* meeting : {"__syncthreads", "mma_", "shuffle_xor(", "wait_for_signal("})
+    for (const char* meeting : {"__syncthreads", "__syncwarp", "mma_", "shuffle_xor(", "wait_for_signal("})
       waits |= body.find(meeting) != std::string::npos;
     entries += "extern \"C\" void " + kernel + "_call(void** p) { emulated_gpu::call(" + kernel + ", p); }\n";
     entries += "extern \"C\" bool " + kernel + "_waits() { return " + (waits ? "true" : "false") + "; }\n";

@@ -82,7 +82,7 @@ class Emitter {
   loops::Expr coordinate(const char* axis) const;
   std::string matrix_row(const loops::IntrinsicOperand& operand, const loops::LaneMap& map, bool turned);
   std::string packed_register(const loops::IntrinsicOperand& operand, const loops::LaneMap& map, std::int64_t number);
-  void emit_node(const loops::CoreBarrier&);
+  void emit_node(const loops::CoreBarrier& n);
   void emit_node(const loops::CoreAsyncCopy& n);
   void emit_node(const loops::CoreAsyncGroup& n);
   void emit_node(const loops::CoreShuffle& n);

@@ -197,8 +197,8 @@ void Emitter::emit_node(const CoreStore& n) {
   if (braces) --indent_, line("}");
 }
 
-void Emitter::emit_node(const CoreBarrier&) {
-  line("__syncthreads();");
+void Emitter::emit_node(const CoreBarrier& n) {
+  line(n.of_warp ? "__syncwarp();" : "__syncthreads();");
   if (!behind_.empty()) line(fmt::format("{} = behind_barrier();", behind_));
 }
 

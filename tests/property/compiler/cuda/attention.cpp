@@ -122,6 +122,31 @@ TEST_CASE("cuda: scores stay in registers, and one warp waits for nobody but the
   CHECK(dovetail::test::count_barriers(kernel.body) <= 3);
 }
 
+TEST_CASE("cuda: warps multiply by the weights of their own rows, so that each waits for its own lanes alone") {
+  const auto barriers = [](const Case& one, bool of_warp) {
+    int count = 0;
+    dovetail::test::changed(one.scheduled.kernels.kernels[0].body, [&](const loops::Core& inner) {
+      const auto* barrier = inner ? std::get_if<loops::CoreBarrier>(&inner->node) : nullptr;
+      if (barrier != nullptr && barrier->of_warp == of_warp) ++count;
+      return inner;
+    });
+    return count;
+  };
+  const Shapes shapes{{2}, 64, 96, 16, 16, {}};
+  const Case warps =
+      attention(DType::float16, shapes, 1,
+                decided({{"warps", "4"}, {"row_fragments", "1"}, {"piece_columns", "32"}, {"stages", "2"}}));
+  REQUIRE(warps.scheduled.kind == kKind);
+  INFO(loops::to_string(warps.scheduled.kernels));
+  CHECK(barriers(warps, false) == 1);  // behind the wait for a piece
+  CHECK(barriers(warps, true) == 1);   // between what lanes write of the weights and the product
+  for (std::uint64_t seed = 0; seed < 3; ++seed) check_threads(warps, seed);
+  // Threads outside of tensor cores read what those of other warps have written.
+  const Case threads = attention(DType::float32, shapes, 1, decided({{"piece_columns", "32"}, {"stages", "2"}}));
+  REQUIRE(threads.scheduled.kind == kKind);
+  CHECK(barriers(threads, false) >= 2);
+}
+
 TEST_CASE("cuda: sums that keep their order are no attention kernel") {
   CHECK(attention(DType::float32, {{}, 16, 16, 8, 8, {}}, 1, nullptr, cuda::FloatSums::in_order).scheduled.kind !=
         kKind);

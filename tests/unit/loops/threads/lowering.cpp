@@ -1,5 +1,9 @@
 // Programs with bound loops become kernels: where buffers lie, and where threads wait for one another. What is planted
 // wrong into them is found by run_threads.
+#include <string>
+
+#include <fmt/format.h>
+
 #include "loops/core/compact.h"
 #include "loops/core/dissolve_blocks.h"
 #include "loops/interpreter.h"
@@ -211,6 +215,74 @@ TEST_CASE("threads: an accumulator across thread loops is each thread's own, and
     --broken.kernels[0].axes.back().extent;
     CHECK_THAT(why(one, broken), ContainsSubstring("never written"));
   }
+}
+
+TEST_CASE(
+    "threads: where all that meets is of one warp, its threads alone wait, and who needs more waits for the block") {
+  // Each warp, a coordinate in y, turns a row of its own; then all threads read the row of the next warp.
+  const auto turned = [](const char* last) {
+    const std::string text = fmt::format(R"(program turn {{
+  input x: float32[4, 32]
+  output y: float32[4, 32]
+  alloc a: float32[4, 32]
+  alloc b: float32[4, 32]
+  for z in 1 thread(block.x) {{
+    for k in 2 {{
+      for w0 in 4 thread(thread.y) {{ for t0 in 32 thread(thread.x) {{
+        block one {{ spatial w in 4 = w0 spatial t in 32 = t0 ordered n in 2 = k reads x[w, t] writes a[w, t]
+          a[w, t] = x[w, t] + float32(n) }} }} }}
+      for w1 in 4 thread(thread.y) {{ for t1 in 32 thread(thread.x) {{
+        block two {{ spatial w in 4 = w1 spatial t in 32 = t1 ordered n in 2 = k reads a[w, 31 - t] writes b[w, t]
+          b[w, t] = a[w, 31 - t] }} }} }}
+    }}
+    for w2 in 4 thread(thread.y) {{ for t2 in 32 thread(thread.x) {{
+      block three {{ spatial w in 4 = w2 spatial t in 32 = t2 reads b[{}] writes y[w, t] y[w, t] = b[{}] }} }} }}
+  }}
+}})",
+                                         last, last);
+    return parsed(text.c_str());
+  };
+  const auto count = [](const Core& body, bool of_warp) {
+    int found = 0;
+    changed(body, [&](const Core& inner) {
+      const auto* barrier = inner ? std::get_if<CoreBarrier>(&inner->node) : nullptr;
+      found += barrier != nullptr && barrier->of_warp == of_warp ? 1 : 0;
+      return inner;
+    });
+    return found;
+  };
+  const auto check = [&](const Program& program, int of_warps, int of_block) {
+    const ThreadProgram kernels = lowered(program);
+    INFO(to_string(kernels));
+    REQUIRE(kernels.kernels.size() == 1);
+    CHECK(count(kernels.kernels[0].body, true) == of_warps);
+    CHECK(count(kernels.kernels[0].body, false) == of_block);
+    const auto expected = evaluate(program, inputs_of(program)).value();
+    for (std::uint64_t seed = 0; seed < 5; ++seed)
+      CHECK(run_threads(kernels, program.parameters, inputs_of(program), seed).value() == expected);
+    for (int barrier = 0; barrier < of_warps + of_block; ++barrier)
+      for (std::uint64_t seed = 0; seed < 5; ++seed) CHECK(why(program, without_barrier(kernels, barrier), seed) != "");
+    if (of_block == 0) return;
+    // One of each warp in place of the block's is too little.
+    ThreadProgram weaker = kernels;
+    weaker.kernels[0].body = changed(kernels.kernels[0].body, [](const Core& inner) {
+      return inner && std::holds_alternative<CoreBarrier>(inner->node) ? make_core(CoreBarrier{.of_warp = true})
+                                                                       : inner;
+    });
+    for (std::uint64_t seed = 0; seed < 5; ++seed) CHECK_THAT(why(program, weaker, seed), ContainsSubstring("barrier"));
+  };
+  // In front of each product of a round, and behind it: the next round writes a again.
+  check(turned("w, t"), 2, 0);
+  check(turned("w, 31 - t"), 3, 0);
+  check(turned("(w + 1) % 4, t"), 2, 1);
+  // A lane that does not come is missed.
+  const Program program = turned("w, t");
+  ThreadProgram broken = lowered(program);
+  const Expr some = binary(BinaryOp::lt, ref(broken.kernels[0].axes.back().var), int_imm(31));
+  broken.kernels[0].body = changed(broken.kernels[0].body, [&](const Core& inner) {
+    return inner && std::holds_alternative<CoreBarrier>(inner->node) ? core_if(some, inner) : inner;
+  });
+  CHECK(why(program, broken) != "");
 }
 
 TEST_CASE("threads: a thread's own elements may be neighbours that come again, and a nest of one block is one kernel") {
