@@ -52,7 +52,9 @@ void ModelArguments::declare_target(Options& options) {
                "target cpu: kernels compare every address with the extent of its operand before they use it, and the "
                "run ends with a diagnostic; many times slower");
   options.value("--gpu", "LIST", gpu,
-                fmt::format("architectures of NVIDIA GPUs to make code for (default {})", cuda::kDefaultArchitectures));
+                fmt::format("architectures of NVIDIA GPUs to make code for, each perhaps with the processors of its "
+                            "device, as in sm_90a:114 (default {})",
+                            cuda::kDefaultArchitectures));
   options.flag(
       "--tf32", tf32,
       "targets cuda (at -O 2 and above), cublas and cudnn: tensor cores may multiply float32, its factors rounded to "

@@ -39,7 +39,16 @@ Result<TargetPointer> make_cpu(const TargetArguments& arguments, bool asked) {
 Result<TargetPointer> make_cuda(const TargetArguments& arguments, bool asked) {
   DOVETAIL_ASSIGN(cuda::Gpu gpu, cuda::parse_gpu("--gpu", arguments.gpu));
   gpu.tf32 = arguments.tf32;
-  if (asked) DOVETAIL_TRY(cuda::Nvrtc::find());
+  if (asked) {
+    DOVETAIL_TRY(cuda::Nvrtc::find());
+    // Not where the list says it: `tune` has asked a child, as a process that has used the driver cannot fork one that
+    // does.
+    const bool all_known = std::ranges::all_of(
+        gpu.architectures, [&](const std::string& name) { return gpu.known_processors.contains(name); });
+    if (!all_known)
+      if (const auto device = runtime::cuda::find_device(); device.ok())
+        gpu = cuda::made_for_device(std::move(gpu), device->capability, device->processors);
+  }
   return cuda::make_target(std::move(gpu));
 }
 

@@ -152,7 +152,7 @@ class Tune : public Command {
     if (!model_.model.empty() && (!model_.targets || model_.targets->find(bundle::kCudaTarget) == std::string::npos))
       return;
     if (const auto gpu = cuda::parse_gpu("--gpu", model_.gpu); gpu.ok())
-      model_.gpu = fmt::format("{}", fmt::join(explore::narrowed_to_device(*gpu).architectures, ","));
+      model_.gpu = cuda::list_of(explore::narrowed_to_device(*gpu));
   }
 
   // The compiler asks for records of every task that it schedules: that is how tasks are found.

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -175,19 +177,17 @@ Result<CheckedTiming> check_and_time_on_gpu(const loops::Program& program, const
 Result<runtime::cuda::DeviceFacts> ask_device() {
   DOVETAIL_ASSIGN(const ChildEnd end, call_in_child([] {
                     const auto device = runtime::cuda::find_device();
-                    const std::string text = device.ok() ? fmt::format("{} {}", device->capability, device->name)
-                                                         : fmt::format("0 {}; {}", device.errors().front().why,
-                                                                       device.errors().front().hint);
+                    const std::string text =
+                        device.ok()
+                            ? fmt::format("{} {} {}", device->capability, device->processors, device->name)
+                            : fmt::format("0 0 {}; {}", device.errors().front().why, device.errors().front().hint);
                     const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
                     return std::vector<std::byte>(begin, begin + text.size());
                   }));
   const std::string text(reinterpret_cast<const char*>(end.answer.data()), end.answer.size());
-  const std::size_t space = text.find(' ');
   runtime::cuda::DeviceFacts facts;
-  if (end.ending == ChildEnding::returned && space != std::string::npos) {
-    facts.capability = std::stoi(text.substr(0, space));
-    facts.name = text.substr(space + 1);
-  }
+  if (std::istringstream words(text); end.ending == ChildEnding::returned)
+    std::getline(words >> facts.capability >> facts.processors >> std::ws, facts.name);
   if (facts.capability == 0)
     return Diagnostic{"cannot measure", "the GPU", facts.name.empty() ? to_string(end, {}) : facts.name,
                       "tune on a machine with a GPU; `dovetail doctor` says what is here"};
@@ -335,7 +335,9 @@ std::string cuda_machine(const std::string& device_name, int capability) {
 
 cuda::Gpu narrowed_to_device(const cuda::Gpu& gpu) {
   const auto device = ask_device();
-  return device.ok() ? cuda::variant_for(gpu, device->capability) : gpu;
+  return device.ok()
+             ? cuda::variant_for(cuda::made_for_device(gpu, device->capability, device->processors), device->capability)
+             : gpu;
 }
 
 tune::MakeMeasurer make_cuda_measurer(const cuda::Gpu& gpu, const CudaMeasureOptions& options) {

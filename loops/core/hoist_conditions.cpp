@@ -8,26 +8,13 @@
 namespace dovetail::loops {
 namespace {
 
-bool depends_on(const Expr& condition, const Var& var) {
+bool depends_on(const Expr& condition, const std::set<const VarNode*>& vars) {
   bool found = false;
   visit_exprs(condition, [&](const Expr& e) {
     const auto* n = std::get_if<VarRef>(&e->node);
-    found |= (n != nullptr && n->var == var) || std::holds_alternative<LoadExpr>(e->node);
+    found |= (n != nullptr && vars.contains(n->var.get())) || std::holds_alternative<LoadExpr>(e->node);
   });
   return found;
-}
-
-// The conjunctions of the terms that depend on `var`, or load, and of the others; null where there are none.
-struct Parted {
-  Expr inner, outer;
-};
-Parted part(const Expr& condition, const Var& var) {
-  const auto* n = std::get_if<Binary>(&condition->node);
-  if (n == nullptr || n->op != BinaryOp::logical_and)
-    return depends_on(condition, var) ? Parted{condition, nullptr} : Parted{nullptr, condition};
-  const auto both = [](const Expr& a, const Expr& b) { return !a ? b : !b ? a : logical_and(a, b); };
-  const Parted a = part(n->a, var), b = part(n->b, var);
-  return {both(a.inner, b.inner), both(a.outer, b.outer)};
 }
 
 Core hoisted(const Core& core);
@@ -39,7 +26,7 @@ Core hoisted(const CoreLoop& n) {
   const auto* condition = std::get_if<CoreIf>(&loop.body->node);
   const bool moves = n.kind == ForKind::serial || n.kind == ForKind::vectorized || n.kind == ForKind::unrolled;
   if (!moves || condition == nullptr || condition->else_body) return make_core(std::move(loop));
-  const Parted parted = part(condition->condition, n.var);
+  const PartedCondition parted = part_condition(condition->condition, {n.var.get()});
   if (!parted.outer) return make_core(std::move(loop));
   loop.body = core_if(parted.inner, condition->then_body);
   return core_if(parted.outer, make_core(std::move(loop)));
@@ -58,6 +45,15 @@ Core hoisted(const Core& core) {
 }
 
 }  // namespace
+
+PartedCondition part_condition(const Expr& condition, const std::set<const VarNode*>& vars) {
+  const auto* n = std::get_if<Binary>(&condition->node);
+  if (n == nullptr || n->op != BinaryOp::logical_and)
+    return depends_on(condition, vars) ? PartedCondition{condition, nullptr} : PartedCondition{nullptr, condition};
+  const auto both = [](const Expr& a, const Expr& b) { return !a ? b : !b ? a : logical_and(a, b); };
+  const PartedCondition a = part_condition(n->a, vars), b = part_condition(n->b, vars);
+  return {both(a.inner, b.inner), both(a.outer, b.outer)};
+}
 
 CoreProgram hoist_conditions(CoreProgram program) {
   program.body = hoisted(program.body);

@@ -10,10 +10,19 @@
 // vectorized and unrolled ones.
 #pragma once
 
+#include <set>
+
 #include "loops/core/core.h"
 
 namespace dovetail::loops {
 
 CoreProgram hoist_conditions(CoreProgram program);
+
+// The conjunctions of the terms of a condition that load or use one of `vars`, and of the others; null where there are
+// none.
+struct PartedCondition {
+  Expr inner, outer;
+};
+PartedCondition part_condition(const Expr& condition, const std::set<const VarNode*>& vars);
 
 }  // namespace dovetail::loops

@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "loops/core/hoist_conditions.h"
 #include "loops/core/instantiate.h"
 #include "loops/rewrite.h"
 #include "loops/run_time_checks.h"
@@ -42,30 +43,28 @@ bool meet(const std::set<const BufferNode*>& a, const std::set<const BufferNode*
   return std::ranges::any_of(a, [&](const BufferNode* buffer) { return b.contains(buffer); });
 }
 
-// A statement under a condition that none of the loops around it moves, as one condition around them: what all threads
-// and iterations agree on is asked once.
+// A statement under a condition, the terms of which that none of the loops around it moves as one condition around
+// them: what all threads and iterations agree on is asked once.
 Core with_condition_outside(const Core& core) {
   std::vector<const CoreLoop*> around;
+  std::set<const VarNode*> vars;
   Core inner = core;
   while (const auto* loop = inner ? std::get_if<CoreLoop>(&inner->node) : nullptr) {
     around.push_back(loop);
+    vars.insert(loop->var.get());
     inner = loop->body;
   }
   const auto* n = inner && !around.empty() ? std::get_if<CoreIf>(&inner->node) : nullptr;
-  if (n == nullptr || n->else_body || holds_load(n->condition)) return core;
-  bool moved = false;
-  visit_exprs(n->condition, [&](const Expr& e) {
-    if (const auto* use = std::get_if<VarRef>(&e->node))
-      moved |= std::ranges::any_of(around, [&](const CoreLoop* loop) { return loop->var == use->var; });
-  });
-  if (moved) return core;
-  Core body = n->then_body;
+  if (n == nullptr || n->else_body) return core;
+  const PartedCondition parted = part_condition(n->condition, vars);
+  if (!parted.outer) return core;
+  Core body = parted.inner ? core_if(parted.inner, n->then_body) : n->then_body;
   for (auto loop = around.rbegin(); loop != around.rend(); ++loop) {
     CoreLoop copy = **loop;
     copy.body = std::move(body);
     body = make_core(std::move(copy));
   }
-  return core_if(n->condition, std::move(body));
+  return core_if(parted.outer, std::move(body));
 }
 
 class Pipeliner {

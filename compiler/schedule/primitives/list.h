@@ -29,7 +29,7 @@
   PRIMITIVE(set_scope, "set_scope BUFFER SCOPE")                                                        \
   PRIMITIVE(slots, "slots BUFFER COUNT")                                                                \
   PRIMITIVE(split, "split LOOP FACTOR -> OUTER INNER")                                                  \
-  PRIMITIVE(stream_k, "stream_k BLOCK ROWS COLUMNS DEPTH WORKERS -> LEFT RIGHT SUM START PRODUCT PART") \
+  PRIMITIVE(stream_k, "stream_k BLOCK ROWS COLUMNS DEPTH WORKERS -> LEFT RIGHT SUM START PRODUCT PART WHOLE JOINED") \
   PRIMITIVE(tensorize, "tensorize LOOP INTRINSIC")                                                      \
   PRIMITIVE(transform_layout, "transform_layout BUFFER INDEX_MAP")                                      \
   PRIMITIVE(unroll, "unroll LOOP")                                                                      \

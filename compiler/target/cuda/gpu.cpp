@@ -18,7 +18,15 @@ std::int64_t shared_bytes_of(const std::vector<std::string>& architectures) {
   return least;
 }
 
+// Kernels for several architectures are made for the device of the first of them.
+std::int64_t processors_of(const Gpu& gpu) {
+  const std::string& first = gpu.architectures.front();
+  const auto known = gpu.known_processors.find(first);
+  return known != gpu.known_processors.end() ? known->second : usual_processors(first);
+}
+
 constexpr std::string_view kGroupProducts = "sm_90a";
+constexpr std::int64_t kMostProcessors = 1024;
 
 bool is_architecture(std::string_view word) {
   if (!word.starts_with("sm_")) return false;
@@ -45,6 +53,16 @@ Result<Gpu> parse_gpu(std::string_view option, std::string_view text) {
       return Diagnostic{fmt::format("bad value of {}", option), std::string(text), std::move(why),
                         fmt::format("list architectures by name, as in {}", kDefaultArchitectures)};
     };
+    if (const std::size_t colon = word.find(':'); colon != std::string::npos) {
+      std::int64_t count = 0;
+      const char* const last = word.data() + word.size();
+      const auto read = std::from_chars(word.data() + colon + 1, last, count);
+      if (read.ec != std::errc() || read.ptr != last || count < 1 || count > kMostProcessors)
+        return bad(
+            fmt::format("\"{}\" is no number of processors from 1 to {}", word.substr(colon + 1), kMostProcessors));
+      word.resize(colon);
+      gpu.known_processors[word] = count;
+    }
     if (!is_architecture(word)) return bad(fmt::format("\"{}\" is no name of an architecture", word));
     if (std::ranges::find(gpu.architectures, word) != gpu.architectures.end())
       return bad(fmt::format("{} is listed twice", word));
@@ -52,6 +70,50 @@ Result<Gpu> parse_gpu(std::string_view option, std::string_view text) {
     begin = end + 1;
   }
   gpu.shared_bytes = shared_bytes_of(gpu.architectures);
+  gpu.processors = processors_of(gpu);
+  return gpu;
+}
+
+std::string list_of(const Gpu& gpu) {
+  std::string list;
+  for (const std::string& name : gpu.architectures) {
+    const auto known = gpu.known_processors.find(name);
+    list += (list.empty() ? "" : ",") + name;
+    if (known != gpu.known_processors.end()) list += fmt::format(":{}", known->second);
+  }
+  return list;
+}
+
+std::int64_t usual_processors(std::string_view architecture) {
+  // NVIDIA's data sheets and architecture white papers: V100, T4, A100, A10, Orin, L40S, H100 SXM, B200, B300, RTX PRO
+  // 6000, GB10.
+  struct Row {
+    int capability;
+    std::int64_t processors;
+  };
+  constexpr std::array<Row, 11> kRows{{{70, 80},
+                                       {75, 40},
+                                       {80, 108},
+                                       {86, 72},
+                                       {87, 16},
+                                       {89, 142},
+                                       {90, 132},
+                                       {100, 148},
+                                       {103, 160},
+                                       {120, 188},
+                                       {121, 48}}};
+  // Others as the row before them.
+  std::int64_t processors = kRows.front().processors;
+  for (const Row& row : kRows)
+    if (row.capability <= architecture_number(architecture)) processors = row.processors;
+  return processors;
+}
+
+Gpu made_for_device(Gpu gpu, int capability, std::int64_t processors) {
+  if (processors < 1) return gpu;
+  for (const std::string& name : variant_for(gpu, capability).architectures)
+    gpu.known_processors.emplace(name, std::min(processors, kMostProcessors));
+  gpu.processors = processors_of(gpu);
   return gpu;
 }
 
@@ -62,6 +124,7 @@ std::vector<Gpu> variants_of(const Gpu& gpu) {
     std::erase_if(variant.architectures, [&](const std::string& name) { return (name == kGroupProducts) != groups; });
     if (variant.architectures.empty()) continue;
     variant.shared_bytes = shared_bytes_of(variant.architectures);
+    variant.processors = processors_of(variant);
     variants.push_back(std::move(variant));
   }
   return variants;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,9 +18,10 @@ inline constexpr std::int64_t kStaticSharedBytes = 48 << 10;
 // Names are those of the compiler's option --gpu-architecture: sm_80, sm_90a.
 struct Gpu {
   std::vector<std::string> architectures;
-  std::int64_t shared_bytes = kStaticSharedBytes;  // of a block, on every device that runs the code
+  std::map<std::string, std::int64_t> known_processors = {};  // by architecture, where they are known to be others
+  std::int64_t shared_bytes = kStaticSharedBytes;             // of a block, on every device that runs the code
   std::int64_t threads = 1024;
-  std::int64_t processors = 108;        // an A100's; later ones of its kind have more
+  std::int64_t processors = 108;        // of the device that is expected to run it
   std::int64_t local_bytes = 16 << 10;  // of a thread; more would not stay near it
   // The user allows that factors of float32 products are rounded to TF32's 11 bits, which tensor cores multiply.
   bool tf32 = false;
@@ -28,8 +30,16 @@ struct Gpu {
 // What --gpu means without a value: the oldest with asynchronous copies, and Hopper with its own instructions.
 inline constexpr std::string_view kDefaultArchitectures = "sm_80,sm_90a";
 
-// "sm_80,sm_90a". Error: a word of another form, or one given twice.
+// "sm_80,sm_90a:114": the latter for a device of 114 processors. Error: a word of another form, or one given twice.
 Result<Gpu> parse_gpu(std::string_view option, std::string_view text);
+// The list that is read as these architectures, with the processors that are known.
+std::string list_of(const Gpu& gpu);
+
+// Of the device of that architecture that large machines have.
+std::int64_t usual_processors(std::string_view architecture);
+// A device of that capability and number of processors is here: what it runs is made for it, unless the list says
+// otherwise.
+Gpu made_for_device(Gpu gpu, int capability, std::int64_t processors);
 
 // The architectures of a list whose kernels are scheduled together: those that have products of groups of warps, and
 // the others. Each has what all of its own have.

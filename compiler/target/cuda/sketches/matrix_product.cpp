@@ -97,13 +97,13 @@ class MatrixProduct {
     std::vector<std::string> behind = blocks_behind();
     streams_ = tile->distribution.stream > 0;
     if (tile->distribution.parts > 1 || streams_) {
-      const auto part = streams_ ? stream_depth(c_, product_, tile->distribution.stream, tile->rows(), tile->columns(),
-                                                tile->depth, gpu_.processors)
+      const auto made = streams_ ? stream_depth(c_, product_, tile->distribution.stream, tile->rows(), tile->columns(),
+                                                tile->depth, gpu_.processors, behind)
                                  : split_depth(c_, product_, tile->distribution.parts);
-      if (!part) return false;
-      product_ = *part;
-      name_ = part->block;
-      behind.clear();  // it follows what adds up the parts
+      if (!made) return false;
+      product_ = *made;
+      name_ = made->block;
+      behind.clear();  // it follows what adds up the parts, or is done
     }
     if (!streams_) {
       c_.s.matrix_form(name_, tile->rows(), tile->columns(), tile->depth, left(), right(), sum(), result());
@@ -116,8 +116,8 @@ class MatrixProduct {
     c_.s.set_scope(right(), "shared");
     c_.s.set_scope(sum(), "register");
     cut(*tile);
-    finish(result(), *tile);
-    if (streams_) finish(start(), *tile);
+    if (!streams_ || c_.block(result()) != nullptr) finish(result(), *tile);
+    if (streams_) finish(part(), *tile), finish(start(), *tile);
     const std::array<ThreadAxis, 2> threads{
         {{"thread.x", tile->columns_of_threads}, {"thread.y", tile->rows_of_threads}}};
     fetch_together(c_, left(), product_.left.plain, threads);
@@ -134,6 +134,7 @@ class MatrixProduct {
   std::string sum() const { return name_ + ".sums"; }
   std::string start() const { return name_ + ".init"; }
   std::string result() const { return name_ + ".result"; }
+  std::string part() const { return name_ + ".part"; }  // of workers
   std::string loop(std::string_view axis) const { return fmt::format("{}.{}", name_, axis); }
 
   std::optional<Tile> choose() {

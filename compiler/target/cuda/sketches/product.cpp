@@ -100,13 +100,13 @@ Product part_of(Product whole, std::int64_t parts) {
 
 namespace {
 
-// Pieces of all tiles, of which each worker has as many.
+// What stream_k makes of tiles: each worker has whole ones, and as many pieces of shared ones.
 struct Workers {
-  std::int64_t count, of_each, slots;  // slots: tiles that one may have a part of
+  std::int64_t count, whole, shared, of_shared;  // workers; tiles of each; tiles of all; their pieces of each
 };
-Workers workers_of(std::int64_t all, std::int64_t of_tile, std::int64_t wanted) {
-  const std::int64_t of_each = pieces(all, wanted);
-  return {pieces(all, of_each), of_each, (of_tile - 1 + of_each - 1) / of_tile + 1};
+Workers workers_of(std::int64_t tiles, std::int64_t of_tile, std::int64_t wanted) {
+  const std::int64_t whole = tiles / wanted, shared = tiles % wanted, of_shared = pieces(shared * of_tile, wanted);
+  return {whole > 0 || shared == 0 ? wanted : pieces(shared * of_tile, of_shared), whole, shared, of_shared};
 }
 
 }  // namespace
@@ -134,25 +134,28 @@ std::optional<Share> share_of(const Product& whole, const Distribution& distribu
                  distribution.parts == 1 ? 0 : joining(distribution.parts * whole.results)};
   }
   const std::int64_t of_tile = pieces(whole.depth, depth);
-  const Workers workers = workers_of(tiles * of_tile, of_tile, distribution.stream * processors);
-  // Where all workers have whole tiles there is nothing to add up.
-  if (workers.of_each < std::max<std::int64_t>(stages, 2) || workers.of_each % of_tile == 0 ||
-      workers.count * workers.slots * rows * columns > kMostSums)
+  const Workers workers = workers_of(tiles, of_tile, distribution.stream * processors);
+  const std::int64_t of_each = workers.whole * of_tile + workers.of_shared;
+  // Where all workers have whole tiles there is nothing to add up. Of shared ones a worker has parts of two at most.
+  if (of_each < std::max<std::int64_t>(stages, 2) || workers.shared == 0 || workers.of_shared == of_tile ||
+      2 * workers.count * rows * columns > kMostSums)
     return std::nullopt;
   // Of each piece a worker computes of which tile it is.
   constexpr double kMoreOfPiece = 1.1;
   const double here = number(pieces(workers.count, processors));
-  return Share{here * number(workers.of_each) * kMoreOfPiece, here, here,
-               joining((tiles + workers.count) * rows * columns)};
+  return Share{here * number(of_each) * kMoreOfPiece, here, here,
+               joining((workers.shared + workers.count) * rows * columns)};
 }
 
 std::optional<Product> stream_depth(schedule::Context& c, const Product& whole, std::int64_t stream, std::int64_t rows,
-                                    std::int64_t columns, std::int64_t depth, std::int64_t processors) {
+                                    std::int64_t columns, std::int64_t depth, std::int64_t processors,
+                                    std::span<const std::string> behind) {
   Product made = whole;
   made.block = whole.block + ".stream";
   const auto called = [&](std::string_view what) { return fmt::format("{}.{}", made.block, what); };
   c.s.stream_k(whole.block, rows, columns, depth, stream * processors, called("left"), called("right"), called("sums"),
-               called("init"), made.block, called("result"));
+               called("init"), made.block, called("part"), called("result"), called("joined"));
+  for (const std::string& block : behind) c.attempt("reverse_inline", {block});
   if (!c.s.status().ok()) return std::nullopt;
   // Of the operands, a worker and a piece have a tile each.
   made.left.batch_dimensions = made.right.batch_dimensions = 2;

@@ -61,9 +61,12 @@ std::optional<Share> share_of(const Product& whole, const Distribution& distribu
 // Takes the depth into that many parts, whose sums are added up in their order by a second kernel; the part's product.
 std::optional<Product> split_depth(schedule::Context& c, const Product& whole, std::int64_t parts);
 // Takes the product into workers, whose parts of tiles are added up in the order of the depth by a second kernel; the
-// workers' product, which has one tile, its operands, sums and results called as matrix_form calls those of one.
+// workers' product, which has one tile, its operands, sums and results called as matrix_form calls those of one, and
+// its parts `.part`. Where there are fewer tiles than workers it has no results. Of the blocks `behind`, what can be
+// computed where a result is stored is.
 std::optional<Product> stream_depth(schedule::Context& c, const Product& whole, std::int64_t stream, std::int64_t rows,
-                                    std::int64_t columns, std::int64_t depth, std::int64_t processors);
+                                    std::int64_t columns, std::int64_t depth, std::int64_t processors,
+                                    std::span<const std::string> behind);
 
 // The instruction of tensor cores that multiplies such factors, as far as all architectures have it and the user
 // allows what it rounds.

@@ -36,9 +36,9 @@ struct Kind {
 inline constexpr std::array<Kind, 6> kKinds{{
     {"attention", 1, sketch_attention},
     {"reduction", 1, sketch_reduction},
-    {"group_product", 2, sketch_group_product},
-    {"tensor_product", 4, sketch_tensor_product},
-    {"matrix_product", 4, sketch_matrix_product},
+    {"group_product", 3, sketch_group_product},
+    {"tensor_product", 5, sketch_tensor_product},
+    {"matrix_product", 5, sketch_matrix_product},
     {"generic", 1, sketch_generic},
 }};
 

@@ -159,13 +159,13 @@ class TensorProduct {
     behind.erase(behind.begin(), std::ranges::find(behind, name_) + 1);
     streams_ = tile->distribution.stream > 0;
     if (tile->distribution.parts > 1 || streams_) {
-      const auto part = streams_ ? stream_depth(c_, product_, tile->distribution.stream, tile->rows(), tile->columns(),
-                                                tile->depth(), gpu_.processors)
+      const auto made = streams_ ? stream_depth(c_, product_, tile->distribution.stream, tile->rows(), tile->columns(),
+                                                tile->depth(), gpu_.processors, behind)
                                  : split_depth(c_, product_, tile->distribution.parts);
-      if (!part) return false;
-      product_ = *part;
-      name_ = part->block;
-      behind.clear();  // it follows what adds up the parts
+      if (!made) return false;
+      product_ = *made;
+      name_ = made->block;
+      behind.clear();  // it follows what adds up the parts, or is done
     }
     if (!streams_) {
       c_.s.matrix_form(name_, tile->rows(), tile->columns(), tile->depth(), left(), right(), sum(), result());
@@ -179,8 +179,8 @@ class TensorProduct {
     if (!c_.s.status().ok()) return false;
     cut(*tile);
     if (!c_.s.status().ok()) return false;
-    finish(result(), *tile);
-    if (streams_) finish(start(), *tile);
+    if (!streams_ || c_.block(result()) != nullptr) finish(result(), *tile);
+    if (streams_) finish(part(), *tile), finish(start(), *tile);
     else give_start_to_lanes();
     const std::array<ThreadAxis, 3> threads{
         {{"thread.x", kLanesInX}, {"thread.y", kLanesInY}, {"thread.z", tile->warps}}};
@@ -200,6 +200,7 @@ class TensorProduct {
   std::string sum() const { return name_ + ".sums"; }
   std::string start() const { return name_ + ".init"; }
   std::string result() const { return name_ + ".result"; }
+  std::string part() const { return name_ + ".part"; }  // of workers
   std::string loop(std::string_view axis) const { return fmt::format("{}.{}", name_, axis); }
 
   static auto among(std::vector<std::int64_t> values) {

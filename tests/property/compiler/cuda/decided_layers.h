@@ -59,13 +59,17 @@ inline FusedGroup group_of(loops::Program program) {
   return group;
 }
 
+// `whole_numbers`: small ones, of which all sums are exact.
 inline Case layer_case(const loops::Program& program, const schedule::FindRecorded& recorded, std::uint64_t seed,
-                       const Gpu& of = gpu()) {
+                       const Gpu& of = gpu(), bool whole_numbers = false) {
   std::vector<NdArray> arguments;
   SplitMix64 random(seed);
   for (const loops::Parameter& parameter : program.parameters)
     if (parameter.role != loops::ParameterRole::output)
       arguments.push_back(random_values({parameter.buffer->dtype, parameter.buffer->shape}, random));
+  for (NdArray& array : arguments)
+    for (std::int64_t i = 0; whole_numbers && i < array.count(); ++i)
+      array.set_double(i, static_cast<double>(static_cast<std::int64_t>(random.next() % 9) - 4));
   auto scheduled = schedule_group(group_of(program), of, recorded);
   if (!scheduled) FAIL(to_string(scheduled.errors()));
   auto expected = loops::evaluate(program, arguments);

@@ -88,6 +88,23 @@ TEST_CASE("cuda: code uses what all devices that run it have of shared memory") 
   CHECK(variants[1].architectures == std::vector<std::string>{"sm_90a"});
   CHECK(variants[1].shared_bytes == 227 << 10);
   const cuda::Gpu both = *cuda::parse_gpu("", "sm_80,sm_90a");
+  // The number of processors is that of the usual device, of the list, or of the device that is here.
+  CHECK(cuda::variant_for(both, 90).processors == 132);
+  CHECK(cuda::variant_for(both, 80).processors == 108);
+  const cuda::Gpu said = *cuda::parse_gpu("", "sm_80,sm_90a:114");
+  CHECK(said.processors == 108);
+  CHECK(cuda::variant_for(said, 90).processors == 114);
+  CHECK(cuda::list_of(said) == "sm_80,sm_90a:114");
+  CHECK(cuda::variant_for(cuda::made_for_device(both, 90, 78), 90).processors == 78);
+  CHECK(cuda::variant_for(cuda::made_for_device(both, 90, 78), 80).processors == 108);
+  CHECK(cuda::made_for_device(both, 86, 84).processors == 84);  // it runs what is made for sm_80
+  CHECK(cuda::variant_for(cuda::made_for_device(said, 90, 78), 90).processors == 114);
+  for (const char* wrong : {"sm_90a:", "sm_90a:0", "sm_90a:x", "sm_90a:12x", "sm_90a:100000"}) {
+    const auto refused = cuda::parse_gpu("--gpu", wrong);
+    REQUIRE(!refused.ok());
+    CHECK_THAT(to_string(refused.errors()),
+               Catch::Matchers::ContainsSubstring("is no number of processors from 1 to 1024"));
+  }
   CHECK(cuda::variant_for(both, 90).architectures == std::vector<std::string>{"sm_90a"});
   CHECK(cuda::variant_for(both, 86).architectures == std::vector<std::string>{"sm_80"});
   CHECK(cuda::variant_for(*cuda::parse_gpu("", "sm_80"), 90).architectures == std::vector<std::string>{"sm_80"});

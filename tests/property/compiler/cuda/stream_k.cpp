@@ -6,6 +6,7 @@
 #include <string>
 
 #include "loops/rewrite.h"
+#include "loops/threads/accesses.h"
 #include "tests/property/compiler/cuda/group_cases.h"
 #include "tests/property/compiler/cuda/text_faults.h"
 
@@ -60,12 +61,27 @@ std::vector<Streamed> streamed() {
   };
 }
 
-Case case_of(const Streamed& one, std::uint64_t seed) {
+Case case_of(const Streamed& one, std::uint64_t seed, bool tf32 = false, bool whole_numbers = false) {
   const bool of_group = one.kind == kGroupProduct;
-  const cuda::Gpu of = with_processors(of_group ? hopper() : gpu(), one.processors);
-  Case made = layer_case(layer(one.m, one.n, one.k, one.type, one.transposed, true), decided(one.decisions), seed, of);
+  cuda::Gpu of = with_processors(of_group ? hopper() : gpu(), one.processors);
+  of.tf32 = tf32;
+  Case made = layer_case(layer(one.m, one.n, one.k, one.type, one.transposed, true), decided(one.decisions), seed, of,
+                         whole_numbers);
   made.name = fmt::format("{} {} x {} x {} {}", one.kind, one.m, one.n, one.k, name(one.type));
   return made;
+}
+
+// Whole tiles of workers and shared ones; shared ones alone; a number of workers that comes out even or not.
+std::vector<Case> tf32_cases(bool whole_numbers) {
+  const std::vector<Streamed> all{{"tensor_product", 37, 29, 52, DType::float32, true, 3, of_warps("2", "1")},
+                                  {"tensor_product", 80, 48, 40, DType::float32, false, 4, of_warps("3", "1")},
+                                  {"tensor_product", 32, 48, 80, DType::float32, false, 2, of_warps("1", "2")}};
+  std::vector<Case> list;
+  for (const Streamed& one : all) {
+    list.push_back(case_of(one, list.size(), true, whole_numbers));
+    list.back().tolerance = whole_numbers ? 0 : 4e-3;
+  }
+  return list;
 }
 
 bool streams(const Case& one) {
@@ -86,8 +102,9 @@ std::vector<Case> cases() {
   return list;
 }
 
-// Faults are found by values alone where these are bytes' sums.
-Case fault_case() { return case_of({"tensor_product", 48, 32, 160, DType::int8, true, 3, of_warps("3", "1")}, 3); }
+// Faults are found by values alone where these are bytes' sums. Each of four workers has a tile of its own, and 3 of
+// the 10 pieces of two others.
+Case fault_case() { return case_of({"tensor_product", 80, 32, 160, DType::int8, true, 4, of_warps("3", "1")}, 3); }
 
 }  // namespace
 
@@ -98,6 +115,48 @@ TEST_CASE("cuda: products by workers have the operator's values in adversarial o
 }
 
 TEST_CASE("cuda: the text of products by workers has the operator's values", "[gpu]") { check_text(cases()); }
+
+TEST_CASE("cuda: products by workers on TF32's tensor cores have the operator's values, whole numbers all bits") {
+  std::uint64_t seed = 11;
+  for (const bool whole_numbers : {true, false}) {
+    const std::vector<Case> all = tf32_cases(whole_numbers);
+    for (const Case& one : all) {
+      INFO(one.name << "\n" << fmt::format("{}", fmt::join(one.scheduled.notes, "\n")));
+      REQUIRE(one.scheduled.kind == "tensor_product");
+      REQUIRE(streams(one));
+      CHECK_THAT(loops::to_string(one.scheduled.kernels), Catch::Matchers::ContainsSubstring("tf32"));
+      for (int run = 0; run < 2; ++run) check_threads(one, seed++);
+    }
+    check_text(all);
+  }
+  check_nvrtc(tf32_cases(true));
+}
+
+TEST_CASE(
+    "cuda: a tile that one worker makes is written where it ends, and parts of others alone pass through memory") {
+  // Tiles of 32 x 16, workers, tiles of one worker alone, shared tiles; parts are of 10 pieces of the depth at most.
+  for (const auto& [m, processors, own, shared] : {std::tuple{80, 4, 1, 2}, {112, 3, 2, 2}, {32, 3, 0, 2}}) {
+    const Case one = case_of({"tensor_product", m, 32, 160, DType::int8, true, processors, of_warps("2", "1")}, 1);
+    INFO(loops::to_string(one.scheduled.kernels));
+    REQUIRE(streams(one));
+    REQUIRE(one.scheduled.kernels.kernels.size() == 2);
+    const auto stores_to_result = [&](std::size_t kernel) {
+      int count = 0;
+      loops::each_access(one.scheduled.kernels.kernels[kernel].body,
+                         [&](const loops::Buffer& buffer, const auto&, bool written) {
+                           count += written && buffer->name == "y" ? 1 : 0;
+                         });
+      return count;
+    };
+    CHECK((stores_to_result(0) > 0) == (own > 0));
+    CHECK(stores_to_result(1) > 0);
+    // The second kernel goes over shared tiles alone.
+    const loops::ThreadKernel& joins = one.scheduled.kernels.kernels[1];
+    std::int64_t points = 1;
+    for (const loops::BoundAxis& axis : joins.axes) points *= axis.extent;
+    CHECK(points == std::int64_t{shared} * 32 * 16);
+  }
+}
 
 TEST_CASE("cuda: products by workers compile by NVRTC") {
   std::vector<Case> of_warps, of_groups;
@@ -164,6 +223,28 @@ TEST_CASE("cuda: faults planted in what workers have of tiles are found by run_t
       return edit(*n);
     };
   };
+  // The condition without one: where a tile that is the worker's own ends.
+  const auto is_below = [](const Expr& e) {
+    const auto* n = std::get_if<Binary>(&e->node);
+    return n != nullptr && n->op == BinaryOp::lt;
+  };
+  const auto of_own = [&](const std::function<Core(const CoreIf&)>& edit) -> Change {
+    return [=](const Core& core) -> Core {
+      const auto* n = core ? std::get_if<CoreIf>(&core->node) : nullptr;
+      const auto* both = n == nullptr ? nullptr : std::get_if<Binary>(&n->condition->node);
+      const bool is_own =
+          both != nullptr && both->op == BinaryOp::logical_and && is_below(both->a) != is_below(both->b);
+      return is_own ? edit(*n) : core;
+    };
+  };
+  const Change shifts_rows = [](const Core& core) -> Core {
+    const auto* store = core ? std::get_if<CoreStore>(&core->node) : nullptr;
+    if (store == nullptr || store->targets[0].buffer->name != "y") return core;
+    CoreStore other = *store;
+    Expr& row = other.targets[0].indices[0];
+    row = loops::floor_mod(row + 32, other.targets[0].buffer->shape[0]);
+    return loops::make_core(std::move(other));
+  };
   const auto one_side = [](bool first) {
     return [first](const CoreIf& n) {
       const auto& either = std::get<Binary>(n.condition->node);
@@ -184,7 +265,7 @@ TEST_CASE("cuda: faults planted in what workers have of tiles are found by run_t
   const auto shifted = [&](std::size_t dimension) {
     return exprs([=](const Expr& e) -> Expr {
       const auto* load = std::get_if<loops::LoadExpr>(&e->node);
-      if (load == nullptr || load->indices.size() != 4) return e;
+      if (load == nullptr || load->indices.size() != 4) return e;  // of parts
       std::vector<Expr> indices = load->indices;
       const std::int64_t extent = load->buffer->shape[dimension];
       indices[dimension] = loops::floor_mod(indices[dimension] + 1, extent);
@@ -214,8 +295,20 @@ TEST_CASE("cuda: faults planted in what workers have of tiles are found by run_t
   };
   const std::vector<std::pair<const char*, loops::ThreadProgram>> faults{
       {"sums never start", in_kernel(0, condition(0, [](const CoreIf&) -> Core { return nullptr; }))},
-      {"sums start with the worker alone", in_kernel(0, condition(0, one_side(true)))},
+      {"sums start with the first shared piece alone", in_kernel(0, condition(0, one_side(true)))},
       {"sums start with tiles alone", in_kernel(0, condition(0, one_side(false)))},
+      {"whole tiles are not written", in_kernel(0, of_own([](const CoreIf&) -> Core { return nullptr; }))},
+      {"whole tiles are written a piece too early",
+       in_kernel(0, of_own([=](const CoreIf& n) {
+                   const auto& both = std::get<Binary>(n.condition->node);
+                   const auto& last = std::get<Binary>((is_below(both.a) ? both.b : both.a)->node);
+                   const Expr earlier = loops::binary(BinaryOp::eq, last.a + 1, last.b);
+                   return loops::core_if(loops::logical_and(is_below(both.a) ? both.a : both.b, earlier), n.then_body);
+                 }))},
+      {"whole tiles of another worker", in_kernel(0, of_own([&](const CoreIf& n) {
+                                                    return loops::core_if(
+                                                        n.condition, dovetail::test::changed(n.then_body, shifts_rows));
+                                                  }))},
       {"sums start with each piece", in_kernel(0, condition(0, always))},
       {"a worker's last part is not kept", in_kernel(0, condition(1, one_side(false)))},
       {"a tile's end is not kept", in_kernel(0, condition(1, one_side(true)))},
@@ -247,7 +340,7 @@ TEST_CASE(
     return std::ranges::count(steps_of(one.scheduled.kernels.kernels[0].body), fmt::format("wait {}", groups));
   };
   CHECK(waits(1) == 1);
-  REQUIRE(waits(0) == 3);  // where a tile begins, where it ends, and behind all pieces
+  REQUIRE(waits(0) == 4);  // where a tile begins, where a part and a whole one end, and behind all pieces
   const auto without = [&](int number, std::int64_t groups) {
     loops::ThreadProgram kernels = one.scheduled.kernels;
     int at = 0;

@@ -253,7 +253,7 @@ class StepGenerator {
     const auto number = [&] { return std::to_string(pick(20) == 0 ? 0 : 1 + pick(5)); };
     return {"stream_k",
             {name, number(), number(), number(), number()},
-            {fresh(), fresh(), fresh(), fresh(), fresh(), fresh()}};
+            {fresh(), fresh(), fresh(), fresh(), fresh(), fresh(), fresh(), fresh()}};
   }
   // A product of a softmax that no step has changed; empty where there is none.
   static std::optional<std::string> weighted_softmax(const loops::Program& program) {

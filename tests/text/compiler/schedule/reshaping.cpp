@@ -89,11 +89,12 @@ TEST_CASE("matrix_form: of three iterators that move columns, the first is a bat
   CHECK_THAT(text, Catch::Matchers::ContainsSubstring("y[b0, m, n // 4, n % 4] = s[b0, m, n]"));
 }
 
-TEST_CASE("stream_k: workers take pieces of all tiles in a row, and the parts of a tile are added up") {
+TEST_CASE("stream_k: workers take pieces of tiles in a row, and the parts of a tile are added up") {
   // 2 x 1 tiles of 3 pieces: three workers have two each, and the second one the end of a tile and a beginning.
-  check_becomes(kReshapingProduct, "stream_k b 2 4 2 3 -> l r s start product part", R"(program p {
+  check_becomes(kReshapingProduct, "stream_k b 2 4 2 3 -> l r s start product part whole joined", R"(program p {
     input x: float32[3, 6] input w: float32[4, 6] output y: float32[3, 4]
     alloc l: float32[3, 2, 2, 2] alloc r: float32[3, 2, 4, 2] alloc s: float32[3, 2, 4] alloc part: float32[3, 2, 2, 4]
+    alloc joined: float32[2, 2, 4]
     for product.w in 3 { for product.i in 2 {
       for l.0 in 2 { for l.1 in 2 { block l { spatial w in 3 = product.w spatial i in 2 = product.i spatial m in 2 = l.0 spatial k in 2 = l.1
         reads x[(w * 2 + i) // 3 * 2 + m, (w * 2 + i) % 3 * 2 + k] writes l[w, i, m, k]
@@ -109,16 +110,41 @@ TEST_CASE("stream_k: workers take pieces of all tiles in a row, and the parts of
         for part.0 in 2 { for part.1 in 4 { block part { spatial w in 3 = product.w spatial i in 2 = product.i spatial m in 2 = part.0
           spatial n in 4 = part.1 where i == 1 || (w * 2 + i) % 3 == 2 reads s[w, m, n] writes part[w, (w * 2 % 3 + i) // 3, m, n]
           part[w, (w * 2 % 3 + i) // 3, m, n] = s[w, m, n] } } } } } }
-    for b.0 in 3 { for b.1 in 4 { for b.c in 2 { block b { spatial m in 3 = b.0 spatial n in 4 = b.1 reduce c in 2 = b.c
-      reads y[m, n], part[m // 2 * 3 // 2 + c, max(m // 2 - (m // 2 * 3 // 2 * 2 + c * 2) // 3, 0), m % 2, n] writes y[m, n] init { y[m, n] = 0.0 }
-      y[m, n] = y[m, n] + select((m // 2 * 3 // 2 + c) * 2 < (m // 2 + 1) * 3, part[max(min(m // 2 * 3 // 2 + c, 2), 0),
-        max(min(m // 2 - (m // 2 * 3 // 2 + c) * 2 // 3, 1), 0), m % 2, n % 4], 0.0) } } } } })");
+    for b.0 in 2 { for b.1 in 2 { for b.2 in 4 { for b.c in 2 { block b { spatial t in 2 = b.0 spatial m in 2 = b.1 spatial n in 4 = b.2 reduce c in 2 = b.c
+      reads joined[t, m, n], part[t * 3 // 2 + c, max(t - (t * 3 // 2 * 2 + c * 2) // 3, 0), m, n] writes joined[t, m, n]
+      init { joined[t, m, n] = 0.0 }
+      joined[t, m, n] = joined[t, m, n] + select((t * 3 // 2 + c) * 2 < (t + 1) * 3, part[max(min(t * 3 // 2 + c, 2), 0),
+        max(min(t - (t * 3 // 2 + c) * 2 // 3, 1), 0), m, n], 0.0) } } } } }
+    for joined.0 in 2 { for joined.1 in 2 { for joined.2 in 4 { block joined { spatial t in 2 = joined.0 spatial m in 2 = joined.1 spatial n in 4 = joined.2
+      where t * 2 + m < 3 reads joined[t, m, n] writes y[t * 2 + m, n] y[t * 2 + m, n] = joined[t, m, n] } } } } })");
+}
+
+TEST_CASE("stream_k: each worker makes whole tiles of its own first, and what follows joins both ways") {
+  // 3 x 2 tiles of 2 pieces: four workers have a tile each, and one of the four pieces of the other two.
+  const std::string layer =
+      R"(program p { input x: float32[6, 4] input w: float32[4, 4] input c: float32[4] output y: float32[6, 4] alloc t: float32[6, 4]
+    for i in 6 { for j in 4 { for k in 4 { block b { spatial v in 6 = i spatial u in 4 = j reduce q in 4 = k reads t[v, u], x[v, q], w[u, q]
+      writes t[v, u] init { t[v, u] = 0.0 } t[v, u] = t[v, u] + x[v, q] * w[u, q] } } } }
+    for i1 in 6 { for j1 in 4 { block e { spatial v in 6 = i1 spatial u in 4 = j1 reads t[v, u], c[u] writes y[v, u] y[v, u] = max(t[v, u] + c[u], 0.0) } } } })";
+  const std::string text =
+      scheduled(layer, "stream_k b 2 2 2 4 -> l r s start product part whole joined\nreverse_inline e");
+  const auto has = [&](const std::string& part) { CHECK_THAT(text, Catch::Matchers::ContainsSubstring(part)); };
+  has("for product.w in 4 {\n    for product.i in 3 {");
+  has("where i == 2 || select(i < 2, i % 2, (w + max(i - 2, 0)) % 2) == 0");  // a sum starts
+  has("where i == 2 || i >= 2 && (w + max(i - 2, 0)) % 2 == 1");              // a part ends
+  has("where i < 2 && i % 2 == 1");                                           // a whole tile ends
+  has("y[(min(i, 1) // 2 * 4 + w) // 2 * 2 + m, (min(i, 1) // 2 * 4 + w) % 2 * 2 + n] = max(s[w, m, n] + c[");
+  has("y[(t + 4) // 2 * 2 + m, (t + 4) % 2 * 2 + n] = max(joined[t, m, n] + c[");
+  CHECK_THAT(text, !Catch::Matchers::ContainsSubstring("block e"));
 }
 
 TEST_CASE("schedule refusals: stream_k") {
   check_refused(kReshapingProduct, "stream_k b 0 1 1 1", "the multiple must be an integer of at least 1");
   check_refused(kReshapingProduct, "stream_k b 1 1 1 0", "the number of workers must be an integer of at least 1");
-  check_refused(kReshapingProduct, "stream_k b 1 1 1 2 -> l r x a b c", "the name x is taken");
+  check_refused(kReshapingProduct, "stream_k b 1 1 1 2 -> l r x a b c d e", "the name x is taken");
+  check_refused(kReshapingProduct, "stream_k b 2 2 2 4",
+                "with 4 workers no tile has pieces of several: nothing is shared. Hint: take matrix_form, or another "
+                "number of workers");
   check_refused(kReshapingProduct, "split k 2 -> ko ki\nstream_k b 1 1 1 2",
                 "it is not alone in a nest of one serial loop for each iterator");
   check_refused(kReshapingSum, "stream_k b 1 1 1 2", "it is no sum of products that starts at 0");
