@@ -28,7 +28,7 @@ struct KindRow {
 // clang-format off
 constexpr std::array<KindRow, 9> kKinds{{
     {LibraryKind::convolution,     "convolution",     2, 3,    true,  false},
-    {LibraryKind::product,         "product",         2, 3,    false, false},
+    {LibraryKind::product,         "product",         2, 4,    false, false},
     {LibraryKind::maximum,         "maximum",         1, 1,    true,  true},
     {LibraryKind::average,         "average",         1, 1,    true,  true},
     {LibraryKind::average_of_pads, "average_of_pads", 1, 1,    true,  true},
@@ -59,6 +59,7 @@ Json to_json(const LibraryOperation& operation) {
   if (operation.transposed_b) json["transposed_b"] = true;
   if (operation.scale != 1) json["scale"] = operation.scale;
   if (operation.addend_scale != 1) json["addend_scale"] = operation.addend_scale;
+  if (operation.gelu) json["gelu"] = true;
   if (operation.least) json["least"] = *operation.least;
   if (operation.most) json["most"] = *operation.most;
   if (operation.tf32) json["tf32"] = true;
@@ -107,6 +108,7 @@ LibraryOperation read_operation(const CheckedJson& json) {
   if (const auto flag = json.find("transposed_b")) operation.transposed_b = flag->flag();
   operation.scale = number(json, "scale").value_or(1);
   operation.addend_scale = number(json, "addend_scale").value_or(1);
+  if (const auto flag = json.find("gelu")) operation.gelu = flag->flag();
   operation.least = number(json, "least");
   operation.most = number(json, "most");
   if (const auto flag = json.find("tf32")) operation.tf32 = flag->flag();
@@ -165,6 +167,13 @@ std::string product_problem(const LibraryFacts& facts, const LibraryOperation& o
   const Shape& addend = shapes[operation.operands[2]];
   if (element_count(addend) != made.back() && (addend != made || !facts.scales))
     return fmt::format("its bias is not one of its columns: {} for {}", to_string(addend), to_string(made));
+  if (operation.operands.size() < 4) return {};
+  if (!facts.scales) return fmt::format("target {} adds one tensor to a product", facts.target);
+  if (element_count(addend) != made.back())
+    return fmt::format("it adds two tensors, and the first is not one of its columns: {} for {}", to_string(addend),
+                       to_string(made));
+  if (const Shape& matrix = shapes[operation.operands[3]]; matrix != made)
+    return fmt::format("the matrix that it adds has the shape {}, its result {}", to_string(matrix), to_string(made));
   return {};
 }
 
@@ -227,6 +236,8 @@ std::string type_problem(const LibraryFacts& facts, const LibraryOperation& oper
     return fmt::format("target {} does not clamp to these bounds", facts.target);
   if (!facts.scales && (operation.scale != 1 || operation.addend_scale != 1))
     return fmt::format("target {} does not scale products", facts.target);
+  if (operation.gelu && (!facts.gelu || operation.kind != LibraryKind::product || clamps))
+    return fmt::format("target {} has no GELU behind it", facts.target);
   const DType type = types[operation.operands[0]];
   const bool multiplies = operation.kind == LibraryKind::product || operation.kind == LibraryKind::convolution;
   if (operation.tf32 && (!facts.tf32 || !multiplies || type != DType::float32))
@@ -236,7 +247,9 @@ std::string type_problem(const LibraryFacts& facts, const LibraryOperation& oper
   };
   if (facts.integer_products && operation.kind == LibraryKind::product && operation.operands.size() == 2 &&
       all_are(DType::int8) && types[operation.result] == DType::int32)
-    return clamps || operation.scale != 1 ? "products of integers are neither clamped nor scaled" : "";
+    return clamps || operation.gelu || operation.scale != 1
+               ? "products of integers are neither clamped nor scaled, and have no GELU behind them"
+               : "";
   if (std::ranges::find(facts.floats, type) == facts.floats.end() || !all_are(type) || types[operation.result] != type)
     return fmt::format("target {} does not compute it of {}", facts.target, name(type));
   return {};
@@ -293,6 +306,7 @@ const LibraryFacts& library_facts(std::string_view target) {
        Clamping::any,
        false,
        false,
+       false,
        true,
        false},
       {kCublasTarget,
@@ -301,12 +315,14 @@ const LibraryFacts& library_facts(std::string_view target) {
        Clamping::relu,
        true,
        true,
+       true,
        false,
        true},
       {kCudnnTarget,
        {convolution, maximum, average, average_of_pads, softmax, log_softmax},
        {DType::float32, DType::float16, DType::bfloat16},
        Clamping::from_zero,
+       false,
        false,
        false,
        false,

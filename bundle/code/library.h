@@ -17,7 +17,8 @@ inline constexpr std::string_view kOnednnTarget = "onednn", kCublasTarget = "cub
 
 enum class LibraryKind : std::uint8_t {
   convolution,  // of x [n, c, spatial...] with weights [outputs, c / groups, spatial...]; perhaps a bias [outputs]
-  product,      // of a [..., m, k] with b [..., k, n], leading axes broadcast; perhaps what is added, [n] or a matrix
+  product,      // of a [..., m, k] with b [..., k, n], leading axes broadcast; perhaps what is added: [n], a matrix of
+                // the result's shape, or first the one and then the other
   maximum,      // of windows of x [n, c, spatial...]
   average,      // likewise, of the elements that windows meet
   average_of_pads,  // likewise, pads counted as zeros
@@ -38,7 +39,8 @@ struct LibraryOperation {
   std::int64_t groups = 1;
   std::uint64_t axis = 0;
   bool transposed_a = false, transposed_b = false;  // the last two axes of a product's operands
-  double scale = 1, addend_scale = 1;               // of a product, and of what is added to it
+  double scale = 1, addend_scale = 1;               // of a product, and of what is added to it, the matrix of both
+  bool gelu = false;                                // results of a product pass through GELU in its form with tanh
   std::optional<double> least = {}, most = {};      // what results are clamped to
   bool tf32 = false;  // of products and convolutions of float32: factors may be rounded to TF32's 11 bits
 };
@@ -59,6 +61,7 @@ struct LibraryFacts {
   Clamping clamping;          // relu: at 0 from below alone; from_zero: perhaps from above too
   bool integer_products;      // besides, products of int8 that give int32
   bool scales;                // of products: factors other than 1, and whole matrices that are added
+  bool gelu;                  // of products, behind what is added
   bool inner;                 // operations may hand tensors to each other within a step
   bool tf32;                  // factors of float32 may be rounded to TF32, where an operation allows it
 };

@@ -2,9 +2,12 @@
 // alpha op(A) op(B) + beta C, by columns, and the epilogue. Arguments that the library refuses are refused.
 //
 //   EMULATED_CUBLAS_STATUS    what a product gives in place of being computed
+//   EMULATED_CUBLAS_WAITS     a product waits for the stream, which may not capture then
 //   EMULATED_CUBLAS_VERSION
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <numbers>
 #include <optional>
 #include <set>
 #include <vector>
@@ -16,7 +19,7 @@ namespace {
 using emulated_gpu::Driver;
 using emulated_gpu::Element;
 
-constexpr int kSuccess = 0, kNotInitialised = 1, kInvalidValue = 7, kNotSupported = 15;
+constexpr int kSuccess = 0, kNotInitialised = 1, kInvalidValue = 7, kNotSupported = 15, kExecutionFailed = 13;
 constexpr std::int32_t kCompute32F = 68, kPedantic32F = 69, kFastTf32 = 77, kCompute32I = 72, kReal32F = 0,
                        kReal32I = 10;
 constexpr std::uint64_t kMagic = 0x7a11'0a16'0000'0001;
@@ -137,6 +140,9 @@ void compute(const Call& call) {
                                                   batch * call.c_layout.offset + column * call.c_layout.ld + row);
         if ((p.epilogue & 4U) != 0) value += emulated_gpu::load(call.d_layout.type, p.bias, row);
         if ((p.epilogue & 2U) != 0 && value < 0) value = 0;
+        // GELU, as the library has it (cublasLtEpilogue_t, "GELU epilogue").
+        if ((p.epilogue & 32U) != 0)
+          value *= 0.5 * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (value + 0.044715 * value * value * value)));
         emulated_gpu::store(call.d_layout.type, call.d, at, value);
       }
 }
@@ -204,7 +210,7 @@ int cublasLtMatmulDescSetAttribute(Product* product, int attribute, const void* 
       (attribute == 3 ? product->transpose_a : product->transpose_b) = word;
       return kSuccess;
     case 7:
-      if (word != 1 && word != 2 && word != 4 && word != 6) return kInvalidValue;
+      if (word != 1 && word != 2 && word != 4 && word != 6 && word != 32 && word != 36) return kInvalidValue;
       product->epilogue = static_cast<std::uint32_t>(word);
       return kSuccess;
     case 8: product->bias = emulated_gpu::read<const void*>(value, 0); return kSuccess;
@@ -253,6 +259,7 @@ int cublasLtMatmul(void* handle, Product* product, const void* alpha, const void
     return kInvalidValue;
   if (const int status = check(*product, *a_layout, *b_layout, *c_layout, *d_layout); status != kSuccess) return status;
   const Driver& driver = Driver::get();
+  if (setting("EMULATED_CUBLAS_WAITS", 0) != 0 && driver.breaks_capture()) return kExecutionFailed;
   const std::array<std::pair<const void*, const Layout*>, 4> matrices{
       {{a, a_layout}, {b, b_layout}, {c, c_layout}, {d, d_layout}}};
   for (std::size_t i = 0; i < 4; ++i)
@@ -271,6 +278,6 @@ int cublasLtMatmul(void* handle, Product* product, const void* alpha, const void
   const Call call{*product, *a_layout, *b_layout, *c_layout,       *d_layout,    a,          b,
                   c,        d,         workspace, workspace_bytes, scale(alpha), scale(beta)};
   const std::function<void()> work = [call] { compute(call); };
-  return driver.enqueue(stream, &work) == 0 ? kSuccess : 13;
+  return driver.enqueue(stream, &work) == 0 ? kSuccess : kExecutionFailed;
 }
 }

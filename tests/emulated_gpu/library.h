@@ -24,6 +24,7 @@ inline bool is_planted(const char* fault) {
 struct Driver {
   int (*enqueue)(void* stream, const std::function<void()>* work) = nullptr;
   std::size_t (*room)(unsigned long long address) = nullptr;
+  bool (*breaks_capture)() = nullptr;
 
   static const Driver& get() {
     static const Driver driver = [] {
@@ -33,6 +34,8 @@ struct Driver {
       if (library == nullptr) return found;
       found.enqueue = reinterpret_cast<decltype(found.enqueue)>(dlsym(library, "emulated_gpu_enqueue"));
       found.room = reinterpret_cast<decltype(found.room)>(dlsym(library, "emulated_gpu_room"));
+      found.breaks_capture =
+          reinterpret_cast<decltype(found.breaks_capture)>(dlsym(library, "emulated_gpu_breaks_capture"));
       return found;
     }();
     return driver;

@@ -53,7 +53,7 @@ Result<void> fits(const Graph& graph, Body& body) {
   if (calls > kMostCalls)
     return refuse(fmt::format("leading axes of {} and {} take {} calls of the library, the most is {}",
                               to_string(a.shape), to_string(b.shape), calls, kMostCalls));
-  if (body.operands.size() > 2 && operation.addend_scale != 1 &&
+  if (body.operands.size() == 3 && operation.addend_scale != 1 &&
       operand_type(graph, body, 2).shape != graph.value(body.result).type.shape)
     return refuse(fmt::format("it adds a row times {}, the library adds one as it is", operation.addend_scale));
   if (a.dtype == DType::int8) return fits_bytes(graph, body);
@@ -71,11 +71,16 @@ PatternRow row(std::string name, std::string_view pattern, Take take) {
 }  // namespace
 
 TargetPointer make_target(bool tf32) {
+  // The first that takes a node counts: longer patterns come before shorter ones.
   std::vector<PatternRow> rows{
-      row("dense layer", "Relu?(Gemm(...))", take_gemm),
-      row("dense layer", "Relu?(dovetail.wgemm(...))", take_weight_only_gemm),
-      row("product with bias", "Relu?(Add~(MatMul(_, _), bias=#))", take_matmul),
-      row("product", "Relu?(MatMul(_, _))", take_matmul),
+      row("dense layer with residual", "Relu|Gelu?(Add~(Gemm(...), residual=_))", take_gemm),
+      row("dense layer with residual", "Relu|Gelu?(Add~(dovetail.wgemm(...), residual=_))", take_weight_only_gemm),
+      row("product with bias and residual", "Relu|Gelu?(Add~(Add~(MatMul(_, _), bias=#), residual=_))", take_matmul),
+      row("dense layer", "Relu|Gelu?(Gemm(...))", take_gemm),
+      row("dense layer", "Relu|Gelu?(dovetail.wgemm(...))", take_weight_only_gemm),
+      row("product with bias", "Relu|Gelu?(Add~(MatMul(_, _), bias=#))", take_matmul),
+      row("product with residual", "Relu|Gelu?(Add~(MatMul(_, _), residual=_))", take_matmul),
+      row("product", "Relu|Gelu?(MatMul(_, _))", take_matmul),
       row("integer product", "MatMulInteger(...)", take_integer_matmul),
   };
   return library::make_target({.target = bundle::kCublasTarget,

@@ -43,8 +43,13 @@ const Node* find_node(const Graph& graph, const Found& found, std::string_view o
   return nullptr;
 }
 
-// What an activation at the end of a match clamps to.
-Result<void> take_clamp(const Graph& graph, const Found& found, LibraryOperation& operation) {
+// What an activation at the end of a match makes of results.
+Result<void> take_activation(const Graph& graph, const Found& found, LibraryOperation& operation) {
+  if (const Node* gelu = find_node(graph, found, "Gelu"); gelu != nullptr) {
+    if (graph::string_attribute(*gelu, "approximate", "none") != "tanh")
+      return refuse("its GELU is the exact one, the library's is the form with tanh");
+    operation.gelu = true;
+  }
   if (find_node(graph, found, "Relu") != nullptr) operation.least = 0;
   const Node* clip = find_node(graph, found, "Clip");
   if (clip == nullptr) return {};
@@ -61,7 +66,7 @@ Result<void> take_clamp(const Graph& graph, const Found& found, LibraryOperation
 // The last node's result, computed from these values.
 Result<Body> body(const Graph& graph, const Found& found, LibraryOperation operation, std::vector<ValueId> operands,
                   Made made = {}) {
-  DOVETAIL_TRY(take_clamp(graph, found, operation));
+  DOVETAIL_TRY(take_activation(graph, found, operation));
   return Body{std::move(operation), std::move(operands), graph.node(found.nodes.back()).outputs[0], std::move(made)};
 }
 
@@ -136,6 +141,25 @@ Result<void> add_third(const Graph& graph, const Node& node, double beta, Librar
   return {};
 }
 
+// The matrix that is added behind a product and its bias, if the match has one.
+Result<void> add_residual(const Graph& graph, const Found& found, const Node& product,
+                          const LibraryOperation& operation, std::vector<ValueId>& operands, const Made& made = {}) {
+  const auto residual = found.values.find("residual");
+  if (residual == found.values.end()) return {};
+  const Shape &shape = shape_of(graph, residual->second), &result = shape_of(graph, product.outputs[0]);
+  if (shape != result)
+    return refuse(fmt::format("what it adds has the shape {}, its product {}", to_string(shape), to_string(result)));
+  if (operands.size() > 2) {
+    const auto spread = made.find(2);
+    const Shape& bias = spread != made.end() ? spread->second->shape() : shape_of(graph, operands[2]);
+    if (!is_row(bias, result.back()) || operation.addend_scale != 1)
+      return refuse(fmt::format("it adds {} times {} and a matrix, a bias of [{}] as it is and a matrix are added",
+                                to_string(bias), operation.addend_scale, result.back()));
+  }
+  operands.push_back(residual->second);
+  return {};
+}
+
 }  // namespace
 
 Result<Body> take_convolution(const Graph& graph, const Found& found) {
@@ -163,6 +187,7 @@ Result<Body> take_gemm(const Graph& graph, const Found& found) {
   std::vector<ValueId> operands{node.inputs[0], node.inputs[1]};
   Made made;
   DOVETAIL_TRY(add_third(graph, node, graph::float_attribute(node, "beta", 1), operation, operands, made));
+  DOVETAIL_TRY(add_residual(graph, found, node, operation, operands, made));
   return body(graph, found, std::move(operation), std::move(operands), std::move(made));
 }
 
@@ -171,7 +196,9 @@ Result<Body> take_weight_only_gemm(const Graph& graph, const Found& found) {
   DOVETAIL_ASSIGN(auto weights, dequantised(graph, node, 1));
   std::vector<ValueId> operands{node.inputs[0], node.inputs[1]};
   if (node.inputs.size() > 3 && node.inputs[3].valid()) operands.push_back(node.inputs[3]);
-  return body(graph, found, {.kind = LibraryKind::product}, std::move(operands), {{1, std::move(weights)}});
+  LibraryOperation operation{.kind = LibraryKind::product};
+  DOVETAIL_TRY(add_residual(graph, found, node, operation, operands));
+  return body(graph, found, std::move(operation), std::move(operands), {{1, std::move(weights)}});
 }
 
 Result<Body> take_matmul(const Graph& graph, const Found& found) {
@@ -192,6 +219,7 @@ Result<Body> take_matmul(const Graph& graph, const Found& found) {
       return refuse("what it adds has more axes than the product");
     operands.push_back(bias->second);
   }
+  DOVETAIL_TRY(add_residual(graph, found, node, operation, operands));
   return body(graph, found, std::move(operation), std::move(operands));
 }
 

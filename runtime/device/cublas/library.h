@@ -23,7 +23,7 @@ namespace number {
 inline constexpr std::int32_t kFloat32 = 0, kFloat16 = 2, kInt8 = 3, kInt32 = 10, kBfloat16 = 14;
 inline constexpr std::int32_t kPedantic32F = 69, kFastTf32 = 77, kCompute32F = 68, kCompute32I = 72;
 inline constexpr std::int32_t kAsIs = 0, kTransposed = 1;
-inline constexpr std::uint32_t kDefaultEpilogue = 1, kRelu = 2, kBias = 4;
+inline constexpr std::uint32_t kDefaultEpilogue = 1, kRelu = 2, kBias = 4, kGelu = 32;
 }  // namespace number
 std::int32_t number_of(DType type);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -41,9 +42,11 @@ class Product {
     element_bytes_ = size_of(type);
     result_bytes_ = size_of(result);
     // What is added: a matrix is the library's C, a row its bias.
-    const bool has_addend = operation.operands.size() > 2;
-    matrix_ = has_addend && element_count(shapes[operation.operands[2]]) == element_count(shapes[operation.result]);
-    row_ = has_addend && !matrix_;
+    const std::size_t operands = operation.operands.size();
+    const bool one_is_matrix =
+        operands == 3 && element_count(shapes[operation.operands[2]]) == element_count(shapes[operation.result]);
+    if (operands == 4 || one_is_matrix) matrix_ = operands - 1;
+    row_ = operands == 4 || (operands == 3 && !one_is_matrix);
     const std::int64_t m = batches_.m, n = batches_.n, k = batches_.k;
     DOVETAIL_ASSIGN(a_layout_, operation.transposed_b ? layout(type, k, n, batches_.stride_b)
                                                       : layout(type, n, k, batches_.stride_b));
@@ -59,7 +62,8 @@ class Product {
     DOVETAIL_TRY(set(attribute::kTransposeA, operation.transposed_b ? number::kTransposed : number::kAsIs));
     DOVETAIL_TRY(set(attribute::kTransposeB, operation.transposed_a ? number::kTransposed : number::kAsIs));
     const bool clamps = operation.least.has_value();
-    const std::uint32_t epilogue = (row_ ? number::kBias : 0) | (clamps ? number::kRelu : 0);
+    const std::uint32_t epilogue =
+        (row_ ? number::kBias : 0) | (clamps ? number::kRelu : 0) | (operation.gelu ? number::kGelu : 0);
     DOVETAIL_TRY(set(attribute::kEpilogue, epilogue == 0 ? number::kDefaultEpilogue : epilogue));
     // Its alignment counts, until the address itself is there.
     if (row_) DOVETAIL_TRY(set(attribute::kBiasPointer, std::uint64_t{kAlignment}));
@@ -84,7 +88,7 @@ class Product {
               library_->handle(), product_.get(), integer_ ? static_cast<const void*>(&one) : &alpha,
               at(address(1), call.b, element_bytes_), a_layout_.get(), at(address(0), call.a, element_bytes_),
               b_layout_.get(), integer_ ? static_cast<const void*>(&zero) : &beta,
-              matrix_ ? at(address(2), call.result, result_bytes_) : d, d_layout_.get(), d, d_layout_.get(),
+              matrix_ ? at(address(*matrix_), call.result, result_bytes_) : d, d_layout_.get(), d, d_layout_.get(),
               &chosen_.algorithm, reinterpret_cast<void*>(workspace), chosen_.workspace_bytes, context_->stream()),
           description()));
     }
@@ -157,7 +161,8 @@ class Product {
   std::shared_ptr<const Library> library_;
   bundle::LibraryOperation operation_;
   bundle::ProductBatches batches_;
-  bool integer_ = false, matrix_ = false, row_ = false;
+  bool integer_ = false, row_ = false;      // row_: operand 2 is added to each row
+  std::optional<std::size_t> matrix_ = {};  // the operand that is added as it lies
   std::size_t element_bytes_ = 4, result_bytes_ = 4;
   Object a_layout_, b_layout_, d_layout_, product_;
   Heuristic chosen_;

@@ -253,6 +253,85 @@ TEST_CASE("vendor: products of any shapes and types, broadcast, transposed, scal
         }
 }
 
+TEST_CASE("vendor: a matrix that follows a product and its bias is added in the same call", "[gpu]") {
+  const test::GpuUnderTest gpu;
+  RandomFloatGraph random(6);
+  constexpr DType kFloat = DType::float32;
+  for (const DType type : {DType::float32, DType::float16, DType::bfloat16})
+    for (const bool has_bias : {false, true})
+      for (const bool clamps : {false, true})
+        for (const bool first : {false, true}) {
+          INFO(name(type) << " bias " << has_bias << " clamps " << clamps << " first " << first);
+          test::GraphMaker make;
+          ValueId y =
+              make.node("MatMul", "p",
+                        {make.input("a", type, {2, 4, 5}), make.constant("b", integers(random.draw, type, {5, 3}, 2))});
+          if (has_bias) y = make.node("Add", "s", {y, make.constant("c", integers(random.draw, type, {3}, 2))});
+          const ValueId r = make.input("r", type, {2, 4, 3});
+          y = make.node("Add", "t", first ? std::vector{r, y} : std::vector{y, r});
+          if (clamps) y = make.node("Relu", "u", {y});
+          make.output(y);
+          const auto rows = check_libraries(make.graph, {{"a", integers(random.draw, type, {2, 4, 5}, 2)},
+                                                         {"r", integers(random.draw, type, {2, 4, 3}, 9)}});
+          CHECK(rows.size() == 1);
+          CHECK(rows.contains(has_bias ? "product with bias and residual" : "product with residual"));
+        }
+  // Gemm with its third operand, a row or not; the second of two products is what the first adds.
+  for (const Shape& third : {Shape{3}, Shape{}, Shape{4, 3}})
+    for (const double beta : {1.0, 2.0}) {
+      INFO(to_string(third) << " times " << beta);
+      test::GraphMaker make;
+      const ValueId x = make.input("x", kFloat, {4, 6});
+      const ValueId left = make.node(
+          "Gemm", "g",
+          {x, make.constant("b", random.halves({6, 3}, -2, 2)), make.constant("c", random.halves(third, -2, 2))},
+          {{"beta", beta}});
+      const ValueId other = make.node("MatMul", "m", {x, make.constant("d", random.halves({6, 3}, -2, 2))});
+      make.output(make.node("Add", "t", {left, make.node("Relu", "r", {other})}));
+      const auto rows = check_libraries(make.graph, {{"x", random.halves({4, 6}, -2, 2)}});
+      CHECK(rows.contains("dense layer with residual") == (third != Shape{4, 3}));
+    }
+  // Of another shape, or read by others too: no.
+  test::GraphMaker make;
+  const ValueId p =
+      make.node("MatMul", "p", {make.input("a", kFloat, {4, 5}), make.constant("b", random.halves({5, 3}, -2, 2))});
+  make.output(make.node("Add", "t", {p, make.input("r", kFloat, {2, 4, 3})}));
+  make.output(make.node("Add", "u", {p, make.input("v", kFloat, {4, 3})}));
+  CHECK(check_libraries(make.graph, {{"a", random.halves({4, 5}, -2, 2)},
+                                     {"r", random.halves({2, 4, 3}, -2, 2)},
+                                     {"v", random.halves({4, 3}, -2, 2)}})["product"] == 1);
+}
+
+TEST_CASE("vendor: a GELU of the form with tanh is computed with its product, the exact one is not", "[gpu]") {
+  const test::GpuUnderTest gpu;
+  RandomFloatGraph random(7);
+  for (const char* form : {"tanh", "none"})
+    for (const int behind : {0, 1, 2, 3}) {  // a product, with a bias, with a matrix, with both
+      INFO(form << " " << behind);
+      test::GraphMaker make;
+      Inputs inputs{{"a", random.halves({4, 5}, -2, 2)}};
+      ValueId y = make.node(
+          "MatMul", "p", {make.input("a", DType::float32, {4, 5}), make.constant("b", random.halves({5, 3}, -1, 1))});
+      if (behind % 2 != 0) y = make.node("Add", "s", {y, make.constant("c", random.halves({3}, -2, 2))});
+      if (behind >= 2) {
+        y = make.node("Add", "t", {y, make.input("r", DType::float32, {4, 3})});
+        inputs.emplace("r", random.halves({4, 3}, -2, 2));
+      }
+      make.output(make.node("Gelu", "y", {y}, {{"approximate", std::string(form)}}));
+      const Compiled compiled = compiled_for_libraries(make.graph);
+      std::map<std::string, int> steps;
+      for (const bundle::Step& step : compiled.bundle.steps) ++steps[step.target];
+      CHECK(steps["cublas"] == 1);
+      CHECK((steps.size() == 1) == (std::string_view(form) == "tanh"));
+      auto executor = runtime::Executor::make(compiled.bundle, *runtime::simulator_factory("functional"), {1});
+      REQUIRE(executor.ok());
+      const NdArray got = executor->run(inputs)->outputs.at("y"),
+                    want = Reference::make(make.graph).value().run(inputs)->at("y");
+      for (std::int64_t i = 0; i < got.count(); ++i)
+        CHECK(std::abs(got.as_double(i) - want.as_double(i)) <= 2e-6 * (1 + std::abs(want.as_double(i))));
+    }
+}
+
 TEST_CASE("vendor: products of bytes give their 32-bit sums, where the library multiplies bytes", "[gpu]") {
   const test::GpuUnderTest gpu;
   RandomFloatGraph random(3);
@@ -430,6 +509,9 @@ TEST_CASE("vendor: a refusal names the rule") {
   const ValueId wide = make.input("wide", DType::float64, {2, 2});
   CHECK_THAT(why(cublas::make_target(), make.node("MatMul", "d", {wide, wide})),
              ContainsSubstring("wide is float64, float32 or float16 or bfloat16 is taken"));
+  const ValueId square = make.input("square", DType::float32, {2, 2});
+  CHECK_THAT(why(cublas::make_target(), make.node("Gelu", "g", {make.node("MatMul", "s", {square, square})})),
+             ContainsSubstring("its GELU is the exact one, the library's is the form with tanh"));
   const ValueId a = make.input("a", DType::float32, {65, 1, 2, 1, 3}),
                 b = make.input("b", DType::float32, {1, 66, 1, 3, 4});
   CHECK_THAT(why(cublas::make_target(), make.node("MatMul", "many", {a, b})),

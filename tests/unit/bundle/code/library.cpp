@@ -86,6 +86,47 @@ TEST_CASE("onednn code: what is written is read") {
   }
 }
 
+TEST_CASE("cublas code: what is added to a product and the GELU behind it are checked") {
+  // a [4, 6] times b [6, 3], and c [3], and d [4, 3].
+  const auto errors = [](std::string_view target, const std::function<void(bundle::LibraryOperation&)>& change,
+                         const Shape& d = {4, 3}) {
+    bundle::LibraryOperation operation{
+        .kind = LibraryKind::product, .operands = {0, 1, 2, 3}, .result = 4, .gelu = true};
+    change(operation);
+    bundle::Bundle bundle;
+    bundle.tensors = {{"a", DType::float32, {4, 6}},
+                      {"b", DType::float32, {6, 3}},
+                      {"c", DType::float32, {3}},
+                      {"d", DType::float32, d},
+                      {"y", DType::float32, {4, 3}}};
+    bundle.inputs = {0, 1, 2, 3};
+    bundle.outputs = {4};
+    bundle::Step step{"s", "", {}, {0, 1, 2, 3}, {4}};
+    LibraryCode code;
+    code.operations = {operation};
+    bundle::encode(code, target, step);
+    bundle.steps = {step};
+    const auto steps = bundle::library_steps(bundle, target);
+    if (steps.ok()) CHECK(steps->front().code.operations.front().gelu == operation.gelu);
+    return steps.ok() ? "" : to_string(steps.errors());
+  };
+  const auto as_it_is = [](bundle::LibraryOperation&) {};
+  CHECK(errors(bundle::kCublasTarget, as_it_is) == "");
+  CHECK(errors(bundle::kCublasTarget, [](bundle::LibraryOperation& o) { o.gelu = false, o.least = 0; }) == "");
+  CHECK_THAT(errors(bundle::kCublasTarget, [](bundle::LibraryOperation& o) { o.least = 0; }),
+             ContainsSubstring("target cublas has no GELU behind it"));
+  CHECK_THAT(errors(bundle::kOnednnTarget, as_it_is), ContainsSubstring("target onednn has no GELU behind it"));
+  CHECK_THAT(errors(bundle::kOnednnTarget, [](bundle::LibraryOperation& o) { o.gelu = false; }),
+             ContainsSubstring("target onednn adds one tensor to a product"));
+  CHECK_THAT(errors(bundle::kCublasTarget, as_it_is, {3}),
+             ContainsSubstring("the matrix that it adds has the shape [3], its result [4, 3]"));
+  CHECK_THAT(errors(bundle::kCublasTarget,
+                    [](bundle::LibraryOperation& o) {
+                      o.operands = {0, 1, 3, 3};
+                    }),
+             ContainsSubstring("it adds two tensors, and the first is not one of its columns"));
+}
+
 TEST_CASE("onednn code: what cannot be run is refused") {
   CHECK_THAT(onednn_errors([](LibraryCode& code) {
                code.operations[0].operands = {0, 7};
