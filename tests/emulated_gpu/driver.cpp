@@ -8,6 +8,7 @@
 //   EMULATED_GPU_MEMORY       bytes
 //   EMULATED_GPU_SHARED       bytes that a block may ask for (227 KiB)
 //   EMULATED_GPU_FAULT        a CUresult that the first kernel leaves
+//   EMULATED_GPU_INIT         what starting the driver gives
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -219,7 +220,7 @@ bool run_waiting(Function& function, void** parameters, std::vector<emulated_gpu
 
 extern "C" {
 
-int cuInit(unsigned) { return kSuccess; }
+int cuInit(unsigned) { return static_cast<int>(setting("EMULATED_GPU_INIT", kSuccess)); }
 int cuDriverGetVersion(int* version) {
   *version = 13000;
   return kSuccess;
@@ -231,7 +232,11 @@ int cuGetErrorName(int status, const char** name) {
                                                 {kNoDevice, "CUDA_ERROR_NO_DEVICE"},
                                                 {kInvalidImage, "CUDA_ERROR_INVALID_IMAGE"},
                                                 {kNotFound, "CUDA_ERROR_NOT_FOUND"},
+                                                {34, "CUDA_ERROR_STUB_LIBRARY"},
                                                 {700, "CUDA_ERROR_ILLEGAL_ADDRESS"},
+                                                {803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"},
+                                                {kUnsupported, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+                                                {901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"},
                                                 {kLaunchFailed, "CUDA_ERROR_LAUNCH_FAILED"}};
   const auto found = names.find(status);
   if (found == names.end()) return kInvalidValue;

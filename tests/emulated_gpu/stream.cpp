@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <set>
+#include <utility>
 
 namespace {
 
@@ -68,6 +69,8 @@ bool breaks_capture() {
   return breaks;
 }
 
+unsigned long long copies_in = 0, copies_out = 0;
+
 bool in_device(unsigned long long address, std::size_t bytes) { return emulated_gpu_room(address) >= bytes; }
 
 }  // namespace
@@ -77,6 +80,10 @@ extern "C" {
 bool emulated_gpu_breaks_capture() { return breaks_capture(); }
 void emulated_gpu_wait() {
   for (Stream* const stream : streams()) drain(*stream);
+}
+void emulated_gpu_copies(unsigned long long* in, unsigned long long* out) {
+  *in = std::exchange(copies_in, 0);
+  *out = std::exchange(copies_out, 0);
 }
 int emulated_gpu_enqueue(void* stream, const std::function<void()>* work) { return give(stream, *work); }
 
@@ -222,6 +229,7 @@ int cuMemcpy3DAsync_v2(const unsigned long long* copy, void* stream) {
   });
 }
 int cuMemcpyHtoDAsync_v2(unsigned long long address, const void* host, std::size_t bytes, void* stream) {
+  ++copies_in;
   if (!in_device(address, bytes)) return kInvalidValue;
   if (is_pinned(host)) return give(stream, [=] { std::memcpy(reinterpret_cast<void*>(address), host, bytes); });
   // What is not pinned is read before the call returns.
@@ -230,6 +238,7 @@ int cuMemcpyHtoDAsync_v2(unsigned long long address, const void* host, std::size
   return give(stream, [=] { std::memcpy(reinterpret_cast<void*>(address), copy->data(), bytes); });
 }
 int cuMemcpyDtoHAsync_v2(void* host, unsigned long long address, std::size_t bytes, void* stream) {
+  ++copies_out;
   if (!in_device(address, bytes)) return kInvalidValue;
   const int status = give(stream, [=] { std::memcpy(host, reinterpret_cast<const void*>(address), bytes); });
   if (status != kSuccess || is_pinned(host)) return status;

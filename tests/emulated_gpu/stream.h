@@ -29,6 +29,8 @@ void emulated_gpu_fail(int status);
 // What waits while a stream captures breaks the capture, and so does memory that comes or goes.
 bool emulated_gpu_breaks_capture();
 void emulated_gpu_wait();  // for all streams
+// Copies to the device and from it since the last time that somebody asked.
+void emulated_gpu_copies(unsigned long long* in, unsigned long long* out);
 // Of the functions of the driver's own object:
 int emulated_gpu_fault();
 std::vector<std::size_t> emulated_gpu_parameters(void* function);

@@ -169,7 +169,7 @@ Result<FunctionHandle> Context::function(ModuleHandle module, const bundle::Cuda
   return function;
 }
 
-Result<Address> Context::take(std::size_t bytes) {
+Result<Address> Context::take(std::size_t bytes, std::string_view holds) {
   DOVETAIL_TRY(make_current());
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kGranule - 1) / kGranule * kGranule;
   // Much larger ones are kept for what needs them.
@@ -188,7 +188,8 @@ Result<Address> Context::take(std::size_t bytes) {
   std::size_t free = 0, total = 0;
   driver_->memory_info(&free, &total);
   return driver_
-      ->check(status, fmt::format("allocating {} bytes of {}, of whose {} {} are free", bytes, name(), total, free))
+      ->check(status, fmt::format("allocating {} bytes of {}, of whose {} {} are free, for {}", bytes, name(), total,
+                                  free, holds))
       .errors();
 }
 
@@ -255,9 +256,9 @@ Result<void> Context::copy_out(Address from, std::span<std::byte> bytes) {
   return {};
 }
 
-Result<Allocation> Allocation::make(std::shared_ptr<Context> context, std::size_t bytes) {
+Result<Allocation> Allocation::make(std::shared_ptr<Context> context, std::size_t bytes, std::string_view holds) {
   Allocation allocation;
-  DOVETAIL_ASSIGN(allocation.address_, context->take(bytes));
+  DOVETAIL_ASSIGN(allocation.address_, context->take(bytes, holds));
   allocation.bytes_ = bytes;
   allocation.context_ = std::move(context);
   return allocation;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -63,8 +64,8 @@ class Context {
   const DeviceFacts& facts() const { return facts_; }
 
   // Memory of the device, behind what the stream does already: what was given back before, where it fits; else new.
-  // Nothing is given back to the driver before it has no more, or the context ends.
-  Result<Address> take(std::size_t bytes);
+  // Nothing is given back to the driver before it has no more, or the context ends. `holds`: what it is for, in words.
+  Result<Address> take(std::size_t bytes, std::string_view holds);
   void give_back(Address address, std::size_t bytes);
 
   // Behind what the stream does already, through pinned memory. The host's bytes may change as soon as copy_in returns;
@@ -98,7 +99,8 @@ class Context {
 // Memory of the device, given back when this goes.
 class Allocation {
  public:
-  static Result<Allocation> make(std::shared_ptr<Context> context, std::size_t bytes);
+  static Result<Allocation> make(std::shared_ptr<Context> context, std::size_t bytes,
+                                 std::string_view holds = "a buffer");
   Allocation() = default;
   Allocation(Allocation&& other) noexcept { *this = std::move(other); }
   Allocation& operator=(Allocation&& other) noexcept;

@@ -90,7 +90,8 @@ class CudaKernel : public DeviceKernel {
       const TensorIndex root = bundle::root_of(bundle_, argument);
       const bundle::Constant& constant = bundle_.tensors[static_cast<std::size_t>(root)].constant;
       if (!constant || program_->copies.contains(root)) continue;
-      DOVETAIL_ASSIGN(cuda::Allocation memory, cuda::Allocation::make(program_->context, constant->bytes().size()));
+      DOVETAIL_ASSIGN(cuda::Allocation memory, cuda::Allocation::make(program_->context, constant->bytes().size(),
+                                                                      fmt::format("constant {}", tensor_name(root))));
       DOVETAIL_TRY(memory.copy_in(0, constant->bytes()));
       program_->copies[root] = {std::move(memory), std::nullopt};
     }
@@ -184,8 +185,13 @@ class CudaKernel : public DeviceKernel {
   }
   Result<CudaProgram::Copy*> copy_of(TensorIndex root, std::size_t bytes) {
     if (const auto known = program_->copies.find(root); known != program_->copies.end()) return &known->second;
-    DOVETAIL_ASSIGN(cuda::Allocation memory, cuda::Allocation::make(program_->context, bytes));
+    DOVETAIL_ASSIGN(cuda::Allocation memory,
+                    cuda::Allocation::make(program_->context, bytes, fmt::format("tensor {}", tensor_name(root))));
     return &program_->copies.emplace(root, CudaProgram::Copy{std::move(memory), program_->run - 1}).first->second;
+  }
+
+  const std::string& tensor_name(TensorIndex tensor) const {
+    return bundle_.tensors[static_cast<std::size_t>(tensor)].name;
   }
 
   Result<void> check_rules() const {
@@ -243,7 +249,9 @@ class CudaSequence : public DeviceSequence {
     if (captured.graph == nullptr || captured.tensors != all_tensors()) {
       forget(captured);
       if (const auto made = capture(captured, times); !made.ok()) {
-        why_not_ = fmt::format("a graph cannot be made: {}", made.errors().front().why);
+        const Diagnostic& problem = made.errors().front();
+        why_not_ = fmt::format("a graph cannot be made: {}{}{}", problem.where, problem.where.empty() ? "" : ": ",
+                               problem.why);
         return run_one_by_one(steps, times);
       }
     }
@@ -314,6 +322,23 @@ class CudaSequence : public DeviceSequence {
   std::string why_not_, launched_;
 };
 
+// A memory space: how many tensors share it, and which of them is the largest.
+std::string description_of(const bundle::Bundle& bundle, bundle::SpaceIndex space) {
+  const bundle::Tensor* largest = nullptr;
+  std::size_t count = 0;
+  const auto bytes_of = [](const bundle::Tensor& tensor) {
+    return element_count(tensor.shape) * size_bytes(tensor.dtype);
+  };
+  for (const bundle::Tensor& tensor : bundle.tensors) {
+    if (tensor.space != space) continue;
+    ++count;
+    if (largest == nullptr || bytes_of(tensor) > bytes_of(*largest)) largest = &tensor;
+  }
+  if (largest == nullptr) return "a memory space of no tensors";
+  return fmt::format("the memory space of {} tensors, the largest {} of {} bytes", count, largest->name,
+                     bytes_of(*largest));
+}
+
 class CudaDevice : public Device {
  public:
   explicit CudaDevice(Work* work) : work_(work) {}
@@ -340,7 +365,7 @@ class CudaDevice : public Device {
     }
     common->context = context_;
     const bundle::CudaFailure none;
-    DOVETAIL_ASSIGN(common->failure, cuda::Allocation::make(common->context, sizeof none));
+    DOVETAIL_ASSIGN(common->failure, cuda::Allocation::make(common->context, sizeof none, "what kernels report"));
     DOVETAIL_TRY(common->failure.copy_in(0, std::as_bytes(std::span(&none, 1))));
     std::map<std::size_t, std::unique_ptr<cuda::StreamWork>> works;  // by step
     for (auto& step : launches) {
@@ -361,12 +386,15 @@ class CudaDevice : public Device {
     }
     std::uint64_t workspace = 0;
     for (const auto& [index, work] : works) workspace = std::max(workspace, work->workspace_bytes());
-    DOVETAIL_ASSIGN(common->workspace, cuda::Allocation::make(common->context, workspace));
+    DOVETAIL_ASSIGN(common->workspace,
+                    cuda::Allocation::make(common->context, workspace, "the workspace of the steps"));
     DeviceProgram program;
     for (std::size_t i = 0; i < bundle.spaces.size(); ++i) {
       const bundle::MemorySpace& space = bundle.spaces[i];
       if (space.target != bundle::kCudaTarget) continue;
-      DOVETAIL_ASSIGN(cuda::Allocation memory, cuda::Allocation::make(common->context, space.bytes));
+      DOVETAIL_ASSIGN(cuda::Allocation memory,
+                      cuda::Allocation::make(common->context, space.bytes,
+                                             description_of(bundle, static_cast<bundle::SpaceIndex>(i))));
       program.memories[static_cast<bundle::SpaceIndex>(i)] = std::make_shared<CudaMemory>(common, std::move(memory));
     }
     std::vector<CudaKernel*> sequence;

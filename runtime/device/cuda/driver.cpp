@@ -103,7 +103,9 @@ Result<void> Driver::check(Status status, std::string_view action) const {
   Diagnostic problem{"the GPU refuses", std::string(action), fmt::format("{} ({})", word, status), ""};
   switch (status) {
     case status::kOutOfMemory:
-      problem.hint = "close what else uses the device, or run fewer samples at once";
+      problem.hint =
+          "close what else uses the device, run fewer samples at once, or leave nodes to another target: --place "
+          "NODE=cpu";
       problem.cause = Cause::resource;
       break;
     case status::kNoDevice:

@@ -97,8 +97,24 @@ TEST_CASE("cuda: a bundle is made with one compiler and run later; steps beside 
   }
   {
     const Environment memory("EMULATED_GPU_MEMORY", "1000");
+    const Finished refused = test::dovetail({"run", folder / "d.dvt"});
+    CHECK(refused.exit == 1);
+    CHECK_THAT(refused.error, ContainsSubstring("CUDA_ERROR_OUT_OF_MEMORY") && ContainsSubstring("of whose 1000 ") &&
+                                  ContainsSubstring(" are free, for ") &&
+                                  ContainsSubstring("run fewer samples at once"));
+  }
+  {
+    const Environment stub("EMULATED_GPU_INIT", "34");
+    CHECK_THAT(test::dovetail({"run", folder / "d.dvt"}).error, ContainsSubstring("CUDA_ERROR_STUB_LIBRARY (34)") &&
+                                                                    ContainsSubstring("a stub for linking") &&
+                                                                    ContainsSubstring("LD_LIBRARY_PATH"));
+    const Environment mismatch("EMULATED_GPU_INIT", "803");
     CHECK_THAT(test::dovetail({"run", folder / "d.dvt"}).error,
-               ContainsSubstring("CUDA_ERROR_OUT_OF_MEMORY") && ContainsSubstring("of whose 1000"));
+               ContainsSubstring("of different versions") && ContainsSubstring("restart the machine"));
+    const Environment old("DOVETAIL_LIBCUDA", emulated("nvml"));
+    const Finished refused = test::dovetail({"run", folder / "d.dvt"});
+    CHECK(refused.exit == 2);
+    CHECK_THAT(refused.error, ContainsSubstring("has no function cuInit: it is older than CUDA 11.4"));
   }
   {
     const Environment none("EMULATED_GPU_DEVICES", "0");

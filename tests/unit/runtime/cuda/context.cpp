@@ -41,10 +41,13 @@ TEST_CASE("cuda memory: what was given back is used again, and goes back to the 
   const test::Environment memory("EMULATED_GPU_MEMORY", "1000000");
   { CHECK(Allocation::make(context, 600'000).ok()); }
   CHECK(Allocation::make(context, 700'000).ok());  // the 600,000 bytes went back
-  const auto refused = Allocation::make(context, 2'000'000);
+  const auto refused = Allocation::make(context, 2'000'000, "tensor x");
   REQUIRE(!refused.ok());
   CHECK_THAT(to_string(refused.errors()), ContainsSubstring("CUDA_ERROR_OUT_OF_MEMORY") &&
-                                              ContainsSubstring("allocating 2000000 bytes of emulated GPU"));
+                                              ContainsSubstring("allocating 2000000 bytes of emulated GPU, of whose "
+                                                                "1000000 ") &&
+                                              ContainsSubstring(" are free, for tensor x") &&
+                                              ContainsSubstring("--place NODE=cpu"));
 }
 
 TEST_CASE("cuda copies: through pinned memory, of any size, behind what the stream does already") {
