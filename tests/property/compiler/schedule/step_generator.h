@@ -51,7 +51,7 @@ class StepGenerator {
         {"set_scope", 3, &StepGenerator::set_scope},
         {"slots", 5, &StepGenerator::slots},
         {"split", 3, &StepGenerator::split},
-        {"stream_k", 13, &StepGenerator::stream_k},
+        {"stream_k", 21, &StepGenerator::stream_k},
         {"tensorize", 2, &StepGenerator::tensorize},
         {"transform_layout", 2, &StepGenerator::transform_layout},
         {"unroll", 2, &StepGenerator::unroll},
@@ -251,8 +251,10 @@ class StepGenerator {
     if (!reductions_commute_ || (path && is_floating(as_block(path->back())->writes.front().buffer->dtype)))
       return annotate();
     const auto number = [&] { return std::to_string(pick(20) == 0 ? 0 : 1 + pick(5)); };
+    // Several pieces of a tile for several workers: else nothing is shared.
+    const std::string depth = std::to_string(1 + pick(2)), workers = std::to_string(pick(20) == 0 ? 0 : 2 + pick(6));
     return {"stream_k",
-            {name, number(), number(), number(), number()},
+            {name, number(), number(), depth, workers},
             {fresh(), fresh(), fresh(), fresh(), fresh(), fresh(), fresh(), fresh()}};
   }
   // A product of a softmax that no step has changed; empty where there is none.
