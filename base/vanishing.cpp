@@ -139,7 +139,12 @@ Result<Vanishing> make_temporary_folder(std::string_view purpose) {
   std::string name = (parent / fmt::format("dovetail-{}-XXXXXX", purpose)).string();
   if (refused_for_test(Refusable::write) || ::mkdtemp(name.data()) == nullptr)
     return bad(parent, std::strerror(errno), cause_of(errno));
-  return Vanishing(name);
+  try {
+    return Vanishing(name);
+  } catch (...) {  // no memory to remember it by
+    ::rmdir(name.c_str());
+    throw;
+  }
 }
 
 VanishingGroup::VanishingGroup(pid_t group) : group_(group), slot_(take_slot({}, group)) {}

@@ -13,6 +13,7 @@
 
 #include "base/child_process.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/hash.h"
 #include "base/kit_folder.h"
 #include "base/vanishing.h"
@@ -177,10 +178,8 @@ std::string essence(std::string_view text) {
 
 std::vector<fs::path> design_sources() {
   std::vector<fs::path> sources;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(simulator::hardware_folder() / "rtl", ignored))
-    if (entry.path().extension() == ".sv") sources.push_back(entry.path());
-  std::sort(sources.begin(), sources.end());
+  for (const fs::path& path : entries_of(simulator::hardware_folder() / "rtl"))
+    if (path.extension() == ".sv") sources.push_back(path);
   return sources;
 }
 
@@ -342,10 +341,8 @@ Result<Area> run_area(const isa::HardwareConfig& config, std::string_view flow) 
 
 Result<std::optional<CommittedArea>> committed_area(const isa::HardwareConfig& config, std::string_view flow) {
   std::vector<fs::path> files;
-  std::error_code ignored;
-  for (const auto& entry : fs::directory_iterator(simulator::hardware_folder() / "syn" / "results", ignored))
-    if (entry.path().filename().string().ends_with(fmt::format(".{}.json", flow))) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
+  for (const fs::path& path : entries_of(simulator::hardware_folder() / "syn" / "results"))
+    if (path.filename().string().ends_with(fmt::format(".{}.json", flow))) files.push_back(path);
   const std::string now = area_inputs(config, flow);
   std::optional<CommittedArea> stale;
   for (const fs::path& file : files) {

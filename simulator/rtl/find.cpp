@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/folder.h"
 #include "base/kit_folder.h"
 #include "base/user_folder.h"
 #include "simulator/rtl/build.h"
@@ -29,10 +30,9 @@ std::vector<fs::path> candidates(const fs::path& folder, const RtlModelSources& 
   }
   std::vector<fs::path> paths;
   const std::string prefix = rtl_model_prefix(sources);
-  for (const auto& entry : fs::directory_iterator(folder, ignored))
-    if (entry.path().filename().string().starts_with(prefix) && entry.path().extension() == ".so")
-      paths.push_back(entry.path());
-  std::sort(paths.rbegin(), paths.rend());
+  for (const fs::path& path : entries_of(folder))
+    if (path.filename().string().starts_with(prefix) && path.extension() == ".so") paths.push_back(path);
+  std::ranges::reverse(paths);
   return paths;
 }
 

@@ -17,6 +17,7 @@
 #include "base/child_process.h"
 #include "base/fault.h"
 #include "base/file.h"
+#include "base/folder.h"
 #include "base/hash.h"
 #include "base/resource_error.h"
 #include "isa/emit/emit.h"
@@ -44,9 +45,9 @@ std::string design_text(const fs::path& design) {
   std::vector<fs::path> files;
   std::error_code ignored;
   for (const char* folder : {"rtl", "sva", "tb"})
-    for (const auto& entry : fs::directory_iterator(design / folder, ignored))
-      if (entry.is_regular_file(ignored)) files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
+    for (const fs::path& path : entries_of(design / folder))
+      if (fs::is_regular_file(path, ignored)) files.push_back(path);
+  std::ranges::sort(files);
   std::string text;
   for (const fs::path& file : files) {
     const std::string bytes = content(file);
