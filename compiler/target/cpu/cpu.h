@@ -42,6 +42,9 @@ struct Cpu {
   bool check_bounds = false, tiles_in_software = false;
 
   bool fma() const { return vector_bytes >= 32; }  // x86-64-v3 and above
+  // Of large constants, what lies so many bytes further on than a loop reads is fetched (codegen/fetch_ahead.cpp).
+  // Nothing is where 0. Narrower vectors were not measured; a fetch is no access whose bounds could be checked.
+  std::int64_t bytes_ahead() const { return vector_bytes == cache_line_bytes && !check_bounds ? 8 << 10 : 0; }
   int lanes(int element_bytes) const { return vector_bytes / element_bytes; }
   // Lines that far apart share a set of the first level.
   std::int64_t l1_set_stride_bytes() const { return l1_bytes / l1_ways; }

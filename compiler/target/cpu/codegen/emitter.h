@@ -39,6 +39,18 @@ class Emitter {
   std::vector<std::string> failures, notes;
 
  private:
+  // What a loop reads in each iteration, at a place that walks along a buffer: see fetch_ahead.cpp.
+  struct Walk {
+    const loops::BufferNode* buffer = nullptr;
+    std::int64_t constant = 0, step = 0;  // of the element's offset; elements from one iteration to the next
+    llvm::Value* pointer = nullptr;
+  };
+  struct SerialLoop {
+    const loops::VarNode* var = nullptr;
+    std::int64_t extent = 0;
+    int branches = 0;               // around it
+    std::vector<Walk> lines, rows;  // cache lines of constants; elements that serve all lanes
+  };
   // A function under construction: the kernel or the body of a parallel loop.
   struct Frame {
     llvm::Function* function = nullptr;
@@ -51,6 +63,8 @@ class Emitter {
     std::vector<std::pair<llvm::Instruction*, const loops::BufferNode*>> accesses;  // where Cpu::check_bounds
     std::map<const loops::BufferNode*, llvm::Value*> pointers;
     std::map<const loops::VarNode*, llvm::Value*> vars;
+    std::vector<SerialLoop> serial;  // around what is emitted, outermost first
+    int branches = 0;                // the same
   };
 
   // ---- types.cpp
@@ -113,6 +127,12 @@ class Emitter {
     double acc, scale, zero_point;
   };
   llvm::Value* emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point, const Magnitudes& most);
+  struct ScaleParts {
+    double coarse, fine;
+  };
+  static std::optional<ScaleParts> parts_of(double scale, double most_acc);
+  llvm::Value* round_by_shifting(llvm::Value* acc, int shift, llvm::Value* zero_point);
+  llvm::Value* round_in_parts(llvm::Value* acc, llvm::Type* type, const ScaleParts& parts, llvm::Value* zero_point);
   llvm::Value* round_by_adding(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point, llvm::Type* wide);
 
   // ---- memory.cpp
@@ -123,6 +143,7 @@ class Emitter {
     std::optional<std::int64_t> stride;  // 0: uniform
     llvm::Value* offsets = nullptr;      // vector of i64, from the buffer's beginning, where stride is empty
     llvm::Align align{1};
+    std::int64_t constant = 0, step = 0;  // of the offset, and what an iteration of the innermost serial loop adds
     bool whole = false;  // every lane, active or not, lies in a buffer that this function has for itself
   };
   // Between an element as memory has it and its value.
@@ -136,6 +157,14 @@ class Emitter {
   void annotate_access(llvm::Instruction* access, const loops::BufferNode* buffer);  // notes it, too
   loops::Expr checked_index(const loops::Buffer& buffer, std::size_t dimension, const loops::Expr& index);
   llvm::Value* lane_offsets(std::int64_t stride);
+
+  // ---- fetch_ahead.cpp
+  void note_line(const loops::Buffer& buffer, const Place& place, std::int64_t bytes);  // of a vector that is loaded
+  void note_row(const loops::Buffer& buffer, const Place& place);                       // of what serves all lanes
+  void fetch_ahead(const SerialLoop& loop, llvm::Value* iteration);
+  void fetch_before_sum(const loops::CoreSequence& n, std::size_t at);  // at: of a part
+  void fetch_reads_of(const loops::Core& core);
+  void fetch(llvm::Value* pointer, llvm::Value* bytes_further);
 
   // ---- check_bounds.cpp
   // Behind the frame's code: compares what each of its accesses touches with the extent of the access's buffer.

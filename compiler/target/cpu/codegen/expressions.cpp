@@ -396,11 +396,13 @@ Value Emitter::emit_node(const Select& n, DType) {
   auto* else_block = llvm::BasicBlock::Create(context_, "select.else", function);
   auto* join = llvm::BasicBlock::Create(context_, "select.join", function);
   builder_.CreateCondBr(condition.llvm, then_block, else_block);
+  ++frame_.branches;
   builder_.SetInsertPoint(then_block);
   Value a = emit_in_branch(n.if_true);
   llvm::BasicBlock* then_end = builder_.GetInsertBlock();
   builder_.SetInsertPoint(else_block);
   Value b = emit_in_branch(n.if_false);
+  --frame_.branches;
   const bool varying = a.varying || b.varying;
   b = unify(b, varying);
   llvm::BasicBlock* else_end = builder_.GetInsertBlock();

@@ -36,6 +36,8 @@ void Emitter::emit_dot_product(const CoreCall& n, unsigned instruction, unsigned
     annotate_access(access, operand.buffer.get());
     return access;
   };
+  note_row(n.operands[1].buffer, x);
+  note_line(n.operands[2].buffer, w, static_cast<std::int64_t>(lanes) * kDotBytes);
   llvm::Value* sum = load(words, d, n.operands[0]);
   llvm::Value* broadcast = builder_.CreateVectorSplat(lanes, load(builder_.getInt32Ty(), x, n.operands[1]));
   llvm::Value* weights = load(words, w, n.operands[2]);

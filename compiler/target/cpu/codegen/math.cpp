@@ -1,6 +1,7 @@
 // Mathematical functions, uniform or lane by lane. exp, log, tanh and erf of float32 are polynomials in line, within 4
 // units in the last place (tests/differential/compiler/cpu/random_programs.cpp); the rest, and binary64, come from the
 // runtime's table.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -240,6 +241,41 @@ llvm::Function* Emitter::integer_power(llvm::Type* type, bool is_signed) {
   return function;
 }
 
+namespace {
+
+std::optional<double> constant_of(llvm::Value* value) {
+  auto* constant = llvm::dyn_cast<llvm::Constant>(value);
+  if (constant != nullptr && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+  const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  if (number == nullptr || !number->getValueAPF().isFinite()) return std::nullopt;
+  return number->getValueAPF().convertToFloat();
+}
+
+// s where the scale is 2^-s, and the sum of the accumulator and half of what is shifted out stays an int32.
+std::optional<int> shift_of(double scale, double most_acc) {
+  int exponent = 0;
+  if (std::frexp(scale, &exponent) != 0.5) return std::nullopt;
+  const int shift = 1 - exponent;
+  return shift >= 1 && shift <= 30 && most_acc + std::ldexp(1.0, shift - 1) < 0x1p31 ? std::optional(shift)
+                                                                                     : std::nullopt;
+}
+
+}  // namespace
+
+// A scale is their sum: products of the accumulator with `coarse` are even integers of 24 bits at most times a power of
+// two, so that binary32 holds them, and products with `fine` are as small as round_by_adding wants them in binary32.
+std::optional<Emitter::ScaleParts> Emitter::parts_of(double scale, double most_acc) {
+  if (!(most_acc >= 1 && most_acc <= static_cast<double>(kFloatAccumulator) / 4)) return std::nullopt;
+  int exponent = 0, acc_bits = 0;
+  std::frexp(scale, &exponent);
+  std::frexp(most_acc, &acc_bits);
+  const double unit = std::max(2.0, std::ldexp(1.0, exponent - (24 - acc_bits)));
+  const double coarse = std::nearbyint(scale / unit) * unit, fine = scale - coarse;
+  const bool exact =
+      most_acc * std::abs(coarse) < 0x1p31 && most_acc * std::abs(fine) < static_cast<double>(kFloatProduct);
+  return exact ? std::optional(ScaleParts{coarse, fine}) : std::nullopt;
+}
+
 // clamp_int32(round_half_even(acc * s) + zero_point), the product exact and rounded once: the cheapest way that the
 // magnitudes allow (kernel.h; Preparation::bound_accumulator proves them). Binary64 holds the product of |acc| < 2^29
 // and the 24 bits of a scale; a fused multiply-add rounds that of any acc once. A scale whose exponent is that of
@@ -253,6 +289,11 @@ llvm::Value* Emitter::emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm
     return builder_.CreateCall(exact_requantize(narrow, scale->getType()), {acc, scale, zero_point});
   if (cpu_.fma() && most.acc <= static_cast<double>(kFloatAccumulator) && product < static_cast<double>(kFloatProduct))
     return round_by_adding(acc, scale, zero_point, scale->getType());
+  if (const auto known = constant_of(scale); known && sum_fits) {
+    if (const auto shift = shift_of(*known, most.acc)) return round_by_shifting(acc, *shift, zero_point);
+    if (const auto parts = parts_of(*known, most.acc); parts && cpu_.fma())
+      return round_in_parts(acc, scale->getType(), *parts, zero_point);
+  }
   llvm::Type* wide = builder_.getDoubleTy();
   if (auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(narrow))
     wide = llvm::FixedVectorType::get(wide, vector->getNumElements());
@@ -290,6 +331,22 @@ llvm::Value* Emitter::round_by_adding(llvm::Value* acc, llvm::Value* scale, llvm
   if (is_double) return builder_.CreateAdd(builder_.CreateTrunc(rounded, narrow), zero_point);
   constexpr double kLargeBits = 0x4b400000;  // of 0x1.8p23
   return builder_.CreateAdd(rounded, builder_.CreateSub(zero_point, number(narrow, kLargeBits)));
+}
+
+// (acc + 2^(s - 1) - 1 + [the result is odd before rounding]) >> s: ties go to the even one.
+llvm::Value* Emitter::round_by_shifting(llvm::Value* acc, int shift, llvm::Value* zero_point) {
+  llvm::Type* type = acc->getType();
+  llvm::Value* odd = builder_.CreateAnd(builder_.CreateLShr(acc, number(type, shift)), number(type, 1));
+  llvm::Value* sum = builder_.CreateAdd(builder_.CreateAdd(acc, number(type, std::ldexp(1.0, shift - 1) - 1)), odd);
+  return builder_.CreateAdd(builder_.CreateAShr(sum, number(type, shift)), zero_point);
+}
+
+// The even integer does not change which way a tie goes.
+llvm::Value* Emitter::round_in_parts(llvm::Value* acc, llvm::Type* type, const ScaleParts& parts,
+                                     llvm::Value* zero_point) {
+  llvm::Value* even = builder_.CreateFMul(builder_.CreateSIToFP(acc, type), number(type, parts.coarse));
+  return builder_.CreateAdd(builder_.CreateFPToSI(even, acc->getType()),
+                            round_by_adding(acc, number(type, parts.fine), zero_point, type));
 }
 
 // The same for all operands, in integers: s = +-m * 2^(e - 150), so the rounded value is (acc * m) shifted right by 150

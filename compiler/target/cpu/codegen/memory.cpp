@@ -127,6 +127,7 @@ Emitter::Place Emitter::place_of(const Buffer& buffer, const std::vector<Expr>& 
 
   Place place;
   place.stride = 0;
+  place.constant = linear.constant;
   llvm::Value* uniform = nullptr;
   llvm::Value* varying = nullptr;
   std::int64_t divisor = linear.constant;
@@ -139,6 +140,8 @@ Emitter::Place Emitter::place_of(const Buffer& buffer, const std::vector<Expr>& 
     }
     Value value;
     const auto* n = std::get_if<VarRef>(&term.atom->node);
+    if (n != nullptr && !frame_.serial.empty() && n->var.get() == frame_.serial.back().var)
+      place.step = term.coefficient;
     const auto computed = n == nullptr ? computed_.end()
                                        : std::find_if(computed_.begin(), computed_.end(),
                                                       [&](const auto& entry) { return entry.first == n->var; });
@@ -194,7 +197,10 @@ Value Emitter::load_from(const Buffer& buffer, const Place& place) {
   };
   if (place.stride == 0) {
     // A uniform load under a mask may be where no lane is active, and its address may be outside then.
-    if (mask_ == nullptr) return as_value(builder_.CreateAlignedLoad(element, place.pointer, place.align), false);
+    if (mask_ == nullptr) {
+      note_row(buffer, place);
+      return as_value(builder_.CreateAlignedLoad(element, place.pointer, place.align), false);
+    }
     llvm::Value* any = builder_.CreateOrReduce(mask_);
     auto* vector = llvm::FixedVectorType::get(element, 1);
     llvm::Value* one = builder_.CreateMaskedLoad(vector, place.pointer, place.align, builder_.CreateVectorSplat(1, any),
@@ -204,6 +210,7 @@ Value Emitter::load_from(const Buffer& buffer, const Place& place) {
   }
   auto* vector = llvm::FixedVectorType::get(element, lanes_);
   if (place.stride == 1) {
+    note_line(buffer, place, static_cast<std::int64_t>(lanes_) * size_bytes(buffer->dtype));
     if (mask_ == nullptr || place.whole)
       return as_value(builder_.CreateAlignedLoad(vector, place.pointer, place.align), true);
     return as_value(

@@ -108,7 +108,10 @@ void Emitter::emit(const Core& core) {
 }
 
 void Emitter::emit_node(const CoreSequence& n) {
-  for (const Core& part : n.body) emit(part);
+  for (std::size_t i = 0; i < n.body.size(); ++i) {
+    fetch_before_sum(n, i);
+    emit(n.body[i]);
+  }
 }
 
 void Emitter::emit_node(const CoreLoop& n) {
@@ -150,7 +153,10 @@ void Emitter::emit_serial(const CoreLoop& n) {
   counted_loop(builder_.getInt64(0), builder_.getInt64(static_cast<std::uint64_t>(n.extent)), n.var->name,
                [&](llvm::Value* i) {
                  frame_.vars[n.var.get()] = i;
+                 frame_.serial.push_back({n.var.get(), n.extent, frame_.branches, {}, {}});
                  emit(n.body);
+                 fetch_ahead(frame_.serial.back(), i);
+                 frame_.serial.pop_back();
                  frame_.vars.erase(n.var.get());
                });
 }
@@ -231,6 +237,7 @@ void Emitter::emit_node(const CoreIf& n) {
   auto* else_block = n.else_body ? llvm::BasicBlock::Create(context_, "if.else", frame_.function) : nullptr;
   auto* join = llvm::BasicBlock::Create(context_, "if.join", frame_.function);
   builder_.CreateCondBr(condition.llvm, then_block, else_block ? else_block : join);
+  ++frame_.branches;
   builder_.SetInsertPoint(then_block);
   if (n.then_body) emit(n.then_body);
   builder_.CreateBr(join);
@@ -239,6 +246,7 @@ void Emitter::emit_node(const CoreIf& n) {
     emit(n.else_body);
     builder_.CreateBr(join);
   }
+  --frame_.branches;
   builder_.SetInsertPoint(join);
 }
 

@@ -63,6 +63,10 @@ bool is_convolution(const Block* block) {
   return operands.inputs() > 1 || operands.outputs() >= kFewestOutputs;
 }
 
+bool pixels_in_order(std::int64_t outputs, std::int64_t inputs, std::int64_t window, DType weights, const Cpu& cpu) {
+  return window == 1 && outputs > inputs && outputs * inputs * size_bytes(weights) <= cpu.l2_bytes / 2;
+}
+
 std::string channels_last(std::size_t rank) {
   std::string layout = "i0";
   for (std::size_t d = 2; d < rank; ++d) layout += fmt::format(",i{}", d);

@@ -24,6 +24,10 @@ ConvOperands conv_operands(const loops::Block& block);
 // Float32 or int32 sums in one to three dimensions. Depthwise ones are none: they are windows.
 bool is_convolution(const loops::Block* block);
 
+// Whether tiles go over the pixels in their order, all output channels of some pixels at a time: where the windows are
+// single pixels, and so products few, what is read and written counts, and the second level holds the weights.
+bool pixels_in_order(std::int64_t outputs, std::int64_t inputs, std::int64_t window, DType weights, const Cpu& cpu);
+
 // Four bytes a lane, in whole vectors of output channels; but for the type of the activations.
 bool suits_dot_products(std::int64_t channels_out, const Cpu& cpu);
 

@@ -229,7 +229,9 @@ class Convolution {
     if (c_.extent(o) > 1 && c_.extent(y) * c_.extent(x) > 1) {
       std::vector<std::string> orders{"oyx", "yxo"};
       if (c_.extent(y) > 1 && c_.extent(x) > 1) orders.push_back("yox");
-      order = c_.sample("tile_order", orders, "oyx");
+      const bool pixels_stay =
+          pixels_in_order(operands_.outputs(), operands_.inputs(), window_, operands_.w->dtype, cpu_);
+      order = c_.sample("tile_order", orders, pixels_stay ? "yxo" : "oyx");
     }
     std::vector<std::string> loops;
     for (const char loop : order) loops.push_back(loop == 'o' ? o : loop == 'y' ? y : x);

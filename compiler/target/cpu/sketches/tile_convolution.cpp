@@ -147,7 +147,9 @@ class TileConvolution {
   std::vector<std::string> order_tiles(const std::string& o, const std::string& y, const std::string& x) {
     const std::int64_t weights = element_count(k_.w->shape);
     const std::int64_t panel = weights / k_.outputs * kTileLanes * block_.columns;
-    const bool pixels_stay = panel > cpu_.l1_bytes / 2 && weights <= cpu_.l2_bytes / 2;
+    const bool pixels_stay =
+        (panel > cpu_.l1_bytes / 2 && weights <= cpu_.l2_bytes / 2) ||
+        pixels_in_order(k_.outputs, k_.channels, k_.window_rows * k_.window_columns, DType::int8, cpu_);
     std::string order = "oyx";
     if (c_.extent(o) > 1 && c_.extent(y) * c_.extent(x) > 1)
       order = c_.sample("tile_order", {"oyx", "yxo"}, pixels_stay ? "yxo" : "oyx");

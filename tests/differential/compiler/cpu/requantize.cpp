@@ -46,6 +46,23 @@ std::string program_of(const Way& way) {
                      kCount, kCount / 16, -way.acc, way.acc, scale);
 }
 
+void check_bits(const loops::Program& program, const std::vector<NdArray>& arguments) {
+  const auto expected = loops::evaluate(program, arguments);
+  REQUIRE(expected.ok());
+  for (const cpu::Cpu& processor : cpu::cpus()) {
+    if (!runs_here(processor.name)) continue;
+    INFO(processor.name);
+    const auto code = cpu::JitProgram::make(program, {}, processor);
+    REQUIRE(code.ok());
+    const auto found = code->run(arguments);
+    REQUIRE(found.ok());
+    for (std::int64_t i = 0; i < kCount; ++i)
+      if ((*found)[0].as_int64(i) != (*expected)[0].as_int64(i))
+        FAIL(fmt::format("{} * {}: {}, expected {}", arguments[0].as_int64(i), arguments[1].as_double(i),
+                         (*found)[0].as_int64(i), (*expected)[0].as_int64(i)));
+  }
+}
+
 }  // namespace
 
 TEST_CASE("requantisation is exact in binary32, in binary64 and in integers") {
@@ -55,7 +72,7 @@ TEST_CASE("requantisation is exact in binary32, in binary64 and in integers") {
                       {"binary64, clamped", (1 << 29) - 1, "{}", 1e12},
                       {"binary64, fused", 2147483647, "min(max({}, -0.5), 0.5)", 0.5},
                       {"integers", 2147483647, "{}", 4.0},
-                      {"binary64, a literal", 255, "46341.375", 1.0}};
+                      {"a literal in two parts", 255, "46341.375", 1.0}};
   for (const Way& way : ways) {
     INFO(way.name);
     const auto program = loops::parse_program(program_of(way), "requantize");
@@ -76,19 +93,39 @@ TEST_CASE("requantisation is exact in binary32, in binary64 and in integers") {
       arguments[0].set_int64(i, std::clamp(acc, -way.acc, way.acc));
       arguments[1].set_double(i, static_cast<double>(i % 3 == 0 ? -scale : scale));
     }
-    const auto expected = loops::evaluate(*program, arguments);
-    REQUIRE(expected.ok());
-    for (const cpu::Cpu& processor : cpu::cpus()) {
-      if (!runs_here(processor.name)) continue;
-      INFO(processor.name);
-      const auto code = cpu::JitProgram::make(*program, {}, processor);
-      REQUIRE(code.ok());
-      const auto found = code->run(arguments);
-      REQUIRE(found.ok());
-      for (std::int64_t i = 0; i < kCount; ++i)
-        if ((*found)[0].as_int64(i) != (*expected)[0].as_int64(i))
-          FAIL(fmt::format("{} * {}: {}, expected {}", arguments[0].as_int64(i), arguments[1].as_double(i),
-                           (*found)[0].as_int64(i), (*expected)[0].as_int64(i)));
+    check_bits(*program, arguments);
+  }
+}
+
+TEST_CASE("requantisation by a literal is exact for each accumulator of nine bits, and by a power of two at all ties") {
+  constexpr std::int64_t kMost = 255;
+  SplitMix64 random(11);
+  std::vector<std::string> scales{"16384.5", "32767.5",  "32768.5",    "65535.5",
+                                  "65536.5", "-98304.5", "4194303.75", "8421504.0"};
+  for (int i = 0; i < 24; ++i)  // mantissas of 24 bits, of which each exponent leaves some behind the point
+    scales.push_back(fmt::format(
+        "{:.8f}", std::ldexp(1.0 + static_cast<double>(random.next() % (1 << 23)) / (1 << 23), 8 + i % 15)));
+  for (const std::string& scale : scales) {
+    INFO(scale);
+    const auto program = loops::parse_program(program_of({"", kMost, scale.c_str(), 0}), "requantize");
+    if (!program.ok()) FAIL(to_string(program.errors()));
+    std::vector<NdArray> arguments{NdArray(DType::int32, {kCount}), NdArray(DType::float32, {kCount})};
+    for (std::int64_t i = 0; i < kCount; ++i) arguments[0].set_int64(i, i % (2 * kMost + 1) - kMost);
+    check_bits(*program, arguments);
+  }
+  for (const int shift : {1, 2, 8, 16, 24, 29, 30}) {
+    INFO(shift);
+    const std::int64_t most = (std::int64_t{1} << 30) + (shift < 30 ? 1 << 28 : -1),
+                       half = std::int64_t{1} << (shift - 1);
+    const auto program = loops::parse_program(
+        program_of({"", most, fmt::format("{:.32f}", std::ldexp(1.0, -shift)).c_str(), 0}), "requantize");
+    if (!program.ok()) FAIL(to_string(program.errors()));
+    std::vector<NdArray> arguments{NdArray(DType::int32, {kCount}), NdArray(DType::float32, {kCount})};
+    for (std::int64_t i = 0; i < kCount; ++i) {
+      const std::int64_t ties = most / (2 * half),
+                         tie = (2 * (i / 3 % std::max<std::int64_t>(ties, 1)) + 1) * half + i % 3 - 1;
+      arguments[0].set_int64(i, i == 0 ? most : i == 1 ? -most : std::clamp(i % 2 == 0 ? tie : -tie, -most, most));
     }
+    check_bits(*program, arguments);
   }
 }

@@ -37,8 +37,8 @@ int scaled(int count) {
 // More than `number` of the cases; fewer cases than usual need not have any.
 int more_than(int number) { return scaled(100) < 100 ? 0 : scaled(number) + 1; }
 
-// Those of this machine, and the most capable one of all as far as it can be checked here: with kernels that check their
-// bounds it needs no tile registers.
+// Those of this machine, and the most capable one of all as far as it can be checked here: with kernels that check
+// their bounds it needs no tile registers.
 std::vector<cpu::Cpu> processors() {
   std::vector<cpu::Cpu> all(cpu::cpus().begin(), cpu::cpus().end());
   const cpu::Cpu checked = cpu::with_checked_bounds(all.back());
