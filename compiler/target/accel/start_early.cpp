@@ -1,6 +1,7 @@
 #include "compiler/target/accel/start_early.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <utility>
@@ -9,6 +10,7 @@
 #include "compiler/target/accel/instruction_cycles.h"
 #include "compiler/target/accel/stream_accesses.h"
 #include "isa/semantics/load.h"
+#include "isa/spec/timing.h"
 
 namespace dovetail::accel {
 
@@ -17,6 +19,9 @@ namespace {
 // Estimates: a memory that answers as soon as many do, what a load costs besides its bytes, and an instruction of the
 // compute queue.
 constexpr double kLoadLatency = 64, kBetweenLoads = 4, kBetweenProducts = 4;
+// So many loads wait for the memory at a time, so a load of fewer cycles than these takes no less.
+constexpr double kLoadsAtOnce = static_cast<double>(isa::spec::kLoadWaiting.value),
+                 kShortLoad = (kLoadLatency - kLoadsAtOnce * kBetweenLoads) / (kLoadsAtOnce - 1);
 // Parts that an instruction is cut in are compared up to so many.
 constexpr std::uint32_t kMostParts = 16;
 // So many products are looked at together.
@@ -134,7 +139,7 @@ class FirstProducts {
       progress.loaded += cycles / static_cast<double>(elements);
       progress.there[e] = progress.loaded + kLoadLatency;
     }
-    progress.loaded += kBetweenLoads;
+    progress.loaded += std::max(kBetweenLoads, (kLoadLatency + cycles) / kLoadsAtOnce - cycles);
   }
   void load_whole(const StreamInstruction& item, Progress& progress) const {
     const isa::Load& whole = load_of(item);
@@ -201,23 +206,44 @@ class FirstProducts {
       progress = std::move(whole);
       return true;
     }
-    add_pieces(first_read);
+    add(pieces_of(first_read), std::move(parts));
     loads_.clear();
-    std::ranges::move(parts, std::back_inserter(done_));
     progress = std::move(cut);
     return true;
   }
 
-  // Which of the loads brings each element; whether none comes in place of another one.
+  double cycles_of_element(const StreamInstruction& load) const {
+    return static_cast<double>(instruction_cycles(config_, stream_, load)) /
+           static_cast<double>(isa::semantics::loaded_elements(load_of(load)));
+  }
+
+  // Which of the loads brings each element, and with which others at least: pieces of a row, or whole rows, that are no
+  // short load. Whether none comes in place of another one.
   bool find_loads() {
     by_.assign(places(), kNobody);
+    begins_.assign(places(), 0);
+    ends_.assign(places(), 0);
     for (std::size_t i = 0; i < loads_.size(); ++i) {
       const isa::Load& load = load_of(loads_[i]);
-      for (std::uint64_t e = 0; e < isa::semantics::loaded_elements(load); ++e) {
-        int& by = by_[first_place(load) + e];
-        if (by != kNobody) return false;
-        by = static_cast<int>(i);
-      }
+      const std::size_t first = first_place(load), elements = isa::semantics::loaded_elements(load);
+      if (elements == 0) continue;
+      const std::size_t row = load.x_size,
+                        least = static_cast<std::size_t>(std::ceil(kShortLoad / cycles_of_element(loads_[i])));
+      const bool in_rows = !has_pads(load) && row > least;
+      const std::size_t together = has_pads(load) ? elements
+                                   : in_rows      ? row
+                                                  : least / row * row,
+                        piece = in_rows ? least : together;
+      for (std::size_t begin = 0; begin < elements; begin += together)
+        for (std::size_t from = begin; from < std::min(begin + together, elements); from += piece) {
+          const std::size_t end = std::min({from + piece, begin + together, elements});
+          for (std::size_t e = first + from; e < first + end; ++e) {
+            if (by_[e] != kNobody) return false;
+            by_[e] = static_cast<int>(i);
+            begins_[e] = first + from;
+            ends_[e] = first + end;
+          }
+        }
     }
     return true;
   }
@@ -257,12 +283,16 @@ class FirstProducts {
                     isa::semantics::loaded_elements(whole), true);
         continue;
       }
-      std::size_t end = from;
-      for (; r < read.size() && read[r] == end && !there[end] && by_[end] == by_[from]; ++r) there[end++] = true;
-      --r;
-      const double each = static_cast<double>(instruction_cycles(config_, stream_, item)) /
-                          static_cast<double>(isa::semantics::loaded_elements(whole));
-      load(from, end - from, each * static_cast<double>(end - from), progress);
+      const std::size_t begin = begins_[from];
+      std::size_t end = ends_[from];
+      for (; r + 1 < read.size() && read[r + 1] <= end; ++r)
+        if (read[r + 1] == end) {
+          if (there[end] || by_[end] != by_[from]) break;
+          end = ends_[end];
+        }
+      std::fill(there.begin() + static_cast<std::ptrdiff_t>(begin), there.begin() + static_cast<std::ptrdiff_t>(end),
+                true);
+      load(begin, end - begin, cycles_of_element(item) * static_cast<double>(end - begin), progress);
     }
     compute(part, progress);
   }
@@ -299,16 +329,21 @@ class FirstProducts {
     return best;
   }
 
-  // The loads, in pieces of elements that the same part reads first, in the order of the parts.
-  void add_pieces(const std::vector<int>& first_read) {
-    struct Piece {
-      int part;
-      StreamInstruction item;
-    };
+  struct Piece {
+    int part;
+    StreamInstruction item;
+  };
+
+  // The loads, in pieces of elements that the same part reads first.
+  std::vector<Piece> pieces_of(const std::vector<int>& first_read) {
     std::vector<Piece> pieces;
     for (const StreamInstruction& item : loads_) {
       const isa::Load& load = load_of(item);
-      const auto part_of = [&](std::uint64_t e) { return first_read[first_place(load) + e]; };
+      const auto part_of = [&](std::uint64_t e) {
+        const std::size_t at = first_place(load) + e;
+        return *std::min_element(first_read.begin() + static_cast<std::ptrdiff_t>(begins_[at]),
+                                 first_read.begin() + static_cast<std::ptrdiff_t>(ends_[at]));
+      };
       if (has_pads(load)) {
         int part = kNobody;
         for (std::uint64_t e = 0; e < isa::semantics::loaded_elements(load); ++e) part = std::min(part, part_of(e));
@@ -336,18 +371,29 @@ class FirstProducts {
           follows = whole;
         }
     }
+    return pieces;
+  }
+
+  // Each part behind the pieces that it reads first: queues fill up, and fetch is in order.
+  void add(std::vector<Piece> pieces, std::vector<StreamInstruction> parts) {
     std::ranges::stable_sort(pieces, {}, &Piece::part);
-    for (Piece& piece : pieces) done_.push_back(std::move(piece.item));
+    auto piece = pieces.begin();
+    for (int part = 0; part < static_cast<int>(parts.size()); ++part) {
+      for (; piece != pieces.end() && piece->part <= part; ++piece) done_.push_back(std::move(piece->item));
+      done_.push_back(std::move(parts[static_cast<std::size_t>(part)]));
+    }
+    for (; piece != pieces.end(); ++piece) done_.push_back(std::move(piece->item));
   }
 
   Stream& stream_;
   const isa::HardwareConfig& config_;
   Stream scratch_;  // micro-ops that are only looked at
   StreamAccesses accesses_;
-  std::vector<StreamInstruction> done_;   // the stream so far
-  std::vector<StreamInstruction> loads_;  // that wait for the next products
-  std::vector<int> by_;                   // the load of these that brings an element
-  std::vector<bool> there_;               // elements of these that a part before has read
+  std::vector<StreamInstruction> done_;     // the stream so far
+  std::vector<StreamInstruction> loads_;    // that wait for the next products
+  std::vector<int> by_;                     // the load of these that brings an element,
+  std::vector<std::size_t> begins_, ends_;  // and from where to where it brings others with it
+  std::vector<bool> there_;                 // elements of these that a part before has read
   std::vector<std::size_t> read_;
 };
 

@@ -55,7 +55,7 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
                                 (static_cast<double>(trips.c) * pace.compute + pace.finish);
     const bool come_before = 2 * elements("W", isa::Memory::wgt) <= config.depth(isa::Memory::wgt) &&
                              (start_of(c.task) == Start::behind_others || all_weights < kManyWeights * all_computes);
-    pace.first_load = inputs + (come_before ? 0.35 * weights : weights);
+    pace.first_load = inputs + (come_before ? 0.3 * weights : weights);
     if (added) steps.add_operand(pace, *added, tile, elements);
     pace.store = steps.stored(bytes(results, isa::Memory::out), steps.transfers_of("Y", tile));
     return pace;

@@ -105,6 +105,37 @@ TEST_CASE("start_early: the first products read the first of what is loaded, and
   CHECK(elements <= kRows * kChannels / 4);
 }
 
+TEST_CASE("start_early: loads that only later parts read come behind the first products") {
+  Stream stream = layer(image());
+  start_early(stream, kMachine);
+  const auto is_load = [](const StreamInstruction& item) {
+    return std::holds_alternative<isa::Load>(item.instruction.body);
+  };
+  const auto last = std::find_if_not(stream.instructions.rbegin(), stream.instructions.rend(), is_load).base();
+  const auto first = std::ranges::find_if_not(stream.instructions, is_load);
+  CHECK(last == stream.instructions.end());
+  CHECK(std::count_if(first, last, is_load) > 2);
+}
+
+TEST_CASE("start_early: products that read every second element get no loads of single ones") {
+  Stream stream = layer(image());
+  isa::Gemm gemm = std::get<isa::Gemm>(stream.instructions.back().instruction.body);
+  gemm.iter_out = kRows / 2;
+  gemm.src_factor_out = 2;
+  std::vector<isa::Uop> even = stream.kernels[static_cast<std::size_t>(stream.instructions.back().kernel)], odd = even;
+  for (isa::Uop& uop : odd) ++uop.src;
+  stream.instructions.back() = {{{}, gemm}, stream.kernel(std::move(even))};
+  stream.instructions.push_back({{{}, gemm}, stream.kernel(std::move(odd))});
+  const Stream before = stream;
+  start_early(stream, kMachine);
+  CHECK(products_of(stream) == products_of(before));
+  CHECK(loaded(stream, isa::Memory::inp) == loaded(before, isa::Memory::inp));
+  CHECK(stream.instructions.size() > before.instructions.size());
+  for (const StreamInstruction& item : stream.instructions)
+    if (const auto* load = std::get_if<isa::Load>(&item.instruction.body); load && load->memory == isa::Memory::inp)
+      CHECK(load->y_size * load->x_size >= 8);
+}
+
 TEST_CASE("start_early: a load with pads stays whole") {
   isa::Load padded = image();
   padded.x_size -= 2;
