@@ -63,6 +63,13 @@ def measure(dovetail, model, machine, memory, extra, report):
     return rows, steps
 
 
+def tokens_at_every_change(dovetail, model, machine, folder):
+    """Of a planner that synchronises wherever the stream changes queues."""
+    report = folder / "compiled.json"
+    call([dovetail, "compile", model, "--target", "accel,cpu", "--hw", machine, "-o", folder / "compiled.dvt", "--report", report])
+    return sum(code["tokens"]["stage_order"] for code in json.loads(report.read_text())["compiler"]["codes"])
+
+
 def compare(layers, rows, machine, bytes_per_cycle, both_ways):
     """Each row of the run with the bound of its layers: one that has no row of its own is fused with the next that has."""
     names = {row["name"]: row for row in rows}
@@ -113,9 +120,10 @@ def main():
                 one_slot = {row["name"]: row["cycles"] for row in alone}
                 macs = sum(layer.macs for layer in layers)
                 tokens = sum(step["counters"]["tokens"] for step in steps)
+                at_every_change = tokens_at_every_change(options.dovetail, model, machine_name, options.folder)
                 print(f"\n{network} on {machine_name}, {memory}: {total:,} cycles in {len(steps)} regions, bound "
                       f"{sum(row['bound'] for row in table):,}, {macs / total / (machine.batch * machine.block_in * machine.block_out):.3f} "
-                      f"of the peak useful, {tokens:,} tokens, with one slot {sum(one_slot.values()):,} cycles\n")
+                      f"of the peak useful, {tokens:,} tokens, {at_every_change:,} at every change of queues, with one slot {sum(one_slot.values()):,} cycles\n")
                 print("| layer | cycles | bound | of it | with one slot | own MACs a cycle |\n|---|---|---|---|---|---|")
                 for row in table:
                     if row["cycles"] is None:
@@ -125,7 +133,7 @@ def main():
                     print(f"| {row['layer']} | {row['cycles']:,} | {row['bound']:,} | {row['of_bound']:.3f} | "
                           f"{single if single is None else format(single, ',')} | {row['macs_per_cycle']:.1f} |")
                 runs.append({"network": network, "machine": machine_name, "memory": memory, "cycles": total,
-                             "regions": len(steps), "tokens": tokens, "layers": table})
+                             "regions": len(steps), "tokens": tokens, "tokens_at_every_change": at_every_change, "layers": table})
                 if options.output:
                     options.output.write_text(json.dumps(runs, indent=1))
     return 0
