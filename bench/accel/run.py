@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cycles of whole networks on the accelerator against the bounds of their layers (docs/accelerator-bound.md).
 
-usage: run.py DOVETAIL FOLDER [--only TEXT] [--model FILE] [--check] [-o OUT.json]
+usage: run.py DOVETAIL FOLDER [--only TEXT] [--batch N] [--check] [-o OUT.json]
 
 Models come from `dovetail zoo --int8` and stay in FOLDER. Each network runs on the cycle simulator, its values compared
 with the reference where --check is given, on 1x16x16-ext and 1x16x16, with memories of four kinds, and on 1x32x32 and 4x8x8 with
@@ -21,6 +21,7 @@ import networks
 
 NETWORKS = {"resnet18": networks.resnet18, "mobilenet_v2": networks.mobilenet_v2, "gpt_block": networks.gpt_block,
             "bert_base": networks.bert_base}
+WITH_BATCH = ("resnet18", "mobilenet_v2")
 MACHINES = ("1x16x16-ext", "1x16x16", "1x32x32", "4x8x8")
 WITH_ALL_MEMORIES = ("1x16x16-ext", "1x16x16")
 # name, --memory and --clock, bytes a cycle (None: the port's), whether reads and writes each have them
@@ -63,6 +64,13 @@ def measure(dovetail, model, machine, memory, extra, report):
     return rows, steps
 
 
+def tokens_at_every_change(dovetail, model, machine, folder):
+    """Of a planner that synchronises wherever the stream changes queues."""
+    report = folder / "compiled.json"
+    call([dovetail, "compile", model, "--target", "accel,cpu", "--hw", machine, "-o", folder / "compiled.dvt", "--report", report])
+    return sum(code["tokens"]["stage_order"] for code in json.loads(report.read_text())["compiler"]["codes"])
+
+
 def compare(layers, rows, machine, bytes_per_cycle, both_ways):
     """Each row of the run with the bound of its layers: one that has no row of its own is fused with the next that has."""
     names = {row["name"]: row for row in rows}
@@ -87,13 +95,16 @@ def main():
     parser.add_argument("dovetail", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--only", default="", help="part of NETWORK, MACHINE, MEMORY")
+    parser.add_argument("--batch", type=int, default=1, help="images; transformers are left out where it is not 1")
     parser.add_argument("--check", action="store_true", help="compare every tensor with the reference")
     parser.add_argument("-o", dest="output", type=pathlib.Path)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
     runs = []
     for network, layers_of in NETWORKS.items():
-        model = options.folder / f"{network}.onnx"
+        if options.batch != 1 and network not in WITH_BATCH:
+            continue
+        model = options.folder / (f"{network}.onnx" if options.batch == 1 else f"{network}_{options.batch}.onnx")
         for machine_name in MACHINES:
             for memory, spec, bytes_per_cycle, both_ways in MEMORIES:
                 if options.only not in f"{network}, {machine_name}, {memory}":
@@ -101,21 +112,22 @@ def main():
                 if machine_name not in WITH_ALL_MEMORIES and memory != MEMORIES[0][0]:
                     continue
                 if not model.exists():
-                    call([options.dovetail, "zoo", network, "--int8", "-o", model])
+                    call([options.dovetail, "zoo", network, "--int8", "--batch", options.batch, "-o", model])
                 machine = machine_of(options.dovetail, machine_name)
                 report = options.folder / "report.json"
                 rows, steps = measure(options.dovetail, model, machine_name, spec, ["--check"] if options.check else [], report)
                 alone, _ = measure(options.dovetail, model, machine_name, spec, ONE_SLOT, report)
                 port = machine.bus_bytes if bytes_per_cycle is None else min(bytes_per_cycle, 2 * machine.bus_bytes)
-                layers = with_multipliers(layers_of(), options.dovetail, model)
+                layers = with_multipliers(layers_of(options.batch) if network in WITH_BATCH else layers_of(), options.dovetail, model)
                 table = compare(layers, rows, machine, port, both_ways)
                 total = sum(step["timing"]["cycles"] for step in steps)
                 one_slot = {row["name"]: row["cycles"] for row in alone}
                 macs = sum(layer.macs for layer in layers)
                 tokens = sum(step["counters"]["tokens"] for step in steps)
+                at_every_change = tokens_at_every_change(options.dovetail, model, machine_name, options.folder)
                 print(f"\n{network} on {machine_name}, {memory}: {total:,} cycles in {len(steps)} regions, bound "
                       f"{sum(row['bound'] for row in table):,}, {macs / total / (machine.batch * machine.block_in * machine.block_out):.3f} "
-                      f"of the peak useful, {tokens:,} tokens, with one slot {sum(one_slot.values()):,} cycles\n")
+                      f"of the peak useful, {tokens:,} tokens, {at_every_change:,} at every change of queues, with one slot {sum(one_slot.values()):,} cycles\n")
                 print("| layer | cycles | bound | of it | with one slot | own MACs a cycle |\n|---|---|---|---|---|---|")
                 for row in table:
                     if row["cycles"] is None:
@@ -125,7 +137,7 @@ def main():
                     print(f"| {row['layer']} | {row['cycles']:,} | {row['bound']:,} | {row['of_bound']:.3f} | "
                           f"{single if single is None else format(single, ',')} | {row['macs_per_cycle']:.1f} |")
                 runs.append({"network": network, "machine": machine_name, "memory": memory, "cycles": total,
-                             "regions": len(steps), "tokens": tokens, "layers": table})
+                             "regions": len(steps), "tokens": tokens, "tokens_at_every_change": at_every_change, "layers": table})
                 if options.output:
                     options.output.write_text(json.dumps(runs, indent=1))
     return 0

@@ -51,7 +51,9 @@ Result<void> Schedule::apply(Step step) {
   step.arguments.insert(step.arguments.end(),
                         resolved.arguments.begin() + static_cast<std::ptrdiff_t>(step.arguments.size()),
                         resolved.arguments.end());
-  auto broken = first_broken_kind(result, *intrinsics_);
+  // Slots leave loops and accesses as they are, and the step has proven its own.
+  const bool holds = kinds_hold_ && primitive->name == kSlots;
+  auto broken = holds ? std::nullopt : first_broken_kind(result, *intrinsics_);
   if (broken && (kinds_hold_ || !first_broken_kind(program_, *intrinsics_)))
     return refuse(step.primitive, step.arguments[0],
                   fmt::format("it would break {}: {}", broken->loop, broken->conflict.why),

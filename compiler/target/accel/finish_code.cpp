@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "compiler/target/accel/order_loads.h"
+#include "compiler/target/accel/start_early.h"
 #include "isa/codec.h"
 #include "isa/verify.h"
 #include "isa/verify/accesses.h"
@@ -31,6 +32,7 @@ bool holds_micro_ops(const bundle::AccelCode& code, const bundle::Segment& segme
 Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config,
                                      DeviceSpace& space, bundle::AccelCode& code) {
   const isa::Codec codec(config);
+  start_early(stream, config);
   const std::uint64_t uop_address = space.next;
   const auto [uops, uop_statistics] =
       place_uops(stream, config, uop_address / static_cast<std::uint64_t>(config.uop_bytes()));

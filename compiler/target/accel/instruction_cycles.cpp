@@ -35,11 +35,13 @@ std::uint64_t instruction_cycles(const isa::HardwareConfig& config, const Stream
   if (const auto* alu = std::get_if<isa::Alu>(&body)) {
     const bool immediate = isa::spec::source_elements(*alu) == 0;
     if (immediate) return steps(*alu) * static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopImm.value);
-    // Constants of the channel: the inner loop repeats their element.
-    const bool repeats = alu->src_factor_in == 0 && stream.kernels[static_cast<std::size_t>(item.kernel)].size() == 1;
+    // Constants of the channel: loops along which they stay repeat their element.
+    const bool one = stream.kernels[static_cast<std::size_t>(item.kernel)].size() == 1;
     const auto first = static_cast<std::uint64_t>(isa::spec::info(alu->op).vector_cycles->value),
-               repeated = repeats ? static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopRepeated.value) : first;
-    const std::uint64_t vectors = repeats ? std::min<std::uint64_t>(alu->iter_out, steps(*alu)) : steps(*alu);
+               repeated = one ? static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopRepeated.value) : first;
+    const bool stays_in = alu->src_factor_in == 0 || alu->iter_in == 1, stays_out = alu->src_factor_out == 0;
+    const std::uint64_t others = stays_in ? (stays_out ? 1 : alu->iter_out) : steps(*alu),
+                        vectors = std::min(steps(*alu), others);
     return vectors * first + (steps(*alu) - vectors) * repeated;
   }
   return 0;

@@ -22,6 +22,12 @@ int latest(const std::vector<int>& instructions, const std::vector<isa::Extent>&
   return result;
 }
 
+// Of a transfer: pieces of it are whole elements.
+std::int64_t element_bytes(const isa::HardwareConfig& config, const isa::Instruction& instruction) {
+  if (const auto* load = std::get_if<isa::Load>(&instruction.body)) return config.element_bytes(load->memory);
+  return config.element_bytes(std::get<isa::Store>(instruction.body).memory);
+}
+
 void fill(std::vector<int>& instructions, const isa::Extent& run, int instruction) {
   std::fill(instructions.begin() + static_cast<std::ptrdiff_t>(run.begin),
             instructions.begin() + static_cast<std::ptrdiff_t>(run.end), instruction);
@@ -49,10 +55,20 @@ LastAccesses::LastAccesses(const isa::HardwareConfig& config, const Stream& stre
     begin = std::min(begin, access.begin);
     end = std::max(end, access.hull().end);
     granule = std::gcd(std::gcd(granule, access.begin), std::gcd(access.row_bytes, access.stride_bytes));
+    granule = std::gcd(granule, static_cast<std::uint64_t>(element_bytes(config, item.instruction)));
   }
   if (granule == 0) return;
   dram_ = {begin, granule, {}};
   dram_.last.fill(std::vector<int>(static_cast<std::size_t>((end - begin) / granule), kNone));
+}
+
+void LastAccesses::clear() {
+  for (Sram& sram : srams_) {
+    std::ranges::fill(sram.written, kNone);
+    std::ranges::fill(sram.read, kNone);
+    sram.last_written = sram.last_read = kNone;
+  }
+  for (std::vector<int>& last : dram_.last) std::ranges::fill(last, kNone);
 }
 
 Clock LastAccesses::conflicts(Queue queue, const Accesses& accesses, const Clock& known) const {

@@ -25,6 +25,8 @@ class LastAccesses {
   // `stream` is looked ahead at, for the bytes that it both loads and stores.
   LastAccesses(const isa::HardwareConfig& config, const Stream& stream);
 
+  // As if nothing had been recorded. The stream may be in another order since, or in smaller pieces.
+  void clear();
   // Of each other queue the latest instruction, if it is beyond `known`, that has touched what `accesses` touch, one of
   // the two writing.
   Clock conflicts(isa::Queue queue, const Accesses& accesses, const Clock& known) const;

@@ -34,6 +34,14 @@ TensorLayout make_layout(const isa::HardwareConfig& config, std::int64_t n, std:
   return layout;
 }
 
+std::string weight_index_map(const isa::HardwareConfig& config, std::size_t dimensions) {
+  std::string kernel;
+  for (std::size_t d = 2; d < dimensions; ++d) kernel += fmt::format(",i{}", d);
+  return fmt::format("i0/{0},i1/{1}{2},i0%{0},i1%{1}", config.block_out, config.block_in, kernel);
+}
+
+std::string parts_index_map(std::int64_t block) { return fmt::format("i1/{0},i2,i0,i1%{0}", block); }
+
 TensorLayout fold_layout(TensorLayout layout, const std::vector<Layout::Fold>& folds) {
   Layout folded;
   folded.view = layout.unfolded = {layout.n, layout.c, layout.h, layout.w};

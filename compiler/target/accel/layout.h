@@ -59,6 +59,12 @@ struct TensorLayout {
 
 TensorLayout make_layout(const isa::HardwareConfig& config, std::int64_t n, std::int64_t c, std::int64_t h,
                          std::int64_t w);
+// Index map of a weight, [o, c] or with kernel dimensions behind these: the last two dimensions are one element of WGT.
+std::string weight_index_map(const isa::HardwareConfig& config, std::size_t dimensions);
+// Index map of [batch, channels, parts], such as constants, which have several words for each channel: one part of a
+// block of channels is an element.
+std::string parts_index_map(std::int64_t block);
+
 // The layout of the tensor when those windows are folded. Precondition: no border and no folds yet.
 TensorLayout fold_layout(TensorLayout layout, const std::vector<Layout::Fold>& folds);
 

@@ -30,8 +30,10 @@ constexpr int kMostRounds = 2;
 
 class Orderer {
  public:
-  Orderer(const Stream& stream, const isa::HardwareConfig& config) : stream_(stream), config_(config) {
-    find_conflicts();
+  // `find` and `last`: of this stream, whatever its order.
+  Orderer(const Stream& stream, const isa::HardwareConfig& config, StreamAccesses& find, LastAccesses& last)
+      : stream_(stream), config_(config) {
+    find_conflicts(find, last);
     reset();
     find_late();
     ends_ = last_end();
@@ -73,9 +75,8 @@ class Orderer {
   Queue queue_of(std::size_t i) const { return stream_.instructions[i].instruction.queue(); }
 
   // For each instruction, of each queue the latest one before that it conflicts with; of its own queue where it loads.
-  void find_conflicts() {
-    StreamAccesses find(config_, stream_);
-    LastAccesses last(config_, stream_);
+  void find_conflicts(StreamAccesses& find, LastAccesses& last) {
+    last.clear();
     std::array<std::vector<int>, 2> loaded{
         std::vector<int>(static_cast<std::size_t>(config_.depth(isa::Memory::inp)), kNone),
         std::vector<int>(static_cast<std::size_t>(config_.depth(isa::Memory::wgt)), kNone)};
@@ -240,14 +241,14 @@ class Orderer {
 };
 
 // How many loads were moved: none where the estimate does not gain by it.
-std::size_t order_once(Stream& stream, const isa::HardwareConfig& config) {
+std::size_t order_once(Stream& stream, const isa::HardwareConfig& config, StreamAccesses& find, LastAccesses& last) {
   std::vector<StreamInstruction> in_order = stream.instructions;
-  std::optional<Orderer> orderer(std::in_place, stream, config);
+  std::optional<Orderer> orderer(std::in_place, stream, config, find, last);
   if (!orderer->any_late()) return 0;
   const std::uint64_t ends = orderer->ends();
   if (std::vector<StreamInstruction> pieces = orderer->with_pieces(); pieces.size() != in_order.size()) {
     stream.instructions = std::move(pieces);
-    orderer.emplace(stream, config);
+    orderer.emplace(stream, config, find, last);
   }
   std::vector<StreamInstruction> ordered = orderer->run();
   if (orderer->ends_ordered() + ends / kLeastGain > ends) {
@@ -261,9 +262,11 @@ std::size_t order_once(Stream& stream, const isa::HardwareConfig& config) {
 }  // namespace
 
 std::size_t order_loads(Stream& stream, const isa::HardwareConfig& config) {
+  StreamAccesses find(config, stream);
+  LastAccesses last(config, stream);
   std::size_t all = 0;
   for (int round = 0; round < kMostRounds; ++round) {
-    const std::size_t moved = order_once(stream, config);
+    const std::size_t moved = order_once(stream, config, find, last);
     if (moved == 0) break;
     all += moved;
   }

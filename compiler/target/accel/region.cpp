@@ -5,6 +5,7 @@
 #include <cstring>
 #include <optional>
 #include <set>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 #include "compiler/schedule/index_map.h"
 #include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/finish_code.h"
+#include "compiler/target/accel/instruction_cycles.h"
 #include "compiler/target/accel/intrinsics.h"
 #include "compiler/target/accel/lower.h"
 #include "compiler/target/accel/operation_program.h"
@@ -98,8 +100,7 @@ class Builder {
   std::uint64_t selection(const MoveSpec::Term& term) {
     const auto [known, added] = selections_.try_emplace(term.channels, 0);
     if (added) {
-      const std::string elements = fmt::format("i0/{0},i1/{1},i0%{0},i1%{1}", config_.block_out, config_.block_in);
-      known->second = constant("selection of channels", packed(selection_weights(term), elements));
+      known->second = constant("selection of channels", pack_weight(selection_weights(term)));
     }
     return known->second;
   }
@@ -145,8 +146,11 @@ class Builder {
   static NdArray packed(const NdArray& array, const std::string& map) {
     return schedule::pack(array, *schedule::parse_index_map(map, array.shape()));
   }
+  NdArray pack_weight(const NdArray& weight) const {
+    return packed(weight, weight_index_map(config_, weight.shape().size()));
+  }
   NdArray pack_constants(const NdArray& constants) const {
-    return packed(constants, fmt::format("i1/{0},i2,i0,i1%{0}", config_.block_out));
+    return packed(constants, parts_index_map(config_.block_out));
   }
 
   using Places = std::map<std::string, std::uint64_t>;  // parameters of a program, in DRAM
@@ -156,13 +160,11 @@ class Builder {
     spec.x = layouts_.at(operation.inputs[0]);
     spec.y = layouts_.at(operation.output);
     const NdArray weight = block_weights(spec, conv.weight);
-    const auto map = schedule::parse_index_map(
-        fmt::format("i0/{0},i1/{1},i2,i3,i0%{0},i1%{1}", config_.block_out, config_.block_in), weight.shape());
     const std::string& name = conv.spec.name;
     const NdArray constants =
         epilogue_constants(spec.epilogue, config_.batch, spec.y.padded_c(), conv.bias, conv.scale);
     Places places{{"X", addresses_.at(operation.inputs[0])},
-                  {"W", constant("weights of " + name, schedule::pack(weight, *map))},
+                  {"W", constant("weights of " + name, pack_weight(weight))},
                   {"K", constant("constants of " + name, pack_constants(constants))}};
     if (conv.addition) {
       if (!conv.addition->spec.constant_b) places["B"] = addresses_.at(operation.inputs[1]);
@@ -246,9 +248,9 @@ class Builder {
                   {"Y", addresses_.at(operation.output)}};
     const auto zero_points = [&](const std::string& name, std::int64_t elements, std::int32_t zero_point) {
       if (zero_point == 0) return;
-      places[name] =
-          constant("zero points of " + spec.name, packed(zero_point_operand(elements, spec.depth, zero_point, config_),
-                                                         fmt::format("i1/{0},i2,i0,i1%{0}", config_.block_in)));
+      places[name] = constant(
+          "zero points of " + spec.name,
+          packed(zero_point_operand(elements, spec.depth, zero_point, config_), parts_index_map(config_.block_in)));
     };
     zero_points("IZ", config_.batch, spec.a_zero_point);
     zero_points("IJ", config_.block_out, spec.b_zero_point);
@@ -305,6 +307,7 @@ class Builder {
   // Networks repeat their layers: equal programs have one schedule. Whoever records is asked once for each content.
   Result<schedule::Scheduled> schedule_of(const Kind& kind, const schedule::Task& task) {
     std::string content = task.memo ? task.kept_as : text_without_name(kind, task.program);
+    if (start_of(task) == Start::alone) content += "starts alone\n";
     auto at = made_.schedules.find(content);
     if (at == made_.schedules.end() && known_ != nullptr)
       if (const auto known = known_->find(content); known != known_->end()) at = made_.schedules.insert(*known).first;
@@ -362,7 +365,8 @@ class Builder {
 
   Result<void> lower_program(const Kind& kind, loops::Program program, const Places& dram, int node) {
     if (dump_) dump_("loops", loops::to_string(program));
-    schedule::Task task = make_task(kind, std::move(program), config_, intrinsics_);
+    const Start starts = start(kind, program);
+    schedule::Task task = make_task(kind, std::move(program), config_, intrinsics_, starts);
     if (memo_) schedule::keep_schedules(task, memo_->schedules, intrinsics_text_);
     DOVETAIL_ASSIGN(schedule::Scheduled scheduled, schedule_of(kind, task));
     if (dump_) {
@@ -374,8 +378,23 @@ class Builder {
                     place_buffers(scheduled.program, placed->placements, config_, history_));
     if (dump_) dump_("places", fmt::format("# {}\n{}", task.program.name, places_text(scheduled.program, placements)));
     DOVETAIL_ASSIGN(const std::shared_ptr<const Lowered> made, lowered(*placed, scheduled.program, placements));
+    const std::size_t before = stream_.instructions.size();
     append(*made, scheduled.program, facts_, dram, node, history_, stream_);
+    for (const StreamInstruction& item : std::span(stream_.instructions).subspan(before))
+      if (item.instruction.queue() == isa::Queue::compute)
+        computed_cycles_ += instruction_cycles(config_, stream_, item);
     return {};
+  }
+
+  Start start(const Kind& kind, const loops::Program& program) const {
+    if (kind.name != kConvolution.name) return Start::behind_others;
+    for (const loops::Parameter& parameter : program.parameters)
+      if (parameter.buffer->name == "W") {
+        const auto bytes = static_cast<std::uint64_t>(element_count(parameter.buffer->shape));
+        return computed_cycles_ * static_cast<std::uint64_t>(config_.bus_bytes) < bytes ? Start::alone
+                                                                                        : Start::behind_others;
+      }
+    return Start::behind_others;
   }
 
   // ---- The whole step
@@ -431,6 +450,7 @@ class Builder {
   bundle::AccelCode& code_ = made_.code;
   SramHistory history_;
   Stream stream_;
+  std::uint64_t computed_cycles_ = 0;  // of the compute queue, so far
   const TaskSchedules* known_;
   std::optional<std::uint64_t> identity_, identity_as_rows_;       // addresses
   std::map<std::vector<std::int64_t>, std::uint64_t> selections_;  // address, by MoveSpec::Term::channels

@@ -16,7 +16,8 @@ void write_addition(schedule::Context& c, const isa::HardwareConfig& config, Til
     Steps::Pace cycles;
     for (const Steps::Operand& operand : operands) steps.add_operand(cycles, operand, tile, elements);
     cycles.finish += stages * static_cast<double>(results);
-    cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
+    cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)),
+                                steps.transfers_of("Y", tile));
     return cycles;
   };
   if (!steps.sample_tile(kAddition, "", pace)) return;

@@ -28,6 +28,8 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
   const auto images = [&](const Tile& tile, const Tile& trips) {
     return tile.o < steps.group_blocks() ? steps.groups : trips.o;
   };
+  // Of the time of products: loading weights takes so much of it that they count.
+  constexpr double kManyWeights = 0.75;
   // Where a whole reduction fits, an operand may stay while tiles of the other go by: weights for all pixels, or the
   // pixels of a tile for all weights.
   const auto pace_with = [&](bool inputs_stay, const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
@@ -45,12 +47,17 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     pace.inputs = {inputs, input_loads};
     pace.weights = {weights, weight_loads};
     pace.compute = static_cast<double>(results * tile.c * steps.layout.block / config.block_in) * taps;
-    // Weights come under the layer before, where there is room for both layers'.
-    const bool come_before = 2 * elements("W", isa::Memory::wgt) <= config.depth(isa::Memory::wgt);
-    pace.first_load = inputs + (come_before ? weights / 4 : weights);
     pace.finish = static_cast<double>(results) * passes + constants;
+    // Weights come under the layer before, where there is one, and room for both layers'. Without one they are all felt
+    // where loading them takes about as long as computing: products never get ahead of them.
+    const double all_weights = weights * static_cast<double>(trips.o * trips.c),
+                 all_computes = static_cast<double>(trips.o * pixels) *
+                                (static_cast<double>(trips.c) * pace.compute + pace.finish);
+    const bool come_before = 2 * elements("W", isa::Memory::wgt) <= config.depth(isa::Memory::wgt) &&
+                             (start_of(c.task) == Start::behind_others || all_weights < kManyWeights * all_computes);
+    pace.first_load = inputs + (come_before ? 0.3 * weights : weights);
     if (added) steps.add_operand(pace, *added, tile, elements);
-    pace.store = steps.stored(bytes(results, isa::Memory::out), tile.n * tile.o);
+    pace.store = steps.stored(bytes(results, isa::Memory::out), steps.transfers_of("Y", tile));
     return pace;
   };
   const auto loaded = [](const Steps::Pace& pace) {
@@ -63,7 +70,7 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
   // With several tiles of pixels, what is loaded less. With one, weights are loaded once either way, and the same
   // inputs again beside products, which leaves a slot for the next operation's: where weights take so much of that time
   // that these loads count, inputs stay.
-  constexpr double kManyWeights = 0.75, kManyInputs = 0.25;
+  constexpr double kManyInputs = 0.25;
   const auto inputs_should_stay = [&](const Steps::Pace& inputs, const Steps::Pace& weights, const Tile& trips) {
     if (trips.n * trips.y * trips.x > 1) return loaded(inputs) < loaded(weights);
     const double compute = static_cast<double>(trips.o) * (weights.compute + weights.finish);
@@ -109,7 +116,7 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     c.split("W.wgt.0", config.block_out, "W.wgt.0_b", "W.wgt.0_e");
     c.split("W.wgt.1", config.block_in, "W.wgt.1_b", "W.wgt.1_e");
 
-    const std::string weights = fmt::format("i0/{0},i1/{1},i2,i3,i0%{0},i1%{1}", config.block_out, config.block_in);
+    const std::string weights = weight_index_map(config, 4);
     c.lay_out("X", steps.layout.index_map(config.block_in));
     c.s.transform_layout(image, steps.layout.index_map(config.block_in));
     c.lay_out("W", weights);

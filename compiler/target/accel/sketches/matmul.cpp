@@ -87,9 +87,9 @@ void write_matmul(schedule::Context& c, const isa::HardwareConfig& config, TileM
 
     // Operands.
     const std::string in_wgt = fmt::format("i2,i1/{1},i0/{0},i0%{0},i1%{1}", config.block_out, config.block_in),
-                      of_parts = fmt::format("i1/{0},i2,i0,i1%{0}", config.block_in);
+                      of_parts = parts_index_map(config.block_in);
     if (transposes) {
-      keep(steps, "product", "IX", kInpScope, fmt::format("i1/{0},i2,i0,i1%{0}", config.block_in));
+      keep(steps, "product", "IX", kInpScope, parts_index_map(config.block_in));
     } else {
       steps.lay_out_in_inp("X", "x.copy", "x.copy.c", "x.copy.n");
     }

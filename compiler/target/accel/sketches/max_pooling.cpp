@@ -18,7 +18,8 @@ void write_tap_by_tap(Steps& steps) {
     Steps::Pace cycles;
     steps.add_operand(cycles, image, tile, elements);
     cycles.finish += (1 + reads_both * taps) * static_cast<double>(results);
-    cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
+    cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)),
+                                steps.transfers_of("Y", tile));
     return cycles;
   };
   if (!steps.sample_tile(kMaxPooling, "", pace)) return;
@@ -61,7 +62,8 @@ void write_separable(Steps& steps) {
     for (const std::string& block : maxima)
       cycles.finish += reads_both * static_cast<double>(elements(block, isa::Memory::acc));
     const std::int64_t results = elements(result, isa::Memory::acc);
-    cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
+    cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)),
+                                steps.transfers_of("Y", tile));
     return cycles;
   };
   if (!steps.sample_tile(kMaxPooling, "", pace)) return;

@@ -22,7 +22,8 @@ void write(const Kind& kind, schedule::Context& c, const isa::HardwareConfig& co
     Steps::Pace cycles;
     for (const Steps::Operand& term : terms) steps.add_operand(cycles, term, tile, elements);
     cycles.finish += stages * static_cast<double>(results) + steps.constants_cycles(tile);
-    cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)), tile.n * tile.o);
+    cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)),
+                                steps.transfers_of("Y", tile));
     return cycles;
   };
   if (!steps.sample_tile(kind, "", pace)) return;

@@ -24,8 +24,13 @@ struct Kind {
 };
 extern const Kind kConvolution, kAddition, kMaxPooling, kLines, kMove, kMatMul;
 
+// Whether what is computed in the region before a task takes as long as loading the task's weights, which then come
+// meanwhile. Only the analytic choice asks.
+enum class Start { behind_others, alone };
+
 schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,
-                         std::shared_ptr<const loops::IntrinsicTable> intrinsics);
+                         std::shared_ptr<const loops::IntrinsicTable> intrinsics, Start start = Start::behind_others);
+Start start_of(const schedule::Task& task);
 
 // `memo`: what other hardware left (memo.h); null: nothing.
 std::shared_ptr<TileModels> make_tile_models(const std::shared_ptr<Memo>& memo = nullptr);

@@ -28,6 +28,8 @@ constexpr std::int64_t kMostSlotsOfTiles = 3;
 constexpr std::array kTileNames{"tile_o", "tile_c", "tile_n", "tile_y", "tile_x"};
 constexpr std::array kSlotNames{"slots_inp", "slots_wgt", "slots_acc"};
 
+constexpr const char* kStart = "start";  // a task's fact; none: behind others
+
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
 std::vector<std::int64_t> divisors(std::int64_t extent) {
@@ -109,10 +111,6 @@ bool is_product(const std::string& block) {
   return block == "product" || block.ends_with("widen") || block.ends_with(".sums");
 }
 
-std::string constants_map(const isa::HardwareConfig& config) {
-  return fmt::format("i1/{0},i2,i0,i1%{0}", config.block_out);
-}
-
 }  // namespace
 
 Steps::Steps(schedule::Context& context, const isa::HardwareConfig& hardware, TileModels& models)
@@ -142,6 +140,10 @@ double Steps::stored(double bytes, std::int64_t transfers) const {
   const double beats = bytes / static_cast<double>(config.bus_bytes);
   return beats + beats / static_cast<double>(config.longest_burst_beats()) +
          static_cast<double>(transfers) * (kLatency + kCyclesPerChange);
+}
+
+std::int64_t Steps::transfers_of(const std::string& parameter, const Tile& at) const {
+  return at.n * (at.x == c.buffer(parameter)->shape[3] ? 1 : at.o);
 }
 
 double Steps::constants_cycles(const Tile& at) const {
@@ -205,7 +207,8 @@ double Steps::total(const Pace& pace, const Tile& trips, const Slots& slots) con
     period += pace.store + kTurn;
   } else {
     period = beside(period, pace.store);
-    takes((compute + pace.store + kTurn) / static_cast<double>(slots.acc), 0);
+    // A store lasts as long as it says; what it waits for is held up.
+    period = std::max(period, ((1 + kHeldUp) * compute + pace.store + kTurn) / static_cast<double>(slots.acc));
   }
   double cycles = static_cast<double>(tiles) * period + pace.first_load;
   // What is loaded less often comes behind loads of the tiles before, which wait for their slots.
@@ -254,13 +257,13 @@ bool Steps::sample_tile(const Kind& kind, const std::string& channels, const Cou
       const Tile at = tile_of(values), trips = trips_of(at);
       if (too_large && holds(at, *too_large)) return std::nullopt;
       const std::span<const std::int64_t> loops = extents.of(at);
-      if (!model->fits(loops, {})) return too_large = at, std::nullopt;
+      // More slots never make it slower, but take room from the operations before and behind.
+      const std::optional<Slots> slots = model->slots_that_fit(loops, kMostSlotsOfTiles);
+      if (!slots) return too_large = at, std::nullopt;
       const Pace here = pace(at, trips, [&](const std::string& buffer, isa::Memory memory) {
         return model->elements(buffer, memory, loops);
       });
-      // More slots never make it slower, but take room from the operations before and behind.
-      const auto slots = [&](isa::Memory memory) { return model->slots_that_fit(memory, loops, kMostSlotsOfTiles); };
-      return total(here, trips, {slots(isa::Memory::inp), slots(isa::Memory::wgt), slots(isa::Memory::acc)});
+      return total(here, trips, *slots);
     });
   };
   const std::vector<std::int64_t> decided = c.sample(choices, cost);
@@ -384,7 +387,7 @@ Steps::Operand Steps::operand(const std::string& prefix, const std::string& para
 }
 
 void Steps::add_operand(Pace& pace, const Operand& operand, const Tile& at, const Elements& elements) const {
-  const std::int64_t count = elements(operand.parameter, isa::Memory::acc), rows = at.n * at.o;
+  const std::int64_t count = elements(operand.parameter, isa::Memory::acc), rows = transfers_of(operand.parameter, at);
   const auto bytes = static_cast<double>(count * config.element_bytes(isa::Memory::acc8));
   if (!operand.by_gemm) {
     pace.finish += exposed(bytes, rows);
@@ -435,7 +438,7 @@ void Steps::tensorize_widening(const std::string& block) {
     const Shape shape = region.buffer->shape;
     c.s.cache_read(block, region.buffer->name, kWgtScope, identity);
     if (shape == Shape{config.block_out, config.block_in}) continue;
-    const std::string elements = fmt::format("i0/{0},i1/{1},i0%{0},i1%{1}", config.block_out, config.block_in);
+    const std::string elements = weight_index_map(config, shape.size());
     c.split(identity + ".0", config.block_out, identity + ".0_b", identity + ".0_e");
     c.split(identity + ".1", config.block_in, identity + ".1_b", identity + ".1_e");
     c.lay_out(region.buffer->name, elements);
@@ -452,7 +455,7 @@ void Steps::finish_stages(const std::string& main) {
     if (block == main || is_copy(block) || is_product(block)) continue;
     if (is_constants(block)) {
       split_channels(block + ".o", config.block_out, config.block_out);
-      c.s.transform_layout(block, constants_map(config));
+      c.s.transform_layout(block, parts_index_map(config.block_out));
       continue;
     }
     if (block == "out") block_elements(block, "out.n_i", "out.o_i");
@@ -462,7 +465,7 @@ void Steps::finish_stages(const std::string& main) {
   c.lay_out("Y", map);
   for (const auto& [parameter, block] : {std::pair("K", "constants"), std::pair("KA", "a.constants"),
                                          std::pair("KB", "b.constants"), std::pair("KS", "sum.constants")})
-    if (c.block(block)) c.lay_out(parameter, constants_map(config));
+    if (c.block(block)) c.lay_out(parameter, parts_index_map(config.block_out));
 }
 
 void Steps::tensorize(const std::string& block, const std::vector<std::string>& element_loops) {
@@ -476,10 +479,13 @@ void Steps::tensorize_stages(const std::string& main) {
 }
 
 schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,
-                         std::shared_ptr<const loops::IntrinsicTable> intrinsics) {
-  return {"accel", std::string(kind.name),      std::move(program),   {},
-          {},      isa::config_to_json(config), std::move(intrinsics)};
+                         std::shared_ptr<const loops::IntrinsicTable> intrinsics, Start start) {
+  Json facts = isa::config_to_json(config);
+  if (start == Start::alone) facts[kStart] = "alone";
+  return {"accel", std::string(kind.name), std::move(program), {}, {}, std::move(facts), std::move(intrinsics)};
 }
+
+Start start_of(const schedule::Task& task) { return task.facts.contains(kStart) ? Start::alone : Start::behind_others; }
 
 std::shared_ptr<TileModels> make_tile_models(const std::shared_ptr<Memo>& memo) {
   return std::make_shared<TileModels>(memo);

@@ -66,6 +66,9 @@ class Steps {
   double exposed(double bytes, std::int64_t transfers) const;
   // Of stores: one at a time, to its last response, and a cycle between bursts (timing.md).
   double stored(double bytes, std::int64_t transfers) const;
+  // Transfers that bring or take a tile of what lies as the results do, of an operand that is added or of the results.
+  // Where whole rows of pixels follow each other, without a border, blocks of channels are the rows of one.
+  std::int64_t transfers_of(const std::string& parameter, const Tile& tile) const;
   // Cycles of loading the constants of a tile's channels, where they do not stay on chip.
   double constants_cycles(const Tile& tile) const;
   // An int8 operand that is made int32 in ACC.

@@ -106,13 +106,18 @@ std::int64_t TileModel::needs(isa::Memory memory, std::span<const std::int64_t> 
   return elements / element_size(memory, config_);
 }
 
-std::int64_t TileModel::slots_that_fit(isa::Memory memory, std::span<const std::int64_t> tile,
-                                       std::int64_t most) const {
-  std::int64_t resident = 0, in_slots = 0;
-  for (const Term& term : terms_)
-    if (term.memory == memory) (term.has_slots ? in_slots : resident) += elements_of(term, tile);
-  const std::int64_t room = config_.depth(memory) * element_size(memory, config_) - resident;
-  return std::clamp<std::int64_t>(in_slots == 0 ? most : room / in_slots, 1, most);
+std::optional<Slots> TileModel::slots_that_fit(std::span<const std::int64_t> tile, std::int64_t most) const {
+  Slots slots;
+  for (const auto& [memory, count] : {std::pair(isa::Memory::inp, &slots.inp), std::pair(isa::Memory::wgt, &slots.wgt),
+                                      std::pair(isa::Memory::acc, &slots.acc)}) {
+    std::int64_t resident = 0, in_slots = 0;
+    for (const Term& term : terms_)
+      if (term.memory == memory) (term.has_slots ? in_slots : resident) += elements_of(term, tile);
+    const std::int64_t room = config_.depth(memory) * element_size(memory, config_) - resident;
+    if (room < in_slots) return std::nullopt;
+    *count = in_slots == 0 ? most : std::min(most, room / in_slots);
+  }
+  return slots;
 }
 
 bool TileModel::fits(std::span<const std::int64_t> tile, const Slots& slots) const {

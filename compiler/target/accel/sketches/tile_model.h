@@ -8,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,8 +62,8 @@ class TileModel {
   // Elements of `memory`. `tile`: by position in footprint().loops().
   std::int64_t needs(isa::Memory memory, std::span<const std::int64_t> tile, const Slots& slots) const;
   bool fits(std::span<const std::int64_t> tile, const Slots& slots) const;
-  // How many slots of `memory` there is room for, `most` at most; 1 where not even that fits.
-  std::int64_t slots_that_fit(isa::Memory memory, std::span<const std::int64_t> tile, std::int64_t most) const;
+  // How many slots there is room for in each memory, `most` at most; nullopt where the tile does not fit.
+  std::optional<Slots> slots_that_fit(std::span<const std::int64_t> tile, std::int64_t most) const;
   // The buffer of the operator's program in ACC from which is stored.
   const std::string& stored() const { return stored_; }
   // Elements of `memory` that a buffer of the operator's program takes.

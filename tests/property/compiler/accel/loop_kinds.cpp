@@ -2,6 +2,11 @@
 // on every named configuration.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/sketch.h"
 #include "compiler/target/accel/intrinsics.h"
@@ -64,4 +69,47 @@ TEST_CASE("accelerator: virtual threads and pipelined loops keep what is compute
       CHECK(measured > 0);
     }
   }
+}
+
+// Geometric means over random operations whose tiles are one block of channels in one row: `-s` prints them.
+TEST_CASE("accelerator: two virtual threads hide latency where there is one slot, two slots hide more") {
+  const isa::HardwareConfig config = isa::load_config("1x16x16-ext").value();
+  const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
+  enum { slot, threads, slots, slots_and_threads, kinds };
+  std::array<double, kinds> logarithms{};
+  int operations = 0;
+  for (std::uint64_t seed = 1; seed <= 80; ++seed) {
+    SplitMix64 random(seed);
+    const RandomOperation operation = random_operation(random, config);
+    if (!smallest_tile_fits(*operation.kind, operation.program, config).ok()) continue;
+    const schedule::Task task = make_task(*operation.kind, operation.program, config, intrinsics);
+    const auto measurer = explore::make_accel_measurer(config, {.workers = 1})(task);
+    REQUIRE(measurer.ok());
+    const auto cycles_of = [&](const schedule::Scheduled& scheduled) {
+      const schedule::Scheduled* one[] = {&scheduled};
+      return (*measurer)->measure(one).front().cost;
+    };
+    std::array<double, kinds> cycles;
+    cycles.fill(std::numeric_limits<double>::infinity());
+    for (const int count : {1, 2}) {
+      schedule::Decisions decisions{{"tile_o", "1"}, {"tile_n", "1"}, {"tile_y", "1"}};
+      for (const char* name : {"slots_inp", "slots_wgt", "slots_acc"}) decisions[name] = std::to_string(count);
+      const auto base = schedule::run(sketch_of(*operation.kind, config), task, decisions);
+      if (!base.ok()) continue;
+      cycles[count == 1 ? slot : slots] = cycles_of(*base);
+      double& best = cycles[count == 1 ? threads : slots_and_threads];
+      for (const std::string loop : {"out.o_t", "out.n_t", "out.y_t"})
+        if (const auto candidate =
+                with(*base, task, {{"split", {loop, "2"}, {loop + ".r", loop + ".v"}}, {"vthread", {loop + ".v"}, {}}}))
+          best = std::min(best, cycles_of(*candidate));
+    }
+    if (!std::ranges::all_of(cycles, [](double each) { return std::isfinite(each); })) continue;
+    for (int kind = 0; kind < kinds; ++kind) logarithms[kind] += std::log(cycles[kind] / cycles[slot]);
+    ++operations;
+  }
+  REQUIRE(operations > 10);
+  const auto of_one_slot = [&](int kind) { return std::exp(logarithms[kind] / operations); };
+  CHECK(of_one_slot(threads) < 0.9);
+  CHECK(of_one_slot(slots) < of_one_slot(threads) - 0.05);
+  CHECK(of_one_slot(slots_and_threads) < of_one_slot(slots) + 0.01);
 }
