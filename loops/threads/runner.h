@@ -157,6 +157,7 @@ class Runner {
   // As the unit finds them, row by row: from the matrix's first element on, which all threads agree on.
   std::vector<Place> places_of(std::span<Thread> lanes, const IntrinsicOperand& operand, const CoreMatrix& matrix,
                                const Shape& shape);
+  void note_read_by_warp(Thread& lane, Memory& from, std::size_t at);
   void carry_out(std::span<Thread> lanes, const CoreCall& call);
 
   // Calls that complete later.
@@ -234,7 +235,7 @@ class Runner {
   }
 
   void start(Thread& thread, std::int64_t block, std::int64_t index) {
-    thread.who = {block, index, 0};
+    thread.who = {static_cast<std::int32_t>(block), static_cast<std::int32_t>(index), 0};
     thread.values.assign(listing_.formulas.variable_count(), 0);
     thread.observed.assign(signals_.size(), 0);
     std::int64_t of_block = block, of_thread = index;

@@ -99,6 +99,19 @@ std::vector<Runner::Place> Runner::places_of(std::span<Thread> lanes, const Intr
   return places;
 }
 
+// An element in memory that several threads see: whichever lane loads it may hand it to the one that needs it.
+void Runner::note_read_by_warp(Thread& lane, Memory& from, std::size_t at) {
+  const Shadow& shadow = from.shadow[at];
+  if (shadow.writer.block == lane.who.block && shadow.writer.warp() == lane.who.warp() &&
+      shadow.writer.epoch == lane.who.epoch && shadow.writer.warp_epoch == lane.who.warp_epoch)
+    throw Broken{
+        fmt::format("a call of the warp of thread {} of block {} reads element {} of {}, which thread {} has "
+                    "written without a barrier between them",
+                    lane.who.thread, lane.who.block, at, from.buffer->name, shadow.writer.thread)};
+  note_read(lane, from, at);
+  from.shadow[at].several_threads = true;
+}
+
 // ---- Calls that complete later
 
 // The unit reads an element for a call that is issued now.
@@ -214,6 +227,7 @@ void Runner::carry_out(std::span<Thread> lanes, const CoreCall& call) {
       throw Broken{fmt::format("a call of {} is not told where its operand {} lies", call.intrinsic, i)};
     places.push_back(matrix ? places_of(lanes, call.operands[i], *call.matrices[i], parameter->shape)
                             : places_of(lanes, call.operands[i], operation->operands[i], parameter->shape));
+    const bool of_thread = listing_.formulas.buffer(*call.operands[i].buffer) < lanes[0].own.size();
     Memory own(parameter);
     for (std::size_t e = 0; e < places[i].size(); ++e) {
       const Place& place = places[i][e];
@@ -222,7 +236,8 @@ void Runner::carry_out(std::span<Thread> lanes, const CoreCall& call) {
         for (const Thread& lane : lanes) check_observed(lane, *place.memory, place.element);
       if (matrix) note_read_by_unit(*place.lane, *place.memory, place.element);
       else if (call.later) note_sum(*place.lane, *operation, place);
-      else note_read(*place.lane, *place.memory, place.element);
+      else if (of_thread) note_read(*place.lane, *place.memory, place.element);
+      else note_read_by_warp(*place.lane, *place.memory, place.element);
       std::memcpy(own.at(e), place.memory->at(place.element), static_cast<std::size_t>(size_bytes(parameter->dtype)));
       own.shadow[e].defined = true;
     }
