@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -118,15 +119,15 @@ struct State {
   Work work;
 };
 
-std::optional<State> state_of(std::optional<Graph> graph) {
-  if (!graph) return std::nullopt;
-  State state{*std::move(graph), {}, {}};
-  auto groups = fuse_groups(state.graph, state.graph.topological_order());
-  if (!groups) return std::nullopt;
-  state.groups = *std::move(groups);
-  const auto work = work_of(state.groups);
-  if (!work) return std::nullopt;
-  state.work = *work;
+std::shared_ptr<const State> state_of(std::optional<Graph> graph) {
+  if (!graph) return nullptr;
+  auto state = std::make_shared<State>(State{*std::move(graph), {}, {}});
+  auto groups = fuse_groups(state->graph, state->graph.topological_order());
+  if (!groups) return nullptr;
+  state->groups = *std::move(groups);
+  const auto work = work_of(state->groups);
+  if (!work) return nullptr;
+  state->work = *work;
   return state;
 }
 
@@ -153,33 +154,54 @@ class Smaller {
     Layer layer{std::move(name), {}};
     if (now_->work.steps > most_steps_) {
       DOVETAIL_ASSIGN(kinds_, kinds_of(now_->groups, configurations_));
+      halve_constants();
       for (const Way& way : kWays) halve_all(way);
       layer.kinds_kept = now_->work.steps <= most_steps_;
       for (const Way& way : kWays) halve(way, most_steps_);
       layer.kinds_kept = layer.kinds_kept || has_kinds(*now_);
     }
-    layer.graph = std::move(now_->graph);
+    layer.graph = now_->graph;
     for (const Cut& cut : cuts_) layer.cuts.push_back(fmt::format("{} -> {} of {}", cut.from, cut.to(), cut.way->name));
     return layer;
   }
 
  private:
+  std::uint64_t largest_constant() const {
+    std::int64_t most = 0;
+    for (const graph::Value& value : now_->graph.values)
+      if (value.constant) most = std::max(most, value.constant->count());
+    return static_cast<std::uint64_t>(most);
+  }
+
   bool has_kinds(const State& state) const {
     const auto kinds = kinds_of(state.groups, configurations_);
     return kinds.ok() && *kinds == kinds_;
   }
 
+  // Each element of a constant takes a step, so that nothing else than to cut it would do.
+  void halve_constants() {
+    const std::shared_ptr<const State> before = now_;
+    while (largest_constant() > most_steps_) {
+      const std::size_t count = cuts_.size();
+      halve(kWays.back(), now_->work.steps - 1);
+      if (cuts_.size() == count) break;
+    }
+    if (has_kinds(*now_)) return;
+    now_ = before;
+    cuts_.clear();
+  }
+
   // As far as it is necessary and the kinds stay: at best at once, as schedules take long, else one by one.
   void halve_all(const Way& way) {
     if (now_->work.steps <= most_steps_) return;
-    const std::optional<State> before = now_;
+    const std::shared_ptr<const State> before = now_;
     const std::vector<Cut> cuts = cuts_;
     halve(way, most_steps_);
     if (cuts_.size() == cuts.size() || has_kinds(*now_)) return;
     now_ = before;
     cuts_ = cuts;
     while (now_->work.steps > most_steps_) {
-      const std::optional<State> last = now_;
+      const std::shared_ptr<const State> last = now_;
       const std::size_t count = cuts_.size();
       halve(way, now_->work.steps - 1);
       if (cuts_.size() == count) return;
@@ -193,12 +215,12 @@ class Smaller {
   // The largest extent that can be, until no more than so many steps are left, or nothing can be.
   void halve(const Way& way, std::uint64_t steps) {
     while (now_->work.steps > steps) {
-      std::optional<State> next;
+      std::shared_ptr<const State> next;
       for (const std::int64_t extent : extents_of(now_->graph, way)) {
         cuts_.push_back({&way, extent});
         next = state_of(alone(whole_, nodes_, cuts_));
         if (next && next->work.steps < now_->work.steps) break;
-        next.reset();
+        next = nullptr;
         cuts_.pop_back();
       }
       if (!next) return;
@@ -210,7 +232,7 @@ class Smaller {
   const std::vector<NodeId>& nodes_;
   const std::vector<Configuration>& configurations_;
   const std::uint64_t most_steps_;
-  std::optional<State> now_;
+  std::shared_ptr<const State> now_;
   std::vector<Cut> cuts_;
   std::vector<std::string> kinds_;  // of the whole layer
 };
