@@ -67,7 +67,9 @@ PatternRow row(std::string name, std::string_view pattern, Take take) {
 }  // namespace
 
 TargetPointer make_target(bool tf32) {
+  // The first that takes a node counts: longer patterns come before shorter ones.
   std::vector<PatternRow> rows{
+      row("convolution with residual", "Relu(Add~(Conv|dovetail.wconv(...), residual=_))", take_convolution),
       row("convolution", "Relu?(Conv|dovetail.wconv(...))", take_convolution),
       row("convolution", "Clip(Conv|dovetail.wconv(...), ...)", take_convolution),
       row("pool", "MaxPool|AveragePool(_)", take_pool),
