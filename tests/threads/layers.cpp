@@ -144,8 +144,8 @@ std::vector<std::int64_t> extents_of(const Graph& graph, const Way& way) {
 class Smaller {
  public:
   Smaller(const Graph& whole, const std::vector<NodeId>& nodes, const std::vector<Configuration>& configurations,
-          std::uint64_t most_steps)
-      : whole_(whole), nodes_(nodes), configurations_(configurations), most_steps_(most_steps) {}
+          Schedules& schedules, std::uint64_t most_steps)
+      : whole_(whole), nodes_(nodes), configurations_(configurations), schedules_(schedules), most_steps_(most_steps) {}
 
   // Error: the back end has no schedule for the layer as it is.
   Result<Layer> make(std::string name) {
@@ -153,12 +153,8 @@ class Smaller {
     if (!now_) return Diagnostic{"a layer cannot stand alone", name, "its operators refuse it", ""};
     Layer layer{std::move(name), {}};
     if (now_->work.steps > most_steps_) {
-      DOVETAIL_ASSIGN(kinds_, kinds_of(now_->groups, configurations_));
-      halve_constants();
-      for (const Way& way : kWays) halve_all(way);
-      layer.kinds_kept = now_->work.steps <= most_steps_;
-      for (const Way& way : kWays) halve(way, most_steps_);
-      layer.kinds_kept = layer.kinds_kept || has_kinds(*now_);
+      DOVETAIL_ASSIGN(kinds_, kinds_of(now_->groups, configurations_, schedules_));
+      layer.kinds_kept = keep_kinds();
     }
     layer.graph = now_->graph;
     for (const Cut& cut : cuts_) layer.cuts.push_back(fmt::format("{} -> {} of {}", cut.from, cut.to(), cut.way->name));
@@ -166,6 +162,20 @@ class Smaller {
   }
 
  private:
+  // At best all at once, else one way after the other, and where that does not suffice with other kinds.
+  bool keep_kinds() {
+    const std::shared_ptr<const State> before = now_;
+    halve_constants();
+    for (const Way& way : kWays) halve(way, most_steps_);
+    if (has_kinds(*now_)) return true;
+    now_ = before;
+    cuts_.clear();
+    for (const Way& way : kWays) halve_carefully(way);
+    const bool enough = now_->work.steps <= most_steps_;
+    for (const Way& way : kWays) halve(way, most_steps_);
+    return enough || has_kinds(*now_);
+  }
+
   std::uint64_t largest_constant() const {
     std::int64_t most = 0;
     for (const graph::Value& value : now_->graph.values)
@@ -174,25 +184,21 @@ class Smaller {
   }
 
   bool has_kinds(const State& state) const {
-    const auto kinds = kinds_of(state.groups, configurations_);
+    const auto kinds = kinds_of(state.groups, configurations_, schedules_);
     return kinds.ok() && *kinds == kinds_;
   }
 
   // Each element of a constant takes a step, so that nothing else than to cut it would do.
   void halve_constants() {
-    const std::shared_ptr<const State> before = now_;
     while (largest_constant() > most_steps_) {
       const std::size_t count = cuts_.size();
       halve(kWays.back(), now_->work.steps - 1);
-      if (cuts_.size() == count) break;
+      if (cuts_.size() == count) return;
     }
-    if (has_kinds(*now_)) return;
-    now_ = before;
-    cuts_.clear();
   }
 
   // As far as it is necessary and the kinds stay: at best at once, as schedules take long, else one by one.
-  void halve_all(const Way& way) {
+  void halve_carefully(const Way& way) {
     if (now_->work.steps <= most_steps_) return;
     const std::shared_ptr<const State> before = now_;
     const std::vector<Cut> cuts = cuts_;
@@ -231,6 +237,7 @@ class Smaller {
   const Graph& whole_;
   const std::vector<NodeId>& nodes_;
   const std::vector<Configuration>& configurations_;
+  Schedules& schedules_;
   const std::uint64_t most_steps_;
   std::shared_ptr<const State> now_;
   std::vector<Cut> cuts_;
@@ -240,7 +247,7 @@ class Smaller {
 }  // namespace
 
 Result<std::vector<Layer>> layers_of(const Graph& graph, const std::vector<Configuration>& configurations,
-                                     std::uint64_t most_steps) {
+                                     Schedules& schedules, std::uint64_t most_steps) {
   DOVETAIL_ASSIGN(const std::vector<FusedGroup> groups, fuse_groups(graph, graph.topological_order()));
   std::set<std::string> known;
   std::vector<Layer> layers;
@@ -249,7 +256,7 @@ Result<std::vector<Layer>> layers_of(const Graph& graph, const std::vector<Confi
     for (const NdArray* constant : group.constants) key += constant != nullptr ? 'c' : 'v';
     if (!known.insert(std::move(key)).second) continue;
     const std::string& name = graph.node(group.anchor).name;
-    DOVETAIL_ASSIGN(Layer layer, Smaller(graph, group.nodes, configurations, most_steps).make(name));
+    DOVETAIL_ASSIGN(Layer layer, Smaller(graph, group.nodes, configurations, schedules, most_steps).make(name));
     layers.push_back(std::move(layer));
   }
   return layers;

@@ -23,6 +23,6 @@ struct Layer {
 // first elements remain. What another operator definition, or another kind of schedule, would follow from is not done,
 // unless nothing else is left.
 Result<std::vector<Layer>> layers_of(const graph::Graph& graph, const std::vector<Configuration>& configurations,
-                                     std::uint64_t most_steps);
+                                     Schedules& schedules, std::uint64_t most_steps);
 
 }  // namespace dovetail::test

@@ -52,16 +52,17 @@ Result<Json> report(const Arguments& arguments, bool& failed) {
   DOVETAIL_ASSIGN(const std::vector<FusedGroup> groups, fuse_groups(graph, graph.topological_order()));
   DOVETAIL_ASSIGN(const test::Work work, test::work_of(groups));
   const std::vector<test::Configuration> configurations = test::configurations();
+  test::Schedules schedules;
   const bool whole = work.macs < arguments.most_macs;
   test::Walk walk;
   Json cuts = Json::object(), other_kinds = Json::array();
   if (whole) {
-    DOVETAIL_ASSIGN(walk, test::walk_graph(graph, configurations, arguments.seed));
+    DOVETAIL_ASSIGN(walk, test::walk_graph(graph, configurations, schedules, arguments.seed));
   } else {
     DOVETAIL_ASSIGN(const std::vector<test::Layer> layers,
-                    test::layers_of(graph, configurations, arguments.most_steps));
+                    test::layers_of(graph, configurations, schedules, arguments.most_steps));
     for (const test::Layer& layer : layers) {
-      auto one = test::walk_graph(layer.graph, configurations, arguments.seed);
+      auto one = test::walk_graph(layer.graph, configurations, schedules, arguments.seed);
       if (!one) walk.failures.push_back(fmt::format("{}: {}", layer.name, to_string(one.errors())));
       else walk += *one;
       if (!layer.cuts.empty()) cuts[layer.name] = layer.cuts;

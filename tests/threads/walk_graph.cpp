@@ -32,9 +32,15 @@ NdArray drawn(const graph::TensorType& type, Integers integers, SplitMix64& rand
 // A group's arguments are those in `values`, which its results join.
 class GroupWalk {
  public:
-  GroupWalk(const std::string& name, FusedGroup& group, std::map<graph::ValueId, NdArray>& values, SplitMix64& random,
-            Walk& walk)
-      : name_(name), group_(group), values_(values), random_(random), walk_(walk), program_(group.program) {
+  GroupWalk(const std::string& name, FusedGroup& group, std::map<graph::ValueId, NdArray>& values, Schedules& schedules,
+            SplitMix64& random, Walk& walk)
+      : name_(name),
+        group_(group),
+        values_(values),
+        schedules_(schedules),
+        random_(random),
+        walk_(walk),
+        program_(group.program) {
     for (std::size_t i = 0; i < group.arguments.size(); ++i)
       arguments_.push_back(group.constants[i] != nullptr ? *group.constants[i] : values.at(group.arguments[i]));
   }
@@ -56,8 +62,8 @@ class GroupWalk {
 
  private:
   Result<void> compare(const Configuration& configuration, const std::vector<NdArray>& expected, double tolerance) {
-    DOVETAIL_ASSIGN(const cuda::ScheduledGroup scheduled,
-                    cuda::schedule_group(group_, configuration.gpu, nullptr, configuration.sums));
+    DOVETAIL_ASSIGN(const auto found, schedules_.of(group_, configuration));
+    const cuda::ScheduledGroup& scheduled = *found;
     walk_.kinds.insert(scheduled.kind);
     std::string text = loops::to_string(scheduled.kernels);
     for (const auto& [position, constant] : scheduled.constants) text += fmt::format(" {}", position);
@@ -83,6 +89,7 @@ class GroupWalk {
   const std::string& name_;
   FusedGroup& group_;
   std::map<graph::ValueId, NdArray>& values_;
+  Schedules& schedules_;
   SplitMix64& random_;
   Walk& walk_;
   const loops::Program program_;
@@ -90,8 +97,8 @@ class GroupWalk {
   std::set<std::pair<std::string, bool>> done_;
 };
 
-Result<Walk> walk_with(const graph::Graph& graph, const std::vector<Configuration>& configurations, std::uint64_t seed,
-                       Integers integers) {
+Result<Walk> walk_with(const graph::Graph& graph, const std::vector<Configuration>& configurations,
+                       Schedules& schedules, std::uint64_t seed, Integers integers) {
   SplitMix64 random(seed);
   std::map<graph::ValueId, NdArray> values;
   for (const graph::ValueId input : graph.inputs)
@@ -100,7 +107,7 @@ Result<Walk> walk_with(const graph::Graph& graph, const std::vector<Configuratio
   Walk walk;
   for (FusedGroup& group : groups) {
     const std::string& name = graph.node(group.anchor).name;
-    DOVETAIL_TRY(GroupWalk(name, group, values, random, walk).run(configurations));
+    DOVETAIL_TRY(GroupWalk(name, group, values, schedules, random, walk).run(configurations));
   }
   return walk;
 }
@@ -149,11 +156,23 @@ Walk& Walk::operator+=(const Walk& other) {
   return *this;
 }
 
+Result<std::shared_ptr<const cuda::ScheduledGroup>> Schedules::of(const FusedGroup& group,
+                                                                  const Configuration& configuration) {
+  std::string key = configuration.name + "\n" + loops::to_string(group.program);
+  for (const NdArray* constant : group.constants) key += constant != nullptr ? 'c' : 'v';
+  if (const auto found = known_.find(key); found != known_.end()) return found->second;
+  DOVETAIL_ASSIGN(cuda::ScheduledGroup scheduled,
+                  cuda::schedule_group(group, configuration.gpu, nullptr, configuration.sums));
+  auto made = std::make_shared<const cuda::ScheduledGroup>(std::move(scheduled));
+  if (made->constants.empty()) known_.emplace(std::move(key), made);
+  return std::shared_ptr<const cuda::ScheduledGroup>(std::move(made));
+}
+
 Result<Walk> walk_graph(const graph::Graph& graph, const std::vector<Configuration>& configurations,
-                        std::uint64_t seed) {
+                        Schedules& schedules, std::uint64_t seed) {
   // Where the reference refuses what was drawn, an integer was an index.
-  auto walk = walk_with(graph, configurations, seed, Integers::any);
-  return walk.ok() ? walk : walk_with(graph, configurations, seed, Integers::small);
+  auto walk = walk_with(graph, configurations, schedules, seed, Integers::any);
+  return walk.ok() ? walk : walk_with(graph, configurations, schedules, seed, Integers::small);
 }
 
 Result<Work> work_of(const std::vector<FusedGroup>& groups) {
@@ -166,15 +185,15 @@ Result<Work> work_of(const std::vector<FusedGroup>& groups) {
 }
 
 Result<std::vector<std::string>> kinds_of(const std::vector<FusedGroup>& groups,
-                                          const std::vector<Configuration>& configurations) {
+                                          const std::vector<Configuration>& configurations, Schedules& schedules) {
   std::vector<std::string> kinds;
   for (FusedGroup group : groups) {
     const loops::Program program = group.program;
     const loops::Program fixed = loops::with_fixed_rounding(program);
     for (const Configuration& one : configurations) {
       group.program = one.sums == cuda::FloatSums::in_order ? fixed : program;
-      DOVETAIL_ASSIGN(const cuda::ScheduledGroup scheduled, cuda::schedule_group(group, one.gpu, nullptr, one.sums));
-      kinds.push_back(scheduled.kind);
+      DOVETAIL_ASSIGN(const auto scheduled, schedules.of(group, one));
+      kinds.push_back(scheduled->kind);
     }
   }
   return kinds;

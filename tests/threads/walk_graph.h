@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
@@ -27,6 +28,16 @@ struct Configuration {
 // multiplies these unrounded.
 std::vector<Configuration> configurations();
 
+// Schedules, which take long, of groups that were asked for before. A group whose schedule changes constants has one of
+// its own.
+class Schedules {
+ public:
+  Result<std::shared_ptr<const cuda::ScheduledGroup>> of(const FusedGroup& group, const Configuration& configuration);
+
+ private:
+  std::map<std::string, std::shared_ptr<const cuda::ScheduledGroup>> known_;
+};
+
 // Of a group whose sums of floats may be added in any order, a result's distance from the reference's, of the largest
 // element: what `run --check` allows. All else has the reference's bits.
 inline constexpr double kFreeSums = 1e-4;
@@ -49,7 +60,7 @@ struct Walk {
 // The values of the graph's inputs are drawn, as the orders of threads, from `seed`. Error: the graph is none of the
 // back end's.
 Result<Walk> walk_graph(const graph::Graph& graph, const std::vector<Configuration>& configurations,
-                        std::uint64_t seed);
+                        Schedules& schedules, std::uint64_t seed);
 
 // What the reference counts in the groups of a graph.
 struct Work {
@@ -58,6 +69,6 @@ struct Work {
 Result<Work> work_of(const std::vector<FusedGroup>& groups);
 // Kinds of the schedules, in the order of groups and configurations.
 Result<std::vector<std::string>> kinds_of(const std::vector<FusedGroup>& groups,
-                                          const std::vector<Configuration>& configurations);
+                                          const std::vector<Configuration>& configurations, Schedules& schedules);
 
 }  // namespace dovetail::test

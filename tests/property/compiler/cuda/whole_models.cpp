@@ -34,7 +34,8 @@ graph::Graph digits(const std::string& number) {
 TEST_CASE("cuda: whole models have the interpreter's values in adversarial orders of threads") {
   for (const char* number : {"int8", "float"}) {
     INFO(number);
-    const auto walk = test::walk_graph(digits(number), test::configurations(), 5);
+    test::Schedules schedules;
+    const auto walk = test::walk_graph(digits(number), test::configurations(), schedules, 5);
     REQUIRE((walk.ok() ? "" : to_string(walk.errors())) == "");
     CHECK(fmt::format("{}", fmt::join(walk->failures, "\n")) == "");
     CHECK(walk->groups >= 3);
@@ -47,7 +48,8 @@ TEST_CASE("cuda: layers that were made smaller have schedules of the same kinds,
   constexpr std::uint64_t kMostSteps = 500'000;
   const auto configurations = test::configurations();
   const graph::Graph graph = digits("int8");
-  const auto layers = test::layers_of(graph, configurations, kMostSteps);
+  test::Schedules schedules;
+  const auto layers = test::layers_of(graph, configurations, schedules, kMostSteps);
   REQUIRE((layers.ok() ? "" : to_string(layers.errors())) == "");
   std::size_t smaller = 0;
   for (const test::Layer& layer : *layers) {
@@ -56,7 +58,7 @@ TEST_CASE("cuda: layers that were made smaller have schedules of the same kinds,
     REQUIRE(groups.ok());
     CHECK(test::work_of(*groups)->steps <= kMostSteps);
     CHECK(layer.kinds_kept);
-    const auto walk = test::walk_graph(layer.graph, configurations, 5);
+    const auto walk = test::walk_graph(layer.graph, configurations, schedules, 5);
     REQUIRE((walk.ok() ? "" : to_string(walk.errors())) == "");
     CHECK(fmt::format("{}", fmt::join(walk->failures, "\n")) == "");
     smaller += layer.cuts.empty() ? 0 : 1;
