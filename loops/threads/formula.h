@@ -13,18 +13,31 @@
 namespace dovetail::loops {
 
 struct Formula {
-  enum class Kind : std::uint8_t { constant, variable, sum, unary, binary, convert, select, load, requantize } kind;
-  ScalarValue value = {};           // constant
-  std::size_t number = 0;           // variable: which; sum: its first term, of `count`; load: which access
-  std::size_t count = 0;            // sum
-  std::size_t a = 0, b = 0, c = 0;  // operands
+  // shift, mask: int64 divided by a power of two, rounded to minus infinity, and what is left.
+  enum class Kind : std::uint8_t {
+    constant,
+    variable,
+    sum,
+    shift,
+    mask,
+    unary,
+    binary,
+    convert,
+    select,
+    load,
+    requantize
+  } kind;
+  ScalarValue value = {};    // constant; sum: what is added; mask: of which bits
+  std::uint32_t number = 0;  // variable: which; sum: its first term, of which `count` are variables and `more` are not;
+                             // load: which access; shift: how far
+  std::uint32_t count = 0, more = 0;
+  std::uint32_t a = 0, b = 0, c = 0;  // operands
   ScalarFunction1 function1 = nullptr;
   ScalarFunction2 function2 = nullptr;
 };
 
 // A formula of int64, or a variable, times a number.
 struct Term {
-  bool is_variable = true;
   std::size_t number = 0;
   std::uint64_t factor = 1;  // int64 wraps
 };
@@ -32,8 +45,8 @@ struct Term {
 // A place in a buffer.
 struct Access {
   const BufferNode* buffer = nullptr;
-  std::size_t number = 0;            // the buffer's
-  std::vector<std::size_t> indices;  // formulas of int64
+  std::size_t number = 0;              // the buffer's
+  std::vector<std::uint32_t> indices;  // formulas of int64
 };
 
 class Formulas {
@@ -47,18 +60,22 @@ class Formulas {
   std::size_t variable_count() const { return variables_.size(); }
   std::size_t buffer(const BufferNode& buffer);
   // Each expression is compiled once, and has to live as long as this.
-  std::size_t formula(const Expr& expr);
-  std::size_t index(const Expr& expr);  // its value as int64
+  std::uint32_t formula(const Expr& expr);
+  std::uint32_t index(const Expr& expr);  // its value as int64
   std::size_t access(const BufferNode& buffer, const std::vector<Expr>& indices);
 
  private:
-  std::size_t add(Formula formula);
-  std::size_t make(const ExprNode& expr);
-  void collect(const Expr& expr, std::uint64_t factor, std::vector<Term>& found, std::uint64_t& constant);
+  struct Sum {
+    std::vector<Term> variables, others;
+    std::uint64_t constant = 0;
+  };
+  std::uint32_t add(Formula formula);
+  std::uint32_t make(const ExprNode& expr);
+  void collect(const Expr& expr, std::uint64_t factor, Sum& sum);
 
   std::unordered_map<const VarNode*, std::size_t> variables_;
   std::unordered_map<const BufferNode*, std::size_t> buffer_numbers_;
-  std::unordered_map<const ExprNode*, std::size_t> known_, indices_;
+  std::unordered_map<const ExprNode*, std::uint32_t> known_, indices_;
 };
 
 }  // namespace dovetail::loops

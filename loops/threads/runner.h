@@ -487,13 +487,15 @@ class Runner {
       case Kind::variable: return ScalarValue::of(thread.values[n.number]);
       case Kind::sum: {
         std::uint64_t sum = n.value.bits;
-        for (std::size_t i = n.number; i < n.number + n.count; ++i) {
-          const Term& term = code_->formulas.terms[i];
-          sum += term.factor * (term.is_variable ? static_cast<std::uint64_t>(thread.values[term.number])
-                                                 : evaluate(thread, term.number).bits);
-        }
+        const Term* term = code_->formulas.terms.data() + n.number;
+        for (const Term* const end = term + n.count; term != end; ++term)
+          sum += term->factor * static_cast<std::uint64_t>(thread.values[term->number]);
+        for (const Term* const end = term + n.more; term != end; ++term)
+          sum += term->factor * evaluate(thread, term->number).bits;
         return ScalarValue::of(sum);
       }
+      case Kind::shift: return ScalarValue::of(evaluate(thread, n.a).as<std::int64_t>() >> n.number);
+      case Kind::mask: return ScalarValue::of(evaluate(thread, n.a).bits & n.value.bits);
       case Kind::unary:
       case Kind::convert: return n.function1(evaluate(thread, n.a));
       case Kind::binary: {

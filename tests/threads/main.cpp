@@ -27,7 +27,7 @@ int usage() {
       "each tensor with the reference. Prints a report as JSON.\n"
       "--most-macs   whole where the model has no more multiply-adds (default 50000000); else by layer: each layer\n"
       "              that it has once, made smaller\n"
-      "--most-steps  of a layer, as the reference counts them (default 2000000)\n"
+      "--most-steps  of a layer, as the reference counts them (default 1000000)\n"
       "--seed        of inputs and of orders (default 5)\n"
       "Exit code 1: a tensor differs, or a kernel breaks a rule.\n");
   return 2;
@@ -35,7 +35,7 @@ int usage() {
 
 struct Arguments {
   std::string model;
-  std::uint64_t most_macs = 50'000'000, most_steps = 2'000'000, seed = 5;
+  std::uint64_t most_macs = 50'000'000, most_steps = 1'000'000, seed = 5;
 };
 
 Result<graph::Graph> optimised(const std::string& file) {

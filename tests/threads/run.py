@@ -92,7 +92,7 @@ def main():
     parser.add_argument("--cli", type=pathlib.Path, default=ROOT / "build/release/bin/dovetail")
     parser.add_argument("--models", type=pathlib.Path, default=ROOT.parent / "shared/models", help="folder of NAME/model.onnx")
     parser.add_argument("--most-macs", type=int, default=50_000_000, help="of a model that runs whole")
-    parser.add_argument("--most-steps", type=int, default=2_000_000, help="of a layer, as the reference counts them")
+    parser.add_argument("--most-steps", type=int, default=1_000_000, help="of a layer, as the reference counts them")
     parser.add_argument("--seed", type=int, default=5, help="of values and orders")
     parser.add_argument("--jobs", type=int, default=1, help="models at a time")
     parser.add_argument("--work", type=pathlib.Path, default=ROOT / "build/threads", help="folder of rows")
