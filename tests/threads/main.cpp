@@ -12,6 +12,7 @@
 #include "base/json.h"
 #include "compiler/import/onnx.h"
 #include "compiler/pipeline.h"
+#include "compiler/target/cuda/target.h"
 #include "compiler/target/host/target.h"
 #include "tests/threads/layers.h"
 
@@ -41,7 +42,8 @@ struct Arguments {
 Result<graph::Graph> optimised(const std::string& file) {
   DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(file));
   CompileOptions options;
-  options.available = {host::make_target()};
+  options.available = {cuda::make_target({.architectures = {"sm_90a"}}), host::make_target()};
+  options.targets = {"cuda"};  // whose passes run
   options.stop_after = "graph";
   DOVETAIL_ASSIGN(Compiled compiled, compile(std::move(imported), options));
   return std::move(compiled.optimised);
