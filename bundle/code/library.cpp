@@ -27,7 +27,7 @@ struct KindRow {
 };
 // clang-format off
 constexpr std::array<KindRow, 9> kKinds{{
-    {LibraryKind::convolution,     "convolution",     2, 3,    true,  false},
+    {LibraryKind::convolution,     "convolution",     2, 4,    true,  false},
     {LibraryKind::product,         "product",         2, 4,    false, false},
     {LibraryKind::maximum,         "maximum",         1, 1,    true,  true},
     {LibraryKind::average,         "average",         1, 1,    true,  true},
@@ -197,6 +197,14 @@ std::string problem_of(const LibraryFacts& facts, const LibraryOperation& operat
                            to_string(x));
       if (operation.operands.size() > 2 && element_count(shapes[operation.operands[2]]) != weights[0])
         return fmt::format("its bias is not one of {} outputs", weights[0]);
+      if (operation.operands.size() > 3) {
+        if (!facts.convolution_sums) return fmt::format("target {} adds no tensor to a convolution", facts.target);
+        if (operation.least != 0.0 || operation.most)
+          return "it adds a tensor to a convolution whose results are not clamped at 0 from below alone";
+        if (const Shape& added = shapes[operation.operands[3]]; added != result)
+          return fmt::format("the tensor that it adds has the shape {}, its result {}", to_string(added),
+                             to_string(result));
+      }
       return window_problem(operation, x, Shape(weights.begin() + 2, weights.end()), weights[0], result);
     }
     case LibraryKind::product: return product_problem(facts, operation, shapes);
@@ -307,6 +315,7 @@ const LibraryFacts& library_facts(std::string_view target) {
        false,
        false,
        false,
+       false,
        true,
        false},
       {kCublasTarget,
@@ -317,6 +326,7 @@ const LibraryFacts& library_facts(std::string_view target) {
        true,
        true,
        false,
+       false,
        true},
       {kCudnnTarget,
        {convolution, maximum, average, average_of_pads, softmax, log_softmax},
@@ -325,6 +335,7 @@ const LibraryFacts& library_facts(std::string_view target) {
        false,
        false,
        false,
+       true,
        false,
        true},
   }};

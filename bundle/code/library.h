@@ -16,7 +16,8 @@ namespace dovetail::bundle {
 inline constexpr std::string_view kOnednnTarget = "onednn", kCublasTarget = "cublas", kCudnnTarget = "cudnn";
 
 enum class LibraryKind : std::uint8_t {
-  convolution,  // of x [n, c, spatial...] with weights [outputs, c / groups, spatial...]; perhaps a bias [outputs]
+  convolution,  // of x [n, c, spatial...] with weights [outputs, c / groups, spatial...]; perhaps a bias
+                // [outputs], or that and then a tensor of the result's shape, which are added
   product,      // of a [..., m, k] with b [..., k, n], leading axes broadcast; perhaps what is added: [n], a matrix of
                 // the result's shape, or first the one and then the other
   maximum,      // of windows of x [n, c, spatial...]
@@ -62,6 +63,7 @@ struct LibraryFacts {
   bool integer_products;      // besides, products of int8 that give int32
   bool scales;                // of products: factors other than 1, and whole matrices that are added
   bool gelu;                  // of products, behind what is added
+  bool convolution_sums;      // of a convolution with its bias: a tensor that is added, in front of a clamp at 0
   bool inner;                 // operations may hand tensors to each other within a step
   bool tf32;                  // factors of float32 may be rounded to TF32, where an operation allows it
 };

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "loops/core/core.h"
+#include "loops/threads/formula.h"
 
 namespace dovetail::loops {
 
@@ -33,27 +34,39 @@ struct Instruction {
   std::size_t target = 0;  // next: the loop's first statement; branch: where the condition does not hold
   std::size_t variable = 0;
   std::int64_t extent = 0;
+  std::size_t first = 0, count = 0;  // store: its targets; branch: the condition's formula
+};
+
+struct Target {
+  std::size_t access, value;  // a formula
 };
 
 class Listing {
  public:
   std::vector<Instruction> code;
-  std::unordered_map<const VarNode*, std::size_t> variables;
+  std::vector<Target> targets;
+  Formulas formulas;
+  std::vector<const BufferNode*> written;  // by anything, with all that calls take
 
-  std::size_t variable(const Var& var) { return variables.emplace(var.get(), variables.size()).first->second; }
+  std::size_t access(const LoadExpr& place) {
+    const auto known = places_.find(&place);
+    return known != places_.end()
+               ? known->second
+               : places_.emplace(&place, formulas.access(*place.buffer, place.indices)).first->second;
+  }
 
   void add(const Core& core) {
     using Kind = Instruction::Kind;
     if (!core) return;
     if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
-      const std::size_t var = variable(loop->var);
+      const std::size_t var = formulas.variable(*loop->var);
       code.push_back({Kind::loop, core.get(), 0, var, loop->extent});
       const std::size_t first = code.size();
       add(loop->body);
       code.push_back({Kind::next, core.get(), first, var, loop->extent});
     } else if (const auto* condition = std::get_if<CoreIf>(&core->node)) {
       const std::size_t branch = code.size();
-      code.push_back({Kind::branch, core.get()});
+      code.push_back({.kind = Kind::branch, .node = core.get(), .first = formulas.formula(condition->condition)});
       add(condition->then_body);
       const std::size_t jump = code.size();
       code.push_back({Kind::jump});
@@ -64,7 +77,8 @@ class Listing {
       for (const Core& part : sequence->body) add(part);
     } else if (std::holds_alternative<CoreBarrier>(core->node)) {
       code.push_back({Kind::barrier, core.get()});
-    } else if (std::holds_alternative<CoreAsyncCopy>(core->node)) {
+    } else if (const auto* copy = std::get_if<CoreAsyncCopy>(&core->node)) {
+      written.push_back(copy->to.get());
       code.push_back({Kind::copy, core.get()});
     } else if (std::holds_alternative<CoreAsyncGroup>(core->node)) {
       code.push_back({Kind::group, core.get()});
@@ -72,20 +86,33 @@ class Listing {
       code.push_back({Kind::call_group, core.get()});
     } else if (std::holds_alternative<CoreProxyFence>(core->node)) {
       code.push_back({Kind::fence, core.get()});
-    } else if (std::holds_alternative<CoreBoxCopy>(core->node)) {
+    } else if (const auto* box = std::get_if<CoreBoxCopy>(&core->node)) {
+      written.insert(written.end(), {box->to.get(), box->signals.get()});
       code.push_back({Kind::box, core.get()});
-    } else if (std::holds_alternative<CoreSignal>(core->node)) {
+    } else if (const auto* signal = std::get_if<CoreSignal>(&core->node)) {
+      written.push_back(signal->signals.get());
       code.push_back({Kind::signal, core.get()});
-    } else if (std::holds_alternative<CoreCall>(core->node)) {
+    } else if (const auto* call = std::get_if<CoreCall>(&core->node)) {
+      for (const IntrinsicOperand& operand : call->operands) written.push_back(operand.buffer.get());
       code.push_back({Kind::call, core.get()});
-    } else if (std::holds_alternative<CoreShuffle>(core->node)) {
+    } else if (const auto* shuffle = std::get_if<CoreShuffle>(&core->node)) {
+      written.push_back(shuffle->to.buffer.get());
       code.push_back({Kind::shuffle, core.get()});
-    } else if (std::holds_alternative<CoreForget>(core->node)) {
+    } else if (const auto* forget = std::get_if<CoreForget>(&core->node)) {
+      written.push_back(forget->buffer.get());
       code.push_back({Kind::forget, core.get()});
     } else {
-      code.push_back({Kind::store, core.get()});
+      const auto& store = std::get<CoreStore>(core->node);
+      code.push_back({.kind = Kind::store, .node = core.get(), .first = targets.size(), .count = store.targets.size()});
+      for (const StoreTarget& target : store.targets) {
+        written.push_back(target.buffer.get());
+        targets.push_back({formulas.access(*target.buffer, target.indices), formulas.formula(target.value)});
+      }
     }
   }
+
+ private:
+  std::unordered_map<const LoadExpr*, std::size_t> places_;
 };
 
 }  // namespace dovetail::loops

@@ -17,12 +17,15 @@ Result<std::vector<NdArray>> run_threads(const ThreadProgram& program, std::span
   std::map<const BufferNode*, Memory> memories;
   std::size_t next = 0;
   for (const Parameter& parameter : parameters) {
-    Memory& memory = memories.emplace(parameter.buffer.get(), Memory(parameter.buffer)).first->second;
-    if (parameter.role == ParameterRole::output) continue;
-    DOVETAIL_CHECK(next < arguments.size() && arguments[next].bytes().size() == memory.bytes.size(),
+    const Buffer& buffer = parameter.buffer;
+    if (parameter.role == ParameterRole::output) {
+      memories.emplace(buffer.get(), Memory(buffer));
+      continue;
+    }
+    DOVETAIL_CHECK(next < arguments.size() && arguments[next].dtype() == buffer->dtype &&
+                       arguments[next].count() == element_count(buffer->shape),
                    "an argument for every input");
-    std::ranges::copy(arguments[next++].bytes(), memory.bytes.begin());
-    for (Shadow& shadow : memory.shadow) shadow.defined = true;
+    memories.emplace(buffer.get(), Memory(buffer, arguments[next++].bytes()));
   }
   for (const Buffer& buffer : program.workspace) memories.emplace(buffer.get(), Memory(buffer));
 

@@ -27,8 +27,8 @@ namespace dovetail::loops {
 //    of the machine write or use, signals among it, threads have written, or read, before a fence of theirs and a
 //    barrier;
 //  - all lanes of a warp, or of a group of warps, come to the same calls of its operations, each for its elements as
-//  any
-//    other access;
+//    any other access; but any lane of a warp may load what the call reads of memory that several threads see, so that
+//    a barrier is behind whoever wrote it, the lane that needs it too;
 //  - a call that completes later reads, and writes, at any time until the wait of each of its threads that covers it:
 //    nobody touches its sums but calls of the same operation, nor writes what it reads, before that. Its threads arrive
 //    between what they write to its sums and the call; what it reads of shared memory, by the unit's own way from where

@@ -26,11 +26,14 @@ class Runner {
   Runner(const ThreadKernel& kernel, const std::vector<WarpOperation>* operations,
          std::map<const BufferNode*, Memory*> global, std::uint64_t seed)
       : kernel_(kernel), operations_(operations), memory_(std::move(global)), random_(seed) {
-    for (const BoundAxis& axis : kernel.axes) listing_.variable(axis.var);
+    for (const BoundAxis& axis : kernel.axes) listing_.formulas.variable(*axis.var);
+    for (const Buffer& buffer : kernel.local) listing_.formulas.buffer(*buffer);  // the first ones are a thread's own
     listing_.add(kernel.body);
     code_ = &listing_;
     for (const Buffer& buffer : kernel.shared) shared_.emplace(buffer.get(), Memory(buffer));
     for (auto& [buffer, memory] : shared_) memory_[buffer] = &memory;
+    for (const BufferNode* buffer : listing_.written)
+      if (const auto found = memory_.find(buffer); found != memory_.end()) found->second->note_accesses();
     for (const Instruction& i : listing_.code)
       if (i.kind == Instruction::Kind::signal) number_signals(*std::get<CoreSignal>(i.node->node).signals);
       else if (i.kind == Instruction::Kind::box) number_signals(*std::get<CoreBoxCopy>(i.node->node).signals);
@@ -154,6 +157,7 @@ class Runner {
   // As the unit finds them, row by row: from the matrix's first element on, which all threads agree on.
   std::vector<Place> places_of(std::span<Thread> lanes, const IntrinsicOperand& operand, const CoreMatrix& matrix,
                                const Shape& shape);
+  void note_read_by_warp(Thread& lane, Memory& from, std::size_t at);
   void carry_out(std::span<Thread> lanes, const CoreCall& call);
 
   // Calls that complete later.
@@ -231,18 +235,19 @@ class Runner {
   }
 
   void start(Thread& thread, std::int64_t block, std::int64_t index) {
-    thread.who = {block, index, 0};
-    thread.values.assign(listing_.variables.size(), 0);
+    thread.who = {static_cast<std::int32_t>(block), static_cast<std::int32_t>(index), 0};
+    thread.values.assign(listing_.formulas.variable_count(), 0);
     thread.observed.assign(signals_.size(), 0);
     std::int64_t of_block = block, of_thread = index;
     for (const char* axis : {"block.x", "block.y", "block.z", "thread.x", "thread.y", "thread.z"}) {
       const auto bound = std::ranges::find(kernel_.axes, axis, &BoundAxis::axis);
       if (bound == kernel_.axes.end()) continue;
       std::int64_t& left = bound->is_block() ? of_block : of_thread;
-      thread.values[listing_.variables.at(bound->var.get())] = left % bound->extent;
+      thread.values[listing_.formulas.variable(*bound->var)] = left % bound->extent;
       left /= bound->extent;
     }
-    for (const Buffer& buffer : kernel_.local) thread.own.emplace(buffer.get(), Memory(buffer));
+    thread.own.reserve(kernel_.local.size());
+    for (const Buffer& buffer : kernel_.local) thread.own.emplace_back(buffer);
   }
 
   // One instruction; the barrier that the thread now waits at, else null.
@@ -251,7 +256,7 @@ class Runner {
     if (thread.at >= code_->code.size()) return nullptr;
     const Instruction& i = code_->code[thread.at++];
     switch (i.kind) {
-      case Kind::store: store(thread, std::get<CoreStore>(i.node->node)); break;
+      case Kind::store: store(thread, i); break;
       case Kind::forget: memory(thread, *std::get<CoreForget>(i.node->node).buffer).forget(); break;
       case Kind::barrier:
       case Kind::call: return i.node;
@@ -266,41 +271,64 @@ class Runner {
         return i.node;
       case Kind::shuffle:
         thread.shuffle = &std::get<CoreShuffle>(i.node->node);
-        thread.offered = load(thread, thread.shuffle->from);
+        thread.offered = load(thread, code_->access(thread.shuffle->from));
         return i.node;
       case Kind::loop: thread.values[i.variable] = 0; break;
       case Kind::next:
         if (++thread.values[i.variable] < i.extent) thread.at = i.target;
         break;
       case Kind::branch:
-        if (!evaluate(thread, std::get<CoreIf>(i.node->node).condition).truth()) thread.at = i.target;
+        if (!evaluate(thread, i.first).truth()) thread.at = i.target;
         break;
       case Kind::jump: thread.at = i.target; break;
     }
     return nullptr;
   }
 
-  Memory& memory(Thread& thread, const BufferNode& buffer) {
-    if (const auto own = thread.own.find(&buffer); own != thread.own.end()) return own->second;
-    const auto found = memory_.find(&buffer);
-    if (found == memory_.end()) throw Broken{fmt::format("buffer {} has no place", buffer.name)};
+  Memory& memory(Thread& thread, std::size_t number) {
+    if (number < thread.own.size()) return thread.own[number];
+    if (number < places_.size() && places_[number] != nullptr && code_ == &listing_) return *places_[number];
+    const BufferNode* const buffer = code_->formulas.buffers[number];
+    const auto found = memory_.find(buffer);
+    if (found == memory_.end()) throw Broken{fmt::format("buffer {} has no place", buffer->name)};
+    if (code_ == &listing_) {
+      places_.resize(std::max(places_.size(), number + 1));
+      places_[number] = found->second;
+    }
     return *found->second;
   }
+  Memory& memory(Thread& thread, const BufferNode& buffer) { return memory(thread, code_->formulas.buffer(buffer)); }
 
-  std::size_t element(Thread& thread, const BufferNode& buffer, const std::vector<Expr>& indices) {
+  std::size_t element(Thread& thread, const Access& access) {
+    std::int64_t offset = 0;
+    for (std::size_t d = 0; d < access.indices.size(); ++d) {
+      const std::int64_t index = evaluate(thread, access.indices[d]).as<std::int64_t>();
+      const std::int64_t extent = access.buffer->shape[d];
+      if (index < 0 || index >= extent) outside(*access.buffer, d, index);
+      offset = offset * extent + index;
+    }
+    return static_cast<std::size_t>(offset);
+  }
+  std::int64_t index(Thread& thread, const Expr& expr) {
+    return evaluate(thread, code_->formulas.index(expr)).as<std::int64_t>();
+  }
+  std::vector<std::int64_t> indices(Thread& thread, const std::vector<Expr>& exprs) {
     std::vector<std::int64_t> values;
-    for (const Expr& index : indices) values.push_back(to_int64(index->dtype, evaluate(thread, index)));
-    return offset(buffer, values);
+    for (const Expr& expr : exprs) values.push_back(index(thread, expr));
+    return values;
   }
   static std::size_t offset(const BufferNode& buffer, const std::vector<std::int64_t>& indices) {
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < indices.size(); ++d) {
-      if (indices[d] < 0 || indices[d] >= buffer.shape[d])
-        throw Broken{fmt::format("index {} of {} is outside of 0 <= index < {} (dimension {})", indices[d], buffer.name,
-                                 buffer.shape[d], d)};
+      if (indices[d] < 0 || indices[d] >= buffer.shape[d]) outside(buffer, d, indices[d]);
       offset = offset * buffer.shape[d] + indices[d];
     }
     return static_cast<std::size_t>(offset);
+  }
+
+  [[noreturn]] static void outside(const BufferNode& buffer, std::size_t dimension, std::int64_t index) {
+    throw Broken{fmt::format("index {} of {} is outside of 0 <= index < {} (dimension {})", index, buffer.name,
+                             buffer.shape[dimension], dimension)};
   }
 
   [[noreturn]] static void race(const Memory& memory, std::size_t element, const Who& a, const Who& b, bool a_wrote) {
@@ -321,20 +349,20 @@ class Runner {
   void start_copy(Thread& thread, const CoreAsyncCopy& n) {
     Memory& to = memory(thread, *n.to);
     Memory& from = memory(thread, *n.from);
-    const bool inside = !n.condition || evaluate(thread, n.condition).truth();
-    std::vector<Expr> place = n.to_indices;
+    const bool inside = !n.condition || evaluate(thread, code_->formulas.formula(n.condition)).truth();
+    std::vector<std::int64_t> place = indices(thread, n.to_indices), source;
+    if (inside) source = indices(thread, n.from_indices);
     const std::size_t to_run = run_dimension(n.to->shape), from_run = run_dimension(n.from->shape);
     for (std::int64_t i = 0; i < n.elements; ++i) {
-      place[to_run] = n.to_indices[to_run] + i;
-      Flight flight{&to, inside ? &from : nullptr, element(thread, *n.to, place), 0};
+      Flight flight{&to, inside ? &from : nullptr, offset(*n.to, place), 0};
+      ++place[to_run];
       check_write(thread, to, flight.to_element);
       ++to.shadow[flight.to_element].landing;
       if (inside) {
-        std::vector<Expr> source = n.from_indices;
-        source[from_run] = source[from_run] + i;
-        flight.from_element = element(thread, *n.from, source);
+        flight.from_element = offset(*n.from, source);
+        ++source[from_run];
         note_read(thread, from, flight.from_element);
-        ++from.shadow[flight.from_element].leaving;
+        from.leaves(flight.from_element, 1);
       }
       if (below(3) == 0) flight.land();
       thread.started.push_back(flight);
@@ -353,7 +381,7 @@ class Runner {
         Shadow& shadow = flight.to->shadow[flight.to_element];
         --shadow.landing;
         note_written(thread, shadow);
-        if (flight.from != nullptr) --flight.from->shadow[flight.from_element].leaving;
+        if (flight.from != nullptr) flight.from->leaves(flight.from_element, -1);
       }
       thread.groups.pop_front();
     }
@@ -365,14 +393,16 @@ class Runner {
         if (below(4) == 0) flight.land();
   }
 
-  ScalarValue load(Thread& thread, const LoadExpr& n) {
-    Memory& from = memory(thread, *n.buffer);
-    const std::size_t at = element(thread, *n.buffer, n.indices);
+  ScalarValue load(Thread& thread, std::size_t access) {
+    const Access& n = code_->formulas.accesses[access];
+    Memory& from = memory(thread, n.number);
+    const std::size_t at = element(thread, n);
     note_read(thread, from, at);
     return read(n.buffer->dtype, from.at(at));
   }
 
   void note_read(Thread& thread, Memory& from, std::size_t at) {
+    if (from.shadow.empty()) return;
     Shadow& shadow = from.shadow[at];
     if (shadow.landing > 0)
       throw Broken{
@@ -425,54 +455,62 @@ class Runner {
     shadow.signal = -1;
   }
 
-  void store(Thread& thread, const CoreStore& n) {
+  // All values are found before the first is written.
+  void store(Thread& thread, const Instruction& n) {
     std::vector<std::pair<std::size_t, ScalarValue>> values;
-    for (const StoreTarget& target : n.targets)
-      values.emplace_back(element(thread, *target.buffer, target.indices), evaluate(thread, target.value));
-    for (std::size_t i = 0; i < n.targets.size(); ++i)
-      assign(thread, *n.targets[i].buffer, values[i].first, values[i].second);
+    for (std::size_t i = 1; i < n.count; ++i) values.push_back(found(thread, code_->targets[n.first + i]));
+    const auto [element, value] = found(thread, code_->targets[n.first]);
+    assign(thread, code_->targets[n.first], element, value);
+    for (std::size_t i = 1; i < n.count; ++i)
+      assign(thread, code_->targets[n.first + i], values[i - 1].first, values[i - 1].second);
+  }
+  std::pair<std::size_t, ScalarValue> found(Thread& thread, const Target& target) {
+    const std::size_t at = element(thread, code_->formulas.accesses[target.access]);
+    return {at, evaluate(thread, target.value)};
+  }
+  void assign(Thread& thread, const Target& target, std::size_t at, ScalarValue value) {
+    const Access& access = code_->formulas.accesses[target.access];
+    Memory& into = memory(thread, access.number);
+    note_write(thread, into, at);
+    write(access.buffer->dtype, into.at(at), value);
   }
   void assign(Thread& thread, const LoadExpr& place, ScalarValue value) {
-    assign(thread, *place.buffer, element(thread, *place.buffer, place.indices), value);
-  }
-  void assign(Thread& thread, const BufferNode& buffer, std::size_t at, ScalarValue value) {
-    Memory& into = memory(thread, buffer);
-    note_write(thread, into, at);
-    write(buffer.dtype, into.at(at), value);
+    const Target target{code_->access(place), 0};
+    assign(thread, target, element(thread, code_->formulas.accesses[target.access]), value);
   }
 
-  ScalarValue evaluate(Thread& thread, const Expr& expr) {
-    return std::visit([&](const auto& n) { return evaluate(thread, n, expr->dtype); }, expr->node);
-  }
-  ScalarValue evaluate(Thread&, const IntImm& n, DType dtype) { return scalar_literal(dtype, n.value); }
-  ScalarValue evaluate(Thread&, const FloatImm& n, DType dtype) { return scalar_literal(dtype, n.value); }
-  ScalarValue evaluate(Thread& thread, const VarRef& n, DType dtype) {
-    return scalar_literal(dtype, thread.values[code_->variables.at(n.var.get())]);
-  }
-  ScalarValue evaluate(Thread& thread, const Unary& n, DType) { return apply(n.op, n.a->dtype, evaluate(thread, n.a)); }
-  ScalarValue evaluate(Thread& thread, const Binary& n, DType) {
-    const ScalarValue a = evaluate(thread, n.a);
-    const auto result = apply(n.op, n.a->dtype, a, evaluate(thread, n.b));
-    if (!result) throw Broken{"integer division by zero"};
-    return *result;
-  }
-  ScalarValue evaluate(Thread& thread, const Cast& n, DType dtype) {
-    return convert(n.a->dtype, dtype, evaluate(thread, n.a));
-  }
-  ScalarValue evaluate(Thread& thread, const Bitcast& n, DType dtype) {
-    return bitcast(n.a->dtype, dtype, evaluate(thread, n.a));
-  }
-  ScalarValue evaluate(Thread& thread, const Select& n, DType) {
-    return evaluate(thread, evaluate(thread, n.condition).truth() ? n.if_true : n.if_false);
-  }
-  ScalarValue evaluate(Thread& thread, const LoadExpr& n, DType) { return load(thread, n); }
-  ScalarValue evaluate(Thread& thread, const Call& n, DType) {
-    switch (n.function) {
-      case Function::requantize: break;
+  ScalarValue evaluate(Thread& thread, std::size_t formula) {
+    using Kind = Formula::Kind;
+    const Formula& n = code_->formulas.formulas[formula];
+    switch (n.kind) {
+      case Kind::constant: return n.value;
+      case Kind::variable: return ScalarValue::of(thread.values[n.number]);
+      case Kind::sum: {
+        std::uint64_t sum = n.value.bits;
+        const Term* term = code_->formulas.terms.data() + n.number;
+        for (const Term* const end = term + n.count; term != end; ++term)
+          sum += term->factor * static_cast<std::uint64_t>(thread.values[term->number]);
+        for (const Term* const end = term + n.more; term != end; ++term)
+          sum += term->factor * evaluate(thread, term->number).bits;
+        return ScalarValue::of(sum);
+      }
+      case Kind::shift: return ScalarValue::of(evaluate(thread, n.a).as<std::int64_t>() >> n.number);
+      case Kind::mask: return ScalarValue::of(evaluate(thread, n.a).bits & n.value.bits);
+      case Kind::unary:
+      case Kind::convert: return n.function1(evaluate(thread, n.a));
+      case Kind::binary: {
+        const ScalarValue a = evaluate(thread, n.a);
+        ScalarValue result;
+        if (!n.function2(a, evaluate(thread, n.b), result)) throw Broken{"integer division by zero"};
+        return result;
+      }
+      case Kind::select: return evaluate(thread, evaluate(thread, n.a).truth() ? n.b : n.c);
+      case Kind::load: return load(thread, n.number);
+      case Kind::requantize: break;
     }
-    const ScalarValue acc = evaluate(thread, n.arguments[0]), scale = evaluate(thread, n.arguments[1]);
-    return ScalarValue::of(scalar::requantize(acc.as<std::int32_t>(), scale.as<float>(),
-                                              evaluate(thread, n.arguments[2]).as<std::int32_t>()));
+    const ScalarValue acc = evaluate(thread, n.a), scale = evaluate(thread, n.b);
+    return ScalarValue::of(
+        scalar::requantize(acc.as<std::int32_t>(), scale.as<float>(), evaluate(thread, n.c).as<std::int32_t>()));
   }
 
   const ThreadKernel& kernel_;
@@ -480,8 +518,9 @@ class Runner {
   std::map<const BufferNode*, Memory*> memory_;
   std::map<const BufferNode*, Memory> shared_;
   Listing listing_;
-  const Listing* code_ = nullptr;  // that runs: the kernel's, or what an operation means
-  std::span<Thread> threads_;      // of the block that runs
+  Listing* code_ = nullptr;      // that runs: the kernel's, or what an operation means
+  std::vector<Memory*> places_;  // of buffers of the kernel, by number, once they were asked for
+  std::span<Thread> threads_;    // of the block that runs
   std::map<const WarpOperation*, std::unique_ptr<Meaning>> meanings_;
   std::map<const BufferNode*, std::size_t> first_signal_;  // of a buffer's
   std::vector<Signal> signals_;                            // of the block that runs

@@ -51,10 +51,8 @@ bool Runner::come_to_call(std::vector<Thread>& threads, std::size_t index, const
 
 std::vector<Runner::Place> Runner::places_of(std::span<Thread> lanes, const IntrinsicOperand& operand,
                                              const LaneMap& map, const Shape& shape) {
-  std::vector<std::vector<std::int64_t>> first(lanes.size());
-  for (std::size_t lane = 0; lane < lanes.size(); ++lane)
-    for (const Expr& index : operand.indices)
-      first[lane].push_back(to_int64(index->dtype, evaluate(lanes[lane], index)));
+  std::vector<std::vector<std::int64_t>> first;
+  for (Thread& lane : lanes) first.push_back(indices(lane, operand.indices));
   std::vector<Place> places;
   std::vector<std::int64_t> element(shape.size(), 0);
   for (std::int64_t left = element_count(shape); left > 0; --left) {
@@ -78,7 +76,7 @@ std::vector<Runner::Place> Runner::places_of(std::span<Thread> lanes, const Intr
   const std::int64_t bytes = size_bytes(buffer.dtype);
   std::optional<std::size_t> first;
   for (Thread& lane : lanes) {
-    const std::size_t own = element(lane, buffer, operand.indices);
+    const std::size_t own = offset(buffer, indices(lane, operand.indices));
     if (first.value_or(own) != own)
       throw Broken{fmt::format("lanes of a call disagree on where matrix {} begins", buffer.name)};
     first = own;
@@ -99,6 +97,19 @@ std::vector<Runner::Place> Runner::places_of(std::span<Thread> lanes, const Intr
       places.push_back({lanes.data(), &memory(lanes[0], buffer), at});
     }
   return places;
+}
+
+// An element in memory that several threads see: whichever lane loads it may hand it to the one that needs it.
+void Runner::note_read_by_warp(Thread& lane, Memory& from, std::size_t at) {
+  const Shadow& shadow = from.shadow[at];
+  if (shadow.writer.block == lane.who.block && shadow.writer.warp() == lane.who.warp() &&
+      shadow.writer.epoch == lane.who.epoch && shadow.writer.warp_epoch == lane.who.warp_epoch)
+    throw Broken{
+        fmt::format("a call of the warp of thread {} of block {} reads element {} of {}, which thread {} has "
+                    "written without a barrier between them",
+                    lane.who.thread, lane.who.block, at, from.buffer->name, shadow.writer.thread)};
+  note_read(lane, from, at);
+  from.shadow[at].several_threads = true;
 }
 
 // ---- Calls that complete later
@@ -201,6 +212,8 @@ void Runner::carry_out(std::span<Thread> lanes, const CoreCall& call) {
   if (!meaning) {
     meaning = std::make_unique<Meaning>();
     meaning->core = dissolve_blocks(operation->semantics, {});
+    for (const Parameter& parameter : operation->semantics.parameters)
+      meaning->listing.formulas.buffer(*parameter.buffer);
     meaning->listing.add(meaning->core.body);
   }
   Thread one;  // has all operands
@@ -214,6 +227,7 @@ void Runner::carry_out(std::span<Thread> lanes, const CoreCall& call) {
       throw Broken{fmt::format("a call of {} is not told where its operand {} lies", call.intrinsic, i)};
     places.push_back(matrix ? places_of(lanes, call.operands[i], *call.matrices[i], parameter->shape)
                             : places_of(lanes, call.operands[i], operation->operands[i], parameter->shape));
+    const bool of_thread = listing_.formulas.buffer(*call.operands[i].buffer) < lanes[0].own.size();
     Memory own(parameter);
     for (std::size_t e = 0; e < places[i].size(); ++e) {
       const Place& place = places[i][e];
@@ -222,17 +236,18 @@ void Runner::carry_out(std::span<Thread> lanes, const CoreCall& call) {
         for (const Thread& lane : lanes) check_observed(lane, *place.memory, place.element);
       if (matrix) note_read_by_unit(*place.lane, *place.memory, place.element);
       else if (call.later) note_sum(*place.lane, *operation, place);
-      else note_read(*place.lane, *place.memory, place.element);
+      else if (of_thread) note_read(*place.lane, *place.memory, place.element);
+      else note_read_by_warp(*place.lane, *place.memory, place.element);
       std::memcpy(own.at(e), place.memory->at(place.element), static_cast<std::size_t>(size_bytes(parameter->dtype)));
       own.shadow[e].defined = true;
     }
-    one.own.emplace(parameter.get(), std::move(own));
+    one.own.push_back(std::move(own));
   }
-  one.values.assign(meaning->listing.variables.size(), 0);
+  one.values.assign(meaning->listing.formulas.variable_count(), 0);
   code_ = &meaning->listing;
   while (one.at < code_->code.size()) step(one);
   code_ = &listing_;
-  Memory& result = one.own.at(operation->semantics.parameters[0].buffer.get());
+  Memory& result = one.own.front();
   for (std::size_t e = 0; e < places[0].size(); ++e) {
     const Place& place = places[0][e];
     if (!call.later) note_write(*place.lane, *place.memory, place.element);

@@ -15,7 +15,7 @@ std::size_t Runner::number_of(const BufferNode& signals, std::size_t at) const {
 
 void Runner::share_observations() {
   for (std::size_t number = 0; number < signals_.size(); ++number) {
-    std::int64_t most = 0;
+    std::int32_t most = 0;
     for (const Thread& thread : threads_) most = std::max(most, thread.observed[number]);
     for (Thread& thread : threads_) thread.observed[number] = most;
   }
@@ -24,7 +24,7 @@ void Runner::share_observations() {
 bool Runner::step_signal(Thread& thread, const CoreSignal& n) {
   using Step = CoreSignal::Step;
   Memory& memory = this->memory(thread, *n.signals);
-  const std::size_t at = element(thread, *n.signals, {n.signal}), number = number_of(*n.signals, at);
+  const std::size_t at = offset(*n.signals, {index(thread, n.signal)}), number = number_of(*n.signals, at);
   Signal& signal = signals_[number];
   if (n.step == Step::start) {
     if (signal.started) throw Broken{fmt::format("signal {} of {} is started twice", at, n.signals->name)};
@@ -37,11 +37,11 @@ bool Runner::step_signal(Thread& thread, const CoreSignal& n) {
     expect(thread, number, n.bytes);
     return true;
   }
-  const std::int64_t parity = to_int64(n.parity->dtype, evaluate(thread, n.parity));
+  const std::int64_t parity = index(thread, n.parity);
   if (signal.phase % 2 == parity) return false;
   // What follows from it, in whatever order all ran: of the phases that it knows of, and the next one, the one of that
   // parity has ended.
-  std::int64_t& observed = thread.observed[number];
+  std::int32_t& observed = thread.observed[number];
   if (observed % 2 == parity) ++observed;
   return true;
 }
@@ -66,7 +66,7 @@ void Runner::expect(Thread& thread, std::size_t number, std::int64_t bytes) {
 void Runner::check_box_write(const Thread& thread, const Memory& into, std::size_t at) const {
   const Shadow& shadow = into.shadow[at];
   check_write(thread, into, at);
-  const auto fenced = [&](const Who& who, std::int64_t fences) {
+  const auto fenced = [&](const Who& who, std::int32_t fences) {
     return who.block < 0 || fences < 0 || threads_[static_cast<std::size_t>(who.thread)].fences_at_barrier > fences;
   };
   const bool written = shadow.defined && shadow.signal < 0;
@@ -79,17 +79,18 @@ void Runner::check_box_write(const Thread& thread, const Memory& into, std::size
 
 void Runner::start_box(Thread& thread, const CoreBoxCopy& n) {
   Memory &to = memory(thread, *n.to), &from = memory(thread, *n.from), &signals = memory(thread, *n.signals);
-  const std::size_t of_signal = element(thread, *n.signals, {n.signal}), number = number_of(*n.signals, of_signal);
+  const std::size_t of_signal = offset(*n.signals, {index(thread, n.signal)}),
+                    number = number_of(*n.signals, of_signal);
   note_read(thread, signals, of_signal);
   note_read_by_unit(thread, signals, of_signal);
   Signal& signal = signals_[number];
   const std::int64_t bytes = size_bytes(n.to->dtype), line = n.box.back();
-  const auto first = static_cast<std::int64_t>(element(thread, *n.to, n.to_indices)) * bytes;
+  const auto first = static_cast<std::int64_t>(offset(*n.to, indices(thread, n.to_indices))) * bytes;
   if (n.swizzle != 0 && (n.swizzle != line * bytes || first % (8 * n.swizzle) != 0))
     throw Broken{fmt::format("a box with lines of {} bytes at byte {} of {} does not go with a swizzle of {}",
                              line * bytes, first, n.to->name, n.swizzle)};
-  std::vector<std::int64_t> corner, place(n.box.size(), 0);
-  for (const Expr& index : n.from_indices) corner.push_back(to_int64(index->dtype, evaluate(thread, index)));
+  const std::vector<std::int64_t> corner = indices(thread, n.from_indices);
+  std::vector<std::int64_t> place(n.box.size(), 0);
   const std::int64_t lines = element_count(n.box) / line;
   for (std::int64_t l = 0; l < lines; ++l) {
     BoxFlight flight{&to, &from, {}, number};
@@ -109,7 +110,7 @@ void Runner::start_box(Thread& thread, const CoreBoxCopy& n) {
       }
       if (source >= 0) {
         note_read(thread, from, static_cast<std::size_t>(source));
-        ++from.shadow[static_cast<std::size_t>(source)].leaving;
+        from.leaves(static_cast<std::size_t>(source), 1);
         signal.read.emplace_back(&from, static_cast<std::size_t>(source));
       }
       flight.elements.emplace_back(at, source);
@@ -151,7 +152,7 @@ void Runner::end_phase(std::size_t number) {
     shadow.signal = static_cast<int>(number);
     shadow.phase = signal.phase;
   }
-  for (const auto& [memory, element] : signal.read) --memory->shadow[element].leaving;
+  for (const auto& [memory, element] : signal.read) memory->leaves(element, -1);
   signal = {true, signal.phase + 1, false, 0, 0, 0, {}, {}};
   phase_ended_ = true;
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 #include <deque>
-#include <map>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,8 +29,8 @@ struct Broken {  // thrown, and caught by run_threads
 
 // A thread's place among all of a kernel.
 struct Who {
-  std::int64_t block = -1, thread = -1, epoch = 0;  // epoch: barriers that it has passed
-  std::int64_t warp_epoch = 0;                      // and those of its warp
+  std::int32_t block = -1, thread = -1, epoch = 0;  // epoch: barriers that it has passed
+  std::int32_t warp_epoch = 0;                      // and those of its warp
   std::int64_t warp() const { return thread / kWarpLanes; }
 };
 
@@ -44,18 +44,18 @@ struct Shadow {
   // covered by no wait yet.
   int landing = 0, leaving = 0;
   // When it was written last: after so many of the writer's fences, and of its arrivals. -1: by a call.
-  std::int64_t fences = 0, arrivals = 0;
+  std::int32_t fences = 0, arrivals = 0;
   // Of the reader: after so many of its fences. -1: a unit of the machine read it.
-  std::int64_t reader_fences = 0;
+  std::int32_t reader_fences = 0;
   // Last written by the copy of a box that this signal counted, in this phase; -1: by something else.
   int signal = -1;
-  std::int64_t phase = 0;
+  std::int32_t phase = 0;
 };
 
 struct Memory {
   const BufferNode* buffer = nullptr;
   std::vector<std::byte> bytes;
-  std::vector<Shadow> shadow;
+  std::vector<Shadow> shadow;  // empty: all is defined, and nobody writes it in this kernel
 
   explicit Memory(const Buffer& of)
       : buffer(of.get()),
@@ -63,6 +63,16 @@ struct Memory {
         shadow(static_cast<std::size_t>(element_count(of->shape))) {}
   std::byte* at(std::size_t element) {
     return bytes.data() + element * static_cast<std::size_t>(size_bytes(buffer->dtype));
+  }
+  Memory(const Buffer& of, std::span<const std::byte> content)
+      : buffer(of.get()), bytes(content.begin(), content.end()) {}
+  void note_accesses() {
+    if (!shadow.empty()) return;
+    shadow.resize(static_cast<std::size_t>(element_count(buffer->shape)));
+    for (Shadow& element : shadow) element.defined = true;
+  }
+  void leaves(std::size_t element, int more) {
+    if (!shadow.empty()) shadow[element].leaving += more;
   }
   void forget() {
     for (Shadow& element : shadow) element = {};
@@ -107,7 +117,7 @@ struct BoxFlight {
 // A signal of a block, known by its number.
 struct Signal {
   bool started = false;
-  std::int64_t phase = 0;                             // that has begun
+  std::int32_t phase = 0;                             // that has begun
   bool expects = false;                               // a thread has said how much
   std::int64_t expected = 0, issued = 0, landed = 0;  // bytes of that phase
   std::vector<std::pair<Memory*, std::size_t>> written, read;
@@ -116,17 +126,17 @@ struct Signal {
 struct Thread {
   Who who;
   std::size_t at = 0;
-  std::vector<std::int64_t> values;  // of variables
-  std::map<const BufferNode*, Memory> own;
+  std::vector<std::int64_t> values;        // of variables
+  std::vector<Memory> own;                 // by the buffer's number
   std::vector<Flight> started;             // since the last commit
   std::deque<std::vector<Flight>> groups;  // committed ones, the oldest first
   std::vector<UnderWay> called;            // since the last commit of calls
   std::deque<std::vector<UnderWay>> call_groups;
-  std::int64_t fences = 0, arrivals = 0;  // that it has come to
-  std::int64_t fences_at_barrier = 0;     // and those in front of its last barrier
+  std::int32_t fences = 0, arrivals = 0;  // that it has come to
+  std::int32_t fences_at_barrier = 0;     // and those in front of its last barrier
   const CoreShuffle* shuffle = nullptr;   // at which it waits for other lanes
   ScalarValue offered;                    // there
-  std::vector<std::int64_t> observed;     // how many phases of each signal have ended, as it knows
+  std::vector<std::int32_t> observed;     // how many phases of each signal have ended, as it knows
 };
 
 // What a warp's operation computes, in one thread.

@@ -1,5 +1,6 @@
 #include "loops/threads/scalar_value.h"
 
+#include <array>
 #include <utility>
 
 #include "base/check.h"
@@ -10,39 +11,54 @@ namespace dovetail::loops {
 
 namespace {
 
-template <typename E, std::size_t... ops>
-ScalarValue unary_of(UnaryOp op, typename E::Reg a, std::index_sequence<ops...>) {
-  ScalarValue result;
-  const auto one = [&]<UnaryOp candidate>() {
-    if (op != candidate) return;
-    if constexpr (candidate == UnaryOp::is_nan) result = ScalarValue::of<std::uint8_t>(scalar::is_nan(a));
-    else if constexpr (candidate == UnaryOp::is_inf) result = ScalarValue::of<std::uint8_t>(scalar::is_inf(a));
-    else if constexpr (candidate == UnaryOp::logical_not) result = ScalarValue::of<std::uint8_t>(a == 0);
-    else if constexpr (candidate == UnaryOp::neg || candidate == UnaryOp::abs || candidate == UnaryOp::sign)
-      result = ScalarValue::of(E::round(unary_op<candidate>(a)));
-    else if constexpr (is_float_element<E> && candidate != UnaryOp::bit_not)
-      result = ScalarValue::of(E::round(unary_op<candidate>(a)));
-    else if constexpr (!is_float_element<E> && candidate == UnaryOp::bit_not)
-      result = ScalarValue::of(unary_op<candidate>(a));
-    else result = ScalarValue::of(a);  // rounding functions of integers
-  };
-  (one.template operator()<static_cast<UnaryOp>(ops)>(), ...);
-  return result;
+template <typename E, UnaryOp op>
+ScalarValue unary(ScalarValue value) {
+  const auto a = value.as<typename E::Reg>();
+  if constexpr (op == UnaryOp::is_nan) return ScalarValue::of<std::uint8_t>(scalar::is_nan(a));
+  else if constexpr (op == UnaryOp::is_inf) return ScalarValue::of<std::uint8_t>(scalar::is_inf(a));
+  else if constexpr (op == UnaryOp::logical_not) return ScalarValue::of<std::uint8_t>(a == 0);
+  else if constexpr (op == UnaryOp::neg || op == UnaryOp::abs || op == UnaryOp::sign)
+    return ScalarValue::of(E::round(unary_op<op>(a)));
+  else if constexpr (is_float_element<E> && op != UnaryOp::bit_not) return ScalarValue::of(E::round(unary_op<op>(a)));
+  else if constexpr (!is_float_element<E> && op == UnaryOp::bit_not) return ScalarValue::of(unary_op<op>(a));
+  else return ScalarValue::of(a);  // rounding functions of integers
+}
+
+template <typename E, BinaryOp op>
+bool binary(ScalarValue left, ScalarValue right, ScalarValue& result) {
+  if constexpr (defined_on<E>(op)) {
+    const auto a = left.as<typename E::Reg>(), b = right.as<typename E::Reg>();
+    if constexpr (divides<E, op>)
+      if (op == BinaryOp::pow ? a == 0 && b < 0 : b == 0) return false;
+    result = ScalarValue::of(scalar_op<E, op>(a, b));
+    return true;
+  }
+  return false;
 }
 
 template <typename E, std::size_t... ops>
-std::optional<ScalarValue> binary_of(BinaryOp op, typename E::Reg a, typename E::Reg b, std::index_sequence<ops...>) {
-  std::optional<ScalarValue> result;
-  const auto one = [&]<BinaryOp candidate>() {
-    if constexpr (defined_on<E>(candidate)) {
-      if (op != candidate) return;
-      if constexpr (divides<E, candidate>)
-        if (candidate == BinaryOp::pow ? a == 0 && b < 0 : b == 0) return;
-      result = ScalarValue::of(scalar_op<E, candidate>(a, b));
-    }
-  };
-  (one.template operator()<static_cast<BinaryOp>(ops)>(), ...);
-  return result;
+ScalarFunction1 unary_of(UnaryOp op, std::index_sequence<ops...>) {
+  static constexpr std::array<ScalarFunction1, sizeof...(ops)> kFunctions{&unary<E, static_cast<UnaryOp>(ops)>...};
+  return kFunctions[static_cast<std::size_t>(op)];
+}
+
+template <typename E, std::size_t... ops>
+ScalarFunction2 binary_of(BinaryOp op, std::index_sequence<ops...>) {
+  static constexpr std::array<ScalarFunction2, sizeof...(ops)> kFunctions{&binary<E, static_cast<BinaryOp>(ops)>...};
+  return kFunctions[static_cast<std::size_t>(op)];
+}
+
+template <typename From, typename To>
+ScalarValue converted(ScalarValue a) {
+  return ScalarValue::of(scalar::convert<From, To>(a.as<typename From::Reg>()));
+}
+
+template <typename From, typename To>
+ScalarValue bitcast(ScalarValue a) {
+  if constexpr (sizeof(typename From::Mem) == sizeof(typename To::Mem))
+    return ScalarValue::of(scalar::bitcast<From, To>(a.as<typename From::Reg>()));
+  DOVETAIL_CHECK(false, "a bitcast keeps the size");
+  return {};
 }
 
 }  // namespace
@@ -56,35 +72,27 @@ ScalarValue scalar_literal(DType dtype, std::int64_t value) {
                       [&]<typename E>() { return ScalarValue::of(scalar::convert<Plain<std::int64_t>, E>(value)); });
 }
 
-ScalarValue apply(UnaryOp op, DType operand, ScalarValue a) {
+ScalarFunction1 function_of(UnaryOp op, DType operand) {
   return with_element(operand, [&]<typename E>() {
-    return unary_of<E>(op, a.as<typename E::Reg>(),
-                       std::make_index_sequence<static_cast<std::size_t>(UnaryOp::is_inf) + 1>());
+    return unary_of<E>(op, std::make_index_sequence<static_cast<std::size_t>(UnaryOp::is_inf) + 1>());
   });
 }
 
-std::optional<ScalarValue> apply(BinaryOp op, DType operand, ScalarValue a, ScalarValue b) {
+ScalarFunction2 function_of(BinaryOp op, DType operand) {
   return with_element(operand, [&]<typename E>() {
-    return binary_of<E>(op, a.as<typename E::Reg>(), b.as<typename E::Reg>(),
-                        std::make_index_sequence<static_cast<std::size_t>(BinaryOp::logical_or) + 1>());
+    return binary_of<E>(op, std::make_index_sequence<static_cast<std::size_t>(BinaryOp::logical_or) + 1>());
   });
 }
 
-ScalarValue convert(DType from, DType to, ScalarValue a) {
+ScalarFunction1 conversion(DType from, DType to) {
   return with_element(from, [&]<typename From>() {
-    return with_element(
-        to, [&]<typename To>() { return ScalarValue::of(scalar::convert<From, To>(a.as<typename From::Reg>())); });
+    return with_element(to, [&]<typename To>() { return ScalarFunction1{&converted<From, To>}; });
   });
 }
 
-ScalarValue bitcast(DType from, DType to, ScalarValue a) {
+ScalarFunction1 bit_conversion(DType from, DType to) {
   return with_element(from, [&]<typename From>() {
-    return with_element(to, [&]<typename To>() -> ScalarValue {
-      if constexpr (sizeof(typename From::Mem) == sizeof(typename To::Mem))
-        return ScalarValue::of(scalar::bitcast<From, To>(a.as<typename From::Reg>()));
-      DOVETAIL_CHECK(false, "a bitcast keeps the size");
-      return {};
-    });
+    return with_element(to, [&]<typename To>() { return ScalarFunction1{&bitcast<From, To>}; });
   });
 }
 

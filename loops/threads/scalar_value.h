@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
 
 #include "base/dtype.h"
 #include "loops/ir.h"
@@ -31,12 +30,14 @@ struct ScalarValue {
 
 ScalarValue scalar_literal(DType dtype, double value);
 ScalarValue scalar_literal(DType dtype, std::int64_t value);
-ScalarValue apply(UnaryOp op, DType operand, ScalarValue a);
-// nullopt: an integer is divided by zero.
-std::optional<ScalarValue> apply(BinaryOp op, DType operand, ScalarValue a, ScalarValue b);
-ScalarValue convert(DType from, DType to, ScalarValue a);
-ScalarValue bitcast(DType from, DType to, ScalarValue a);
-std::int64_t to_int64(DType dtype, ScalarValue a);  // precondition: an integer or bool
+// Functions of single values. Those of two say whether there is a result: an integer may be divided by zero.
+using ScalarFunction1 = ScalarValue (*)(ScalarValue);
+using ScalarFunction2 = bool (*)(ScalarValue a, ScalarValue b, ScalarValue& result);
+ScalarFunction1 function_of(UnaryOp op, DType operand);
+ScalarFunction2 function_of(BinaryOp op, DType operand);
+ScalarFunction1 conversion(DType from, DType to);
+ScalarFunction1 bit_conversion(DType from, DType to);  // between types of one size
+std::int64_t to_int64(DType dtype, ScalarValue a);     // precondition: an integer or bool
 
 ScalarValue read(DType dtype, const std::byte* place);
 void write(DType dtype, std::byte* place, ScalarValue value);

@@ -142,7 +142,8 @@ void for_each_window(const std::array<std::int64_t, 5>& x, const std::array<std:
 }
 
 void convolve(const Convolution& convolution, const Tensor& x, const void* from, const Tensor& w, const void* weights,
-              const Tensor& y, void* to, const std::function<double(std::int64_t channel, double sum)>& finish) {
+              const Tensor& y, void* to,
+              const std::function<double(std::int64_t channel, std::int64_t element, double sum)>& finish) {
   const auto in = x.five(), filter = w.five(), out = y.five();
   const std::int64_t image = in[2] * in[3] * in[4], taps_of = filter[2] * filter[3] * filter[4],
                      pixels = out[2] * out[3] * out[4], outputs = filter[0] / convolution.groups;
@@ -161,7 +162,8 @@ void convolve(const Convolution& convolution, const Tensor& x, const void* from,
           for (const auto& [place, tap] : taps)
             sum = static_cast<float>(sum + value(x, from, (n * in[1] + k / outputs * filter[1] + c) * image + place) *
                                                value(w, weights, (k * filter[1] + c) * taps_of + tap));
-        emulated_gpu::store(y.type, to, (n * out[1] + k) * pixels + pixel, finish(k, sum));
+        const std::int64_t element = (n * out[1] + k) * pixels + pixel;
+        emulated_gpu::store(y.type, to, element, finish(k, element, sum));
       }
   });
 }
@@ -303,7 +305,7 @@ int cudnnConvolutionForward(void* handle, const void* alpha, const Tensor* x, co
   if (scalar(beta) != 0) return kNotSupported;
   return begin(handle, [=, a = scalar(alpha), c = *convolution, in = *x, filter = *w, out = *y] {
     if (bytes > 0) std::memset(workspace, 0x7f, bytes);
-    convolve(c, in, from, filter, weights, out, to, [&](std::int64_t, double sum) { return a * sum; });
+    convolve(c, in, from, filter, weights, out, to, [&](std::int64_t, std::int64_t, double sum) { return a * sum; });
   });
 }
 int cudnnConvolutionBiasActivationForward(void* handle, const void* alpha1, const Tensor* x, const void* from,
@@ -316,14 +318,15 @@ int cudnnConvolutionBiasActivationForward(void* handle, const void* alpha1, cons
     return status;
   std::vector<std::int64_t> dims(y->dims.size(), 1);
   dims[1] = y->dims[1];
-  if (bias_tensor->dims != dims || z->dims != y->dims || scalar(alpha2) != 0 || added == nullptr) return kBadParameter;
-  if (!lie({{bias_tensor, bias}})) return kBadParameter;
+  if (bias_tensor->dims != dims || z->dims != y->dims || z->type != y->type) return kBadParameter;
+  if (!lie({{bias_tensor, bias}, {z, added}})) return kBadParameter;
   if (activation->mode != 1 && (activation->mode != 5 || algorithm != kImplicitPrecomputed)) return kNotSupported;
-  return begin(handle, [=, a = scalar(alpha1), c = *convolution, in = *x, filter = *w, out = *y, kind = *activation,
-                        type = bias_tensor->type] {
+  return begin(handle, [=, a = scalar(alpha1), b = scalar(alpha2), c = *convolution, in = *x, filter = *w, out = *y,
+                        kind = *activation, type = bias_tensor->type] {
     if (bytes > 0) std::memset(workspace, 0x7f, bytes);
-    convolve(c, in, from, filter, weights, out, to, [&](std::int64_t channel, double sum) {
-      return activated(kind, a * sum + emulated_gpu::load(type, bias, channel));
+    convolve(c, in, from, filter, weights, out, to, [&](std::int64_t channel, std::int64_t element, double sum) {
+      const double more = b == 0 ? 0 : b * emulated_gpu::load(out.type, added, element);
+      return activated(kind, a * sum + more + emulated_gpu::load(type, bias, channel));
     });
   });
 }

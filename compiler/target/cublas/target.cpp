@@ -8,7 +8,6 @@
 
 #include "bundle/code/library.h"
 #include "bundle/code/product_batches.h"
-#include "compiler/target/gpu_cost.h"
 #include "compiler/target/library/takes.h"
 #include "compiler/target/library/target.h"
 
@@ -60,10 +59,6 @@ Result<void> fits(const Graph& graph, Body& body) {
   return {};
 }
 
-double seconds(DType type, const Cost& work) {
-  return gpu::estimate_library_seconds(type, work.operations, work.bytes);
-}
-
 PatternRow row(std::string name, std::string_view pattern, Take take) {
   return library_row(bundle::kCublasTarget, std::move(name), pattern, take, fits);
 }
@@ -83,12 +78,7 @@ TargetPointer make_target(bool tf32) {
       row("product", "Relu|Gelu?(MatMul(_, _))", take_matmul),
       row("integer product", "MatMulInteger(...)", take_integer_matmul),
   };
-  return library::make_target({.target = bundle::kCublasTarget,
-                               .rows = std::move(rows),
-                               .seconds = seconds,
-                               .on_device = true,
-                               .tf32 = tf32,
-                               .tolerance = tf32 ? gpu::kTf32Tolerance : 0});
+  return library::make_gpu_target(bundle::kCublasTarget, std::move(rows), tf32);
 }
 
 }  // namespace dovetail::cublas

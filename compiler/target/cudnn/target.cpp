@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "bundle/code/library.h"
-#include "compiler/target/gpu_cost.h"
 #include "compiler/target/library/takes.h"
 #include "compiler/target/library/target.h"
 
@@ -61,10 +60,6 @@ Result<void> fits(const Graph& graph, Body& body) {
   return fits_windows(graph, body);
 }
 
-double seconds(DType type, const Cost& work) {
-  return gpu::estimate_library_seconds(type, work.operations, work.bytes);
-}
-
 PatternRow row(std::string name, std::string_view pattern, Take take) {
   return library_row(bundle::kCudnnTarget, std::move(name), pattern, take, fits);
 }
@@ -72,19 +67,16 @@ PatternRow row(std::string name, std::string_view pattern, Take take) {
 }  // namespace
 
 TargetPointer make_target(bool tf32) {
+  // The first that takes a node counts: longer patterns come before shorter ones.
   std::vector<PatternRow> rows{
+      row("convolution with residual", "Relu(Add~(Conv|dovetail.wconv(...), residual=_))", take_convolution),
       row("convolution", "Relu?(Conv|dovetail.wconv(...))", take_convolution),
       row("convolution", "Clip(Conv|dovetail.wconv(...), ...)", take_convolution),
       row("pool", "MaxPool|AveragePool(_)", take_pool),
       row("pool", "GlobalAveragePool|GlobalMaxPool(_)", take_global_pool),
       row("softmax", "Softmax|LogSoftmax(_)", take_softmax),
   };
-  return library::make_target({.target = bundle::kCudnnTarget,
-                               .rows = std::move(rows),
-                               .seconds = seconds,
-                               .on_device = true,
-                               .tf32 = tf32,
-                               .tolerance = tf32 ? gpu::kTf32Tolerance : 0});
+  return library::make_gpu_target(bundle::kCudnnTarget, std::move(rows), tf32);
 }
 
 }  // namespace dovetail::cudnn

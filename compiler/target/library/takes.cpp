@@ -173,6 +173,14 @@ Result<Body> take_convolution(const Graph& graph, const Found& found) {
   std::vector<ValueId> operands{node.inputs[0], node.inputs[1]};
   const std::size_t bias = dense != nullptr ? 2 : 3;
   if (node.inputs.size() > bias && node.inputs[bias].valid()) operands.push_back(node.inputs[bias]);
+  if (const auto residual = found.values.find("residual"); residual != found.values.end()) {
+    const Shape &shape = shape_of(graph, residual->second), &result = shape_of(graph, node.outputs[0]);
+    if (shape != result)
+      return refuse(
+          fmt::format("what it adds has the shape {}, its convolution {}", to_string(shape), to_string(result)));
+    if (operands.size() < 3) return refuse("its convolution has no bias, a tensor is added behind one");
+    operands.push_back(residual->second);
+  }
   if (dense != nullptr) return body(graph, found, std::move(operation), std::move(operands));
   DOVETAIL_ASSIGN(auto floats, dequantised(graph, node, 0));
   return body(graph, found, std::move(operation), std::move(operands), {{1, std::move(floats)}});

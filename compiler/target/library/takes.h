@@ -31,7 +31,8 @@ Diagnostic refuse(std::string why);
 // Each makes the operation of one kind of match; an error says what no library takes.
 using Take = Result<Body> (*)(const graph::Graph& graph, const pattern::Found& found);
 Result<Body> take_convolution(const graph::Graph& graph, const pattern::Found& found);  // Conv, dovetail.wconv
-// Of products, the matrix that is added behind them: "residual"; the row that MatMul has besides: "bias".
+// What is added behind a product or a convolution, of the result's shape: "residual"; the row that MatMul has besides:
+// "bias".
 Result<Body> take_gemm(const graph::Graph& graph, const pattern::Found& found);
 Result<Body> take_weight_only_gemm(const graph::Graph& graph, const pattern::Found& found);
 Result<Body> take_matmul(const graph::Graph& graph, const pattern::Found& found);

@@ -136,4 +136,15 @@ class LibraryTarget : public Target {
 
 TargetPointer make_target(Library library) { return std::make_shared<LibraryTarget>(std::move(library)); }
 
+TargetPointer make_gpu_target(std::string_view target, std::vector<PatternRow> rows, bool tf32) {
+  return make_target(
+      {.target = target,
+       .rows = std::move(rows),
+       .seconds = [](DType type,
+                     const Cost& work) { return gpu::estimate_library_seconds(type, work.operations, work.bytes); },
+       .on_device = true,
+       .tf32 = tf32,
+       .tolerance = tf32 ? gpu::kTf32Tolerance : 0});
+}
+
 }  // namespace dovetail::library

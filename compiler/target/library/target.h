@@ -20,5 +20,7 @@ struct Library {
   double tolerance = 0;  // Target::tolerance
 };
 TargetPointer make_target(Library library);
+// Of a library of NVIDIA's.
+TargetPointer make_gpu_target(std::string_view target, std::vector<PatternRow> rows, bool tf32);
 
 }  // namespace dovetail::library

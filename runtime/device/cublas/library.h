@@ -6,17 +6,15 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <string>
-#include <string_view>
 
 #include "base/ndarray.h"
 #include "base/result.h"
-#include "runtime/device/cuda/context.h"
+#include "runtime/device/cuda/vendor_library.h"
 
 namespace dovetail::runtime::cublas {
 
-using Status = int;  // cublasStatus_t
+using Status = cuda::VendorStatus;  // cublasStatus_t
 
 // cudaDataType, cublasComputeType_t, cublasOperation_t, cublasLtEpilogue_t.
 namespace number {
@@ -64,29 +62,15 @@ struct Functions {
   Status (*multiply)(void* handle, void* product, const void* alpha, const void* a, void* a_layout, const void* b,
                      void* b_layout, const void* beta, const void* c, void* c_layout, void* d, void* d_layout,
                      const Algorithm*, void* workspace, std::size_t workspace_bytes, cuda::StreamHandle);
+
+  static const cuda::LibraryNames& names();
+  void bind_all(cuda::Binding& bind);
+  std::string too_old() const;
+  Status start(void** made, cuda::StreamHandle stream) const;
+  static cuda::Trouble trouble_of(Status status);
 };
 
-// The library, and its handle on a context.
-class Library {
- public:
-  // Where DOVETAIL_CUBLAS names a file, that one; else libcublasLt.so.13 or .12 as the loader finds it, or in a
-  // toolkit. Error: there is none, or it is too old.
-  static Result<std::shared_ptr<const Functions>> find(std::string* path = nullptr);
-  // Precondition: the context is current.
-  static Result<std::shared_ptr<const Library>> open(std::shared_ptr<cuda::Context> context);
-  ~Library();
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-
-  const Functions& functions() const { return *functions_; }
-  void* handle() const { return handle_; }
-  Result<void> check(Status status, std::string_view action) const;
-
- private:
-  Library() = default;
-  std::shared_ptr<cuda::Context> context_;
-  std::shared_ptr<const Functions> functions_;
-  void* handle_ = nullptr;
-};
+// DOVETAIL_CUBLAS, libcublasLt.so.13 or .12: the library, and its handle on a context.
+using Library = cuda::VendorLibrary<Functions>;
 
 }  // namespace dovetail::runtime::cublas

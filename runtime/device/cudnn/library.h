@@ -6,17 +6,15 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <string>
-#include <string_view>
 
 #include "base/ndarray.h"
 #include "base/result.h"
-#include "runtime/device/cuda/context.h"
+#include "runtime/device/cuda/vendor_library.h"
 
 namespace dovetail::runtime::cudnn {
 
-using Status = int;  // cudnnStatus_t
+using Status = cuda::VendorStatus;  // cudnnStatus_t
 
 // cudnnDataType_t, cudnnTensorFormat_t, cudnnMathType_t, cudnnConvolutionMode_t, cudnnActivationMode_t,
 // cudnnNanPropagation_t, cudnnPoolingMode_t, cudnnSoftmaxAlgorithm_t, cudnnSoftmaxMode_t, cudnnConvolutionFwdAlgo_t.
@@ -82,30 +80,16 @@ struct Functions {
   Status (*pool)(void* handle, void* pool, const void* alpha, void* x, const void*, const void* beta, void* y, void*);
   Status (*softmax)(void* handle, int algorithm, int mode, const void* alpha, void* x, const void*, const void* beta,
                     void* y, void*);
+
+  static const cuda::LibraryNames& names();
+  void bind_all(cuda::Binding& bind);
+  std::string too_old() const;
+  Status start(void** made, cuda::StreamHandle stream) const;
+  static cuda::Trouble trouble_of(Status status);
 };
 
-// The library, and its handle on a context's stream.
-class Library {
- public:
-  // Where DOVETAIL_CUDNN names a file, that one; else libcudnn.so.9 or .8 as the loader finds it, or in a toolkit.
-  // Error: there is none, or it is too old.
-  static Result<std::shared_ptr<const Functions>> find(std::string* path = nullptr);
-  // Precondition: the context is current.
-  static Result<std::shared_ptr<const Library>> open(std::shared_ptr<cuda::Context> context);
-  ~Library();
-  Library(const Library&) = delete;
-  Library& operator=(const Library&) = delete;
-
-  const Functions& functions() const { return *functions_; }
-  void* handle() const { return handle_; }
-  Result<void> check(Status status, std::string_view action) const;
-
- private:
-  Library() = default;
-  std::shared_ptr<cuda::Context> context_;
-  std::shared_ptr<const Functions> functions_;
-  void* handle_ = nullptr;
-};
+// DOVETAIL_CUDNN, libcudnn.so.9 or .8: the library, and its handle on a context's stream.
+using Library = cuda::VendorLibrary<Functions>;
 // "9.19.0" of 91900, "8.9.7" of 8907.
 std::string version_text(std::size_t version);
 

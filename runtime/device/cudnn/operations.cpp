@@ -84,11 +84,12 @@ class Operation {
     }
     const void* const w = pointer(operation_.operands[1]);
     const void* const bias = operation_.operands.size() > 2 ? pointer(operation_.operands[2]) : nullptr;
+    const void* const added = operation_.operands.size() > 3 ? pointer(operation_.operands[3]) : y;
     void* const room = reinterpret_cast<void*>(workspace);
     if (bias != nullptr && operation_.least && !operation_.most)
       return library_->check(f.convolve_with_bias(handle, &kOne, x_.get(), x, w_.get(), w, convolution_.get(),
-                                                  algorithm_, room, workspace_bytes_, &kZero, y_.get(), y, bias_.get(),
-                                                  bias, activation_.get(), y_.get(), y),
+                                                  algorithm_, room, workspace_bytes_, added == y ? &kZero : &kOne,
+                                                  y_.get(), added, bias_.get(), bias, activation_.get(), y_.get(), y),
                              "a convolution with bias and activation");
     DOVETAIL_TRY(library_->check(f.convolve(handle, &kOne, x_.get(), x, w_.get(), w, convolution_.get(), algorithm_,
                                             room, workspace_bytes_, &kZero, y_.get(), y),

@@ -23,14 +23,15 @@ const std::string kDigitsForProfile = DOVETAIL_SOURCE_DIR "/examples/digits/digi
 
 TEST_CASE("cuda: profile shows rates beside measured ceilings, and what each kernel takes") {
   const EmulatedGpu gpu;
-  const Finished run = test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--repeat", "3"});
+  const Finished run = test::dovetail(
+      {"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--place", "res1_add=cuda", "--repeat", "3"});
   INFO(run.out << run.error);
   REQUIRE(run.exit == 0);
   CHECK_THAT(run.out, ContainsSubstring("TFLOP/s float32 outside of tensor cores") &&
                           ContainsSubstring("tensor cores  ") && ContainsSubstring("occupancy") &&
                           ContainsSubstring("launched      a graph of 9 steps"));
-  const Finished json =
-      test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--repeat", "3", "--json"});
+  const Finished json = test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--place",
+                                        "res1_add=cuda", "--repeat", "3", "--json"});
   REQUIRE(json.exit == 0);
   const Json report = Json::parse(json.out);
   CHECK(report["gpu"]["float32_flop_per_s"].get<double>() > 0);
@@ -52,9 +53,9 @@ TEST_CASE("cuda: profile shows rates beside measured ceilings, and what each ker
   }
   // Where nothing compiles, the ceilings are missing with their reason, and the rest is there.
   const test::TemporaryFolder folder;
-  REQUIRE(
-      test::dovetail({"compile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "-o", folder / "d.dvt"}).exit ==
-      0);
+  REQUIRE(test::dovetail({"compile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--place", "res1_add=cuda",
+                          "-o", folder / "d.dvt"})
+              .exit == 0);
   const Environment none("DOVETAIL_NVRTC", folder / "none.so");
   const Finished without = test::dovetail({"profile", folder / "d.dvt", "--repeat", "2", "--trust"});
   INFO(without.out << without.error);
@@ -65,7 +66,8 @@ TEST_CASE("cuda: profile shows rates beside measured ceilings, and what each ker
 TEST_CASE("cuda: a run that keeps tensors, or cannot be captured, runs step by step and says so") {
   const EmulatedGpu gpu;
   const Environment refused("EMULATED_GPU_NO_CAPTURE", "900");
-  const Finished run = test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--repeat", "3"});
+  const Finished run = test::dovetail(
+      {"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--place", "res1_add=cuda", "--repeat", "3"});
   INFO(run.out << run.error);
   CHECK(run.exit == 0);
   CHECK_THAT(run.out,

@@ -32,19 +32,23 @@ std::string error_of(std::vector<std::string> arguments, int exit) {
 
 TEST_CASE("vendor: a network runs on cuDNN, cuBLAS and our kernels, and nothing between them passes through the host") {
   const EmulatedGpu gpu;
-  const Finished checked = test::dovetail({"run", kFloatDigits, "--target", "cudnn,cublas,cuda", "--check", "--json"});
-  INFO(checked.out << checked.error);
-  REQUIRE(checked.exit == 0);
-  const Json report = Json::parse(checked.out);
-  std::map<std::string, int> steps;
-  for (const Json& step : report["steps"]) ++steps[step["target"]];
-  CHECK(steps["cudnn"] >= 5);
-  CHECK(steps["cublas"] == 2);
-  CHECK(steps["cuda"] == 1);
+  for (const bool ours : {true, false}) {
+    std::vector<std::string> run{"run", kFloatDigits, "--target", "cudnn,cublas,cuda", "--check", "--json"};
+    if (ours) run.insert(run.end(), {"--place", "res1_add=cuda"});  // else it is part of a convolution's call
+    const Finished checked = test::dovetail(run);
+    INFO(checked.out << checked.error);
+    REQUIRE(checked.exit == 0);
+    const Json report = Json::parse(checked.out);
+    std::map<std::string, int> steps;
+    for (const Json& step : report["steps"]) ++steps[step["target"]];
+    CHECK(steps["cudnn"] == 6);
+    CHECK(steps["cublas"] == 2);
+    CHECK(steps["cuda"] == (ours ? 1 : 0));
+  }
   // Results lie in one memory; the host's holds none.
   const test::TemporaryFolder folder;
-  const Finished made = test::dovetail({"compile", kFloatDigits, "--target", "cudnn,cublas,cuda", "-o",
-                                        folder / "d.dvt", "--report", folder / "r.json"});
+  const Finished made = test::dovetail({"compile", kFloatDigits, "--target", "cudnn,cublas,cuda", "--place",
+                                        "res1_add=cuda", "-o", folder / "d.dvt", "--report", folder / "r.json"});
   REQUIRE(made.exit == 0);
   CHECK_THAT(made.out, ContainsSubstring("operations of the library: convolution"));
   const auto bundle = bundle::read_bundle(std::string(folder / "d.dvt"), bundle::MachineCode::trusted).value();

@@ -302,6 +302,49 @@ TEST_CASE("vendor: a matrix that follows a product and its bias is added in the 
                                      {"v", random.halves({4, 3}, -2, 2)}})["product"] == 1);
 }
 
+TEST_CASE("vendor: a tensor that follows a convolution and its bias is added in the same call", "[gpu]") {
+  const test::GpuUnderTest gpu;
+  RandomFloatGraph random(7);
+  const Shape x{2, 4, 5, 6}, y{2, 6, 3, 6};
+  const auto convolution = [&](test::GraphMaker& make, const std::string& stem, DType type, bool has_bias,
+                               std::int64_t groups) {
+    std::vector<ValueId> operands{make.input("x" + stem, type, x),
+                                  make.constant("w" + stem, integers(random.draw, type, {6, 4 / groups, 3, 3}, 2))};
+    if (has_bias) operands.push_back(make.constant("c" + stem, integers(random.draw, type, {6}, 2)));
+    return make.node("Conv", "conv" + stem, operands,
+                     {{"strides", Ints{2, 1}}, {"pads", Ints{1, 1, 1, 1}}, {"group", groups}});
+  };
+  for (const DType type : {DType::float32, DType::float16, DType::bfloat16})
+    for (const bool has_bias : {false, true})
+      for (const bool clamps : {false, true})
+        for (const bool first : {false, true}) {
+          INFO(name(type) << " bias " << has_bias << " clamps " << clamps << " first " << first);
+          test::GraphMaker make;
+          const ValueId sum = convolution(make, "", type, has_bias, first ? 2 : 1), r = make.input("r", type, y);
+          ValueId result = make.node("Add", "t", first ? std::vector{r, sum} : std::vector{sum, r});
+          if (clamps) result = make.node("Relu", "u", {result});
+          make.output(result);
+          const auto rows = check_libraries(
+              make.graph, {{"x", integers(random.draw, type, x, 2)}, {"r", integers(random.draw, type, y, 9)}});
+          CHECK(rows.contains("convolution with residual") == (has_bias && clamps));
+          CHECK(rows.contains("elsewhere") != (has_bias && clamps));
+        }
+  // Of two convolutions one adds the other's results. A row is no tensor of the result's shape.
+  test::GraphMaker make;
+  const ValueId left = convolution(make, "", DType::float32, true, 1),
+                right = convolution(make, "2", DType::float32, true, 2);
+  make.output(make.node("Relu", "r", {make.node("Add", "t", {left, right})}));
+  make.output(
+      make.node("Relu", "q",
+                {make.node("Add", "s",
+                           {convolution(make, "3", DType::float32, true, 1), make.input("v", DType::float32, {6})})}));
+  Inputs inputs{{"v", integers(random.draw, DType::float32, {6}, 9)}};
+  for (const char* name : {"x", "x2", "x3"}) inputs.emplace(name, integers(random.draw, DType::float32, x, 2));
+  const auto rows = check_libraries(make.graph, inputs);
+  CHECK(rows.at("convolution with residual") == 1);
+  CHECK(rows.at("convolution") == 2);
+}
+
 TEST_CASE("vendor: a GELU of the form with tanh is computed with its product, the exact one is not", "[gpu]") {
   const test::GpuUnderTest gpu;
   RandomFloatGraph random(7);

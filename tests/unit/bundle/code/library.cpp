@@ -225,3 +225,33 @@ TEST_CASE("library code: each library has its types, clamps and shapes") {
   CHECK_THAT(library_errors(kOthers, pool, {{float32, {1, 2, 6}}, {float32, {1, 2, 4}}}),
              ContainsSubstring("its operands make [1, 2, 3]"));
 }
+
+TEST_CASE("cudnn code: a tensor that a convolution adds has the result's shape, and a clamp at 0 behind it") {
+  const auto errors = [](std::string_view target, std::optional<double> least, std::optional<double> most,
+                         const Shape& added) {
+    return library_errors(target,
+                          {.kind = LibraryKind::convolution,
+                           .strides = {1, 1},
+                           .dilations = {1, 1},
+                           .pad_begin = {1, 1},
+                           .pad_end = {1, 1},
+                           .least = least,
+                           .most = most},
+                          {{DType::float32, {1, 4, 8, 8}},
+                           {DType::float32, {6, 4, 3, 3}},
+                           {DType::float32, {6}},
+                           {DType::float32, added},
+                           {DType::float32, {1, 6, 8, 8}}});
+  };
+  const Shape result{1, 6, 8, 8};
+  CHECK(errors(bundle::kCudnnTarget, 0, std::nullopt, result) == "");
+  CHECK_THAT(errors(bundle::kOnednnTarget, 0, std::nullopt, result),
+             ContainsSubstring("target onednn adds no tensor to a convolution"));
+  for (const auto& [least, most] :
+       {std::pair<std::optional<double>, std::optional<double>>{std::nullopt, std::nullopt}, {0, 6}})
+    CHECK_THAT(
+        errors(bundle::kCudnnTarget, least, most, result),
+        ContainsSubstring("it adds a tensor to a convolution whose results are not clamped at 0 from below alone"));
+  CHECK_THAT(errors(bundle::kCudnnTarget, 0, std::nullopt, {1, 6, 8, 1}),
+             ContainsSubstring("the tensor that it adds has the shape [1, 6, 8, 1], its result [1, 6, 8, 8]"));
+}

@@ -1,0 +1,74 @@
+// The kernels that the CUDA back end makes of a graph, on run_threads: group after group, each on what those before it
+// have made, in every way in which the back end schedules it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "compiler/fuse/fuse.h"
+#include "compiler/graph/graph.h"
+#include "compiler/target/cuda/gpu.h"
+#include "compiler/target/cuda/schedule_group.h"
+
+namespace dovetail::test {
+
+// A way to schedule groups: for that machine, with sums of floats in their order or not.
+struct Configuration {
+  std::string name;  // "sm_80 in order"
+  cuda::Gpu gpu;
+  cuda::FloatSums sums = cuda::FloatSums::in_order;
+};
+// sm_80 and sm_90a, each with sums in order (-O 1) and free (-O 2), and sm_80 with products in TF32. run_threads
+// multiplies these unrounded.
+std::vector<Configuration> configurations();
+
+// Schedules, which take long, of groups that were asked for before. A group whose schedule changes constants has one of
+// its own.
+class Schedules {
+ public:
+  Result<std::shared_ptr<const cuda::ScheduledGroup>> of(const FusedGroup& group, const Configuration& configuration);
+
+ private:
+  std::map<std::string, std::shared_ptr<const cuda::ScheduledGroup>> known_;
+};
+
+// Of a group whose sums of floats may be added in any order, a result's distance from the reference's, of the largest
+// element: what `run --check` allows. All else has the reference's bits.
+inline constexpr double kFreeSums = 1e-4;
+
+// In which elements a tensor differs, in words; empty: nowhere. `tolerance`: of floats, of the largest element; 0: bits
+// count.
+std::string difference(const NdArray& have, const NdArray& want, double tolerance);
+
+struct Walk {
+  std::int64_t groups = 0;
+  std::int64_t kernels = 0;  // that have run: of a group, each text once
+  std::int64_t tensors = 0;  // compared
+  std::uint64_t macs = 0;    // of the groups, each once
+  std::set<std::string> kinds = {};
+  std::vector<std::string> failures = {};
+
+  Walk& operator+=(const Walk& other);
+};
+
+// The values of the graph's inputs are drawn, as the orders of threads, from `seed`. Error: the graph is none of the
+// back end's.
+Result<Walk> walk_graph(const graph::Graph& graph, const std::vector<Configuration>& configurations,
+                        Schedules& schedules, std::uint64_t seed);
+
+// What the reference counts in the groups of a graph.
+struct Work {
+  std::uint64_t macs = 0, steps = 0;
+};
+Result<Work> work_of(const std::vector<FusedGroup>& groups);
+// Kinds of the schedules, in the order of groups and configurations.
+Result<std::vector<std::string>> kinds_of(const std::vector<FusedGroup>& groups,
+                                          const std::vector<Configuration>& configurations, Schedules& schedules);
+
+}  // namespace dovetail::test
