@@ -7,8 +7,9 @@
 #endif
 
 #include <cstdint>
-#include <fstream>
-#include <sstream>
+#include <string>
+
+#include "base/text_stream.h"
 
 namespace dovetail {
 
@@ -55,10 +56,10 @@ bool runs_here(std::string_view processor) {
 }
 
 std::string processor_model() {
-  std::ifstream file("/proc/cpuinfo");
+  TextFile file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);) {
     if (!line.starts_with("model name")) continue;
-    std::istringstream words(line.substr(line.find(':') + 1));  // some are padded with spaces
+    TextStream words(line.substr(line.find(':') + 1));  // some are padded with spaces
     std::string model;
     for (std::string word; words >> word;) model += (model.empty() ? "" : " ") + word;
     if (!model.empty()) return model;

@@ -1,12 +1,12 @@
 #include "cli/early_stop.h"
 
 #include <span>
-#include <sstream>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include "base/text_stream.h"
 #include "cli/arguments.h"
 #include "cli/break_place.h"
 #include "simulator/debug/session.h"
@@ -45,7 +45,7 @@ Result<std::optional<CyclePlace>> parse_cycle(std::string_view place, std::size_
 }
 
 Result<StopsBefore> parse_place(std::string_view place, const ProgramInput& input, TouchedBy touched) {
-  std::istringstream stream{std::string(place)};
+  TextStream stream{std::string(place)};
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(std::move(word));
   if (words.empty())

@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 #include <span>
-#include <sstream>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -16,6 +15,7 @@
 #include "base/folder.h"
 #include "base/hash.h"
 #include "base/kit_folder.h"
+#include "base/text_stream.h"
 #include "base/vanishing.h"
 #include "isa/emit/emit.h"
 #include "simulator/rtl/find.h"
@@ -160,7 +160,7 @@ class Tree {
 // SYNTHESIS or `ifdef FORMAL and their `endif. (No string of the design holds a comment.)
 std::string essence(std::string_view text) {
   std::string kept;
-  std::istringstream lines{std::string(text)};
+  TextStream lines{std::string(text)};
   bool skipped = false;
   for (std::string line; std::getline(lines, line);) {
     if (const std::size_t comment = std::min(line.find("//"), line.starts_with('#') ? std::size_t{0} : line.npos);
@@ -209,10 +209,10 @@ Result<Area> parse_area(std::string_view flow, std::string_view tree, std::strin
   };
   Netlist netlist;
   {
-    std::istringstream lines{std::string(tree)};
+    TextStream lines{std::string(tree)};
     std::string module;
     for (std::string line; std::getline(lines, line);) {
-      std::istringstream words(line);
+      TextStream words(line);
       std::string keyword, first, second;
       words >> keyword >> first >> second;
       if (keyword == "module") module = without_backslash(first);
@@ -221,11 +221,11 @@ Result<Area> parse_area(std::string_view flow, std::string_view tree, std::strin
     }
   }
   {
-    std::istringstream lines{std::string(cells)};
+    TextStream lines{std::string(cells)};
     std::string module;
     bool counting = false;
     for (std::string line; std::getline(lines, line);) {
-      std::istringstream words(line);
+      TextStream words(line);
       std::string first, second;
       words >> first >> second;
       if (first == "===") {
@@ -264,11 +264,11 @@ Result<Area> parse_area(std::string_view flow, std::string_view tree, std::strin
         return bad(fmt::format("no cells are reported for {}, of which {} is one", child, instance));
   Tree(netlist, area.rows).walk("dovetail_top", "", 1);
 
-  std::istringstream lines{std::string(depth)};
+  TextStream lines{std::string(depth)};
   for (std::string line; std::getline(lines, line);) {
     if (const std::size_t at = line.find("(length="); at != line.npos)
       area.logic_levels = std::stoll(line.substr(at + 8));
-    std::istringstream words(line);
+    TextStream words(line);
     std::string number, net;
     words >> number >> net;
     if (!number.ends_with(':') || number.find_first_not_of("0123456789:") != number.npos) continue;

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <iostream>
+#include <new>
 #include <utility>
 
 #include <unistd.h>
@@ -114,8 +115,10 @@ struct Prompt::State {
   }
   std::optional<std::string> read_stdin_line() {
     std::string taken;
-    if (!flush_output() || !std::getline(std::cin, taken)) return std::nullopt;
-    return taken;
+    if (!flush_output()) return std::nullopt;
+    if (std::getline(std::cin, taken)) return taken;
+    if (std::cin.bad()) throw std::bad_alloc();  // what the stream has kept to itself
+    return std::nullopt;
   }
   std::optional<std::string> read_typed_line() {
     for (;;) {

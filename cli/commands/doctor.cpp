@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/file.h"
+#include "base/text_stream.h"
 #include "base/text_table.h"
 #include "cli/build_facts.h"
 #include "cli/commands/all.h"
@@ -34,7 +34,7 @@ std::optional<int> package_column() {
   const auto release = read_text_file("/etc/os-release");
   if (!release.ok()) return std::nullopt;
   std::string ids;
-  std::istringstream lines(*release);
+  TextStream lines(*release);
   for (std::string line; std::getline(lines, line);)
     if (line.starts_with("ID=") || line.starts_with("ID_LIKE=")) ids += line.substr(line.find('=') + 1) + " ";
   if (ids.find("ubuntu") != std::string::npos) return 2;
@@ -44,10 +44,10 @@ std::optional<int> package_column() {
 
 std::vector<Package> packages(int column) {
   std::vector<Package> list;
-  std::istringstream lines{std::string(build_facts().packages)};
+  TextStream lines{std::string(build_facts().packages)};
   for (std::string line; std::getline(lines, line);) {
     if (line.empty() || line.front() == '#') continue;
-    std::istringstream words(line);
+    TextStream words(line);
     std::string group, debian, ubuntu, purpose;
     words >> group >> debian >> ubuntu >> std::ws;
     std::getline(words, purpose);

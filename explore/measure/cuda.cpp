@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +15,7 @@
 #include "base/check.h"
 #include "base/file_lock.h"
 #include "base/resource_error.h"
+#include "base/text_stream.h"
 #include "base/user_folder.h"
 #include "bundle/code/cuda.h"
 #include "compiler/target/cpu/cpu.h"
@@ -186,7 +186,7 @@ Result<runtime::cuda::DeviceFacts> ask_device() {
                   }));
   const std::string text(reinterpret_cast<const char*>(end.answer.data()), end.answer.size());
   runtime::cuda::DeviceFacts facts;
-  if (std::istringstream words(text); end.ending == ChildEnding::returned)
+  if (TextStream words(text); end.ending == ChildEnding::returned)
     std::getline(words >> facts.capability >> facts.processors >> std::ws, facts.name);
   if (facts.capability == 0)
     return Diagnostic{"cannot measure", "the GPU", facts.name.empty() ? to_string(end, {}) : facts.name,

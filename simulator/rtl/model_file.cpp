@@ -20,6 +20,7 @@
 #include "base/folder.h"
 #include "base/hash.h"
 #include "base/resource_error.h"
+#include "base/text_stream.h"
 #include "isa/emit/emit.h"
 
 namespace dovetail::simulator {
@@ -34,7 +35,7 @@ std::string content(const fs::path& path) {
 }
 
 std::string processor() {
-  std::ifstream file("/proc/cpuinfo");
+  TextFile file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
     if (line.starts_with("flags") || line.starts_with("Features")) return line;
   return {};

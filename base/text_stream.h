@@ -1,0 +1,26 @@
+// Text read word by word or line by line. A stream of the standard library keeps to itself what is thrown inside of it,
+// so that a word or a line would just end early, or be the last one, where memory runs out. These hand it on.
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <ios>
+#include <sstream>
+#include <string>
+#include <utility>
+
+namespace dovetail {
+
+class TextStream : public std::istringstream {
+ public:
+  explicit TextStream(std::string text) : std::istringstream(std::move(text)) { exceptions(std::ios::badbit); }
+};
+
+// Of a file that cannot be opened there is nothing to read. Not for files that may be unreadable half-way: that is
+// thrown, too.
+class TextFile : public std::ifstream {
+ public:
+  explicit TextFile(const std::filesystem::path& path) : std::ifstream(path) { exceptions(std::ios::badbit); }
+};
+
+}  // namespace dovetail
