@@ -12,6 +12,9 @@
 #include <optional>
 #include <string_view>
 
+#include <fcntl.h>
+#include <unistd.h>
+
 namespace dovetail::fault {
 
 namespace {
@@ -119,6 +122,8 @@ bool is_refused(Refusable kind, const char* file, unsigned line) {
   if (request().kind != kind) return false;
   const std::uint64_t use = uses[static_cast<std::size_t>(kind)].fetch_add(1) + 1;
   if (use < request().first || (use > request().first && !request().lasting)) return false;
+  if (const char* seen = std::getenv("DOVETAIL_TEST_SEEN"); seen != nullptr)
+    if (const int file = ::open(seen, O_WRONLY | O_CREAT, 0600); file >= 0) ::close(file);
   errno = kKinds[static_cast<std::size_t>(kind)].error;
   return true;
 }

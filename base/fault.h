@@ -9,6 +9,9 @@
 //   DOVETAIL_TEST=KIND:N           the N-th use of that kind is refused, counted from 1
 //   DOVETAIL_TEST=KIND:N+          that one, and all that follow: a disk that is full remains full
 //   DOVETAIL_TEST=heap:PLACE@USE   the heap refuses that place once, at about that use or later
+//
+// The file that DOVETAIL_TEST_SEEN names is there once something but the heap has been refused: how many uses there are
+// may depend on time.
 #pragma once
 
 #include <cstdint>

@@ -106,10 +106,11 @@ struct Stage {
   bool whole;  // of the whole model: one may stop after it. The others come from inside a region, once per operation or
                // region
 };
-constexpr Stage kStages[] = {{"import", true},    {"integer", true}, {"graph", true},   {"partition", true},
-                             {"layouts", true},   {"groups", false}, {"loops", false},  {"trace", false},
-                             {"schedule", false}, {"places", false}, {"stream", false}, {"kernels", false},
-                             {"code", false},     {"bundle", true}};
+constexpr Stage kStages[] = {{"import", true},    {"integer", true}, {"graph", true},     {"partition", true},
+                             {"layouts", true},   {"groups", false}, {"loops", false},    {"trace", false},
+                             {"schedule", false}, {"places", false}, {"symbolic", false}, {"micro-ops", false},
+                             {"order", false},    {"stream", false}, {"kernels", false},  {"code", false},
+                             {"bundle", true}};
 
 class Pipeline {
  public:

@@ -72,7 +72,8 @@ struct OfferOptions {
   ReportProgress progress = nullptr;          // null: nobody watches
 };
 
-// Dumps of a region's inner stages, one call per operation or region: "loops", "schedule", "trace", "places", "stream".
+// Dumps of a region's inner stages, one call per operation or region: "loops", "schedule", "trace", "places", "stream",
+// … (compiler/pipeline.cpp lists them).
 using Dump = std::function<void(std::string_view stage, std::string_view text)>;
 
 class Target {

@@ -4,12 +4,14 @@
 #include <cstdlib>
 #include <memory>
 #include <new>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "compiler/target/accel/order_loads.h"
 #include "compiler/target/accel/start_early.h"
 #include "isa/codec.h"
+#include "isa/text.h"
 #include "isa/verify.h"
 #include "isa/verify/accesses.h"
 
@@ -27,16 +29,47 @@ bool holds_micro_ops(const bundle::AccelCode& code, const bundle::Segment& segme
   });
 }
 
+std::string text_of(const Stream& stream, const isa::HardwareConfig& config) {
+  std::vector<isa::Instruction> instructions;
+  for (const StreamInstruction& item : stream.instructions) instructions.push_back(item.instruction);
+  return isa::format_assembly(config, instructions);
+}
+
+// Micro-ops are numbered as if each kernel had a place of its own, and listed behind.
+std::string symbolic_text(Stream stream, const isa::HardwareConfig& config) {
+  std::vector<std::uint64_t> begins{0};
+  for (const std::vector<isa::Uop>& kernel : stream.kernels) begins.push_back(begins.back() + kernel.size());
+  const auto place = [&](auto& compute, int kernel) {
+    compute.uop_begin = static_cast<std::uint32_t>(begins[static_cast<std::size_t>(kernel)]);
+    compute.uop_end = static_cast<std::uint32_t>(begins[static_cast<std::size_t>(kernel) + 1]);
+  };
+  for (StreamInstruction& item : stream.instructions) {
+    if (item.kernel < 0) continue;
+    if (auto* gemm = std::get_if<isa::Gemm>(&item.instruction.body)) place(*gemm, item.kernel);
+    if (auto* alu = std::get_if<isa::Alu>(&item.instruction.body)) place(*alu, item.kernel);
+  }
+  std::string text = text_of(stream, config);
+  for (std::size_t i = 0; i < stream.kernels.size(); ++i) {
+    text += fmt::format("# kernel {}, {} micro-ops from {} on:", i, stream.kernels[i].size(), begins[i]);
+    for (const isa::Uop& uop : stream.kernels[i]) text += fmt::format(" ({}, {}, {})", uop.dst, uop.src, uop.wgt);
+    text += '\n';
+  }
+  return text;
+}
+
 }  // namespace
 
 Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config,
-                                     DeviceSpace& space, bundle::AccelCode& code) {
+                                     DeviceSpace& space, bundle::AccelCode& code, const Dump& dump) {
   const isa::Codec codec(config);
+  if (dump) dump("symbolic", symbolic_text(stream, config));
   start_early(stream, config);
   const std::uint64_t uop_address = space.next;
   const auto [uops, uop_statistics] =
       place_uops(stream, config, uop_address / static_cast<std::uint64_t>(config.uop_bytes()));
+  if (dump) dump("micro-ops", text_of(stream, config));
   order_loads(stream, config);
+  if (dump) dump("order", text_of(stream, config));
   const StreamStatistics statistics{uop_statistics, uops.size(), insert_tokens(stream, config)};
   const int last = stream.instructions.empty() ? 0 : stream.instructions.back().node;
   stream.instructions.push_back({{{}, isa::Finish{}}, -1, last});

@@ -10,6 +10,7 @@
 #include "compiler/assemble/bundle_builder.h"
 #include "compiler/target/accel/stream.h"
 #include "compiler/target/accel/stream_report.h"
+#include "compiler/target/target.h"
 #include "isa/config.h"
 
 namespace dovetail::accel {
@@ -18,10 +19,11 @@ inline constexpr std::uint64_t kMemoryBase = 0x1000;  // page 0 stays unused, so
 inline constexpr std::uint64_t kPage = 4096;          // an element of any memory has at most so many bytes
 
 // Takes memory for micro-ops and program from `space`, and fills in `code` but for ranges and the addresses of tensors:
-// its own segments are added. The FINISH belongs to the last instruction's node. Error: the memory ends beyond the
-// configuration's addresses; `name` is what is made.
+// its own segments are added. The FINISH belongs to the last instruction's node. `dump`, where there is one, gets the
+// stream as it comes ("symbolic": micro-op kernels by number), with kernels placed ("micro-ops"), and with its loads
+// ahead ("order"). Error: the memory ends beyond the configuration's addresses; `name` is what is made.
 Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config,
-                                     DeviceSpace& space, bundle::AccelCode& code);
+                                     DeviceSpace& space, bundle::AccelCode& code, const Dump& dump = nullptr);
 
 // What isa/verify finds in the finished program, a line each: always a defect of whoever made the stream. "": nothing.
 std::string findings_of(const bundle::AccelCode& code, const DeviceSpace& space);

@@ -401,7 +401,7 @@ class Builder {
   // -----------------------------------------------------------------------------------------------------------
 
   Result<void> finish() {
-    DOVETAIL_ASSIGN(made_.statistics, finish_code(stream_, name_, config_, space_, code_));
+    DOVETAIL_ASSIGN(made_.statistics, finish_code(stream_, name_, config_, space_, code_, dump_));
     add_ranges();
     if (dump_) dump_("stream", isa::format_assembly(config_, code_.program));
     return {};

@@ -4,6 +4,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "tests/catch.h"
+#include "tests/e2e/cli/digits_models.h"
 #include "tests/process.h"
 
 using namespace dovetail;
@@ -139,6 +140,26 @@ TEST_CASE("zoo --int8 calibrates, reports and writes a model that runs in intege
   CHECK_THAT(test::dovetail({"compile", file, "--target", "cpu", "--dump", "integer"}).out,
              ContainsSubstring("= dovetail.qconv(") && ContainsSubstring("= dovetail.qgemm("));
   CHECK(test::dovetail({"run", file, "--target", "cpu", "--check"}).exit == 0);
+}
+
+TEST_CASE(
+    "compile --dump prints the accelerator's instructions at each stage: symbolic, with micro-ops, ordered, with "
+    "tokens") {
+  const test::TemporaryFolder folder;
+  const auto dump = [&](const char* stage) {
+    const Finished printed = test::dovetail(
+        {"compile", test::kDigits, "--target", "accel", "--hw", "1x16x16", "--dump", stage, "-o", folder / "digits.dvt"});
+    REQUIRE(printed.exit == 0);
+    CHECK_THAT(printed.out, ContainsSubstring("gemm uop="));
+    return printed.out;
+  };
+  const auto tokens = ContainsSubstring("push_") || ContainsSubstring("pop_");
+  const std::string symbolic = dump("symbolic"), placed = dump("micro-ops"), ordered = dump("order");
+  CHECK_THAT(symbolic, ContainsSubstring("# kernel 0, ") && !ContainsSubstring("load.uop") && !tokens);
+  CHECK_THAT(placed, ContainsSubstring("load.uop") && !ContainsSubstring("# kernel") && !tokens);
+  CHECK_THAT(ordered, ContainsSubstring("load.uop") && !tokens);
+  CHECK(ordered != placed);
+  CHECK_THAT(dump("stream"), tokens);
 }
 
 TEST_CASE("isa prints every format") {
