@@ -72,7 +72,7 @@ COMMANDS = {
                  "--engine", "functional"],
     "check": ["check", "{p}/p.s"],
     "disasm": ["disasm", "{p}/p.bin"],
-    "debug": ["debug", "{p}/p.s", "-x", "{p}/debug"],
+    "debug": ["debug", "{p}/p.s", "--dram", "{p}/dram", "-x", "{p}/debug"],
     "inspect": ["inspect", "{p}/accel.dvt"],
     "trace": ["trace", "{p}/trace.json", "--html", "{d}/out.html"],
     "evaluate": ["evaluate", "{p}/model.onnx", "--target", "cpu", "--inputs", "{p}/samples.npy", "--threads", "2"],
@@ -193,7 +193,7 @@ class Shelf:
         (self.root / "p.s").write_text("load.inp sram=0 dram=0 size=1x1\nfinish\n")
         (self.root / "records.jsonl").write_text("".join(record_line(n) for n in range(20)))
         (self.root / "dram").write_bytes(bytes(8192))
-        (self.root / "debug").write_text("break #1\ncontinue\nstep\ninfo\ncontinue\n")
+        (self.root / "debug").write_text("break #1\ncontinue\nstep\ninfo\nquit\n")
         (self.root / "samples.npy").write_bytes(array_file((8, 3), range(24)))
         (self.root / "images.npy").write_bytes(array_file((2, 1, 8, 8), [i % 17 for i in range(128)]))
         (self.root / "model.onnx").write_bytes(small_model())

@@ -3,7 +3,7 @@
 // and that a loop goes through together, the rows behind them, which the next tile has; and before a sum what is read
 // once the sum is complete.
 #include <algorithm>
-#include <map>
+#include <vector>
 
 #include <llvm/IR/Intrinsics.h>
 
@@ -70,9 +70,14 @@ void Emitter::fetch_ahead(const SerialLoop& loop, llvm::Value* iteration) {
   const auto number = [&](std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); };
   for (const Walk& line : loop.lines) fetch(line.pointer, number(cpu_.bytes_ahead()));
 
-  std::map<const BufferNode*, std::vector<Walk>> rows;
-  for (const Walk& row : loop.rows) rows[row.buffer].push_back(row);
-  for (auto& [buffer, all] : rows) {
+  std::vector<std::vector<Walk>> by_buffer;  // in the order of their first use
+  for (const Walk& row : loop.rows) {
+    const auto known =
+        std::ranges::find_if(by_buffer, [&](const auto& rows) { return rows.front().buffer == row.buffer; });
+    if (known != by_buffer.end()) known->push_back(row);
+    else by_buffer.push_back({row});
+  }
+  for (std::vector<Walk>& all : by_buffer) {
     const auto place = [](const Walk& row) { return row.constant; };
     std::ranges::sort(all, {}, place);
     const auto repeated = std::ranges::unique(all, {}, place);
@@ -83,7 +88,7 @@ void Emitter::fetch_ahead(const SerialLoop& loop, llvm::Value* iteration) {
                               }) == all.end();
     if (all.size() < kFewRows || !side_by_side) continue;
     // All rows behind are fetched when the loop ends: as many of their bytes in an iteration as it reads itself.
-    const std::int64_t count = static_cast<std::int64_t>(all.size()), bytes = size_bytes(buffer->dtype);
+    const std::int64_t count = static_cast<std::int64_t>(all.size()), bytes = size_bytes(all.front().buffer->dtype);
     const std::int64_t more = (count - 1) * all.front().step * bytes;
     fetch(all.front().pointer,
           builder_.CreateAdd(number(count * length * bytes), builder_.CreateMul(iteration, number(more))));
