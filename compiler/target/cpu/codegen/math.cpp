@@ -263,7 +263,7 @@ std::optional<int> shift_of(double scale, double most_acc) {
 }  // namespace
 
 // A scale is their sum: products of the accumulator with `coarse` are even integers of 24 bits at most times a power of
-// two, so that binary32 holds them, and products with `fine` are as small as round_by_adding wants them in binary32.
+// two, which binary32 holds, and products with `fine` stay below kFloatProduct. nullopt: no two parts have both.
 std::optional<Emitter::ScaleParts> Emitter::parts_of(double scale, double most_acc) {
   if (!(most_acc >= 1 && most_acc <= static_cast<double>(kFloatAccumulator) / 4)) return std::nullopt;
   int exponent = 0, acc_bits = 0;
