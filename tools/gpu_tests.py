@@ -11,6 +11,7 @@ failed. `compile` makes no exception; `run` goes on without cuBLAS, cuDNN and co
 
 import argparse
 import concurrent.futures
+import contextlib
 import datetime
 import importlib.util
 import json
@@ -18,6 +19,7 @@ import os
 import pathlib
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -38,9 +40,34 @@ class Missing(Exception):
     """What the command cannot do without."""
 
 
-def call(command, **environment):
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=False, env={**os.environ, **environment})
-    return done.returncode, done.stdout, done.stderr
+RUNNING = set()  # programs, each with the processes that it began a group of its own
+
+
+def end_all(number, _):
+    """On an interrupt or a request to end: nothing is left behind."""
+    for process in list(RUNNING):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    os._exit(128 + number)
+
+
+# Of one program: a kernel that never ends fails, and holds up nothing else.
+LONGEST_SECONDS = 600
+
+
+def call(command, seconds=None, **environment):
+    """Status, output and errors; after `seconds` the program and its children are ended, and the status is -9."""
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment},
+                          start_new_session=True) as process:
+        RUNNING.add(process)
+        try:
+            text, errors = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            text, errors = process.communicate()
+            errors += f"\nit ran for more than {seconds} s"
+        RUNNING.discard(process)
+        return process.returncode, text, errors
 
 
 def last_error(text):
@@ -67,22 +94,24 @@ def model_files(folder):
     return {"digits_float": ROOT / "examples/digits/digits_float.onnx", "digits_int8": ROOT / "examples/digits/digits_int8.onnx", **files}
 
 
-def zoo_files(options, folder):
-    for number, names in (("float32", ZOO), ("int8", ZOO_INT8)):
-        for name in names:
-            if options.zoo is not None and name not in options.zoo:
-                continue
-            file = folder / f"zoo_{name}_{number}.onnx"
-            status, _, errors = call([options.cli, "zoo", name, *(["--int8", "--samples", "1"] if number == "int8" else []), "-o", file])
-            if status != 0:
-                raise Missing(f"the zoo's {name}: {last_error(errors)}")
-            yield f"zoo {name} {number}", file
-            file.unlink()
+def make_zoo_file(options, file, name, number):
+    status, _, errors = call([options.cli, "zoo", name, *(["--int8", "--samples", "1"] if number == "int8" else []), "-o", file])
+    if status != 0:
+        raise Missing(f"the zoo's {name}: {last_error(errors)}")
 
 
 class Results:
-    def __init__(self):
-        self.parts, self.failures = [], []
+    """The document, written anew after each part: what ran is not lost with what comes after it."""
+
+    def __init__(self, out):
+        self.out, self.begin, self.head, self.parts, self.failures = out, time.monotonic(), {}, [], []
+
+    def write(self):
+        if self.out is None:
+            return
+        document = {**self.head, "seconds": seconds_since(self.begin), "parts": self.parts, "failures": self.failures}
+        self.out.parent.mkdir(parents=True, exist_ok=True)
+        self.out.write_text(json.dumps(document, indent=1) + "\n")
 
     def add(self, part, failures):
         self.parts.append(part)
@@ -91,10 +120,11 @@ class Results:
         print(f"{part['part']}: {counts}, {len(failures)} failures, {part['seconds']} s", flush=True)
         for failure in failures:
             print(f"  {failure}", flush=True)
+        self.write()
 
 
 def doctor(options):
-    status, text, errors = call([options.cli, "doctor", "--json"])
+    status, text, errors = call([options.cli, "doctor", "--json"], options.timeout)
     if status != 0:
         raise Missing(f"`dovetail doctor`: {last_error(errors)}")
     gpu = json.loads(text)["gpu"]
@@ -112,7 +142,7 @@ def onnx_tests(options, folder, arguments, names=None, prefix=()):
         with tempfile.NamedTemporaryFile("w", suffix=".txt") as listed:
             listed.write("\n".join(share))
             listed.flush()
-            return call([*prefix, options.cli, "onnx-test", folder, *arguments, "--list", listed.name, "--timeout", "600", "--json"])
+            return call([*prefix, options.cli, "onnx-test", folder, *arguments, "--list", listed.name, "--timeout", str(options.timeout), "--json"])
 
     tests = []
     with concurrent.futures.ThreadPoolExecutor(len(shares) or 1) as pool:
@@ -148,40 +178,55 @@ def passing(options, nodes, *arguments):
     return names
 
 
-def all_models(options, folder):
+def each_model(options, work):
+    """`work(name, file)` of the models beside the repository and of the zoo, `--jobs` at a time; its results in their order."""
     files = {name: file for name, file in model_files(options.models).items() if options.models_only is None or name in options.models_only}
-    yield from files.items()
-    yield from zoo_files(options, folder)
+
+    def of_zoo(name, number):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / f"{name}_{number}.onnx"
+            make_zoo_file(options, file, name, number)
+            return work(f"zoo {name} {number}", file)
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        tasks = [pool.submit(of_zoo, name, number) for number, names in (("float32", ZOO), ("int8", ZOO_INT8)) for name in names
+                 if options.zoo is None or name in options.zoo]
+        tasks = [pool.submit(work, name, file) for name, file in files.items()] + tasks
+        return [task.result() for task in tasks]
+
+
+def compile_model(options, name, file, level):
+    """Its row, or None, and what fails."""
+    status, text, errors = call([options.cli, "compile", file, "--target", "cuda", "--gpu", options.gpu, "-O", level, "--json"])
+    if status != 0:
+        return None, [f"{name}: {last_error(errors)}"]
+    report = json.loads(text)
+    codes, failures = report["compiler"]["codes"], []
+    for code in codes:
+        made = {image["architecture"] for image in code["images"] if not image["ptx"] and image["bytes"] > 0}
+        if made != set(options.gpu.split(",")):
+            failures.append(f"{name}: code for {', '.join(sorted(made)) or 'nothing'} instead of {options.gpu}")
+    if not codes:
+        failures.append(f"{name}: it has no kernel")
+    row = {"model": name, "programs": sum(code["programs"] for code in codes), "nodes_on_the_host": report["summary"]["nodes"].get("host", 0),
+           "compile_seconds": round(sum(code["compile_seconds"] for code in codes), 2)}
+    print(f"  {name}: {row['programs']} programs of kernels, {row['compile_seconds']} s", flush=True)
+    return row, failures
 
 
 def compile_models(options, results):
-    wanted = set(options.gpu.split(","))
     for level in options.levels:
-        begin, rows, failures = time.monotonic(), [], []
-        with tempfile.TemporaryDirectory() as folder:
-            for name, file in all_models(options, pathlib.Path(folder)):
-                status, text, errors = call([options.cli, "compile", file, "--target", "cuda", "--gpu", options.gpu, "-O", level, "--json"])
-                if status != 0:
-                    failures.append(f"{name}: {last_error(errors)}")
-                    continue
-                report = json.loads(text)
-                codes = report["compiler"]["codes"]
-                row = {"model": name, "programs": sum(code["programs"] for code in codes), "nodes_on_the_host": report["summary"]["nodes"].get("host", 0),
-                       "compile_seconds": round(sum(code["compile_seconds"] for code in codes), 2)}
-                for code in codes:
-                    made = {image["architecture"] for image in code["images"] if not image["ptx"] and image["bytes"] > 0}
-                    if made != wanted:
-                        failures.append(f"{name}: code for {', '.join(sorted(made)) or 'nothing'} instead of {options.gpu}")
-                if not codes:
-                    failures.append(f"{name}: it has no kernel")
-                rows.append(row)
-                print(f"  {name}: {row['programs']} programs of kernels, {row['compile_seconds']} s", flush=True)
+        begin = time.monotonic()
+        done = each_model(options, lambda name, file, level=level: compile_model(options, name, file, level))
+        rows = [row for row, _ in done if row is not None]
         results.add({"part": f"models at -O {level}", "models": len(rows), "programs": sum(row["programs"] for row in rows),
-                     "nodes_on_the_host": sum(row["nodes_on_the_host"] for row in rows), "seconds": seconds_since(begin), "rows": rows}, failures)
+                     "nodes_on_the_host": sum(row["nodes_on_the_host"] for row in rows), "seconds": seconds_since(begin), "rows": rows},
+                    [failure for _, failures in done for failure in failures])
 
 
 def command_compile(options, results):
     gpu = doctor(options)
+    results.head |= {"kind": "gpu compile", "compiler": gpu["compiler"], "architectures": options.gpu}
     nodes = node_folder(options.nodes)
     if options.nodes_only != []:
         reference = passing(options, nodes, "--compile-only")
@@ -189,23 +234,24 @@ def command_compile(options, results):
             arguments = ["--target", "cuda", "--gpu", options.gpu, "-O", level, "--compile-only"]
             results.add(*node_part(options, nodes, f"node tests at -O {level}", arguments, reference))
     compile_models(options, results)
-    return {"kind": "gpu compile", "compiler": gpu["compiler"], "architectures": options.gpu}
+
+
+def run_model(options, name, file, target, level):
+    """Its row, or None, and what fails."""
+    status, text, errors = call([options.cli, "run", file, "--target", target, "-O", level, "--check", "--json"], options.timeout)
+    if status != 0:
+        return None, [f"{name}: {last_error(errors)}"]
+    return {"model": name, **json.loads(text)["check"]}, []
 
 
 def run_models(options, results, targets):
     for target in targets:
         for level in options.levels:
-            begin, rows, failures = time.monotonic(), [], []
-            with tempfile.TemporaryDirectory() as folder:
-                for name, file in all_models(options, pathlib.Path(folder)):
-                    status, text, errors = call([options.cli, "run", file, "--target", target, "-O", level, "--check", "--json"])
-                    if status != 0:
-                        failures.append(f"{name}: {last_error(errors)}")
-                        continue
-                    check = json.loads(text)["check"]
-                    rows.append({"model": name, **check})
-            results.add({"part": f"models on {target} at -O {level}", "models": len(rows) + len(failures), "equal": len(rows), "seconds": seconds_since(begin),
-                         "rows": rows}, failures)
+            begin = time.monotonic()
+            done = each_model(options, lambda name, file, target=target, level=level: run_model(options, name, file, target, level))
+            rows = [row for row, _ in done if row is not None]
+            results.add({"part": f"models on {target} at -O {level}", "models": len(done), "equal": len(rows), "seconds": seconds_since(begin), "rows": rows},
+                        [failure for _, failures in done for failure in failures])
 
 
 def run_random(options, results):
@@ -213,11 +259,23 @@ def run_random(options, results):
     begin = time.monotonic()
     if not program.exists():
         raise Missing(f"{program}: build it, ./dev test does")
-    status, text, _ = call([program, options.random, "-r", "compact"], DOVETAIL_TEST_GPU="device")
-    found = re.findall(r"(\d+) assertions?", text)
-    part = {"part": "random programs", "filter": options.random, "assertions": int(found[-1]) if found else 0, "seconds": seconds_since(begin)}
-    wrong = [line for line in text.splitlines() if ": failed:" in line] or [f"status {status}: {last_error(text)}"]
-    results.add(part, wrong if status != 0 or not found else [])
+    tests = call([program, options.random, "--list-test-names-only"])[1].strip().splitlines()
+    if not tests:
+        raise Missing(f"tests of {program} for {options.random}")
+
+    def run(test):
+        # In Catch2's filter a comma and a bracket mean something.
+        status, text, errors = call([program, re.sub(r"([,\[\]\\])", r"\\\1", test), "-r", "compact"], options.timeout, DOVETAIL_TEST_GPU="device")
+        found = re.findall(r"(\d+) assertions?", text)
+        if status == 0 and found:
+            return int(found[-1]), []
+        wrong = [line for line in text.splitlines() if ": failed:" in line] or [f"status {status}: {last_error(text + errors)}"]
+        return int(found[-1]) if found else 0, [f"{test}: {line}" for line in wrong]
+
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        done = list(pool.map(run, tests))
+    results.add({"part": "random programs", "filter": options.random, "tests": len(tests), "assertions": sum(count for count, _ in done),
+                 "seconds": seconds_since(begin)}, [failure for _, failures in done for failure in failures])
 
 
 def run_sanitizers(options, results, nodes):
@@ -228,21 +286,24 @@ def run_sanitizers(options, results, nodes):
     names = sorted(options.nodes_only if options.nodes_only is not None else (path.parent.name for path in nodes.glob("*/model.onnx")))[::SANITIZED_STEP]
     files = model_files(options.models)
     for tool in SANITIZERS:
-        begin, ran, failures = time.monotonic(), 0, []
+        begin = time.monotonic()
         prefix = [sanitizer, "--tool", tool, "--target-processes", "all", "--error-exitcode", SANITIZER_STATUS]
-        commands = [(name, ["onnx-test", nodes / name, "--target", "cuda", "--timeout", "600"]) for name in names]
+        commands = [(name, ["onnx-test", nodes / name, "--target", "cuda", "--timeout", str(options.timeout)]) for name in names]
         commands += [(name, ["run", files[name], "--target", "cuda"]) for name in SANITIZED_MODELS
                      if name in files and (options.models_only is None or name in options.models_only)]
-        for name, command in commands:
-            status, text, errors = call([*prefix, options.cli, *command])
-            ran += 1
+
+        def run(task, prefix=prefix, tool=tool):
+            name, command = task
+            status, text, errors = call([*prefix, options.cli, *command], options.timeout)
             # Whether the test passes is the business of others; here counts what the tool says.
             summary = re.findall(r"ERROR SUMMARY: (\d+)|SUMMARY: (\d+) hazard", text + errors)
             if status == SANITIZER_STATUS or any(int(errors_found or hazards) for errors_found, hazards in summary):
-                failures.append(f"{name}: {last_error(text + errors)}")
-            elif not summary:
-                failures.append(f"{name}: {tool} gave no summary (status {status}): {last_error(text + errors)}")
-        results.add({"part": f"compute-sanitizer {tool}", "programs": ran, "seconds": seconds_since(begin)}, failures)
+                return f"{name}: {last_error(text + errors)}"
+            return None if summary else f"{name}: {tool} gave no summary (status {status}): {last_error(text + errors)}"
+
+        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+            failures = [failure for failure in pool.map(run, commands) if failure]
+        results.add({"part": f"compute-sanitizer {tool}", "programs": len(commands), "seconds": seconds_since(begin)}, failures)
     return call([sanitizer, "--version"])[1].strip().splitlines()[-1:]
 
 
@@ -253,6 +314,10 @@ def command_run(options, results):
     nodes = node_folder(options.nodes)
     libraries = {name: gpu[key] for name, key in (("cublas", "cuBLAS"), ("cudnn", "cuDNN")) if re.match(r"\d", gpu[key])}
     targets = ["cuda", *([",".join([*reversed(libraries), "cuda"])] if libraries else [])]
+    results.head |= {"kind": "gpu run", "device": gpu["device"], "compiler": gpu["compiler"], "libraries": libraries}
+    if results.out is None:
+        device = re.sub(r"[^a-z0-9]+", "-", gpu["device"].lower()).strip("-")
+        results.out = ROOT / "bench/results" / f"{results.head['date']}-gpu-tests-{device}.json"
     if options.nodes_only != []:
         reference = passing(options, nodes)
         for target in targets:
@@ -260,8 +325,7 @@ def command_run(options, results):
                 results.add(*node_part(options, nodes, f"node tests on {target} at -O {level}", ["--target", target, "-O", level], reference))
     run_models(options, results, targets)
     run_random(options, results)
-    sanitizer = run_sanitizers(options, results, nodes)
-    return {"kind": "gpu run", "device": gpu["device"], "compiler": gpu["compiler"], "libraries": libraries, "compute_sanitizer": sanitizer}
+    results.head["compute_sanitizer"] = run_sanitizers(options, results, nodes)
 
 
 def commit():
@@ -281,26 +345,22 @@ def main():
     parser.add_argument("--gpu", default="sm_80,sm_90a", help="architectures, of compile")
     parser.add_argument("--random", default="[gpu]", help="which tests of test_property_compiler, by Catch2's filter")
     parser.add_argument("--levels", nargs="+", default=["2", "1"], help="of -O")
-    parser.add_argument("--jobs", type=int, default=1, help="node tests at a time")
+    parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
+    parser.add_argument("--timeout", type=int, default=LONGEST_SECONDS, help="seconds that a program may run")
     parser.add_argument("--out", type=pathlib.Path, help="the result as JSON; run: default bench/results/DATE-gpu-tests-DEVICE.json")
     options = parser.parse_args()
-    results = Results()
-    begin = time.monotonic()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end_all)
+    results = Results(options.out)
+    results.head |= {"date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(), "commit": commit()}
     try:
-        head = {"compile": command_compile, "run": command_run}[options.command](options, results)
+        {"compile": command_compile, "run": command_run}[options.command](options, results)
     except Missing as missing:
         print(f"gpu_tests: missing: {missing}", file=sys.stderr)
         return 2
-    today = datetime.datetime.now(datetime.timezone.utc).date().isoformat()
-    document = {**head, "date": today, "commit": commit(), "seconds": seconds_since(begin), "parts": results.parts, "failures": results.failures}
-    out = options.out
-    if out is None and options.command == "run":
-        device = re.sub(r"[^a-z0-9]+", "-", head["device"].lower()).strip("-")
-        out = ROOT / "bench/results" / f"{today}-gpu-tests-{device}.json"
-    if out is not None:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        out.write_text(json.dumps(document, indent=1) + "\n")
-        print(f"gpu_tests: {out}")
+    results.write()
+    if results.out is not None:
+        print(f"gpu_tests: {results.out}")
     print(f"gpu_tests: {len(results.failures)} failures" if results.failures else "gpu_tests: all passed")
     return 1 if results.failures else 0
 

@@ -13,6 +13,7 @@
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/text.h"
+#include "explore/measure/child.h"
 
 namespace dovetail::cli {
 namespace {
@@ -59,7 +60,7 @@ class OnnxTest : public Command {
     if (!model_.targets)
       return Diagnostic{"bad usage of `dovetail onnx-test`", folders_.front(), "no target is given",
                         "add --target host, or cpu, or accel,cpu"};
-    DOVETAIL_TRY(model_.check_target());
+    DOVETAIL_TRY(check_target_apart());
     DOVETAIL_ASSIGN(const std::int64_t timeout, parse_count("--timeout", timeout_, 1, 86'400));
     DOVETAIL_ASSIGN(std::vector<std::filesystem::path> tests, find_onnx_tests(folders_));
     if (list_) DOVETAIL_TRY(keep_listed(tests));
@@ -80,6 +81,13 @@ class OnnxTest : public Command {
   }
 
  private:
+  // In a child first: this process must not use a GPU's driver, or no child of it could, and tests run in children.
+  Result<void> check_target_apart() const {
+    DOVETAIL_ASSIGN(const explore::ChildEnd end,
+                    explore::call_in_child([&] { return std::vector<std::byte>(model_.check_target().ok() ? 1 : 0); }));
+    const bool ok = end.ending == explore::ChildEnding::returned && !end.answer.empty();
+    return ok ? Result<void>() : model_.check_target();
+  }
   Result<void> keep_listed(std::vector<std::filesystem::path>& tests) {
     DOVETAIL_ASSIGN(const std::string text, read_text_file(*list_));
     const std::set<std::string> names = parse_test_names(text);
