@@ -120,7 +120,13 @@ Result<void> TaskTuner::confirm() {
   std::vector<Record> records;
   for (std::size_t i = 0; i < luckiest.size(); ++i) {
     if (luckiest[i].candidate.decisions() == result_.default_decisions) continue;
-    if (again[i].outcome == Outcome::measured) keep_best(luckiest[i].candidate, again[i].cost);
+    if (again[i].outcome == Outcome::measured) {
+      keep_best(luckiest[i].candidate, again[i].cost);
+    } else {  // its first result does not count any more
+      const std::string text = luckiest[i].candidate.text();
+      std::erase_if(result_.trials, [&](const Trial& trial) { return trial.decisions == text; });
+      result_.trials.push_back({again[i].outcome, 0, text, again[i].why});
+    }
     records.push_back(record_of(luckiest[i].candidate, again[i], row_.name));
   }
   return options_.records ? options_.records->add(records) : Result<void>();

@@ -90,7 +90,7 @@ std::string multiply_text() {
   std::string declare, step, sum;
   for (std::uint64_t i = 0; i < kPeakChains; ++i) {
     declare += fmt::format("  float v{} = x + {}.0f;\n", i, i);
-    step += fmt::format("    v{0} = __builtin_fmaf(v{0}, 0.999f, x);\n", i);
+    step += fmt::format("    v{0} = fmaf(v{0}, 0.999f, x);\n", i);
     sum += fmt::format("{}v{}", i == 0 ? "" : " + ", i);
   }
   return fmt::format(

@@ -110,6 +110,7 @@ class LoadedNvrtc : public Nvrtc {
     const Status status = functions_.compile(owned.program, static_cast<int>(options.size()), options.data());
     if (status != 0) {
       std::string log = get(functions_.log_size, functions_.log, owned.program).value_or("");
+      log.resize(std::min(log.find('\0'), log.size()));
       return failed(architecture, fmt::format("{}: {}", functions_.error_string(status), log.substr(0, 2000)));
     }
     const auto cubin = get(functions_.cubin_size, functions_.cubin, owned.program);

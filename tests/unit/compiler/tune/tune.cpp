@@ -46,6 +46,7 @@ struct Machine {
   int measured = 0;
   std::function<void()> after = [] {};
   bool noisy = false;
+  bool refuses_again = false;  // what it has measured once, but the default
 };
 
 // Least at a = 3, b = 2, c = 5.
@@ -74,8 +75,11 @@ class NumbersMeasurer : public Measurer {
                        .why = "as the test has it"});
       } else {
         // A noisy machine flatters a candidate when it sees it first.
-        const double luck = machine_.noisy && !is_default && seen_.insert(hash).second ? 0.5 : 1;
-        all.push_back({.outcome = Outcome::measured, .cost = cost_of(at) * luck});
+        const bool first = seen_.insert(hash).second;
+        const double luck = machine_.noisy && !is_default && first ? 0.5 : 1;
+        if (machine_.refuses_again && !is_default && !first)
+          all.push_back({.outcome = Outcome::refused, .why = "not twice"});
+        else all.push_back({.outcome = Outcome::measured, .cost = cost_of(at) * luck});
       }
     }
     machine_.after();
@@ -235,6 +239,20 @@ TEST_CASE("tune: a task that gains nothing more ends early") {
   REQUIRE(results.ok());
   CHECK(results->front().trials.size() < 511);
   CHECK(results->front().ended == "no gain in the last trials");
+}
+
+TEST_CASE("tune: what cannot be measured again is told of, and not taken") {
+  Machine machine;
+  machine.noisy = machine.refuses_again = true;
+  TuneOptions options = options_for(machine);
+  options.search = "random";
+  options.trials = 32;
+  const auto results = tune::tune({task_of(4)}, options);
+  REQUIRE(results.ok());
+  const TaskResult& result = results->front();
+  CHECK(result.best_decisions == result.default_decisions);
+  CHECK(std::ranges::count(result.trials, Outcome::refused, &Trial::outcome) == 3);
+  CHECK(std::ranges::count(result.trials, "not twice", &Trial::why) == 3);
 }
 
 TEST_CASE("tune: where costs vary, the luckiest of many samples is measured again") {

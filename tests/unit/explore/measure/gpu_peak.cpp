@@ -103,13 +103,15 @@ TEST_CASE("gpu peak: kernels of tensor cores multiply what they say, as often as
   }
 }
 
-TEST_CASE("gpu peak: NVIDIA's compiler takes the kernels of tensor cores") {
+TEST_CASE("gpu peak: NVIDIA's compiler takes every kernel") {
   const auto compiler = cuda::Nvrtc::find();
   if (!compiler) return test::skip("no NVRTC: " + compiler.errors().front().why);
   const std::string warps = text_of({warp_of(DType::float16), warp_of(DType::bfloat16), warp_of(DType::float32),
                                      warp_of(DType::int8)}),
                     groups = text_of({group_of(DType::float16), group_of(DType::bfloat16), group_of(DType::int8)});
-  for (const auto& [text, architecture] : {std::pair(warps, "sm_80"), std::pair(warps + groups, "sm_90a")}) {
+  const std::string others = explore::multiply_text() + explore::copy_text();
+  for (const auto& [text, architecture] :
+       {std::pair(warps, "sm_80"), std::pair(warps + groups, "sm_90a"), std::pair(others, "sm_80")}) {
     const auto binary = (*compiler)->compile(text, architecture);
     if (!binary) FAIL(to_string(binary.errors()));
     CHECK(binary->cubin.size() > 1000);
