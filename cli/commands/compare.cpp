@@ -37,7 +37,8 @@ class Compare : public Command {
     options.values("--input", "NAME=FILE", inputs_,
                    "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable", File::read);
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
-    options.value("--cpu", "NAME", model_.cpu, "make code for baseline, avx2, avx512, avx512-vnni or native (default)");
+    options.value("--cpu", "NAME", model_.cpu,
+                  "make code for baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or native (default)");
     options.values("--shape", "NAME=SHAPE", model_.shapes, "extent of a symbolic dimension, or shape of an input");
     options.value("-O", "N", model_.level, "how far to optimise (default 2)");
     options.value("--records", "DB", model_.records, "take the best schedules that `dovetail tune` has recorded there",
