@@ -59,6 +59,17 @@ inline std::uint16_t to_float16(float value) {
 #endif
 }
 
+// Of two values that are no NaNs, the second in the upper half.
+inline std::uint32_t to_two_float16(float low, float high) {
+#ifdef __CUDA_ARCH__
+  std::uint32_t both;
+  asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+  return both;
+#else
+  return to_float16(low) | static_cast<std::uint32_t>(to_float16(high)) << 16;
+#endif
+}
+
 inline float from_bfloat16(std::uint16_t bits) { return float_of(static_cast<std::uint32_t>(bits) << 16); }
 
 inline std::uint16_t to_bfloat16(float value) {
@@ -68,6 +79,15 @@ inline std::uint16_t to_bfloat16(float value) {
     return static_cast<std::uint16_t>((bits >> 16) | (payload_lost ? 0x40u : 0u));
   }
   return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+inline std::uint32_t to_two_bfloat16(float low, float high) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  std::uint32_t both;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+  return both;
+#else
+  return to_bfloat16(low) | static_cast<std::uint32_t>(to_bfloat16(high)) << 16;
+#endif
 }
 
 }  // namespace dovetail::float16_bits

@@ -46,18 +46,23 @@ float integer_to_odd(T value) {
 }
 
 // Computed in binary32, which is wide enough that the second rounding of + - * / and sqrt changes nothing.
-template <float (*from_bits)(std::uint16_t), std::uint16_t (*to_bits)(float)>
+template <float (*from_bits)(std::uint16_t), std::uint16_t (*to_bits)(float),
+          std::uint32_t (*two_to_bits)(float, float)>
 struct HalfFloat {
   using Reg = float;
   using Mem = std::uint16_t;
   static float read(std::uint16_t bits) { return from_bits(bits); }
   static std::uint16_t write(float value) { return to_bits(value); }
+  // Precondition: they are no NaNs. The second is in the upper half.
+  static std::uint32_t write_two(float low, float high) { return two_to_bits(low, high); }
   static float round(float value) { return read(write(value)); }
   static float round(double value) { return round(round_to_odd(value)); }
 };
-using Float16 = HalfFloat<float16_bits::from_float16, float16_bits::to_float16>;
-using BFloat16 = HalfFloat<float16_bits::from_bfloat16, float16_bits::to_bfloat16>;
+using Float16 = HalfFloat<float16_bits::from_float16, float16_bits::to_float16, float16_bits::to_two_float16>;
+using BFloat16 = HalfFloat<float16_bits::from_bfloat16, float16_bits::to_bfloat16, float16_bits::to_two_bfloat16>;
 
+template <typename E>
+inline constexpr bool is_half_element = std::is_same_v<E, Float16> || std::is_same_v<E, BFloat16>;
 template <typename E>
 inline constexpr bool is_float_element = std::is_floating_point_v<typename E::Reg>;
 template <typename E>

@@ -251,16 +251,20 @@ class Pipeliner {
     for (std::size_t i = count; i < body.size(); ++i) uses_of_piece.push_back(with_condition_outside(body[i]));
     const Core use = core_sequence(std::move(uses_of_piece));
 
-    // Iterations whose calls are still under way when the next one begins.
-    constexpr std::int64_t kFewestStages = 3;
-    const std::optional<Core> lagging = *stages >= kFewestStages ? with_calls_under_way(use) : std::nullopt;
+    Signals signals = signals_of(loop, body, count, rings, *stages);
+    // Iterations whose calls are still under way when the next one begins. Threads that fill places themselves wait for
+    // each other once in an iteration, in front of its calls; a unit that does it is told behind them, when those of
+    // the iteration before are done.
+    const bool by_units = signals.boxes.size() == count;
+    const std::int64_t fewest_stages = by_units ? 2 : 3;
+    const std::optional<Core> lagging = *stages >= fewest_stages ? with_calls_under_way(use) : std::nullopt;
     const std::int64_t lag = lagging ? 1 : 0;
-    const std::int64_t ahead = *stages - 1 - lag;
+    const bool fetches_behind = lagging && by_units;
+    const std::int64_t ahead = *stages - 1 - (fetches_behind ? 0 : lag);
     bool asynchronous = false;
     std::vector<Core> issue, store;                                         // of one piece
     std::vector<std::vector<Core>> begin(static_cast<std::size_t>(ahead));  // of those before the first iteration
     const Expr piece = ref(loop.var) + ahead;
-    Signals signals = signals_of(loop, body, count, rings, *stages);
     for (std::size_t i = 0; i < count; ++i) {
       if (const auto box = signals.boxes.find(i); box != signals.boxes.end()) {
         issue.push_back(in_piece(box->second, loop, piece));
@@ -322,10 +326,13 @@ class Pipeliner {
     CoreLoop steady = loop;
     steady.kind = ForKind::serial;
     steady.annotations.erase(kStages);
-    steady.body = core_sequence({landed, wait, lag == 0 ? nullptr : wait_for_calls(lag),
-                                 core_if(there, core_sequence(std::move(issue))), commit,
-                                 in_ring(walk(lagging.value_or(use)), rings, floor_mod(ref(loop.var), *stages)),
-                                 store.empty() ? nullptr : core_if(there, core_sequence(std::move(store)))});
+    std::vector<Core> fetch{lag == 0 ? nullptr : wait_for_calls(lag), core_if(there, core_sequence(std::move(issue))),
+                            commit};
+    std::vector<Core> steps{landed, wait,
+                            in_ring(walk(lagging.value_or(use)), rings, floor_mod(ref(loop.var), *stages))};
+    steps.insert(fetches_behind ? steps.end() : steps.end() - 1, fetch.begin(), fetch.end());
+    if (!store.empty()) steps.push_back(core_if(there, core_sequence(std::move(store))));
+    steady.body = core_sequence(std::move(steps));
     result.push_back(make_core(std::move(steady)));
     if (lag > 0) result.push_back(wait_for_calls(0));
     return core_sequence(std::move(result));

@@ -41,7 +41,7 @@ char* emulated_gpu_shared_end() { return __stop_emulated_shared; }
 
 #define __global__
 #define __grid_constant__
-#define __launch_bounds__(threads)
+#define __launch_bounds__(...)
 #define __shared__ static __attribute__((section("emulated_shared")))
 #define threadIdx emulated_gpu_state.thread
 #define blockIdx emulated_gpu_state.block

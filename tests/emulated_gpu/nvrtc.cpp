@@ -38,7 +38,7 @@ std::string entries(const std::string& text) {
   constexpr const char* kHead = "extern \"C\" __global__ void ";
   std::string entries;
   for (std::size_t at = text.find(kHead); at != std::string::npos;) {
-    const std::size_t next = text.find(kHead, at + 1), name = text.find(' ', text.find("__launch_bounds__", at)) + 1;
+    const std::size_t next = text.find(kHead, at + 1), name = text.find(") ", text.find("__launch_bounds__", at)) + 2;
     const std::string kernel = text.substr(name, text.find('(', name) - name);
     const std::string body = text.substr(at, next == std::string::npos ? next : next - at);
     bool waits = false;

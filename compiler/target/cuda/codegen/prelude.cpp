@@ -48,6 +48,28 @@ T shuffle_xor(unsigned mask, T value, int distance) {
   else return __shfl_xor_sync(mask, value, distance);
 }
 
+// Neighbours in memory, written by one instruction: `to` is a multiple of their bytes.
+template <typename T, int count>
+struct alignas(sizeof(T) * count) Together {
+  T elements[count];
+};
+template <typename E, int count>
+void store_together(typename E::Mem* to, const typename E::Reg (&values)[count]) {
+  if constexpr (is_half_element<E> && count % 2 == 0) {
+    bool any_nan = false;
+    for (int i = 0; i < count; ++i) any_nan |= values[i] != values[i];
+    if (__builtin_expect(!any_nan, 1)) {
+      Together<uint32_t, count / 2> together;
+      for (int i = 0; i < count / 2; ++i) together.elements[i] = E::write_two(values[2 * i], values[2 * i + 1]);
+      *reinterpret_cast<Together<uint32_t, count / 2>*>(to) = together;
+      return;
+    }
+  }
+  Together<typename E::Mem, count> together;
+  for (int i = 0; i < count; ++i) together.elements[i] = E::write(values[i]);
+  *reinterpret_cast<Together<typename E::Mem, count>*>(to) = together;
+}
+
 )";
 }
 

@@ -1,5 +1,6 @@
 // Statements, and the frame of a kernel.
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <string_view>
 
@@ -10,6 +11,8 @@
 #include "bundle/bundle.h"
 #include "compiler/target/cuda/codegen/emitter.h"
 #include "compiler/target/cuda/gpu.h"
+#include "loops/rewrite.h"
+#include "loops/simplify.h"
 #include "loops/threads/accesses.h"
 #include "loops/threads/neighbours.h"
 
@@ -25,21 +28,37 @@ constexpr std::uint64_t kTensorBytes = bundle::kTensorAlignment;
 // Words that are none of ours: of C++, and those that the text uses.
 bool is_reserved(std::string_view word) {
   static const std::unordered_set<std::string_view> words{
-      "alignas",  "alignof",  "and",     "asm",       "auto",     "bool",        "break",    "case",      "catch",
-      "char",     "class",    "const",   "continue",  "default",  "delete",      "do",       "double",    "else",
-      "enum",     "explicit", "export",  "extern",    "false",    "float",       "for",      "friend",    "goto",
-      "if",       "inline",   "int",     "long",      "mutable",  "namespace",   "new",      "not",       "nullptr",
-      "operator", "or",       "private", "protected", "public",   "register",    "requires", "return",    "scalar",
-      "short",    "signed",   "sizeof",  "static",    "struct",   "switch",      "template", "this",      "throw",
-      "true",     "try",      "typedef", "typeid",    "typename", "union",       "unsigned", "using",     "virtual",
-      "void",     "volatile", "while",   "xor",       "failure",  "shuffle_xor", "Plain",    "Bool",      "Float16",
-      "BFloat16", "concept",  "bitand",  "bitor",     "compl",    "co_await",    "co_yield", "co_return", "decltype",
-      "constexpr"};
+      "alignas",   "alignof",   "and",      "asm",      "auto",        "bool",     "break",          "case",
+      "catch",     "char",      "class",    "const",    "continue",    "default",  "delete",         "do",
+      "double",    "else",      "enum",     "explicit", "export",      "extern",   "false",          "float",
+      "for",       "friend",    "goto",     "if",       "inline",      "int",      "long",           "mutable",
+      "namespace", "new",       "not",      "nullptr",  "operator",    "or",       "private",        "protected",
+      "public",    "register",  "requires", "return",   "scalar",      "short",    "signed",         "sizeof",
+      "static",    "struct",    "switch",   "template", "this",        "throw",    "true",           "try",
+      "typedef",   "typeid",    "typename", "union",    "unsigned",    "using",    "virtual",        "void",
+      "volatile",  "while",     "xor",      "failure",  "shuffle_xor", "Together", "store_together", "Plain",
+      "Bool",      "Float16",   "BFloat16", "concept",  "bitand",      "bitor",    "compl",          "co_await",
+      "co_yield",  "co_return", "decltype", "constexpr"};
   return words.contains(word);
 }
 
 bool has_same_map(const CoreBoxCopy& a, const CoreBoxCopy& b) {
   return a.from == b.from && a.tensor == b.tensor && a.box == b.box && a.swizzle == b.swizzle;
+}
+
+// How many blocks a processor should have at once, by what their threads keep in registers: the compiler may give a
+// thread as many as leave room for them. 1: it is free. A product's tile of 8 x 8 sums of 256 threads would else have a
+// few more than the half, and run alone.
+std::int64_t blocks_at_once(const ThreadKernel& kernel, std::int64_t shared_bytes) {
+  constexpr std::int64_t kRegisters = 65536, kShared = 224 << 10, kThreads = 2048;  // of a processor
+  constexpr std::int64_t kBytes = 4, kOthers = 56, kFew = 32;  // of a register; for factors and addresses; of a thread
+  std::int64_t kept = 0;
+  for (const Buffer& buffer : kernel.local)
+    kept += std::max<std::int64_t>(element_count(buffer->shape), 1) * size_bytes(buffer->dtype) / kBytes;
+  if (kept < kFew) return 1;
+  const std::int64_t threads = kernel.threads();
+  return std::max<std::int64_t>(1, std::min({kRegisters / (threads * (kept + kOthers)),
+                                             kShared / std::max<std::int64_t>(shared_bytes, 1), kThreads / threads}));
 }
 
 std::int64_t elements_of(const Buffer& buffer) { return std::max<std::int64_t>(element_count(buffer->shape), 1); }
@@ -71,6 +90,15 @@ std::string Emitter::stored(DType dtype, const std::string& value) const {
   const TypeNames& type = names_of(dtype);
   if (dtype == DType::boolean) return fmt::format("uint8_t({})", value);
   return type.value == type.memory ? value : fmt::format("{}::write({})", type.element, value);
+}
+
+std::string Emitter::unrounded(const StoreTarget& target) {
+  const DType dtype = target.buffer->dtype;
+  const auto* cast =
+      dtype == DType::float16 || dtype == DType::bfloat16 ? std::get_if<Cast>(&target.value->node) : nullptr;
+  if (cast != nullptr && target.value->dtype == dtype && names_of(cast->a->dtype).value == names_of(dtype).value)
+    return emit(cast->a);
+  return emit(target.value);
 }
 
 // What is more than a kernel may declare lies one behind the other in the memory that the launch gives.
@@ -125,8 +153,9 @@ std::string Emitter::emit_kernel(const std::string& symbol, const std::vector<Bu
   }
   emit(kernel_.body);
   if (reports_) parameters.emplace_back("Failure* __restrict__ failure");
-  return fmt::format("extern \"C\" __global__ void __launch_bounds__({}) {}({}) {{\n{}}}\n", kernel_.threads(), symbol,
-                     fmt::join(parameters, ", "), text_);
+  const std::int64_t blocks = blocks_at_once(kernel_, kernel_.shared_places().bytes);
+  return fmt::format("extern \"C\" __global__ void __launch_bounds__({}{}) {}({}) {{\n{}}}\n", kernel_.threads(),
+                     blocks > 1 ? fmt::format(", {}", blocks) : "", symbol, fmt::join(parameters, ", "), text_);
 }
 
 void Emitter::emit(const Core& core) {
@@ -137,8 +166,48 @@ void Emitter::emit_node(const CoreSequence& n) {
   for (const Core& part : n.body) emit(part);
 }
 
+bool Emitter::emit_stores_together(const CoreLoop& n) {
+  constexpr std::int64_t kMostBytes = 16, kLeastOfOne = 4;  // of larger elements the compiler finds neighbours
+  const auto* store = n.kind == ForKind::unrolled ? std::get_if<CoreStore>(&n.body->node) : nullptr;
+  if (store == nullptr || store->targets.size() != 1 || store->product_sum || n.extent < 2) return false;
+  const StoreTarget& target = store->targets.front();
+  const DType dtype = target.buffer->dtype;
+  if (size_bytes(dtype) >= kLeastOfOne || dtype == DType::boolean || element_count(target.buffer->shape) == 0 ||
+      std::ranges::find(kernel_.local, target.buffer) != kernel_.local.end() ||
+      aligned_neighbours(*target.buffer, offset_of(*target.buffer, target.indices, bounds_), n.var.get(), n.extent,
+                         kMostBytes) != n.extent)
+    return false;
+  bool reads_itself = false;
+  visit_exprs(target.value, [&](const Expr& e) {
+    const auto* read = std::get_if<LoadExpr>(&e->node);
+    reads_itself |= read != nullptr && read->buffer == target.buffer;
+  });
+  if (reads_itself) return false;
+
+  line("{"), ++indent_;
+  const TypeNames& type = names_of(dtype);
+  const std::string values = name_for("together"), name = vars_[n.var.get()] = name_for(n.var->name);
+  line(fmt::format("{} {}[{}];", type.value, values, n.extent));
+  line("#pragma unroll");
+  line(fmt::format("for (int {0} = 0; {0} < {1}; ++{0}) {{", name, n.extent)), ++indent_;
+  const bool sharing = worth_sharing(std::array{target.value});
+  computed_by_both_ = {};
+  if (sharing) shared_.emplace_back();
+  const std::string value = unrounded(target);
+  line(fmt::format("{}[{}] = {};", values, name, value));
+  shared_.clear();
+  --indent_, line("}");
+  std::vector<Expr> first;
+  for (const Expr& index : target.indices)
+    first.push_back(simplify(substitute(index, {{n.var.get(), int_imm(0)}}), bounds_));
+  line(fmt::format("store_together<{}, {}>(&{}, {});", type.element, n.extent, place(target.buffer, first), values));
+  --indent_, line("}");
+  taken_.erase(name), taken_.erase(values);
+  return true;
+}
+
 void Emitter::emit_node(const CoreLoop& n) {
-  if (n.kind == ForKind::unrolled && emit_unrolled_products(n)) return;
+  if (n.kind == ForKind::unrolled && (emit_unrolled_products(n) || emit_stores_together(n))) return;
   const std::string name = vars_[n.var.get()] = name_for(n.var->name);
   if (n.kind == ForKind::unrolled) line("#pragma unroll");
   line(fmt::format("for ({} {} = 0; {} < {}; ++{}) {{", n.extent <= kMostInt ? "int" : "int64_t", name, name, n.extent,
@@ -180,7 +249,7 @@ void Emitter::emit_node(const CoreStore& n) {
   for (const StoreTarget& target : n.targets) {
     if (element_count(target.buffer->shape) == 0) continue;
     const std::string value =
-        stored(target.buffer->dtype, n.product_sum ? emit_product_sum(target) : emit(target.value));
+        stored(target.buffer->dtype, n.product_sum ? emit_product_sum(target) : unrounded(target));
     writes.emplace_back(place(target.buffer, target.indices), value);
   }
   if (n.targets.size() > 1)

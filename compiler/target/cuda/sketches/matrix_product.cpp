@@ -63,8 +63,10 @@ std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& 
   if (!share) return std::nullopt;
 
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
-  // A thread has its sums, a row and a column of factors for some steps of the depth, and addresses.
-  const double registers = number(sums + 5 * (tile.sum_rows + tile.sum_columns) + 24);
+  // A thread has its sums, a row and a column of factors for some steps of the depth, and addresses: the compiler is
+  // held to as many registers (codegen/statements.cpp, blocks_at_once).
+  constexpr double kOthers = 56;
+  const double registers = number(sums) + kOthers;
   const double at_once = std::clamp(
       std::floor(std::min(kRegisters / (registers * number(threads)), kShared / number(shared))), 1.0, share->at_once);
   const double warps = number(threads) / number(kWarp);
