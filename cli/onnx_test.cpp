@@ -8,7 +8,10 @@
 #include <cstdio>
 #include <cstring>
 #include <exception>
+#include <memory>
+#include <optional>
 
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -22,6 +25,7 @@
 #include "cli/output.h"
 #include "cli/tensor_files.h"
 #include "compiler/import/onnx.h"
+#include "runtime/device/cuda/context.h"
 #include "runtime/executor.h"
 
 namespace dovetail::cli {
@@ -191,28 +195,47 @@ Json to_json(const OnnxTestResult& result) {
           {"kernels", result.kernels}};
 }
 
-// What the child has written until it closed the pipe, by ending at the latest.
-std::string read_all(int descriptor) {
+// A text that ends with a zero, as no path and no JSON holds one; nullopt: the other side is gone.
+std::optional<std::string> read_text(int descriptor) {
   std::string text;
-  std::array<char, 4096> buffer;
-  for (ssize_t got = 0; (got = ::read(descriptor, buffer.data(), buffer.size())) > 0;)
-    text.append(buffer.data(), static_cast<std::size_t>(got));
-  return text;
+  for (char c = 0;;) {
+    const ssize_t got = ::read(descriptor, &c, 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return std::nullopt;
+    if (c == '\0') return text;
+    text += c;
+  }
 }
-
-[[noreturn]] void run_as_child(const fs::path& folder, const ModelArguments& arguments, OnnxRun how, int seconds,
-                               int descriptor, pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with its parent, however that one ends
-  if (::getppid() != parent) ::_exit(1);
-  ::alarm(static_cast<unsigned>(seconds));
-  const std::string text =
-      to_json(run_onnx_test(folder, arguments, how)).dump(-1, ' ', false, Json::error_handler_t::replace);
+bool write_text(int descriptor, std::string text) {
+  text += '\0';
   for (std::size_t begin = 0; begin < text.size();) {
     const ssize_t written = ::write(descriptor, text.data() + begin, text.size() - begin);
-    if (written <= 0) ::_exit(1);
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return false;
     begin += static_cast<std::size_t>(written);
   }
-  ::_exit(0);
+  return true;
+}
+
+bool is_clean(OnnxVerdict verdict) { return verdict == OnnxVerdict::passed || verdict == OnnxVerdict::refused; }
+
+// Reads folders, writes results.
+[[noreturn]] void serve_tests(const ModelArguments& arguments, OnnxRun how, int seconds, int from, int to,
+                              pid_t parent) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with its parent, however that one ends
+  if (::getppid() != parent) ::_exit(1);
+  // As long as it is held, a GPU keeps what every program on it needs.
+  std::shared_ptr<runtime::cuda::Context> held;
+  for (;;) {
+    ::alarm(0);
+    const auto folder = read_text(from);
+    if (!folder) ::_exit(0);
+    ::alarm(static_cast<unsigned>(seconds));
+    const OnnxTestResult result = run_onnx_test(*folder, arguments, how);
+    if (held == nullptr && result.ran_on.contains(std::string(bundle::kCudaTarget)))
+      if (auto context = runtime::cuda::Context::open(); context.ok()) held = *std::move(context);
+    if (!write_text(to, to_json(result).dump(-1, ' ', false, Json::error_handler_t::replace))) ::_exit(1);
+  }
 }
 
 }  // namespace
@@ -279,42 +302,63 @@ OnnxTestResult run_onnx_test(const fs::path& folder, const ModelArguments& argum
   }
 }
 
-OnnxTestResult run_onnx_test_apart(const fs::path& folder, const ModelArguments& arguments, OnnxRun how, int seconds) {
+OnnxTestProcess::OnnxTestProcess(const ModelArguments& arguments, OnnxRun how, int seconds)
+    : arguments_(arguments), how_(how), seconds_(seconds) {}
+
+OnnxTestProcess::~OnnxTestProcess() { end(); }
+
+void OnnxTestProcess::start() {
+  std::array<int, 2> requests{-1, -1}, answers{-1, -1};
+  flush_output();  // else the child would hold it as well
+  const auto no_more = [&](const char* what) {
+    ResourceError error(
+        {what, "", std::strerror(errno), "end some processes, or raise the limits (`ulimit -a`)", Cause::resource});
+    for (const int one : {requests[0], requests[1], answers[0], answers[1]})
+      if (one >= 0) ::close(one);
+    return error;
+  };
+  if (refused_for_test(Refusable::map) || ::pipe2(requests.data(), O_CLOEXEC) != 0 ||
+      ::pipe2(answers.data(), O_CLOEXEC) != 0)
+    throw no_more("cannot make a pipe");
+  const pid_t parent = ::getpid(), child = refused_for_test(Refusable::process) ? -1 : ::fork();
+  if (child < 0) throw no_more("cannot start a process");
+  if (child == 0) {
+    ::close(requests[1]), ::close(answers[0]);
+    serve_tests(arguments_, how_, seconds_, requests[0], answers[1], parent);
+  }
+  ::close(requests[0]), ::close(answers[1]);
+  child_ = child, to_ = requests[1], from_ = answers[0], served_ = 0;
+}
+
+void OnnxTestProcess::end() {
+  if (child_ == 0) return;
+  ::close(to_), ::close(from_);
+  if (::waitpid(child_, &status_, 0) != child_) status_ = 0;
+  child_ = 0;
+}
+
+// Empty: the child has ended instead.
+std::string OnnxTestProcess::ask(const fs::path& folder) {
+  if (child_ == 0) start();
+  ++served_;
+  const auto before = std::signal(SIGPIPE, SIG_IGN);
+  const bool asked = write_text(to_, fs::absolute(folder).string());
+  std::signal(SIGPIPE, before);
+  return asked ? read_text(from_).value_or("") : "";
+}
+
+OnnxTestResult OnnxTestProcess::run(const fs::path& folder) {
+  constexpr int kMostServed = 100;  // what tests leave in memory does not pile up
   OnnxTestResult result;
   result.test = folder.filename().string();
-  int ends[2] = {};
-  flush_output();  // else the child would hold it as well
-  const auto no_more = [](const char* what) {
-    return ResourceError(
-        {what, "", std::strerror(errno), "end some processes, or raise the limits (`ulimit -a`)", Cause::resource});
-  };
-  if (refused_for_test(Refusable::map) || ::pipe(ends) != 0) throw no_more("cannot make a pipe");
-  const pid_t parent = ::getpid(), child = refused_for_test(Refusable::process) ? -1 : ::fork();
-  if (child < 0) {
-    const ResourceError error = no_more("cannot start a process");
-    for (const int end : ends) ::close(end);
-    throw error;
-  }
-  if (child == 0) {
-    ::close(ends[0]);
-    run_as_child(folder, arguments, how, seconds, ends[1], parent);
-  }
-  ::close(ends[1]);
-  const std::string text = read_all(ends[0]);
-  ::close(ends[0]);
-  int status = 0;
-  if (::waitpid(child, &status, 0) != child) {
-    result.reason = "its process is gone";
-    return result;
-  }
-  if (WIFSIGNALED(status)) {
-    result.reason = WTERMSIG(status) == SIGALRM ? fmt::format("no result within {} s", seconds)
-                                                : fmt::format("it crashed (signal {})", WTERMSIG(status));
-    return result;
-  }
+  const std::string text = ask(folder);
   const Json json = Json::parse(text, nullptr, false);
   if (!json.is_object()) {
-    result.reason = fmt::format("its process ended with status {}", WEXITSTATUS(status));
+    end();
+    if (WIFSIGNALED(status_))
+      result.reason = WTERMSIG(status_) == SIGALRM ? fmt::format("no result within {} s", seconds_)
+                                                   : fmt::format("it crashed (signal {})", WTERMSIG(status_));
+    else result.reason = fmt::format("its process ended with status {}", WEXITSTATUS(status_));
     return result;
   }
   result.verdict = static_cast<OnnxVerdict>(json.at("verdict").get<int>());
@@ -322,6 +366,7 @@ OnnxTestResult run_onnx_test_apart(const fs::path& folder, const ModelArguments&
   result.operators = json.at("operators").get<std::set<std::string>>();
   result.ran_on = json.at("ran_on").get<std::set<std::string>>();
   result.kernels = json.at("kernels").get<std::size_t>();
+  if (!is_clean(result.verdict) || served_ == kMostServed) end();
   return result;
 }
 

@@ -2,6 +2,8 @@
 // it has other tolerances, data.json.
 #pragma once
 
+#include <sys/types.h>
+
 #include <filesystem>
 #include <set>
 #include <string>
@@ -43,8 +45,30 @@ bool holds_test(const std::set<std::string>& names, const std::string& test);
 // Compiles the model for the arguments' targets and runs it on each data set. Inputs fix open extents, and those whose
 // value must be known at compile time are constants. `not_at_all`: it passes where it compiles for each data set.
 OnnxTestResult run_onnx_test(const std::filesystem::path& folder, const ModelArguments& arguments, OnnxRun how);
-// The same in a process of its own: a crash is a failure, and so is a test that takes longer than `seconds`.
-OnnxTestResult run_onnx_test_apart(const std::filesystem::path& folder, const ModelArguments& arguments, OnnxRun how,
-                                   int seconds);
+// The same in a process beside this one: a crash is a failure, and so is a test that takes longer than `seconds`. The
+// process serves test after test, so that what it opens (a GPU, say) is opened once; a new one follows where a test did
+// not pass. This process must not have used what its children open and cannot share, as a GPU's driver.
+class OnnxTestProcess {
+ public:
+  // `arguments` outlives it.
+  OnnxTestProcess(const ModelArguments& arguments, OnnxRun how, int seconds);
+  ~OnnxTestProcess();
+  OnnxTestProcess(const OnnxTestProcess&) = delete;
+  OnnxTestProcess& operator=(const OnnxTestProcess&) = delete;
+
+  // Throws ResourceError: there is no process to be had.
+  OnnxTestResult run(const std::filesystem::path& folder);
+
+ private:
+  void start();
+  void end();  // and how, in status_
+  std::string ask(const std::filesystem::path& folder);
+
+  const ModelArguments& arguments_;
+  OnnxRun how_;
+  int seconds_;
+  pid_t child_ = 0;  // 0: none
+  int to_ = -1, from_ = -1, status_ = 0, served_ = 0;
+};
 
 }  // namespace dovetail::cli

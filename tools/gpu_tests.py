@@ -31,8 +31,6 @@ ZOO = ["resnet18", "resnet50", "mobilenet_v1", "mobilenet_v2", "squeezenet1.1", 
 ZOO_INT8 = ["resnet18", "mobilenet_v2", "squeezenet1.1", "resnet8", "ds_cnn"]
 SANITIZERS = ["memcheck", "racecheck", "synccheck"]
 SANITIZER_STATUS = 99
-# Of the node tests, under compute-sanitizer: each so manieth, since it slows a program down a hundred times.
-SANITIZED_STEP = 25
 SANITIZED_MODELS = ["digits_int8", "digits_float", "mnist_cnn", "resnet8_int8", "kws_dscnn_w8", "cct_2_32_opset20"]
 
 
@@ -283,7 +281,7 @@ def run_sanitizers(options, results, nodes):
     if not os.access(sanitizer, os.X_OK):
         print("compute-sanitizer: not installed, nothing ran under it", flush=True)
         return "not installed"
-    names = sorted(options.nodes_only if options.nodes_only is not None else (path.parent.name for path in nodes.glob("*/model.onnx")))[::SANITIZED_STEP]
+    names = sorted(options.nodes_only if options.nodes_only is not None else (path.parent.name for path in nodes.glob("*/model.onnx")))[::options.sanitize_every]
     files = model_files(options.models)
     for tool in SANITIZERS:
         begin = time.monotonic()
@@ -344,6 +342,8 @@ def main():
     parser.add_argument("--zoo", nargs="*", help="these models of the zoo alone")
     parser.add_argument("--gpu", default="sm_80,sm_90a", help="architectures, of compile")
     parser.add_argument("--random", default="[gpu]", help="which tests of test_property_compiler, by Catch2's filter")
+    # compute-sanitizer slows a program down a hundred times.
+    parser.add_argument("--sanitize-every", type=int, default=25, help="each so manieth node test runs under compute-sanitizer")
     parser.add_argument("--levels", nargs="+", default=["2", "1"], help="of -O")
     parser.add_argument("--jobs", type=int, default=1, help="programs at a time")
     parser.add_argument("--timeout", type=int, default=LONGEST_SECONDS, help="seconds that a program may run")

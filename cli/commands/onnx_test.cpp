@@ -66,9 +66,10 @@ class OnnxTest : public Command {
     if (list_) DOVETAIL_TRY(keep_listed(tests));
     model_.threads = 1;  // the tests are small
     ProgressLine progress;
+    OnnxTestProcess process(model_, compile_only_ ? OnnxRun::not_at_all : OnnxRun::on_each_data_set,
+                            static_cast<int>(timeout));
     for (const std::filesystem::path& test : tests) {
-      OnnxTestResult result = run_onnx_test_apart(
-          test, model_, compile_only_ ? OnnxRun::not_at_all : OnnxRun::on_each_data_set, static_cast<int>(timeout));
+      OnnxTestResult result = process.run(test);
       progress.end();  // lines of tests take its place
       add(std::move(result));
       progress.count(fmt::format("{} tests", tests.size()), static_cast<double>(results_.size()),

@@ -41,15 +41,19 @@ struct Tile {
   std::int64_t threads() const { return rows_of_threads * columns_of_threads; }
 };
 
-// Cycles of the processor that has the most to do; nullopt: the tile does not fit. By what a processor of compute
-// capability 8.0 or 9.0 can do at most (CUDA C++ Programming Guide), and estimates; nothing of it was measured.
+// Cycles of the processor that has the most to do; nullopt: the tile does not fit. Its blocks run as many at a time as
+// have room; the last ones, when there are fewer, leave it idle. The constants are fitted to tiles that were measured
+// on an H200 (docs/cuda-backend.md).
 std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& gpu) {
   const Product e = part_of(whole, tile.distribution.parts);
   constexpr double kQuarters = 4;                      // of a processor; each issues an operation of a warp a cycle
-  constexpr double kSharedBytes = 64, kFarBytes = 24;  // a cycle, from shared memory and from the second level
-  constexpr double kWait = 800, kBarrier = 40;         // for what lies there, and for one another
+  constexpr double kSharedBytes = 96, kFarBytes = 16;  // a cycle, from shared memory and from the second level
+  constexpr double kWait = 500, kBarrier = 200;        // for what lies there, and for one another
+  constexpr double kStart = 3000;                      // of a block, and its end
   constexpr double kLatency = 10;                      // of a sum, and of its factors' way to registers
-  constexpr double kRegisters = 65536, kShared = 160 << 10;  // of a processor
+  constexpr double kLoads = 1.5;                       // operations of a factor's
+  constexpr double kAlone = 0.2;                       // how much longer a warp takes that has its quarter to itself
+  constexpr double kRegisters = 65536, kShared = 1 << 10;  // of a processor; of a block, beside its own
   const std::int64_t threads = tile.threads(), sums = tile.sum_rows * tile.sum_columns;
   if (threads % kWarp != 0 || threads > kMostThreads || sums > kMostSums || sums * tile.depth > kMostUnrolled)
     return std::nullopt;
@@ -63,29 +67,32 @@ std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& 
   if (!share) return std::nullopt;
 
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
-  // A thread has its sums, a row and a column of factors for some steps of the depth, and addresses: the compiler is
-  // held to as many registers (codegen/statements.cpp, blocks_at_once).
+  // A thread has its sums, and the compiler is held to so many other registers (blocks_at_once,
+  // codegen/statements.cpp).
   constexpr double kOthers = 56;
-  const double registers = number(sums) + kOthers;
-  const double at_once = std::clamp(
-      std::floor(std::min(kRegisters / (registers * number(threads)), kShared / number(shared))), 1.0, share->at_once);
-  const double warps = number(threads) / number(kWarp);
-  // Of one step of the depth, on average over blocks that run at once: operations, with those that bring factors to
-  // registers, of which each quarter of the processor does a warp's a cycle; bytes of both memories.
-  const double operations = number(sums) + 0.75 * number(tile.sum_rows + tile.sum_columns);
-  const double issues = std::ceil(at_once * warps / kQuarters) * operations / at_once;
+  const double room = std::floor(std::min(kRegisters / ((number(sums) + kOthers) * number(threads)),
+                                          number(gpu.shared_bytes) / (number(shared) + kShared)));
+  const double warps = number(threads) / kWarp, most = std::max(room, 1.0);
+  // Of a piece of the depth: operations, with those that bring factors to registers, of which each quarter of the
+  // processor does a warp's a cycle; bytes of both memories.
+  const double operations = number(tile.depth) * (number(sums) + kLoads * number(tile.sum_rows + tile.sum_columns));
   const std::int64_t warp_columns = std::min(kWarp, tile.columns_of_threads), warp_rows = kWarp / warp_columns;
   const auto bytes = [&](std::int64_t rows, std::int64_t columns) {
-    return number(rows * size_bytes(e.left.stored) + columns * size_bytes(e.right.stored));
+    return number(tile.depth * (rows * size_bytes(e.left.stored) + columns * size_bytes(e.right.stored)));
   };
-  const double near = warps * bytes(warp_rows * tile.sum_rows, warp_columns * tile.sum_columns);
-  const double far = bytes(tile.rows(), tile.columns());
-  const double step = std::max({issues, near / kSharedBytes, far / kFarBytes, kLatency / at_once});
-  // A piece that is not there yet is waited for, unless other blocks, or the pieces before it, are multiplied
-  // meanwhile.
-  const double round = number(tile.depth) * step;
-  const double wait = std::max(0.0, kWait - number(tile.stages - 1) * round * at_once);
-  return share->pieces * (round + (wait + kBarrier) / at_once) + share->starts * kWait / at_once + share->joining;
+  const double near = warps * bytes(warp_rows * tile.sum_rows, warp_columns * tile.sum_columns) / kSharedBytes;
+  const double far = bytes(tile.rows(), tile.columns()) / kFarBytes;
+  // Of so many blocks that run at once, from their start to their end.
+  const auto wave = [&](double blocks) {
+    const double beside = std::max(blocks * warps / kQuarters, 1.0);
+    const double issues = std::ceil(blocks * warps / kQuarters) * operations * (1 + kAlone / beside);
+    const double round = std::max({issues, blocks * near, blocks * far, kLatency * number(tile.depth)});
+    // A piece that is not there yet is waited for, unless the pieces before it are multiplied meanwhile.
+    const double wait = std::max(0.0, kWait - number(tile.stages - 1) * round);
+    return share->pieces / share->starts * (round + wait + kBarrier) + kStart;
+  };
+  const double whole_waves = std::floor(share->starts / most), rest = share->starts - whole_waves * most;
+  return whole_waves * wave(most) + (rest > 0 ? wave(rest) : 0) + share->joining;
 }
 
 class MatrixProduct {
@@ -146,10 +153,10 @@ class MatrixProduct {
     const std::array<schedule::Choice, 8> choices{
         {{"sum_rows", among({8, 4, 2, 1})},
          {"sum_columns", among({8, 4, 2, 1})},
-         {"rows_of_threads", among({16, 8, 4, 2})},
+         {"rows_of_threads", among({8, 16, 4, 2})},
          {"columns_of_threads", among({16, 8, 32})},
          {"tile_depth", among({8, 16, 32})},
-         {"stages", among({2, 3, 4, 1})},
+         {"stages", among({3, 2, 4, 1})},
          {"parts", among(parts_of_depth(product_))},
          {"stream", [&](std::span<const std::int64_t> before) { return streams_of(product_, before.back()); }}}};
     const std::vector<std::int64_t> chosen = c_.sample(choices, [&] {

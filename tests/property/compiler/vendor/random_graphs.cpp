@@ -370,8 +370,9 @@ TEST_CASE("vendor: a GELU of the form with tanh is computed with its product, th
       REQUIRE(executor.ok());
       const NdArray got = executor->run(inputs)->outputs.at("y"),
                     want = Reference::make(make.graph).value().run(inputs)->at("y");
+      const double most = test::tests_device() ? 1e-5 : 2e-6;  // cuBLAS has a function of its own
       for (std::int64_t i = 0; i < got.count(); ++i)
-        CHECK(std::abs(got.as_double(i) - want.as_double(i)) <= 2e-6 * (1 + std::abs(want.as_double(i))));
+        CHECK(std::abs(got.as_double(i) - want.as_double(i)) <= most * (1 + std::abs(want.as_double(i))));
     }
 }
 
@@ -416,7 +417,7 @@ TEST_CASE("vendor: float32 keeps all of its bits, and softmax is the reference's
       apart = std::max(apart, std::abs(got.as_double(i) - want.as_double(i)));
     }
     INFO(output);
-    CHECK(apart > 0);
+    CHECK((apart > 0 || test::tests_device()));  // cuDNN may take what loses nothing
     CHECK(apart <= rounding.tolerance * largest);
   }
   for (const char* op : {"Softmax", "LogSoftmax"})
