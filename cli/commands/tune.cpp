@@ -100,7 +100,7 @@ class Tune : public Command {
     hardware_ = machine.hardware;
     DOVETAIL_ASSIGN(const System system, system_of(model_));
     memory_ = system.memory;
-    narrow_to_device();
+    DOVETAIL_TRY(narrow_to_device());
     if (!model_.model.empty()) {
       DOVETAIL_ASSIGN(CompileOutcome outcome, compile_asking());
       if (!outcome.model) return fail(Exit::failed, outcome.failure);
@@ -146,13 +146,16 @@ class Tune : public Command {
     return Exit::success;
   }
 
-  // Kernels for some architectures of GPUs are scheduled apart; those that the device runs are tuned. Without a device
-  // the measurer says so.
-  void narrow_to_device() {
+  // Kernels for some architectures of GPUs are scheduled apart; those that the device runs are tuned. To list them
+  // needs no device.
+  Result<void> narrow_to_device() {
     if (!model_.model.empty() && (!model_.targets || model_.targets->find(bundle::kCudaTarget) == std::string::npos))
-      return;
-    if (const auto gpu = cuda::parse_gpu("--gpu", model_.gpu); gpu.ok())
-      model_.gpu = cuda::list_of(explore::narrowed_to_device(*gpu));
+      return {};
+    DOVETAIL_ASSIGN(const cuda::Gpu gpu, cuda::parse_gpu("--gpu", model_.gpu));
+    const auto narrowed = explore::narrowed_to_device(gpu);
+    if (narrowed.ok()) model_.gpu = cuda::list_of(*narrowed);
+    else if (!list_ && !model_.model.empty()) return narrowed.errors();
+    return {};
   }
 
   // The compiler asks for records of every task that it schedules: that is how tasks are found.

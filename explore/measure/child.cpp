@@ -71,7 +71,7 @@ void limit(decltype(RLIMIT_CORE) what, std::uint64_t most) {
 
 // Gives up everything that the child must not have of its parent: terminal, signal handlers, files. Returns the end of
 // the pipe, which may have moved.
-int become_child(pid_t parent, int answer, std::optional<std::uint64_t> most_data_bytes) {
+int become_child(pid_t parent, int answer, std::optional<std::uint64_t> most_data_bytes, bool open_to_others) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(127);
@@ -85,7 +85,7 @@ int become_child(pid_t parent, int answer, std::optional<std::uint64_t> most_dat
   ::close_range(3, static_cast<unsigned>(answer) - 1, 0);
   ::close_range(static_cast<unsigned>(answer) + 1, ~0U, 0);
   limit(RLIMIT_CORE, 0);
-  ::prctl(PR_SET_DUMPABLE, 0);  // nor is a crash reported to the system's collector
+  if (!open_to_others) ::prctl(PR_SET_DUMPABLE, 0);  // nor is a crash reported to the system's collector
   if (most_data_bytes) limit(RLIMIT_DATA, *most_data_bytes);
   return answer;
 }
@@ -230,7 +230,7 @@ Result<ChildEnd> call_in_child(const std::function<std::vector<std::byte>()>& fu
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   const pid_t process = refused_for_test(Refusable::process) ? -1 : ::fork();
   if (process == 0) {
-    const int answer = become_child(parent, to.file(), most_data_bytes);
+    const int answer = become_child(parent, to.file(), most_data_bytes, limits.open_to_others);
     serve(function, answer);
   }
   const int error = errno;

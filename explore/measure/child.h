@@ -22,6 +22,9 @@ struct ChildLimits {
   double seconds = 60;                             // by the clock on the wall
   std::optional<std::uint64_t> memory_bytes = {};  // on top of what this process has
   const Work* work = nullptr;                      // where it is stopped, so is the child
+  // Else it is closed to other processes, and the system's collector hears nothing of its crash. For what uses a GPU:
+  // its driver may want to look at the process that it is in.
+  bool open_to_others = false;
 };
 
 enum class ChildEnding : std::uint8_t {

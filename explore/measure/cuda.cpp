@@ -175,15 +175,18 @@ Result<CheckedTiming> check_and_time_on_gpu(const loops::Program& program, const
 
 // What the device is, asked in a child: a process that has used the driver cannot fork one that uses it.
 Result<runtime::cuda::DeviceFacts> ask_device() {
-  DOVETAIL_ASSIGN(const ChildEnd end, call_in_child([] {
-                    const auto device = runtime::cuda::find_device();
-                    const std::string text =
-                        device.ok()
-                            ? fmt::format("{} {} {}", device->capability, device->processors, device->name)
-                            : fmt::format("0 0 {}; {}", device.errors().front().why, device.errors().front().hint);
-                    const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
-                    return std::vector<std::byte>(begin, begin + text.size());
-                  }));
+  DOVETAIL_ASSIGN(const ChildEnd end,
+                  call_in_child(
+                      [] {
+                        const auto device = runtime::cuda::find_device();
+                        const std::string text =
+                            device.ok()
+                                ? fmt::format("{} {} {}", device->capability, device->processors, device->name)
+                                : fmt::format("0 0 {}; {}", device.errors().front().why, device.errors().front().hint);
+                        const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
+                        return std::vector<std::byte>(begin, begin + text.size());
+                      },
+                      {.open_to_others = true}));
   const std::string text(reinterpret_cast<const char*>(end.answer.data()), end.answer.size());
   runtime::cuda::DeviceFacts facts;
   if (TextStream words(text); end.ending == ChildEnding::returned)
@@ -298,7 +301,7 @@ class CudaMeasurer : public tune::Measurer {
   Result<void> measure_default(schedule::Scheduled scheduled) {
     default_schedule_ = std::make_unique<schedule::Scheduled>(std::move(scheduled));
     DOVETAIL_ASSIGN(default_, compile(*default_schedule_));
-    const ChildLimits limits{.seconds = 10 * options_.limit_seconds, .work = options_.work};
+    const ChildLimits limits{.seconds = 10 * options_.limit_seconds, .work = options_.work, .open_to_others = true};
     const ChildEnd end = run_beside(default_, default_, limits, false);
     const Measurement measurement = measurement_of(end, limits, 0);
     if (measurement.outcome != Outcome::measured)
@@ -309,7 +312,7 @@ class CudaMeasurer : public tune::Measurer {
   }
 
   Measurement measure_beside_default(const Kernels& candidate) const {
-    const ChildLimits limits{.seconds = options_.limit_seconds, .work = options_.work};
+    const ChildLimits limits{.seconds = options_.limit_seconds, .work = options_.work, .open_to_others = true};
     return measurement_of(run_beside(default_, candidate, limits, true), limits, default_seconds_);
   }
 
@@ -333,11 +336,9 @@ std::string cuda_machine(const std::string& device_name, int capability) {
   return fmt::format("{}, sm_{}", device_name, capability);
 }
 
-cuda::Gpu narrowed_to_device(const cuda::Gpu& gpu) {
-  const auto device = ask_device();
-  return device.ok()
-             ? cuda::variant_for(cuda::made_for_device(gpu, device->capability, device->processors), device->capability)
-             : gpu;
+Result<cuda::Gpu> narrowed_to_device(const cuda::Gpu& gpu) {
+  DOVETAIL_ASSIGN(const runtime::cuda::DeviceFacts device, ask_device());
+  return cuda::variant_for(cuda::made_for_device(gpu, device.capability, device.processors), device.capability);
 }
 
 tune::MakeMeasurer make_cuda_measurer(const cuda::Gpu& gpu, const CudaMeasureOptions& options) {

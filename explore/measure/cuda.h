@@ -34,8 +34,8 @@ struct CudaMeasureOptions {
 std::string cuda_machine(const std::string& device_name, int capability);  // Measurer::machine
 
 // What `compile` schedules for several architectures apart is tuned for those of the device that is here, whose
-// capability a child asks for: of `gpu`, the architectures whose kernels it runs. Without a device all of them.
-cuda::Gpu narrowed_to_device(const cuda::Gpu& gpu);
+// capability a child asks for: of `gpu`, the architectures whose kernels it runs. Error: there is no device.
+Result<cuda::Gpu> narrowed_to_device(const cuda::Gpu& gpu);
 
 // Errors of what it makes: the task is none of the GPU's, there is no GPU or no NVRTC, the program cannot be run on
 // random arguments, the default schedule fails.

@@ -47,12 +47,12 @@ struct Tile {
 std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& gpu) {
   const Product e = part_of(whole, tile.distribution.parts);
   constexpr double kQuarters = 4;                      // of a processor; each issues an operation of a warp a cycle
-  constexpr double kSharedBytes = 96, kFarBytes = 16;  // a cycle, from shared memory and from the second level
+  constexpr double kSharedBytes = 80, kFarBytes = 16;  // a cycle, from shared memory and from the second level
   constexpr double kWait = 500, kBarrier = 200;        // for what lies there, and for one another
-  constexpr double kStart = 3000;                      // of a block, and its end
-  constexpr double kLatency = 10;                      // of a sum, and of its factors' way to registers
-  constexpr double kLoads = 1.5;                       // operations of a factor's
-  constexpr double kAlone = 0.2;                       // how much longer a warp takes that has its quarter to itself
+  constexpr double kStart = 4000;                      // of a block, and its end
+  constexpr double kLatency = 20;                      // of a sum, and of its factors' way to registers
+  constexpr double kLoads = 2;                         // operations of a factor's
+  constexpr double kAlone = 0.3;                       // how much longer a warp takes that has its quarter to itself
   constexpr double kRegisters = 65536, kShared = 1 << 10;  // of a processor; of a block, beside its own
   const std::int64_t threads = tile.threads(), sums = tile.sum_rows * tile.sum_columns;
   if (threads % kWarp != 0 || threads > kMostThreads || sums > kMostSums || sums * tile.depth > kMostUnrolled)
@@ -156,7 +156,7 @@ class MatrixProduct {
          {"rows_of_threads", among({8, 16, 4, 2})},
          {"columns_of_threads", among({16, 8, 32})},
          {"tile_depth", among({8, 16, 32})},
-         {"stages", among({3, 2, 4, 1})},
+         {"stages", among({2, 3, 4, 1})},
          {"parts", among(parts_of_depth(product_))},
          {"stream", [&](std::span<const std::int64_t> before) { return streams_of(product_, before.back()); }}}};
     const std::vector<std::int64_t> chosen = c_.sample(choices, [&] {

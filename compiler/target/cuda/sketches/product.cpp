@@ -117,11 +117,12 @@ std::vector<std::int64_t> streams_of(const Product& whole, std::int64_t parts) {
 
 std::optional<Share> share_of(const Product& whole, const Distribution& distribution, std::int64_t rows,
                               std::int64_t columns, std::int64_t depth, std::int64_t stages, std::int64_t processors) {
-  // Of each processor, from and to the second level; and until the next kernel runs.
-  constexpr double kFarBytes = 24, kNextKernel = 3000;
+  // Of each processor, from and to the second level; until the next kernel runs; of a part there. By an H200.
+  constexpr double kFarBytes = 24, kNextKernel = 6000, kPart = 400;
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
-  const auto joining = [&](std::int64_t sums) {
-    return 2.0 * number(sums * size_bytes(whole.type)) / (kFarBytes * number(processors)) + kNextKernel;
+  const auto joining = [&](std::int64_t sums, std::int64_t parts) {
+    return 2.0 * number(sums * size_bytes(whole.type)) / (kFarBytes * number(processors)) + kPart * number(parts) +
+           kNextKernel;
   };
   const std::int64_t tiles = whole.batch * pieces(whole.rows, rows) * pieces(whole.columns, columns);
   if (distribution.stream == 0) {
@@ -130,8 +131,8 @@ std::optional<Share> share_of(const Product& whole, const Distribution& distribu
     // Tiles of the whole depth keep all processors busy.
     if (distribution.parts > 1 && tiles >= 2 * processors) return std::nullopt;
     const double here = std::ceil(number(tiles * distribution.parts) / number(processors));
-    return Share{here * number(of_depth), here, here,
-                 distribution.parts == 1 ? 0 : joining(distribution.parts * whole.results)};
+    const std::int64_t parts = distribution.parts;
+    return Share{here * number(of_depth), here, here, parts == 1 ? 0 : joining(parts * whole.results, parts)};
   }
   const std::int64_t of_tile = pieces(whole.depth, depth);
   const Workers workers = workers_of(tiles, of_tile, distribution.stream * processors);
@@ -144,7 +145,7 @@ std::optional<Share> share_of(const Product& whole, const Distribution& distribu
   constexpr double kMoreOfPiece = 1.1;
   const double here = number(pieces(workers.count, processors));
   return Share{here * number(of_each) * kMoreOfPiece, here, here,
-               joining((workers.shared + workers.count) * rows * columns)};
+               joining((workers.shared + workers.count) * rows * columns, pieces(workers.count, workers.shared) + 1)};
 }
 
 std::optional<Product> stream_depth(schedule::Context& c, const Product& whole, std::int64_t stream, std::int64_t rows,

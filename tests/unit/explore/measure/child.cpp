@@ -12,6 +12,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -213,6 +214,16 @@ TEST_CASE("child: files that are open here are closed there") {
   });
   CHECK(text_of(end.answer) == "1");  // by which it answers
   CHECK(::close(file) == 0);
+}
+
+TEST_CASE("child: other processes may look at it where it is said so, and not else") {
+  for (const bool open : {false, true}) {
+    const auto end = explore::call_in_child(
+        [] { return std::vector<std::byte>(static_cast<std::size_t>(1 + ::prctl(PR_GET_DUMPABLE))); },
+        {.open_to_others = open});
+    REQUIRE(end.ok());
+    CHECK(end->answer.size() == (open ? 2 : 1));
+  }
 }
 
 TEST_CASE("child: what it has started ends with it") {

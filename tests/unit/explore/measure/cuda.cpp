@@ -65,7 +65,7 @@ const std::string kProduct = R"(graph g(%x: float32[24, 32]) -> (%y)
 TEST_CASE("cuda: of kernels that are scheduled apart, those are tuned that the device runs") {
   const auto narrowed = [](const char* capability) {
     const test::Environment device("EMULATED_GPU_CAPABILITY", capability);
-    return narrowed_to_device(kGpu).architectures;
+    return narrowed_to_device(kGpu).value().architectures;
   };
   {
     const test::EmulatedGpu gpu;
@@ -74,7 +74,9 @@ TEST_CASE("cuda: of kernels that are scheduled apart, those are tuned that the d
     CHECK(narrowed("120") == std::vector<std::string>{"sm_80"});
   }
   const test::Environment none("DOVETAIL_LIBCUDA", "/nowhere/libcuda.so");
-  CHECK(narrowed("90") == kGpu.architectures);
+  const auto missing = narrowed_to_device(kGpu);
+  REQUIRE(!missing.ok());
+  CHECK_THAT(to_string(missing.errors()), Catch::Matchers::ContainsSubstring("there is no NVIDIA driver"));
 }
 
 TEST_CASE("measure cuda: defaults are right, and so are others, drawn at random") {
