@@ -64,11 +64,12 @@ def measure(dovetail, model, machine, memory, extra, report):
     return rows, steps
 
 
-def tokens_at_every_change(dovetail, model, machine, folder):
-    """Of a planner that synchronises wherever the stream changes queues."""
+def tokens_of(dovetail, model, machine, folder):
+    """Of each layer: those that its instructions wait for, and those of a planner that synchronises wherever the stream changes queues."""
     report = folder / "compiled.json"
     call([dovetail, "compile", model, "--target", "accel,cpu", "--hw", machine, "-o", folder / "compiled.dvt", "--report", report])
-    return sum(code["tokens"]["stage_order"] for code in json.loads(report.read_text())["compiler"]["codes"])
+    rows = [row for code in json.loads(report.read_text())["compiler"]["codes"] for row in code["tokens"]["layers"]]
+    return {row["name"]: (row["all"], row["stage_order"]) for row in rows}
 
 
 def compare(layers, rows, machine, bytes_per_cycle, both_ways):
@@ -82,7 +83,7 @@ def compare(layers, rows, machine, bytes_per_cycle, both_ways):
         if row is None:
             continue
         limit = waiting[0].cycles(bytes_per_cycle, both_ways)
-        result.append({"layer": layer.name, "cycles": row["cycles"], "bound": round(limit), "of_bound": limit / row["cycles"],
+        result.append({"layer": layer.name, "row": row["name"], "cycles": row["cycles"], "bound": round(limit), "of_bound": limit / row["cycles"],
                        "macs": waiting[1], "macs_per_cycle": waiting[1] / row["cycles"]})
         waiting = None
     if waiting:
@@ -124,18 +125,21 @@ def main():
                 one_slot = {row["name"]: row["cycles"] for row in alone}
                 macs = sum(layer.macs for layer in layers)
                 tokens = sum(step["counters"]["tokens"] for step in steps)
-                at_every_change = tokens_at_every_change(options.dovetail, model, machine_name, options.folder)
+                of_layers = tokens_of(options.dovetail, model, machine_name, options.folder)
+                at_every_change = sum(every for _, every in of_layers.values())
                 print(f"\n{network} on {machine_name}, {memory}: {total:,} cycles in {len(steps)} regions, bound "
                       f"{sum(row['bound'] for row in table):,}, {macs / total / (machine.batch * machine.block_in * machine.block_out):.3f} "
                       f"of the peak useful, {tokens:,} tokens, {at_every_change:,} at every change of queues, with one slot {sum(one_slot.values()):,} cycles\n")
-                print("| layer | cycles | bound | of it | with one slot | own MACs a cycle |\n|---|---|---|---|---|---|")
+                print("| layer | cycles | bound | of it | with one slot | own MACs a cycle | tokens | at every change |\n|---|---|---|---|---|---|---|---|")
                 for row in table:
                     if row["cycles"] is None:
-                        print(f"| {row['layer']} | | {row['bound']:,} | | | |")
+                        print(f"| {row['layer']} | | {row['bound']:,} | | | | | |")
                         continue
+                    row["tokens"], row["tokens_at_every_change"] = of_layers[row.pop("row")]
                     single = next((one_slot[name] for name in one_slot if name.startswith(row["layer"])), None)
                     print(f"| {row['layer']} | {row['cycles']:,} | {row['bound']:,} | {row['of_bound']:.3f} | "
-                          f"{single if single is None else format(single, ',')} | {row['macs_per_cycle']:.1f} |")
+                          f"{single if single is None else format(single, ',')} | {row['macs_per_cycle']:.1f} | "
+                          f"{row['tokens']:,} | {row['tokens_at_every_change']:,} |")
                 runs.append({"network": network, "machine": machine_name, "memory": memory, "cycles": total,
                              "regions": len(steps), "tokens": tokens, "tokens_at_every_change": at_every_change, "layers": table})
                 if options.output:

@@ -100,7 +100,7 @@ class Tune : public Command {
     hardware_ = machine.hardware;
     DOVETAIL_ASSIGN(const System system, system_of(model_));
     memory_ = system.memory;
-    DOVETAIL_TRY(narrow_to_device());
+    if (const auto narrowed = narrow_to_device(); !narrowed) return fail(Exit::failed, narrowed.errors());
     if (!model_.model.empty()) {
       DOVETAIL_ASSIGN(CompileOutcome outcome, compile_asking());
       if (!outcome.model) return fail(Exit::failed, outcome.failure);
@@ -151,8 +151,9 @@ class Tune : public Command {
   Result<void> narrow_to_device() {
     if (!model_.model.empty() && (!model_.targets || model_.targets->find(bundle::kCudaTarget) == std::string::npos))
       return {};
-    DOVETAIL_ASSIGN(const cuda::Gpu gpu, cuda::parse_gpu("--gpu", model_.gpu));
-    const auto narrowed = explore::narrowed_to_device(gpu);
+    const auto gpu = cuda::parse_gpu("--gpu", model_.gpu);
+    if (!gpu) return {};  // the compiler says why
+    const auto narrowed = explore::narrowed_to_device(*gpu);
     if (narrowed.ok()) model_.gpu = cuda::list_of(*narrowed);
     else if (!list_ && !model_.model.empty()) return narrowed.errors();
     return {};

@@ -42,7 +42,7 @@ struct PipelineOptions {
 // Where all fetches are boxes, and calls complete later, S is 2 or more, and boxes are copied behind the calls, when
 // those before have read their place: a piece is on its way for S - 1 iterations, and no place waits for its calls.
 //
-//   for p in N { wait for signal p % S; begin calls of p; wait for those of p - 1; if (p + S - 1 < N) { ...; copy ... } }
+//   for p in N { wait for signal p % S; begin calls of p; wait for those of p - 1; if (p + S - 1 < N) { ... copy } }
 //
 // All other fetches go on as above. A fetch is an asynchronous copy where it moves elements as they are, from a buffer
 // that this kernel does not write, at addresses that can be proven to be multiples of 4, 8 or 16 bytes; other elements

@@ -271,14 +271,14 @@ class Inserter {
   TokenStatistics statistics_;
 };
 
-std::uint64_t stage_order_tokens(const Stream& stream) {
-  std::uint64_t tokens = 0;
+void count_stage_order(const Stream& stream, TokenStatistics& statistics) {
   for (std::size_t i = 1; i < stream.instructions.size(); ++i) {
     const auto from = index(stream.instructions[i - 1].instruction.queue());
     const auto to = index(stream.instructions[i].instruction.queue());
-    tokens += from > to ? from - to : to - from;  // load and store: through compute
+    const std::uint64_t tokens = from > to ? from - to : to - from;  // load and store: through compute
+    statistics.stage_order_tokens += tokens;
+    statistics.by_node[stream.instructions[i].node].stage_order += tokens;
   }
-  return tokens;
 }
 
 }  // namespace
@@ -294,8 +294,13 @@ TokenStatistics insert_tokens(Stream& stream, const isa::HardwareConfig& config)
     if (inserter->ends()) break;
   }
   TokenStatistics statistics = inserter->statistics();
-  statistics.stage_order_tokens = stage_order_tokens(stream);
+  count_stage_order(stream, statistics);
   stream.instructions = inserter->take();
+  for (const StreamInstruction& item : stream.instructions) {
+    const isa::DependencyFlags& flags = item.instruction.flags;
+    if (flags.pop_prev || flags.pop_next)
+      statistics.by_node[item.node].tokens += (flags.pop_prev ? 1U : 0U) + (flags.pop_next ? 1U : 0U);
+  }
   return statistics;
 }
 

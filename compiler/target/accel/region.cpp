@@ -402,6 +402,8 @@ class Builder {
 
   Result<void> finish() {
     DOVETAIL_ASSIGN(made_.statistics, finish_code(stream_, name_, config_, space_, code_, dump_));
+    for (const Operation& operation : operations_)
+      made_.statistics.nodes.push_back(graph_.node(operation.nodes.back()).name);
     add_ranges();
     if (dump_) dump_("stream", isa::format_assembly(config_, code_.program));
     return {};
@@ -415,7 +417,7 @@ class Builder {
       if (i == 0 || stream_.instructions[i - 1].node != node) {
         const Operation& operation = operations_[static_cast<std::size_t>(node)];
         const auto o = static_cast<std::size_t>(node);
-        bundle::InstructionRange range{i, i, graph_.node(operation.nodes.back()).name, {}};
+        bundle::InstructionRange range{i, i, made_.statistics.nodes[static_cast<std::size_t>(node)], {}};
         if (!named[o]) range.macs = macs_[o];
         named[o] = true;
         for (const graph::NodeId id : operation.nodes) {

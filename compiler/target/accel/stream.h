@@ -59,6 +59,11 @@ struct TokenStatistics {
   std::uint64_t relay_wait_cycles = 0;  // of the compute unit, as estimated, for the latter two
   // Of a planner that lets each queue wait for the one before wherever the serial stream changes queues.
   std::uint64_t stage_order_tokens = 0;
+  // Of both, by StreamInstruction::node: what its instructions wait for, and changes of queues that end at one of them.
+  struct OfNode {
+    std::uint64_t tokens = 0, stage_order = 0;
+  };
+  std::map<int, OfNode> by_node;
   // The depth of the FIFOs made tokens necessary that wait for more than they need to.
   bool limited_by_depth = false;
 

@@ -18,6 +18,12 @@ Json to_json(const StreamStatistics& statistics, const isa::HardwareConfig& conf
   for (const isa::TokenFifo fifo : isa::kAllFifos)
     tokens[fmt::format("{}_to_{}", isa::name(isa::producer(fifo)), isa::name(isa::consumer(fifo)))] =
         counts.tokens[isa::index(fifo)];
+  tokens["layers"] = Json::array();
+  for (const auto& [node, of_node] : counts.by_node)
+    if (node >= 0 && static_cast<std::size_t>(node) < statistics.nodes.size())
+      tokens["layers"].push_back({{"name", statistics.nodes[static_cast<std::size_t>(node)]},
+                                  {"all", of_node.tokens},
+                                  {"stage_order", of_node.stage_order}});
   return {{"uops",
            {{"kernels", statistics.uops.kernels},
             {"wholes", statistics.uops.wholes},

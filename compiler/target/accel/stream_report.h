@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "compiler/target/accel/stream.h"
@@ -13,10 +14,12 @@ struct StreamStatistics {
   UopStatistics uops;
   std::uint64_t uops_in_memory = 0;
   TokenStatistics tokens;
+  std::vector<std::string> nodes;  // names of those of tokens.by_node, by their numbers; empty: they have none
 };
 
 // {"uops": {"kernels", "wholes", "in_memory", "loads", "loaded", "loaded_bytes"}, "tokens": {"all", "stage_order",
-// FIFO: its tokens, ...}, "relays": {"by_waiting", "made_to_wait", "by_nop", "wait_cycles"}, "tokens_limited_by_depth"}
+// FIFO: its tokens, ..., "layers": [{"name", "all", "stage_order"}, ...]}, "relays": {"by_waiting", "made_to_wait",
+// "by_nop", "wait_cycles"}, "tokens_limited_by_depth"}
 Json to_json(const StreamStatistics& statistics, const isa::HardwareConfig& config);
 // A line for a terminal.
 std::string line_of(const StreamStatistics& statistics, const isa::HardwareConfig& config);

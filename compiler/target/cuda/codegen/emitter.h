@@ -96,7 +96,7 @@ class Emitter {
   void emit_later_call(const loops::CoreCall& n);
   void line(const std::string& text);
   void declare_shared();
-  std::string name_for(const std::string& wanted);  // a word of C++ that nothing else has
+  std::string name_for(const std::string& wanted);          // a word of C++ that nothing else has
   std::string unrounded(const loops::StoreTarget& target);  // its value, as write() of its type takes it
   std::string stored(DType dtype, const std::string& value) const;
 

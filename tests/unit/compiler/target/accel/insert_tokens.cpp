@@ -108,8 +108,14 @@ TEST_CASE("insert_tokens: an order that other tokens imply needs none") {
   stream.instructions.push_back(gemm(stream, {.dst = 1, .src = 7, .wgt = 0}));  // waits behind the first
   stream.instructions.push_back(store(0, 64, 2));
   stream.instructions.push_back(gemm(stream, {.dst = 1, .src = 1, .wgt = 0}));
+  for (std::size_t i = 0; i < stream.instructions.size(); ++i) stream.instructions[i].node = i < 3 ? 0 : 1;
   const TokenStatistics statistics = insert_tokens(stream, kConfig);
   CHECK(statistics.tokens == Tokens{1, 0, 1, 1});
+  // The first product waits for the load; the store for a product, and the last product for it.
+  CHECK(statistics.by_node.at(0).tokens == 1);
+  CHECK(statistics.by_node.at(1).tokens == 2);
+  CHECK(statistics.by_node.at(0).stage_order == 1);
+  CHECK(statistics.by_node.at(1).stage_order == 2);
   CHECK(flags(stream, 1).pop_prev);
   CHECK_FALSE(flags(stream, 2).pop_prev);
   CHECK_FALSE(flags(stream, 1).push_next);  // the store waits for the second alone
