@@ -41,9 +41,11 @@ class Schedules {
 // Of a group whose sums of floats may be added in any order, a result's distance from the reference's, of the largest
 // element: what `run --check` allows. All else has the reference's bits.
 inline constexpr double kFreeSums = 1e-4;
+// Where such a sum is rounded to whole numbers, one element of so many may be one apart.
+inline constexpr std::int64_t kFewOf = 100;
 
-// In which elements a tensor differs, in words; empty: nowhere. `tolerance`: of floats, of the largest element; 0: bits
-// count.
+// In which elements a tensor differs, in words; empty: nowhere. `tolerance`: of floats, of the largest element, and for
+// whole numbers kFewOf; 0: bits count.
 std::string difference(const NdArray& have, const NdArray& want, double tolerance);
 
 struct Walk {

@@ -85,4 +85,10 @@ TEST_CASE("cuda: tensors differ by their bits, or by more than a part of the lar
   NdArray integers(DType::int8, {1}), others(DType::int8, {1});
   others.set_int64(0, 1);
   CHECK(test::difference(integers, others, test::kFreeSums).starts_with("1 of 1 elements differ"));
+  NdArray many(DType::int8, {200}), near(DType::int8, {200});
+  near.set_int64(7, 1), near.set_int64(9, -1);
+  CHECK(test::difference(many, near, test::kFreeSums).empty());
+  CHECK(test::difference(many, near, 0) == "2 of 200 elements differ, the first is 7: 0 instead of 1");
+  near.set_int64(9, 2);
+  CHECK(test::difference(many, near, test::kFreeSums) == "2 of 200 elements differ, the first is 9: 0 instead of 2");
 }
