@@ -14,6 +14,9 @@ namespace dovetail::cuda {
 
 // What a block has without asking for more at the launch.
 inline constexpr std::int64_t kStaticSharedBytes = 48 << 10;
+// Registers of a processor; and of a thread that keeps a tile, those for factors and addresses: the code holds the
+// compiler to as many, and estimates count on it.
+inline constexpr std::int64_t kRegistersOfProcessor = 65536, kOtherRegisters = 56;
 
 // Names are those of the compiler's option --gpu-architecture: sm_80, sm_90a.
 struct Gpu {

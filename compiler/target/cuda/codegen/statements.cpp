@@ -50,14 +50,14 @@ bool has_same_map(const CoreBoxCopy& a, const CoreBoxCopy& b) {
 // thread as many as leave room for them. 1: it is free. A product's tile of 8 x 8 sums of 256 threads would else have a
 // few more than the half, and run alone.
 std::int64_t blocks_at_once(const ThreadKernel& kernel, std::int64_t shared_bytes) {
-  constexpr std::int64_t kRegisters = 65536, kShared = 224 << 10, kThreads = 2048;  // of a processor
-  constexpr std::int64_t kBytes = 4, kOthers = 56, kFew = 32;  // of a register; for factors and addresses; of a thread
+  constexpr std::int64_t kShared = 224 << 10, kThreads = 2048;  // of a processor
+  constexpr std::int64_t kBytes = 4, kFew = 32;                 // of a register; registers of a thread
   std::int64_t kept = 0;
   for (const Buffer& buffer : kernel.local)
     kept += std::max<std::int64_t>(element_count(buffer->shape), 1) * size_bytes(buffer->dtype) / kBytes;
   if (kept < kFew) return 1;
   const std::int64_t threads = kernel.threads();
-  return std::max<std::int64_t>(1, std::min({kRegisters / (threads * (kept + kOthers)),
+  return std::max<std::int64_t>(1, std::min({kRegistersOfProcessor / (threads * (kept + kOtherRegisters)),
                                              kShared / std::max<std::int64_t>(shared_bytes, 1), kThreads / threads}));
 }
 

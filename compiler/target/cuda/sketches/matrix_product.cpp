@@ -53,7 +53,7 @@ std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& 
   constexpr double kLatency = 20;                      // of a sum, and of its factors' way to registers
   constexpr double kLoads = 2;                         // operations of a factor's
   constexpr double kAlone = 0.3;                       // how much longer a warp takes that has its quarter to itself
-  constexpr double kRegisters = 65536, kShared = 1 << 10;  // of a processor; of a block, beside its own
+  constexpr double kShared = 1 << 10;                  // bytes of a block, beside its own
   const std::int64_t threads = tile.threads(), sums = tile.sum_rows * tile.sum_columns;
   if (threads % kWarp != 0 || threads > kMostThreads || sums > kMostSums || sums * tile.depth > kMostUnrolled)
     return std::nullopt;
@@ -67,10 +67,7 @@ std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& 
   if (!share) return std::nullopt;
 
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
-  // A thread has its sums, and the compiler is held to so many other registers (blocks_at_once,
-  // codegen/statements.cpp).
-  constexpr double kOthers = 56;
-  const double room = std::floor(std::min(kRegisters / ((number(sums) + kOthers) * number(threads)),
+  const double room = std::floor(std::min(number(kRegistersOfProcessor) / number((sums + kOtherRegisters) * threads),
                                           number(gpu.shared_bytes) / (number(shared) + kShared)));
   const double warps = number(threads) / kWarp, most = std::max(room, 1.0);
   // Of a piece of the depth: operations, with those that bring factors to registers, of which each quarter of the
