@@ -17,8 +17,17 @@ namespace {
 
 thread_local bool has_refused = false;
 
-// A place is who calls whom on the way to the heap: the functions of containers, which ask for all, say too little.
+// A place is who calls whom on the way to the heap: the functions of containers, which ask for all, say too little. The
+// variable DOVETAIL_TEST_FRAMES says of how many calls, 1 to 6, which is what it is without.
 constexpr int kFrames = 8, kOwnFrames = 2;
+int frames_of_place() {
+  static const int frames = [] {
+    const char* const text = std::getenv("DOVETAIL_TEST_FRAMES");
+    const int calls = text == nullptr ? 0 : std::atoi(text);
+    return calls < 1 || calls > kFrames - kOwnFrames ? kFrames : kOwnFrames + calls;
+  }();
+  return frames;
+}
 constexpr std::size_t kPlaces = std::size_t{1} << 17;
 std::array<std::atomic<std::uint64_t>, kPlaces> known;
 
@@ -32,7 +41,7 @@ std::uintptr_t offset_of(void* code) {
 
 std::uint64_t place_of_caller() {
   std::array<void*, kFrames> frames;
-  const int count = ::backtrace(frames.data(), kFrames);
+  const int count = ::backtrace(frames.data(), frames_of_place());
   std::uint64_t place = 0xcbf29ce484222325;
   for (int i = kOwnFrames; i < count; ++i)
     place = (place ^ offset_of(frames[static_cast<std::size_t>(i)])) * 0x100000001b3;

@@ -185,6 +185,7 @@ class Pipeline {
       result.schedules = std::move(assembled.schedules);
       result.codes = std::move(assembled.codes);
       memory_ = assembled.memory;
+      if (!options_.machine_code) return {};
       return bundle::verify(result.bundle);
     }));
     result.report = report(result);
@@ -224,7 +225,7 @@ class Pipeline {
       return Diagnostic{"cannot make a bundle", "CompileOptions::available",
                         "none of the targets runs loop programs on the host, which copies between layouts are",
                         "hand in the interpreter as well (compiler/target/host/target.h)"};
-    BundleBuilder builder(graph, layouts, std::move(compilers), options_.progress);
+    BundleBuilder builder(graph, layouts, std::move(compilers), options_.progress, options_.machine_code);
     Dump dump_inner;  // none where nothing is asked for, so that targets print nothing in vain
     if (!options_.dump.empty())
       dump_inner = [this](std::string_view stage, std::string_view text) {

@@ -45,7 +45,10 @@ struct CompileOptions {
   // and after each pass whose name is there ("passes" for every one). Stages: see stage_names().
   std::vector<std::string> dump;
   std::function<void(std::string_view stage, std::string_view text)> on_dump;
-  std::string stop_after;             // stage name; empty: run to the end
+  std::string stop_after;  // stage name; empty: run to the end
+  // false: kernels are scheduled, and no machine code is made of them; the bundle cannot run. For who asks which tasks
+  // a model has.
+  bool machine_code = true;
   ReportProgress progress = nullptr;  // what takes long, part after part: schedules, operations, kernels
 };
 

@@ -302,10 +302,11 @@ Result<int> run(const std::vector<std::string>& arguments) {
   for (const CaseRow* const row : chosen) {
     std::fprintf(stderr, "bench: %s, %s\n", row->name.c_str(), row->number.c_str());
     report["rows"].push_back(bench.row(*row));
+    report["summary"] = summary_of(report["rows"]);
+    // Each time anew: what ran is not lost with what comes after it.
+    if (!settings.results.empty()) DOVETAIL_TRY(write_result(settings.results, report));
   }
-  report["summary"] = summary_of(report["rows"]);
   std::puts(report.dump(2).c_str());
-  if (!settings.results.empty()) DOVETAIL_TRY(write_result(settings.results, report));
   return bench.failed() ? 1 : 0;
 }
 

@@ -166,6 +166,7 @@ class Tune : public Command {
       asked_.try_emplace(schedule::key(task), task, sketch);
       return schedule::Recorded{};
     };
+    options.machine_code = false;
     return compile_model(model_, std::move(options));
   }
 

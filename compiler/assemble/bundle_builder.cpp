@@ -43,11 +43,13 @@ std::uint64_t DeviceSpace::allocate(std::uint64_t bytes) {
 }
 
 BundleBuilder::BundleBuilder(const graph::Graph& graph, const ChosenLayouts& layouts,
-                             std::vector<std::unique_ptr<ProgramCompiler>> compilers, ReportProgress progress)
+                             std::vector<std::unique_ptr<ProgramCompiler>> compilers, ReportProgress progress,
+                             bool machine_code)
     : graph_(graph),
       chosen_(layouts),
       compilers_(std::move(compilers)),
       progress_(std::move(progress)),
+      machine_code_(machine_code),
       inputs_(graph.inputs.begin(), graph.inputs.end()) {
   bundle_.name = graph_.name;
   for (const ValueId input : graph_.inputs) bundle_.inputs.push_back(add_value(input, chosen_.write(input)));
@@ -152,6 +154,7 @@ Result<Assembled> BundleBuilder::finish() {
   Assembled result;
   result.memory = plan_memory(bundle_);
   for (const auto& compiler : compilers_) {
+    if (!machine_code_) break;
     DOVETAIL_TRY(compiler->finish(bundle_, progress_));
     for (KernelReport& kernel : compiler->report()) result.kernels.push_back(std::move(kernel));
   }

@@ -70,12 +70,14 @@ struct DeviceSpace {
 class BundleBuilder {
  public:
   // `compilers`: of programs on the host; each program becomes a step of the first that has code for it. Graph and
-  // layouts outlive the builder.
+  // layouts outlive the builder. `machine_code`: CompileOptions::machine_code.
   BundleBuilder(const graph::Graph& graph, const ChosenLayouts& layouts,
-                std::vector<std::unique_ptr<ProgramCompiler>> compilers, ReportProgress progress = nullptr);
+                std::vector<std::unique_ptr<ProgramCompiler>> compilers, ReportProgress progress = nullptr,
+                bool machine_code = true);
 
   const graph::Graph& graph() const { return graph_; }
   const ReportProgress& progress() const { return progress_; }  // null: nobody watches
+  bool makes_machine_code() const { return machine_code_; }
 
   // ---- Tensors
   // The value in that layout: where it does not exist yet, packed if it is a constant, seen as another if the bytes are
@@ -118,6 +120,7 @@ class BundleBuilder {
   const ChosenLayouts& chosen_;
   std::vector<std::unique_ptr<ProgramCompiler>> compilers_;
   ReportProgress progress_;
+  bool machine_code_;
   std::set<graph::ValueId> inputs_;
   bundle::Bundle bundle_;
   std::map<std::pair<graph::ValueId, std::string>, bundle::TensorIndex> tensors_;

@@ -269,16 +269,31 @@ class CudaMeasurer : public tune::Measurer {
     try {
       DOVETAIL_ASSIGN(const loops::ThreadProgram lowered, cuda::lower(scheduled.program, gpu_));
       const cuda::Source source = cuda::emit_source(lowered, scheduled.program.parameters, "candidate");
-      DOVETAIL_ASSIGN(cuda::Binary binary, nvrtc_->compile(source.text, architecture_));
+      DOVETAIL_ASSIGN(std::vector<std::byte> cubin, compile(source.text));
       Kernels kernels{&scheduled, {}};
       kernels.code.kernels.push_back({cuda::launches_of(source),
-                                      {{architecture_, false, std::move(binary.cubin)}},
+                                      {{architecture_, false, std::move(cubin)}},
                                       source.workspace_bytes,
                                       source.failures});
       return kernels;
     } catch (const InternalError& error) {  // it is the candidate's end, and nobody else's
       return Diagnostic{"cannot compile", task_.program.name, error.what(), "report it"};
     }
+  }
+
+  // In a child too: NVRTC 13.0 uses the driver, and a process that has done so cannot fork one that measures.
+  Result<std::vector<std::byte>> compile(const std::string& text) const {
+    const ChildLimits limits{.seconds = 10 * options_.limit_seconds, .work = options_.work, .open_to_others = true};
+    DOVETAIL_ASSIGN(ChildEnd end, call_in_child(
+                                      [&] {
+                                        auto binary = nvrtc_->compile(text, architecture_);
+                                        if (!binary.ok()) throw std::runtime_error(to_string(binary.errors()));
+                                        return std::move(binary->cubin);
+                                      },
+                                      limits));
+    if (end.ending != ChildEnding::returned)
+      return Diagnostic{"cannot compile", task_.program.name, to_string(end, limits), "report it"};
+    return std::move(end.answer);
   }
 
   // What the child says of errors becomes its exception, which is its end.

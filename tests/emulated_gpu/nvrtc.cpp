@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 namespace {
@@ -30,6 +31,14 @@ std::string read(const std::filesystem::path& path) {
 void write(const std::filesystem::path& path, const std::string& text) {
   std::filesystem::create_directories(path.parent_path());
   std::ofstream(path, std::ios::binary) << text;
+}
+
+// As NVRTC 13.0 was seen to do: a process that has compiled has used the driver, and cannot fork one that does.
+void use_driver() {
+  const char* const path = std::getenv("DOVETAIL_LIBCUDA");
+  void* const driver = path == nullptr ? nullptr : ::dlopen(path, RTLD_NOW | RTLD_LOCAL);
+  if (driver == nullptr) return;
+  if (auto* const init = reinterpret_cast<int (*)(unsigned)>(::dlsym(driver, "cuInit")); init != nullptr) init(0);
 }
 
 // A function that calls each kernel with parameters as the driver has them, and whether its threads wait for one
@@ -130,7 +139,10 @@ int nvrtcDestroyProgram(Program** program) {
   *program = nullptr;
   return 0;
 }
-int nvrtcCompileProgram(Program* program, int, const char* const*) { return compile(*program) ? 0 : kCompilation; }
+int nvrtcCompileProgram(Program* program, int, const char* const*) {
+  use_driver();
+  return compile(*program) ? 0 : kCompilation;
+}
 int nvrtcGetProgramLogSize(Program* program, std::size_t* size) {
   *size = program->log.size() + 1;
   return 0;

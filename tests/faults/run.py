@@ -1,12 +1,13 @@
 """Has the machine give no more, at every place of a command that asks it for something (base/fault.h).
 
-run.py --dovetail PROGRAM [--allocations N|all] [--jobs N] [--list] [NAME...]
+run.py --dovetail PROGRAM [--allocations N|all] [--calls N] [--count NAME...] [--jobs N] [--list] [NAME...]
 
 Each command below first runs to its end, and counts its places: uses of writing, memory outside the heap, threads, shared
 objects and programs, and places that ask for heap memory. Then it runs once for each use, which is refused; and once more
 for each with all that follow refused too, as on a full disk. Of the heap's places --allocations evenly spread ones are
 refused (default 40), or all that no command before has reached. A place of the heap is the last calls on the way to it
-(cli/allocation.cpp). What must hold each time:
+(cli/allocation.cpp): six, or as many as --calls says. --count: commands whose places are counted alone, as others have
+refused them before. What must hold each time:
 
   - the command ends, within a minute, by itself: no signal, no hang
   - it reports the failure in a diagnostic that is no "internal error", with exit code 1; or it does its work without, says
@@ -425,6 +426,8 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--dovetail", required=True)
     parser.add_argument("--allocations", default="40")
+    parser.add_argument("--calls", type=int, choices=range(1, 7), help="which tell places of the heap apart")
+    parser.add_argument("--count", nargs="+", default=[], metavar="NAME", help="commands that are run once, and whose places count as reached")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
     parser.add_argument("--in-turn", action="store_true", help="a third of the names, others in the next turn (tools/turn.py)")
     parser.add_argument("--list", action="store_true", help="print the places too")
@@ -433,11 +436,15 @@ def main():
     if arguments.in_turn:
         arguments.names, which = turn.share(arguments.names or [*COMMANDS, "signals"], 3)
         print(f"commands: {which}")
+    if arguments.calls:
+        os.environ["DOVETAIL_TEST_FRAMES"] = str(arguments.calls)
     shelf = Shelf(str(pathlib.Path(arguments.dovetail).resolve()))
     refused, places, known, failures = dict.fromkeys(KINDS, 0), {}, set(), 0
     context = multiprocessing.get_context("fork")
     try:
         with concurrent.futures.ProcessPoolExecutor(arguments.jobs, mp_context=context, initializer=become_reaper) as pool:
+            for name in arguments.count:
+                known.update(place for place, _ in pool.submit(count_places, shelf, name).result()[3])
             for name in COMMANDS:
                 if not arguments.names or name in arguments.names:
                     failures += check_command(shelf, name, pool, arguments.allocations, known, refused, places)

@@ -140,6 +140,7 @@ class CudaTarget : public Target {
         variant.sources.push_back(group.scheduled.empty() ? nullptr : &variant.kernels.add(group.scheduled[v]));
       if (dump && !variant.kernels.text().empty() && (v == 0 || variant.kernels.text() != all[0].kernels.text()))
         dump("code", fmt::format("// {}\n{}", fmt::join(variants_[v].architectures, ", "), variant.kernels.text()));
+      if (!builder.makes_machine_code()) continue;
       DOVETAIL_ASSIGN(variant.images, compile(variant.kernels.text(), variants_[v].architectures));
     }
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;

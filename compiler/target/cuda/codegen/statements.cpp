@@ -57,7 +57,7 @@ std::int64_t blocks_at_once(const ThreadKernel& kernel, std::int64_t shared_byte
     kept += std::max<std::int64_t>(element_count(buffer->shape), 1) * size_bytes(buffer->dtype) / kBytes;
   if (kept < kFew) return 1;
   const std::int64_t threads = kernel.threads();
-  return std::max<std::int64_t>(1, std::min({kRegistersOfProcessor / (threads * (kept + kOtherRegisters)),
+  return std::max<std::int64_t>(1, std::min({kRegistersOfProcessor / (threads * registers_for(kept)),
                                              kShared / std::max<std::int64_t>(shared_bytes, 1), kThreads / threads}));
 }
 

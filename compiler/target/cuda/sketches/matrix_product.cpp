@@ -22,12 +22,13 @@ using namespace loops;
 
 namespace {
 
-constexpr std::int64_t kMostUnrolled = 1024, kMostSums = 64;
+constexpr std::int64_t kMostUnrolled = 1024, kMostSums = 128, kFewSums = 64, kMostRegisters = 200;
 constexpr std::int64_t kWarp = 32, kMostThreads = 256;  // of a block: each may then have 255 registers
 struct Tile {
   std::int64_t sum_rows, sum_columns, rows_of_threads, columns_of_threads, depth;
   std::int64_t stages;  // pieces of the depth that have a place: those behind the first come while it is multiplied
   Distribution distribution;
+  bool turned;  // copies of operands lie with rows, or columns, side by side also where memory has the depth so
   explicit Tile(std::span<const std::int64_t> v)
       : sum_rows(v[0]),
         sum_columns(v[1]),
@@ -35,28 +36,57 @@ struct Tile {
         columns_of_threads(v[3]),
         depth(v[4]),
         stages(v[5]),
-        distribution{v[6], v[7]} {}
+        distribution{v[6], v[7]},
+        turned(v[8] != 0) {}
   std::int64_t rows() const { return sum_rows * rows_of_threads; }
   std::int64_t columns() const { return sum_columns * columns_of_threads; }
   std::int64_t threads() const { return rows_of_threads * columns_of_threads; }
 };
 
+// Of an operand whose depth lies side by side, what its copy can be turned to: an asynchronous copy of one element
+// moves 4 bytes.
+bool can_turn(const Product::Operand& operand) {
+  return operand.depth_last && operand.plain && size_bytes(operand.stored) == 4;
+}
+// The product as its copies in shared memory lie.
+Product as_copied(Product product, bool turned) {
+  for (Product::Operand* const one : {&product.left, &product.right})
+    one->depth_last = one->depth_last && !(turned && can_turn(*one));
+  return product;
+}
+
+// Registers of a thread: its sums; the factors that it reads together, which are kVector of the depth where the copy
+// has them side by side, else those of one point and of the next; addresses.
+std::int64_t registers_of(const Product& copied, const Tile& tile) {
+  constexpr std::int64_t kAddresses = 20, kTogether = 8;  // the machine gives them out by eights
+  const auto factors = [](const Product::Operand& operand, std::int64_t own) {
+    return own * (operand.depth_last ? kVector : 2);
+  };
+  const std::int64_t all = tile.sum_rows * tile.sum_columns + factors(copied.left, tile.sum_rows) +
+                           factors(copied.right, tile.sum_columns) + kAddresses;
+  return pieces(all, kTogether) * kTogether;
+}
+
 // Cycles of the processor that has the most to do; nullopt: the tile does not fit. Its blocks run as many at a time as
 // have room; the last ones, when there are fewer, leave it idle. The constants are fitted to tiles that were measured
 // on an H200 (docs/cuda-backend.md).
 std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& gpu) {
-  const Product e = part_of(whole, tile.distribution.parts);
+  const Product e = as_copied(part_of(whole, tile.distribution.parts), tile.turned);
   constexpr double kQuarters = 4;                      // of a processor; each issues an operation of a warp a cycle
   constexpr double kSharedBytes = 80, kFarBytes = 16;  // a cycle, from shared memory and from the second level
-  constexpr double kWait = 500, kBarrier = 200;        // for what lies there, and for one another
+  constexpr double kBeside = 0.1;                      // the part of the memories' time that nothing hides
+  constexpr double kWait = 500, kBarrier = 250;        // for what lies there, and of a warp or two for one another
   constexpr double kStart = 4000;                      // of a block, and its end
   constexpr double kLatency = 20;                      // of a sum, and of its factors' way to registers
-  constexpr double kLoads = 2;                         // operations of a factor's
+  constexpr double kAlong = 2, kAcross = 1.5;          // operations of a factor's, by how copies lie
+  constexpr double kTurns = 4;                         // and of an element's that is copied by itself
   constexpr double kAlone = 0.3;                       // how much longer a warp takes that has its quarter to itself
   constexpr double kShared = 1 << 10;                  // bytes of a block, beside its own
   const std::int64_t threads = tile.threads(), sums = tile.sum_rows * tile.sum_columns;
+  const std::int64_t registers = registers_of(e, tile);
   if (threads % kWarp != 0 || threads > kMostThreads || sums > kMostSums || sums * tile.depth > kMostUnrolled)
     return std::nullopt;
+  if (sums > kFewSums && (size_bytes(e.type) > 4 || registers > kMostRegisters)) return std::nullopt;
   if (!can_fetch(e.left, tile.rows() * tile.depth, tile.threads(), tile.stages) ||
       !can_fetch(e.right, tile.columns() * tile.depth, tile.threads(), tile.stages))
     return std::nullopt;
@@ -67,12 +97,19 @@ std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& 
   if (!share) return std::nullopt;
 
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
-  const double room = std::floor(std::min(number(kRegistersOfProcessor) / number((sums + kOtherRegisters) * threads),
-                                          number(gpu.shared_bytes) / (number(shared) + kShared)));
-  const double warps = number(threads) / kWarp, most = std::max(room, 1.0);
+  const double warps = number(threads) / kWarp;
+  // Each quarter has registers of its own.
+  const double warps_at_once = kQuarters * std::floor(number(kRegistersOfProcessor / kWarp / registers) / kQuarters);
+  const double room =
+      std::floor(std::min(warps_at_once / warps, number(gpu.shared_bytes) / (number(shared) + kShared)));
+  const double most = std::max(room, 1.0);
   // Of a piece of the depth: operations, with those that bring factors to registers, of which each quarter of the
   // processor does a warp's a cycle; bytes of both memories.
-  const double operations = number(tile.depth) * (number(sums) + kLoads * number(tile.sum_rows + tile.sum_columns));
+  const auto loads = [](const Product::Operand& copied) { return copied.depth_last ? kAlong : kAcross; };
+  double operations = number(tile.depth) * (number(sums) + loads(e.left) * number(tile.sum_rows) +
+                                            loads(e.right) * number(tile.sum_columns));
+  if (tile.turned && can_turn(whole.left)) operations += kTurns * number(tile.rows() * tile.depth / threads);
+  if (tile.turned && can_turn(whole.right)) operations += kTurns * number(tile.columns() * tile.depth / threads);
   const std::int64_t warp_columns = std::min(kWarp, tile.columns_of_threads), warp_rows = kWarp / warp_columns;
   const auto bytes = [&](std::int64_t rows, std::int64_t columns) {
     return number(tile.depth * (rows * size_bytes(e.left.stored) + columns * size_bytes(e.right.stored)));
@@ -83,10 +120,11 @@ std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& 
   const auto wave = [&](double blocks) {
     const double beside = std::max(blocks * warps / kQuarters, 1.0);
     const double issues = std::ceil(blocks * warps / kQuarters) * operations * (1 + kAlone / beside);
-    const double round = std::max({issues, blocks * near, blocks * far, kLatency * number(tile.depth)});
+    const double round = std::max({issues, blocks * near, blocks * far, kLatency * number(tile.depth)}) +
+                         kBeside * blocks * (near + far);
     // A piece that is not there yet is waited for, unless the pieces before it are multiplied meanwhile.
     const double wait = std::max(0.0, kWait - number(tile.stages - 1) * round);
-    return share->pieces / share->starts * (round + wait + kBarrier) + kStart;
+    return share->pieces / share->starts * (round + wait + kBarrier * std::sqrt(std::sqrt(warps) / blocks)) + kStart;
   };
   const double whole_waves = std::floor(share->starts / most), rest = share->starts - whole_waves * most;
   return whole_waves * wave(most) + (rest > 0 ? wave(rest) : 0) + share->joining;
@@ -118,6 +156,8 @@ class MatrixProduct {
       c_.s.pad(result(), "m", tile->rows());
       c_.s.pad(result(), "n", tile->columns());
     }
+    turn(left(), product_.left, tile->turned);
+    turn(right(), product_.right, tile->turned);
     c_.s.set_scope(left(), "shared");
     c_.s.set_scope(right(), "shared");
     c_.s.set_scope(sum(), "register");
@@ -126,8 +166,8 @@ class MatrixProduct {
     if (streams_) finish(part(), *tile), finish(start(), *tile);
     const std::array<ThreadAxis, 2> threads{
         {{"thread.x", tile->columns_of_threads}, {"thread.y", tile->rows_of_threads}}};
-    fetch_together(c_, left(), product_.left.plain, threads);
-    fetch_together(c_, right(), product_.right.plain, threads);
+    fetch(left(), product_.left, *tile, threads);
+    fetch(right(), product_.right, *tile, threads);
     if (!streams_) give_to_threads(start());
     give_to_threads(name_);
     if (tile->stages > 1) c_.s.pipeline(piece_, tile->stages);
@@ -147,15 +187,17 @@ class MatrixProduct {
     const auto among = [](std::vector<std::int64_t> values) {
       return [values = std::move(values)](std::span<const std::int64_t>) { return values; };
     };
-    const std::array<schedule::Choice, 8> choices{
-        {{"sum_rows", among({8, 4, 2, 1})},
+    const bool may_turn = can_turn(product_.left) || can_turn(product_.right);
+    const std::array<schedule::Choice, 9> choices{
+        {{"sum_rows", among({8, 16, 4, 2, 1})},
          {"sum_columns", among({8, 4, 2, 1})},
          {"rows_of_threads", among({8, 16, 4, 2})},
          {"columns_of_threads", among({16, 8, 32})},
          {"tile_depth", among({8, 16, 32})},
          {"stages", among({2, 3, 4, 1})},
          {"parts", among(parts_of_depth(product_))},
-         {"stream", [&](std::span<const std::int64_t> before) { return streams_of(product_, before.back()); }}}};
+         {"stream", [&](std::span<const std::int64_t> before) { return streams_of(product_, before.back()); }},
+         {"turned", among(may_turn ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0})}}};
     const std::vector<std::int64_t> chosen = c_.sample(choices, [&] {
       return Result<schedule::Cost>(
           [&](std::span<const std::int64_t> values) { return cycles(product_, Tile(values), gpu_); });
@@ -169,16 +211,34 @@ class MatrixProduct {
     return behind;
   }
 
-  // Cuts `rows` and `columns`, loops over a tile, into {rows of threads, columns of threads} and what a thread has:
-  // its rows are neighbours; its columns lie a vector at a time as far apart as all threads need.
+  void turn(const std::string& copy, const Product::Operand& operand, bool turned) {
+    if (!turned || !can_turn(operand)) return;
+    std::string map;
+    for (std::size_t i = 0; i < operand.batch_dimensions; ++i) map += fmt::format("i{},", i);
+    c_.s.transform_layout(copy, fmt::format("{}i{},i{}", map, operand.batch_dimensions + 1, operand.batch_dimensions));
+  }
+
+  // What is turned comes an element at a time.
+  void fetch(const std::string& copy, const Product::Operand& operand, const Tile& tile,
+             std::span<const ThreadAxis> threads) {
+    fetch_together(c_, copy, operand.plain, threads,
+                   tile.turned && can_turn(operand) ? size_bytes(operand.stored) : kVectorBytes);
+  }
+
+  // Cuts `rows` and `columns`, loops over a tile, into {rows of threads, columns of threads} and what a thread has. A
+  // thread's rows, or columns, that lie side by side in the copy are vectors, as far apart as all threads' vectors
+  // need; else its rows are neighbours, and its columns as far apart as all threads' columns.
   void cut_tile(const std::string& rows, const std::string& columns, const Tile& tile,
                 std::vector<std::string>& threads, std::vector<std::string>& own) {
-    const std::int64_t vector = product_.right.depth_last ? 1 : std::min(kVector, tile.sum_columns);
-    const auto [ty, rm] = split_loop(c_, rows, tile.sum_rows);
-    const auto [round, others] = split_loop(c_, columns, tile.columns_of_threads * vector);
-    const auto [tx, rv] = split_loop(c_, others, vector);
+    const Product copied = as_copied(product_, tile.turned);
+    const std::int64_t rows_together = copied.left.depth_last ? tile.sum_rows : std::min(kVector, tile.sum_rows);
+    const std::int64_t columns_together = copied.right.depth_last ? 1 : std::min(kVector, tile.sum_columns);
+    const auto [row_round, other_rows] = split_loop(c_, rows, tile.rows_of_threads * rows_together);
+    const auto [ty, row] = split_loop(c_, other_rows, rows_together);
+    const auto [column_round, other_columns] = split_loop(c_, columns, tile.columns_of_threads * columns_together);
+    const auto [tx, column] = split_loop(c_, other_columns, columns_together);
     threads = {ty, tx};
-    own = {rm, round, rv};
+    own = {row_round, row, column_round, column};
   }
 
   void cut(const Tile& tile) {

@@ -18,7 +18,6 @@ namespace {
 
 // Below, threads have nothing to share.
 constexpr std::int64_t kFewestRows = 2, kFewestColumns = 8, kFewestProducts = 1 << 12;
-constexpr std::int64_t kVectorBytes = 16;
 constexpr std::int64_t kMostSums = 1 << 24;  // that a second kernel adds up
 
 // An iterator, or one of a part of its values.
@@ -202,7 +201,8 @@ std::pair<std::string, std::string> split_loop(schedule::Context& c, const std::
   return names;
 }
 
-void fetch_together(schedule::Context& c, const std::string& operand, bool plain, std::span<const ThreadAxis> threads) {
+void fetch_together(schedule::Context& c, const std::string& operand, bool plain, std::span<const ThreadAxis> threads,
+                    std::int64_t vector_bytes) {
   std::vector<std::string> loops = c.own_loops(operand);
   if (loops.empty()) return;
   std::string all = loops.front();
@@ -213,7 +213,7 @@ void fetch_together(schedule::Context& c, const std::string& operand, bool plain
   }
   std::int64_t together = 1;
   for (const ThreadAxis& axis : threads) together *= axis.extent;
-  std::int64_t vector = plain ? kVectorBytes / size_bytes(c.buffer(operand)->dtype) : kVector;
+  std::int64_t vector = plain ? vector_bytes / size_bytes(c.buffer(operand)->dtype) : kVector;
   while (vector > 1 && c.extent(all) % (vector * together) != 0) vector /= 2;
   auto [rest, within] = split_loop(c, all, vector);
   std::vector<std::string> order;

@@ -83,8 +83,10 @@ struct ThreadAxis {
   std::int64_t extent;
 };
 // Gives the copying of `operand`, a block over one piece of it, to all threads of a block: neighbours in memory on
-// neighbouring threads, and as far as they come out even some on one: as many as are 16 bytes of a plain operand.
-void fetch_together(schedule::Context& c, const std::string& operand, bool plain, std::span<const ThreadAxis> threads);
+// neighbouring threads, and as far as they come out even some on one: as many as are `vector_bytes` of a plain operand.
+inline constexpr std::int64_t kVectorBytes = 16;
+void fetch_together(schedule::Context& c, const std::string& operand, bool plain, std::span<const ThreadAxis> threads,
+                    std::int64_t vector_bytes = kVectorBytes);
 
 // Whether so many elements of an operand can come to shared memory together: what that fills can be shown, they come
 // out even, and where pieces are fetched ahead a thread can keep its part in registers if it must.

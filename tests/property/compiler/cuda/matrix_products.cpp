@@ -181,12 +181,13 @@ TEST_CASE("cuda: a tile of a product is taken where a block has just the memory 
   // How many parts the depth is taken in stays open: what is decided as a whole is taken without an estimate.
   const std::array<Space, 2> spaces{{{kKind,
                                       "sm_75",
-                                      {{"sum_rows", {8, 4, 2, 1}},
+                                      {{"sum_rows", {8, 16, 4, 2, 1}},
                                        {"sum_columns", {8, 4, 2, 1}},
                                        {"rows_of_threads", {16, 8, 4, 2}},
                                        {"columns_of_threads", {16, 8, 32}},
                                        {"tile_depth", {8, 16, 32}},
-                                       {"stages", {2, 3, 4, 1}}}},
+                                       {"stages", {2, 3, 4, 1}},
+                                       {"turned", {0, 1}}}},
                                      {kTensorKind,
                                       "sm_80",
                                       {{"warps", {4, 2, 1, 8}},
@@ -253,6 +254,28 @@ TEST_CASE("cuda: NVIDIA's compiler makes wide loads and stores of neighbours") {
   }
 }
 
+TEST_CASE("cuda: copies that are turned, of either operand, have the operator's values, also of workers and of parts",
+          "[gpu]") {
+  std::vector<Case> list;
+  cuda::Gpu few = gpu();
+  few.processors = 5;  // which share tiles
+  for (const bool transposed : {false, true})
+    for (const auto& [name, value] : {std::pair{"parts", "1"}, {"parts", "4"}, {"stream", "1"}})
+      for (const char* rows : {"8", "16", "2"})
+        list.push_back(layer_case(
+            layer(70, 140, 128, DType::float32, transposed, true),
+            decided({{"sum_rows", rows}, {"sum_columns", "4"}, {"tile_depth", "8"}, {"turned", "1"}, {name, value}}), 7,
+            few));
+  for (Case& one : list) {
+    one.tolerance = 1e-5;
+    INFO(loops::to_string(one.scheduled.program));
+    const std::string trace = schedule::to_string(one.scheduled.trace);
+    CHECK_THAT(trace, ContainsSubstring("transform_layout"));
+    check_threads(one, 3);
+  }
+  check_text(list);
+}
+
 TEST_CASE("cuda: a product of matrices is computed in registers, from shared memory, on every processor") {
   for (const bool integer : {false, true})
     for (const bool transposed : {false, true}) {
@@ -278,7 +301,9 @@ TEST_CASE("cuda: a product of matrices is computed in registers, from shared mem
       CHECK_THAT(text,
                  ContainsSubstring(own ? "alignas(16) __shared__" : "given_shared()") &&
                      ContainsSubstring("#pragma unroll") &&
-                     (integer && !transposed ? ContainsSubstring("copy_async") : ContainsSubstring("copy_async<16>")));
+                     (integer && !transposed   ? ContainsSubstring("copy_async")
+                      : !integer && transposed ? ContainsSubstring("copy_async<4>")  // both are turned
+                                               : ContainsSubstring("copy_async<16>")));
     }
   // Few rows: small tiles, so that most processors have one.
   const auto few = cuda::schedule_group(group_of(layer(8, 1000, 512, DType::float32, true)), gpu(), nullptr).value();

@@ -73,11 +73,12 @@ std::vector<Case> tensor_cases() {
         const auto [m, n, k] = kShapes[i];
         list.push_back(layer_case(layer(m, n, k, type, (i + (drawn ? 1 : 0)) % 2 == 0, true),
                                   drawn ? dovetail::test::drawn_schedules(i) : nullptr, i));
-        // Sums of parts are rounded, and then results, to 8 bits of bfloat16.
+        // Sums of parts are rounded, and then results, to 8 bits of bfloat16; a device's tensor cores add in an order
+        // and with a rounding of their own.
         const bool in_parts = std::ranges::any_of(list.back().scheduled.trace, [](const schedule::Step& step) {
           return step.primitive == "rfactor" || step.primitive == "stream_k";
         });
-        if (in_parts && is_floating(type)) list.back().tolerance = 5e-3;
+        if ((in_parts || dovetail::test::tests_device()) && is_floating(type)) list.back().tolerance = 5e-3;
       }
   // A batch, both transpositions, patches.
   using Ints = std::vector<std::int64_t>;
