@@ -98,6 +98,10 @@ class Lowering {
     for (std::size_t i = 0; i < nests_.size(); ++i) DOVETAIL_TRY(combine(nests_[i], i));
     place_buffers();
     for (std::size_t i = 0; i < nests_.size(); ++i) DOVETAIL_TRY(lower(nests_[i], i));
+    if (!limits_.slots.empty())
+      return Diagnostic{std::string(kWhat), fmt::format("{}, buffer {}", name_, limits_.slots.begin()->first),
+                        "it has slots, and the threads of a block do not share it",
+                        "leave out `slots`, or bind the loops that fill and use it to threads"};
     result_.bounds = std::move(core_.bounds);
     result_.operations = limits_.operations;
     return std::move(result_);
@@ -272,8 +276,8 @@ class Lowering {
                         fmt::format("its blocks have {} warps, and operations of groups of warps need multiples of {}",
                                     kernel.extent("thread.z"), kWarpsOfGroup),
                         "bind the warps of a group to thread.z"};
-    DOVETAIL_ASSIGN(const Core piped,
-                    pipeline_copies(complete_calls(nest.body), kernel, core_.bounds, where(nest), limits_.pipeline));
+    DOVETAIL_ASSIGN(const Core placed, give_slots(complete_calls(nest.body), kernel, limits_.slots, where(nest)));
+    DOVETAIL_ASSIGN(const Core piped, pipeline_copies(placed, kernel, core_.bounds, where(nest), limits_.pipeline));
     OwnBuffers& own = own_[index];
     for (const Buffer& buffer : kernel.local) own.all.insert(buffer.get());
     own.warp_axes = warp_axes_of(kernel);

@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include "compiler/schedule/loop_kinds.h"
+#include "compiler/schedule/nest.h"
 #include "compiler/target/cuda/intrinsics.h"
 #include "loops/core/compact.h"
 #include "loops/core/dissolve_blocks.h"
@@ -34,6 +36,16 @@ Result<void> check_places(const loops::ThreadProgram& program, const std::string
   return errors;
 }
 
+loops::Slots slots_of(const loops::Program& program) {
+  loops::Slots slots;
+  for (const schedule::Path& path : schedule::blocks_below(program.body)) {
+    const loops::Block& block = *schedule::as_block(path.back());
+    const auto found = block.annotations.find(schedule::kSlots);
+    if (found != block.annotations.end()) slots[block.writes.front().buffer->name] = std::stoll(found->second);
+  }
+  return slots;
+}
+
 }  // namespace
 
 Result<loops::ThreadProgram> lower(const loops::Program& program, const Gpu& gpu) {
@@ -43,6 +55,7 @@ Result<loops::ThreadProgram> lower(const loops::Program& program, const Gpu& gpu
   loops::ThreadLimits limits;
   limits.shared_bytes = gpu.shared_bytes;
   limits.local_bytes = gpu.local_bytes;
+  limits.slots = slots_of(program);
   limits.operations = std::shared_ptr<const std::vector<loops::WarpOperation>>(&warp_operations(), [](auto*) {});
   limits.pipeline.asynchronous = std::ranges::all_of(
       gpu.architectures, [](const std::string& name) { return architecture_number(name) >= kAsynchronous; });

@@ -21,7 +21,7 @@ inline constexpr std::array<std::string_view, 6> kAxes{"block.x",  "block.y",  "
 inline constexpr std::string_view kRegisterScope = "register", kSharedScope = "shared";
 inline constexpr std::array kScopes{kRegisterScope, kSharedScope};
 inline constexpr LoopSupport kLoopSupport{"the CUDA back end", kLoopKinds, kAxes,  loops::kMostLanes,
-                                          kMostStages,         false,      kScopes};
+                                          kMostStages,         true,       kScopes};
 
 // Between rows of buffers in scope "shared": they stay aligned for the widest load of a thread.
 inline constexpr std::int64_t kBankBytes = 16;
