@@ -324,6 +324,16 @@ bool needs_other_border(const Context& c, ValueId value, std::int64_t number) {
   });
 }
 
+// Beyond the image, what windows reach.
+Border window_border(const MaxPoolSpec& spec, const ImageShape& image) {
+  const auto behind = [](std::int64_t results, std::int64_t stride, std::int64_t kernel, std::int64_t pad,
+                         std::int64_t extent) {
+    return std::max<std::int64_t>(0, (results - 1) * stride + kernel - pad - extent);
+  };
+  return {spec.pad_top, spec.pad_left, behind(spec.y.h, spec.stride_h, spec.kernel_h, spec.pad_top, image.h),
+          behind(spec.y.w, spec.stride_w, spec.kernel_w, spec.pad_left, image.w)};
+}
+
 Result<Operation> select_max_pool(const Context& c) {
   const graph::TensorType& x = c.type(0);
   if (x.dtype != DType::int8) return c.refuse(fmt::format("it pools {}, the accelerator int8", name(x.dtype)));
@@ -349,20 +359,58 @@ Result<Operation> select_max_pool(const Context& c) {
   spec.pad_top = window.pad_begin[0];
   spec.pad_left = window.pad_begin[1];
   // All that the last window reads lies in the image or its border.
-  const ImageShape image = image_of(c, c.node().inputs[0]), y = image_of(c, c.node().outputs[0]);
-  spec.y = layout_of(c, y);
-  const auto behind = [](std::int64_t results, std::int64_t stride, std::int64_t kernel, std::int64_t pad,
-                         std::int64_t extent) {
-    return std::max<std::int64_t>(0, (results - 1) * stride + kernel - pad - extent);
-  };
+  spec.y = layout_of(c, image_of(c, c.node().outputs[0]));
   BorderNeed pads;
-  pads.border = {spec.pad_top, spec.pad_left, behind(y.h, spec.stride_h, spec.kernel_h, spec.pad_top, image.h),
-                 behind(y.w, spec.stride_w, spec.kernel_w, spec.pad_left, image.w)};
+  pads.border = window_border(spec, image_of(c, c.node().inputs[0]));
   if (!pads.border.empty()) pads.value = INT8_MIN;
   spec.separable = spec.widening == Widening::gemm && is_separable(spec) &&
                    (pads.border.empty() || !needs_other_border(c, c.node().inputs[0], INT8_MIN));
   if (!spec.separable) pads = {};
   return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {pads}, std::move(operation)};
+}
+
+// A max-pooling that reads a convolution's result is made of its accumulators: the epilogue comes behind the maximum,
+// for fewer elements.
+Result<Operation> select_conv_and_max_pool(const Context& c) {
+  const NodeId product = c.found.nodes.front();
+  DOVETAIL_ASSIGN(Operation operation, select_conv({c.graph, c.config, c.found, product}));
+  DOVETAIL_ASSIGN(const Operation pooling, select_max_pool(c));
+  const MaxPoolSpec& spec = std::get<MaxPoolOperation>(pooling.body).spec;
+  auto& conv = std::get<ConvOperation>(operation.body);
+  if (!is_separable(spec))
+    return c.refuse("its windows have no element of their own each, in place of which accumulators could be reduced");
+  if (!window_border(spec, image_of(c, c.node().inputs[0])).empty())
+    return c.refuse("its windows reach beyond the convolution's result");
+  if (std::ranges::any_of(conv.scale, [](float scale) { return scale < 0; }))
+    return c.refuse("its convolution has a negative scale, with which the largest accumulator is the smallest result");
+  conv.pooling = spec;
+  operation.nodes = {product, c.id};
+  operation.output = c.node().outputs[0];
+  return operation;
+}
+
+Result<double> expected_cycles(const Context& c, const Operation& operation,
+                               const std::shared_ptr<TileModels>& models) {
+  double cycles = 0;
+  for (const loops::Program& program : operation_programs(c.graph, operation, c.config)) {
+    DOVETAIL_ASSIGN(const double own, expected_cycles(kind_of(operation), program, c.config, models));
+    cycles += own;
+  }
+  return cycles;
+}
+
+// Whether the convolution and the pooling take fewer cycles one after the other: together, what windows of different
+// tiles share is computed for each of them, and tiles are smaller.
+Result<bool> costs_less_apart(const Context& c, const Operation& pooled, const std::shared_ptr<TileModels>& models) {
+  Operation product = pooled;
+  std::get<ConvOperation>(product.body).pooling.reset();
+  product.nodes.pop_back();
+  product.output = c.node().inputs[0];
+  DOVETAIL_ASSIGN(const Operation pooling, select_max_pool(c));
+  DOVETAIL_ASSIGN(const double together, expected_cycles(c, pooled, models));
+  DOVETAIL_ASSIGN(const double first, expected_cycles(c, product, models));
+  DOVETAIL_ASSIGN(const double second, expected_cycles(c, pooling, models));
+  return first + second < together;
 }
 
 struct Row {
@@ -372,6 +420,7 @@ struct Row {
 // Of several rows for an operator the first that takes it counts.
 // clang-format off
 constexpr Row kRows[] = {
+    {"convolution and max pooling", "MaxPool(dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...))", select_conv_and_max_pool},
     {"max pooling", "MaxPool(x=_)", select_max_pool},
     {"convolution and addition", "dovetail.qadd~(dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...), b=_)", select_conv_and_add},
     {"dense layer and addition", "dovetail.qadd~(dovetail.qgemm(x=_, weights=#, bias=#, scale=#, ...), b=_)", select_gemm_and_add},
@@ -416,6 +465,10 @@ Result<Operation> take(const Context& context, const Row& row, const std::shared
   for (const loops::Program& program : operation_programs(context.graph, operation, config))
     if (const auto fits = smallest_tile_fits(kind_of(operation), program, config, models); !fits.ok())
       return context.refuse(fits.errors().front().why, fits.errors().front().hint);
+  if (const auto* conv = std::get_if<ConvOperation>(&operation.body); conv && conv->pooling) {
+    DOVETAIL_ASSIGN(const bool apart, costs_less_apart(context, operation, models));
+    if (apart) return context.refuse("its convolution and itself take less time one after the other");
+  }
   return operation;
 }
 

@@ -1,6 +1,7 @@
 #include "compiler/target/accel/sketches/steps.h"
 
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -108,7 +109,7 @@ bool is_transfer(const std::string& block) {
   return block == "out" || is_copy(block) || is_constants(block) || block.ends_with("load");
 }
 bool is_product(const std::string& block) {
-  return block == "product" || block.ends_with("widen") || block.ends_with(".sums");
+  return block == "product" || block.ends_with("conv") || block.ends_with("widen") || block.ends_with(".sums");
 }
 
 }  // namespace
@@ -156,15 +157,27 @@ double Steps::constants_cycles(const Tile& at) const {
   return cycles;
 }
 
+double Steps::cycles_of_stage(const std::string& block) const {
+  if (is_transfer(block) || is_product(block) || block == "pool") return 0;
+  std::int64_t operands = 0;
+  for (const loops::Region& region : c.reads_of(block)) operands += is_constants(region.buffer->name) ? 0 : 1;
+  return operands > 1 ? 2 : 1;
+}
+
 double Steps::stage_cycles() const {
   double cycles = 0;
-  for (const std::string& block : blocks) {
-    if (is_transfer(block) || is_product(block) || block == "conv" || block == "pool") continue;
-    std::int64_t operands = 0;
-    for (const loops::Region& region : c.reads_of(block)) operands += is_constants(region.buffer->name) ? 0 : 1;
-    cycles += operands > 1 ? 2 : 1;
-  }
+  for (const std::string& block : blocks) cycles += cycles_of_stage(block);
   return cycles;
+}
+
+std::vector<std::pair<std::string, double>> Steps::stage_cycles_by_shape() const {
+  std::map<Shape, std::pair<std::string, double>> by_shape;
+  for (const std::string& block : blocks)
+    if (const double cycles = cycles_of_stage(block); cycles > 0)
+      by_shape.try_emplace(c.written_by(block)->shape, block, 0).first->second.second += cycles;
+  std::vector<std::pair<std::string, double>> all;
+  for (const auto& [shape, cycles] : by_shape) all.push_back(cycles);
+  return all;
 }
 
 // The queues run beside each other as far as there are slots: a load waits until what its slot held is used, a tile for
@@ -497,6 +510,18 @@ schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config, 
             kind.write(context, config, *models);
             return true;
           }};
+}
+
+Result<double> expected_cycles(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
+                               std::shared_ptr<TileModels> models) {
+  const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
+  const schedule::Task task = make_task(kind, program, config, intrinsics);
+  if (!models) models = make_tile_models();
+  schedule::Context context(task);
+  kind.write(context, config, *models);
+  DOVETAIL_TRY(context.s.status());
+  DOVETAIL_CHECK(context.cost(), "each sketch of the accelerator decides a tile");
+  return *context.cost();
 }
 
 Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,

@@ -65,6 +65,20 @@ RandomOperation random_operation(SplitMix64& random, const isa::HardwareConfig& 
       if (pad > 0 && !spec.pads_in_load) spec.x.border = {pad, pad, pad, pad};
       spec.epilogue = draw_epilogue(random, config);
       if (random.next() % 2 == 0) return {&kConvolution, conv_program(spec, config)};
+      if (MaxPoolSpec pooling; random.next() % 2 == 0) {
+        pooling.kernel_h = between(1, 3), pooling.kernel_w = between(2, 3);
+        pooling.stride_h = between((pooling.kernel_h + 2) / 2, 3), pooling.stride_w = 2;
+        const auto pooled = [](std::int64_t extent, std::int64_t window, std::int64_t step) {
+          return extent < window ? 0 : (extent - window) / step + 1;
+        };
+        TensorLayout y = spec.y;
+        y.h = pooled(y.h, pooling.kernel_h, pooling.stride_h), y.w = pooled(y.w, pooling.kernel_w, pooling.stride_w);
+        pooling.y = y;
+        if (y.h > 0 && y.w > 0 && is_separable(pooling)) {
+          spec.y = y;
+          return {&kConvolution, conv_program(spec, config, nullptr, &pooling)};
+        }
+      }
       const AddSpec addition = add_spec(spec.y);
       return {&kConvolution, conv_program(spec, config, &addition)};
     }
