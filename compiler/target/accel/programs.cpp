@@ -9,6 +9,7 @@
 
 #include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/stages.h"
+#include "compiler/target/accel/window_maximum.h"
 #include "compiler/tensor/tensor.h"
 #include "isa/spec/timing.h"
 
@@ -21,10 +22,6 @@ using tensor::Indices;
 
 namespace {
 
-// Of so many rows and columns, channels and images as y has.
-Axes pixel_axes(const TensorLayout& y, std::int64_t rows, std::int64_t columns) {
-  return {{"n", y.padded_n()}, {"o", y.padded_c()}, {"y", rows}, {"x", columns}};
-}
 Axes pixel_axes(const TensorLayout& y) { return pixel_axes(y, y.h, y.w); }
 
 // Where in the interior of Y a result lies.
@@ -153,72 +150,6 @@ NdArray identity_weights(const isa::HardwareConfig& config) {
   return identity;
 }
 
-namespace {
-
-// Along one axis of a separable window.
-struct WindowAxis {
-  std::int64_t kernel, stride, results;
-
-  std::int64_t remainders() const { return std::min(kernel, stride); }
-  // So many elements of an image of a tile of results have that remainder.
-  std::int64_t extent(std::int64_t remainder) const { return results + (remainder + stride < kernel ? 1 : 0); }
-  // The remainder of a single element of each window.
-  std::int64_t single() const { return std::max<std::int64_t>(0, kernel - stride); }
-  // Of the image, what all windows read.
-  std::int64_t elements() const { return (results - 1) * stride + kernel; }
-  Positions positions(std::int64_t remainder) const { return {remainder, stride, extent(remainder)}; }
-};
-WindowAxis window_rows(const MaxPoolSpec& spec, const TensorLayout& y) { return {spec.kernel_h, spec.stride_h, y.h}; }
-WindowAxis window_columns(const MaxPoolSpec& spec, const TensorLayout& y) {
-  return {spec.kernel_w, spec.stride_w, y.w};
-}
-
-// The maximum of each window, along columns and then along rows, in place of an element that is alone in its window.
-// `part` makes what is at these rows and columns of the image, `name` its place in the windows.
-Buffer separable_maximum(
-    Definition& d, const MaxPoolSpec& spec, const TensorLayout& y,
-    const std::function<Buffer(const std::string& name, const Positions& rows, const Positions& columns)>& part) {
-  const WindowAxis rows = window_rows(spec, y), columns = window_columns(spec, y);
-  // parts: by remainder.
-  const auto reduce = [&](const std::string& name, const WindowAxis& window, const std::vector<Buffer>& parts,
-                          const Axes& axes, std::size_t axis) {
-    Buffer largest = parts[static_cast<std::size_t>(window.single())];
-    for (std::int64_t tap = 0; tap < window.kernel; ++tap) {
-      const std::int64_t remainder = tap % window.stride;
-      if (remainder == window.single()) continue;
-      largest = Stages(d, axes, name).stage(std::to_string(tap), [&](const Indices& i) {
-        Indices element = i;
-        if (tap >= window.stride) element[axis] = element[axis] + 1;
-        return binary(BinaryOp::max, load(largest, i), load(parts[static_cast<std::size_t>(remainder)], element));
-      });
-    }
-    return largest;
-  };
-  // Products first: a change between them and the ALU empties the pipe.
-  std::vector<std::vector<Buffer>> parts(static_cast<std::size_t>(rows.remainders()));
-  for (std::int64_t row = 0; row < rows.remainders(); ++row)
-    for (std::int64_t column = 0; column < columns.remainders(); ++column)
-      parts[static_cast<std::size_t>(row)].push_back(
-          part(fmt::format("r{}c{}.", row, column), rows.positions(row), columns.positions(column)));
-  std::vector<Buffer> of_rows;
-  for (std::int64_t row = 0; row < rows.remainders(); ++row)
-    of_rows.push_back(reduce(fmt::format("r{}.columns", row), columns, parts[static_cast<std::size_t>(row)],
-                             pixel_axes(y, rows.extent(row), y.w), 3));
-  return reduce("rows", rows, of_rows, pixel_axes(y), 2);
-}
-
-}  // namespace
-
-bool is_separable(const MaxPoolSpec& spec) {
-  constexpr std::int64_t kMostRemainders = 3;  // each pair of them is a place
-  const auto separates = [&](std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t results) {
-    if (kernel == 1) return stride == 1 || results == 1;
-    return dilation == 1 && kernel < 2 * stride && std::min(kernel, stride) <= kMostRemainders;
-  };
-  return separates(spec.kernel_h, spec.stride_h, spec.dilation_h, spec.y.h) &&
-         separates(spec.kernel_w, spec.stride_w, spec.dilation_w, spec.y.w);
-}
-
 Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition,
                      const MaxPoolSpec* pooling) {
   Definition d(spec.name);
@@ -227,8 +158,8 @@ Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, co
   const Buffer k = d.constant("K", DType::int32, {config.batch, spec.y.padded_c(), spec.epilogue.words()});
 
   // Of the convolution's own result.
-  const std::int64_t rows = pooling ? window_rows(*pooling, spec.y).elements() : spec.y.h,
-                     columns = pooling ? window_columns(*pooling, spec.y).elements() : spec.y.w;
+  const std::int64_t rows = pooling ? window_rows(*pooling).extent() : spec.y.h,
+                     columns = pooling ? window_columns(*pooling).extent() : spec.y.w;
   Buffer image = x;
   std::int64_t row0 = spec.x.border.top - spec.pad_top, column0 = spec.x.border.left - spec.pad_left;
   if (spec.pads_in_load) {
@@ -261,8 +192,8 @@ Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, co
   const Axes axes = pixel_axes(spec.y);
   Stages stages(d, axes, "");
   if (pooling) {
-    const Buffer largest = separable_maximum(
-        d, *pooling, spec.y, [&](const std::string& name, const Positions& at_rows, const Positions& at_columns) {
+    const Buffer largest = window_maximum(
+        d, *pooling, [&](const std::string& name, const Positions& at_rows, const Positions& at_columns) {
           return product(name + "conv", at_rows, at_columns);
         });
     return finish(d, stages.epilogue(spec.epilogue, largest, on_chip(d, "constants", k)), spec.y,
@@ -304,17 +235,19 @@ Program separable_max_pool_program(const MaxPoolSpec& spec, const isa::HardwareC
   Definition d(spec.name);
   const TensorLayout& y = spec.y;
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
-  const Axes image{{"n", y.padded_n()},
-                   {"c", y.padded_c()},
-                   {"y", window_rows(spec, y).elements()},
-                   {"x", window_columns(spec, y).elements()}};
+  // With the border that holds its pads, all that windows read.
+  MaxPoolSpec bordered = spec;
+  bordered.pad_top = bordered.pad_left = 0;
+  bordered.x.h = (y.h - 1) * spec.stride_h + spec.kernel_h;
+  bordered.x.w = (y.w - 1) * spec.stride_w + spec.kernel_w;
+  const Axes image{{"n", y.padded_n()}, {"c", y.padded_c()}, {"y", bordered.x.h}, {"x", bordered.x.w}};
   const std::int64_t top = spec.x.border.top - spec.pad_top, left = spec.x.border.left - spec.pad_left;
   const Buffer copy = d.compute("x.copy", DType::int8, image, [&](const Indices& i) {
     return load(x, {i[0], i[1], position(i[2], {}, top), position(i[3], {}, left)});
   });
   const Widener widen(d, spec.widening, config);
   const Buffer largest =
-      separable_maximum(d, spec, y, [&](const std::string& name, const Positions& rows, const Positions& columns) {
+      window_maximum(d, bordered, [&](const std::string& name, const Positions& rows, const Positions& columns) {
         return widen(name, copy, rows, columns, pixel_axes(y, rows.count, columns.count));
       });
   return finish(d, largest, y, false);

@@ -108,8 +108,8 @@ bool is_separable(const MaxPoolSpec& spec);
 // int8 (program shape; only the interior is written). Blocks: [pad], conv, epilogue stages, out.
 // With `addition`, its operand a is the convolution's result, which is clamped to int8 and stays in ACC, and b is
 // parameter B: [I,] B, KA, KB and KS, the constants of the sum, are parameters besides; KA and KS where b is constant.
-// With `pooling`, whose windows is_separable() names and lie within the image, y is how its result lies. Accumulators
-// are reduced before the epilogue, so it must not fall where they rise: scales are not negative. Blocks: [pad],
+// With `pooling`, whose windows is_separable() and reduces_in_place() name, y is how its result lies. Accumulators are
+// reduced before the epilogue, so it must not fall where they rise: scales are not negative. Blocks: [pad],
 // r<row>c<column>.conv of each place in the windows, maxima, epilogue stages, out.
 loops::Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition = nullptr,
                             const MaxPoolSpec* pooling = nullptr);

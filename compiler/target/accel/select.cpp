@@ -14,6 +14,7 @@
 #include "compiler/target/accel/fold_window.h"
 #include "compiler/target/accel/operation_program.h"
 #include "compiler/target/accel/selection.h"
+#include "compiler/target/accel/window_maximum.h"
 #include "isa/semantics/requant.h"
 #include "isa/spec/range.h"
 
@@ -375,15 +376,14 @@ Result<Operation> select_conv_and_max_pool(const Context& c) {
   const NodeId product = c.found.nodes.front();
   DOVETAIL_ASSIGN(Operation operation, select_conv({c.graph, c.config, c.found, product}));
   DOVETAIL_ASSIGN(const Operation pooling, select_max_pool(c));
-  const MaxPoolSpec& spec = std::get<MaxPoolOperation>(pooling.body).spec;
+  MaxPoolSpec spec = std::get<MaxPoolOperation>(pooling.body).spec;
+  spec.x = layout_of(c, image_of(c, c.node().inputs[0]));
   auto& conv = std::get<ConvOperation>(operation.body);
-  if (!is_separable(spec))
-    return c.refuse("its windows have no element of their own each, in place of which accumulators could be reduced");
-  if (!window_border(spec, image_of(c, c.node().inputs[0])).empty())
-    return c.refuse("its windows reach beyond the convolution's result");
+  if (!is_separable(spec) || !reduces_in_place(spec))
+    return c.refuse("not every window has an element of its own, in place of which accumulators could be reduced");
   if (std::ranges::any_of(conv.scale, [](float scale) { return scale < 0; }))
     return c.refuse("its convolution has a negative scale, with which the largest accumulator is the smallest result");
-  conv.pooling = spec;
+  conv.pooling = std::move(spec);
   operation.nodes = {product, c.id};
   operation.output = c.node().outputs[0];
   return operation;

@@ -161,7 +161,8 @@ double Steps::cycles_of_stage(const std::string& block) const {
   if (is_transfer(block) || is_product(block) || block == "pool") return 0;
   std::int64_t operands = 0;
   for (const loops::Region& region : c.reads_of(block)) operands += is_constants(region.buffer->name) ? 0 : 1;
-  return operands > 1 ? 2 : 1;
+  const int passes = c.block(block)->init ? 2 : 1;  // what a maximum starts with is one as well
+  return passes * (operands > 1 ? 2 : 1);
 }
 
 double Steps::stage_cycles() const {
@@ -473,6 +474,7 @@ void Steps::finish_stages(const std::string& main) {
     }
     if (block == "out") block_elements(block, "out.n_i", "out.o_i");
     else block_elements(block, block + ".n", block + ".o");
+    if (c.block(block)->init) c.s.decompose_reduction(block, c.own_loops(block).front(), block + ".init");
     if (block != "out") c.s.transform_layout(block, map);
   }
   c.lay_out("Y", map);
@@ -487,8 +489,12 @@ void Steps::tensorize(const std::string& block, const std::vector<std::string>& 
 }
 
 void Steps::tensorize_stages(const std::string& main) {
-  for (const std::string& block : blocks)
-    if (block != main && !is_transfer(block) && !is_product(block)) tensorize(block, {block + ".n_e", block + ".o_e"});
+  for (const std::string& block : blocks) {
+    if (block == main || is_transfer(block) || is_product(block)) continue;
+    if (const std::string init = block + ".init"; c.block(init))
+      tensorize(init, {init + "." + block + ".n_e", init + "." + block + ".o_e"});
+    tensorize(block, {block + ".n_e", block + ".o_e"});
+  }
 }
 
 schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,

@@ -53,7 +53,14 @@ const Rows kTogether{{"convolution and max pooling", 1}}, kApart{{"convolution",
 TEST_CASE("a max-pooling is made of the accumulators of the convolution before it") {
   for (const isa::HardwareConfig& config : isa::named_configs()) {
     if (config.name == "tiny") continue;  // no tile of them fits it
-    DYNAMIC_SECTION(config.name) { CHECK(rows_of(draw({}), config.name) == kTogether); }
+    DYNAMIC_SECTION(config.name) {
+      CHECK(rows_of(draw({}), config.name) == kTogether);
+      // Windows that share rows, with pads and without: whether it pays to compute these again depends on the epilogue.
+      for (const std::int64_t pad : {0, 1}) {
+        const auto rows = rows_of(draw({.kernel = 3, .stride = 2, .pad = pad}, {1, 6, 16, 16}), config.name);
+        CHECK((rows == kTogether || (config.requant && rows == kApart)));
+      }
+    }
   }
 }
 
@@ -73,6 +80,9 @@ TEST_CASE("a max-pooling is not made of accumulators that others read, or whose 
     const graph::ValueId scale = graph.node(graph.value(drawn.convolution).producer).inputs[3];
     graph.value(scale).constant->data<float>()[1] *= -1;
     CHECK(rows_of(drawn, "1x16x16-ext") == kApart);
+  }
+  SECTION("windows that lie beyond the image but for elements that others share") {
+    CHECK(rows_of(draw({.kernel = 2, .stride = 2, .pad = 1}), "1x16x16-ext") == kApart);
   }
   SECTION("windows that share all but one row") {
     CHECK(rows_of(draw({.kernel = 3, .stride = 1}), "1x16x16-ext") == kApart);
