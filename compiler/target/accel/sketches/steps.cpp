@@ -29,7 +29,9 @@ constexpr std::int64_t kMostSlotsOfTiles = 3;
 constexpr std::array kTileNames{"tile_o", "tile_c", "tile_n", "tile_y", "tile_x"};
 constexpr std::array kSlotNames{"slots_inp", "slots_wgt", "slots_acc"};
 
-constexpr const char* kStart = "start";  // a task's fact; none: behind others
+// Facts of a task: of its start, where it does not lie behind others; and that what its tile costs is all that is
+// asked.
+constexpr const char *kStart = "start", *kCostAlone = "cost_alone";
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -59,7 +61,8 @@ schedule::Decisions smallest_tile() {
   return decisions;
 }
 
-Result<std::vector<OnChip>> places_of(const Kind& kind, const schedule::Task& task, const isa::HardwareConfig& config) {
+Result<std::vector<OnChip>> places_of(const Kind& kind, schedule::Task task, const isa::HardwareConfig& config) {
+  task.facts.erase(kCostAlone);
   DOVETAIL_ASSIGN(const schedule::Scheduled smallest, schedule::run(sketch_of(kind, config), task, smallest_tile()));
   return on_chip_places(task, smallest, config);
 }
@@ -330,12 +333,14 @@ void Steps::sample_slots(const Kind& kind, const CountPace& pace) {
 }
 
 void Steps::recall(const std::function<void()>& write) {
+  if (c.task.facts.contains(kCostAlone)) return;
   c.recall(fmt::format("blocks {} {} {} constants stay {}", config.batch, config.block_in, config.block_out,
                        constants_stay_),
            kSlotNames, write);
 }
 
 void Steps::take_slots(const Kind& kind, const std::vector<std::string>& inputs, const std::string& weights) {
+  if (c.task.facts.contains(kCostAlone)) return;
   const auto give = [&](const std::string& buffer, std::int64_t slots) {
     if (slots > 1) c.s.slots(buffer, slots);
   };
@@ -521,8 +526,9 @@ schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config, 
 Result<double> expected_cycles(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
                                std::shared_ptr<TileModels> models) {
   const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
-  const schedule::Task task = make_task(kind, program, config, intrinsics);
+  schedule::Task task = make_task(kind, program, config, intrinsics);
   if (!models) models = make_tile_models();
+  task.facts[kCostAlone] = true;
   schedule::Context context(task);
   kind.write(context, config, *models);
   DOVETAIL_TRY(context.s.status());
