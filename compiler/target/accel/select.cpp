@@ -325,16 +325,6 @@ bool needs_other_border(const Context& c, ValueId value, std::int64_t number) {
   });
 }
 
-// Beyond the image, what windows reach.
-Border window_border(const MaxPoolSpec& spec, const ImageShape& image) {
-  const auto behind = [](std::int64_t results, std::int64_t stride, std::int64_t kernel, std::int64_t pad,
-                         std::int64_t extent) {
-    return std::max<std::int64_t>(0, (results - 1) * stride + kernel - pad - extent);
-  };
-  return {spec.pad_top, spec.pad_left, behind(spec.y.h, spec.stride_h, spec.kernel_h, spec.pad_top, image.h),
-          behind(spec.y.w, spec.stride_w, spec.kernel_w, spec.pad_left, image.w)};
-}
-
 Result<Operation> select_max_pool(const Context& c) {
   const graph::TensorType& x = c.type(0);
   if (x.dtype != DType::int8) return c.refuse(fmt::format("it pools {}, the accelerator int8", name(x.dtype)));
@@ -360,9 +350,15 @@ Result<Operation> select_max_pool(const Context& c) {
   spec.pad_top = window.pad_begin[0];
   spec.pad_left = window.pad_begin[1];
   // All that the last window reads lies in the image or its border.
-  spec.y = layout_of(c, image_of(c, c.node().outputs[0]));
+  const ImageShape image = image_of(c, c.node().inputs[0]), y = image_of(c, c.node().outputs[0]);
+  spec.y = layout_of(c, y);
+  const auto behind = [](std::int64_t results, std::int64_t stride, std::int64_t kernel, std::int64_t pad,
+                         std::int64_t extent) {
+    return std::max<std::int64_t>(0, (results - 1) * stride + kernel - pad - extent);
+  };
   BorderNeed pads;
-  pads.border = window_border(spec, image_of(c, c.node().inputs[0]));
+  pads.border = {spec.pad_top, spec.pad_left, behind(y.h, spec.stride_h, spec.kernel_h, spec.pad_top, image.h),
+                 behind(y.w, spec.stride_w, spec.kernel_w, spec.pad_left, image.w)};
   if (!pads.border.empty()) pads.value = INT8_MIN;
   spec.separable = spec.widening == Widening::gemm && is_separable(spec) &&
                    (pads.border.empty() || !needs_other_border(c, c.node().inputs[0], INT8_MIN));
@@ -383,6 +379,8 @@ Result<Operation> select_conv_and_max_pool(const Context& c) {
     return c.refuse("not every window has an element of its own, in place of which accumulators could be reduced");
   if (std::ranges::any_of(conv.scale, [](float scale) { return scale < 0; }))
     return c.refuse("its convolution has a negative scale, with which the largest accumulator is the smallest result");
+  if (const std::int64_t bound = accumulator_bound(conv); bound > INT32_MAX)
+    return c.refuse(fmt::format("its accumulators reach {}, beyond int32, where they do not rise any more", bound));
   conv.pooling = std::move(spec);
   operation.nodes = {product, c.id};
   operation.output = c.node().outputs[0];

@@ -81,6 +81,13 @@ TEST_CASE("a max-pooling is not made of accumulators that others read, or whose 
     graph.value(scale).constant->data<float>()[1] *= -1;
     CHECK(rows_of(drawn, "1x16x16-ext") == kApart);
   }
+  SECTION("accumulators that wrap") {
+    Drawn drawn = draw({});
+    graph::Graph& graph = drawn.random.graph;
+    const graph::ValueId bias = graph.node(graph.value(drawn.convolution).producer).inputs[2];
+    for (std::int32_t& number : graph.value(bias).constant->data<std::int32_t>()) number = 2147200000;
+    CHECK(rows_of(drawn, "1x16x16-ext") == kApart);
+  }
   SECTION("windows that lie beyond the image but for elements that others share") {
     CHECK(rows_of(draw({.kernel = 2, .stride = 2, .pad = 1}), "1x16x16-ext") == kApart);
   }
