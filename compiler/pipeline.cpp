@@ -26,6 +26,7 @@
 #include "compiler/passes/lower_conv_transpose.h"
 #include "compiler/passes/lower_qdq.h"
 #include "compiler/passes/merge_parallel_convolutions.h"
+#include "compiler/passes/pool_early.h"
 #include "compiler/passes/recognize_activations.h"
 #include "compiler/passes/recognize_attention.h"
 #include "compiler/passes/recognize_normalizations.h"
@@ -87,6 +88,7 @@ constexpr NamedPass kGraphPasses[] = {
     {"fuse_matmul_add", Level::exact, passes::fuse_matmul_add},
     {"fold_scales", Level::tolerant, passes::fold_scales},
     {"fold_pads", Level::exact, passes::fold_pads},
+    {"pool_early", Level::exact, passes::pool_early},
     // Last: the passes above leave duplicates and dead nodes behind.
     {"eliminate_common_subexpressions", Level::exact, passes::eliminate_common_subexpressions},
     {"eliminate_dead_nodes", Level::exact, passes::eliminate_dead_nodes},

@@ -49,6 +49,7 @@ def main():
             nodes = computing_nodes(options.dovetail, model, options.folder)
             shapes = set()
             for layer in run.NETWORKS[network]():
+                layer = dataclasses.replace(layer, pool=None)
                 shape = dataclasses.replace(layer, name="")
                 if layer.macs < options.least or shape in shapes:
                     continue

@@ -39,6 +39,7 @@ class Layer:
     other_way: bool = False  # a matmul's second operand lies in rows of its sums, as values do in attention; keys do not
     zero_points: int = 0  # of a matmul's operands, how many are not 0
     multipliers: tuple = ()  # of a sum's operands, as the model's integer form has them
+    pool: "Layer" = None  # the max-pooling that alone reads a convolution's result
 
     @property
     def out_h(self):
@@ -135,6 +136,13 @@ def constant_cycles(layer, machine):
     return parts(layer.o, machine.block_out) * epilogue_words(layer, machine) * min(load, products)
 
 
+def maximum_cycles(layer, machine):
+    """ALU cycles of a max-pooling, whose elements lie in ACC: a maximum for each tap but the first of each direction, of
+    two operands."""
+    columns = parts(layer.n, machine.batch) * layer.out_w * parts(layer.c, machine.block_out)
+    return 2 * (layer.kernel - 1) * columns * (layer.h + layer.out_h)
+
+
 def conv_steps(layer, machine):
     """GEMM steps for a block of results: products after padding to blocks, in the cheapest form there is."""
     ins = lambda channels: parts(channels, machine.block_in)
@@ -174,7 +182,13 @@ def bound(layer, machine):
         blocks = 1 if average else parts(layer.o, machine.block_out) * steps
         weights = blocks * machine.block_in * machine.block_out
         constants = 0 if average else channels(layer.o) * machine.batch * epilogue_words(layer, machine) * 4
-        return Bound(results * (steps + reset), results * epilogue_cycles(layer, machine),
+        stored, maxima = results, 0
+        if layer.pool:
+            # Of accumulators: the epilogue rises with them, so it may come behind the maximum.
+            stored = parts(layer.n, machine.batch) * layer.pool.out_h * layer.pool.out_w * parts(layer.o, machine.block_out)
+            maxima = maximum_cycles(layer.pool, machine)
+            written = image(layer.o, layer.pool.out_h, layer.pool.out_w)
+        return Bound(results * (steps + reset), stored * epilogue_cycles(layer, machine) + maxima,
                      0 if average else constant_cycles(layer, machine),
                      input_bytes(layer, machine, image) + weights + constants, written)
     if layer.kind == "matmul":
@@ -190,12 +204,9 @@ def bound(layer, machine):
                      groups * rows * columns * (epilogue_cycles(layer, machine) + layer.zero_points), 0,
                      operand(layer.h) + operand(layer.o), groups * layer.h * channels(layer.o))
     if layer.kind == "max_pool":
-        # Widened through GEMM by an identity block, an element a step; then a maximum for each tap but the first of
-        # each direction, of two operands.
+        # Widened through GEMM by an identity block, an element a step.
         widened = parts(layer.n, machine.batch) * layer.h * layer.w * parts(layer.c, machine.block_out)
-        rows = parts(layer.n, machine.batch) * layer.h * layer.out_w * parts(layer.c, machine.block_out)
-        return Bound(widened * (1 + reset), 2 * (layer.kernel - 1) * (rows + results), 0,
-                     image(layer.c, layer.h, layer.w), written)
+        return Bound(widened * (1 + reset), maximum_cycles(layer, machine), 0, image(layer.c, layer.h, layer.w), written)
     if layer.kind == "add":
         # Operands through GEMM, but for one that is a product's accumulators: where the store clamps, they would take the
         # clamps, two passes, instead. Both scaled; their sum, of two operands; its rounding, whose scale is 2^-s.

@@ -5,8 +5,8 @@ from bound import Layer
 
 def resnet18(n=1):
     """He et al., Deep Residual Learning for Image Recognition, 2016, table 1."""
-    layers = [Layer("conv1", "conv", n, 3, 224, 224, 64, 7, 2, 3, from_host=True),
-              Layer("pool1", "max_pool", n, 64, 112, 112, 64, 3, 2, 1)]
+    layers = [Layer("conv1", "conv", n, 3, 224, 224, 64, 7, 2, 3, from_host=True,
+                    pool=Layer("pool1", "max_pool", n, 64, 112, 112, 64, 3, 2, 1))]
     channels, size = 64, 56
     for stage, width in enumerate((64, 128, 256, 512), start=1):
         for block in (1, 2):

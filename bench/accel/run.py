@@ -72,19 +72,25 @@ def tokens_of(dovetail, model, machine, folder):
     return {row["name"]: (row["all"], row["stage_order"]) for row in rows}
 
 
+def rows_of(layer, names):
+    """Those of the run that are the layer's: a convolution and the pooling behind it have one, or one each."""
+    own = [name for name in (layer.name, layer.name + ".relu", layer.name + ".norm") if name in names][:1]
+    return own + (rows_of(layer.pool, names) if layer.pool else [])
+
+
 def compare(layers, rows, machine, bytes_per_cycle, both_ways):
-    """Each row of the run with the bound of its layers: one that has no row of its own is fused with the next that has."""
-    names = {row["name"]: row for row in rows}
+    """Each layer with rows in the run, and its bound: one that has none is fused with the next that has."""
+    cycles = {row["name"]: row["cycles"] for row in rows}
     result, waiting = [], None
     for layer in layers:
         here = bound.bound(layer, machine)
         waiting = (waiting[0] + here, waiting[1] + layer.macs) if waiting else (here, layer.macs)
-        row = next((names[name] for name in (layer.name, layer.name + ".relu", layer.name + ".norm") if name in names), None)
-        if row is None:
+        names = rows_of(layer, cycles)
+        if not names:
             continue
-        limit = waiting[0].cycles(bytes_per_cycle, both_ways)
-        result.append({"layer": layer.name, "row": row["name"], "cycles": row["cycles"], "bound": round(limit), "of_bound": limit / row["cycles"],
-                       "macs": waiting[1], "macs_per_cycle": waiting[1] / row["cycles"]})
+        limit, taken = waiting[0].cycles(bytes_per_cycle, both_ways), sum(cycles[name] for name in names)
+        result.append({"layer": f"{layer.name}, {layer.pool.name}" if layer.pool else layer.name, "rows": names, "cycles": taken,
+                       "bound": round(limit), "of_bound": limit / taken, "macs": waiting[1], "macs_per_cycle": waiting[1] / taken})
         waiting = None
     if waiting:
         result.append({"layer": "not on the accelerator", "cycles": None, "bound": round(waiting[0].compute()), "macs": waiting[1]})
@@ -135,8 +141,9 @@ def main():
                     if row["cycles"] is None:
                         print(f"| {row['layer']} | | {row['bound']:,} | | | | | |")
                         continue
-                    row["tokens"], row["tokens_at_every_change"] = of_layers[row.pop("row")]
-                    single = next((one_slot[name] for name in one_slot if name.startswith(row["layer"])), None)
+                    names = row.pop("rows")
+                    row["tokens"], row["tokens_at_every_change"] = (sum(of_layers[name][i] for name in names) for i in (0, 1))
+                    single = sum(one_slot[name] for name in names) if all(name in one_slot for name in names) else None
                     print(f"| {row['layer']} | {row['cycles']:,} | {row['bound']:,} | {row['of_bound']:.3f} | "
                           f"{single if single is None else format(single, ',')} | {row['macs_per_cycle']:.1f} | "
                           f"{row['tokens']:,} | {row['tokens_at_every_change']:,} |")

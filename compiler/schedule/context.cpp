@@ -67,6 +67,7 @@ std::vector<std::int64_t> Context::sample(std::span<const Choice> choices,
   }
   const std::size_t rank = std::exchange(deciding_.rank, 0);
   const std::vector<std::int64_t> decided = deciding_.draw ? drawn(choices, cost) : least(choices, cost, rank);
+  cost_ = open && !decided.empty() ? cost(decided) : std::nullopt;
   for (std::size_t i = 0; i < decided.size(); ++i)
     s.sample(choices[i].name, "among", Space::among(choices[i].candidates(std::span(decided).first(i))).text, "=",
              decided[i]);

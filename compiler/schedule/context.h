@@ -46,6 +46,8 @@ class Context {
   // values that fit. `cost` is made where something is left open, or it is not certain that what is given fits. Empty
   // where nothing fits; the caller says why (Schedule::fail).
   std::vector<std::int64_t> sample(std::span<const Choice> choices, const std::function<Result<Cost>()>& cost);
+  // What those decided together last are thought to cost; nullopt where none were, or they were all given.
+  std::optional<double> cost() const { return cost_; }
 
   // Takes the steps of `write`, or what the task's memo knows to come of them. They are the first steps but samples,
   // decide nothing, and follow from the program, the intrinsics, `facts`, and the decisions so far but those in
@@ -108,6 +110,7 @@ class Context {
   std::vector<std::int64_t> drawn(std::span<const Choice> choices, const Cost& cost);
 
   Deciding deciding_;
+  std::optional<double> cost_;
   std::set<std::string> follows_;
   std::map<std::string, std::string> layouts_;
 };

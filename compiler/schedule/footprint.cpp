@@ -128,15 +128,17 @@ Footprint::Footprint(const Program& program) {
     for (const Range& range : ranges) boxes_[buffer].push_back(range.extent);
 }
 
-// Where each of two readers has loops of its own along a dimension, as two reductions have, a tile of one is none of
-// the other's, and their sum would be too much: those loops count as a whole.
-void Footprint::fold_others(TileExtent& a, TileExtent& b) const {
+// Where each of several readers has loops of its own along a dimension, as two reductions have, a tile of one is none
+// of the others', and their sum would be too much: those loops count as a whole.
+void Footprint::fold_others(Range& known, Range& added) const {
+  TileExtent &a = known.extent, &b = added.extent;
   const auto is_own = [](const TileExtent& of, const TileExtent& other, std::size_t loop) {
     return of.coefficients[loop] != 0 && other.coefficients[loop] == 0;
   };
   bool a_has = false, b_has = false;
   for (std::size_t i = 0; i < loops_.size(); ++i) a_has |= is_own(a, b, i), b_has |= is_own(b, a, i);
-  if (!a_has || !b_has) return;
+  if (!(a_has || known.folded) || !b_has) return;
+  known.folded = true;
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     const bool of_a = is_own(a, b, i);
     if (!of_a && !is_own(b, a, i)) continue;
@@ -175,7 +177,7 @@ void Footprint::add_reads(const Block& block, const std::map<const VarNode*, Til
     if (added) return;
     for (std::size_t d = 0; d < ranges.size(); ++d) {
       Range& range = known->second[d];
-      fold_others(range.extent, ranges[d].extent);
+      fold_others(range, ranges[d]);
       const std::int64_t low = std::min(range.low, ranges[d].low);
       range.extent.constant =
           std::max(range.low + range.extent.constant, ranges[d].low + ranges[d].extent.constant) - low;

@@ -53,10 +53,11 @@ class Footprint {
   struct Range {
     std::int64_t low = 0;
     TileExtent extent;
+    bool folded = false;  // loops of single readers count as a whole in it
   };
 
   void add_loop(const std::string& name, std::int64_t extent);
-  void fold_others(TileExtent& a, TileExtent& b) const;
+  void fold_others(Range& a, Range& b) const;
   void add_reads(const loops::Block& block, const std::map<const loops::VarNode*, TileExtent>& iterators);
 
   std::vector<std::string> loops_;

@@ -133,6 +133,20 @@ loops::Buffer Definition::reduce(std::string name, DType dtype, const Axes& axes
                       })[0];
 }
 
+loops::Buffer Definition::reduce_from(std::string name, DType dtype, const Axes& axes, const Axes& reduce_axes,
+                                      const Reducer& reducer, const std::function<loops::Expr(const Indices&)>& start,
+                                      const std::function<loops::Expr(const Indices&, const Indices&)>& body) {
+  DOVETAIL_CHECK(!is_empty(reduce_axes), fmt::format("{} is a reduction", name));
+  const loops::Buffer buffer = loops::make_buffer(name, dtype, extents(axes));
+  add_block(name, axes, reduce_axes, {buffer}, [&](const Indices& spatial, const Indices& reduced) {
+    loops::Block block;
+    block.init = store_all({buffer}, spatial, {start(spatial)});
+    block.body = store_all({buffer}, spatial, reducer.combine(load_all({buffer}, spatial), {body(spatial, reduced)}));
+    return block;
+  });
+  return buffer;
+}
+
 std::vector<loops::Buffer> Definition::reduce_tuple(
     const std::vector<std::string>& names, const std::vector<DType>& dtypes, const Axes& axes, const Axes& reduce_axes,
     const Reducer& reducer, const std::function<std::vector<loops::Expr>(const Indices&, const Indices&)>& body) {

@@ -55,6 +55,10 @@ class Definition {
   // identity.
   loops::Buffer reduce(std::string name, DType dtype, const Axes& axes, const Axes& reduce_axes, const Reducer& reducer,
                        const std::function<loops::Expr(const Indices&, const Indices&)>& body);
+  // The same, each starting at a value of its own instead of the identity, over axes that are not empty.
+  loops::Buffer reduce_from(std::string name, DType dtype, const Axes& axes, const Axes& reduce_axes,
+                            const Reducer& reducer, const std::function<loops::Expr(const Indices&)>& start,
+                            const std::function<loops::Expr(const Indices&, const Indices&)>& body);
   // One buffer per component of a tuple reducer.
   std::vector<loops::Buffer> reduce_tuple(
       const std::vector<std::string>& names, const std::vector<DType>& dtypes, const Axes& axes,

@@ -32,7 +32,7 @@ void add_work(const loops::Program& program, const isa::HardwareConfig& config, 
     if (name == "pad" || name == "out" || name.ends_with("load") || name.ends_with("constants") ||
         name.ends_with(".copy"))
       return;
-    if (name == "conv" || name == "product" || name.ends_with("widen") || name.ends_with(".sums"))
+    if (name.ends_with("conv") || name == "product" || name.ends_with("widen") || name.ends_with(".sums"))
       estimate.gemm += parts(points, config.batch * config.block_in * config.block_out) +
                        parts(results, config.batch * config.block_out);
     else estimate.alu += elements;

@@ -60,6 +60,12 @@ bool reads_pads(const ConvSpec& spec, const TensorLayout& x, const ImageShape& y
          (y.w - 1) * spec.stride_w + (spec.kernel_w - 1) * spec.dilation_w - spec.pad_left >= x.w;
 }
 
+// Of the convolution's own result, which a pooling behind it makes smaller.
+ImageShape shape_of_products(const graph::Graph& graph, const Operation& operation, const isa::HardwareConfig& config) {
+  const bool pooled = std::get<ConvOperation>(operation.body).pooling.has_value();
+  return image_shape(graph, pooled ? graph.node(operation.nodes.front()).outputs[0] : operation.output, config);
+}
+
 struct Price {
   std::int64_t cycles, bytes;
   auto operator<=>(const Price&) const = default;
@@ -69,7 +75,7 @@ Price price_of(const graph::Graph& graph, const Operation& operation, const isa:
   const ConvSpec& spec = std::get<ConvOperation>(operation.body).spec;
   TensorLayout x = input_layout(graph, operation, 0, config);
   x.border = operation.borders[0].border;
-  const TensorLayout y = make_layout(config, image_shape(graph, operation.output, config));
+  const TensorLayout y = make_layout(config, shape_of_products(graph, operation, config));
   const std::int64_t weights = spec.kernel_h * spec.kernel_w * x.padded_c() * y.padded_c();
   const std::int64_t steps = y.padded_n() * y.h * y.w * weights / (config.batch * config.block_in * config.block_out);
   const std::int64_t bytes = x.bytes() + weights;
@@ -84,7 +90,7 @@ std::optional<Operation> fold_window(const graph::Graph& graph, const Operation&
   if (!conv) return std::nullopt;
   const bool has_groups = conv->weight.shape()[kChannelAxis] != image_shape(graph, operation.inputs[0], config).c;
   if (has_groups) return std::nullopt;
-  const ImageShape y = image_shape(graph, operation.output, config);
+  const ImageShape y = shape_of_products(graph, operation, config);
   std::optional<Operation> best;
   Price least = price_of(graph, operation, config);
   for (const auto& [columns, rows] : {std::pair(true, false), std::pair(false, true), std::pair(true, true)}) {

@@ -66,7 +66,14 @@ Placement shape_of(const Program& program, const Buffer& buffer, isa::Memory mem
     DOVETAIL_CHECK(min, fmt::format("the region of {} is not affine", buffer->name));
     placement.min[d] = *min;
     placement.strides[d] = stride;
-    stride *= box[d].extent;
+    std::int64_t extent = box[d].extent;
+    if (min->coefficients.empty()) {
+      // Masks keep what lies beyond the buffer from being touched.
+      const std::int64_t end = std::min(min->constant + extent, buffer->shape[d]);
+      placement.min[d].constant = std::max<std::int64_t>(min->constant, 0);
+      extent = end - placement.min[d].constant;
+    }
+    stride *= extent;
   }
   placement.elements = stride;
   placement.home = outside;

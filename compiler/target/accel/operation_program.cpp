@@ -22,6 +22,7 @@ std::vector<loops::Program> programs_of(const ConvOperation& conv, const Layouts
   ConvSpec spec = conv.spec;
   spec.x = layouts.inputs[0];
   spec.y = layouts.output;
+  if (conv.pooling) return {conv_program(spec, layouts.config, nullptr, &*conv.pooling)};
   if (!conv.addition) return {conv_program(spec, layouts.config)};
   AddSpec addition = conv.addition->spec;
   if (!addition.constant_b) addition.b = layouts.inputs[1];

@@ -9,6 +9,7 @@
 
 #include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/stages.h"
+#include "compiler/target/accel/window_maximum.h"
 #include "compiler/tensor/tensor.h"
 #include "isa/spec/timing.h"
 
@@ -21,7 +22,7 @@ using tensor::Indices;
 
 namespace {
 
-Axes pixel_axes(const TensorLayout& y) { return {{"n", y.padded_n()}, {"o", y.padded_c()}, {"y", y.h}, {"x", y.w}}; }
+Axes pixel_axes(const TensorLayout& y) { return pixel_axes(y, y.h, y.w); }
 
 // Where in the interior of Y a result lies.
 struct Place {
@@ -65,12 +66,11 @@ class Widener {
       return load(x, {i[0], channel, i[2] + border.top, i[3] + border.left});
     });
   }
-  // Every so many rows and columns of x.
-  Buffer operator()(const std::string& prefix, const Buffer& x, std::int64_t row_step, std::int64_t row,
-                    std::int64_t column_step, std::int64_t column, const Axes& axes) const {
+  // These rows and columns of x.
+  Buffer operator()(const std::string& prefix, const Buffer& x, const Positions& rows, const Positions& columns,
+                    const Axes& axes) const {
     return widen(prefix, axes, identity_, [&](const Indices& i, const Expr& channel) {
-      return load(x,
-                  {i[0], channel, position(i[2], {row, row_step, 0}, 0), position(i[3], {column, column_step, 0}, 0)});
+      return load(x, {i[0], channel, position(i[2], rows, 0), position(i[3], columns, 0)});
     });
   }
   // Term `t` of what is moved.
@@ -150,40 +150,56 @@ NdArray identity_weights(const isa::HardwareConfig& config) {
   return identity;
 }
 
-Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition) {
+Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition,
+                     const MaxPoolSpec* pooling) {
   Definition d(spec.name);
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
   const Buffer w = d.constant("W", DType::int8, weight_shape(spec));
   const Buffer k = d.constant("K", DType::int32, {config.batch, spec.y.padded_c(), spec.epilogue.words()});
 
+  // Of the convolution's own result.
+  const std::int64_t rows = pooling ? window_rows(*pooling).extent() : spec.y.h,
+                     columns = pooling ? window_columns(*pooling).extent() : spec.y.w;
   Buffer image = x;
   std::int64_t row0 = spec.x.border.top - spec.pad_top, column0 = spec.x.border.left - spec.pad_left;
   if (spec.pads_in_load) {
-    const std::int64_t rows = (spec.y.h - 1) * spec.stride_h + (spec.kernel_h - 1) * spec.dilation_h + 1;
-    const std::int64_t columns = (spec.y.w - 1) * spec.stride_w + (spec.kernel_w - 1) * spec.dilation_w + 1;
-    image =
-        d.compute("pad", DType::int8, {{"n", spec.x.padded_n()}, {"c", spec.x.padded_c()}, {"y", rows}, {"x", columns}},
-                  [&](const Indices& i) {
-                    const Expr row = i[2] - spec.pad_top, column = i[3] - spec.pad_left;
-                    return select(logical_and(within(row, spec.x.h), within(column, spec.x.w)),
-                                  load(x, {i[0], i[1], row + spec.x.border.top, column + spec.x.border.left}),
-                                  int_imm(0, DType::int8));
-                  });
+    const Axes padded{{"n", spec.x.padded_n()},
+                      {"c", spec.x.padded_c()},
+                      {"y", (rows - 1) * spec.stride_h + (spec.kernel_h - 1) * spec.dilation_h + 1},
+                      {"x", (columns - 1) * spec.stride_w + (spec.kernel_w - 1) * spec.dilation_w + 1}};
+    image = d.compute("pad", DType::int8, padded, [&](const Indices& i) {
+      const Expr row = i[2] - spec.pad_top, column = i[3] - spec.pad_left;
+      return select(logical_and(within(row, spec.x.h), within(column, spec.x.w)),
+                    load(x, {i[0], i[1], row + spec.x.border.top, column + spec.x.border.left}),
+                    int_imm(0, DType::int8));
+    });
     row0 = column0 = 0;
   }
-  const Axes axes = pixel_axes(spec.y);
   const std::int64_t inputs = spec.x.padded_c() / spec.groups, outputs = spec.y.padded_c() / spec.groups;
-  const Buffer acc = d.reduce(
-      "conv", DType::int32, axes, {{"c", inputs}, {"ky", spec.kernel_h}, {"kx", spec.kernel_w}}, tensor::sum_reducer(),
-      [&](const Indices& i, const Indices& r) {
-        const Expr channel = spec.groups == 1 ? r[0] : floor_div(i[1], outputs) * inputs + r[0];
-        const Expr row = tap(i[2], spec.stride_h, r[1], spec.dilation_h) + row0;
-        const Expr column = tap(i[3], spec.stride_w, r[2], spec.dilation_w) + column0;
-        const Indices weight = spec.uniform_weights ? Indices{floor_mod(i[1], outputs), r[0], int_imm(0), int_imm(0)}
-                                                    : Indices{i[1], r[0], r[1], r[2]};
-        return cast(DType::int32, load(image, {i[0], channel, row, column})) * cast(DType::int32, load(w, weight));
-      });
+  const auto product = [&](const std::string& name, const Positions& at_rows, const Positions& at_columns) {
+    return d.reduce(
+        name, DType::int32, pixel_axes(spec.y, at_rows.count, at_columns.count),
+        {{"c", inputs}, {"ky", spec.kernel_h}, {"kx", spec.kernel_w}}, tensor::sum_reducer(),
+        [&](const Indices& i, const Indices& r) {
+          const Expr channel = spec.groups == 1 ? r[0] : floor_div(i[1], outputs) * inputs + r[0];
+          const Expr row = tap(position(i[2], at_rows, 0), spec.stride_h, r[1], spec.dilation_h) + row0;
+          const Expr column = tap(position(i[3], at_columns, 0), spec.stride_w, r[2], spec.dilation_w) + column0;
+          const Indices weight = spec.uniform_weights ? Indices{floor_mod(i[1], outputs), r[0], int_imm(0), int_imm(0)}
+                                                      : Indices{i[1], r[0], r[1], r[2]};
+          return cast(DType::int32, load(image, {i[0], channel, row, column})) * cast(DType::int32, load(w, weight));
+        });
+  };
+  const Axes axes = pixel_axes(spec.y);
   Stages stages(d, axes, "");
+  if (pooling) {
+    const Buffer largest = window_maximum(
+        d, *pooling, [&](const std::string& name, const Positions& at_rows, const Positions& at_columns) {
+          return product(name + "conv", at_rows, at_columns);
+        });
+    return finish(d, stages.epilogue(spec.epilogue, largest, on_chip(d, "constants", k)), spec.y,
+                  spec.epilogue.saturate);
+  }
+  const Buffer acc = product("conv", {0, 1, rows}, {0, 1, columns});
   if (!addition)
     return finish(d, stages.epilogue(spec.epilogue, acc, on_chip(d, "constants", k)), spec.y, spec.epilogue.saturate);
   // What the store would have clamped, had the result gone to memory.
@@ -215,74 +231,29 @@ Program add_program(const AddSpec& spec, const isa::HardwareConfig& config) {
 
 namespace {
 
-// Along one axis of a separable window.
-struct WindowAxis {
-  std::int64_t kernel, stride, results;
-
-  std::int64_t remainders() const { return std::min(kernel, stride); }
-  // So many elements of an image of a tile of results have that remainder.
-  std::int64_t extent(std::int64_t remainder) const { return results + (remainder + stride < kernel ? 1 : 0); }
-  // The remainder of a single element of each window.
-  std::int64_t single() const { return std::max<std::int64_t>(0, kernel - stride); }
-};
-
 Program separable_max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config) {
   Definition d(spec.name);
   const TensorLayout& y = spec.y;
-  const WindowAxis rows{spec.kernel_h, spec.stride_h, y.h}, columns{spec.kernel_w, spec.stride_w, y.w};
-  const auto pixels = [&](std::int64_t h, std::int64_t w) {
-    return Axes{{"n", y.padded_n()}, {"o", y.padded_c()}, {"y", h}, {"x", w}};
-  };
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
-  const Axes image{{"n", y.padded_n()},
-                   {"c", y.padded_c()},
-                   {"y", (y.h - 1) * spec.stride_h + spec.kernel_h},
-                   {"x", (y.w - 1) * spec.stride_w + spec.kernel_w}};
+  // With the border that holds its pads, all that windows read.
+  MaxPoolSpec bordered = spec;
+  bordered.pad_top = bordered.pad_left = 0;
+  bordered.x.h = (y.h - 1) * spec.stride_h + spec.kernel_h;
+  bordered.x.w = (y.w - 1) * spec.stride_w + spec.kernel_w;
+  const Axes image{{"n", y.padded_n()}, {"c", y.padded_c()}, {"y", bordered.x.h}, {"x", bordered.x.w}};
   const std::int64_t top = spec.x.border.top - spec.pad_top, left = spec.x.border.left - spec.pad_left;
   const Buffer copy = d.compute("x.copy", DType::int8, image, [&](const Indices& i) {
-    return load(x, {i[0], i[1], top == 0 ? i[2] : i[2] + top, left == 0 ? i[3] : i[3] + left});
+    return load(x, {i[0], i[1], position(i[2], {}, top), position(i[3], {}, left)});
   });
   const Widener widen(d, spec.widening, config);
-  // The maximum of the elements of each window along one axis, in place of those of `single`. parts: by remainder.
-  const auto reduce = [&](const std::string& name, const WindowAxis& window, const std::vector<Buffer>& parts,
-                          const Axes& axes, std::size_t axis) {
-    Buffer largest = parts[static_cast<std::size_t>(window.single())];
-    for (std::int64_t tap = 0; tap < window.kernel; ++tap) {
-      const std::int64_t remainder = tap % window.stride;
-      if (remainder == window.single()) continue;
-      largest = Stages(d, axes, name).stage(std::to_string(tap), [&](const Indices& i) {
-        Indices element = i;
-        if (tap >= window.stride) element[axis] = element[axis] + 1;
-        return binary(BinaryOp::max, load(largest, i), load(parts[static_cast<std::size_t>(remainder)], element));
+  const Buffer largest =
+      window_maximum(d, bordered, [&](const std::string& name, const Positions& rows, const Positions& columns) {
+        return widen(name, copy, rows, columns, pixel_axes(y, rows.count, columns.count));
       });
-    }
-    return largest;
-  };
-  // Products first: a change between them and the ALU empties the pipe.
-  std::vector<std::vector<Buffer>> parts(static_cast<std::size_t>(rows.remainders()));
-  for (std::int64_t row = 0; row < rows.remainders(); ++row)
-    for (std::int64_t column = 0; column < columns.remainders(); ++column)
-      parts[static_cast<std::size_t>(row)].push_back(widen(fmt::format("r{}c{}.", row, column), copy, spec.stride_h,
-                                                           row, spec.stride_w, column,
-                                                           pixels(rows.extent(row), columns.extent(column))));
-  std::vector<Buffer> of_rows;
-  for (std::int64_t row = 0; row < rows.remainders(); ++row)
-    of_rows.push_back(reduce(fmt::format("r{}.columns", row), columns, parts[static_cast<std::size_t>(row)],
-                             pixels(rows.extent(row), y.w), 3));
-  return finish(d, reduce("rows", rows, of_rows, pixels(y.h, y.w), 2), y, false);
+  return finish(d, largest, y, false);
 }
 
 }  // namespace
-
-bool is_separable(const MaxPoolSpec& spec) {
-  constexpr std::int64_t kMostRemainders = 3;  // each pair of them is a place
-  const auto separates = [&](std::int64_t kernel, std::int64_t stride, std::int64_t dilation, std::int64_t results) {
-    if (kernel == 1) return stride == 1 || results == 1;
-    return dilation == 1 && kernel < 2 * stride && std::min(kernel, stride) <= kMostRemainders;
-  };
-  return separates(spec.kernel_h, spec.stride_h, spec.dilation_h, spec.y.h) &&
-         separates(spec.kernel_w, spec.stride_w, spec.dilation_w, spec.y.w);
-}
 
 Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config) {
   if (spec.separable) return separable_max_pool_program(spec, config);

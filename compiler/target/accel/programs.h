@@ -90,12 +90,6 @@ NdArray operand_constants(const AddSpec& spec, const isa::HardwareConfig& config
 // Parameters A, B, [I,] KA, KB, K, Y; without B and KB where b is constant, and K has words for each channel.
 loops::Program add_program(const AddSpec& spec, const isa::HardwareConfig& config);
 
-// Parameters X int8 [n, c, h, w] (program shape), W int8 (weight_shape of block_groups.h), K int32 [batch, o, words], Y
-// int8 (program shape; only the interior is written). Blocks: [pad], conv, epilogue stages, out.
-// With `addition`, its operand a is the convolution's result, which is clamped to int8 and stays in ACC, and b is
-// parameter B: [I,] B, KA, KB and KS, the constants of the sum, are parameters besides; KA and KS where b is constant.
-loops::Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition = nullptr);
-
 struct MaxPoolSpec {
   std::string name;
   TensorLayout x, y;
@@ -109,6 +103,17 @@ struct MaxPoolSpec {
 // Whether results can lie where an element of their window alone lay: positions in the image by their remainder of the
 // stride are places of their own, and one of them has a single element of each window.
 bool is_separable(const MaxPoolSpec& spec);
+
+// Parameters X int8 [n, c, h, w] (program shape), W int8 (weight_shape of block_groups.h), K int32 [batch, o, words], Y
+// int8 (program shape; only the interior is written). Blocks: [pad], conv, epilogue stages, out.
+// With `addition`, its operand a is the convolution's result, which is clamped to int8 and stays in ACC, and b is
+// parameter B: [I,] B, KA, KB and KS, the constants of the sum, are parameters besides; KA and KS where b is constant.
+// With `pooling`, whose windows is_separable() and reduces_in_place() name, y is how its result lies. Accumulators are
+// reduced before the epilogue, so it must not fall where they rise: scales are not negative. Blocks: [pad],
+// r<row>c<column>.conv of each place in the windows, maxima, epilogue stages, out.
+loops::Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition = nullptr,
+                            const MaxPoolSpec* pooling = nullptr);
+
 // Parameters X, [I,] Y. Taps outside of the image are left out, but for separable windows.
 loops::Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config);
 

@@ -14,6 +14,7 @@
 #include "compiler/target/accel/fold_window.h"
 #include "compiler/target/accel/operation_program.h"
 #include "compiler/target/accel/selection.h"
+#include "compiler/target/accel/window_maximum.h"
 #include "isa/semantics/requant.h"
 #include "isa/spec/range.h"
 
@@ -365,6 +366,51 @@ Result<Operation> select_max_pool(const Context& c) {
   return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {pads}, std::move(operation)};
 }
 
+// A max-pooling that reads a convolution's result is made of its accumulators: the epilogue comes behind the maximum,
+// for fewer elements.
+Result<Operation> select_conv_and_max_pool(const Context& c) {
+  const NodeId product = c.found.nodes.front();
+  DOVETAIL_ASSIGN(Operation operation, select_conv({c.graph, c.config, c.found, product}));
+  DOVETAIL_ASSIGN(const Operation pooling, select_max_pool(c));
+  MaxPoolSpec spec = std::get<MaxPoolOperation>(pooling.body).spec;
+  spec.x = layout_of(c, image_of(c, c.node().inputs[0]));
+  auto& conv = std::get<ConvOperation>(operation.body);
+  if (!is_separable(spec) || !reduces_in_place(spec))
+    return c.refuse("not every window has an element of its own, in place of which accumulators could be reduced");
+  if (std::ranges::any_of(conv.scale, [](float scale) { return scale < 0; }))
+    return c.refuse("its convolution has a negative scale, with which the largest accumulator is the smallest result");
+  if (const std::int64_t bound = accumulator_bound(conv); bound > INT32_MAX)
+    return c.refuse(fmt::format("its accumulators reach {}, beyond int32, where they do not rise any more", bound));
+  conv.pooling = std::move(spec);
+  operation.nodes = {product, c.id};
+  operation.output = c.node().outputs[0];
+  return operation;
+}
+
+Result<double> expected_cycles(const Context& c, const Operation& operation,
+                               const std::shared_ptr<TileModels>& models) {
+  double cycles = 0;
+  for (const loops::Program& program : operation_programs(c.graph, operation, c.config)) {
+    DOVETAIL_ASSIGN(const double own, expected_cycles(kind_of(operation), program, c.config, models));
+    cycles += own;
+  }
+  return cycles;
+}
+
+// Whether the convolution and the pooling take fewer cycles one after the other: together, what windows of different
+// tiles share is computed for each of them, and tiles are smaller.
+Result<bool> costs_less_apart(const Context& c, const Operation& pooled, const std::shared_ptr<TileModels>& models) {
+  Operation product = pooled;
+  std::get<ConvOperation>(product.body).pooling.reset();
+  product.nodes.pop_back();
+  product.output = c.node().inputs[0];
+  DOVETAIL_ASSIGN(const Operation pooling, select_max_pool(c));
+  DOVETAIL_ASSIGN(const double together, expected_cycles(c, pooled, models));
+  DOVETAIL_ASSIGN(const double first, expected_cycles(c, product, models));
+  DOVETAIL_ASSIGN(const double second, expected_cycles(c, pooling, models));
+  return first + second < together;
+}
+
 struct Row {
   std::string_view name, pattern;
   Result<Operation> (*make)(const Context& context);
@@ -372,6 +418,7 @@ struct Row {
 // Of several rows for an operator the first that takes it counts.
 // clang-format off
 constexpr Row kRows[] = {
+    {"convolution and max pooling", "MaxPool(dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...))", select_conv_and_max_pool},
     {"max pooling", "MaxPool(x=_)", select_max_pool},
     {"convolution and addition", "dovetail.qadd~(dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...), b=_)", select_conv_and_add},
     {"dense layer and addition", "dovetail.qadd~(dovetail.qgemm(x=_, weights=#, bias=#, scale=#, ...), b=_)", select_gemm_and_add},
@@ -416,6 +463,10 @@ Result<Operation> take(const Context& context, const Row& row, const std::shared
   for (const loops::Program& program : operation_programs(context.graph, operation, config))
     if (const auto fits = smallest_tile_fits(kind_of(operation), program, config, models); !fits.ok())
       return context.refuse(fits.errors().front().why, fits.errors().front().hint);
+  if (const auto* conv = std::get_if<ConvOperation>(&operation.body); conv && conv->pooling) {
+    DOVETAIL_ASSIGN(const bool apart, costs_less_apart(context, operation, models));
+    if (apart) return context.refuse("its convolution and itself take less time one after the other");
+  }
   return operation;
 }
 

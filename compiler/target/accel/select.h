@@ -41,6 +41,7 @@ struct ConvOperation {
   std::vector<float> scale;
   std::vector<Layout::Fold> folds;       // of its input (fold_window.h)
   std::optional<AddOperation> addition;  // of its result, operand a, and the operation's second input or a constant
+  std::optional<MaxPoolSpec> pooling;    // of its result; there is one of both at most
 };
 struct MaxPoolOperation {
   MaxPoolSpec spec;

@@ -11,6 +11,11 @@
 
 namespace dovetail::accel {
 
+// So many rows and columns, of as many channels and images as y has.
+inline tensor::Axes pixel_axes(const TensorLayout& y, std::int64_t rows, std::int64_t columns) {
+  return {{"n", y.padded_n()}, {"o", y.padded_c()}, {"y", rows}, {"x", columns}};
+}
+
 class Stages {
  public:
   Stages(tensor::Definition& definition, tensor::Axes axes, std::string prefix)

@@ -35,8 +35,8 @@ TEST_CASE("run --check: every tensor of the integer graph, and the work is the a
     const Json report = read_json_file(folder / "r.json").value();
     const bool complete = report["check"]["tensors"] == 12;
     CHECK(complete != (run.out.find("(the rest never leaves a kernel)") != std::string::npos));
-    // input, six layers, of which one holds the sum, and two poolings at least, and the output
-    CHECK(report["check"]["tensors"].get<int>() >= 10);
+    // input, six layers, of which one holds the sum and one a pooling, the other pooling at least, and the output
+    CHECK(report["check"]["tensors"].get<int>() >= 9);
     CHECK(report["check"]["different"] == 0);
     CHECK(report["counters"]["macs"].get<std::uint64_t>() >= kMacs);
     // The host converts between float and int8 and rearranges; it computes nothing else.
@@ -96,7 +96,7 @@ TEST_CASE("compile --report reports every node's fate, its reasons and its cost"
     operations += row["cost"]["operations"].get<std::uint64_t>();
   }
   const Json& summary = report["summary"];
-  CHECK(nodes["folded"] == 38);
+  CHECK(nodes["folded"] == 39);
   CHECK(summary["nodes"] == Json(nodes));
   for (const Json& region : summary["regions"]) region_operations += region["cost"]["operations"].get<std::uint64_t>();
   CHECK(operations == region_operations);

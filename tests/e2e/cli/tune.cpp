@@ -74,8 +74,8 @@ TEST_CASE("tune: what it finds is recorded, compiled and faster, and computes th
              ContainsSubstring("schedules     0 of ") && ContainsSubstring("for lack of a record"));
 
   // The same again measures what is new, of one kernel.
-  const Finished again = with("tune", {"--trials", "2", "--task", "pool1", "--search", "random", "--records", records,
-                                       "--report", folder / "u.json"});
+  const Finished again = with("tune", {"--trials", "2", "--task", "res1_conv1", "--search", "random", "--records",
+                                       records, "--report", folder / "u.json"});
   INFO(again.error << again.out);
   REQUIRE(again.exit == 0);
   const Json more = read_json_file(folder / "u.json").value();

@@ -149,6 +149,17 @@ struct RandomInt8Graph {
     return y;
   }
 
+  // Convolutions with max-poolings behind them, some of whose windows share elements or reach beyond the image.
+  void build_of_poolings(int pairs) {
+    graph::ValueId x = input({draw.between(1, 2), draw.between(1, 40), draw.between(3, 24), draw.between(3, 24)});
+    for (int i = 0; i < pairs; ++i) {
+      const graph::ValueId y = conv(x);
+      const Shape shape = graph.value(y).type.shape;
+      x = shape[2] * shape[3] > 1 ? max_pool(y) : y;
+    }
+    graph.outputs = {x};
+  }
+
   graph::ValueId integers(const std::vector<std::int64_t>& values) {
     return graph.add_constant("k", NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
   }

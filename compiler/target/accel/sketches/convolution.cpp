@@ -1,5 +1,5 @@
-// Convolutions, and matrix products as 1x1 ones, with the addition behind them: channel tiles of the reduction
-// outermost, then all that GEMM's two loops and micro-ops run over, the element innermost.
+// Convolutions, and matrix products as 1x1 ones, with the addition or the max-pooling behind them: channel tiles of the
+// reduction outermost, then all that GEMM's two loops and micro-ops run over, the element innermost.
 #include <algorithm>
 #include <optional>
 
@@ -14,13 +14,21 @@ namespace {
 
 void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, TileModels& models) {
   Steps steps(c, config, models);
-  const bool pads_in_load = c.block("pad") != nullptr;
+  // With a pooling there is a product for each place in its windows. They read the same copies, so each sums over all
+  // channels at once.
+  std::vector<std::string> products;
+  for (const std::string& block : steps.blocks)
+    if (block.ends_with("conv")) products.push_back(block);
+  const bool pools = products.size() > 1, pads_in_load = c.block("pad") != nullptr;
+  const auto loop_of_products = [&](const char* name) { return products.front() + "." + name; };
   const std::optional<Steps::Operand> added =
       c.block("b.constants") ? std::optional(steps.operand("b.", "B")) : std::nullopt;
-  steps.groups = c.buffer("X")->shape[1] / c.extent("conv.c");
-  const std::string image = pads_in_load ? "pad" : "X.inp", read = pads_in_load ? "pad" : "X";
-  const auto taps = static_cast<double>(c.extent("conv.ky") * c.extent("conv.kx"));
-  const double passes = steps.stage_cycles() + (config.overwrite ? 0 : 1);
+  const std::int64_t channels = c.extent(loop_of_products("c"));
+  steps.groups = c.buffer("X")->shape[1] / channels;
+  const std::string image = pads_in_load ? "pad" : "X.inp", read = pads_in_load ? "pad" : "X",
+                    result = c.reads_of("out").front().buffer->name;
+  const auto taps = static_cast<double>(c.extent(loop_of_products("ky")) * c.extent(loop_of_products("kx")));
+  const auto stages = steps.stage_cycles_by_shape();
   const auto bytes = [&](std::int64_t elements, isa::Memory memory) {
     return static_cast<double>(elements * config.element_bytes(memory));
   };
@@ -36,18 +44,24 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     const std::int64_t pixels = trips.n * trips.y * trips.x, sums = trips.o * pixels * trips.c;
     const std::int64_t weight_loads = trips.c > 1 || inputs_stay ? sums : trips.o;
     const std::int64_t input_loads = inputs_stay ? pixels * images(tile, trips) : sums;
-    const std::int64_t image_blocks = tile.c * std::max<std::int64_t>(1, tile.o / steps.group_blocks());
+    const std::int64_t blocks_of_sum = pools ? channels / steps.layout.block : tile.c,
+                       image_blocks = blocks_of_sum * std::max<std::int64_t>(1, tile.o / steps.group_blocks());
     const std::int64_t rows_of_weights = trips.c == 1 ? 1 : tile.o * steps.layout.block / config.block_out;
     const double inputs =
                      steps.streamed(bytes(elements(read, isa::Memory::inp), isa::Memory::inp), tile.n * image_blocks),
                  weights = steps.streamed(bytes(elements("W", isa::Memory::wgt), isa::Memory::wgt), rows_of_weights);
-    const std::int64_t results = elements("conv", isa::Memory::acc);
-    const double constants = steps.constants_cycles(tile) / static_cast<double>(inputs_stay ? 1 : pixels);
+    double sums_of_tile = 0, passes = 0;
+    for (const std::string& product : products)
+      sums_of_tile += static_cast<double>(elements(product, isa::Memory::acc));
+    for (const auto& [stage, cycles] : stages)
+      passes += cycles * static_cast<double>(elements(stage, isa::Memory::acc));
+    const double resets = config.overwrite ? 0 : sums_of_tile,
+                 constants = steps.constants_cycles(tile) / static_cast<double>(inputs_stay ? 1 : pixels);
     Steps::Pace pace;
     pace.inputs = {inputs, input_loads};
     pace.weights = {weights, weight_loads};
-    pace.compute = static_cast<double>(results * tile.c * steps.layout.block / config.block_in) * taps;
-    pace.finish = static_cast<double>(results) * passes + constants;
+    pace.compute = sums_of_tile * static_cast<double>(blocks_of_sum * steps.layout.block / config.block_in) * taps;
+    pace.finish = resets + passes + constants;
     // Weights come under the layer before, where there is one, and room for both layers'. Without one they are all felt
     // where loading them takes about as long as computing: products never get ahead of them.
     const double all_weights = weights * static_cast<double>(trips.o * trips.c),
@@ -57,7 +71,8 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
                              (start_of(c.task) == Start::behind_others || all_weights < kManyWeights * all_computes);
     pace.first_load = inputs + (come_before ? 0.3 * weights : weights);
     if (added) steps.add_operand(pace, *added, tile, elements);
-    pace.store = steps.stored(bytes(results, isa::Memory::out), steps.transfers_of("Y", tile));
+    pace.store =
+        steps.stored(bytes(elements(result, isa::Memory::acc), isa::Memory::out), steps.transfers_of("Y", tile));
     return pace;
   };
   const auto loaded = [](const Steps::Pace& pace) {
@@ -83,7 +98,7 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     const Steps::Pace inputs = pace_with(true, tile, trips, elements);
     return inputs_should_stay(inputs, weights, trips) ? inputs : weights;
   };
-  if (!steps.sample_tile(kConvolution, "conv.c", pace)) return;
+  if (!steps.sample_tile(kConvolution, pools ? "" : "conv.c", pace)) return;
   bool inputs_stay = false;
   if (const Tile trips = steps.trips(); may_stay(steps.tile, trips)) {
     const auto elements = [&](const std::string& buffer, isa::Memory memory) { return steps.elements(buffer, memory); };
@@ -97,21 +112,26 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     steps.place_stages();
 
     const std::int64_t block = steps.layout.block;
-    c.s.split("conv.c", steps.tile.c * block, "conv.c_t", "conv.c_i");
-    steps.split_channels("conv.c_i", block, config.block_in);
-    if (steps.tile.o > steps.group_blocks()) c.split("conv.o", steps.group_blocks() * block, "conv.g", "conv.o");
-    steps.block_elements("conv", "conv.n", "conv.o");
-    c.reorder(c.present({"conv.c_t", "conv.n", "conv.n_b", "conv.g", "conv.o_g", "conv.o_b", "conv.y", "conv.x",
-                         "conv.c_i_g", "conv.c_i_b", "conv.ky", "conv.kx", "conv.n_e", "conv.o_e", "conv.c_i_e"}));
-    c.s.decompose_reduction("conv", "conv.c_t", "conv.init");
+    for (const std::string& product : products) {
+      const auto loop = [&](const char* name) { return product + "." + name; };
+      c.s.split(loop("c"), pools ? channels : steps.tile.c * block, loop("c_t"), loop("c_i"));
+      steps.split_channels(loop("c_i"), block, config.block_in);
+      if (steps.tile.o > steps.group_blocks()) c.split(loop("o"), steps.group_blocks() * block, loop("g"), loop("o"));
+      steps.block_elements(product, loop("n"), loop("o"));
+      c.reorder(
+          c.present({loop("c_t"), loop("n"), loop("n_b"), loop("g"), loop("o_g"), loop("o_b"), loop("y"), loop("x"),
+                     loop("c_i_g"), loop("c_i_b"), loop("ky"), loop("kx"), loop("n_e"), loop("o_e"), loop("c_i_e")}));
+      c.s.decompose_reduction(product, loop("c_t"), product + ".init");
+    }
 
     // Operands.
+    const std::string readers = fmt::format("{}", fmt::join(products, ","));
     if (pads_in_load) c.s.set_scope("pad", kInpScope);
-    else c.s.cache_read("conv", "X", kInpScope, image);
-    c.s.compute_at(image, inputs_stay ? "out.x_t" : "conv.c_t");
+    else c.s.cache_read(readers, "X", kInpScope, image);
+    c.s.compute_at(image, inputs_stay || pools ? "out.x_t" : "conv.c_t");
     steps.split_channels(pads_in_load ? "pad.c" : "X.inp.1", block, config.block_in);
     steps.split_batch(pads_in_load ? "pad.n" : "X.inp.0");
-    c.s.cache_read("conv", "W", kWgtScope, "W.wgt");
+    c.s.cache_read(readers, "W", kWgtScope, "W.wgt");
     c.s.compute_at("W.wgt", steps.tile.c == steps.whole.c ? "out.o_t" : "conv.c_t");
     c.split("W.wgt.0", config.block_out, "W.wgt.0_b", "W.wgt.0_e");
     c.split("W.wgt.1", config.block_in, "W.wgt.1_b", "W.wgt.1_e");
@@ -121,13 +141,16 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     c.s.transform_layout(image, steps.layout.index_map(config.block_in));
     c.lay_out("W", weights);
     c.s.transform_layout("W.wgt", weights);
-    c.s.transform_layout("conv", steps.layout.index_map(config.block_out));
-    steps.finish_stages("conv");
+    for (const std::string& product : products) c.s.transform_layout(product, steps.layout.index_map(config.block_out));
+    steps.finish_stages("");
     if (added) steps.widen(*added);
 
-    steps.tensorize_stages("conv");
-    steps.tensorize("conv.init", {"conv.init.conv.n_e", "conv.init.conv.o_e"});
-    steps.tensorize("conv", {"conv.n_e", "conv.o_e", "conv.c_i_e"});
+    steps.tensorize_stages("");
+    for (const std::string& product : products) {
+      const std::string init = product + ".init";
+      steps.tensorize(init, {init + "." + product + ".n_e", init + "." + product + ".o_e"});
+      steps.tensorize(product, {product + ".n_e", product + ".o_e", product + ".c_i_e"});
+    }
   });
   std::vector<std::string> inputs{image};
   if (added && added->by_gemm) inputs.push_back(added->copy());

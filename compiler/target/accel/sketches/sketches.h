@@ -43,4 +43,9 @@ schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config,
 Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
                                 std::shared_ptr<TileModels> models = nullptr);
 
+// Cycles of an operation's program by itself, as the sketch expects them of the tile that it chooses. Errors: no tile
+// fits. `models`: as for sketch_of().
+Result<double> expected_cycles(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
+                               std::shared_ptr<TileModels> models = nullptr);
+
 }  // namespace dovetail::accel

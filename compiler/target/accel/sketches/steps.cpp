@@ -1,6 +1,7 @@
 #include "compiler/target/accel/sketches/steps.h"
 
 #include <array>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -28,7 +29,9 @@ constexpr std::int64_t kMostSlotsOfTiles = 3;
 constexpr std::array kTileNames{"tile_o", "tile_c", "tile_n", "tile_y", "tile_x"};
 constexpr std::array kSlotNames{"slots_inp", "slots_wgt", "slots_acc"};
 
-constexpr const char* kStart = "start";  // a task's fact; none: behind others
+// Facts of a task: of its start, where it does not lie behind others; and that what its tile costs is all that is
+// asked.
+constexpr const char *kStart = "start", *kCostAlone = "cost_alone";
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -58,7 +61,8 @@ schedule::Decisions smallest_tile() {
   return decisions;
 }
 
-Result<std::vector<OnChip>> places_of(const Kind& kind, const schedule::Task& task, const isa::HardwareConfig& config) {
+Result<std::vector<OnChip>> places_of(const Kind& kind, schedule::Task task, const isa::HardwareConfig& config) {
+  task.facts.erase(kCostAlone);
   DOVETAIL_ASSIGN(const schedule::Scheduled smallest, schedule::run(sketch_of(kind, config), task, smallest_tile()));
   return on_chip_places(task, smallest, config);
 }
@@ -108,7 +112,7 @@ bool is_transfer(const std::string& block) {
   return block == "out" || is_copy(block) || is_constants(block) || block.ends_with("load");
 }
 bool is_product(const std::string& block) {
-  return block == "product" || block.ends_with("widen") || block.ends_with(".sums");
+  return block == "product" || block.ends_with("conv") || block.ends_with("widen") || block.ends_with(".sums");
 }
 
 }  // namespace
@@ -156,15 +160,28 @@ double Steps::constants_cycles(const Tile& at) const {
   return cycles;
 }
 
+double Steps::cycles_of_stage(const std::string& block) const {
+  if (is_transfer(block) || is_product(block) || block == "pool") return 0;
+  std::int64_t operands = 0;
+  for (const loops::Region& region : c.reads_of(block)) operands += is_constants(region.buffer->name) ? 0 : 1;
+  const int passes = c.block(block)->init ? 2 : 1;  // what a maximum starts with is one as well
+  return passes * (operands > 1 ? 2 : 1);
+}
+
 double Steps::stage_cycles() const {
   double cycles = 0;
-  for (const std::string& block : blocks) {
-    if (is_transfer(block) || is_product(block) || block == "conv" || block == "pool") continue;
-    std::int64_t operands = 0;
-    for (const loops::Region& region : c.reads_of(block)) operands += is_constants(region.buffer->name) ? 0 : 1;
-    cycles += operands > 1 ? 2 : 1;
-  }
+  for (const std::string& block : blocks) cycles += cycles_of_stage(block);
   return cycles;
+}
+
+std::vector<std::pair<std::string, double>> Steps::stage_cycles_by_shape() const {
+  std::map<Shape, std::pair<std::string, double>> by_shape;
+  for (const std::string& block : blocks)
+    if (const double cycles = cycles_of_stage(block); cycles > 0)
+      by_shape.try_emplace(c.written_by(block)->shape, block, 0).first->second.second += cycles;
+  std::vector<std::pair<std::string, double>> all;
+  for (const auto& [shape, cycles] : by_shape) all.push_back(cycles);
+  return all;
 }
 
 // The queues run beside each other as far as there are slots: a load waits until what its slot held is used, a tile for
@@ -316,12 +333,14 @@ void Steps::sample_slots(const Kind& kind, const CountPace& pace) {
 }
 
 void Steps::recall(const std::function<void()>& write) {
+  if (c.task.facts.contains(kCostAlone)) return;
   c.recall(fmt::format("blocks {} {} {} constants stay {}", config.batch, config.block_in, config.block_out,
                        constants_stay_),
            kSlotNames, write);
 }
 
 void Steps::take_slots(const Kind& kind, const std::vector<std::string>& inputs, const std::string& weights) {
+  if (c.task.facts.contains(kCostAlone)) return;
   const auto give = [&](const std::string& buffer, std::int64_t slots) {
     if (slots > 1) c.s.slots(buffer, slots);
   };
@@ -460,6 +479,7 @@ void Steps::finish_stages(const std::string& main) {
     }
     if (block == "out") block_elements(block, "out.n_i", "out.o_i");
     else block_elements(block, block + ".n", block + ".o");
+    if (c.block(block)->init) c.s.decompose_reduction(block, c.own_loops(block).front(), block + ".init");
     if (block != "out") c.s.transform_layout(block, map);
   }
   c.lay_out("Y", map);
@@ -474,8 +494,12 @@ void Steps::tensorize(const std::string& block, const std::vector<std::string>& 
 }
 
 void Steps::tensorize_stages(const std::string& main) {
-  for (const std::string& block : blocks)
-    if (block != main && !is_transfer(block) && !is_product(block)) tensorize(block, {block + ".n_e", block + ".o_e"});
+  for (const std::string& block : blocks) {
+    if (block == main || is_transfer(block) || is_product(block)) continue;
+    if (const std::string init = block + ".init"; c.block(init))
+      tensorize(init, {init + "." + block + ".n_e", init + "." + block + ".o_e"});
+    tensorize(block, {block + ".n_e", block + ".o_e"});
+  }
 }
 
 schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,
@@ -497,6 +521,19 @@ schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config, 
             kind.write(context, config, *models);
             return true;
           }};
+}
+
+Result<double> expected_cycles(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
+                               std::shared_ptr<TileModels> models) {
+  const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
+  schedule::Task task = make_task(kind, program, config, intrinsics);
+  if (!models) models = make_tile_models();
+  task.facts[kCostAlone] = true;
+  schedule::Context context(task);
+  kind.write(context, config, *models);
+  DOVETAIL_TRY(context.s.status());
+  DOVETAIL_CHECK(context.cost(), "each sketch of the accelerator decides a tile");
+  return *context.cost();
 }
 
 Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,

@@ -5,6 +5,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "compiler/schedule/context.h"
@@ -82,6 +83,8 @@ class Steps {
   void add_operand(Pace& pace, const Operand& operand, const Tile& tile, const Elements& elements) const;
   // Cycles of the ALU's stages for each element of ACC.
   double stage_cycles() const;
+  // The same where stages have results of several shapes: for each of these one of the stages, and the cycles of all.
+  std::vector<std::pair<std::string, double>> stage_cycles_by_shape() const;
 
   // Convolutions: block groups (block_groups.h). A tile lies in one, or covers whole ones.
   std::int64_t groups = 1;
@@ -120,6 +123,7 @@ class Steps {
 
  private:
   Tile trips_of(const Tile& tile) const;
+  double cycles_of_stage(const std::string& block) const;  // 0 of other blocks
   Result<std::shared_ptr<const TileModel>> model_of(const Kind& kind);
   void sample_slots(const Kind& kind, const CountPace& pace);
   double total(const Pace& pace, const Tile& trips, const Slots& slots) const;

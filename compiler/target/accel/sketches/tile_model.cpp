@@ -4,6 +4,8 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "base/check.h"
 #include "compiler/schedule/nest.h"
 #include "compiler/target/accel/memo.h"
@@ -30,6 +32,15 @@ std::string form_of(const schedule::Task& task) {
   for (const loops::Parameter& parameter : task.program.parameters) text += " " + parameter.buffer->name;
   for (const loops::Buffer& buffer : task.program.allocations) text += " " + buffer->name;
   return text;
+}
+
+// Of a buffer of the operator's program.
+const Shape& shape_of(const loops::Program& program, std::string_view name) {
+  for (const loops::Parameter& parameter : program.parameters)
+    if (parameter.buffer->name == name) return parameter.buffer->shape;
+  const auto buffer = std::ranges::find(program.allocations, name, [](const loops::Buffer& b) { return b->name; });
+  DOVETAIL_CHECK(buffer != program.allocations.end(), fmt::format("{} is a buffer of {}", name, program.name));
+  return (*buffer)->shape;
 }
 
 }  // namespace
@@ -78,14 +89,12 @@ TileModel::TileModel(const loops::Program& program, std::span<const OnChip> plac
   for (const OnChip& place : places) {
     const auto* box = footprint_.box(place.buffer);
     DOVETAIL_CHECK(box, place.buffer + " is read");
-    Term term{place.memory, *box, place.has_slots};
-    if (place.constants && constants_stay(program, config)) {
-      const auto buffer =
-          std::ranges::find(program.allocations, place.buffer, [](const loops::Buffer& b) { return b->name; });
-      for (std::size_t d = 0; d < term.box.size(); ++d) term.box[d] = footprint_.fixed((*buffer)->shape[d]);
-    }
+    Term term{place.memory, *box, shape_of(program, place.buffer), place.has_slots};
+    if (place.constants && constants_stay(program, config))
+      for (std::size_t d = 0; d < term.box.size(); ++d) term.box[d] = footprint_.fixed(term.shape[d]);
     const auto same = std::ranges::find_if(terms_, [&](const Term& other) {
-      return other.memory == term.memory && other.box == term.box && other.has_slots == term.has_slots;
+      return other.memory == term.memory && other.box == term.box && other.shape == term.shape &&
+             other.has_slots == term.has_slots;
     });
     if (same == terms_.end()) terms_.push_back(term);
     else ++same->buffers;
@@ -95,7 +104,7 @@ TileModel::TileModel(const loops::Program& program, std::span<const OnChip> plac
 
 std::int64_t TileModel::elements_of(const Term& term, std::span<const std::int64_t> tile) {
   std::int64_t elements = term.buffers;
-  for (const schedule::TileExtent& extent : term.box) elements *= extent.at(tile);
+  for (std::size_t d = 0; d < term.box.size(); ++d) elements *= std::min(term.box[d].at(tile), term.shape[d]);
   return elements;
 }
 

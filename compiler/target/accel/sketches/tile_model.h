@@ -74,6 +74,7 @@ class TileModel {
   struct Term {
     isa::Memory memory;
     std::vector<schedule::TileExtent> box;
+    Shape shape;  // of the buffer; a mask keeps a tile's box within it
     bool has_slots;
     std::int64_t buffers = 1;
     bool operator==(const Term&) const = default;

@@ -4,6 +4,7 @@
 
 #include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/programs.h"
+#include "compiler/target/accel/window_maximum.h"
 
 namespace dovetail::accel {
 
@@ -65,6 +66,22 @@ RandomOperation random_operation(SplitMix64& random, const isa::HardwareConfig& 
       if (pad > 0 && !spec.pads_in_load) spec.x.border = {pad, pad, pad, pad};
       spec.epilogue = draw_epilogue(random, config);
       if (random.next() % 2 == 0) return {&kConvolution, conv_program(spec, config)};
+      if (random.next() % 2 == 0) {
+        MaxPoolSpec pooling;
+        pooling.x = pooling.y = spec.y;
+        pooling.kernel_h = between(1, 3), pooling.kernel_w = between(2, 3);
+        pooling.stride_h = between((pooling.kernel_h + 2) / 2, 3), pooling.stride_w = 2;
+        pooling.pad_top = between(0, pooling.kernel_h / 2), pooling.pad_left = between(0, pooling.kernel_w / 2);
+        const auto results = [](std::int64_t extent, std::int64_t pads, std::int64_t window, std::int64_t step) {
+          return extent + pads < window ? 0 : (extent + pads - window) / step + 1;
+        };
+        pooling.y.h = results(spec.y.h, pooling.pad_top, pooling.kernel_h, pooling.stride_h);
+        pooling.y.w = results(spec.y.w, 2 * pooling.pad_left, pooling.kernel_w, pooling.stride_w);
+        if (pooling.y.h > 0 && pooling.y.w > 0 && is_separable(pooling) && reduces_in_place(pooling)) {
+          spec.y = pooling.y;
+          return {&kConvolution, conv_program(spec, config, nullptr, &pooling)};
+        }
+      }
       const AddSpec addition = add_spec(spec.y);
       return {&kConvolution, conv_program(spec, config, &addition)};
     }

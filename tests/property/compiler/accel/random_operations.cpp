@@ -141,6 +141,25 @@ TEST_CASE("random graphs of every integer form equal the reference on every name
   }
 }
 
+TEST_CASE("random convolutions with max-poolings behind them equal the reference on random and named configurations") {
+  int accelerated = 0, host = 0;
+  std::vector<isa::HardwareConfig> machines;
+  for (const isa::HardwareConfig& config : isa::named_configs())
+    for (int i = 0; i < 3 * scale_of_tests(); ++i) machines.push_back(config);
+  for (int i = 0; i < 20 * scale_of_tests(); ++i)
+    if (const auto config = random_machine(static_cast<std::uint64_t>(600 + i)); isa::validate(config).ok())
+      machines.push_back(config);
+  std::uint64_t seed = 5000;
+  for (const isa::HardwareConfig& config : machines) {
+    ++seed;
+    RandomInt8Graph random(seed, !config.requant && seed % 2 == 0);
+    random.build_of_poolings(static_cast<int>(1 + seed % 3));
+    check(config, random, seed, accelerated, host);
+  }
+  INFO(accelerated << " nodes on the accelerator or folded, " << host << " on the host");
+  CHECK(accelerated > host);
+}
+
 TEST_CASE("random transformers equal the reference on random and named configurations") {
   int accelerated = 0, host = 0;
   std::vector<isa::HardwareConfig> machines;

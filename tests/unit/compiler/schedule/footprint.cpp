@@ -102,13 +102,14 @@ TEST_CASE("footprint: a quotient counts the groups that an aligned tile touches"
   CHECK(channels(1, 2) == 2);
   CHECK(footprint.elements("z", tile) == 24);
 }
-// Two sums over x, each with a loop of its own, and one that both share.
+// Three sums over x, each with a loop of its own, and one that all share.
 TEST_CASE("footprint: loops of one reader alone count as a whole where another has its own") {
-  const auto program = loops::parse_program(R"(program two {
+  const auto program = loops::parse_program(R"(program three {
   input x: int32[6, 8]
   output y: int32[6]
   alloc a: int32[6]
   alloc b: int32[6]
+  alloc d: int32[6]
   for a.o in 6 { for a.c in 8 {
     block a {
       spatial vo in 6 = a.o reduce vc in 8 = a.c
@@ -125,8 +126,16 @@ TEST_CASE("footprint: loops of one reader alone count as a whole where another h
       b[vo] = b[vo] + x[vo, vc] * x[vo, vc]
     }
   } }
+  for d.o in 6 { for d.c in 8 {
+    block d {
+      spatial vo in 6 = d.o reduce vc in 8 = d.c
+      reads x[vo, vc], d[vo] writes d[vo]
+      init { d[vo] = 0 }
+      d[vo] = d[vo] + x[vo, vc] + 1
+    }
+  } }
   for o in 6 {
-    block out { spatial vo in 6 = o reads a[vo], b[vo] writes y[vo] y[vo] = a[vo] + b[vo] }
+    block out { spatial vo in 6 = o reads a[vo], b[vo], d[vo] writes y[vo] y[vo] = a[vo] + b[vo] + d[vo] }
   }
 })",
                                             "test");

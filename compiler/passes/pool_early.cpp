@@ -1,0 +1,67 @@
+#include "compiler/passes/pool_early.h"
+
+#include <algorithm>
+
+#include "compiler/passes/rewriting.h"
+
+namespace dovetail::passes {
+namespace {
+
+using graph::Graph;
+using graph::NodeId;
+using graph::ValueId;
+
+// A change of scale: a number is added to what nobody else reads, and more to more.
+std::optional<NodeId> rising_sum(const Graph& graph, ValueId value) {
+  const auto id = produced_by(graph, value, "dovetail.qadd");
+  if (!id || !used_once(graph, value)) return std::nullopt;
+  const graph::Node& sum = graph.node(*id);
+  const bool rises = graph::float_attribute(sum, "a_multiplier", 1) >= 0;
+  return rises && uniform(graph, sum.inputs[1]) && used_once(graph, sum.inputs[0]) ? id : std::nullopt;
+}
+
+// A convolution whose result nobody else reads, perhaps with a change of scale behind it.
+bool is_convolution(const Graph& graph, ValueId value) {
+  const auto sum = rising_sum(graph, value);
+  const ValueId result = sum ? graph.node(*sum).inputs[0] : value;
+  return produced_by(graph, result, "dovetail.qconv") && used_once(graph, result);
+}
+
+bool pool_before_sum(Graph& graph, NodeId id) {
+  const graph::Node pool = graph.node(id);
+  const auto sum = rising_sum(graph, pool.inputs[0]);
+  if (!sum || !is_convolution(graph, pool.inputs[0])) return false;
+  std::vector<ValueId> operands = graph.node(*sum).inputs;
+  operands[0] = insert(graph, "MaxPool", pool.name, {operands[0]}, pool.attributes, pool.origins);
+  return become(graph, id, "dovetail.qadd", operands, graph.node(*sum).attributes, {*sum});
+}
+
+bool pool_before_concat(Graph& graph, NodeId id) {
+  const graph::Node pool = graph.node(id);
+  const auto concat = produced_by(graph, pool.inputs[0], "Concat");
+  if (!concat || !used_once(graph, pool.inputs[0])) return false;
+  const std::vector<ValueId> parts = graph.node(*concat).inputs;
+  const auto rank = static_cast<std::int64_t>(shape_of(graph, pool.inputs[0]).size()),
+             axis = graph::int_attribute(graph.node(*concat), "axis", 0);
+  const bool along_channels = axis == 1 || axis + rank == 1;
+  if (!along_channels || !std::ranges::all_of(parts, [&](ValueId part) { return is_convolution(graph, part); }))
+    return false;
+  std::vector<ValueId> pooled;
+  for (const ValueId part : parts)
+    pooled.push_back(insert(graph, "MaxPool", pool.name, {part}, pool.attributes, pool.origins));
+  return become(graph, id, "Concat", pooled, graph.node(*concat).attributes, {*concat});
+}
+
+}  // namespace
+
+Result<PassOutcome> pool_early(Graph& graph, const PassContext&) {
+  PassOutcome outcome;
+  for (const NodeId id : graph.topological_order()) {
+    const graph::Node& node = graph.node(id);
+    if (node.removed || node.op != "MaxPool" || node.outputs.size() != 1) continue;
+    if (pool_before_sum(graph, id) || pool_before_concat(graph, id)) ++outcome.changes;
+  }
+  return outcome;
+}
+
+}  // namespace dovetail::passes

@@ -1,0 +1,97 @@
+// Max-poolings that are made of the accumulators of the convolution before them, against the reference.
+#include <fmt/format.h>
+
+#include "tests/catch.h"
+#include "tests/differential/compiler/accel/on_accelerator.h"
+#include "tests/property/compiler/random_int8_graph.h"
+
+using namespace dovetail;
+using test::RandomInt8Graph;
+
+namespace {
+
+struct Window {
+  std::int64_t kernel = 2, stride = 2, pad = 0;
+};
+
+struct Drawn {
+  RandomInt8Graph random{1, true};
+  graph::ValueId convolution, result;
+};
+
+// A convolution of 3x3 that keeps the image's size, and a pooling behind it.
+Drawn draw(const Window& window, Shape shape = {1, 6, 12, 12}, std::int64_t outputs = 20) {
+  Drawn drawn;
+  RandomInt8Graph& random = drawn.random;
+  const graph::ValueId x = random.input(shape);
+  graph::Attributes attributes = random.epilogue(x);
+  attributes["pads"] = std::vector<std::int64_t>(4, 1);
+  std::vector<graph::ValueId> inputs{x};
+  random.weights(inputs, {outputs, shape[1], 3, 3});
+  drawn.convolution = random.add("dovetail.qconv", std::move(inputs), attributes);
+  drawn.result = random.add("MaxPool", {drawn.convolution},
+                            {{"kernel_shape", std::vector<std::int64_t>(2, window.kernel)},
+                             {"strides", std::vector<std::int64_t>(2, window.stride)},
+                             {"pads", std::vector<std::int64_t>(4, window.pad)}});
+  return drawn;
+}
+
+std::map<std::string, std::uint64_t> rows_of(Drawn drawn, const std::string& config,
+                                             std::vector<graph::ValueId> others = {}) {
+  graph::Graph& graph = drawn.random.graph;
+  graph.outputs = std::move(others);
+  graph.outputs.push_back(drawn.result);
+  const NdArray image = drawn.random.draw.int8(graph.value(graph.inputs[0]).type.shape);
+  return test::run_on_accelerator(graph, *isa::load_config(config), {{"x", image}}).by_row;
+}
+
+using Rows = std::map<std::string, std::uint64_t>;
+const Rows kTogether{{"convolution and max pooling", 1}}, kApart{{"convolution", 1}, {"max pooling", 1}};
+
+}  // namespace
+
+TEST_CASE("a max-pooling is made of the accumulators of the convolution before it") {
+  for (const isa::HardwareConfig& config : isa::named_configs()) {
+    if (config.name == "tiny") continue;  // no tile of them fits it
+    DYNAMIC_SECTION(config.name) {
+      CHECK(rows_of(draw({}), config.name) == kTogether);
+      // Windows that share rows, with pads and without: whether it pays to compute these again depends on the epilogue.
+      for (const std::int64_t pad : {0, 1}) {
+        const auto rows = rows_of(draw({.kernel = 3, .stride = 2, .pad = pad}, {1, 6, 16, 16}), config.name);
+        CHECK((rows == kTogether || (config.requant && rows == kApart)));
+      }
+    }
+  }
+}
+
+TEST_CASE("a max-pooling stays apart where its accumulators would have to be computed twice too often") {
+  // Windows that share two of three rows, and ACC for a few rows of an image.
+  CHECK(rows_of(draw({.kernel = 3, .stride = 2}, {1, 200, 9, 9}), "1x16x16-ext,acc_buffer_bytes=2048") == kApart);
+}
+
+TEST_CASE("a max-pooling is not made of accumulators that others read, or whose order the epilogue turns") {
+  SECTION("read by others") {
+    const Drawn drawn = draw({});
+    CHECK(rows_of(drawn, "1x16x16-ext", {drawn.convolution}) == kApart);
+  }
+  SECTION("a negative scale") {
+    Drawn drawn = draw({});
+    graph::Graph& graph = drawn.random.graph;
+    const graph::ValueId scale = graph.node(graph.value(drawn.convolution).producer).inputs[3];
+    graph.value(scale).constant->data<float>()[1] *= -1;
+    CHECK(rows_of(drawn, "1x16x16-ext") == kApart);
+  }
+  SECTION("accumulators that wrap") {
+    Drawn drawn = draw({});
+    graph::Graph& graph = drawn.random.graph;
+    const graph::ValueId bias = graph.node(graph.value(drawn.convolution).producer).inputs[2];
+    for (std::int32_t& number : graph.value(bias).constant->data<std::int32_t>()) number = 2147200000;
+    CHECK(rows_of(drawn, "1x16x16-ext") == kApart);
+  }
+  SECTION("windows that lie beyond the image but for elements that others share") {
+    CHECK(rows_of(draw({.kernel = 2, .stride = 2, .pad = 1}), "1x16x16-ext") == kApart);
+  }
+  SECTION("windows that share all but one row") {
+    CHECK(rows_of(draw({.kernel = 3, .stride = 1}), "1x16x16-ext") == kApart);
+  }
+}
