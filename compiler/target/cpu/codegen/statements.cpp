@@ -1,4 +1,5 @@
 // Statements: loops by their kinds, conditions as branches or masks, and the frames of kernels and parallel bodies.
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -109,8 +110,10 @@ void Emitter::emit(const Core& core) {
 
 void Emitter::emit_node(const CoreSequence& n) {
   for (std::size_t i = 0; i < n.body.size(); ++i) {
-    fetch_before_sum(n, i);
+    const std::size_t before = frame_.spreads.size();
+    spread_before_sum(n, i);
     emit(n.body[i]);
+    frame_.spreads.resize(before);
   }
 }
 
@@ -150,15 +153,20 @@ void Emitter::counted_loop(llvm::Value* begin, llvm::Value* end, const std::stri
 }
 
 void Emitter::emit_serial(const CoreLoop& n) {
+  const Sums sums = sums_in(n);
+  if (sums.loops == 1) fetch_shares(nullptr);
   counted_loop(builder_.getInt64(0), builder_.getInt64(static_cast<std::uint64_t>(n.extent)), n.var->name,
                [&](llvm::Value* i) {
                  frame_.vars[n.var.get()] = i;
                  frame_.serial.push_back({n.var.get(), n.extent, frame_.branches, {}, {}});
+                 std::vector<Spread> around = enter_iteration(n, i);
                  emit(n.body);
+                 frame_.spreads = std::move(around);
                  fetch_ahead(frame_.serial.back(), i);
                  frame_.serial.pop_back();
                  frame_.vars.erase(n.var.get());
                });
+  pass(sums);
 }
 
 void Emitter::emit_vector(const CoreLoop& n) {
@@ -211,6 +219,7 @@ void Emitter::emit_parallel(const CoreLoop& n) {
     builder_.SetInsertPoint(body);
     counted_loop(function->getArg(1), function->getArg(2), n.var->name, [&](llvm::Value* i) {
       frame_.vars[n.var.get()] = i;
+      enter_iteration(n, i);
       emit(n.body);
     });
     close_frame(body);
@@ -238,14 +247,19 @@ void Emitter::emit_node(const CoreIf& n) {
   auto* join = llvm::BasicBlock::Create(context_, "if.join", frame_.function);
   builder_.CreateCondBr(condition.llvm, then_block, else_block ? else_block : join);
   ++frame_.branches;
+  const std::vector<Spread> before = frame_.spreads;
   builder_.SetInsertPoint(then_block);
   if (n.then_body) emit(n.then_body);
   builder_.CreateBr(join);
+  frame_.spreads = before;
   if (else_block) {
     builder_.SetInsertPoint(else_block);
     emit(n.else_body);
     builder_.CreateBr(join);
+    frame_.spreads = before;
   }
+  const Sums a = sums_in(n.then_body), b = sums_in(n.else_body);
+  pass({std::max(a.loops, b.loops), std::max(a.steps, b.steps)});
   --frame_.branches;
   builder_.SetInsertPoint(join);
 }
