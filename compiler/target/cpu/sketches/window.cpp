@@ -113,10 +113,14 @@ bool sketch_window(schedule::Context& c, const Cpu& cpu) {
   for (std::int64_t vectors = 1; vectors <= 4; vectors *= 2)
     if (channels % (vectors * lanes) == 0) columns.push_back(vectors * lanes);
   if (columns.empty()) columns.push_back(lanes);
-  const auto [co, ci] = c.tile(loops[1], columns.size() == 1 ? lanes : c.sample("tile_columns", columns, lanes));
+  // Channels or pixels first: weights stay in registers for the pixels of a row; where there are none, images are read
+  // and written in the order of memory, two lines at a time.
+  const bool pools = weights.empty();
+  const std::int64_t wide = pools && columns.size() > 1 ? columns[1] : lanes;
+  const auto [co, ci] = c.tile(loops[1], columns.size() == 1 ? lanes : c.sample("tile_columns", columns, wide));
   const auto [xo, xi] = c.tile(*last_spatial, rows);
-  // Channels or pixels first.
-  const bool pixels_first = !co.empty() && !xo.empty() && c.sample("tile_order", {"cx", "xc"}, "cx") == "xc";
+  const bool pixels_first =
+      !co.empty() && !xo.empty() && c.sample("tile_order", {"cx", "xc"}, pools ? "xc" : "cx") == "xc";
   std::vector<std::string> shared{loops[0]};  // among threads
   shared.insert(shared.end(), loops.begin() + 2, last_spatial);
   if (rank == 3) shared.push_back(pixels_first ? xo : co);
