@@ -107,7 +107,7 @@ void Emitter::lines_of(const Core& core, std::vector<Line>& lines) {
   const auto add = [&](const Buffer& buffer, const std::vector<Expr>& indices, bool written) {
     const Parameter* parameter = parameter_of(*buffer);
     if (parameter == nullptr || parameter->role != (written ? ParameterRole::output : ParameterRole::input) ||
-        bytes_of(*buffer) < kLargeBytes || (written && bytes_of(*buffer) <= cpu_.l2_bytes / 2) ||
+        bytes_of(*buffer) < kLargeBytes || (written && bytes_of(*buffer) <= cpu_.l2_bytes) ||
         std::ranges::any_of(indices, holds_load))
       return;
     const Place place = place_of(buffer, indices);
@@ -184,8 +184,8 @@ void Emitter::spread_before_sum(const CoreSequence& n, std::size_t at) {
 // ---- What the next iteration needs
 
 // Weights, and input that is copied before it is multiplied, in buffers that the second level does not hold: of these
-// the memory that an iteration reads and the one before did not, where it is one piece and not most of that level. A
-// loop around has it that can.
+// the memory that an iteration reads and the one before did not, where it is one piece, not most of that level, and at
+// most a line for each step: who reads a line with every step gains nothing. A loop around has it that can.
 void Emitter::spread_next_iteration(const CoreLoop& n, llvm::Value* iteration, const Sums& sums) {
   if (cpu_.bytes_ahead() == 0) return;
   const auto is_far = [&](const Core& reader, const BufferNode& buffer) {
@@ -201,7 +201,9 @@ void Emitter::spread_next_iteration(const CoreLoop& n, llvm::Value* iteration, c
         std::ranges::find(frame_.spreads, reach.buffer.get(), &Spread::buffer) != frame_.spreads.end();
     const std::int64_t step = reach.moves_by(n.var), begin = std::max(reach.first + step, reach.last + 1),
                        bytes = (reach.last + step + 1 - begin) * size_bytes(reach.buffer->dtype);
-    if (spread_already || step <= 0 || !reach.dense() || 4 * bytes > 3 * cpu_.l2_bytes) continue;
+    if (spread_already || step <= 0 || !reach.dense() || 4 * bytes > 3 * cpu_.l2_bytes ||
+        bytes > cpu_.cache_line_bytes * sums.steps)
+      continue;
     llvm::Value* offset = builder_.CreateAdd(emit(to_expr(reach.outer)).llvm, int64(begin));
     // Behind the last iteration comes the first one again, of the next iteration around.
     if (n.kind == ForKind::serial)
