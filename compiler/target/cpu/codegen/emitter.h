@@ -32,7 +32,8 @@ struct Value {
 class Emitter {
  public:
   Emitter(llvm::Module& module, const Cpu& cpu, const loops::CoreProgram& core,
-          const std::vector<loops::Parameter>& parameters, const Workspace& workspace, const TileRegisters& tiles);
+          const std::vector<loops::Parameter>& parameters, const Workspace& workspace, const TileRegisters& tiles,
+          std::map<std::string, double> sum_bounds);
 
   void emit_kernel(const std::string& symbol);
 
@@ -117,6 +118,8 @@ class Emitter {
   Value emit_in_branch(const loops::Expr& expr);  // values computed there are not used behind it
   // target = target + a * b, which may round once.
   Value emit_product_sum(const loops::StoreTarget& target);
+  // The same of int32 lanes whose factors are words; nullopt where the processor has no instruction for that.
+  std::optional<Value> emit_word_sum(const loops::StoreTarget& target);
   Value emit_node(const loops::IntImm& n, DType dtype);
   Value emit_node(const loops::FloatImm& n, DType dtype);
   Value emit_node(const loops::VarRef& n, DType dtype);
@@ -262,6 +265,7 @@ class Emitter {
   const std::vector<loops::Parameter>& parameters_;
   const Workspace& workspace_;
   const TileRegisters& tiles_;
+  const std::map<std::string, double> sum_bounds_;  // sum_bounds.h
   llvm::IRBuilder<> builder_;
 
   Frame frame_;

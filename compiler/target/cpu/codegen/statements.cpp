@@ -16,7 +16,8 @@ namespace dovetail::cpu {
 using namespace loops;
 
 Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const CoreProgram& core,
-                 const std::vector<Parameter>& parameters, const Workspace& workspace, const TileRegisters& tiles)
+                 const std::vector<Parameter>& parameters, const Workspace& workspace, const TileRegisters& tiles,
+                 std::map<std::string, double> sum_bounds)
     : module_(module),
       context_(module.getContext()),
       cpu_(cpu),
@@ -24,6 +25,7 @@ Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const CoreProgram& core,
       parameters_(parameters),
       workspace_(workspace),
       tiles_(tiles),
+      sum_bounds_(std::move(sum_bounds)),
       builder_(context_) {
   // No buffer overlaps another: an access belongs to its buffer's scope and is no alias of all others. Among very many
   // the lists of others would be larger than the code.
@@ -273,8 +275,10 @@ void Emitter::emit_node(const CoreStore& n) {
   computed_by_both_ = {};
   if (worth_sharing(expressions)) shared_.emplace_back();
   std::vector<Value> values;
-  for (const StoreTarget& target : n.targets)
-    values.push_back(n.product_sum ? emit_product_sum(target) : emit(target.value));
+  for (const StoreTarget& target : n.targets) {
+    const auto word_sum = emit_word_sum(target);
+    values.push_back(word_sum ? *word_sum : n.product_sum ? emit_product_sum(target) : emit(target.value));
+  }
   std::vector<Place> places;
   for (const StoreTarget& target : n.targets) places.push_back(place_of(target.buffer, target.indices));
   for (std::size_t i = 0; i < n.targets.size(); ++i) store_to(n.targets[i].buffer, places[i], values[i]);

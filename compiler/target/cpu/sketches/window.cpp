@@ -43,7 +43,7 @@ std::string weights_of(const Block& block, std::size_t rank) {
         const auto* n = std::get_if<VarRef>(&e->node);
         moves |= n != nullptr && n->var.get() == column;
       });
-    if (!moves) return read.buffer->name;
+    if (!moves && read.buffer->shape.size() == rank) return read.buffer->name;
   }
   return "";
 }
@@ -74,8 +74,15 @@ void prepare_window(Preparation& p) {
   if (block == nullptr || block->name != "conv" || block->writes.front().buffer->dtype != DType::int32) return;
   std::vector<Region> images = block->reads;  // of which a parameter holds the weights
   const std::size_t rank = block->writes.front().buffer->shape.size();
+  const std::int64_t channels = block->iterators[1].extent;
   std::erase_if(images, [&](const Region& read) { return read.buffer->shape.size() != rank; });
   for (const Region& read : images) p.bound_accumulator("conv", read.buffer->name);
+  // One instruction for a product of words and its sum; else one for floats, where these are exact.
+  if (p.cpu.adds_words(vector_lanes(channels, p.cpu.lanes(4)))) {
+    p.drop_zero_point("conv");
+    p.start_with_bias("conv");
+    return;
+  }
   for (const Region& read : images) p.sum_in_floats("conv", read.buffer->name);
 }
 
