@@ -18,10 +18,10 @@ namespace {
 const std::array<Cpu, 6> kCpus{{
     {"baseline", "x86-64-v2", "", 16, 16, false, 0, 32 << 10, 256 << 10},
     {"avx2", "x86-64-v3", "", 32, 16, false, 0, 32 << 10, 256 << 10},
-    {"avx2-vnni", "x86-64-v3", "+avxvnni", 32, 16, true, 0, 32 << 10, 1 << 20},
-    {"avx512", "x86-64-v4", "-prefer-256-bit", 64, 32, false, 0, 32 << 10, 1 << 20},
-    {"avx512-vnni", "x86-64-v4", "+avx512vnni,-prefer-256-bit", 64, 32, true, 0, 32 << 10, 1 << 20},
-    {"avx512-amx", "x86-64-v4", "+avx512vnni,+amx-tile,+amx-int8,-prefer-256-bit", 64, 32, true, 8, 48 << 10, 2 << 20, 12},
+    {"avx2-vnni", "x86-64-v3", "+avxvnni,+fast-dpwssd", 32, 16, true, 0, 32 << 10, 1 << 20},
+    {"avx512", "x86-64-v4", "+prfchw,-prefer-256-bit", 64, 32, false, 0, 32 << 10, 1 << 20},
+    {"avx512-vnni", "x86-64-v4", "+avx512vnni,+fast-dpwssd,+prfchw,-prefer-256-bit", 64, 32, true, 0, 32 << 10, 1 << 20},
+    {"avx512-amx", "x86-64-v4", "+avx512vnni,+fast-dpwssd,+amx-tile,+amx-int8,+prfchw,-prefer-256-bit", 64, 32, true, 8, 48 << 10, 2 << 20, 12},
 }};
 // clang-format on
 

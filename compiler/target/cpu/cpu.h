@@ -45,6 +45,8 @@ struct Cpu {
   // Of large constants, what lies so many bytes further on than a loop reads is fetched (codegen/fetch_ahead.cpp).
   // Nothing is where 0. Narrower vectors were not measured; a fetch is no access whose bounds could be checked.
   std::int64_t bytes_ahead() const { return vector_bytes == cache_line_bytes && !check_bounds ? 8 << 10 : 0; }
+  // So many lanes of int32 have products of 16-bit words added to them in one instruction.
+  bool adds_words(std::int64_t lanes) const { return vnni && (lanes == 8 || lanes * 4 == vector_bytes); }
   int lanes(int element_bytes) const { return vector_bytes / element_bytes; }
   // Lines that far apart share a set of the first level.
   std::int64_t l1_set_stride_bytes() const { return l1_bytes / l1_ways; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "bundle/code/cpu.h"
 #include "compiler/schedule/nest.h"
 #include "compiler/target/cpu/codegen/kernel.h"
+#include "compiler/target/cpu/codegen/sum_bounds.h"
 #include "compiler/target/cpu/float_sums.h"
 #include "compiler/target/cpu/intrinsics.h"
 #include "compiler/target/cpu/skip_padding.h"
@@ -64,6 +66,27 @@ std::int64_t power_of_two_from(std::int64_t value) {
 
 Expr clamped_to(const Expr& value, std::int64_t low, std::int64_t high) {
   return binary(BinaryOp::min, binary(BinaryOp::max, value, int_imm(low, DType::int32)), int_imm(high, DType::int32));
+}
+
+// The value of min(max(value, -limit), limit) of literals where the limit is at least `most`; else null.
+Expr idly_clamped(const Expr& expr, double most) {
+  const auto* high = std::get_if<Binary>(&expr->node);
+  const auto* low = high != nullptr && high->op == BinaryOp::min ? std::get_if<Binary>(&high->a->node) : nullptr;
+  if (low == nullptr || low->op != BinaryOp::max) return nullptr;
+  const auto *least = std::get_if<IntImm>(&low->b->node), *limit = std::get_if<IntImm>(&high->b->node);
+  const bool idle = least != nullptr && limit != nullptr && least->value == -limit->value &&
+                    most <= static_cast<double>(limit->value);
+  return idle ? low->a : nullptr;
+}
+
+Stmt rewrite_values(const Stmt& stmt, const std::function<Expr(const Expr&)>& rewrite) {
+  return rewrite_stmt(
+      stmt,
+      [](const Stmt& s) {
+        const auto* block = std::get_if<Block>(&s->node);
+        return block == nullptr ? s : make_stmt(schedule::with_inferred_regions(Block(*block)));
+      },
+      rewrite);
 }
 
 // What the block's result is, clamped to a part of int8; null where it is something else.
@@ -150,6 +173,38 @@ void Preparation::bound_accumulator(const std::string& main, const std::string& 
     return call(Function::requantize, {acc, scale, n->arguments[2]});
   });
   task.prepared.push_back(fmt::format("bound_accumulator {} {}", main, weights));
+}
+
+void Preparation::start_with_bias(const std::string& main) {
+  const auto bias = bias_of(main);
+  Block started = *block(main);
+  const auto* start = started.init ? std::get_if<Store>(&started.init->node) : nullptr;
+  const auto* zero = start != nullptr ? std::get_if<IntImm>(&start->targets[0].value->node) : nullptr;
+  if (!bias || zero == nullptr || zero->value != 0) return;
+  const Buffer sum = start->targets[0].buffer;
+  const std::vector<Expr> indices = start->targets[0].indices;
+  const Buffer added = task.program.parameters[bias->argument].buffer;
+  const NdArray& values = *constant(bias->argument);
+  std::int64_t largest = 0;
+  for (std::int64_t i = 0; i < values.count(); ++i) largest = std::max(largest, std::abs(values.as_int64(i)));
+  const Expr first = load(added, {indices[bias->dimension]});
+  started.init = store(sum, indices, largest < kSmallAccumulator ? clamped_to(first, -largest, largest) : first);
+  const auto path = schedule::find_block(task.program.body, main);
+  const Stmt body = schedule::replace(task.program.body, path->back(), make_stmt(std::move(started)));
+  task.program.body = rewrite_values(body, [&](const Expr& e) -> Expr {
+    const auto* add = std::get_if<Binary>(&e->node);
+    if (add == nullptr || add->op != BinaryOp::add) return e;
+    const auto *a = std::get_if<LoadExpr>(&add->a->node), *b = std::get_if<LoadExpr>(&add->b->node);
+    return a != nullptr && b != nullptr && a->buffer == sum && b->buffer == added ? add->a : e;
+  });
+  const auto bounds = sum_bounds(task.program);
+  if (const auto most = bounds.find(sum->name); most != bounds.end())
+    task.program.body = rewrite_values(task.program.body, [&](const Expr& e) -> Expr {
+      const Expr value = idly_clamped(e, most->second);
+      const auto* of = value ? std::get_if<LoadExpr>(&value->node) : nullptr;
+      return of != nullptr && of->buffer == sum ? value : e;
+    });
+  task.prepared.push_back(fmt::format("start_with_bias {}", main));
 }
 
 void Preparation::split_groups(const std::string& main, std::int64_t groups) {

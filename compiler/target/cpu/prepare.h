@@ -34,6 +34,9 @@ class Preparation : public prepare::Preparation {
   // small, and how large constant scales are in any case, as clamps that change no result: requantisation is then a few
   // operations of binary32 or binary64 (codegen/kernel.h).
   void bound_accumulator(const std::string& main, const std::string& weights);
+  // The sums of integer block `main` start with the constant that is added to them, and are not clamped where the types
+  // of what they add up prove the bound (codegen/sum_bounds.h).
+  void start_with_bias(const std::string& main);
   // Convolution `main` leaves out its products with padding (skip_padding.h), where these are no zeros that only
   // `weights` could make NaN, and enough of them to be worth the code.
   void skip_padding(const std::string& main, const std::string& weights);

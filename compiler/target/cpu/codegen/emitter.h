@@ -32,7 +32,8 @@ struct Value {
 class Emitter {
  public:
   Emitter(llvm::Module& module, const Cpu& cpu, const loops::CoreProgram& core,
-          const std::vector<loops::Parameter>& parameters, const Workspace& workspace, const TileRegisters& tiles);
+          const std::vector<loops::Parameter>& parameters, const Workspace& workspace, const TileRegisters& tiles,
+          std::map<std::string, double> sum_bounds);
 
   void emit_kernel(const std::string& symbol);
 
@@ -51,6 +52,30 @@ class Emitter {
     int branches = 0;               // around it
     std::vector<Walk> lines, rows;  // cache lines of constants; elements that serve all lanes
   };
+  // Innermost loops that add products up, as often as they begin, and all of their iterations.
+  struct Sums {
+    std::int64_t loops = 0, steps = 0;
+  };
+  // A line that a sum's result needs: `pointer` leads there, and `place` is its distance in bytes from others' of the
+  // buffer.
+  struct Line {
+    const loops::BufferNode* buffer = nullptr;
+    llvm::Value* pointer = nullptr;
+    std::int64_t place = 0;
+    bool written = false;
+  };
+  // Lines that are asked for a share at a time, when a loop of sums begins or with each of its steps:
+  // fetch_meanwhile.cpp.
+  struct Spread {
+    const loops::BufferNode* buffer = nullptr;
+    llvm::Value* begin = nullptr;  // of the first share
+    std::int64_t step_bytes = 0;   // from one share to the next
+    std::int64_t shares = 1;
+    std::vector<std::int64_t> lines = {};  // of a share, in bytes from where it begins
+    bool by_steps = false, written = false;
+    llvm::Value* passed = nullptr;  // shares before the innermost loop's iteration
+    std::int64_t further = 0;       // and within it
+  };
   // A function under construction: the kernel or the body of a parallel loop.
   struct Frame {
     llvm::Function* function = nullptr;
@@ -65,6 +90,7 @@ class Emitter {
     std::map<const loops::VarNode*, llvm::Value*> vars;
     std::vector<SerialLoop> serial;  // around what is emitted, outermost first
     int branches = 0;                // the same
+    std::vector<Spread> spreads;
   };
 
   // ---- types.cpp
@@ -73,6 +99,7 @@ class Emitter {
   llvm::Value* splat(Value value);                // one copy per lane; itself where it is varying
   Value unify(Value value, bool varying) { return varying ? Value{splat(value), true} : value; }
   llvm::Constant* number(llvm::Type* type, double value) const;  // splat for vectors
+  llvm::ConstantInt* int64(std::int64_t value) { return builder_.getInt64(static_cast<std::uint64_t>(value)); }
 
   // ---- halves.cpp
   static bool is_half(DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; }
@@ -91,6 +118,8 @@ class Emitter {
   Value emit_in_branch(const loops::Expr& expr);  // values computed there are not used behind it
   // target = target + a * b, which may round once.
   Value emit_product_sum(const loops::StoreTarget& target);
+  // The same of int32 lanes whose factors are words; nullopt where the processor has no instruction for that.
+  std::optional<Value> emit_word_sum(const loops::StoreTarget& target);
   Value emit_node(const loops::IntImm& n, DType dtype);
   Value emit_node(const loops::FloatImm& n, DType dtype);
   Value emit_node(const loops::VarRef& n, DType dtype);
@@ -162,9 +191,22 @@ class Emitter {
   void note_line(const loops::Buffer& buffer, const Place& place, std::int64_t bytes);  // of a vector that is loaded
   void note_row(const loops::Buffer& buffer, const Place& place);                       // of what serves all lanes
   void fetch_ahead(const SerialLoop& loop, llvm::Value* iteration);
-  void fetch_before_sum(const loops::CoreSequence& n, std::size_t at);  // at: of a part
-  void fetch_reads_of(const loops::Core& core);
-  void fetch(llvm::Value* pointer, llvm::Value* bytes_further);
+  void fetch(llvm::Value* pointer, llvm::Value* bytes_further, bool to_write = false);
+  static constexpr std::int64_t kLargeBytes = 128 << 10;  // of a buffer that no first level holds
+  static std::int64_t bytes_of(const loops::BufferNode& buffer) {
+    return element_count(buffer.shape) * size_bytes(buffer.dtype);
+  }
+  const loops::Parameter* parameter_of(const loops::BufferNode& buffer) const;  // null: it is none
+  // ---- fetch_meanwhile.cpp
+  Sums sums_in(const loops::Core& core);
+  Sums sums_in(const loops::CoreLoop& n);
+  void lines_of(const loops::Core& core, std::vector<Line>& lines);
+  void spread_lines(std::vector<Line> lines, const Sums& sums);          // of one buffer
+  void spread_before_sum(const loops::CoreSequence& n, std::size_t at);  // at: of a part
+  void spread_next_iteration(const loops::CoreLoop& n, llvm::Value* iteration, const Sums& sums);
+  std::vector<Spread> enter_iteration(const loops::CoreLoop& n, llvm::Value* iteration);  // the spreads around it
+  void fetch_shares(llvm::Value* step);  // null: of those that are due before an innermost loop begins
+  void pass(const Sums& sums);           // these are over
 
   // ---- check_bounds.cpp
   // Behind the frame's code: compares what each of its accesses touches with the extent of the access's buffer.
@@ -223,6 +265,7 @@ class Emitter {
   const std::vector<loops::Parameter>& parameters_;
   const Workspace& workspace_;
   const TileRegisters& tiles_;
+  const std::map<std::string, double> sum_bounds_;  // sum_bounds.h
   llvm::IRBuilder<> builder_;
 
   Frame frame_;
@@ -237,6 +280,7 @@ class Emitter {
   loops::ComputedByBoth computed_by_both_;  // of the statement
   std::map<const loops::BufferNode*, llvm::MDNode*> scopes_, others_;
   std::map<const loops::VarNode*, loops::Expr> checked_;
+  std::unordered_map<const loops::CoreNode*, Sums> sums_;      // of parts of the program
   std::vector<std::pair<loops::Var, llvm::Value*>> computed_;  // indices that were checked at run time, as variables
 };
 

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 #include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
 
 #include "base/check.h"
 #include "compiler/target/cpu/codegen/emitter.h"
@@ -79,6 +80,26 @@ Value Emitter::emit_product_sum(const StoreTarget& target) {
   const Value term{builder_.CreateFMul(unify(a, varying_product).llvm, unify(b, varying_product).llvm),
                    varying_product};
   return {builder_.CreateFAdd(unify(before, varying).llvm, unify(term, varying).llvm), varying};
+}
+
+// Of pairs of 16-bit words the instruction (vpdpwssd) adds up both products; the second one is zero.
+std::optional<Value> Emitter::emit_word_sum(const StoreTarget& target) {
+  const auto* sum = std::get_if<Binary>(&target.value->node);
+  const auto* product = sum != nullptr && sum->op == BinaryOp::add ? std::get_if<Binary>(&sum->b->node) : nullptr;
+  if (lane_var_ == nullptr || product == nullptr || product->op != BinaryOp::mul || sum->b->dtype != DType::int32 ||
+      !cpu_.adds_words(lanes_))
+    return std::nullopt;
+  const auto is_word = [&](const Expr& factor) {
+    const auto range = bound(factor, core_.bounds);
+    return range && range->min >= std::numeric_limits<std::int16_t>::min() &&
+           range->max <= std::numeric_limits<std::int16_t>::max();
+  };
+  if (!is_word(product->a) || !is_word(product->b)) return std::nullopt;
+  llvm::Value *before = splat(emit(sum->a)), *a = splat(emit(product->a)), *b = splat(emit(product->b));
+  llvm::Value* words = builder_.CreateAnd(b, number(b->getType(), 0xffff));
+  const auto instruction =
+      lanes_ == 16 ? llvm::Intrinsic::x86_avx512_vpdpwssd_512 : llvm::Intrinsic::x86_avx512_vpdpwssd_256;
+  return Value{builder_.CreateIntrinsic(instruction, {}, {before, a, words}), true};
 }
 
 Value Emitter::emit_node(const IntImm& n, DType dtype) {
@@ -428,7 +449,10 @@ Value Emitter::emit_node(const Call& n, DType) {
   }
   switch (n.function) {
     case Function::requantize: {
-      const Magnitudes most{magnitude_of(n.arguments[0], core_.bounds), magnitude_of(n.arguments[1], core_.bounds),
+      const auto* sum = std::get_if<LoadExpr>(&n.arguments[0]->node);
+      const auto known = sum == nullptr ? sum_bounds_.end() : sum_bounds_.find(sum->buffer->name);
+      const double acc = known != sum_bounds_.end() ? known->second : magnitude_of(n.arguments[0], core_.bounds);
+      const Magnitudes most{acc, magnitude_of(n.arguments[1], core_.bounds),
                             magnitude_of(n.arguments[2], core_.bounds)};
       return {emit_requantize(unify(arguments[0], varying).llvm, unify(arguments[1], varying).llvm,
                               unify(arguments[2], varying).llvm, most),

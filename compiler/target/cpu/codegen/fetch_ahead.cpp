@@ -1,15 +1,12 @@
 // Asks for cache lines before they are used, where the processor would not do so in time by itself
-// (Cpu::bytes_ahead): large constants that a loop walks along, so many bytes further on; of rows that lie side by side
-// and that a loop goes through together, the rows behind them, which the next tile has; and before a sum what is read
-// once the sum is complete.
+// (Cpu::bytes_ahead): large constants that a loop walks along, so many bytes further on, and of rows that lie side by
+// side and that a loop goes through together, the rows behind them, which the next tile has.
 #include <algorithm>
 #include <vector>
 
 #include <llvm/IR/Intrinsics.h>
 
 #include "compiler/target/cpu/codegen/emitter.h"
-#include "loops/rewrite.h"
-#include "loops/run_time_checks.h"
 
 namespace dovetail::cpu {
 
@@ -17,34 +14,23 @@ using namespace loops;
 
 namespace {
 
-constexpr std::int64_t kLargeBytes = 128 << 10;  // of a buffer that no first level holds
 constexpr std::int64_t kPageBytes = 4 << 10;
 constexpr std::size_t kFewRows = 4;
-constexpr std::int64_t kLongLoop = 32;  // iterations
-
-bool is_large(const BufferNode& buffer) {
-  return element_count(buffer.shape) * size_bytes(buffer.dtype) >= kLargeBytes;
-}
-
-const Parameter* parameter_of(const BufferNode& buffer, const std::vector<Parameter>& parameters) {
-  const auto it = std::ranges::find_if(parameters, [&](const Parameter& p) { return p.buffer.get() == &buffer; });
-  return it == parameters.end() ? nullptr : &*it;
-}
-
-// Iterations of the serial loops that are nested at the top of `core`.
-std::int64_t steps_of_serial(const Core& core) {
-  const auto* loop = std::get_if<CoreLoop>(&core->node);
-  return loop == nullptr || loop->kind != ForKind::serial ? 1 : loop->extent * steps_of_serial(loop->body);
-}
 
 }  // namespace
+
+const Parameter* Emitter::parameter_of(const BufferNode& buffer) const {
+  const auto it = std::ranges::find_if(parameters_, [&](const Parameter& p) { return p.buffer.get() == &buffer; });
+  return it == parameters_.end() ? nullptr : &*it;
+}
 
 void Emitter::note_line(const Buffer& buffer, const Place& place, std::int64_t bytes) {
   const std::int64_t step_bytes = place.step * size_bytes(buffer->dtype);
   if (cpu_.bytes_ahead() == 0 || mask_ != nullptr || step_bytes <= 0 || step_bytes > kPageBytes ||
-      bytes < cpu_.cache_line_bytes || frame_.branches != frame_.serial.back().branches || !is_large(*buffer))
+      bytes < cpu_.cache_line_bytes || frame_.branches != frame_.serial.back().branches ||
+      bytes_of(*buffer) < kLargeBytes)
     return;
-  const Parameter* parameter = parameter_of(*buffer, parameters_);
+  const Parameter* parameter = parameter_of(*buffer);
   if (parameter == nullptr || parameter->role != ParameterRole::constant) return;
   std::vector<Walk>& lines = frame_.serial.back().lines;
   const bool known = std::ranges::any_of(
@@ -54,16 +40,17 @@ void Emitter::note_line(const Buffer& buffer, const Place& place, std::int64_t b
 
 void Emitter::note_row(const Buffer& buffer, const Place& place) {
   if (cpu_.bytes_ahead() == 0 || mask_ != nullptr || place.step <= 0 ||
-      frame_.branches != frame_.serial.back().branches || !is_large(*buffer))
+      frame_.branches != frame_.serial.back().branches || bytes_of(*buffer) < kLargeBytes)
     return;
   frame_.serial.back().rows.push_back({buffer.get(), place.constant, place.step, place.pointer});
 }
 
-void Emitter::fetch(llvm::Value* pointer, llvm::Value* bytes_further) {
-  constexpr std::uint32_t kToRead = 0, kIntoFirstLevel = 3, kData = 1;
-  builder_.CreateIntrinsic(llvm::Intrinsic::prefetch, {pointer->getType()},
-                           {builder_.CreateGEP(builder_.getInt8Ty(), pointer, bytes_further),
-                            builder_.getInt32(kToRead), builder_.getInt32(kIntoFirstLevel), builder_.getInt32(kData)});
+void Emitter::fetch(llvm::Value* pointer, llvm::Value* bytes_further, bool to_write) {
+  constexpr std::uint32_t kIntoFirstLevel = 3, kData = 1;
+  builder_.CreateIntrinsic(
+      llvm::Intrinsic::prefetch, {pointer->getType()},
+      {builder_.CreateGEP(builder_.getInt8Ty(), pointer, bytes_further), builder_.getInt32(to_write ? 1 : 0),
+       builder_.getInt32(kIntoFirstLevel), builder_.getInt32(kData)});
 }
 
 void Emitter::fetch_ahead(const SerialLoop& loop, llvm::Value* iteration) {
@@ -93,38 +80,6 @@ void Emitter::fetch_ahead(const SerialLoop& loop, llvm::Value* iteration) {
     fetch(all.front().pointer,
           builder_.CreateAdd(number(count * length * bytes), builder_.CreateMul(iteration, number(more))));
   }
-}
-
-// Vectors of the model's tensors that are read without a condition. Those of other kernels' results lie in the second
-// level or further, and nothing walks along them in order: a tile has pieces of many rows.
-void Emitter::fetch_reads_of(const Core& core) {
-  if (const auto* sequence = std::get_if<CoreSequence>(&core->node)) {
-    for (const Core& part : sequence->body) fetch_reads_of(part);
-  } else if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
-    if (loop->kind != ForKind::vectorized || lane_var_ != nullptr) return;
-    lane_var_ = loop->var.get();
-    lanes_ = static_cast<unsigned>(loop->extent);
-    fetch_reads_of(loop->body);
-    lane_var_ = nullptr;
-    lanes_ = 0;
-  } else if (const auto* store = std::get_if<CoreStore>(&core->node); store != nullptr && lane_var_ != nullptr) {
-    for (const StoreTarget& target : store->targets)
-      visit_exprs(target.value, [&](const Expr& expr) {
-        const auto* load = std::get_if<LoadExpr>(&expr->node);
-        if (load == nullptr || !is_large(*load->buffer) || std::ranges::any_of(load->indices, holds_load)) return;
-        const Parameter* parameter = parameter_of(*load->buffer, parameters_);
-        if (parameter == nullptr || parameter->role != ParameterRole::input) return;
-        const Place place = place_of(load->buffer, load->indices);
-        if (place.stride == 1) fetch(place.pointer, builder_.getInt64(0));
-      });
-  }
-}
-
-void Emitter::fetch_before_sum(const CoreSequence& n, std::size_t at) {
-  if (cpu_.bytes_ahead() == 0 || mask_ != nullptr || lane_var_ != nullptr || steps_of_serial(n.body[at]) < kLongLoop)
-    return;
-  for (std::size_t behind = at + 1; behind < n.body.size() && steps_of_serial(n.body[behind]) < kLongLoop; ++behind)
-    fetch_reads_of(n.body[behind]);
 }
 
 }  // namespace dovetail::cpu

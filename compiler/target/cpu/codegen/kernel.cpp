@@ -23,6 +23,7 @@
 #include "base/resource_error.h"
 #include "bundle/code/kernel_signature.h"
 #include "compiler/target/cpu/codegen/emitter.h"
+#include "compiler/target/cpu/codegen/sum_bounds.h"
 #include "compiler/target/cpu/codegen/tile_registers.h"
 #include "compiler/target/cpu/codegen/transpose_loads.h"
 #include "loops/core/compact.h"
@@ -127,7 +128,8 @@ Result<Built> build(const Program& program, const IntrinsicTable& intrinsics, co
   result.machine = make_machine(cpu);
   result.module->setTargetTriple(kTriple);
   result.module->setDataLayout(result.machine->createDataLayout());
-  Emitter emitter(*result.module, cpu, lowered.core, program.parameters, result.workspace, result.tiles);
+  Emitter emitter(*result.module, cpu, lowered.core, program.parameters, result.workspace, result.tiles,
+                  sum_bounds(program));
   emitter.emit_kernel(symbol);
   emit_signature(*result.module, symbol, program, result.workspace, cpu);
   result.failures = std::move(emitter.failures);

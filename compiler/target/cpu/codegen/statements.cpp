@@ -1,4 +1,5 @@
 // Statements: loops by their kinds, conditions as branches or masks, and the frames of kernels and parallel bodies.
+#include <algorithm>
 #include <functional>
 #include <limits>
 #include <utility>
@@ -15,7 +16,8 @@ namespace dovetail::cpu {
 using namespace loops;
 
 Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const CoreProgram& core,
-                 const std::vector<Parameter>& parameters, const Workspace& workspace, const TileRegisters& tiles)
+                 const std::vector<Parameter>& parameters, const Workspace& workspace, const TileRegisters& tiles,
+                 std::map<std::string, double> sum_bounds)
     : module_(module),
       context_(module.getContext()),
       cpu_(cpu),
@@ -23,6 +25,7 @@ Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const CoreProgram& core,
       parameters_(parameters),
       workspace_(workspace),
       tiles_(tiles),
+      sum_bounds_(std::move(sum_bounds)),
       builder_(context_) {
   // No buffer overlaps another: an access belongs to its buffer's scope and is no alias of all others. Among very many
   // the lists of others would be larger than the code.
@@ -109,8 +112,10 @@ void Emitter::emit(const Core& core) {
 
 void Emitter::emit_node(const CoreSequence& n) {
   for (std::size_t i = 0; i < n.body.size(); ++i) {
-    fetch_before_sum(n, i);
+    const std::size_t before = frame_.spreads.size();
+    spread_before_sum(n, i);
     emit(n.body[i]);
+    frame_.spreads.resize(before);
   }
 }
 
@@ -150,15 +155,20 @@ void Emitter::counted_loop(llvm::Value* begin, llvm::Value* end, const std::stri
 }
 
 void Emitter::emit_serial(const CoreLoop& n) {
+  const Sums sums = sums_in(n);
+  if (sums.loops == 1) fetch_shares(nullptr);
   counted_loop(builder_.getInt64(0), builder_.getInt64(static_cast<std::uint64_t>(n.extent)), n.var->name,
                [&](llvm::Value* i) {
                  frame_.vars[n.var.get()] = i;
                  frame_.serial.push_back({n.var.get(), n.extent, frame_.branches, {}, {}});
+                 std::vector<Spread> around = enter_iteration(n, i);
                  emit(n.body);
+                 frame_.spreads = std::move(around);
                  fetch_ahead(frame_.serial.back(), i);
                  frame_.serial.pop_back();
                  frame_.vars.erase(n.var.get());
                });
+  pass(sums);
 }
 
 void Emitter::emit_vector(const CoreLoop& n) {
@@ -211,6 +221,7 @@ void Emitter::emit_parallel(const CoreLoop& n) {
     builder_.SetInsertPoint(body);
     counted_loop(function->getArg(1), function->getArg(2), n.var->name, [&](llvm::Value* i) {
       frame_.vars[n.var.get()] = i;
+      enter_iteration(n, i);
       emit(n.body);
     });
     close_frame(body);
@@ -238,14 +249,19 @@ void Emitter::emit_node(const CoreIf& n) {
   auto* join = llvm::BasicBlock::Create(context_, "if.join", frame_.function);
   builder_.CreateCondBr(condition.llvm, then_block, else_block ? else_block : join);
   ++frame_.branches;
+  const std::vector<Spread> before = frame_.spreads;
   builder_.SetInsertPoint(then_block);
   if (n.then_body) emit(n.then_body);
   builder_.CreateBr(join);
+  frame_.spreads = before;
   if (else_block) {
     builder_.SetInsertPoint(else_block);
     emit(n.else_body);
     builder_.CreateBr(join);
+    frame_.spreads = before;
   }
+  const Sums a = sums_in(n.then_body), b = sums_in(n.else_body);
+  pass({std::max(a.loops, b.loops), std::max(a.steps, b.steps)});
   --frame_.branches;
   builder_.SetInsertPoint(join);
 }
@@ -259,8 +275,10 @@ void Emitter::emit_node(const CoreStore& n) {
   computed_by_both_ = {};
   if (worth_sharing(expressions)) shared_.emplace_back();
   std::vector<Value> values;
-  for (const StoreTarget& target : n.targets)
-    values.push_back(n.product_sum ? emit_product_sum(target) : emit(target.value));
+  for (const StoreTarget& target : n.targets) {
+    const auto word_sum = emit_word_sum(target);
+    values.push_back(word_sum ? *word_sum : n.product_sum ? emit_product_sum(target) : emit(target.value));
+  }
   std::vector<Place> places;
   for (const StoreTarget& target : n.targets) places.push_back(place_of(target.buffer, target.indices));
   for (std::size_t i = 0; i < n.targets.size(); ++i) store_to(n.targets[i].buffer, places[i], values[i]);

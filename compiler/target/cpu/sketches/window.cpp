@@ -43,7 +43,7 @@ std::string weights_of(const Block& block, std::size_t rank) {
         const auto* n = std::get_if<VarRef>(&e->node);
         moves |= n != nullptr && n->var.get() == column;
       });
-    if (!moves) return read.buffer->name;
+    if (!moves && read.buffer->shape.size() == rank) return read.buffer->name;
   }
   return "";
 }
@@ -74,8 +74,15 @@ void prepare_window(Preparation& p) {
   if (block == nullptr || block->name != "conv" || block->writes.front().buffer->dtype != DType::int32) return;
   std::vector<Region> images = block->reads;  // of which a parameter holds the weights
   const std::size_t rank = block->writes.front().buffer->shape.size();
+  const std::int64_t channels = block->iterators[1].extent;
   std::erase_if(images, [&](const Region& read) { return read.buffer->shape.size() != rank; });
   for (const Region& read : images) p.bound_accumulator("conv", read.buffer->name);
+  // One instruction for a product of words and its sum; else one for floats, where these are exact.
+  if (p.cpu.adds_words(vector_lanes(channels, p.cpu.lanes(4)))) {
+    p.drop_zero_point("conv");
+    p.start_with_bias("conv");
+    return;
+  }
   for (const Region& read : images) p.sum_in_floats("conv", read.buffer->name);
 }
 
@@ -113,10 +120,14 @@ bool sketch_window(schedule::Context& c, const Cpu& cpu) {
   for (std::int64_t vectors = 1; vectors <= 4; vectors *= 2)
     if (channels % (vectors * lanes) == 0) columns.push_back(vectors * lanes);
   if (columns.empty()) columns.push_back(lanes);
-  const auto [co, ci] = c.tile(loops[1], columns.size() == 1 ? lanes : c.sample("tile_columns", columns, lanes));
+  // Channels or pixels first: weights stay in registers for the pixels of a row; where there are none, images are read
+  // and written in the order of memory, two lines at a time.
+  const bool pools = weights.empty();
+  const std::int64_t wide = pools && columns.size() > 1 ? columns[1] : lanes;
+  const auto [co, ci] = c.tile(loops[1], columns.size() == 1 ? lanes : c.sample("tile_columns", columns, wide));
   const auto [xo, xi] = c.tile(*last_spatial, rows);
-  // Channels or pixels first.
-  const bool pixels_first = !co.empty() && !xo.empty() && c.sample("tile_order", {"cx", "xc"}, "cx") == "xc";
+  const bool pixels_first =
+      !co.empty() && !xo.empty() && c.sample("tile_order", {"cx", "xc"}, pools ? "xc" : "cx") == "xc";
   std::vector<std::string> shared{loops[0]};  // among threads
   shared.insert(shared.end(), loops.begin() + 2, last_spatial);
   if (rank == 3) shared.push_back(pixels_first ? xo : co);

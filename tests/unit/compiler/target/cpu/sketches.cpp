@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -166,6 +167,28 @@ TEST_CASE("cpu sketches: output channels of bytes are extended to whole vectors 
   const schedule::Task task = cpu_task(text, "convolution", cpu);
   CHECK(std::ranges::find(task.prepared, "extend_product conv 1:16") != task.prepared.end());
   CHECK(to_string(scheduled_as(task, cpu).trace).find("x86.vpdpbusd") != std::string::npos);
+}
+
+TEST_CASE("cpu sketches: depthwise sums of bytes are words with VNNI, from the bias on, and floats elsewhere") {
+  const auto task = [](std::int64_t channels, const char* processor) {
+    const std::string text = fmt::format(R"(graph g(%x: int8[1, {0}, 14, 14]) -> (%y)
+  constant %w: int8[{0}, 1, 3, 3]
+  constant %b: int32[{0}]
+  constant %s: float32[{0}]
+  %y: int8[1, {0}, 14, 14] = dovetail.qconv(%x, %w, %b, %s) {{pads=[1, 1, 1, 1], group={0}, x_zero_point=3, y_zero_point=-5}}
+)",
+                                         channels);
+    return cpu_task(text, "window", *cpu::find_cpu(processor));
+  };
+  using Steps = std::vector<std::string>;
+  const Steps words{"bound_accumulator conv in1", "drop_zero_point conv", "start_with_bias conv"},
+      floats{"bound_accumulator conv in1", "sum_in_floats conv in1"};
+  CHECK(task(32, "avx512-vnni").prepared == words);
+  CHECK(task(8, "avx2-vnni").prepared == words);
+  CHECK(task(12, "avx512-vnni").prepared == floats);  // no vector of that processor
+  CHECK(task(32, "avx512").prepared == floats);
+  // The types bound the sum: what is requantised is no clamp of it.
+  CHECK(loops::to_string(task(32, "avx512-vnni").program).find("requantize(conv[") != std::string::npos);
 }
 
 TEST_CASE("cpu sketches: products with padding are left out where it is zeros and enough of them") {
