@@ -153,8 +153,8 @@ Result<Assembled> BundleBuilder::finish() {
     bundle_.spaces[static_cast<std::size_t>(space.index)].bytes = space.next - space.base;
   Assembled result;
   result.memory = plan_memory(bundle_);
+  if (!machine_code_) compilers_.clear();
   for (const auto& compiler : compilers_) {
-    if (!machine_code_) break;
     DOVETAIL_TRY(compiler->finish(bundle_, progress_));
     for (KernelReport& kernel : compiler->report()) result.kernels.push_back(std::move(kernel));
   }
