@@ -86,11 +86,12 @@ bool add_range(TileExtent& sum, const TileExtent& range, std::int64_t factor) {
 }  // namespace
 
 void Footprint::add_loop(const std::string& name, std::int64_t extent) {
-  loops_.push_back(name);
+  if (find(name)) return;
+  loops_.push_back(std::ranges::count(shared_.loops, name) > 0 ? shared_.name : name);
   whole_.push_back(extent);
 }
 
-Footprint::Footprint(const Program& program) {
+Footprint::Footprint(const Program& program, Shared shared) : shared_(std::move(shared)) {
   const std::vector<Path> paths = blocks_below(program.body);
   const auto is_result = [&](const Block& block) {
     return std::ranges::any_of(program.parameters, [&](const Parameter& parameter) {
@@ -195,7 +196,7 @@ void Footprint::add_reads(const Block& block, const std::map<const VarNode*, Til
 }
 
 std::optional<std::size_t> Footprint::find(std::string_view loop) const {
-  const auto found = std::ranges::find(loops_, loop);
+  const auto found = std::ranges::find(loops_, std::ranges::count(shared_.loops, loop) > 0 ? shared_.name : loop);
   return found == loops_.end() ? std::nullopt : std::optional(static_cast<std::size_t>(found - loops_.begin()));
 }
 

@@ -29,8 +29,13 @@ class Footprint {
   // `program` as an operator defines it: one nest for each block, one loop for each iterator. A dimension that is
   // indexed by anything but a sum of multiples of iterators and of their quotients by constants counts whole. A
   // quotient supposes that tiles are aligned: they divide the divisor, or are multiples of it. Several readers of a
-  // buffer are bounded together, from above.
-  explicit Footprint(const loops::Program& program);
+  // buffer are bounded together, from above. `shared`: loops of several blocks that the schedule makes one (merge):
+  // they count as one, of this name.
+  struct Shared {
+    std::string name;
+    std::vector<std::string> loops;
+  };
+  explicit Footprint(const loops::Program& program, Shared shared = {});
 
   // The loops whose extents make a tile: those of blocks that write results, and those of reductions. Their names, and
   // their whole extents.
@@ -60,6 +65,7 @@ class Footprint {
   void fold_others(Range& a, Range& b) const;
   void add_reads(const loops::Block& block, const std::map<const loops::VarNode*, TileExtent>& iterators);
 
+  Shared shared_;
   std::vector<std::string> loops_;
   std::vector<std::int64_t> whole_;
   std::map<std::string, std::vector<Range>, std::less<>> ranges_;

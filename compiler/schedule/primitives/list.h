@@ -16,6 +16,7 @@
   PRIMITIVE(fuse, "fuse OUTER INNER -> FUSED")                                                          \
   PRIMITIVE(inline_block, "inline BLOCK")                                                               \
   PRIMITIVE(matrix_form, "matrix_form BLOCK ROWS COLUMNS DEPTH -> LEFT RIGHT SUM RESULT")               \
+  PRIMITIVE(merge, "merge FIRST SECOND -> MERGED")                                                      \
   PRIMITIVE(online_softmax, "online_softmax BLOCK ROWS COLUMNS WIDTH LANES VECTOR")                     \
   PRIMITIVE(pad, "pad BLOCK ITERATOR MULTIPLE")                                                         \
   PRIMITIVE(parallel, "parallel LOOP")                                                                  \

@@ -1,6 +1,8 @@
 #include "compiler/target/accel/lower.h"
 
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -16,15 +18,14 @@ using namespace loops;
 namespace {
 
 class Lowering {
-  // A reset that was not emitted yet.
   struct Reset {
-    const Leaf* leaf = nullptr;
+    const Leaf* leaf;
     LoopValues values;
   };
   // A virtual thread, or the one thread there is.
   struct Thread {
     LoopValues values;
-    Reset reset;
+    std::vector<Reset> resets;  // not emitted yet; of places that lie apart
   };
 
  public:
@@ -32,7 +33,7 @@ class Lowering {
 
   Lowered run() {
     walk(context_.program.body, {});
-    emit_reset(threads_.front());
+    emit_resets(threads_.front());
     return std::move(lowered_);
   }
 
@@ -62,7 +63,7 @@ class Lowering {
 
   // Virtual threads take turns, a statement each.
   void walk_threads(const For& loop, const std::vector<const For*>& inner) {
-    for (Thread& thread : threads_) emit_reset(thread);
+    for (Thread& thread : threads_) emit_resets(thread);
     const std::vector<Thread> around = std::exchange(threads_, {});
     for (const Thread& thread : around)
       for (std::int64_t value = 0; value < loop.extent; ++value) {
@@ -70,33 +71,43 @@ class Lowering {
         threads_.back().values[loop.var.get()] = value;
       }
     walk(loop.body, inner);
-    for (Thread& thread : threads_) emit_reset(thread);
+    for (Thread& thread : threads_) emit_resets(thread);
     threads_ = around;
   }
 
-  // With the extension `overwrite` a reset waits for what is done next with ACC: the first products of its sums take
-  // its place.
+  // With the extension `overwrite` resets wait for what is done next with ACC: the first products of their sums take
+  // their places.
   void emit(const Leaf& leaf, Thread& thread) {
     if (context_.facts.overwrite && leaf.compute && leaf.compute->intrinsic == "accel.fill" &&
         leaf.compute->immediate == 0) {
-      emit_reset(thread);
-      thread.reset = {&leaf, thread.values};
+      if (std::ranges::any_of(thread.resets, [&](const Reset& other) { return share_place(leaf, thread, other); }))
+        emit_resets(thread);
+      thread.resets.push_back({&leaf, thread.values});
       return;
     }
     const bool in_load_queue = leaf.transfer && !leaf.transfer->store && leaf.transfer->memory != isa::Memory::acc &&
                                leaf.transfer->memory != isa::Memory::acc8;
-    const bool starts_sums = thread.reset.leaf && leaf.compute && leaf.compute->intrinsic == "accel.gemm" &&
-                             write_the_same(*thread.reset.leaf, thread.reset.values, leaf, thread.values, context_);
-    if (starts_sums) thread.reset = {};
-    else if (!in_load_queue) emit_reset(thread);
+    auto started = thread.resets.end();
+    if (leaf.compute && leaf.compute->intrinsic == "accel.gemm")
+      started = std::ranges::find_if(thread.resets, [&](const Reset& reset) {
+        return write_the_same(*reset.leaf, reset.values, leaf, thread.values, context_);
+      });
+    const bool starts_sums = started != thread.resets.end();
+    if (starts_sums) thread.resets.erase(started);
+    else if (!in_load_queue) emit_resets(thread);
     emit_leaf(leaf, thread.values, context_, 0, lowered_.stream, starts_sums);
     touch(leaf, thread.values);
   }
-  void emit_reset(Thread& thread) {
-    const Reset reset = std::exchange(thread.reset, {});
-    if (!reset.leaf) return;
-    emit_leaf(*reset.leaf, reset.values, context_, 0, lowered_.stream, false);
-    touch(*reset.leaf, reset.values);
+  static bool share_place(const Leaf& leaf, const Thread& thread, const Reset& other) {
+    const Placement &a = *leaf.compute->dst.place, &b = *other.leaf->compute->dst.place;
+    const std::int64_t begin = a.begin(thread.values), other_begin = b.begin(other.values);
+    return begin < other_begin + b.elements && other_begin < begin + a.elements;
+  }
+  void emit_resets(Thread& thread) {
+    for (const Reset& reset : std::exchange(thread.resets, {})) {
+      emit_leaf(*reset.leaf, reset.values, context_, 0, lowered_.stream, false);
+      touch(*reset.leaf, reset.values);
+    }
   }
 
   void touch(const Leaf& leaf, const LoopValues& values) {

@@ -20,7 +20,7 @@ void write_addition(schedule::Context& c, const isa::HardwareConfig& config, Til
                                 steps.transfers_of("Y", tile));
     return cycles;
   };
-  if (!steps.sample_tile(kAddition, "", pace)) return;
+  if (!steps.sample_tile(kAddition, pace)) return;
   steps.recall([&] {
     steps.tile_output();
     steps.place_stages();

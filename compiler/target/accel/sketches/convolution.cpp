@@ -14,12 +14,10 @@ namespace {
 
 void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, TileModels& models) {
   Steps steps(c, config, models);
-  // With a pooling there is a product for each place in its windows. They read the same copies, so each sums over all
-  // channels at once.
-  std::vector<std::string> products;
-  for (const std::string& block : steps.blocks)
-    if (block.ends_with("conv")) products.push_back(block);
-  const bool pools = products.size() > 1, pads_in_load = c.block("pad") != nullptr;
+  // With a pooling there is a product for each place in its windows. They read the same copies, so they share the loop
+  // over tiles of channels.
+  const std::vector<std::string>& products = steps.convolutions;
+  const bool pads_in_load = c.block("pad") != nullptr;
   const auto loop_of_products = [&](const char* name) { return products.front() + "." + name; };
   const std::optional<Steps::Operand> added =
       c.block("b.constants") ? std::optional(steps.operand("b.", "B")) : std::nullopt;
@@ -44,8 +42,7 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     const std::int64_t pixels = trips.n * trips.y * trips.x, sums = trips.o * pixels * trips.c;
     const std::int64_t weight_loads = trips.c > 1 || inputs_stay ? sums : trips.o;
     const std::int64_t input_loads = inputs_stay ? pixels * images(tile, trips) : sums;
-    const std::int64_t blocks_of_sum = pools ? channels / steps.layout.block : tile.c,
-                       image_blocks = blocks_of_sum * std::max<std::int64_t>(1, tile.o / steps.group_blocks());
+    const std::int64_t image_blocks = tile.c * std::max<std::int64_t>(1, tile.o / steps.group_blocks());
     const std::int64_t rows_of_weights = trips.c == 1 ? 1 : tile.o * steps.layout.block / config.block_out;
     const double inputs =
                      steps.streamed(bytes(elements(read, isa::Memory::inp), isa::Memory::inp), tile.n * image_blocks),
@@ -60,7 +57,7 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     Steps::Pace pace;
     pace.inputs = {inputs, input_loads};
     pace.weights = {weights, weight_loads};
-    pace.compute = sums_of_tile * static_cast<double>(blocks_of_sum * steps.layout.block / config.block_in) * taps;
+    pace.compute = sums_of_tile * static_cast<double>(tile.c * steps.layout.block / config.block_in) * taps;
     pace.finish = resets + passes + constants;
     // Weights come under the layer before, where there is one, and room for both layers'. Without one they are all felt
     // where loading them takes about as long as computing: products never get ahead of them.
@@ -98,7 +95,7 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     const Steps::Pace inputs = pace_with(true, tile, trips, elements);
     return inputs_should_stay(inputs, weights, trips) ? inputs : weights;
   };
-  if (!steps.sample_tile(kConvolution, pools ? "" : "conv.c", pace)) return;
+  if (!steps.sample_tile(kConvolution, pace)) return;
   bool inputs_stay = false;
   if (const Tile trips = steps.trips(); may_stay(steps.tile, trips)) {
     const auto elements = [&](const std::string& buffer, isa::Memory memory) { return steps.elements(buffer, memory); };
@@ -114,7 +111,7 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
     const std::int64_t block = steps.layout.block;
     for (const std::string& product : products) {
       const auto loop = [&](const char* name) { return product + "." + name; };
-      c.s.split(loop("c"), pools ? channels : steps.tile.c * block, loop("c_t"), loop("c_i"));
+      c.s.split(loop("c"), steps.tile.c * block, loop("c_t"), loop("c_i"));
       steps.split_channels(loop("c_i"), block, config.block_in);
       if (steps.tile.o > steps.group_blocks()) c.split(loop("o"), steps.group_blocks() * block, loop("g"), loop("o"));
       steps.block_elements(product, loop("n"), loop("o"));
@@ -123,16 +120,19 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
                      loop("c_i_g"), loop("c_i_b"), loop("ky"), loop("kx"), loop("n_e"), loop("o_e"), loop("c_i_e")}));
       c.s.decompose_reduction(product, loop("c_t"), product + ".init");
     }
+    const std::string channel_tiles = loop_of_products("c_t");
+    for (const std::string& product : products)
+      if (product != products.front()) c.s.merge(channel_tiles, product + ".c_t", channel_tiles);
 
     // Operands.
     const std::string readers = fmt::format("{}", fmt::join(products, ","));
     if (pads_in_load) c.s.set_scope("pad", kInpScope);
     else c.s.cache_read(readers, "X", kInpScope, image);
-    c.s.compute_at(image, inputs_stay || pools ? "out.x_t" : "conv.c_t");
+    c.s.compute_at(image, inputs_stay ? "out.x_t" : channel_tiles);
     steps.split_channels(pads_in_load ? "pad.c" : "X.inp.1", block, config.block_in);
     steps.split_batch(pads_in_load ? "pad.n" : "X.inp.0");
     c.s.cache_read(readers, "W", kWgtScope, "W.wgt");
-    c.s.compute_at("W.wgt", steps.tile.c == steps.whole.c ? "out.o_t" : "conv.c_t");
+    c.s.compute_at("W.wgt", steps.tile.c == steps.whole.c ? "out.o_t" : channel_tiles);
     c.split("W.wgt.0", config.block_out, "W.wgt.0_b", "W.wgt.0_e");
     c.split("W.wgt.1", config.block_in, "W.wgt.1_b", "W.wgt.1_e");
 
@@ -159,6 +159,6 @@ void write_convolution(schedule::Context& c, const isa::HardwareConfig& config, 
 
 }  // namespace
 
-const Kind kConvolution{"convolution", 5, write_convolution};
+const Kind kConvolution{"convolution", 6, write_convolution};
 
 }  // namespace dovetail::accel

@@ -74,7 +74,7 @@ void write_matmul(schedule::Context& c, const isa::HardwareConfig& config, TileM
     cycles.store = steps.stored(bytes(results, isa::Memory::out), transfers);
     return cycles;
   };
-  if (!steps.sample_tile(kMatMul, "", pace)) return;
+  if (!steps.sample_tile(kMatMul, pace)) return;
   steps.recall([&] {
     steps.tile_output({"y", "o", "n", "x"});
     for (auto block = steps.blocks.rbegin(); block != steps.blocks.rend(); ++block) {

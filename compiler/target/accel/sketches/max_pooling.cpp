@@ -22,7 +22,7 @@ void write_tap_by_tap(Steps& steps) {
                                 steps.transfers_of("Y", tile));
     return cycles;
   };
-  if (!steps.sample_tile(kMaxPooling, "", pace)) return;
+  if (!steps.sample_tile(kMaxPooling, pace)) return;
   steps.recall([&] {
     steps.tile_output();
     steps.place_stages();
@@ -66,7 +66,7 @@ void write_separable(Steps& steps) {
                                 steps.transfers_of("Y", tile));
     return cycles;
   };
-  if (!steps.sample_tile(kMaxPooling, "", pace)) return;
+  if (!steps.sample_tile(kMaxPooling, pace)) return;
   steps.recall([&] {
     steps.tile_output();
     steps.place_stages();

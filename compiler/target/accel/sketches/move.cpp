@@ -26,7 +26,7 @@ void write(const Kind& kind, schedule::Context& c, const isa::HardwareConfig& co
                                 steps.transfers_of("Y", tile));
     return cycles;
   };
-  if (!steps.sample_tile(kind, "", pace)) return;
+  if (!steps.sample_tile(kind, pace)) return;
   steps.recall([&] {
     steps.tile_output();
     steps.place_stages();

@@ -70,11 +70,10 @@ Result<std::vector<OnChip>> places_of(const Kind& kind, schedule::Task task, con
 // Extents of the footprint's loops.
 class LoopExtents {
  public:
-  LoopExtents(const schedule::Footprint& footprint, const TensorLayout& layout, const std::string& channels)
+  LoopExtents(const schedule::Footprint& footprint, const TensorLayout& layout)
       : layout_(layout), extents_(footprint.whole()) {
-    for (const auto& [at, loop] :
-         {std::pair(&n_, std::string("out.n")), std::pair(&o_, std::string("out.o")),
-          std::pair(&y_, std::string("out.y")), std::pair(&x_, std::string("out.x")), std::pair(&c_, channels)})
+    for (const auto& [at, loop] : {std::pair(&n_, "out.n"), std::pair(&o_, "out.o"), std::pair(&y_, "out.y"),
+                                   std::pair(&x_, "out.x"), std::pair(&c_, kChannelsOfSums)})
       *at = footprint.find(loop);
   }
   std::span<const std::int64_t> of(const Tile& tile) {
@@ -112,7 +111,7 @@ bool is_transfer(const std::string& block) {
   return block == "out" || is_copy(block) || is_constants(block) || block.ends_with("load");
 }
 bool is_product(const std::string& block) {
-  return block == "product" || block.ends_with("conv") || block.ends_with("widen") || block.ends_with(".sums");
+  return block == "product" || is_convolution(block) || block.ends_with("widen") || block.ends_with(".sums");
 }
 
 }  // namespace
@@ -122,6 +121,7 @@ Steps::Steps(schedule::Context& context, const isa::HardwareConfig& hardware, Ti
       config(hardware),
       layout(make_layout(hardware, 1, 1, 1, 1)),
       blocks(context.blocks()),
+      convolutions(convolutions_of(context.task.program)),
       models_(models),
       constants_stay_(constants_stay(context.task.program, hardware)) {
   for (const std::string& block : blocks)
@@ -246,14 +246,13 @@ Tile Steps::trips_of(const Tile& at) const {
 }
 
 std::int64_t Steps::elements(const std::string& buffer, isa::Memory memory) const {
-  if (!footprint_) footprint_.emplace(c.task.program);
-  return footprint_->elements(buffer, LoopExtents(*footprint_, layout, channels_).of(tile)) /
-         element_size(memory, config);
+  if (!footprint_) footprint_.emplace(footprint_of(c.task.program));
+  return footprint_->elements(buffer, LoopExtents(*footprint_, layout).of(tile)) / element_size(memory, config);
 }
 
-bool Steps::sample_tile(const Kind& kind, const std::string& channels, const CountPace& pace) {
-  channels_ = channels;
-  whole = {c.extent("out.o") / layout.block, channels.empty() ? 1 : c.extent(channels) / layout.block,
+bool Steps::sample_tile(const Kind& kind, const CountPace& pace) {
+  whole = {c.extent("out.o") / layout.block,
+           convolutions.empty() ? 1 : c.extent(convolutions.front() + ".c") / layout.block,
            c.extent("out.n") / layout.batch, c.extent("out.y"), c.extent("out.x")};
   const auto candidates = [](std::vector<std::int64_t> all) {
     return [all = std::move(all)](std::span<const std::int64_t>) { return all; };
@@ -268,7 +267,7 @@ bool Steps::sample_tile(const Kind& kind, const std::string& channels, const Cou
                                                  {kTileNames[4], candidates(even_parts(whole.x))}}};
   const auto cost = [&]() -> Result<schedule::Cost> {
     DOVETAIL_ASSIGN(const std::shared_ptr<const TileModel> model, model_of(kind));
-    LoopExtents extents(model->footprint(), layout, channels);
+    LoopExtents extents(model->footprint(), layout);
     return schedule::Cost([this, &pace, model, extents, too_large = std::optional<Tile>()](
                               std::span<const std::int64_t> values) mutable -> std::optional<double> {
       const Tile at = tile_of(values), trips = trips_of(at);
@@ -318,7 +317,7 @@ void Steps::sample_slots(const Kind& kind, const CountPace& pace) {
        {kSlotNames[2], candidates(tiles)}}};
   const auto cost = [&]() -> Result<schedule::Cost> {
     DOVETAIL_ASSIGN(const std::shared_ptr<const TileModel> model, model_of(kind));
-    LoopExtents extents(model->footprint(), layout, channels_);
+    LoopExtents extents(model->footprint(), layout);
     return schedule::Cost(
         [this, &here, trips, model, extents](std::span<const std::int64_t> values) mutable -> std::optional<double> {
           const Slots slots{values[0], values[1], values[2]};
@@ -541,8 +540,8 @@ Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program,
   constexpr std::array memories{std::pair("inp_buffer_bytes", isa::Memory::inp),
                                 std::pair("wgt_buffer_bytes", isa::Memory::wgt),
                                 std::pair("acc_buffer_bytes", isa::Memory::acc)};
-  const schedule::Footprint footprint(program);
-  LoopExtents extents(footprint, make_layout(config, 1, 1, 1, 1), footprint.find("conv.c") ? "conv.c" : "");
+  const schedule::Footprint footprint = footprint_of(program);
+  LoopExtents extents(footprint, make_layout(config, 1, 1, 1, 1));
   const std::span<const std::int64_t> smallest = extents.of({});
   // Nearly always there is room for all buffers of the program in each memory.
   if (most_needed(footprint, program, smallest, config) <=

@@ -28,8 +28,9 @@ class Steps {
 
   schedule::Context& c;
   const isa::HardwareConfig& config;
-  const TensorLayout layout;              // of all activations, but for extents and borders
-  const std::vector<std::string> blocks;  // of the operator's program
+  const TensorLayout layout;                    // of all activations, but for extents and borders
+  const std::vector<std::string> blocks;        // of the operator's program
+  const std::vector<std::string> convolutions;  // of these: products that share their tiles of channels
 
   // ---- The tile
 
@@ -51,10 +52,9 @@ class Steps {
   // `trips`: how many tiles there are along each axis. `elements`: of a buffer in a memory, per tile.
   using Elements = std::function<std::int64_t(const std::string& buffer, isa::Memory memory)>;
   using CountPace = std::function<Pace(const Tile& tile, const Tile& trips, const Elements& elements)>;
-  // Decides tile_o, tile_c, tile_n, tile_y and tile_x, then slots_inp, slots_wgt and slots_acc; `channels`: the loop of
-  // the reduction over channels, or "". The analytic choice fits the buffers and is through first. Whether there is
-  // one; else the schedule has the error.
-  bool sample_tile(const Kind& kind, const std::string& channels, const CountPace& pace);
+  // Decides tile_o, tile_c, tile_n, tile_y and tile_x, then slots_inp, slots_wgt and slots_acc. The analytic choice
+  // fits the buffers and is through first. Whether there is one; else the schedule has the error.
+  bool sample_tile(const Kind& kind, const CountPace& pace);
   // Takes the steps of `write`, which follow from the tile, the sizes of blocks, and nothing else of `config`; slots
   // come behind them. Where the task's memo knows what they make, that is taken (schedule::Context::recall).
   void recall(const std::function<void()>& write);
@@ -134,7 +134,6 @@ class Steps {
   std::int64_t changes_ = 0;      // between kinds of instructions of the compute queue, for a tile
   mutable std::optional<schedule::Footprint> footprint_;
   Slots slots_;
-  std::string channels_;        // loop of the reduction over channels
   std::string innermost_tile_;  // loop
 };
 

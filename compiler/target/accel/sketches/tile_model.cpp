@@ -49,6 +49,22 @@ bool is_constants(std::string_view block) { return block.ends_with("constants");
 
 bool is_identity(std::string_view buffer) { return buffer.starts_with("I"); }
 
+bool is_convolution(std::string_view block) { return block.ends_with("conv"); }
+
+std::vector<std::string> convolutions_of(const loops::Program& program) {
+  std::vector<std::string> blocks;
+  for (const schedule::Path& path : schedule::blocks_below(program.body))
+    if (const std::string& block = schedule::as_block(path.back())->name; is_convolution(block))
+      blocks.push_back(block);
+  return blocks;
+}
+
+schedule::Footprint footprint_of(const loops::Program& program) {
+  std::vector<std::string> channels = convolutions_of(program);
+  for (std::string& loop : channels) loop += ".c";
+  return schedule::Footprint(program, {std::string(kChannelsOfSums), std::move(channels)});
+}
+
 bool constants_stay(const loops::Program& program, const isa::HardwareConfig& config) {
   constexpr std::int64_t kLeastShare = 8;  // of ACC, in parts
   std::int64_t numbers = 0;
@@ -66,7 +82,7 @@ std::int64_t element_size(isa::Memory memory, const isa::HardwareConfig& config)
 
 std::vector<OnChip> on_chip_places(const schedule::Task& task, const schedule::Scheduled& smallest,
                                    const isa::HardwareConfig& config) {
-  const schedule::Footprint footprint(task.program);
+  const schedule::Footprint footprint = footprint_of(task.program);
   std::vector<OnChip> places;
   const Placements found = find_places(smallest.program, *task.intrinsics, config);
   const loops::BufferNode* stored = nullptr;
@@ -85,7 +101,7 @@ std::vector<OnChip> on_chip_places(const schedule::Task& task, const schedule::S
 }
 
 TileModel::TileModel(const loops::Program& program, std::span<const OnChip> places, const isa::HardwareConfig& config)
-    : footprint_(program), config_(config) {
+    : footprint_(footprint_of(program)), config_(config) {
   for (const OnChip& place : places) {
     const auto* box = footprint_.box(place.buffer);
     DOVETAIL_CHECK(box, place.buffer + " is read");

@@ -31,6 +31,14 @@ bool is_constants(std::string_view block);
 // Weights that widen an operand, or select its channels: they stay on chip.
 bool is_identity(std::string_view buffer);
 
+// Blocks that are products of a convolution: one for each place in the windows of a pooling behind it, else one.
+bool is_convolution(std::string_view block);
+std::vector<std::string> convolutions_of(const loops::Program& program);
+
+// The footprint of an operation's program: its convolutions share their tiles of channels, the extent of this loop.
+inline constexpr const char* kChannelsOfSums = "channels";
+schedule::Footprint footprint_of(const loops::Program& program);
+
 // Whether the constants of all channels are loaded at once: they take little room.
 bool constants_stay(const loops::Program& program, const isa::HardwareConfig& config);
 

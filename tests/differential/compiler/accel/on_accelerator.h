@@ -16,7 +16,7 @@ namespace dovetail::test {
 struct Ran {
   Json report;                                  // of the compiler
   std::map<std::string, std::uint64_t> by_row;  // nodes with code of their own, by row of the accelerator's table
-  std::uint64_t cycles = 0;
+  std::uint64_t cycles = 0, resets = 0;         // of both engines
 };
 
 enum class Demand {
@@ -57,7 +57,10 @@ inline Ran run_on_accelerator(const graph::Graph& graph, const isa::HardwareConf
     REQUIRE(result.ok());
     for (const auto& [name, array] : result->outputs) CHECK((array == expected->at(name)));
     for (const runtime::StepProfile& step : result->steps)
-      for (const simulator::LaunchTrace& launch : step.launches) ran.cycles += launch.cycles;
+      for (const simulator::LaunchTrace& launch : step.launches) {
+        ran.cycles += launch.cycles;
+        ran.resets += launch.counters.value().gemm_reset_uops;
+      }
   }
   return ran;
 }

@@ -36,16 +36,18 @@ Drawn draw(const Window& window, Shape shape = {1, 6, 12, 12}, std::int64_t outp
   return drawn;
 }
 
-std::map<std::string, std::uint64_t> rows_of(Drawn drawn, const std::string& config,
-                                             std::vector<graph::ValueId> others = {}) {
+test::Ran run(Drawn drawn, const std::string& config, std::vector<graph::ValueId> others = {}) {
   graph::Graph& graph = drawn.random.graph;
   graph.outputs = std::move(others);
   graph.outputs.push_back(drawn.result);
   const NdArray image = drawn.random.draw.int8(graph.value(graph.inputs[0]).type.shape);
-  return test::run_on_accelerator(graph, *isa::load_config(config), {{"x", image}}).by_row;
+  return test::run_on_accelerator(graph, *isa::load_config(config), {{"x", image}});
 }
 
 using Rows = std::map<std::string, std::uint64_t>;
+Rows rows_of(Drawn drawn, const std::string& config, std::vector<graph::ValueId> others = {}) {
+  return run(std::move(drawn), config, std::move(others)).by_row;
+}
 const Rows kTogether{{"convolution and max pooling", 1}}, kApart{{"convolution", 1}, {"max pooling", 1}};
 
 }  // namespace
@@ -60,6 +62,17 @@ TEST_CASE("a max-pooling is made of the accumulators of the convolution before i
         const auto rows = rows_of(draw({.kernel = 3, .stride = 2, .pad = pad}, {1, 6, 16, 16}), config.name);
         CHECK((rows == kTogether || (config.requant && rows == kApart)));
       }
+    }
+  }
+}
+
+TEST_CASE("the products of a max-pooling's windows share their tiles of channels, and start without resets") {
+  // All channels of one window are more than INP holds.
+  for (const std::string hardware : {"1x16x16-ext", "1x16x16", "4x8x8"}) {
+    DYNAMIC_SECTION(hardware) {
+      const test::Ran ran = run(draw({}, {1, 120, 12, 12}), hardware + ",inp_buffer_bytes=2048");
+      CHECK(ran.by_row == kTogether);
+      CHECK((ran.resets == 0) == (hardware == "1x16x16-ext"));
     }
   }
 }

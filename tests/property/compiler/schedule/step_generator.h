@@ -36,22 +36,23 @@ class StepGenerator {
         {"compute_at", 3, &StepGenerator::compute_at},
         {"decompose_reduction", 2, &StepGenerator::decompose_reduction},
         {"fuse", 2, &StepGenerator::fuse},
-        {"inline", 3, &StepGenerator::inline_block},
+        {"inline", 4, &StepGenerator::inline_block},
         {"matrix_form", 9, &StepGenerator::matrix_form},
+        {"merge", 3, &StepGenerator::merge},
         {"online_softmax", 1, &StepGenerator::online_softmax},
         {"pad", 2, &StepGenerator::pad},
         {"parallel", 2, &StepGenerator::parallel},
         {"pipeline", 2, &StepGenerator::pipeline},
         {"reindex", 3, &StepGenerator::reindex},
         {"reorder", 2, &StepGenerator::reorder},
-        {"reverse_compute_at", 7, &StepGenerator::reverse_compute_at},
-        {"reverse_inline", 11, &StepGenerator::reverse_inline},
+        {"reverse_compute_at", 8, &StepGenerator::reverse_compute_at},
+        {"reverse_inline", 13, &StepGenerator::reverse_inline},
         {"rfactor", 5, &StepGenerator::rfactor},
         {"sample", 1, &StepGenerator::sample},
         {"set_scope", 3, &StepGenerator::set_scope},
         {"slots", 5, &StepGenerator::slots},
         {"split", 3, &StepGenerator::split},
-        {"stream_k", 21, &StepGenerator::stream_k},
+        {"stream_k", 22, &StepGenerator::stream_k},
         {"tensorize", 2, &StepGenerator::tensorize},
         {"transform_layout", 2, &StepGenerator::transform_layout},
         {"unroll", 2, &StepGenerator::unroll},
@@ -120,7 +121,7 @@ class StepGenerator {
   void look_at(const loops::Program& program) {
     program_ = program;
     loops_.clear(), blocks_.clear(), reductions_.clear(), buffers_.clear(), nests_.clear(), plain_nests_.clear(),
-        edges_.clear(), sequences_.clear();
+        edges_.clear(), sequences_.clear(), twins_.clear();
     for (const Path& path : blocks_below(program.body)) {
       blocks_.push_back(as_block(path.back())->name);
       if (as_block(path.back())->init) reductions_.push_back(blocks_.back());
@@ -135,6 +136,7 @@ class StepGenerator {
         for (const loops::Region& region : as_block(from.back())->writes)
           if (from.back() != to.back() && reads(to.back(), region.buffer.get())) edges_.push_back({from, to});
     loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
+      if (const auto* statements = std::get_if<loops::Sequence>(&stmt->node)) look_for_twins(statements->body);
       const loops::For* loop = as_for(stmt);
       if (!loop) return;
       loops_.push_back(loop->var->name);
@@ -144,6 +146,13 @@ class StepGenerator {
     for (const loops::Buffer& buffer : program.allocations) buffers_.push_back(buffer);
     if (loops_.empty()) loops_.push_back("none");
     if (nests_.empty()) nests_.push_back({"none", "none"});
+  }
+
+  void look_for_twins(const std::vector<loops::Stmt>& statements) {
+    for (auto first = statements.begin(); first != statements.end(); ++first)
+      for (auto second = first + 1; second != statements.end(); ++second)
+        if (as_for(*first) && as_for(*second) && as_for(*first)->extent == as_for(*second)->extent)
+          twins_.emplace_back(as_for(*first)->var->name, as_for(*second)->var->name);
   }
 
   std::string fresh() {
@@ -219,6 +228,11 @@ class StepGenerator {
   }
   Step inline_block() {
     return {"inline", {edges_.empty() || chance(10) ? block() : name_of(one_of(edges_).producer)}, {}};
+  }
+  Step merge() {
+    if (twins_.empty() || chance(10)) return {"merge", {loop(), loop()}, {fresh()}};
+    const auto& [first, second] = one_of(twins_);
+    return {"merge", {first, second}, {fresh()}};
   }
   Step parallel() { return {"parallel", {outermost()}, {}}; }
   Step pipeline() {
@@ -386,8 +400,9 @@ class StepGenerator {
   int next_name_ = 0;
   std::vector<Step> planned_;  // last first
   std::vector<std::string> loops_, blocks_, reductions_;
-  std::vector<std::string> sequences_;  // loops that hold several statements
-  std::vector<std::string> decisions_;  // names, decided or not
+  std::vector<std::string> sequences_;                      // loops that hold several statements
+  std::vector<std::pair<std::string, std::string>> twins_;  // loops of one sequence, with as many iterations
+  std::vector<std::string> decisions_;                      // names, decided or not
   std::vector<std::vector<std::string>> nests_,
       plain_nests_;  // plain: of blocks without init, predicate and blocks inside
   std::vector<loops::Buffer> buffers_;

@@ -146,4 +146,13 @@ TEST_CASE("footprint: loops of one reader alone count as a whole where another h
   CHECK(footprint.elements("x", tile) == 6 * 8);
   tile[*footprint.find("o")] = 2, tile[*footprint.find("a.c")] = 4;
   CHECK(footprint.elements("x", tile) == 2 * 8);
+
+  // Loops that become one are one: of the others' tile is as much read as of the first's.
+  const Footprint merged(*program, {"channels", {"a.c", "b.c", "d.c"}});
+  CHECK(merged.loops() == std::vector<std::string>{"channels", "o"});
+  CHECK(merged.find("b.c") == merged.find("channels"));
+  tile = merged.whole();
+  CHECK(merged.elements("x", tile) == 6 * 8);
+  tile[*merged.find("o")] = 2, tile[*merged.find("channels")] = 4;
+  CHECK(merged.elements("x", tile) == 2 * 4);
 }

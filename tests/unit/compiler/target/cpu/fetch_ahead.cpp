@@ -3,10 +3,8 @@
 
 #include <fmt/format.h>
 
-#include "compiler/target/cpu/codegen/kernel.h"
-#include "compiler/target/cpu/cpu.h"
-#include "loops/parse.h"
 #include "tests/catch.h"
+#include "tests/unit/compiler/target/cpu/emitted_code.h"
 
 using namespace dovetail;
 
@@ -68,11 +66,7 @@ std::string product(std::int64_t depth, std::int64_t row, const char* rows = "un
 }
 
 int fetches(const std::string& text, const cpu::Cpu& processor) {
-  const auto program = loops::parse_program(text, "product");
-  REQUIRE((program.ok() ? "" : to_string(program.errors())) == "");
-  const auto ir = cpu::kernel_ir(*program, {}, "k", processor);
-  REQUIRE((ir.ok() ? "" : to_string(ir.errors())) == "");
-  const std::string emitted = ir->substr(0, ir->find("; after LLVM's passes"));
+  const std::string emitted = test::emitted_code(text, processor);
   int count = 0;
   for (std::size_t at = 0; (at = emitted.find("call void @llvm.prefetch", at)) != std::string::npos; ++at) ++count;
   return count;

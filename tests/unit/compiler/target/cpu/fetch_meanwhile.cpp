@@ -7,10 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "compiler/target/cpu/codegen/kernel.h"
-#include "compiler/target/cpu/cpu.h"
-#include "loops/parse.h"
 #include "tests/catch.h"
+#include "tests/unit/compiler/target/cpu/emitted_code.h"
 
 using namespace dovetail;
 
@@ -158,11 +156,7 @@ std::ostream& operator<<(std::ostream& out, const Fetches& fetches) {
 }
 
 Fetches fetches(const std::string& text, std::string_view processor = "avx512") {
-  const auto program = loops::parse_program(text, "product");
-  REQUIRE((program.ok() ? "" : to_string(program.errors())) == "");
-  const auto ir = cpu::kernel_ir(*program, {}, "k", *cpu::find_cpu(processor));
-  REQUIRE((ir.ok() ? "" : to_string(ir.errors())) == "");
-  const std::string emitted = ir->substr(0, ir->find("; after LLVM's passes"));
+  const std::string emitted = test::emitted_code(text, *cpu::find_cpu(processor));
   Fetches result;
   for (std::size_t at = 0; (at = emitted.find("call void @llvm.prefetch", at)) != std::string::npos; ++at)
     ++(emitted.substr(at, emitted.find('\n', at) - at).find("i32 1, i32 3, i32 1)") != std::string::npos
