@@ -61,7 +61,7 @@ def main():
                 if len(steps) != 1:
                     sys.exit(f"{network}: {layer.name} alone is {len(steps)} regions on {machine_name}")
                 cycles = steps[0]["timing"]["cycles"]
-                limit = bound.bound(layer, machine).cycles(machine.bus_bytes, True)
+                limit = bound.bound(layer, machine).cycles(machine, None)
                 print(f"| {network} | {machine_name} | {layer.name} | {cycles:,} | {round(limit):,} | {limit / cycles:.3f} |", flush=True)
     return 0
 

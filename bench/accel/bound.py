@@ -70,13 +70,13 @@ class Bound:
     def compute(self):
         return self.gemm + self.alu + self.constants
 
-    def dram(self, bytes_per_cycle, both_ways):
-        """both_ways: reads and writes have a port each (memory `ideal`); else they share the peak (`bank`)."""
-        traffic = max(self.read, self.written) if both_ways else self.read + self.written
-        return traffic / bytes_per_cycle
+    def dram(self, machine, peak):
+        """peak: bytes a cycle that reads and writes share (memory `bank`); None: they share nothing (`ideal`)."""
+        through_port = max(self.read, self.written) / machine.bus_bytes
+        return through_port if peak is None else max(through_port, (self.read + self.written) / peak)
 
-    def cycles(self, bytes_per_cycle, both_ways):
-        return max(self.compute(), self.dram(bytes_per_cycle, both_ways))
+    def cycles(self, machine, peak):
+        return max(self.compute(), self.dram(machine, peak))
 
     def __add__(self, other):
         return Bound(self.gemm + other.gemm, self.alu + other.alu, self.constants + other.constants, self.read + other.read,

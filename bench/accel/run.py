@@ -24,11 +24,11 @@ NETWORKS = {"resnet18": networks.resnet18, "mobilenet_v2": networks.mobilenet_v2
 WITH_BATCH = ("resnet18", "mobilenet_v2")
 MACHINES = ("1x16x16-ext", "1x16x16", "1x32x32", "4x8x8")
 WITH_ALL_MEMORIES = ("1x16x16-ext", "1x16x16")
-# name, --memory and --clock, bytes a cycle (None: the port's), whether reads and writes each have them
+# name, --memory and --clock, bytes a cycle that reads and writes share (None: they share nothing)
 DDR4_BYTES_PER_SECOND = 19.2e9
-MEMORIES = (("ideal, latency 64", ("ideal:latency=64",), None, True), ("ideal, latency 1", ("ideal:latency=1",), None, True),
-            ("DDR4-2400, 100 MHz", ("bank:ddr4-2400", "--clock", 100), DDR4_BYTES_PER_SECOND / 100e6, False),
-            ("DDR4-2400, 333 MHz", ("bank:ddr4-2400", "--clock", 333), DDR4_BYTES_PER_SECOND / 333e6, False))
+MEMORIES = (("ideal, latency 64", ("ideal:latency=64",), None), ("ideal, latency 1", ("ideal:latency=1",), None),
+            ("DDR4-2400, 100 MHz", ("bank:ddr4-2400", "--clock", 100), DDR4_BYTES_PER_SECOND / 100e6),
+            ("DDR4-2400, 333 MHz", ("bank:ddr4-2400", "--clock", 333), DDR4_BYTES_PER_SECOND / 333e6))
 ONE_SLOT = [word for name in ("inp", "wgt", "acc") for word in ("--decide", f"slots_{name}=1")]
 
 
@@ -78,7 +78,7 @@ def rows_of(layer, names):
     return own + (rows_of(layer.pool, names) if layer.pool else [])
 
 
-def compare(layers, rows, machine, bytes_per_cycle, both_ways):
+def compare(layers, rows, machine, peak):
     """Each layer with rows in the run, and its bound: one that has none is fused with the next that has."""
     cycles = {row["name"]: row["cycles"] for row in rows}
     result, waiting = [], None
@@ -88,7 +88,7 @@ def compare(layers, rows, machine, bytes_per_cycle, both_ways):
         names = rows_of(layer, cycles)
         if not names:
             continue
-        limit, taken = waiting[0].cycles(bytes_per_cycle, both_ways), sum(cycles[name] for name in names)
+        limit, taken = waiting[0].cycles(machine, peak), sum(cycles[name] for name in names)
         result.append({"layer": f"{layer.name}, {layer.pool.name}" if layer.pool else layer.name, "rows": names, "cycles": taken,
                        "bound": round(limit), "of_bound": limit / taken, "macs": waiting[1], "macs_per_cycle": waiting[1] / taken})
         waiting = None
@@ -113,7 +113,7 @@ def main():
             continue
         model = options.folder / (f"{network}.onnx" if options.batch == 1 else f"{network}_{options.batch}.onnx")
         for machine_name in MACHINES:
-            for memory, spec, bytes_per_cycle, both_ways in MEMORIES:
+            for memory, spec, peak in MEMORIES:
                 if options.only not in f"{network}, {machine_name}, {memory}":
                     continue
                 if machine_name not in WITH_ALL_MEMORIES and memory != MEMORIES[0][0]:
@@ -124,9 +124,8 @@ def main():
                 report = options.folder / "report.json"
                 rows, steps = measure(options.dovetail, model, machine_name, spec, ["--check"] if options.check else [], report)
                 alone, _ = measure(options.dovetail, model, machine_name, spec, ONE_SLOT, report)
-                port = machine.bus_bytes if bytes_per_cycle is None else min(bytes_per_cycle, 2 * machine.bus_bytes)
                 layers = with_multipliers(layers_of(options.batch) if network in WITH_BATCH else layers_of(), options.dovetail, model)
-                table = compare(layers, rows, machine, port, both_ways)
+                table = compare(layers, rows, machine, peak)
                 total = sum(step["timing"]["cycles"] for step in steps)
                 one_slot = {row["name"]: row["cycles"] for row in alone}
                 macs = sum(layer.macs for layer in layers)
