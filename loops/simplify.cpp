@@ -38,12 +38,15 @@ class Simplifier {
       return map_children(expr, std::ref(*this));
     Linear simple;
     simple.constant = form.constant;
+    bool same = true;
     for (const LinearTerm& term : form.terms) {
       const Expr atom = (*this)(term.atom);
+      same &= atom == term.atom;
       if (is_linear_op(atom) || std::holds_alternative<IntImm>(atom->node))
         simple.add(linear_form(atom), term.coefficient);
       else simple.add(atom, term.coefficient);
     }
+    if (same && is_collected(expr)) return expr;
     const Expr sum = to_expr(simple);
     return structurally_equal(sum, expr) ? expr : sum;
   }

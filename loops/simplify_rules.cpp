@@ -127,7 +127,7 @@ bool form_remainder(Linear& linear) {
 }
 
 Expr collect_terms(const Expr& expr, const Bounds&) {
-  if (expr->dtype != DType::int64 || !is_linear_op(expr)) return nullptr;
+  if (expr->dtype != DType::int64 || !is_linear_op(expr) || is_collected(expr)) return nullptr;
   return same_or_null(expr, to_expr(linear_form(expr)));
 }
 
@@ -523,6 +523,39 @@ constexpr std::array<SimplifyRule, 23> kRules{{
 }  // namespace
 
 std::span<const SimplifyRule> simplify_rules() { return kRules; }
+
+bool is_collected(const Expr& sum) {
+  constexpr std::size_t kMost = 8;
+  std::array<const Expr*, kMost> atoms;
+  std::size_t count = 0;
+  // Neither a sum of its own nor part of another term's.
+  const auto is_new_term = [&](const Expr& term) {
+    const auto* product = std::get_if<Binary>(&term->node);
+    const bool scaled = product != nullptr && product->op == BinaryOp::mul;
+    const auto* factor = scaled ? std::get_if<IntImm>(&product->b->node) : nullptr;
+    if (scaled && (factor == nullptr || factor->value < 2)) return false;
+    const Expr& atom = scaled ? product->a : term;
+    if (is_linear_op(atom) || std::holds_alternative<IntImm>(atom->node) || count == kMost) return false;
+    for (std::size_t i = 0; i < count; ++i)
+      if (structurally_equal(*atoms[i], atom)) return false;
+    atoms[count++] = &atom;
+    return true;
+  };
+  // From the last term to the first.
+  const Expr* at = &sum;
+  bool positive = false;
+  for (const Binary* n = std::get_if<Binary>(&sum->node);
+       n != nullptr && (n->op == BinaryOp::add || n->op == BinaryOp::sub); n = std::get_if<Binary>(&(*at)->node)) {
+    if (const auto* constant = std::get_if<IntImm>(&n->b->node)) {
+      if (at != &sum || constant->value < 1) return false;
+    } else {
+      if ((positive && n->op == BinaryOp::sub) || !is_new_term(n->b)) return false;
+      positive |= n->op == BinaryOp::add;
+    }
+    at = &n->a;
+  }
+  return is_new_term(*at);
+}
 
 Shapes shape_of(const Expr& expr) {
   if (const auto* n = std::get_if<Binary>(&expr->node)) return on(n->op);

@@ -24,4 +24,8 @@ struct SimplifyRule {
 
 std::span<const SimplifyRule> simplify_rules();  // in the order in which they are tried
 
+// Whether collecting the terms of a sum would change nothing, as of nearly all sums. False of some that it would not
+// change either. Precondition: dtype int64, is_linear_op().
+bool is_collected(const Expr& sum);
+
 }  // namespace dovetail::loops

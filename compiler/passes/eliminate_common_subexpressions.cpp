@@ -11,6 +11,16 @@ namespace {
 using graph::NodeId;
 using graph::ValueId;
 
+// Of the first bytes and the last ones, which differ between weights: those that agree in them are compared.
+std::size_t hash_of(std::span<const std::byte> bytes) {
+  constexpr std::size_t kMost = 256;
+  const auto hash = [](std::span<const std::byte> part) {
+    return std::hash<std::string_view>{}({reinterpret_cast<const char*>(part.data()), part.size()});
+  };
+  if (bytes.size() <= 2 * kMost) return hash(bytes);
+  return hash(bytes.first(kMost)) + 3 * hash(bytes.last(kMost)) + 5 * bytes.size();
+}
+
 int merge_constants(graph::Graph& graph) {
   int merged = 0;
   std::unordered_map<std::size_t, std::vector<ValueId>> by_hash;
@@ -20,9 +30,7 @@ int merge_constants(graph::Graph& graph) {
     const ValueId id{static_cast<std::int32_t>(i)};
     kept_for[i] = id;
     if (!value.constant) continue;
-    const std::span<const std::byte> bytes = value.constant->bytes();
-    std::vector<ValueId>& candidates =
-        by_hash[std::hash<std::string_view>{}({reinterpret_cast<const char*>(bytes.data()), bytes.size()})];
+    std::vector<ValueId>& candidates = by_hash[hash_of(value.constant->bytes())];
     const auto same = std::find_if(candidates.begin(), candidates.end(),
                                    [&](ValueId other) { return *graph.value(other).constant == *value.constant; });
     if (same == candidates.end()) candidates.push_back(id);

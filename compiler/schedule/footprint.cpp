@@ -14,14 +14,22 @@ using namespace loops;
 
 std::int64_t TileExtent::at(std::span<const std::int64_t> tile) const {
   std::int64_t extent = constant;
-  // Asked for every candidate of a search: most loops move nothing, and few are divided.
-  for (std::size_t i = 0; i < coefficients.size(); ++i)
-    if (coefficients[i] != 0)
-      extent += coefficients[i] * (divisors[i] == 1 ? tile[i] - 1 : (tile[i] - 1) / divisors[i]);
+  // Asked for every candidate of a search: few are divided.
+  for (const auto& [loop, coefficient, divisor] : terms)
+    extent += coefficient * (divisor == 1 ? tile[loop] - 1 : (tile[loop] - 1) / divisor);
   return extent;
 }
 
 namespace {
+
+using DenseExtent = Footprint::DenseExtent;
+
+TileExtent tile_extent(const DenseExtent& extent) {
+  TileExtent result{extent.constant, {}};
+  for (std::size_t i = 0; i < extent.coefficients.size(); ++i)
+    if (extent.coefficients[i] != 0) result.terms.push_back({i, extent.coefficients[i], extent.divisors[i]});
+  return result;
+}
 
 // The loop that an iterator of a naive nest is bound to; null where it is another expression.
 const VarNode* loop_of(const Iterator& iterator) {
@@ -57,8 +65,8 @@ std::optional<DividedIterator> divided_iterator(const Expr& atom) {
   return DividedIterator{iterator->var.get(), divisor->value};
 }
 
-// How many quotients a range of values has; nullopt where that is no TileExtent.
-std::optional<TileExtent> quotients(TileExtent extent, std::int64_t divisor) {
+// How many quotients a range of values has; nullopt where that is no DenseExtent.
+std::optional<DenseExtent> quotients(DenseExtent extent, std::int64_t divisor) {
   if (divisor == 1) return extent;
   const auto terms = std::ranges::count_if(extent.coefficients, [](std::int64_t c) { return c != 0; });
   if (terms == 0) {
@@ -72,7 +80,7 @@ std::optional<TileExtent> quotients(TileExtent extent, std::int64_t divisor) {
 }
 
 // sum += factor * (range - 1); false where both divide a loop, each in its way.
-bool add_range(TileExtent& sum, const TileExtent& range, std::int64_t factor) {
+bool add_range(DenseExtent& sum, const DenseExtent& range, std::int64_t factor) {
   sum.constant += factor * (range.constant - 1);
   for (std::size_t i = 0; i < sum.coefficients.size(); ++i) {
     if (range.coefficients[i] == 0) continue;
@@ -109,9 +117,9 @@ Footprint::Footprint(const Program& program, Shared shared) : shared_(std::move(
     const Block& block = *as_block(path->back());
     const auto result = ranges_.find(block.writes.front().buffer->name);
     const auto dimensions = written_dimensions(block);
-    std::map<const VarNode*, TileExtent> iterators;
+    std::map<const VarNode*, DenseExtent> iterators;
     for (const Iterator& iterator : block.iterators) {
-      TileExtent extent = fixed(iterator.extent);
+      DenseExtent extent = fixed(iterator.extent);
       const VarNode* loop = loop_of(iterator);
       const auto free = loop ? find(loop->name) : std::nullopt;
       const auto dimension = dimensions.find(iterator.var.get());
@@ -125,15 +133,17 @@ Footprint::Footprint(const Program& program, Shared shared) : shared_(std::move(
     }
     add_reads(block, iterators);
   }
-  for (const auto& [buffer, ranges] : ranges_)
-    for (const Range& range : ranges) boxes_[buffer].push_back(range.extent);
+  for (const auto& [buffer, ranges] : ranges_) {
+    std::vector<TileExtent>& box = boxes_.emplace_back(buffer, std::vector<TileExtent>()).second;
+    for (const Range& range : ranges) box.push_back(tile_extent(range.extent));
+  }
 }
 
 // Where each of several readers has loops of its own along a dimension, as two reductions have, a tile of one is none
 // of the others', and their sum would be too much: those loops count as a whole.
 void Footprint::fold_others(Range& known, Range& added) const {
-  TileExtent &a = known.extent, &b = added.extent;
-  const auto is_own = [](const TileExtent& of, const TileExtent& other, std::size_t loop) {
+  DenseExtent &a = known.extent, &b = added.extent;
+  const auto is_own = [](const DenseExtent& of, const DenseExtent& other, std::size_t loop) {
     return of.coefficients[loop] != 0 && other.coefficients[loop] == 0;
   };
   bool a_has = false, b_has = false;
@@ -143,13 +153,13 @@ void Footprint::fold_others(Range& known, Range& added) const {
   for (std::size_t i = 0; i < loops_.size(); ++i) {
     const bool of_a = is_own(a, b, i);
     if (!of_a && !is_own(b, a, i)) continue;
-    TileExtent& owner = of_a ? a : b;
+    DenseExtent& owner = of_a ? a : b;
     owner.constant += owner.coefficients[i] * ((whole_[i] - 1) / owner.divisors[i]);
     owner.coefficients[i] = 0;
   }
 }
 
-void Footprint::add_reads(const Block& block, const std::map<const VarNode*, TileExtent>& iterators) {
+void Footprint::add_reads(const Block& block, const std::map<const VarNode*, DenseExtent>& iterators) {
   Bounds bounds;
   for (const Iterator& iterator : block.iterators) bounds[iterator.var.get()] = {0, iterator.extent - 1};
   const auto range_of = [&](const Expr& index, std::int64_t whole) {
@@ -184,7 +194,7 @@ void Footprint::add_reads(const Block& block, const std::map<const VarNode*, Til
           std::max(range.low + range.extent.constant, ranges[d].low + ranges[d].extent.constant) - low;
       range.low = low;
       for (std::size_t i = 0; i < loops_.size(); ++i) {
-        const TileExtent& other = ranges[d].extent;
+        const DenseExtent& other = ranges[d].extent;
         if (other.coefficients[i] == 0) continue;
         range.extent.divisors[i] = range.extent.coefficients[i] == 0
                                        ? other.divisors[i]
@@ -201,7 +211,7 @@ std::optional<std::size_t> Footprint::find(std::string_view loop) const {
 }
 
 const std::vector<TileExtent>* Footprint::box(std::string_view buffer) const {
-  const auto found = boxes_.find(buffer);
+  const auto found = std::ranges::find(boxes_, buffer, [](const auto& box) -> std::string_view { return box.first; });
   return found == boxes_.end() ? nullptr : &found->second;
 }
 

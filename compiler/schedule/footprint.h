@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "loops/ir.h"
@@ -16,9 +17,13 @@ namespace dovetail::schedule {
 
 // constant + sum of coefficient * floor((extent of the loop in the tile - 1) / divisor).
 struct TileExtent {
+  struct Term {
+    std::size_t loop;                   // position in Footprint::loops()
+    std::int64_t coefficient, divisor;  // both positive
+    bool operator==(const Term&) const = default;
+  };
   std::int64_t constant = 1;
-  std::vector<std::int64_t> coefficients;  // by position in Footprint::loops(), none negative
-  std::vector<std::int64_t> divisors;      // likewise; 1 where the coefficient is 0
+  std::vector<Term> terms;  // in the order of the loops, of which most move nothing
 
   std::int64_t at(std::span<const std::int64_t> tile) const;
   bool operator==(const TileExtent&) const = default;
@@ -48,28 +53,35 @@ class Footprint {
   // Their product. Precondition: the buffer is read.
   std::int64_t elements(std::string_view buffer, std::span<const std::int64_t> tile) const;
 
-  // An extent whatever the tile.
-  TileExtent fixed(std::int64_t extent) const {
-    return {extent, std::vector<std::int64_t>(loops_.size(), 0), std::vector<std::int64_t>(loops_.size(), 1)};
-  }
+  // A TileExtent in the making, with all loops.
+  struct DenseExtent {
+    std::int64_t constant = 1;
+    std::vector<std::int64_t> coefficients;  // by loop, none negative
+    std::vector<std::int64_t> divisors;      // likewise; 1 where the coefficient is 0
+  };
 
  private:
   // What the readers of a dimension touch: from `low` on.
   struct Range {
     std::int64_t low = 0;
-    TileExtent extent;
+    DenseExtent extent;
     bool folded = false;  // loops of single readers count as a whole in it
   };
 
+  // An extent whatever the tile.
+  DenseExtent fixed(std::int64_t extent) const {
+    return {extent, std::vector<std::int64_t>(loops_.size(), 0), std::vector<std::int64_t>(loops_.size(), 1)};
+  }
   void add_loop(const std::string& name, std::int64_t extent);
   void fold_others(Range& a, Range& b) const;
-  void add_reads(const loops::Block& block, const std::map<const loops::VarNode*, TileExtent>& iterators);
+  void add_reads(const loops::Block& block, const std::map<const loops::VarNode*, DenseExtent>& iterators);
 
   Shared shared_;
   std::vector<std::string> loops_;
   std::vector<std::int64_t> whole_;
-  std::map<std::string, std::vector<Range>, std::less<>> ranges_;
-  std::map<std::string, std::vector<TileExtent>, std::less<>> boxes_;
+  std::map<std::string, std::vector<Range>> ranges_;
+  // By buffer. They are few, and a search asks for them by name for every candidate.
+  std::vector<std::pair<std::string, std::vector<TileExtent>>> boxes_;
 };
 
 }  // namespace dovetail::schedule

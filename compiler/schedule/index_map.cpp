@@ -4,6 +4,7 @@
 #include <bit>
 #include <charconv>
 #include <cstring>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -124,6 +125,16 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
 
 namespace {
 
+// A row of a block of channels is a multiple of kTogether, without a loop.
+constexpr std::int64_t kTogether = 8;
+template <typename Element>
+void copy_row(const Element* from, std::int64_t step, Element* to, std::int64_t count) {
+  for (; count >= kTogether; count -= kTogether, from += kTogether * step, to += kTogether)
+    [&]<std::int64_t... i>(std::integer_sequence<std::int64_t, i...>) { ((to[i] = from[i * step]), ...); }
+  (std::make_integer_sequence<std::int64_t, kTogether>());
+  for (; count > 0; --count, from += step) *to++ = *from;
+}
+
 // The element at each place of `packed`, in order; `step`: how far a place of each dimension moves among the elements
 // of `logical`. The two innermost dimensions are plain loops.
 template <typename Element>
@@ -136,8 +147,7 @@ void gather(const NdArray& logical, NdArray& packed, const std::vector<std::int6
   std::vector<std::int64_t> index(outer, 0);
   std::int64_t offset = 0;
   for (std::int64_t left = packed.count() / std::max<std::int64_t>(1, rows * columns); left > 0; --left) {
-    for (std::int64_t r = 0; r < rows; ++r, to += columns)
-      for (std::int64_t c = 0; c < columns; ++c) to[c] = from[offset + r * row + c * column];
+    for (std::int64_t r = 0; r < rows; ++r, to += columns) copy_row(from + offset + r * row, column, to, columns);
     for (std::size_t p = outer; p-- > 0;) {
       offset += step[p];
       if (++index[p] < extent[p]) break;

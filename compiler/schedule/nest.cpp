@@ -18,39 +18,32 @@ using namespace loops;
 
 namespace {
 
-// Depth-first; calls `visit` with the path of every statement outside of blocks, and of the blocks; stops when it
-// returns true.
-bool walk(Path& path, const std::function<bool(const Path&)>& visit) {
-  if (visit(path)) return true;
-  const auto child = [&](const Stmt& stmt) {
-    if (!stmt) return false;
-    path.push_back(stmt);
-    if (walk(path, visit)) return true;
-    path.pop_back();
-    return false;
-  };
-  const StmtNode& node = *path.back();
-  if (const auto* loop = std::get_if<For>(&node.node)) return child(loop->body);
-  if (const auto* condition = std::get_if<If>(&node.node))
-    return child(condition->then_body) || child(condition->else_body);
-  if (const auto* seq = std::get_if<Sequence>(&node.node)) {
-    for (const Stmt& stmt : seq->body)
-      if (child(stmt)) return true;
-    return false;
-  }
-  return false;
+// Depth-first; calls `visit` with every statement outside of blocks, and the blocks; stops when it returns true. Then
+// `path` leads from there to the root.
+template <typename Visit>
+bool walk(const Stmt& stmt, const Visit& visit, Path* path = nullptr) {
+  if (!stmt) return false;
+  bool stops = visit(stmt);
+  if (const auto* loop = std::get_if<For>(&stmt->node); loop && !stops) stops = walk(loop->body, visit, path);
+  if (const auto* condition = std::get_if<If>(&stmt->node); condition && !stops)
+    stops = walk(condition->then_body, visit, path) || walk(condition->else_body, visit, path);
+  if (const auto* seq = std::get_if<Sequence>(&stmt->node); seq && !stops)
+    stops = std::ranges::any_of(seq->body, [&](const Stmt& inner) { return walk(inner, visit, path); });
+  if (stops && path) path->push_back(stmt);
+  return stops;
 }
 
-std::optional<Path> find(const Stmt& root, const std::function<bool(const Stmt&)>& wanted) {
-  if (!root) return std::nullopt;
-  Path path{root};
-  if (walk(path, [&](const Path& at) { return wanted(at.back()); })) return path;
-  return std::nullopt;
+template <typename Wanted>
+std::optional<Path> find(const Stmt& root, const Wanted& wanted) {
+  Path path;
+  if (!walk(root, wanted, &path)) return std::nullopt;
+  std::ranges::reverse(path);
+  return path;
 }
 
 std::string names_of(const Stmt& root, bool loops) {
   std::vector<std::string> names;
-  find(root, [&](const Stmt& stmt) {
+  walk(root, [&](const Stmt& stmt) {
     if (loops && as_for(stmt)) names.push_back(as_for(stmt)->var->name);
     if (!loops && as_block(stmt)) names.push_back(as_block(stmt)->name);
     return false;
@@ -183,14 +176,30 @@ Bounds bounds_of(const std::vector<const For*>& loops) {
   return bounds;
 }
 
+namespace {
+
+void add_blocks(Path& path, std::vector<Path>& blocks) {
+  const auto add_child = [&](const Stmt& stmt) {
+    if (!stmt) return;
+    path.push_back(stmt);
+    add_blocks(path, blocks);
+    path.pop_back();
+  };
+  const StmtNode& node = *path.back();
+  if (as_block(path.back())) blocks.push_back(path);
+  if (const auto* loop = std::get_if<For>(&node.node)) add_child(loop->body);
+  if (const auto* condition = std::get_if<If>(&node.node))
+    add_child(condition->then_body), add_child(condition->else_body);
+  if (const auto* seq = std::get_if<Sequence>(&node.node))
+    for (const Stmt& stmt : seq->body) add_child(stmt);
+}
+
+}  // namespace
+
 std::vector<Path> blocks_below(const Stmt& root) {
   std::vector<Path> blocks;
-  if (!root) return blocks;
   Path path{root};
-  walk(path, [&](const Path& at) {
-    if (as_block(at.back())) blocks.push_back(at);
-    return false;
-  });
+  if (root) add_blocks(path, blocks);
   return blocks;
 }
 
@@ -217,7 +226,7 @@ const Block* irregular_block(const Stmt& root) {
   };
   const auto is_block = [](const Stmt& stmt) { return as_block(stmt) != nullptr; };
   const Block* irregular = nullptr;
-  find(root, [&](const Stmt& stmt) {
+  walk(root, [&](const Stmt& stmt) {
     const Block* block = as_block(stmt);
     if (!block || (!holds(block->init, is_block) && !holds(block->body, is_block))) return false;
     const Block* inner = inner_block(*block);
@@ -254,14 +263,13 @@ bool reads(const Stmt& stmt, const BufferNode* buffer) {
       });
     return found;
   };
-  if (find(stmt, [&](const Stmt& at) { return as_block(at) && any_region(as_block(at)->reads, buffer); })) return true;
+  if (walk(stmt, [&](const Stmt& at) { return as_block(at) && any_region(as_block(at)->reads, buffer); })) return true;
   bool found = false;
   visit_stmts(stmt, [&](const Stmt& inner) { found |= in_condition(inner); });
   return found;
 }
 bool writes(const Stmt& stmt, const BufferNode* buffer) {
-  return find(stmt, [&](const Stmt& at) { return as_block(at) && any_region(as_block(at)->writes, buffer); })
-      .has_value();
+  return walk(stmt, [&](const Stmt& at) { return as_block(at) && any_region(as_block(at)->writes, buffer); });
 }
 
 Block with_inferred_regions(Block block) {
@@ -362,7 +370,10 @@ std::string free_name(const Program& program, const std::string& wanted, const s
 
 std::set<std::string> block_names(const Stmt& root) {
   std::set<std::string> names;
-  for (const Path& path : blocks_below(root)) names.insert(as_block(path.back())->name);
+  walk(root, [&](const Stmt& stmt) {
+    if (const Block* block = as_block(stmt)) names.insert(block->name);
+    return false;
+  });
   return names;
 }
 

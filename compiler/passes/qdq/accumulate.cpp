@@ -76,8 +76,9 @@ Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& wei
     }
     const auto own = weight.steps.data<std::int8_t>().subspan(static_cast<std::size_t>(o * per_channel),
                                                               static_cast<std::size_t>(per_channel));
-    const double reach = std::abs(steps) + static_cast<double>(sum_of_distances(own, weight.zero_points[at]) *
-                                                               largest_centred(x.q.zero_point));
+    const auto zero_point = static_cast<std::int8_t>(weight.zero_points[at]);
+    const double reach =
+        std::abs(steps) + static_cast<double>(sum_of_distances(own, zero_point) * largest_centred(x.q.zero_point));
     if (!(reach < kInt32Limit))
       return fmt::format("channel {}: the accumulator may reach {:.0f}, int32 holds less than {:.0f}", o, reach,
                          kInt32Limit);

@@ -1,13 +1,14 @@
 #include "compiler/target/accel/finish_code.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
 #include <new>
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/mman.h>
 
+#include "base/fault.h"
 #include "compiler/target/accel/order_loads.h"
 #include "compiler/target/accel/start_early.h"
 #include "isa/codec.h"
@@ -18,6 +19,20 @@
 namespace dovetail::accel {
 
 namespace {
+
+// Zeros of the system's, which has pages for those alone that are touched. The heap would clear what it keeps of memory
+// that was given back.
+struct Unmap {
+  std::size_t bytes;
+  void operator()(std::byte* zeros) const { ::munmap(zeros, bytes); }
+};
+std::unique_ptr<std::byte, Unmap> map_zeros(std::size_t bytes) {
+  void* const zeros = refused_for_test(Refusable::map)
+                          ? MAP_FAILED
+                          : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (zeros == MAP_FAILED) throw std::bad_alloc();
+  return {static_cast<std::byte*>(zeros), Unmap{bytes}};
+}
 
 // Whether a LOAD brings micro-ops from there.
 bool holds_micro_ops(const bundle::AccelCode& code, const bundle::Segment& segment) {
@@ -100,9 +115,7 @@ std::string findings_of(const bundle::AccelCode& code, const DeviceSpace& space)
   memory.bytes = space.next - space.base;
   // Micro-ops are all that is read of the image: what else it holds stays untouched, so that the system need not even
   // have pages for it.
-  const std::unique_ptr<std::byte, decltype(&std::free)> image(
-      static_cast<std::byte*>(std::calloc(static_cast<std::size_t>(memory.bytes), 1)), &std::free);
-  if (image == nullptr) throw std::bad_alloc();
+  const auto image = map_zeros(static_cast<std::size_t>(memory.bytes));
   for (const bundle::Segment& segment : code.segments)
     if (holds_micro_ops(code, segment))
       std::ranges::copy(segment.bytes.bytes(), image.get() + (segment.address - memory.base));

@@ -10,30 +10,10 @@ using isa::Queue;
 
 namespace {
 
-// Branch-free: a vector loop.
-int latest(const std::vector<int>& instructions, const isa::Extent& run) {
-  int result = kNone;
-  for (std::uint64_t e = run.begin; e < run.end; ++e) result = std::max(result, instructions[e]);
-  return result;
-}
-int latest(const std::vector<int>& instructions, const std::vector<isa::Extent>& runs) {
-  int result = kNone;
-  for (const isa::Extent& run : runs) result = std::max(result, latest(instructions, run));
-  return result;
-}
-
 // Of a transfer: pieces of it are whole elements.
 std::int64_t element_bytes(const isa::HardwareConfig& config, const isa::Instruction& instruction) {
   if (const auto* load = std::get_if<isa::Load>(&instruction.body)) return config.element_bytes(load->memory);
   return config.element_bytes(std::get<isa::Store>(instruction.body).memory);
-}
-
-void fill(std::vector<int>& instructions, const isa::Extent& run, int instruction) {
-  std::fill(instructions.begin() + static_cast<std::ptrdiff_t>(run.begin),
-            instructions.begin() + static_cast<std::ptrdiff_t>(run.end), instruction);
-}
-void fill(std::vector<int>& instructions, const std::vector<isa::Extent>& runs, int instruction) {
-  for (const isa::Extent& run : runs) fill(instructions, run, instruction);
 }
 
 }  // namespace
@@ -41,7 +21,7 @@ void fill(std::vector<int>& instructions, const std::vector<isa::Extent>& runs, 
 LastAccesses::LastAccesses(const isa::HardwareConfig& config, const Stream& stream) {
   const auto sram = [&](isa::Memory memory, Queue writer, Queue reader) {
     const auto depth = static_cast<std::size_t>(config.depth(memory));
-    srams_[place(memory)] = {writer, reader, std::vector<int>(depth, kNone), std::vector<int>(depth, kNone)};
+    srams_[place(memory)] = {writer, reader, LastTouch(depth), LastTouch(depth)};
   };
   sram(isa::Memory::inp, Queue::load, Queue::compute);
   sram(isa::Memory::wgt, Queue::load, Queue::compute);
@@ -59,16 +39,16 @@ LastAccesses::LastAccesses(const isa::HardwareConfig& config, const Stream& stre
   }
   if (granule == 0) return;
   dram_ = {begin, granule, {}};
-  dram_.last.fill(std::vector<int>(static_cast<std::size_t>((end - begin) / granule), kNone));
+  for (LastTouch& last : dram_.last) last = LastTouch(static_cast<std::size_t>((end - begin) / granule));
 }
 
 void LastAccesses::clear() {
   for (Sram& sram : srams_) {
-    std::ranges::fill(sram.written, kNone);
-    std::ranges::fill(sram.read, kNone);
+    sram.written.clear();
+    sram.read.clear();
     sram.last_written = sram.last_read = kNone;
   }
-  for (std::vector<int>& last : dram_.last) std::ranges::fill(last, kNone);
+  for (LastTouch& last : dram_.last) last.clear();
 }
 
 Clock LastAccesses::conflicts(Queue queue, const Accesses& accesses, const Clock& known) const {
@@ -80,9 +60,9 @@ Clock LastAccesses::conflicts(Queue queue, const Accesses& accesses, const Clock
   for (const isa::SramAccess& access : accesses.sram) {
     const Sram& sram = srams_[place(access.memory)];
     if (queue == sram.reader) {
-      if (sram.last_written > found[isa::index(sram.writer)]) meet(sram.writer, latest(sram.written, access.runs));
+      if (sram.last_written > found[isa::index(sram.writer)]) meet(sram.writer, sram.written.latest(access.runs));
     } else if (access.kind != AccessKind::read) {
-      if (sram.last_read > found[isa::index(sram.reader)]) meet(sram.reader, latest(sram.read, access.runs));
+      if (sram.last_read > found[isa::index(sram.reader)]) meet(sram.reader, sram.read.latest(access.runs));
     }
   }
   const isa::DramAccess& dram = accesses.dram;
@@ -91,8 +71,8 @@ Clock LastAccesses::conflicts(Queue queue, const Accesses& accesses, const Clock
       const isa::Extent row = dram_.granules(dram.row(y));
       if (dram.write)
         for (const Queue reader : {Queue::load, Queue::compute})
-          meet(reader, latest(dram_.last[isa::index(reader)], row));
-      else meet(Queue::store, latest(dram_.last[isa::index(Queue::store)], row));
+          meet(reader, dram_.last[isa::index(reader)].latest(row));
+      else meet(Queue::store, dram_.last[isa::index(Queue::store)].latest(row));
     }
   for (std::size_t q = 0; q < found.size(); ++q)
     if (found[q] == known[q]) found[q] = kNone;
@@ -103,10 +83,10 @@ void LastAccesses::record(Queue queue, const Accesses& accesses, int instruction
   for (const isa::SramAccess& access : accesses.sram) {
     Sram& sram = srams_[place(access.memory)];
     if (queue == sram.reader) {
-      fill(sram.read, access.runs, instruction);
+      sram.read.touch(access.runs, instruction);
       sram.last_read = instruction;
     } else if (access.kind != AccessKind::read) {
-      fill(sram.written, access.runs, instruction);
+      sram.written.touch(access.runs, instruction);
       sram.last_written = instruction;
     }
   }
@@ -114,10 +94,10 @@ void LastAccesses::record(Queue queue, const Accesses& accesses, int instruction
   if (dram.empty() || !shared_.meets(dram.write, dram.hull())) return;
   for (std::uint64_t y = 0; y < dram.rows; ++y) {
     const isa::Extent row = dram_.granules(dram.row(y));
-    fill(dram_.last[isa::index(queue)], row, instruction);
+    dram_.last[isa::index(queue)].touch(row, instruction);
     // A store forgets the readers: it waits for them, and so does whatever waits for it.
     if (dram.write)
-      for (const Queue reader : {Queue::load, Queue::compute}) fill(dram_.last[isa::index(reader)], row, kNone);
+      for (const Queue reader : {Queue::load, Queue::compute}) dram_.last[isa::index(reader)].touch(row, kNone);
   }
 }
 

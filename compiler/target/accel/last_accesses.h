@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "compiler/target/accel/last_touch.h"
 #include "compiler/target/accel/stream_accesses.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
@@ -17,7 +18,6 @@ namespace dovetail::accel {
 
 // By isa::Queue: an instruction of that queue, such as the last one known to be done; kNone for none.
 using Clock = std::array<int, isa::kQueues>;
-inline constexpr int kNone = -1;
 inline constexpr Clock kNothing{kNone, kNone, kNone};
 
 class LastAccesses {
@@ -37,13 +37,13 @@ class LastAccesses {
   // Each SRAM is written by one queue and read by at most one other one.
   struct Sram {
     isa::Queue writer, reader;
-    std::vector<int> written, read;               // by element: the last one of `writer`, of `reader`
+    LastTouch written, read;                      // by element: the last one of `writer`, of `reader`
     int last_written = kNone, last_read = kNone;  // of all elements
   };
   // Of those bytes of DRAM that are both loaded and stored. A store writes, loads and compute instructions read.
   struct Dram {
-    std::uint64_t begin = 0, granule = 1;             // bytes; all that is touched is whole granules
-    std::array<std::vector<int>, isa::kQueues> last;  // by queue and granule
+    std::uint64_t begin = 0, granule = 1;      // bytes; all that is touched is whole granules
+    std::array<LastTouch, isa::kQueues> last;  // by queue and granule
     isa::Extent granules(const isa::Extent& bytes) const {
       return {(bytes.begin - begin) / granule, (bytes.end - begin) / granule};
     }

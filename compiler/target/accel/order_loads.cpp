@@ -7,6 +7,7 @@
 
 #include "compiler/target/accel/instruction_cycles.h"
 #include "compiler/target/accel/last_accesses.h"
+#include "compiler/target/accel/last_touch.h"
 #include "compiler/target/accel/stream_accesses.h"
 
 namespace dovetail::accel {
@@ -41,6 +42,7 @@ class Orderer {
   }
 
   std::vector<StreamInstruction> run() {
+    ordered_.reserve(stream_.instructions.size());
     for (std::size_t i = 0; i < stream_.instructions.size(); ++i) {
       if (taken_[i]) continue;
       if (queue_of(i) == Queue::load) {
@@ -60,6 +62,7 @@ class Orderer {
   // The stream with late loads in pieces that take no longer than kLongestPiece: there is room for these.
   std::vector<StreamInstruction> with_pieces() const {
     std::vector<StreamInstruction> pieces;
+    pieces.reserve(stream_.instructions.size());
     std::size_t l = 0;
     for (std::size_t i = 0; i < stream_.instructions.size(); ++i) {
       const bool loads = l < loads_.size() && loads_[l] == i;
@@ -77,9 +80,10 @@ class Orderer {
   // For each instruction, of each queue the latest one before that it conflicts with; of its own queue where it loads.
   void find_conflicts(StreamAccesses& find, LastAccesses& last) {
     last.clear();
-    std::array<std::vector<int>, 2> loaded{
-        std::vector<int>(static_cast<std::size_t>(config_.depth(isa::Memory::inp)), kNone),
-        std::vector<int>(static_cast<std::size_t>(config_.depth(isa::Memory::wgt)), kNone)};
+    std::array<LastTouch, 2> loaded{LastTouch(static_cast<std::size_t>(config_.depth(isa::Memory::inp))),
+                                    LastTouch(static_cast<std::size_t>(config_.depth(isa::Memory::wgt)))};
+    before_.reserve(stream_.instructions.size());
+    cycles_.reserve(stream_.instructions.size());
     for (std::size_t i = 0; i < stream_.instructions.size(); ++i) {
       const Queue queue = queue_of(i);
       const Accesses& accesses = find.of(stream_.instructions[i]);
@@ -87,12 +91,9 @@ class Orderer {
       if (queue == Queue::load) {
         loads_.push_back(i);
         for (const isa::SramAccess& access : accesses.sram) {
-          std::vector<int>& by = loaded[access.memory == isa::Memory::inp ? 0 : 1];
-          for (const isa::Extent& run : access.runs)
-            for (std::uint64_t e = run.begin; e < run.end; ++e) {
-              before[index(queue)] = std::max(before[index(queue)], by[e]);
-              by[e] = static_cast<int>(i);
-            }
+          LastTouch& by = loaded[access.memory == isa::Memory::inp ? 0 : 1];
+          before[index(queue)] = std::max(before[index(queue)], by.latest(access.runs));
+          by.touch(access.runs, static_cast<int>(i));
         }
       }
       before_.push_back(before);

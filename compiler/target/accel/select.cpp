@@ -59,6 +59,7 @@ std::span<const std::int8_t> weights_of(const ConvOperation& operation, std::siz
 // sum (x - zx) w + b = sum x w + (b - zx sum w): zero points leave the inner loop; pads then hold zx. False where that
 // exceeds int32.
 bool fold_zero_point(ConvOperation& operation, std::int32_t zx) {
+  if (zx == 0) return true;
   for (std::size_t o = 0; o < operation.bias.size(); ++o) {
     const std::int64_t folded = operation.bias[o] - zx * sum(weights_of(operation, o));
     if (folded < INT32_MIN || folded > INT32_MAX) return false;

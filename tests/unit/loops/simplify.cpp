@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 
+#include "loops/linear.h"
 #include "loops/print.h"
 #include "loops/rewrite.h"
 #include "loops/simplify_rules.h"
@@ -207,6 +208,35 @@ TEST_CASE("simplify keeps the value of random expressions, and bound contains it
       if (sum != *value) FAIL(to_string(expr) << " is not its affine form");
     });
   }
+}
+
+TEST_CASE("sums that are said to be collected are as collecting them makes them") {
+  int collected = 0;
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<std::uint64_t>(n)); };
+    const std::function<Expr(int)> make = [&](int depth) -> Expr {
+      const Expr leaves[] = {i(), j(), x(), floor_div(x(), 2), int_imm(pick(5) - 1)};
+      if (depth == 0) return leaves[pick(5)];
+      switch (pick(4)) {
+        case 0: return make(depth - 1) - make(pick(2));
+        case 1: return make(depth - 1) * (pick(5) - 1);
+        case 2: return make(depth - 1) * leaves[pick(4)];
+        default: return make(depth - 1) + make(pick(2));
+      }
+    };
+    const Expr sum = make(1 + pick(4));
+    if (!is_linear_op(sum)) continue;
+    INFO("seed " << seed << ", " << to_string(sum));
+    if (!is_collected(sum)) continue;
+    ++collected;
+    REQUIRE(structurally_equal(to_expr(linear_form(sum)), sum));
+  }
+  CHECK(collected > 100);
+  CHECK(is_collected(i() * 4 + x() - j() * 2 + 7));
+  CHECK_FALSE(is_collected(i() + 1 + j()));
+  CHECK_FALSE(is_collected(i() + j() * 1));
+  CHECK_FALSE(is_collected(i() + j() + i()));
 }
 
 TEST_CASE("indices through random splits and fuses keep their value and do not grow") {

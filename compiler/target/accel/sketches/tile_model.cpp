@@ -107,7 +107,7 @@ TileModel::TileModel(const loops::Program& program, std::span<const OnChip> plac
     DOVETAIL_CHECK(box, place.buffer + " is read");
     Term term{place.memory, *box, shape_of(program, place.buffer), place.has_slots};
     if (place.constants && constants_stay(program, config))
-      for (std::size_t d = 0; d < term.box.size(); ++d) term.box[d] = footprint_.fixed(term.shape[d]);
+      for (std::size_t d = 0; d < term.box.size(); ++d) term.box[d] = {term.shape[d], {}};
     const auto same = std::ranges::find_if(terms_, [&](const Term& other) {
       return other.memory == term.memory && other.box == term.box && other.shape == term.shape &&
              other.has_slots == term.has_slots;

@@ -1,0 +1,74 @@
+// For each of many elements the last instruction that has touched it. Instructions touch long runs of them, so elements
+// go in blocks: one whose elements have the same last instruction is one entry.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "isa/verify/accesses.h"
+
+namespace dovetail::accel {
+
+inline constexpr int kNone = -1;
+
+class LastTouch {
+ public:
+  LastTouch() = default;
+  explicit LastTouch(std::size_t elements)
+      : blocks_((elements + kBlock - 1) / kBlock, kNone),
+        elements_(std::make_unique_for_overwrite<int[]>(blocks_.size() * kBlock)) {}
+
+  void clear() { std::ranges::fill(blocks_, kNone); }
+  // The largest of a run; kNone where nothing has touched it.
+  int latest(const isa::Extent& run) const {
+    int result = kNone;
+    for_blocks(run, [&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
+      if (blocks_[block] != kMixed) result = std::max(result, blocks_[block]);
+      else result = std::max(result, std::ranges::max(std::span(&elements_[begin], end - begin)));
+    });
+    return result;
+  }
+  int latest(const std::vector<isa::Extent>& runs) const {
+    int result = kNone;
+    for (const isa::Extent& run : runs) result = std::max(result, latest(run));
+    return result;
+  }
+  void touch(const isa::Extent& run, int instruction) {
+    for_blocks(run, [&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
+      int& all = blocks_[block];
+      if (end - begin == kBlock || all == instruction) {
+        all = instruction;
+        return;
+      }
+      if (all != kMixed) std::fill_n(&elements_[block * kBlock], kBlock, all);
+      all = kMixed;
+      std::fill(&elements_[begin], &elements_[end], instruction);
+    });
+  }
+  void touch(const std::vector<isa::Extent>& runs, int instruction) {
+    for (const isa::Extent& run : runs) touch(run, instruction);
+  }
+
+ private:
+  static constexpr std::uint64_t kBlock = 16;
+  static constexpr int kMixed = -2;  // in blocks_: elements_ has them one by one
+
+  // What of the run lies in each block.
+  template <typename Visit>
+  static void for_blocks(const isa::Extent& run, const Visit& visit) {
+    for (std::uint64_t begin = run.begin; begin < run.end;) {
+      const std::uint64_t block = begin / kBlock, end = std::min(run.end, (block + 1) * kBlock);
+      visit(block, begin, end);
+      begin = end;
+    }
+  }
+
+  std::vector<int> blocks_;  // what last touched all elements of each
+  std::unique_ptr<int[]> elements_;
+};
+
+}  // namespace dovetail::accel
