@@ -138,6 +138,11 @@ Result<Lowered> lower(const Program& program, const IntrinsicTable& intrinsics, 
   return Lowering({program, intrinsics, facts, placements}).run();
 }
 
+void touch(const Lowered& lowered, std::size_t before, SramHistory& history) {
+  for (const Lowered::Touch& touch : lowered.touches)
+    history.touch(touch.memory, touch.begin, touch.end, static_cast<std::int64_t>(before) + touch.at);
+}
+
 void append(const Lowered& lowered, const Program& program, const LoweringFacts& facts,
             const std::map<std::string, std::uint64_t>& dram, int node, SramHistory& history, Stream& stream) {
   std::vector<std::uint64_t> addresses;  // of parameters
@@ -154,9 +159,7 @@ void append(const Lowered& lowered, const Program& program, const LoweringFacts&
   };
   std::vector<int> kernels;
   for (const std::vector<isa::Uop>& kernel : lowered.stream.kernels) kernels.push_back(stream.kernel(kernel));
-  const auto before = static_cast<std::int64_t>(stream.instructions.size());
-  for (const Lowered::Touch& touch : lowered.touches)
-    history.touch(touch.memory, touch.begin, touch.end, before + touch.at);
+  touch(lowered, stream.instructions.size(), history);
   for (StreamInstruction item : lowered.stream.instructions) {
     if (item.kernel >= 0) item.kernel = kernels[static_cast<std::size_t>(item.kernel)];
     item.node = node;

@@ -39,6 +39,9 @@ struct Lowered {
 Result<Lowered> lower(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
                       const LoweringFacts& facts, const Placements& placements);
 
+// Notes what the instructions touch behind so many of the region's.
+void touch(const Lowered& lowered, std::size_t before, SramHistory& history);
+
 // Appends the instructions of `program` to `stream`, marked with `node`. `dram`: physical byte address of each
 // parameter, by name, aligned to its elements. `history`: of the SRAMs by the stream so far, and then by these too.
 void append(const Lowered& lowered, const loops::Program& program, const LoweringFacts& facts,

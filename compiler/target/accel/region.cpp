@@ -15,6 +15,7 @@
 #include "compiler/target/accel/finish_code.h"
 #include "compiler/target/accel/instruction_cycles.h"
 #include "compiler/target/accel/intrinsics.h"
+#include "compiler/target/accel/layer_pair.h"
 #include "compiler/target/accel/lower.h"
 #include "compiler/target/accel/operation_program.h"
 #include "isa/text.h"
@@ -106,7 +107,8 @@ class Builder {
   }
 
   // Values that do not leave the region share memory as they come and go; those that lie within another one come and go
-  // with it. A border is part of the image: it must be there from the start.
+  // with it. A border is part of the image: it must be there from the start. Operations next to each other may be
+  // computed side by side: one stores while the one before still loads.
   void place_inner_values() {
     std::map<ValueId, bundle::LiveRange> ranges;  // of what lies by itself
     for (std::size_t i = 0; i < operations_.size(); ++i) {
@@ -116,7 +118,7 @@ class Builder {
         if (addresses_.count(value)) return;
         auto& range = ranges.try_emplace(value, bundle::LiveRange{at, at}).first->second;
         if (!layouts_.at(value).border.empty()) range.first = 0;
-        range.last = at;
+        range.last = at + 1;
       };
       use(operations_[i].output);
       for (const ValueId input : operations_[i].inputs) use(input);
@@ -374,16 +376,44 @@ class Builder {
       dump_("schedule", loops::to_string(scheduled.program));
     }
     const std::shared_ptr<const PlacedProgram> placed = place(task, scheduled);
-    DOVETAIL_ASSIGN(const Placements placements,
-                    place_buffers(scheduled.program, placed->placements, config_, history_));
-    if (dump_) dump_("places", fmt::format("# {}\n{}", task.program.name, places_text(scheduled.program, placements)));
+    SramHistory history = history_;
+    if (waiting_) touch(*waiting_->lowered, stream_.instructions.size(), history);
+    DOVETAIL_ASSIGN(Placements placements, place_buffers(scheduled.program, placed->placements, config_, history));
     DOVETAIL_ASSIGN(const std::shared_ptr<const Lowered> made, lowered(*placed, scheduled.program, placements));
-    const std::size_t before = stream_.instructions.size();
-    append(*made, scheduled.program, facts_, dram, node, history_, stream_);
-    for (const StreamInstruction& item : std::span(stream_.instructions).subspan(before))
+    for (const StreamInstruction& item : made->stream.instructions)
       if (item.instruction.queue() == isa::Queue::compute)
-        computed_cycles_ += instruction_cycles(config_, stream_, item);
+        computed_cycles_ += instruction_cycles(config_, made->stream, item);
+    add_layer({&kind, task, scheduled.program, std::move(placements), made, dram, node},
+              made_.schedules.at(made_.uses.back().content).origin);
     return {};
+  }
+
+  // It waits for the next one, which it may be computed side by side with, and is through once it was.
+  void add_layer(Layer layer, const schedule::Origin& origin) {
+    const bool analytic = !origin.recorded && !origin.counted;
+    if (waiting_ && analytic)
+      if (const std::optional<LayerPair> pair = side_by_side(*waiting_, layer, config_, *models_)) {
+        waiting_.reset();
+        const std::size_t before = stream_.instructions.size();
+        append(pair->first);
+        append(pair->second);
+        std::vector<StreamInstruction> ordered;
+        for (const std::size_t i : pair->order) ordered.push_back(stream_.instructions[before + i]);
+        std::ranges::move(ordered, stream_.instructions.begin() + static_cast<std::ptrdiff_t>(before));
+        return;
+      }
+    append_waiting();
+    if (analytic) waiting_ = std::move(layer);
+    else append(layer);
+  }
+  void append_waiting() {
+    if (waiting_) append(*waiting_);
+    waiting_.reset();
+  }
+  void append(const Layer& layer) {
+    if (dump_)
+      dump_("places", fmt::format("# {}\n{}", layer.program.name, places_text(layer.program, layer.placements)));
+    accel::append(*layer.lowered, layer.program, facts_, layer.dram, layer.node, history_, stream_);
   }
 
   Start start(const Kind& kind, const loops::Program& program) const {
@@ -401,6 +431,7 @@ class Builder {
   // -----------------------------------------------------------------------------------------------------------
 
   Result<void> finish() {
+    append_waiting();
     DOVETAIL_ASSIGN(made_.statistics, finish_code(stream_, name_, config_, space_, code_, dump_));
     for (const Operation& operation : operations_)
       made_.statistics.nodes.push_back(graph_.node(operation.nodes.back()).name);
@@ -451,6 +482,7 @@ class Builder {
   RegionCode made_;
   bundle::AccelCode& code_ = made_.code;
   SramHistory history_;
+  std::optional<Layer> waiting_;  // for the next one
   Stream stream_;
   std::uint64_t computed_cycles_ = 0;  // of the compute queue, so far
   const TaskSchedules* known_;

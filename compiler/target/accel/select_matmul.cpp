@@ -41,7 +41,7 @@ Result<std::vector<std::int64_t>> positions_in(const Context& c, const std::vect
   return positions;
 }
 
-struct Part {
+struct MatrixPart {
   std::vector<std::int64_t> positions;
   MatrixExtents extents;
   std::int64_t channels;  // of the matrix that it lies in
@@ -109,7 +109,7 @@ class Selection {
     if (element_count(leading(left)) != element_count(leading(right)))
       return c_.refuse(fmt::format("its operands {} and {} have other batches", to_string(left), to_string(right)));
     groups_ = element_count(leading(left));
-    std::array<Part, 3> parts;
+    std::array<MatrixPart, 3> parts;
     for (const auto& [part, source, value, shape] :
          {std::tuple(&parts[0], a_, node.inputs[0], &left), {&parts[1], b_, node.inputs[1], &right}}) {
       DOVETAIL_ASSIGN(part->positions, positions_in(c_, nodes_between(c_, source, value), source));

@@ -31,6 +31,9 @@ enum class Start { behind_others, alone };
 schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,
                          std::shared_ptr<const loops::IntrinsicTable> intrinsics, Start start = Start::behind_others);
 Start start_of(const schedule::Task& task);
+// Where tiles go over channels first for no reason of the operation's own, over pixels first: another operation reads
+// all channels of the first rows while this one computes the next.
+void go_over_pixels_first(schedule::Task& task);
 
 // `memo`: what other hardware left (memo.h); null: nothing.
 std::shared_ptr<TileModels> make_tile_models(const std::shared_ptr<Memo>& memo = nullptr);

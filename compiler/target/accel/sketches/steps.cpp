@@ -29,9 +29,9 @@ constexpr std::int64_t kMostSlotsOfTiles = 3;
 constexpr std::array kTileNames{"tile_o", "tile_c", "tile_n", "tile_y", "tile_x"};
 constexpr std::array kSlotNames{"slots_inp", "slots_wgt", "slots_acc"};
 
-// Facts of a task: of its start, where it does not lie behind others; and that what its tile costs is all that is
-// asked.
-constexpr const char *kStart = "start", *kCostAlone = "cost_alone";
+// Facts of a task: of its start, where it does not lie behind others; that what its tile costs is all that is asked;
+// and the order of its tiles.
+constexpr const char *kStart = "start", *kCostAlone = "cost_alone", *kPixelsFirst = "pixels_first";
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return (a + b - 1) / b; }
 
@@ -369,6 +369,11 @@ void Steps::tile_output(const std::vector<std::string>& axes) {
   c.reorder(c.present(order));
 }
 
+void Steps::tile_output() {
+  if (c.task.facts.contains(kPixelsFirst)) tile_output({"n", "y", "x", "o"});
+  else tile_output({"o", "n", "y", "x"});
+}
+
 void Steps::place_stages() {
   for (auto block = blocks.rbegin(); block != blocks.rend(); ++block) {
     if (*block == "out" || is_copy(*block)) continue;
@@ -509,6 +514,8 @@ schedule::Task make_task(const Kind& kind, loops::Program program, const isa::Ha
 }
 
 Start start_of(const schedule::Task& task) { return task.facts.contains(kStart) ? Start::alone : Start::behind_others; }
+
+void go_over_pixels_first(schedule::Task& task) { task.facts[kPixelsFirst] = true; }
 
 std::shared_ptr<TileModels> make_tile_models(const std::shared_ptr<Memo>& memo) {
   return std::make_shared<TileModels>(memo);

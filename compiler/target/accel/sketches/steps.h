@@ -95,7 +95,8 @@ class Steps {
   std::int64_t elements(const std::string& buffer, isa::Memory memory) const;
   // Tiles the block "out" into loops out.{o,n,y,x}_t, in the order of `axes`, around out.{n,o,y,x}_i. Outside of all,
   // out.g_t over groups of several tiles.
-  void tile_output(const std::vector<std::string>& axes = {"o", "n", "y", "x"});
+  void tile_output(const std::vector<std::string>& axes);
+  void tile_output();  // in the order that the task asks for (go_over_pixels_first)
 
   // ---- Loops, elements and places
 

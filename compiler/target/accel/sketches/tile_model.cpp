@@ -178,4 +178,11 @@ Result<std::shared_ptr<const TileModel>> TileModels::of(const schedule::Task& ta
   return models_.emplace(task.program.body, std::move(model)).first->second;
 }
 
+std::shared_ptr<TileModels> TileModels::of_other_buffers() {
+  auto others = std::make_shared<TileModels>(shared_);
+  const std::lock_guard lock(mutex_);
+  others->places_ = places_;
+  return others;
+}
+
 }  // namespace dovetail::accel

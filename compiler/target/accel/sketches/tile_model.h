@@ -107,6 +107,8 @@ class TileModels {
   using FindPlaces = std::function<Result<std::vector<OnChip>>()>;
   Result<std::shared_ptr<const TileModel>> of(const schedule::Task& task, const isa::HardwareConfig& config,
                                               const FindPlaces& find_places);
+  // For hardware with other buffers, the smallest tile of which is the same.
+  std::shared_ptr<TileModels> of_other_buffers();
 
  private:
   const std::shared_ptr<Memo> shared_;

@@ -1,0 +1,111 @@
+#include "compiler/target/accel/layer_pair.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "compiler/target/accel/interleave.h"
+#include "compiler/target/accel/intrinsics.h"
+#include "compiler/target/accel/order_loads.h"
+#include "compiler/target/accel/sketches/tile_model.h"
+
+namespace dovetail::accel {
+
+namespace {
+
+// What must be gained, as estimated: so many cycles, and that part of both layers'. Neighbours that are as fast apart
+// are faster so, since the next layers find more room.
+constexpr std::uint64_t kLeastCycles = 1000, kLeastPart = 100;
+
+struct Buffer {
+  isa::Memory memory;
+  std::int64_t isa::HardwareConfig::*bytes;
+};
+constexpr std::array kBuffers{Buffer{isa::Memory::inp, &isa::HardwareConfig::inp_buffer_bytes},
+                              Buffer{isa::Memory::wgt, &isa::HardwareConfig::wgt_buffer_bytes},
+                              Buffer{isa::Memory::acc, &isa::HardwareConfig::acc_buffer_bytes}};
+
+// A part of each SRAM: elements [begin, begin + size), by kBuffers.
+struct Room {
+  struct Elements {
+    std::int64_t begin, size;
+  };
+  std::array<Elements, kBuffers.size()> of;
+};
+
+// Behind the places that buffers have from the bottom on.
+Room room_behind(const Placements& placements, const isa::HardwareConfig& config) {
+  Room room;
+  for (std::size_t b = 0; b < kBuffers.size(); ++b) {
+    std::int64_t end = 0;
+    for (const auto& [buffer, placement] : placements)
+      if (placement.memory == kBuffers[b].memory) end = std::max(end, placement.base + placement.all_elements());
+    room.of[b] = {end, config.depth(kBuffers[b].memory) - end};
+  }
+  return room;
+}
+
+// The layer as it is best for hardware that has that room alone; nullopt where no tile fits.
+std::optional<Layer> fit(const Layer& layer, schedule::Task task, const Room& room, const isa::HardwareConfig& config,
+                         TileModels& models) {
+  isa::HardwareConfig small = config;
+  for (std::size_t b = 0; b < kBuffers.size(); ++b) {
+    if (room.of[b].size == 0) return std::nullopt;
+    std::int64_t& bytes = small.*kBuffers[b].bytes;
+    bytes = bytes / config.depth(kBuffers[b].memory) * room.of[b].size;
+  }
+  const auto scheduled = schedule::run(sketch_of(*layer.kind, small, models.of_other_buffers()), task);
+  if (!scheduled.ok()) return std::nullopt;
+  Layer made = layer;
+  made.program = scheduled->program;
+  made.program.name = layer.program.name;
+  const auto placements =
+      place_buffers(made.program, find_places(made.program, *task.intrinsics, small), small, SramHistory());
+  if (!placements.ok()) return std::nullopt;
+  made.placements = *placements;
+  for (auto& [buffer, placement] : made.placements)
+    for (std::size_t b = 0; b < kBuffers.size(); ++b)
+      if (placement.memory == kBuffers[b].memory) placement.base += room.of[b].begin;
+  auto lowered = lower(made.program, *task.intrinsics, LoweringFacts(config), made.placements);
+  if (!lowered.ok()) return std::nullopt;
+  made.lowered = std::make_shared<const Lowered>(*std::move(lowered));
+  return made;
+}
+
+Stream stream_of(const Layer& first, const Layer& second, const isa::HardwareConfig& config) {
+  Stream stream;
+  SramHistory history;
+  for (const Layer* layer : {&first, &second})
+    append(*layer->lowered, layer->program, LoweringFacts(config), layer->dram, layer->node, history, stream);
+  return stream;
+}
+
+}  // namespace
+
+std::optional<LayerPair> side_by_side(const Layer& first, const Layer& second, const isa::HardwareConfig& config,
+                                      TileModels& models) {
+  const auto [apart, together] = least_cycles(first.lowered->stream, second.lowered->stream, config);
+  const std::uint64_t gain = kLeastCycles + apart / kLeastPart;
+  if (apart - together < 2 * gain) return std::nullopt;  // half of it, at best, as a rule
+  Stream sequence = stream_of(first, second, config);
+  order_loads(sequence, config);
+  const std::uint64_t in_sequence = estimated_cycles(sequence, config);
+
+  schedule::Task by_pixels = first.task;
+  go_over_pixels_first(by_pixels);
+  for (const std::int64_t quarters : {3, 2}) {
+    Room room;
+    for (std::size_t b = 0; b < kBuffers.size(); ++b) room.of[b] = {0, config.depth(kBuffers[b].memory) * quarters / 4};
+    std::optional<Layer> above = fit(first, by_pixels, room, config, models);
+    if (!above) continue;
+    std::optional<Layer> below = fit(second, second.task, room_behind(above->placements, config), config, models);
+    if (!below) continue;
+    Interleaved interleaved =
+        interleave(stream_of(*above, *below, config), above->lowered->stream.instructions.size(), config);
+    if (interleaved.cycles + gain <= in_sequence)
+      return LayerPair{*std::move(above), *std::move(below), std::move(interleaved.order)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace dovetail::accel
