@@ -400,6 +400,8 @@ class Builder {
         std::vector<StreamInstruction> ordered;
         for (const std::size_t i : pair->order) ordered.push_back(stream_.instructions[before + i]);
         std::ranges::move(ordered, stream_.instructions.begin() + static_cast<std::ptrdiff_t>(before));
+        side_by_side_.push_back(
+            {static_cast<std::size_t>(pair->first.node), static_cast<std::size_t>(pair->second.node)});
         return;
       }
     append_waiting();
@@ -433,8 +435,10 @@ class Builder {
   Result<void> finish() {
     append_waiting();
     DOVETAIL_ASSIGN(made_.statistics, finish_code(stream_, name_, config_, space_, code_, dump_));
-    for (const Operation& operation : operations_)
-      made_.statistics.nodes.push_back(graph_.node(operation.nodes.back()).name);
+    std::vector<std::string>& names = made_.statistics.nodes;
+    for (const Operation& operation : operations_) names.push_back(graph_.node(operation.nodes.back()).name);
+    for (const auto& [first, second] : side_by_side_)
+      made_.statistics.side_by_side.push_back({names[first], names[second]});
     add_ranges();
     if (dump_) dump_("stream", isa::format_assembly(config_, code_.program));
     return {};
@@ -482,7 +486,8 @@ class Builder {
   RegionCode made_;
   bundle::AccelCode& code_ = made_.code;
   SramHistory history_;
-  std::optional<Layer> waiting_;  // for the next one
+  std::optional<Layer> waiting_;                          // for the next one
+  std::vector<std::array<std::size_t, 2>> side_by_side_;  // operations
   Stream stream_;
   std::uint64_t computed_cycles_ = 0;  // of the compute queue, so far
   const TaskSchedules* known_;
