@@ -140,7 +140,7 @@ TEST_CASE("failing traces shrink to the steps and nests that matter") {
     return false;
   };
   int shrunk = 0;
-  for (std::uint64_t seed = 0; seed < 80; ++seed) {
+  for (std::uint64_t seed = 0; seed < 160; ++seed) {
     auto chain = ChainGenerator(seed, DType::int32).generate();
     Failing failing{{std::move(chain.program), std::move(chain.arguments)}, {}};
     CheckedSchedule schedule(failing.start, intrinsics());

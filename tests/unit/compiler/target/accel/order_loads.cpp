@@ -11,7 +11,7 @@ namespace dovetail::accel {
 
 namespace {
 
-const isa::HardwareConfig kOfOrders;
+const isa::HardwareConfig kDefault;
 
 isa::Transfer row_of(isa::Memory memory, std::uint32_t sram, std::uint64_t dram, std::uint32_t elements) {
   isa::Transfer t;
@@ -69,7 +69,7 @@ std::vector<bool> early_weights(const Stream& stream, std::uint32_t weights) {
 
 TEST_CASE("order_loads: weights come while a load waits for a store") {
   Stream stream = two_layers(10);
-  CHECK(order_loads(stream, kOfOrders) > 1);
+  CHECK(order_loads(stream, kDefault) > 1);
   // In pieces, all of them before the load that waits.
   const auto waiting = std::ranges::find_if(stream.instructions, [](const StreamInstruction& item) {
     const auto* load = std::get_if<isa::Load>(&item.instruction.body);
@@ -85,7 +85,7 @@ TEST_CASE("order_loads: weights come while a load waits for a store") {
 
 TEST_CASE("order_loads: no load passes an instruction that reads its place") {
   Stream stream = two_layers(0);  // the first layer's weight lies there
-  order_loads(stream, kOfOrders);
+  order_loads(stream, kDefault);
   CHECK_FALSE(early_weights(stream, 0)[0]);
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("order_loads: what comes early leaves what is then needed first its ti
   stream.instructions.push_back(multiply(stream, {.dst = 2, .src = 2, .wgt = 163}, 4000));
   stream.instructions.push_back(bring(isa::Memory::wgt, 10, 400, 64));
   stream.instructions.push_back(multiply(stream, {.dst = 3, .src = 2, .wgt = 73}, 100));
-  CHECK(order_loads(stream, kOfOrders) > 1);
+  CHECK(order_loads(stream, kDefault) > 1);
   const auto at = [&](isa::Memory memory, std::uint32_t sram, std::uint64_t dram) {
     return std::ranges::find_if(stream.instructions,
                                 [&](const StreamInstruction& item) {
@@ -118,7 +118,7 @@ TEST_CASE("order_loads: a stream in which nothing waits stays as it is") {
   stream.instructions.push_back(bring(isa::Memory::inp, 0, 0, 1));
   stream.instructions.push_back(bring(isa::Memory::wgt, 0, 100, 1));
   stream.instructions.push_back(multiply(stream, {.dst = 0, .src = 0, .wgt = 0}, 100));
-  CHECK(order_loads(stream, kOfOrders) == 0);
+  CHECK(order_loads(stream, kDefault) == 0);
   CHECK(stream.instructions.size() == 3);
 }
 
