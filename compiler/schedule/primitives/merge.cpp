@@ -5,8 +5,7 @@
 //
 // Two loops become one: FIRST goes down to SECOND, and each of its iterations runs just before that of SECOND. Legal
 // where
-//  - both are statements of one sequence, FIRST before SECOND, serial, with as many iterations and the same
-//  annotations,
+//  - both are statements of one sequence, FIRST before SECOND, serial, with as many iterations and equal annotations,
 //  - no statement between them writes what FIRST touches, or touches what FIRST writes,
 //  - of each buffer that one of them writes and the other touches, different iterations are shown to touch different
 //    elements.
