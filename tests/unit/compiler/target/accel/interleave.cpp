@@ -5,22 +5,13 @@
 #include <vector>
 
 #include "tests/catch.h"
+#include "tests/unit/compiler/target/accel/row_transfer.h"
 
 namespace dovetail::accel {
 
 namespace {
 
 const isa::HardwareConfig kHardware;
-
-isa::Transfer row_in(isa::Memory memory, std::uint32_t sram, std::uint64_t dram, std::uint32_t elements) {
-  isa::Transfer t;
-  t.memory = memory;
-  t.sram_base = sram;
-  t.dram_base = dram;
-  t.y_size = 1;
-  t.x_size = t.x_stride = elements;
-  return t;
-}
 
 // A tile: a load, a product of so many steps, and a store of one element. Places on chip, then elements of DRAM.
 struct Tile {
@@ -31,12 +22,12 @@ struct Tile {
 constexpr std::size_t kOfTile = 3;  // instructions
 
 void add_tile(Stream& stream, const Tile& tile) {
-  stream.instructions.push_back({{{}, isa::Load{row_in(isa::Memory::inp, tile.inp, tile.x, tile.loads)}}});
+  stream.instructions.push_back({{{}, isa::Load{row_of(isa::Memory::inp, tile.inp, tile.x, tile.loads)}}});
   isa::Gemm gemm;
   gemm.iter_out = tile.steps;
   gemm.iter_in = 1;
   stream.instructions.push_back({{{}, gemm}, stream.kernel({{.dst = tile.acc, .src = tile.inp, .wgt = 0}})});
-  stream.instructions.push_back({{{}, isa::Store{row_in(isa::Memory::out, tile.acc, tile.y, 1)}}});
+  stream.instructions.push_back({{{}, isa::Store{row_of(isa::Memory::out, tile.acc, tile.y, 1)}}});
 }
 
 constexpr std::size_t kFirstTiles = 16, kSecondTiles = 6;  // tiles

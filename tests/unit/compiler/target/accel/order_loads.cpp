@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tests/catch.h"
+#include "tests/unit/compiler/target/accel/row_transfer.h"
 
 namespace dovetail::accel {
 
@@ -13,15 +14,6 @@ namespace {
 
 const isa::HardwareConfig kDefault;
 
-isa::Transfer row_of(isa::Memory memory, std::uint32_t sram, std::uint64_t dram, std::uint32_t elements) {
-  isa::Transfer t;
-  t.memory = memory;
-  t.sram_base = sram;
-  t.dram_base = dram;
-  t.y_size = 1;
-  t.x_size = t.x_stride = elements;
-  return t;
-}
 StreamInstruction bring(isa::Memory memory, std::uint32_t sram, std::uint64_t dram, std::uint32_t elements) {
   return {{{}, isa::Load{row_of(memory, sram, dram, elements)}}};
 }
