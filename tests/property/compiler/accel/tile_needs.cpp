@@ -1,5 +1,7 @@
 // What the tile model says a tile needs, against the places of the program that the sketch makes of that tile; and that
 // task and trace make that program again. Random operations on every named configuration.
+#include <array>
+
 #include <fmt/format.h>
 
 #include "base/random.h"
@@ -25,8 +27,10 @@ std::string decided(const schedule::Decisions& decisions) {
 }
 
 // Runs the sketch as decided; what the model says of that tile must be what its program takes.
-schedule::Scheduled check_needs(const RandomOperation& operation, const schedule::Task& task, const TileModel& model,
-                                const isa::HardwareConfig& config, const schedule::Decisions& given) {
+schedule::Scheduled check_needs(const RandomOperation& operation, const schedule::Task& task,
+                                std::span<const OnChip> places, const isa::HardwareConfig& config,
+                                const schedule::Decisions& given) {
+  const TileModel model(task.program, places, config);
   const auto scheduled = schedule::run(sketch_of(*operation.kind, config), task, given);
   INFO("decided " << decided(given) << (scheduled.ok() ? "" : to_string(scheduled.errors())));
   REQUIRE(scheduled.ok());
@@ -35,7 +39,7 @@ schedule::Scheduled check_needs(const RandomOperation& operation, const schedule
   for (const auto& [decision, loop, unit] :
        {std::tuple("tile_n", "out.n", layout.batch), std::tuple("tile_o", "out.o", layout.block),
         std::tuple("tile_y", "out.y", std::int64_t{1}), std::tuple("tile_x", "out.x", std::int64_t{1}),
-        std::tuple("tile_c", "conv.c", layout.block)})
+        std::tuple("tile_c", kChannelsOfSums, layout.block)})
     for (const schedule::Decision& made : scheduled->decisions)
       if (const auto at = model.footprint().find(loop); at && made.name == decision)
         tile[*at] = std::stoll(made.value) * unit;
@@ -50,6 +54,20 @@ schedule::Scheduled check_needs(const RandomOperation& operation, const schedule
   for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc}) {
     INFO("memory " << static_cast<int>(memory) << "\n" << loops::to_string(scheduled->program));
     CHECK(model.needs(memory, tile, slots) == used[memory]);
+  }
+  // Where ACC holds it, it fits buffers of just that size, and none with an element less.
+  if (used[isa::Memory::acc] <= config.depth(isa::Memory::acc)) {
+    constexpr std::array buffers{std::pair(isa::Memory::inp, &isa::HardwareConfig::inp_buffer_bytes),
+                                 std::pair(isa::Memory::wgt, &isa::HardwareConfig::wgt_buffer_bytes)};
+    isa::HardwareConfig exact = config;
+    for (const auto& [memory, bytes] : buffers) exact.*bytes = used[memory] * config.element_bytes(memory);
+    CHECK(TileModel(task.program, places, exact).fits(tile, slots));
+    for (const auto& [memory, bytes] : buffers) {
+      if (used[memory] == 0) continue;
+      isa::HardwareConfig less = exact;
+      less.*bytes -= config.element_bytes(memory);
+      CHECK_FALSE(TileModel(task.program, places, less).fits(tile, slots));
+    }
   }
   const auto again = schedule::replay(task, scheduled->trace);
   REQUIRE(again.ok());
@@ -74,8 +92,8 @@ TEST_CASE("accelerator: a tile takes what the model says, and task and trace mak
         for (const char* name : {"tile_o", "tile_c", "tile_n", "tile_y", "tile_x"}) given[name] = "1";
         const auto smallest = schedule::run(sketch_of(*operation.kind, config), task, given);
         REQUIRE(smallest.ok());
-        const TileModel model(task.program, on_chip_places(task, *smallest, config), config);
-        const schedule::Scheduled chosen = check_needs(operation, task, model, config, {});
+        const std::vector<OnChip> places = on_chip_places(task, *smallest, config);
+        const schedule::Scheduled chosen = check_needs(operation, task, places, config, {});
         ++tiles;
         for (int varied = 0; varied < 3; ++varied) {
           // What there is to decide besides depends on the tile.
@@ -83,7 +101,7 @@ TEST_CASE("accelerator: a tile takes what the model says, and task and trace mak
             if (decision.name.starts_with("tile_"))
               given[decision.name] = decision.space.values[random.next() % decision.space.values.size()];
           for (const char* name : {"slots_inp", "slots_wgt", "slots_acc"}) given[name] = "1";
-          check_needs(operation, task, model, config, given);
+          check_needs(operation, task, places, config, given);
           ++tiles;
         }
       }
