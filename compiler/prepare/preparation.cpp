@@ -6,7 +6,10 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "compiler/schedule/contraction.h"
+#include "compiler/schedule/index_map.h"
 #include "compiler/schedule/nest.h"
 #include "loops/rewrite.h"
 
@@ -61,6 +64,44 @@ std::vector<std::uint32_t> sums_along(const NdArray& array, std::size_t dimensio
   for (std::int64_t i = 0; i < array.count(); ++i)
     sums[static_cast<std::size_t>(i / inner) % sums.size()] += static_cast<std::uint32_t>(array.as_int64(i));
   return sums;
+}
+
+// The index map by which the dimensions that `depth` goes over come last, each of one iterator. Nullopt where one has
+// several, or none of them goes over the depth.
+std::optional<std::string> map_to_depth_last(const Block& block, const std::vector<std::size_t>& depth,
+                                             const LoadExpr& access) {
+  std::vector<std::string> others, last;
+  for (std::size_t d = 0; d < access.indices.size(); ++d) {
+    const auto* reference = std::get_if<VarRef>(&access.indices[d]->node);
+    if (reference == nullptr && !std::holds_alternative<IntImm>(access.indices[d]->node)) return std::nullopt;
+    const bool deep = std::ranges::any_of(
+        depth, [&](std::size_t i) { return reference != nullptr && block.iterators[i].var == reference->var; });
+    (deep ? last : others).push_back(fmt::format("i{}", d));
+  }
+  if (last.empty()) return std::nullopt;
+  others.insert(others.end(), last.begin(), last.end());
+  return fmt::format("{}", fmt::join(others, ","));
+}
+
+// The program with that parameter in the map's physical layout.
+Program laid_out(Program program, std::size_t parameter, const schedule::IndexMap& map) {
+  Buffer& from = program.parameters[parameter].buffer;
+  const Buffer old = from;
+  from = make_buffer(old->name, old->dtype, map.physical_shape(), old->scope);
+  program.body = rewrite_stmt(
+      program.body,
+      [&](const Stmt& stmt) {
+        const auto* block = std::get_if<Block>(&stmt->node);
+        const bool reads = block != nullptr && std::ranges::any_of(block->reads, [&](const Region& region) {
+                             return region.buffer == old;
+                           });
+        return reads ? make_stmt(schedule::with_inferred_regions(*block)) : stmt;
+      },
+      [&](const Expr& e) {
+        const auto* access = std::get_if<LoadExpr>(&e->node);
+        return access == nullptr || access->buffer != old ? e : load(from, map.apply(access->indices));
+      });
+  return program;
 }
 
 }  // namespace
@@ -156,6 +197,26 @@ void Preparation::drop_zero_point(const std::string& main) {
   if (!bytes || (bytes->offset != 0 && !correct_bias(main, *bytes))) return;
   task.program = std::move(bytes->program);
   task.prepared.push_back(fmt::format("drop_zero_point {}", main));
+}
+
+void Preparation::put_depth_last(const std::string& main) {
+  const auto path = schedule::find_block(task.program.body, main);
+  if (!path) return;
+  const auto product = schedule::require_contraction(*path, "put_depth_last");
+  if (!product.ok()) return;
+  for (const schedule::Contraction::Factor* factor : {&product->left, &product->right}) {
+    const auto* access = std::get_if<LoadExpr>(&factor->stored->node);
+    if (access == nullptr || factor->depth_last || size_bytes(access->buffer->dtype) != 1) continue;
+    const std::string name = access->buffer->name;
+    const auto position = argument(name);
+    if (!position || constant(*position) == nullptr) continue;
+    const auto text = map_to_depth_last(*block(main), product->depth, *access);
+    if (!text) continue;
+    const schedule::IndexMap map = schedule::parse_index_map(*text, access->buffer->shape).value();
+    constants.insert_or_assign(*position, schedule::pack(*constant(*position), map));
+    task.program = laid_out(std::move(task.program), *position, map);
+    task.prepared.push_back(fmt::format("put_depth_last {} {} {}", main, name, *text));
+  }
 }
 
 }  // namespace dovetail::prepare

@@ -19,7 +19,7 @@ struct ThreadLimits {
   std::int64_t shared_bytes = 48 << 10;
   std::int64_t local_bytes = 16 << 10;
   PipelineOptions pipeline;
-  Slots slots;  // what the schedule gives, of buffers that threads of a block share
+  Slots slots = {};  // what the schedule gives, of buffers that threads of a block share
   // That calls may name.
   std::shared_ptr<const std::vector<WarpOperation>> operations = std::make_shared<std::vector<WarpOperation>>();
 };

@@ -85,7 +85,7 @@ Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, co
   if (dump) dump("micro-ops", text_of(stream, config));
   order_loads(stream, config);
   if (dump) dump("order", text_of(stream, config));
-  const StreamStatistics statistics{uop_statistics, uops.size(), insert_tokens(stream, config), {}};
+  const StreamStatistics statistics{uop_statistics, uops.size(), insert_tokens(stream, config)};
   const int last = stream.instructions.empty() ? 0 : stream.instructions.back().node;
   stream.instructions.push_back({{{}, isa::Finish{}}, -1, last});
 

@@ -15,8 +15,8 @@ struct StreamStatistics {
   UopStatistics uops;
   std::uint64_t uops_in_memory = 0;
   TokenStatistics tokens;
-  std::vector<std::string> nodes;  // names of those of tokens.by_node, by their numbers; empty: they have none
-  std::vector<std::array<std::string, 2>> side_by_side;  // nodes
+  std::vector<std::string> nodes = {};  // names of those of tokens.by_node, by their numbers; empty: they have none
+  std::vector<std::array<std::string, 2>> side_by_side = {};  // nodes
 };
 
 // {"uops": {"kernels", "wholes", "in_memory", "loads", "loaded", "loaded_bytes"}, "tokens": {"all", "stage_order",

@@ -31,9 +31,13 @@ std::shared_ptr<const loops::IntrinsicTable> table() {
   return {&intrinsics(), [](auto*) {}};
 }
 
-// Tensor cores multiply bytes alone; and elsewhere a zero point that is not taken off is an operation less.
-void drop_zero_points(prepare::Preparation& p) {
-  for (const std::string& name : schedule::block_names(p.task.program.body)) p.drop_zero_point(name);
+// Tensor cores multiply bytes alone, and read four of the depth at once; and elsewhere a zero point that is not taken
+// off is an operation less, and weights come 16 bytes at a time.
+void prepare_products(prepare::Preparation& p) {
+  for (const std::string& name : schedule::block_names(p.task.program.body)) {
+    p.drop_zero_point(name);
+    p.put_depth_last(name);
+  }
 }
 
 }  // namespace
@@ -46,7 +50,7 @@ Result<ScheduledGroup> schedule_group(const FusedGroup& group, const Gpu& gpu, c
   };
   prepare::Preparation made(
       group, {std::string(bundle::kCudaTarget), {}, group.program, {}, {}, facts_of(gpu, float_sums), table()});
-  drop_zero_points(made);
+  prepare_products(made);
   for (const Kind& kind : kKinds) {
     made.task.kind = kind.name;
     schedule::Origin origin;

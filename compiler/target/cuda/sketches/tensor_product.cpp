@@ -105,13 +105,13 @@ std::optional<double> group_cycles(const Product& whole, const TensorTile& tile,
   constexpr double kSharedBytes = 128, kFarBytes = 24;  // a cycle
   constexpr double kWait = 800, kBarrier = 60;
   constexpr double kRegisters = 65536;
-  constexpr std::int64_t kMostPlain = 1 << 14, kMostPatches = 1 << 13;  // elements of a piece
+  constexpr std::int64_t kMostPlainBytes = 1 << 15, kMostPatches = 1 << 13;  // of a piece; elements
   const std::int64_t sums = tile.row_fragments * tile.columns() / 2;
   if (tile.distribution.parts > 1 && e.depth < tile.fragment_depth) return std::nullopt;
   if (sums > kMostSumsOfLane) return std::nullopt;
   const auto fits = [&](const Product::Operand& operand, std::int64_t lines) {
     return can_fetch(operand, lines * tile.depth(), tile.threads(), tile.stages,
-                     operand.plain ? kMostPlain : kMostPatches);
+                     operand.plain ? kMostPlainBytes / size_bytes(operand.stored) : kMostPatches);
   };
   if (!fits(e.left, tile.rows()) || !fits(e.right, tile.columns())) return std::nullopt;
   // Elements that no asynchronous copy takes wait in registers of their own.

@@ -94,6 +94,31 @@ TEST_CASE("cuda: operands fetched by boxes give the operator's values in adversa
 
 TEST_CASE("cuda: the text of operands fetched by boxes has the operator's values") { check_text(box_cases()); }
 
+TEST_CASE("cuda: weights of bytes are turned ahead of time and come by boxes, whichever way the model has them") {
+  for (const bool transposed : {false, true}) {
+    const loops::Program program = layer(64, 24, 256, DType::int8, transposed);
+    SplitMix64 random(3);
+    std::vector<NdArray> arguments;
+    for (std::size_t i = 0; i < 3; ++i) {
+      const loops::Buffer& buffer = program.parameters[i].buffer;
+      arguments.push_back(random_values({buffer->dtype, buffer->shape}, random));
+    }
+    FusedGroup group = group_of(program);
+    group.arguments = {graph::ValueId{0}, graph::ValueId{1}, graph::ValueId{2}};
+    group.constants = {nullptr, &arguments[1], nullptr};
+    auto scheduled = schedule_group(group, hopper(), decided(tile("1", "32", "2", "3")));
+    if (!scheduled) FAIL(to_string(scheduled.errors()));
+    auto expected = loops::evaluate(program, arguments);
+    Case one{"weights", arguments, std::move(expected), *std::move(scheduled)};
+    CHECK(one.scheduled.constants.size() == (transposed ? 0 : 1));
+    for (const auto& [position, constant] : one.scheduled.constants) one.arguments[position] = constant;
+    CHECK(one.scheduled.kind == kGroupProduct);
+    CHECK(fetches_of(one).boxes > 0);
+    CHECK(fetches_of(one).copies == 0);
+    check_threads(one, 5);
+  }
+}
+
 namespace {
 
 // Five pieces in three places of a ring.

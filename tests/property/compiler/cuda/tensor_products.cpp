@@ -22,9 +22,10 @@ namespace {
 
 constexpr std::string_view kKind = "tensor_product";
 
-// Layers of a quantised network: activations less a zero point, weights, bias and scales constant.
+// Layers of a quantised network: activations less a zero point, weights, bias and scales constant; and weights whose
+// columns lie side by side.
 std::vector<Case> quantised_cases() {
-  constexpr std::array<const char*, 3> kGraphs{
+  constexpr std::array<const char*, 4> kGraphs{
       R"(graph conv(%x: int8[2, 8, 7, 6]) -> (%y)
   constant %w: int8[12, 8, 3, 3]
   constant %b: int32[12]
@@ -43,6 +44,10 @@ std::vector<Case> quantised_cases() {
   constant %b: int32[33]
   constant %s: float32[33]
   %y: int8[20, 33] = dovetail.qgemm(%x, %w, %b, %s) {x_zero_point=127, y_zero_point=4}
+)",
+      R"(graph integers(%x: int8[2, 20, 48]) -> (%y)
+  constant %w: int8[48, 24]
+  %y: int32[2, 20, 24] = MatMulInteger(%x, %w)
 )"};
   std::vector<Case> list;
   SplitMix64 random(5);

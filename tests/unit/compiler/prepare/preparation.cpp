@@ -8,6 +8,7 @@
 
 #include "base/random.h"
 #include "compiler/graph/parse.h"
+#include "compiler/schedule/nest.h"
 #include "loops/interpreter.h"
 #include "loops/parse.h"
 #include "loops/print.h"
@@ -30,6 +31,19 @@ NdArray drawn(const graph::TensorType& type, SplitMix64& random) {
   return array;
 }
 
+std::vector<NdArray> arguments_of(const FusedGroup& group, const graph::Graph& graph, SplitMix64& random) {
+  std::vector<NdArray> arguments;
+  for (std::size_t i = 0; i < group.arguments.size(); ++i)
+    arguments.push_back(group.constants[i] != nullptr ? *group.constants[i]
+                                                      : drawn(graph.value(group.arguments[i]).type, random));
+  return arguments;
+}
+
+std::vector<NdArray> changed(std::vector<NdArray> arguments, const prepare::Preparation& made) {
+  for (const auto& [position, value] : made.constants) arguments[position] = value;
+  return arguments;
+}
+
 void check(const std::string& text, const std::string& main, Expect expect) {
   SplitMix64 random(7);
   auto graph = graph::parse(text, "test", [&](auto, const graph::TensorType& type) { return drawn(type, random); });
@@ -37,10 +51,7 @@ void check(const std::string& text, const std::string& main, Expect expect) {
   const auto groups = fuse_groups(*graph, graph->topological_order()).value();
   REQUIRE(groups.size() == 1);
   const FusedGroup& group = groups[0];
-  std::vector<NdArray> arguments;
-  for (std::size_t i = 0; i < group.arguments.size(); ++i)
-    arguments.push_back(group.constants[i] != nullptr ? *group.constants[i]
-                                                      : drawn(graph->value(group.arguments[i]).type, random));
+  const std::vector<NdArray> arguments = arguments_of(group, *graph, random);
   const auto expected = loops::evaluate(group.program, arguments).value();
   for (const bool shifted : {false, true}) {
     prepare::Preparation made(group, {"test", "any", group.program});
@@ -48,9 +59,7 @@ void check(const std::string& text, const std::string& main, Expect expect) {
     INFO(text << loops::to_string(made.task.program));
     CHECK(made.task.prepared.size() == (expect == Expect::changed ? 1 : 0));
     CHECK(made.constants.size() == (expect == Expect::changed ? 1 : 0));
-    std::vector<NdArray> changed = arguments;
-    for (const auto& [position, value] : made.constants) changed[position] = value;
-    const auto have = loops::evaluate(made.task.program, changed);
+    const auto have = loops::evaluate(made.task.program, changed(arguments, made));
     if (!have) FAIL(to_string(have.errors()));
     CHECK(*have == expected);
   }
@@ -92,16 +101,14 @@ TEST_CASE("prepare: weights whose columns are the outputs are summed up by colum
   if (!graph) FAIL(to_string(graph.errors()));
   const auto groups = fuse_groups(*graph, graph->topological_order()).value();
   REQUIRE(groups.size() == 1);
-  std::vector<NdArray> arguments{drawn({DType::int8, {3, 6}}, random)};
-  for (std::size_t i = 1; i < groups[0].arguments.size(); ++i) arguments.push_back(*groups[0].constants[i]);
+  const std::vector<NdArray> arguments = arguments_of(groups[0], *graph, random);
   prepare::Preparation made(groups[0], {"test", "any", groups[0].program});
   const auto blocks = loops::to_string(groups[0].program);
   INFO(blocks);
   made.shift_activations("gemm");
   REQUIRE(made.constants.size() == 1);
-  std::vector<NdArray> changed = arguments;
-  for (const auto& [position, value] : made.constants) changed[position] = value;
-  CHECK(loops::evaluate(made.task.program, changed).value() == loops::evaluate(groups[0].program, arguments).value());
+  CHECK(loops::evaluate(made.task.program, changed(arguments, made)).value() ==
+        loops::evaluate(groups[0].program, arguments).value());
 }
 
 TEST_CASE("prepare: what would change a result is left") {
@@ -161,4 +168,55 @@ TEST_CASE("prepare: sums that are read without their bias, or beside another one
   CHECK_FALSE(taken("(s[i, j] + b[j]) * b[j]"));
   CHECK_FALSE(taken("s[i, j] + b[i]"));
   CHECK_FALSE(taken("s[i, j] * b[j]"));
+}
+
+TEST_CASE("prepare: constant bytes of products lie with the depth last, in batches too, and have the same values") {
+  const auto laid_out = [](const std::string& text) -> std::string {
+    SplitMix64 random(7);
+    auto graph = graph::parse(text, "test", [&](auto, const graph::TensorType& type) { return drawn(type, random); });
+    if (!graph) FAIL(to_string(graph.errors()));
+    const auto groups = fuse_groups(*graph, graph->topological_order()).value();
+    REQUIRE(groups.size() == 1);
+    const FusedGroup& group = groups[0];
+    const std::vector<NdArray> arguments = arguments_of(group, *graph, random);
+    prepare::Preparation made(group, {"test", "any", group.program});
+    const std::string main = *schedule::block_names(group.program.body).begin();
+    for (int time = 0; time < 2; ++time) made.put_depth_last(main);  // the second time they lie so
+    INFO(text << loops::to_string(made.task.program));
+    REQUIRE(made.task.prepared.size() == made.constants.size());
+    CHECK(loops::evaluate(made.task.program, changed(arguments, made)).value() ==
+          loops::evaluate(group.program, arguments).value());
+    return made.task.prepared.empty() ? "" : made.task.prepared.front();
+  };
+  CHECK(laid_out(R"(graph g(%x: int8[3, 6]) -> (%y)
+  constant %w: int8[6, 5]
+  %y: int32[3, 5] = MatMulInteger(%x, %w)
+)") == "put_depth_last gemm in1 i1,i0");
+  CHECK(laid_out(R"(graph g(%x: int8[2, 3, 6]) -> (%y)
+  constant %w: int8[2, 6, 6]
+  %y: int32[2, 3, 6] = MatMulInteger(%x, %w)
+)") == "put_depth_last gemm in1 i0,i2,i1");
+  // On the left a product's depth lies last, and in a layer's weights.
+  CHECK(laid_out(R"(graph g(%x: int8[6, 5]) -> (%y)
+  constant %w: int8[3, 6]
+  %y: int32[3, 5] = MatMulInteger(%w, %x)
+)")
+            .empty());
+  CHECK(laid_out(R"(graph g(%x: int8[3, 6]) -> (%y)
+  constant %w: int8[5, 6]
+  constant %b: int32[5]
+  constant %s: float32[5]
+  %y: int8[3, 5] = dovetail.qgemm(%x, %w, %b, %s) {x_zero_point=3}
+)")
+            .empty());
+  // What is no constant, and what is wider.
+  CHECK(laid_out(R"(graph g(%x: int8[3, 6], %w: int8[6, 5]) -> (%y)
+  %y: int32[3, 5] = MatMulInteger(%x, %w)
+)")
+            .empty());
+  CHECK(laid_out(R"(graph g(%x: float32[3, 6]) -> (%y)
+  constant %w: float32[6, 5]
+  %y: float32[3, 5] = MatMul(%x, %w)
+)")
+            .empty());
 }
