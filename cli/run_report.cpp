@@ -32,8 +32,12 @@ std::string check_text(const ReferenceCheck& check) {
   std::string verdict = fmt::format("{} differ", check.different);
   if (check.different == 0) verdict = "all equal";
   if (check.different == 0 && check.float_tolerance > 0)
-    verdict += fmt::format(" (floats to {:g} of a tensor's largest{})", check.float_tolerance,
-                           check.half_tolerance > 0 ? fmt::format(", halves to {:g}", check.half_tolerance) : "");
+    verdict +=
+        fmt::format(" (floats to {:g} of a tensor's largest{}{})", check.float_tolerance,
+                    check.half_tolerance > 0 ? fmt::format(", halves to {:g}", check.half_tolerance) : "",
+                    check.stepped > 0 ? fmt::format("; {} whole numbers, rounded from such floats, one step beside",
+                                                    with_separators(static_cast<std::uint64_t>(check.stepped)))
+                                      : "");
   return fmt::format(
       "check         {} of {} tensors of the integer graph{}, {} elements, against its evaluation node by node: {}\n",
       check.compared, check.graph_tensors, rest, with_separators(check.elements), verdict);
@@ -125,6 +129,7 @@ Json run_json(const RunFacts& facts) {
                      {"graph_tensors", facts.check->graph_tensors},
                      {"elements", facts.check->elements},
                      {"different", facts.check->different},
+                     {"stepped", facts.check->stepped},
                      {"first", facts.check->first.empty() ? "" : to_string(facts.check->first.front(), "difference")}};
   else json["check"] = nullptr;  // not compared with anything
   if (facts.model != nullptr) json["compile"] = report_json(*facts.model, facts.path);

@@ -34,6 +34,7 @@
 #include "compiler/passes/simplify_movement.h"
 #include "compiler/passes/split_recurrent.h"
 #include "compiler/passes/split_to_slices.h"
+#include "compiler/passes/take_out_zero_points.h"
 #include "compiler/report.h"
 
 namespace dovetail {
@@ -86,6 +87,7 @@ constexpr NamedPass kGraphPasses[] = {
     {"split_recurrent", Level::exact, passes::split_recurrent},
     // Behind the patterns, which it would take apart.
     {"fuse_matmul_add", Level::exact, passes::fuse_matmul_add},
+    {"take_out_zero_points", Level::exact, passes::take_out_zero_points},
     {"fold_scales", Level::tolerant, passes::fold_scales},
     {"fold_pads", Level::exact, passes::fold_pads},
     {"pool_early", Level::exact, passes::pool_early},

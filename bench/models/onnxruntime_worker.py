@@ -2,6 +2,7 @@
 
 usage: onnxruntime_worker.py MODEL.onnx --threads N [--input NAME=FILE.npy]... [--provider NAME]
        onnxruntime_worker.py MODEL.onnx --quantise OUT.onnx    the model quantised by ONNX Runtime's own tool, and no more
+       onnxruntime_worker.py MODEL.onnx --quantise-dynamic OUT.onnx [--weights int8|uint8]    the same of dynamic quantisation
        onnxruntime_worker.py MODEL.onnx --write-inputs DIR     random inputs as DIR/NAME.npy, and no more
        onnxruntime_worker.py OURS --compare DIR                how far the arrays of two folders are apart, and no more
 """
@@ -94,6 +95,13 @@ def quantise(model, output):
     quantization.quantize_static(model, output, Samples(), quant_format=quantization.QuantFormat.QDQ, per_channel=True)
 
 
+def quantise_dynamically(model, output, weights):
+    from onnxruntime import quantization
+
+    types = {"int8": quantization.QuantType.QInt8, "uint8": quantization.QuantType.QUInt8}
+    quantization.quantize_dynamic(model, output, weight_type=types[weights])
+
+
 def say(line):
     print(json.dumps(line), flush=True)
 
@@ -131,11 +139,15 @@ def main():
     parser.add_argument("--input", action="append", default=[])
     parser.add_argument("--provider", default="CPUExecutionProvider", help="ONNX Runtime's name for where the model runs")
     parser.add_argument("--quantise", metavar="OUT")
+    parser.add_argument("--quantise-dynamic", metavar="OUT")
+    parser.add_argument("--weights", choices=("int8", "uint8"), default="int8")
     parser.add_argument("--write-inputs", metavar="DIR")
     parser.add_argument("--compare", metavar="DIR")
     options = parser.parse_args()
     if options.quantise:
         quantise(options.model, options.quantise)
+    elif options.quantise_dynamic:
+        quantise_dynamically(options.model, options.quantise_dynamic, options.weights)
     elif options.compare:
         say({"apart": compare(options.model, options.compare)})
     elif options.write_inputs:

@@ -2,14 +2,15 @@
 """Whole models on the CPU, ours beside ONNX Runtime (docs/benchmarks.md).
 
 usage: run.py BIN FOLDER [--ort PYTHON] [--threads 1,2] [--rounds N] [--only REGEX] [--number float32|int8] [--quantised]
-              [--records DB] [--shared DIR] [--compile-option WORD]... [-o OUT.json]
+              [--dynamic int8|uint8] [--records DB] [--shared DIR] [--compile-option WORD]... [-o OUT.json]
 
 BIN has `dovetail` and `model_runner`; models are made in FOLDER and stay there. The models are those of list.json: of the
 folder `--shared` (filled with weights by its fill_light.py where they have none), and of `dovetail zoo`. ONNX Runtime is
 what PYTHON imports; without --ort ours is timed alone. Both are processes that live for all rounds of a model and take
 turns; one thread counts by processor time, several by wall time, each with its best round. Both get the same inputs, and
 how far the outputs are apart is part of the row. With --records ours is there twice, as it is and with the schedules of
-these records (`dovetail tune`), and all take turns. Prints a row for each model. Exit code 1 where a model fails, or a float
+these records (`dovetail tune`), and all take turns. With --dynamic both run what ONNX Runtime's dynamic quantisation
+makes of the float models, weights in that type, in place of all models. Prints a row for each model. Exit code 1 where a model fails, or a float
 model's outputs are further apart than 0.001 of the largest.
 """
 
@@ -92,6 +93,14 @@ def model_file(entry, options):
         call([options.bin / "dovetail", "zoo", entry["zoo"], *(["--int8", "--samples", "1"] if entry["number"] == "int8" else []),
               "-o", file])
     return file, []
+
+
+def dynamic_file(entry, model, options):
+    """The model dynamically quantised by ONNX Runtime's own tool."""
+    file = options.folder / f"{entry['name']}.{options.dynamic}.onnx"
+    if not file.exists():
+        call([options.ort, HERE / "onnxruntime_worker.py", model, "--quantise-dynamic", file, "--weights", options.dynamic])
+    return file
 
 
 def quantised_file(entry, options):
@@ -220,6 +229,7 @@ def main():
     parser.add_argument("--only", default="", type=re.compile, help="models in whose name this is found")
     parser.add_argument("--number", choices=("float32", "int8"))
     parser.add_argument("--quantised", action="store_true", help="int8 models of the zoo as ONNX Runtime's tool quantises them, too")
+    parser.add_argument("--dynamic", choices=("int8", "uint8"), help="float models, dynamically quantised with weights of that type")
     parser.add_argument("--records", help="a database of `dovetail tune`, for a second column of ours")
     parser.add_argument("--shared", type=pathlib.Path, default=HERE.parents[2] / "shared" / "models")
     parser.add_argument("--compile-option", action="append", default=[], help="a word for `dovetail compile`, as in --cpu=avx2")
@@ -232,10 +242,16 @@ def main():
     for entry in json.loads((HERE / "list.json").read_text()):
         if not options.only.search(entry["name"]) or options.number not in (None, entry["number"]):
             continue
+        if options.dynamic and entry["number"] != "float32":
+            continue
         result = {"name": entry["name"], "number": entry["number"], "threads": {}}
         results["models"].append(result)
         try:
             model, inputs = model_file(entry, options)
+            if options.dynamic:
+                model = dynamic_file(entry, model, options)
+                entry["name"], result["number"] = model.stem, f"dynamic {options.dynamic}"
+                result["name"] = model.stem
             bundles = {"ours": options.folder / f"{entry['name']}.dvt"}
             compile_model = [options.bin / "dovetail", "compile", model, "--target", "cpu", *options.compile_option]
             cost = call([*compile_model, "-o", bundles["ours"]])

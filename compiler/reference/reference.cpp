@@ -104,7 +104,8 @@ WorkEstimate Reference::estimate_work() const {
   return sum;
 }
 
-Result<std::map<std::string, NdArray>> Reference::run(const std::map<std::string, NdArray>& inputs, Work* work) const {
+Result<std::map<std::string, NdArray>> Reference::run(const std::map<std::string, NdArray>& inputs, Work* work,
+                                                      const Revise& revise) const {
   const graph::Graph& graph = state_->graph;
   if (Diagnostics findings = check_inputs(graph, inputs); !findings.empty()) return findings;
 
@@ -122,8 +123,10 @@ Result<std::map<std::string, NdArray>> Reference::run(const std::map<std::string
     if (!outputs) return located(outputs.errors(), node);
     DOVETAIL_CHECK(outputs->size() == node.outputs.size(),
                    fmt::format("{} yields {} outputs of {}", node.name, outputs->size(), node.outputs.size()));
-    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    for (std::size_t i = 0; i < node.outputs.size(); ++i) {
+      if (revise) revise(node, node.outputs[i], (*outputs)[i]);
       values[static_cast<std::size_t>(node.outputs[i].index)] = std::move((*outputs)[i]);
+    }
   }
   std::map<std::string, NdArray> results;
   for (ValueId output : graph.outputs)

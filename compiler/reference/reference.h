@@ -2,6 +2,7 @@
 // fused. Every other way of running a model is held against this.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,8 +21,12 @@ namespace dovetail {
 class Reference {
  public:
   static Result<Reference> make(graph::Graph graph);
+  // Sees the value of each node output when it was computed, and may put another one of its type in its place, from
+  // which what follows is computed.
+  using Revise = std::function<void(const graph::Node&, graph::ValueId, NdArray&)>;
   // `work` counts its steps and may stop it; null: nobody watches.
-  Result<std::map<std::string, NdArray>> run(const std::map<std::string, NdArray>& inputs, Work* work = nullptr) const;
+  Result<std::map<std::string, NdArray>> run(const std::map<std::string, NdArray>& inputs, Work* work = nullptr,
+                                             const Revise& revise = nullptr) const;
   WorkEstimate estimate_work() const;
   const graph::Graph& graph() const;
 

@@ -79,6 +79,8 @@ Value Emitter::emit_product_sum(const StoreTarget& target) {
   const Contraction contracted(builder_);
   const Value term{builder_.CreateFMul(unify(a, varying_product).llvm, unify(b, varying_product).llvm),
                    varying_product};
+  // Lanes are a schedule's, which says what is added to what.
+  const Contraction summed(builder_, /*in_any_order=*/lane_var_ == nullptr);
   return {builder_.CreateFAdd(unify(before, varying).llvm, unify(term, varying).llvm), varying};
 }
 

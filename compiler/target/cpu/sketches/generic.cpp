@@ -7,6 +7,8 @@
 
 #include "compiler/target/cpu/sketches/nest.h"
 #include "compiler/target/cpu/sketches/sketches.h"
+#include "loops/combine.h"
+#include "loops/product_sum.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::cpu {
@@ -67,6 +69,29 @@ bool reduces_across(const Block& block, const StoreTarget& target, const VarNode
     across &= in_last || !anywhere;
   });
   return across;
+}
+
+// A sum or product of floats whose order is kept: each step waits for the one before.
+bool waits(const Block& block, const Store& store) {
+  const auto combine = combine_of(store.targets);
+  const bool any_order =
+      combine && combine->operations.front() &&
+      (*combine->operations.front() == BinaryOp::min || *combine->operations.front() == BinaryOp::max);
+  return is_floating(store.targets[0].buffer->dtype) && !any_order && !is_product_sum(block);
+}
+
+// Loops of a reduction over neighbours in memory, one around the other, become one, which LLVM's vectorizer takes
+// vectors of. In any order: first they come as memory has what most of them move in.
+void fuse_reduction(schedule::Context& c, const std::string& name) {
+  std::vector<std::string> loops = by_stride(c, name, nest_of(c, name).reduce);
+  if (loops.size() > 1) c.attempt("reorder", loops);
+  std::size_t first = loops.empty() ? 0 : loops.size() - 1;
+  while (first > 0 && follow_in_memory(c, name, loops[first - 1], loops[first])) --first;
+  for (std::size_t i = loops.size(); i-- > first + 1;) {
+    const std::string fused = loops[i - 1] + "_" + loops[i].substr(loops[i].find_last_of('.') + 1);
+    if (!c.attempt("fuse", {loops[i - 1], loops[i]}, {fused})) return;
+    loops[i - 1] = fused;
+  }
 }
 
 // The loop in lanes, cut into pieces of one or more vectors.
@@ -221,14 +246,15 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
   std::int64_t points = 1;
   for (const Iterator& iterator : block->iterators) points *= iterator.extent;
   if (points == 0) return;
-  split_into_blocks(c, name);
+  const bool in_order = waits(*block, *store);
+  split_into_blocks(c, name, !in_order);
   block = c.block(name);  // a step replaces it
   store = std::get_if<Store>(&block->body->node);
   const StoreTarget& target = store->targets[0];
   Nest nest = nest_of(c, name);
   bool in_lanes = !nest.innermost.empty() && (nest.reduce.empty() || reduces_across(*block, target, nest.lane));
   const int widest = cpu.lanes(size_bytes(target.buffer->dtype));
-  const bool costly = is_costly(*block), look_up = is_look_up(*store), waits = is_floating(target.buffer->dtype);
+  const bool costly = is_costly(*block), look_up = is_look_up(*store);
   Across across;
   std::int64_t lanes = widest, vectors = 1;
   if (!look_up) {
@@ -257,8 +283,12 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
     std::vector<std::int64_t> several;
     for (const std::int64_t some : kRows)
       if (some <= c.extent(row)) several.push_back(some);
-    // Integers are added up in any order, by LLVM's vectorizer.
-    if (several.size() > 1) rows = c.sample(fmt::format("rows{}", number), several, waits ? several.back() : 1);
+    // What may be joined in any order LLVM's vectorizer takes apart.
+    if (several.size() > 1) rows = c.sample(fmt::format("rows{}", number), several, in_order ? several.back() : 1);
+    if (rows == 1 && !in_order) {
+      fuse_reduction(c, name);
+      nest = nest_of(c, name);
+    }
   }
   auto outer = across.elements > 1 ? transpose_nest(c, nest, lanes, across)
                : in_lanes          ? vectorize_nest(c, name, nest, lanes, vectors, look_up)

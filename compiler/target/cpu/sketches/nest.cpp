@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <set>
 
@@ -100,11 +102,14 @@ Nest nest_of(const schedule::Context& c, const std::string& name) {
   return nest;
 }
 
-void split_into_blocks(schedule::Context& c, const std::string& name) {
+void split_into_blocks(schedule::Context& c, const std::string& name, bool any_order) {
   const Block& block = *c.block(name);
   const std::map<std::size_t, std::int64_t> divisors = divisors_of(block);
   const auto reduces = [](const Iterator& iterator) { return iterator.kind != IterKind::spatial; };
-  if (divisors.empty() || std::ranges::any_of(block.iterators, reduces)) return;
+  const auto to_one = [&](const Iterator& iterator) { return reduces(iterator) || iterator.extent == 1; };
+  if (divisors.empty() ||
+      (std::ranges::any_of(block.iterators, reduces) && (!any_order || !std::ranges::all_of(block.iterators, to_one))))
+    return;
   VarMap split;
   Bounds bounds;
   for (std::size_t i = 0; i < block.iterators.size(); ++i) {
@@ -121,6 +126,54 @@ void split_into_blocks(schedule::Context& c, const std::string& name) {
   if (!affine_all) return;
   const std::vector<std::string> loops = c.loops_of(name);
   for (const auto& [iterator, size] : divisors) c.tile(loops[iterator], size);
+}
+
+namespace {
+
+// Elements that each loop moves by, of everything that the block reads besides what it writes: one list for each load.
+// Nullopt where one moves by no constant step.
+std::optional<std::vector<std::vector<std::int64_t>>> strides(const schedule::Context& c, const std::string& name,
+                                                              const std::vector<std::string>& loops) {
+  const Block& block = *c.block(name);
+  const LoopIndices indices(c, block);
+  std::vector<std::vector<std::int64_t>> all;
+  bool constant = true;
+  visit_exprs(target_of(block).value, [&](const Expr& e) {
+    const auto* load = std::get_if<LoadExpr>(&e->node);
+    if (load == nullptr || load->buffer == target_of(block).buffer) return;
+    std::vector<std::int64_t>& own = all.emplace_back(loops.size());
+    std::int64_t stride = 1;
+    for (std::size_t d = load->indices.size(); d-- > 0; stride *= load->buffer->shape[d]) {
+      const auto index = indices(load->indices[d]);
+      constant &= index.has_value();
+      for (std::size_t l = 0; index && l < loops.size(); ++l) own[l] += stride * step_of(*index, loops[l]);
+    }
+  });
+  return constant ? std::optional(all) : std::nullopt;
+}
+
+}  // namespace
+
+std::vector<std::string> by_stride(const schedule::Context& c, const std::string& name,
+                                   std::vector<std::string> loops) {
+  const auto all = strides(c, name, loops);
+  if (!all || all->empty()) return loops;
+  std::vector<std::size_t> order(loops.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t l) {
+    return c.extent(loops[l]) == 1 ? std::numeric_limits<std::int64_t>::max() : all->front()[l];
+  });
+  std::vector<std::string> sorted;
+  for (const std::size_t l : order) sorted.push_back(loops[l]);
+  return sorted;
+}
+
+bool follow_in_memory(const schedule::Context& c, const std::string& name, const std::string& outer,
+                      const std::string& inner) {
+  if (c.extent(outer) == 1) return true;
+  const auto all = strides(c, name, {outer, inner});
+  return all && std::ranges::all_of(
+                    *all, [&](const std::vector<std::int64_t>& own) { return own[0] == own[1] * c.extent(inner); });
 }
 
 Across across_lanes(const schedule::Context& c, const std::string& name, const Nest& nest, const Cpu& cpu) {

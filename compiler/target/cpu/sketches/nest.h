@@ -22,8 +22,18 @@ Nest nest_of(const schedule::Context& c, const std::string& block);
 
 // Loops over iterators of which memory holds quotient and remainder by one number, as of channels in blocks, are split
 // by it, so that every index of the block moves by a constant step with every loop. Nothing where that does not come of
-// it. A step that replaces the block. Precondition: a loop around the block for each iterator.
-void split_into_blocks(schedule::Context& c, const std::string& block);
+// it. Of reductions those of all elements to one, in any order. A step that replaces the block. Precondition: a loop
+// around the block for each iterator.
+void split_into_blocks(schedule::Context& c, const std::string& block, bool any_order);
+
+// These loops, those first that move farthest in what the block reads besides what it writes. As they are where indices
+// move by no constant step.
+std::vector<std::string> by_stride(const schedule::Context& c, const std::string& block,
+                                   std::vector<std::string> loops);
+// Whether an iteration of `outer` goes on in memory where the last one of `inner` ends, in all that the block reads
+// besides what it writes.
+bool follow_in_memory(const schedule::Context& c, const std::string& block, const std::string& outer,
+                      const std::string& inner);
 
 // The loop along which an operand lies in memory while neighbouring lanes of the innermost loop read it far apart, as
 // where a matrix is transposed, and how many of its elements are read at once (codegen/transpose_loads.h). "": there is
