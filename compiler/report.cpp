@@ -79,6 +79,26 @@ std::string NodeFates::pass_that_folded(const std::string& node) const {
   return it == folded_by_.end() ? "" : it->second;
 }
 
+namespace {
+
+// Of several nodes that one imported node has become the largest stands for it, with what they cost together where it
+// is.
+void keep(std::map<std::string, NodePlacement>& rows, const std::string& name, NodePlacement row) {
+  const auto known = rows.find(name);
+  if (known == rows.end() || !known->second.cost) {
+    rows.insert_or_assign(name, std::move(row));
+    return;
+  }
+  NodePlacement& kept = known->second;
+  const bool same = row.target == kept.target, larger = row.cost->operations > kept.cost->operations;
+  Cost both = *kept.cost;
+  both += *row.cost;
+  if (larger) kept = std::move(row);
+  if (same) kept.cost = both;
+}
+
+}  // namespace
+
 std::vector<NodePlacement> place_nodes(const Graph& imported, const Graph& graph, const Partition& parts,
                                        const NodeFates& fates) {
   std::map<std::string, NodePlacement> by_name;
@@ -103,7 +123,7 @@ std::vector<NodePlacement> place_nodes(const Graph& imported, const Graph& graph
       row.region = part.region.name;
       row.kernel = {node.name};
       row.cost = match.cost;
-      by_name.insert_or_assign(own, std::move(row));
+      keep(by_name, own, std::move(row));
       for (const std::string& origin : node.origins)
         if (origin != own) fold(origin, own, fates.pass_that_folded(origin));
       for (std::size_t i = 0; i + 1 < match.nodes.size(); ++i) {

@@ -269,7 +269,7 @@ def main():
             options.output.write_text(json.dumps(results, indent=1))
     for threads, key in itertools.product(options.threads, ("ort_ratio", "tuned_ratio")):
         ratios = [row["threads"][str(threads)][key] for row in results["models"] if key in row["threads"].get(str(threads), {})]
-        if key == "tuned_ratio" and not ratios:
+        if not ratios:
             continue
         print(f"\n{threads} thread{'s' if threads > 1 else ''}{', tuned' if key == 'tuned_ratio' else ''}: geometric mean {geomean(ratios):.2f} over {len(ratios)} models, "
               f"{sum(ratio < 1 for ratio in ratios)} below 1")

@@ -99,6 +99,29 @@ TEST_CASE("report: nodes with code say where, as what, with whom, at what cost, 
   CHECK(to_json(find(compiled, "product"))["into"].is_null());
 }
 
+TEST_CASE(
+    "report: of several nodes that one has become the one with its products stands for it, with all their costs") {
+  test::GraphMaker make;
+  const ValueId x = make.input("x", DType::uint8, {4, 8}), zero = make.input("zero", DType::uint8, {});
+  NdArray weights(DType::int8, {8, 16});
+  for (std::int64_t i = 0; i < weights.count(); ++i) weights.set_int64(i, i - 50);
+  make.output(make.node("MatMulInteger", "y", {x, make.constant("w", std::move(weights)), zero}));
+  CompileOptions options;
+  options.available = test::kit_targets({}, "baseline");
+  options.targets = {"accel", "cpu"};
+  const auto compiled = compile({std::move(make.graph), {}}, options);
+  if (!compiled) FAIL(to_string(compiled.errors()));
+  REQUIRE(compiled->optimised.live_nodes().size() > 1);
+  REQUIRE(compiled->placement.size() == 1);
+  const NodePlacement& row = compiled->placement.front();
+  REQUIRE(row.cost);
+  CHECK(row.cost->macs == 4 * 8 * 16);
+  CHECK(row.cost->operations > 2 * 4 * 8 * 16);
+  CHECK(row.target == "cpu");
+  CHECK(compiled->summary.macs.at("cpu") == 4 * 8 * 16);
+  CHECK(row.why.find("quantised as they come") != std::string::npos);
+}
+
 TEST_CASE("report: what JSON says of nodes and regions can be read again") {
   const Compiled compiled = compiled_for({"host", "cpu"}, {{"relu_node", "cpu"}});
   for (const NodePlacement& row : compiled.placement) CHECK(to_json(placement_from_json(to_json(row))) == to_json(row));
