@@ -165,8 +165,8 @@ Result<std::map<std::string, double>> measure_tensor_cores(const std::shared_ptr
                                                                                   {DType::bfloat16, DType::float32},
                                                                                   {DType::float32, DType::float32},
                                                                                   {DType::int8, DType::int32}}) {
-    all.push_back(cuda::find_matrix_multiply(factor, sum).value());
-    const auto group = cuda::find_group_multiply(factor, sum, kColumns);
+    all.push_back(cuda::find_matrix_multiply(factor, factor, sum).value());
+    const auto group = cuda::find_group_multiply(factor, factor, sum, kColumns);
     if (group && context->facts().capability == kOfGroups) all.push_back(*group);
   }
   if (context->facts().capability == kOfGroups) architecture = "sm_90a";

@@ -27,7 +27,7 @@ std::string list(const std::string& before, std::uint64_t count) {
 
 TensorPeak of_warp(const cuda::MatrixMultiply& mma, const std::string& sum) {
   constexpr std::uint64_t kThreads = 128, kWarp = 32;
-  const Bits bits = bits_of(mma.factor);
+  const Bits bits = bits_of(mma.left);
   TensorPeak peak{fmt::format("mma_{}_peak", mma.kind), {}, kThreads, 0, 0};
   peak.operations = kThreads / kWarp * kPeakChains * 2 * static_cast<std::uint64_t>(mma.rows * mma.columns * mma.depth);
   std::string calls;
@@ -52,7 +52,7 @@ TensorPeak of_warp(const cuda::MatrixMultiply& mma, const std::string& sum) {
 TensorPeak of_group(const cuda::MatrixMultiply& mma, const std::string& sum) {
   constexpr std::uint64_t kThreads = 128, kLine = 32, kCalls = 2;
   const auto rows = static_cast<std::uint64_t>(mma.rows), columns = static_cast<std::uint64_t>(mma.columns);
-  const Bits bits = bits_of(mma.factor);
+  const Bits bits = bits_of(mma.left);
   TensorPeak peak{fmt::format("wgmma_{}_peak", mma.kind), {}, kThreads, (rows + columns) * kLine, 0};
   peak.operations = kCalls * 2 * rows * columns * static_cast<std::uint64_t>(mma.depth);
   std::string calls;

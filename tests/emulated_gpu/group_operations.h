@@ -46,11 +46,13 @@ struct Matrix {
   }
 };
 
+enum class Factors { int8, uint8_int8, int8_uint8, float16, bfloat16 };
+
 struct GroupCall {
   Matrix a, b;
-  unsigned columns = 0, depth = 0, bytes = 0;
-  int kind = 0;          // 0: int8, 1: float16, 2: bfloat16
-  void* sums = nullptr;  // the first of them: which registers
+  unsigned columns, depth, bytes;
+  Factors factors;
+  void* sums;  // the first of them: which registers
   bool follows_rules = true, done = false;
 };
 // Registers of sums that calls write; their values, until the last of these is done, lie here.
@@ -108,18 +110,22 @@ inline void carry_out(GroupState& own, GroupCall& call) {
     auto whole = sums.values[i];
     for (unsigned k = 0; k < call.depth; ++k) {
       const std::uint64_t a = element(call.a, row, k, call.bytes), b = element(call.b, column, k, call.bytes);
-      if (call.kind == 0) {
-        whole += static_cast<std::uint32_t>(int{static_cast<std::int8_t>(a)} * int{static_cast<std::int8_t>(b)});
+      if (call.bytes == 1) {
+        const auto byte = [](std::uint64_t bits, bool is_unsigned) {
+          return is_unsigned ? int{static_cast<std::uint8_t>(bits)} : int{static_cast<std::int8_t>(bits)};
+        };
+        whole += static_cast<std::uint32_t>(byte(a, call.factors == Factors::uint8_int8) *
+                                            byte(b, call.factors == Factors::int8_uint8));
       } else {
         const auto value = [&](std::uint64_t bits) {
           const auto half = static_cast<std::uint16_t>(bits);
-          return call.kind == 1 ? dovetail::float16_bits::from_float16(half)
-                                : dovetail::float16_bits::from_bfloat16(half);
+          return call.factors == Factors::float16 ? dovetail::float16_bits::from_float16(half)
+                                                  : dovetail::float16_bits::from_bfloat16(half);
         };
         real += value(a) * value(b);
       }
     }
-    if (call.kind != 0) std::memcpy(&whole, &real, 4);
+    if (call.bytes != 1) std::memcpy(&whole, &real, 4);
     sums.values[i] = call.follows_rules ? whole : 0xa5a5a5a5;
   }
   if (--sums.calls > 0) return;
@@ -138,11 +144,11 @@ inline void carry_out_some(GroupState& own) {
 }
 
 template <typename... C>
-void issue(int kind, unsigned bytes, unsigned columns, bool a_turned, bool b_turned, unsigned long long a,
+void issue(Factors factors, unsigned bytes, unsigned columns, bool a_turned, bool b_turned, unsigned long long a,
            unsigned long long b, C&... c) {
   static_assert(sizeof...(C) > 0);
   require(sizeof...(C) == columns / 2, "a call has another number of sums than columns");
-  require(kind != 0 || (!a_turned && !b_turned), "bytes are multiplied with their depth side by side");
+  require(bytes != 1 || (!a_turned && !b_turned), "bytes are multiplied with their depth side by side");
   GroupState& own = own_groups();
   const auto [said, first] =
       own_group_block().descriptors.emplace(std::pair(own_thread() / 128, own.calls++), std::pair(a, b));
@@ -160,7 +166,7 @@ void issue(int kind, unsigned bytes, unsigned columns, bool a_turned, bool b_tur
     }
   }
   require(sums.registers == registers, "calls on some of the same sums");
-  own.issued.push_back({Matrix::of(a, a_turned), Matrix::of(b, b_turned), columns, 32 / bytes, bytes, kind,
+  own.issued.push_back({Matrix::of(a, a_turned), Matrix::of(b, b_turned), columns, 32 / bytes, bytes, factors,
                         registers[0], follows_rules, false});
 }
 
@@ -199,13 +205,21 @@ void hold_registers(T (&)[count]) {}
 
 template <int columns, bool a_turned, bool b_turned, typename... C>
 void wgmma_int8(unsigned long long a, unsigned long long b, C&... c) {
-  emulated_gpu::issue(0, 1, columns, a_turned, b_turned, a, b, c...);
+  emulated_gpu::issue(emulated_gpu::Factors::int8, 1, columns, a_turned, b_turned, a, b, c...);
+}
+template <int columns, bool a_turned, bool b_turned, typename... C>
+void wgmma_uint8_int8(unsigned long long a, unsigned long long b, C&... c) {
+  emulated_gpu::issue(emulated_gpu::Factors::uint8_int8, 1, columns, a_turned, b_turned, a, b, c...);
+}
+template <int columns, bool a_turned, bool b_turned, typename... C>
+void wgmma_int8_uint8(unsigned long long a, unsigned long long b, C&... c) {
+  emulated_gpu::issue(emulated_gpu::Factors::int8_uint8, 1, columns, a_turned, b_turned, a, b, c...);
 }
 template <int columns, bool a_turned, bool b_turned, typename... C>
 void wgmma_float16(unsigned long long a, unsigned long long b, C&... c) {
-  emulated_gpu::issue(1, 2, columns, a_turned, b_turned, a, b, c...);
+  emulated_gpu::issue(emulated_gpu::Factors::float16, 2, columns, a_turned, b_turned, a, b, c...);
 }
 template <int columns, bool a_turned, bool b_turned, typename... C>
 void wgmma_bfloat16(unsigned long long a, unsigned long long b, C&... c) {
-  emulated_gpu::issue(2, 2, columns, a_turned, b_turned, a, b, c...);
+  emulated_gpu::issue(emulated_gpu::Factors::bfloat16, 2, columns, a_turned, b_turned, a, b, c...);
 }

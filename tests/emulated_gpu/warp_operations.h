@@ -37,8 +37,9 @@ inline unsigned b_bits(const WarpFactors& warp, unsigned column, unsigned k, uns
   return part_of(warp[lane].b[place], k % packed, packed);
 }
 
-template <typename Sum, typename Value>
-void mma(std::array<Sum*, 4> sums, const LaneFactors& own, unsigned packed, unsigned depth, const Value& value) {
+template <typename Sum, typename Left, typename Right>
+void mma(std::array<Sum*, 4> sums, const LaneFactors& own, unsigned packed, unsigned depth, const Left& left,
+         const Right& right) {
   static std::map<unsigned, WarpFactors> by_warp;
   const State& s = emulated_gpu_state;
   const unsigned thread = s.thread.x + s.block_extent.x * (s.thread.y + s.block_extent.y * s.thread.z);
@@ -50,10 +51,16 @@ void mma(std::array<Sum*, 4> sums, const LaneFactors& own, unsigned packed, unsi
     const unsigned row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
     for (unsigned k = 0; k < depth; ++k)
       *sums[i] =
-          static_cast<Sum>(*sums[i] + value(a_bits(warp, row, k, packed)) * value(b_bits(warp, column, k, packed)));
+          static_cast<Sum>(*sums[i] + left(a_bits(warp, row, k, packed)) * right(b_bits(warp, column, k, packed)));
   }
   s.meet_warp();
 }
+template <typename Sum, typename Value>
+void mma(std::array<Sum*, 4> sums, const LaneFactors& own, unsigned packed, unsigned depth, const Value& value) {
+  mma(sums, own, packed, depth, value, value);
+}
+inline int signed_byte(unsigned bits) { return static_cast<std::int8_t>(bits); }
+inline int unsigned_byte(unsigned bits) { return static_cast<std::uint8_t>(bits); }
 
 }  // namespace emulated_gpu
 
@@ -108,8 +115,18 @@ inline void mma_bfloat16(float& c0, float& c1, float& c2, float& c3, unsigned a0
 }
 inline void mma_int8(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
                      unsigned b0, unsigned b1) {
-  emulated_gpu::mma<int>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 4, 32,
-                         [](unsigned bits) { return static_cast<int>(static_cast<std::int8_t>(bits)); });
+  emulated_gpu::mma<int>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 4, 32, emulated_gpu::signed_byte,
+                         emulated_gpu::signed_byte);
+}
+inline void mma_uint8_int8(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
+                           unsigned b0, unsigned b1) {
+  emulated_gpu::mma<int>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 4, 32, emulated_gpu::unsigned_byte,
+                         emulated_gpu::signed_byte);
+}
+inline void mma_int8_uint8(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
+                           unsigned b0, unsigned b1) {
+  emulated_gpu::mma<int>({&c0, &c1, &c2, &c3}, {{a0, a1, a2, a3}, {b0, b1}}, 4, 32, emulated_gpu::signed_byte,
+                         emulated_gpu::unsigned_byte);
 }
 inline void mma_tf32(float& c0, float& c1, float& c2, float& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
                      unsigned b0, unsigned b1) {

@@ -15,10 +15,12 @@ using namespace loops;
 namespace {
 
 // sm_80 and later have all of them.
-constexpr std::array<MatrixMultiply, 4> kRows{{{DType::float16, DType::float32, 16, "float16"},
-                                               {DType::bfloat16, DType::float32, 16, "bfloat16"},
-                                               {DType::int8, DType::int32, 32, "int8"},
-                                               {DType::float32, DType::float32, 8, "tf32"}}};
+constexpr std::array<MatrixMultiply, 6> kRows{{{DType::float16, DType::float16, DType::float32, 16, "float16"},
+                                               {DType::bfloat16, DType::bfloat16, DType::float32, 16, "bfloat16"},
+                                               {DType::int8, DType::int8, DType::int32, 32, "int8"},
+                                               {DType::uint8, DType::int8, DType::int32, 32, "uint8_int8"},
+                                               {DType::int8, DType::uint8, DType::int32, 32, "int8_uint8"},
+                                               {DType::float32, DType::float32, DType::float32, 8, "tf32"}}};
 
 // Columns of a group's product. The instructions have all multiples of 8 up to 256 (of bytes fewer); these divide
 // tiles.
@@ -31,10 +33,11 @@ std::vector<MatrixMultiply> all_rows() {
 }
 
 Intrinsic group_row(const MatrixMultiply& mma) {
-  const std::string text = fmt::format(R"(program wgmma {{
+  const std::string text =
+      fmt::format(R"(program wgmma {{
     output C: {0}[4, 2, 8, {3}, 4, 2]
     input A: {1}[4, 2, 8, {2}]
-    input B: {1}[{3}, 4, 2, {2}]
+    input B: {4}[{3}, 4, 2, {2}]
     for w in 4 {{ for h in 2 {{ for g in 8 {{ for f in {3} {{ for q in 4 {{ for p in 2 {{ for k in {2} {{
       block wgmma {{
         spatial vw in 4 = w
@@ -50,7 +53,7 @@ Intrinsic group_row(const MatrixMultiply& mma) {
       }}
     }} }} }} }} }} }} }}
   }})",
-                                       name(mma.sum), name(mma.factor), mma.depth, mma.columns / kMmaColumns);
+                  name(mma.sum), name(mma.left), mma.depth, mma.columns / kMmaColumns, name(mma.right));
   auto program = parse_program(text, mma.name());
   DOVETAIL_CHECK(program.ok(), "it is a loop program: " + (program.ok() ? "" : to_string(program.errors())));
   Intrinsic intrinsic;
@@ -68,7 +71,7 @@ Intrinsic row(const MatrixMultiply& mma) {
   const std::string text = fmt::format(R"(program mma {{
     output C: {0}[2, 8, 4, 2]
     input A: {1}[2, 8, {2}]
-    input B: {1}[4, 2, {2}]
+    input B: {3}[4, 2, {2}]
     for h in 2 {{ for g in 8 {{ for q in 4 {{ for p in 2 {{ for k in {2} {{
       block mma {{
         spatial vh in 2 = h
@@ -82,7 +85,7 @@ Intrinsic row(const MatrixMultiply& mma) {
       }}
     }} }} }} }} }}
   }})",
-                                       name(mma.sum), name(mma.factor), mma.depth);
+                                       name(mma.sum), name(mma.left), mma.depth, name(mma.right));
   auto program = parse_program(text, mma.name());
   DOVETAIL_CHECK(program.ok(), "it is a loop program: " + (program.ok() ? "" : to_string(program.errors())));
   Intrinsic intrinsic;
@@ -91,7 +94,7 @@ Intrinsic row(const MatrixMultiply& mma) {
   intrinsic.scopes = {"register", "shared", "shared"};
   intrinsic.execution = ExecutionScope::warp;
   // A register holds `packed` neighbours of the depth; four lanes have a run of it, and then the next one.
-  const std::int64_t packed = 4 / size_bytes(mma.factor);
+  const std::int64_t packed = 4 / size_bytes(mma.left);
   intrinsic.layouts = {"i1,i2|i0,i3", fmt::format("i1,i2/{0}%4|i2/{1},i0,i2%{0}", packed, 4 * packed),
                        fmt::format("i0,i1,i2/{0}%4|i2/{1},i2%{0}", packed, 4 * packed)};
   return intrinsic;
@@ -117,9 +120,9 @@ std::string MatrixMultiply::name() const {
   return fmt::format("cuda.{}.m{}n{}k{}.{}", of_group() ? "wgmma" : "mma", rows, columns, depth, kind);
 }
 
-std::optional<MatrixMultiply> find_matrix_multiply(DType factor, DType sum) {
+std::optional<MatrixMultiply> find_matrix_multiply(DType left, DType right, DType sum) {
   for (const MatrixMultiply& mma : kRows)
-    if (mma.factor == factor && mma.sum == sum) return mma;
+    if (mma.left == left && mma.right == right && mma.sum == sum) return mma;
   return std::nullopt;
 }
 
@@ -133,13 +136,14 @@ std::vector<MatrixMultiply> group_multiplies() {
   std::vector<MatrixMultiply> rows;
   for (const MatrixMultiply& mma : kRows)
     for (const std::int64_t columns : kGroupColumns)
-      if (!mma.rounds_factors()) rows.push_back({mma.factor, mma.sum, mma.depth, mma.kind, kGroupRows, columns});
+      if (!mma.rounds_factors())
+        rows.push_back({mma.left, mma.right, mma.sum, mma.depth, mma.kind, kGroupRows, columns});
   return rows;
 }
 
-std::optional<MatrixMultiply> find_group_multiply(DType factor, DType sum, std::int64_t columns) {
+std::optional<MatrixMultiply> find_group_multiply(DType left, DType right, DType sum, std::int64_t columns) {
   for (const MatrixMultiply& mma : group_multiplies())
-    if (mma.factor == factor && mma.sum == sum && mma.columns == columns) return mma;
+    if (mma.left == left && mma.right == right && mma.sum == sum && mma.columns == columns) return mma;
   return std::nullopt;
 }
 
@@ -158,7 +162,7 @@ const std::vector<WarpOperation>& warp_operations() {
     for (const Intrinsic& intrinsic : intrinsics()) {
       WarpOperation operation{intrinsic.name, intrinsic.semantics, {}};
       operation.later = intrinsic.completion == Completion::commit_wait;
-      operation.depth_inner = operation.later && intrinsic.semantics.parameters[1].buffer->dtype == DType::int8;
+      operation.depth_inner = operation.later && size_bytes(intrinsic.semantics.parameters[1].buffer->dtype) == 1;
       for (std::size_t i = 0; i < intrinsic.layouts.size(); ++i)
         operation.operands.push_back(lane_map(intrinsic.layouts[i], intrinsic.semantics.parameters[i].buffer->shape));
       made.push_back(std::move(operation));

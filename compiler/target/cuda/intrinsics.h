@@ -30,23 +30,23 @@ namespace dovetail::cuda {
 //                                          C[w, h, g, f, q, p] += wide(A[w, h, g, k]) * wide(B[f, q, p, k])
 //
 // It completes later (Completion::commit_wait), and reads A and B from shared memory as loops/core/core.h, CoreMatrix,
-// says. Of 16-bit factors the depth or the rows lie side by side, of bytes the depth. There is none of TF32: it would
-// cut the factors off where they lie, and rounds none.
+// says. Of 16-bit factors the depth or the rows lie side by side, of bytes the depth. One side's bytes may be unsigned.
+// There is none of TF32: it would cut the factors off where they lie, and rounds none.
 struct MatrixMultiply {
-  DType factor;        // of A and B
+  DType left, right;   // of A, of B
   DType sum;           // of C
   std::int64_t depth;  // bytes of a row of A: 32
   const char* kind;    // of the factors as they are multiplied: tf32 has 11 bits of a float32
   std::int64_t rows = 16, columns = 8;
   bool of_group() const { return rows == 64; }  // four warps, sm_90a alone
-  bool rounds_factors() const { return factor == DType::float32; }
+  bool rounds_factors() const { return left == DType::float32; }
   std::string name() const;
 };
 inline constexpr std::int64_t kMmaRows = 16, kMmaColumns = 8, kGroupRows = 64;
 
-// Where factors of that type are multiplied, and added up in `sum`; nullopt: no instruction does.
-std::optional<MatrixMultiply> find_matrix_multiply(DType factor, DType sum);
-std::optional<MatrixMultiply> find_group_multiply(DType factor, DType sum, std::int64_t columns);
+// Where factors of these types are multiplied, and added up in `sum`; nullopt: no instruction does.
+std::optional<MatrixMultiply> find_matrix_multiply(DType left, DType right, DType sum);
+std::optional<MatrixMultiply> find_group_multiply(DType left, DType right, DType sum, std::int64_t columns);
 // Of groups of warps, of any factors.
 std::vector<MatrixMultiply> group_multiplies();
 std::optional<MatrixMultiply> find_matrix_multiply(std::string_view name);

@@ -133,7 +133,7 @@ void Emitter::emit_products(const std::vector<const CoreLoop*>& loops, const Cor
   const auto mma = find_matrix_multiply(n.intrinsic);
   DOVETAIL_CHECK(mma.has_value(), "the CUDA back end has no instruction for " + n.intrinsic);
   const WarpOperation& operation = *find_operation(warp_operations(), n.intrinsic);
-  const std::int64_t packed = 4 / size_bytes(mma->factor);
+  const std::int64_t packed = 4 / size_bytes(mma->left);
   std::vector<std::string> names;
   for (const CoreLoop* loop : loops) names.push_back(vars_[loop->var.get()] = name_for(loop->var->name));
   const auto open = [&](const CoreLoop& loop) {

@@ -19,6 +19,7 @@ std::string_view ptx_type(DType type) {
     case DType::float16: return "f16";
     case DType::bfloat16: return "bf16";
     case DType::int8: return "s8";
+    case DType::uint8: return "u8";
     case DType::float32: return "f32";
     case DType::int32: return "s32";
     default: break;
@@ -28,7 +29,7 @@ std::string_view ptx_type(DType type) {
 
 std::string function_of(const MatrixMultiply& mma) {
   const std::int64_t sums = mma.columns / 2;  // of a lane: 64 rows of 128 lanes
-  const bool bytes = size_bytes(mma.factor) == 1;
+  const bool bytes = size_bytes(mma.left) == 1;
   std::string parameters, registers, operands;
   for (std::int64_t i = 0; i < sums; ++i) {
     parameters += fmt::format(", {}& c{}", mma.sum == DType::int32 ? "int" : "float", i);
@@ -44,8 +45,8 @@ std::string function_of(const MatrixMultiply& mma) {
       "  static_assert(columns == {});\n"
       "  asm volatile(\"{{ .reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m64n{}k{}.{}.{}.{} {{{}}}, "
       "%{}, %{}, p{}; }}\"\n      : {}\n      : \"l\"(a), \"l\"(b){});\n}}\n",
-      mma.kind, parameters, mma.columns, mma.columns, mma.depth, ptx_type(mma.sum), ptx_type(mma.factor),
-      ptx_type(mma.factor), registers, sums, sums + 1, more, operands, turned);
+      mma.kind, parameters, mma.columns, mma.columns, mma.depth, ptx_type(mma.sum), ptx_type(mma.left),
+      ptx_type(mma.right), registers, sums, sums + 1, more, operands, turned);
 }
 
 }  // namespace

@@ -370,7 +370,7 @@ bool sketch_attention(schedule::Context& c, const Gpu& gpu) {
   const DType factor = found->product.left.stored;
   const bool one_type = factor == found->product.right.stored && factor == found->values.left.stored &&
                         factor == found->values.right.stored && found->product.type == found->values.type;
-  if (one_type) found->mma = allowed_instruction(gpu, factor, found->product.type);
+  if (one_type) found->mma = allowed_instruction(gpu, factor, factor, found->product.type);
   if (!AttentionSketch(c, gpu, *std::move(found)).schedule()) return !c.s.status().ok();
   schedule_points(c);
   return true;

@@ -175,8 +175,8 @@ std::optional<Product> split_depth(schedule::Context& c, const Product& whole, s
   return product_of(c, name);
 }
 
-std::optional<MatrixMultiply> allowed_instruction(const Gpu& gpu, DType factor, DType sum) {
-  const auto mma = find_matrix_multiply(factor, sum);
+std::optional<MatrixMultiply> allowed_instruction(const Gpu& gpu, DType left, DType right, DType sum) {
+  const auto mma = find_matrix_multiply(left, right, sum);
   return mma && has_tensor_cores(gpu) && (gpu.tf32 || !mma->rounds_factors()) ? mma : std::nullopt;
 }
 

@@ -70,7 +70,7 @@ std::optional<Product> stream_depth(schedule::Context& c, const Product& whole, 
 
 // The instruction of tensor cores that multiplies such factors, as far as all architectures have it and the user
 // allows what it rounds.
-std::optional<MatrixMultiply> allowed_instruction(const Gpu& gpu, DType factor, DType sum);
+std::optional<MatrixMultiply> allowed_instruction(const Gpu& gpu, DType left, DType right, DType sum);
 
 inline std::int64_t pieces(std::int64_t extent, std::int64_t piece) { return (extent + piece - 1) / piece; }
 

@@ -38,7 +38,7 @@ struct TensorTile {
   // instruction.
   static TensorTile of_group(std::span<const std::int64_t> v, std::int64_t fragment_depth) {
     const std::array<std::int64_t, 7> values{v[0] * kWarpsOfGroup, v[1], v[2] / kMmaColumns, v[3], v[4], v[5], v[6]};
-    return {values, {DType::int8, DType::int32, fragment_depth, ""}};
+    return {values, {DType::int8, DType::int8, DType::int32, fragment_depth, ""}};
   }
   TensorTile(std::span<const std::int64_t> v, const MatrixMultiply& mma)
       : warps(v[0]),
@@ -226,7 +226,7 @@ class TensorProduct {
       });
     });
     if (chosen.empty()) return std::nullopt;
-    mma_ = find_group_multiply(mma_.factor, mma_.sum, chosen[2]).value();
+    mma_ = find_group_multiply(mma_.left, mma_.right, mma_.sum, chosen[2]).value();
     return TensorTile::of_group(chosen, mma_.depth);
   }
 
@@ -399,13 +399,14 @@ bool sketch_product(schedule::Context& c, const Gpu& gpu, bool of_group) {
     if (parameter.role != ParameterRole::constant) c.follow_layout(parameter.buffer->name);
   inline_elementwise(c);
   const auto found = find_product(c);
-  if (!found || !found->free_order || found->left.stored != found->right.stored ||
-      found->rows < (of_group ? kFewestGroupRows : kFewestTensorRows) || found->columns < kFewestTensorColumns)
+  if (!found || !found->free_order || found->rows < (of_group ? kFewestGroupRows : kFewestTensorRows) ||
+      found->columns < kFewestTensorColumns)
     return false;
   // Which number of columns an instruction of four warps has is decided later.
   constexpr std::int64_t kAnyColumns = 128;
-  const auto mma = of_group ? find_group_multiply(found->left.stored, found->type, kAnyColumns)
-                            : allowed_instruction(gpu, found->left.stored, found->type);
+  const DType left = found->left.stored, right = found->right.stored;
+  const auto mma = of_group ? find_group_multiply(left, right, found->type, kAnyColumns)
+                            : allowed_instruction(gpu, left, right, found->type);
   if (!mma || found->depth < mma->depth / 2) return false;
   if (!TensorProduct(c, gpu, *found, *mma).schedule()) return !c.s.status().ok();
   schedule_points(c);

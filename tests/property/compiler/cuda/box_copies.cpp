@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "compiler/graph/parse.h"
 #include "loops/rewrite.h"
 #include "tests/property/compiler/cuda/group_cases.h"
 #include "tests/property/compiler/cuda/text_faults.h"
@@ -94,29 +95,57 @@ TEST_CASE("cuda: operands fetched by boxes give the operator's values in adversa
 
 TEST_CASE("cuda: the text of operands fetched by boxes has the operator's values") { check_text(box_cases()); }
 
-TEST_CASE("cuda: weights of bytes are turned ahead of time and come by boxes, whichever way the model has them") {
-  for (const bool transposed : {false, true}) {
-    const loops::Program program = layer(64, 24, 256, DType::int8, transposed);
-    SplitMix64 random(3);
-    std::vector<NdArray> arguments;
-    for (std::size_t i = 0; i < 3; ++i) {
-      const loops::Buffer& buffer = program.parameters[i].buffer;
-      arguments.push_back(random_values({buffer->dtype, buffer->shape}, random));
-    }
-    FusedGroup group = group_of(program);
-    group.arguments = {graph::ValueId{0}, graph::ValueId{1}, graph::ValueId{2}};
-    group.constants = {nullptr, &arguments[1], nullptr};
-    auto scheduled = schedule_group(group, hopper(), decided(tile("1", "32", "2", "3")));
-    if (!scheduled) FAIL(to_string(scheduled.errors()));
-    auto expected = loops::evaluate(program, arguments);
-    Case one{"weights", arguments, std::move(expected), *std::move(scheduled)};
-    CHECK(one.scheduled.constants.size() == (transposed ? 0 : 1));
-    for (const auto& [position, constant] : one.scheduled.constants) one.arguments[position] = constant;
+namespace {
+
+// The graph's one group, its constants drawn, for the architecture that has products of four warps.
+Case drawn_case(const std::string& text, const schedule::Decisions& decisions) {
+  SplitMix64 random(3);
+  const auto graph =
+      graph::parse(text, "drawn", [&](auto, const graph::TensorType& type) { return random_values(type, random); });
+  if (!graph) FAIL(to_string(graph.errors()));
+  auto one = case_of(
+      "drawn", *graph, 4'000'000, [&](const graph::TensorType& type) { return random_values(type, random); },
+      decided(decisions), cuda::FloatSums::in_order, false, std::nullopt, hopper());
+  REQUIRE(one);
+  return *std::move(one);
+}
+
+}  // namespace
+
+TEST_CASE("cuda: weights of bytes are turned ahead of time and come by boxes, also beside unsigned bytes") {
+  std::vector<Case> list;
+  for (const char* type : {"int8", "uint8"}) {
+    list.push_back(drawn_case(fmt::format(R"(graph g(%x: {}[64, 256]) -> (%y)
+  constant %w: int8[256, 24]
+  %y: int32[64, 24] = MatMulInteger(%x, %w)
+)",
+                                          type),
+                              tile("1", "32", "2", "3")));
+    CHECK(list.back().scheduled.constants.size() == 1);
+    CHECK(fetches_of(list.back()).boxes > 0);
+    CHECK(fetches_of(list.back()).copies == 0);
+    list.push_back(drawn_case(fmt::format(R"(graph g(%x: {}[1, 64, 5, 8]) -> (%y)
+  constant %w: int8[40, 64, 1, 1]
+  %y: int32[1, 40, 5, 8] = ConvInteger(%x, %w)
+)",
+                                          type),
+                              tile("1", "16", "2", "2")));
+    CHECK(list.back().scheduled.constants.empty());  // their depth lies last
+  }
+  for (const Case& one : list) {
+    INFO(loops::to_string(one.scheduled.program));
     CHECK(one.scheduled.kind == kGroupProduct);
-    CHECK(fetches_of(one).boxes > 0);
-    CHECK(fetches_of(one).copies == 0);
     check_threads(one, 5);
   }
+  check_text(list);
+  const auto compiler = cuda::Nvrtc::find();
+  if (!compiler) return dovetail::test::skip("no NVRTC: " + compiler.errors().front().why);
+  std::string text;
+  sources_of(list, text);
+  const auto binary = (*compiler)->compile(text, "sm_90a");
+  if (!binary) FAIL(to_string(binary.errors()));
+  const std::string ptx(reinterpret_cast<const char*>(binary->ptx.data()), binary->ptx.size());
+  CHECK_THAT(ptx, ContainsSubstring(".m64n32k32.s32.u8.s8") && ContainsSubstring(".m64n16k32.s32.s8.u8"));
 }
 
 namespace {

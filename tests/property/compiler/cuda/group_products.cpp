@@ -252,7 +252,8 @@ TEST_CASE("cuda: a pipeline of products of four warps has one barrier for each p
 TEST_CASE("cuda: what is no matrix for four warps is refused with what it has") {
   using loops::int_imm;
   const auto why = [](DType type, const Shape& left, std::vector<loops::Expr> at, bool left_turned = false) {
-    const auto mma = cuda::find_group_multiply(type, type == DType::int8 ? DType::int32 : DType::float32, 16).value();
+    const auto mma =
+        cuda::find_group_multiply(type, type, type == DType::int8 ? DType::int32 : DType::float32, 16).value();
     const loops::Buffer a = loops::make_buffer("a", type, left, "shared"),
                         b = loops::make_buffer("b", type, {16, 64}, "shared"),
                         c = loops::make_buffer("c", mma.sum, {2, 2, 2}, "register");

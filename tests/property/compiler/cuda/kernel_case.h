@@ -50,8 +50,8 @@ inline std::optional<Case> case_of(std::string_view name, const graph::Graph& gr
                                    const std::function<NdArray(const graph::TensorType&)>& draw,
                                    const schedule::FindRecorded& recorded = nullptr,
                                    FloatSums float_sums = FloatSums::in_order, bool tf32 = false,
-                                   std::optional<std::int64_t> processors = std::nullopt) {
-  Gpu gpu = parse_gpu("", kDefaultArchitectures).value();
+                                   std::optional<std::int64_t> processors = std::nullopt,
+                                   Gpu gpu = parse_gpu("", kDefaultArchitectures).value()) {
   gpu.tf32 = tf32;
   gpu.processors = processors.value_or(gpu.processors);
   auto groups = fuse_groups(graph, graph.topological_order());

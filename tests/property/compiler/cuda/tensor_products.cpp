@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <functional>
+#include <span>
 #include <string>
 
 #include <fmt/ranges.h>
@@ -22,10 +23,29 @@ namespace {
 
 constexpr std::string_view kKind = "tensor_product";
 
-// Layers of a quantised network: activations less a zero point, weights, bias and scales constant; and weights whose
-// columns lie side by side.
+// Groups of a graph each, their constants drawn.
+std::vector<Case> drawn(std::span<const char* const> graphs) {
+  std::vector<Case> list;
+  SplitMix64 random(5);
+  const auto draw = [&](const graph::TensorType& type) {
+    NdArray array = random_values(type, random);
+    if (is_floating(type.dtype))
+      for (std::int64_t i = 0; i < array.count(); ++i) array.set_double(i, std::abs(array.as_double(i)) / 300);
+    return array;
+  };
+  for (const char* text : graphs) {
+    const auto graph = graph::parse(text, "quantised", [&](auto, const graph::TensorType& type) { return draw(type); });
+    if (!graph) FAIL(to_string(graph.errors()));
+    auto one = case_of("quantised", *graph, 1'000'000, draw);
+    REQUIRE(one);
+    list.push_back(*std::move(one));
+  }
+  return list;
+}
+
+// Layers of a quantised network: activations less a zero point, weights, bias and scales constant.
 std::vector<Case> quantised_cases() {
-  constexpr std::array<const char*, 4> kGraphs{
+  constexpr std::array<const char*, 3> kGraphs{
       R"(graph conv(%x: int8[2, 8, 7, 6]) -> (%y)
   constant %w: int8[12, 8, 3, 3]
   constant %b: int32[12]
@@ -44,27 +64,26 @@ std::vector<Case> quantised_cases() {
   constant %b: int32[33]
   constant %s: float32[33]
   %y: int8[20, 33] = dovetail.qgemm(%x, %w, %b, %s) {x_zero_point=127, y_zero_point=4}
-)",
+)"};
+  return drawn(kGraphs);
+}
+
+// Products of bytes as they are: weights whose columns lie side by side, and unsigned activations.
+std::vector<Case> integer_cases() {
+  constexpr std::array<const char*, 3> kGraphs{
       R"(graph integers(%x: int8[2, 20, 48]) -> (%y)
   constant %w: int8[48, 24]
   %y: int32[2, 20, 24] = MatMulInteger(%x, %w)
+)",
+      R"(graph unsigned(%x: uint8[20, 48]) -> (%y)
+  constant %w: int8[48, 24]
+  %y: int32[20, 24] = MatMulInteger(%x, %w)
+)",
+      R"(graph unsigned_image(%x: uint8[2, 8, 7, 6]) -> (%y)
+  constant %w: int8[12, 8, 3, 3]
+  %y: int32[2, 12, 4, 6] = ConvInteger(%x, %w) {pads=[1, 1, 1, 1], strides=[2, 1]}
 )"};
-  std::vector<Case> list;
-  SplitMix64 random(5);
-  const auto draw = [&](const graph::TensorType& type) {
-    NdArray array = random_values(type, random);
-    if (is_floating(type.dtype))
-      for (std::int64_t i = 0; i < array.count(); ++i) array.set_double(i, std::abs(array.as_double(i)) / 300);
-    return array;
-  };
-  for (const char* text : kGraphs) {
-    const auto graph = graph::parse(text, "quantised", [&](auto, const graph::TensorType& type) { return draw(type); });
-    if (!graph) FAIL(to_string(graph.errors()));
-    auto one = case_of("quantised", *graph, 1'000'000, draw);
-    REQUIRE(one);
-    list.push_back(*std::move(one));
-  }
-  return list;
+  return drawn(kGraphs);
 }
 
 std::vector<Case> tensor_cases() {
@@ -92,6 +111,7 @@ std::vector<Case> tensor_cases() {
   list.push_back(node_case("ConvInteger", {{kByte, {2, 8, 7, 6}}, {kByte, {12, 8, 3, 3}}},
                            {{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 1}}}, 2, nullptr));
   for (Case& one : quantised_cases()) list.push_back(std::move(one));
+  for (Case& one : integer_cases()) list.push_back(std::move(one));
   return list;
 }
 
@@ -140,6 +160,7 @@ TEST_CASE("cuda: the text of products by tensor cores has the operator's values,
 TEST_CASE("cuda: products by tensor cores compile by NVRTC") {
   std::vector<Case> list;
   for (const DType type : {DType::int8, DType::float16, DType::bfloat16}) list.push_back(pipelined_case(type));
+  for (Case& one : integer_cases()) list.push_back(std::move(one));
   check_nvrtc(list);
 }
 

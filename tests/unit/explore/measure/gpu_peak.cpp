@@ -22,10 +22,10 @@ using runtime::cuda::Allocation;
 namespace {
 
 cuda::MatrixMultiply warp_of(DType factor) {
-  return cuda::find_matrix_multiply(factor, factor == DType::int8 ? DType::int32 : DType::float32).value();
+  return cuda::find_matrix_multiply(factor, factor, factor == DType::int8 ? DType::int32 : DType::float32).value();
 }
 cuda::MatrixMultiply group_of(DType factor) {
-  return cuda::find_group_multiply(factor, factor == DType::int8 ? DType::int32 : DType::float32, 128).value();
+  return cuda::find_group_multiply(factor, factor, factor == DType::int8 ? DType::int32 : DType::float32, 128).value();
 }
 
 std::string text_of(const std::vector<cuda::MatrixMultiply>& all) {
