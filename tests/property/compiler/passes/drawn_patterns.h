@@ -235,10 +235,10 @@ struct Pattern : QuantisedPatterns {
   }
 };
 
-constexpr void (Pattern::*kPatterns[])() = {&Pattern::product,     &Pattern::product,    &Pattern::convolution,
-                                            &Pattern::convolution, &Pattern::pool,       &Pattern::normalization,
-                                            &Pattern::attention,   &Pattern::activation, &Pattern::movement,
-                                            &Pattern::parallel,    &Pattern::quantised,  &Pattern::quantised};
+constexpr void (Pattern::*kPatterns[])() = {
+    &Pattern::product,       &Pattern::product,   &Pattern::convolution, &Pattern::convolution, &Pattern::pool,
+    &Pattern::normalization, &Pattern::attention, &Pattern::activation,  &Pattern::movement,    &Pattern::parallel,
+    &Pattern::quantised,     &Pattern::quantised, &Pattern::dynamic};
 
 inline Pattern make_pattern(int seed) {
   Pattern pattern(static_cast<std::uint64_t>(seed));

@@ -46,7 +46,8 @@ struct DrawnGraph {
     return constant(NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
   }
   const Shape& shape(ValueId value) const { return graph.value(value).type.shape; }
-  ValueId add(const std::string& op, std::vector<ValueId> inputs, graph::Attributes attributes = {}) {
+  // The first of so many outputs; the others have the ids behind it.
+  ValueId add(const std::string& op, std::vector<ValueId> inputs, graph::Attributes attributes = {}, int outputs = 1) {
     graph::Node node;
     node.name = graph.unique_node_name(op);
     node.op = op;
@@ -54,7 +55,7 @@ struct DrawnGraph {
     node.inputs = std::move(inputs);
     node.attributes = std::move(attributes);
     node.origins = {node.name};
-    node.outputs = {graph.add_value(node.name + "_out", {})};
+    for (int i = 0; i < outputs; ++i) node.outputs.push_back(graph.add_value(node.name + "_out", {}));
     const ValueId output = node.outputs[0];
     const graph::NodeId id = graph.add_node(std::move(node));
     const auto status = ops::infer(graph, id);

@@ -129,6 +129,43 @@ struct QuantisedPatterns : PatternPieces {
                    {x});
     }
   }
+  // Sums of bytes as dynamic quantisation makes them, their zero points in every form.
+  void dynamic() {
+    const bool conv = draw.coin();
+    const ValueId x = input(conv ? Shape{1, 4, 6, 5} : Shape{2, 3, 8});
+    ValueId q, of_q;
+    if (draw.coin()) {
+      q = add("DynamicQuantizeLinear", {x}, {}, 3);
+      of_q = graph.node(graph.value(q).producer).outputs[2];
+    } else {
+      q = quantize(x);
+      const graph::Node& node = graph.node(graph.value(q).producer);
+      if (node.inputs.size() > 2) of_q = node.inputs[2];
+    }
+    step = 0;  // both forms are integers
+    if (of_q.valid() && draw.one_in(3)) of_q = add("Reshape", {of_q, ints({1})});
+    const std::int64_t group = conv ? one_of<std::int64_t>({1, 1, 2, 4}) : 1, outputs = 4;
+    const Shape of_w = conv ? Shape{outputs, 4 / group, 3, 2} : draw.coin() ? Shape{8, outputs} : Shape{2, 8, outputs};
+    const DType dtype = draw.coin() ? DType::int8 : DType::uint8;
+    const bool narrow = draw.coin();
+    const auto bytes = [&](const Shape& shape) {
+      NdArray array(dtype, shape);
+      for (std::int64_t i = 0; i < array.count(); ++i)
+        array.set_int64(i,
+                        (dtype == DType::int8 ? -128 : 0) + (narrow ? draw.between(100, 150) : draw.between(0, 255)));
+      return constant(std::move(array));
+    };
+    const ValueId zero_points = draw.one_in(4) ? ValueId{} : bytes(draw.coin() ? Shape{} : Shape{outputs});
+    graph::Attributes attributes;
+    if (conv) {
+      maybe(attributes, "strides", {Ints{1, 1}, Ints{2, 1}});
+      maybe(attributes, "dilations", {Ints{1, 1}, Ints{2, 1}});
+      maybe(attributes, "pads", {Ints{0, 0, 0, 0}, Ints{1, 1, 1, 1}, Ints{0, 1, 2, 0}});
+      if (group > 1 || draw.coin()) attributes["group"] = group;
+    }
+    const ValueId y = add(conv ? "ConvInteger" : "MatMulInteger", {q, bytes(of_w), of_q, zero_points}, attributes);
+    graph.outputs = {add("Mul", {add("Cast", {y}, {{"to", std::int64_t{info(DType::float32).onnx}}}), number(0.001F)})};
+  }
   void quantised() {
     ValueId y;
     switch (draw.between(0, 6)) {
