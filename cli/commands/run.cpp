@@ -10,6 +10,7 @@
 #include "bundle/code/accel.h"
 #include "bundle/code/cpu.h"
 #include "bundle/code/cuda.h"
+#include "bundle/code/host.h"
 #include "bundle/code/library.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
@@ -253,6 +254,24 @@ class Run : public Command {
     return {};
   }
 
+  // Each step runs on one of the targets, but for what these leave to the CPU.
+  Result<void> check_targets(const bundle::Bundle& loaded, const std::vector<std::string>& targets) const {
+    std::vector<std::string> of_steps;
+    for (const bundle::Step& step : loaded.steps)
+      if (std::ranges::find(of_steps, step.target) == of_steps.end()) of_steps.push_back(step.target);
+    const auto listed = [&](const std::string& target) { return std::ranges::find(targets, target) != targets.end(); };
+    std::vector<std::string> others = of_steps;
+    std::erase_if(others, listed);
+    if (others.size() < of_steps.size())
+      std::erase_if(others,
+                    [](const std::string& one) { return one == bundle::kCpuTarget || one == bundle::kHostTarget; });
+    if (others.empty()) return {};
+    return Diagnostic{
+        "cannot run bundle", model_.model,
+        fmt::format("it was compiled for {}, --target is {}", fmt::join(others, " and "), *model_.targets),
+        fmt::format("add {}, or compile it again", fmt::join(others, " and "))};
+  }
+
   // Options that a bundle has settled are not ignored: they are compared with it, or refused.
   Result<bundle::Bundle> load_bundle() const {
     std::vector<std::string> refused = model_.compile_only_options();
@@ -262,16 +281,12 @@ class Run : public Command {
                         fmt::format("{} needs a model, this is a bundle", fmt::join(refused, ", ")),
                         "run the .onnx file it was made from"};
     DOVETAIL_ASSIGN(bundle::Bundle loaded, read_bundle_to_run(model_.model, trust_));
-    std::vector<std::string> targets;
     if (model_.targets) {
-      DOVETAIL_ASSIGN(targets, parse_targets("--target", *model_.targets));
+      DOVETAIL_ASSIGN(const std::vector<std::string> targets, parse_targets("--target", *model_.targets));
+      DOVETAIL_TRY(check_targets(loaded, targets));
     }
     DOVETAIL_ASSIGN(const auto accelerated, bundle::accel_steps(loaded));
     for (const auto& [index, step, code] : accelerated) {
-      if (model_.targets && std::find(targets.begin(), targets.end(), "accel") == targets.end())
-        return Diagnostic{"cannot run bundle", model_.model,
-                          fmt::format("it was compiled for accel, --target is {}", *model_.targets),
-                          "add accel, or compile it again"};
       if (!model_.hardware) continue;
       DOVETAIL_ASSIGN(const auto config, isa::load_config(*model_.hardware));
       isa::HardwareConfig named = code.config;
