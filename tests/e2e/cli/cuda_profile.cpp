@@ -30,6 +30,8 @@ TEST_CASE("cuda: profile shows rates beside measured ceilings, and what each ker
   CHECK_THAT(run.out, ContainsSubstring("TFLOP/s float32 outside of tensor cores") &&
                           ContainsSubstring("tensor cores  ") && ContainsSubstring("occupancy") &&
                           ContainsSubstring("launched      a graph of 9 steps"));
+  // The processor's table leaves them to the GPU's.
+  CHECK_THAT(run.out, ContainsSubstring("see below") && !ContainsSubstring("moves"));
   const Finished json = test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--place",
                                         "res1_add=cuda", "--repeat", "3", "--json"});
   REQUIRE(json.exit == 0);
