@@ -199,8 +199,11 @@ class Profile : public Command {
                                    time.simulating ? seconds_text(*time.simulating) : "-"});
       if (!row.kernel || row.kernel->operations == 0) {
         const bool below = time.simulating || gpu_.has_step(s);
-        cells.insert(cells.end(), {"-", below ? "see below" : row.kernel ? "moves" : "-", "-", "-",
-                                   row.kernel ? bytes_text(row.kernel->code_bytes) : "-"});
+        cells.insert(cells.end(), {"-",
+                                   below        ? "see below"
+                                   : row.kernel ? "moves"
+                                                : "-",
+                                   "-", "-", row.kernel ? bytes_text(row.kernel->code_bytes) : "-"});
         table.add(cells);
         continue;
       }
