@@ -117,6 +117,22 @@ TEST_CASE(
   CHECK_THAT(to_string(refused.errors()), ContainsSubstring("it has 4001 operands and results, a kernel takes 4000"));
 }
 
+TEST_CASE("cuda programs: tensors in the device's memory do not count against the host's") {
+  const EmulatedGpu gpu;
+  test::GraphMaker make;  // results of 256 KiB, two at a time
+  const ValueId x = make.input("x", DType::float32, {256, 256}), m = make.node("MatMul", "m", {x, x});
+  make.output(make.node("ReduceSum", "y", {make.node("MatMul", "n", {m, x})}));
+  CompileOptions options;
+  options.available = {cuda::make_target({.architectures = {"sm_80"}}), host::make_target()};
+  options.targets = {"cuda"};
+  auto compiled = compile({make.graph, {}}, options);
+  REQUIRE((compiled.ok() ? "" : to_string(compiled.errors())) == "");
+  REQUIRE(std::ranges::any_of(compiled->bundle.spaces, [](const auto& space) { return space.bytes >= 512 << 10; }));
+  const test::Environment limit("DOVETAIL_MEMORY_LIMIT", "400KiB");
+  const auto executor = executor_of(std::move(compiled->bundle));
+  CHECK((executor.ok() ? "" : to_string(executor.errors())) == "");
+}
+
 TEST_CASE("cuda programs: a run copies its inputs and its outputs, and nothing between its steps") {
   const EmulatedGpu gpu;
   const Program program;
