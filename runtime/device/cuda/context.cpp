@@ -26,16 +26,6 @@ Architecture parse(const std::string& name) {
   return result;
 }
 
-// Machine code runs on its own major version from its minor version on, PTX on all later ones. What the code of a
-// family may use is in all devices of its major version from its minor version on.
-bool runs_on(const bundle::CudaImage& image, int capability) {
-  const Architecture of = parse(image.architecture);
-  const bool of_major = of.number / 10 == capability / 10 && of.number <= capability;
-  if (of.letter == 'f') return !image.ptx && of_major;
-  if (of.letter != '\0') return !image.ptx && of.number == capability;
-  return image.ptx ? of.number <= capability : of_major;
-}
-
 constexpr std::size_t kGranule = 256;        // of memory: what the driver aligns pieces to
 constexpr std::size_t kHalfBytes = 4 << 20;  // of pinned memory: copies of this size reach the bus's bandwidth
 
@@ -45,6 +35,14 @@ int worth(const bundle::CudaImage& image) {
 }
 
 }  // namespace
+
+bool runs_on(const bundle::CudaImage& image, int capability) {
+  const Architecture of = parse(image.architecture);
+  const bool of_major = of.number / 10 == capability / 10 && of.number <= capability;
+  if (of.letter == 'f') return !image.ptx && of_major;
+  if (of.letter != '\0') return !image.ptx && of.number == capability;
+  return image.ptx ? of.number <= capability : of_major;
+}
 
 Result<DeviceFacts> find_device(const Driver& driver) {
   DOVETAIL_TRY(driver.check(driver.init(0), "starting the driver"));

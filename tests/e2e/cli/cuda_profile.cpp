@@ -99,6 +99,15 @@ TEST_CASE("cuda: tune measures in a child process, records by the device's name,
     CHECK(record.outcome == tune::Outcome::measured);
     CHECK(record.unit == "ns");
   }
+  {
+    const Environment device("EMULATED_GPU_CAPABILITY", "80");
+    std::vector<std::string> of_another = tune;
+    of_another.insert(of_another.end(), {"--gpu", "sm_90a"});
+    const Finished refused = test::dovetail(of_another);
+    CHECK(refused.exit == 1);
+    CHECK_THAT(refused.error, ContainsSubstring("it is sm_80, and the kernels are for sm_90a") &&
+                                  ContainsSubstring("add sm_80 to --gpu"));
+  }
   // Also where no GPU is.
   const Environment none("DOVETAIL_LIBCUDA", folder / "none.so");
   const Finished compiled = test::dovetail({"compile", kDigitsForProfile, "--target", "cuda", "--records", records,
