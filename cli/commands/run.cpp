@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -254,22 +256,17 @@ class Run : public Command {
     return {};
   }
 
-  // Each step runs on one of the targets, but for what these leave to the CPU.
+  // Each step runs on one of the targets, but for what these leave to the CPU and to the host, which may be all.
   Result<void> check_targets(const bundle::Bundle& loaded, const std::vector<std::string>& targets) const {
-    std::vector<std::string> of_steps;
+    std::set<std::string> missing;
     for (const bundle::Step& step : loaded.steps)
-      if (std::ranges::find(of_steps, step.target) == of_steps.end()) of_steps.push_back(step.target);
-    const auto listed = [&](const std::string& target) { return std::ranges::find(targets, target) != targets.end(); };
-    std::vector<std::string> others = of_steps;
-    std::erase_if(others, listed);
-    if (others.size() < of_steps.size())
-      std::erase_if(others,
-                    [](const std::string& one) { return one == bundle::kCpuTarget || one == bundle::kHostTarget; });
-    if (others.empty()) return {};
-    return Diagnostic{
-        "cannot run bundle", model_.model,
-        fmt::format("it was compiled for {}, --target is {}", fmt::join(others, " and "), *model_.targets),
-        fmt::format("add {}, or compile it again", fmt::join(others, " and "))};
+      if (step.target != bundle::kCpuTarget && step.target != bundle::kHostTarget) missing.insert(step.target);
+    for (const std::string& target : targets) missing.erase(target);
+    if (missing.empty()) return {};
+    const std::string others = fmt::format("{}", fmt::join(missing, " and "));
+    return Diagnostic{"cannot run bundle", model_.model,
+                      fmt::format("it was compiled for {}, --target is {}", others, *model_.targets),
+                      fmt::format("add {}, or compile it again", others)};
   }
 
   // Options that a bundle has settled are not ignored: they are compared with it, or refused.

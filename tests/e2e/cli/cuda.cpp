@@ -90,10 +90,6 @@ TEST_CASE("cuda: a bundle is made with one compiler and run later; steps beside 
   const Finished elsewhere = test::dovetail({"run", folder / "d.dvt", "--target", "cpu"});
   CHECK(elsewhere.exit == 2);
   CHECK_THAT(elsewhere.error, ContainsSubstring("it was compiled for cuda, --target is cpu"));
-  REQUIRE(test::dovetail({"compile", kDigits, "--target", "cpu", "-o", folder / "c.dvt"}).exit == 0);
-  CHECK(test::dovetail({"run", folder / "c.dvt", "--target", "cpu"}).exit == 0);
-  CHECK_THAT(test::dovetail({"run", folder / "c.dvt", "--target", "cuda"}).error,
-             ContainsSubstring("it was compiled for cpu, --target is cuda"));
   {
     // An older device than the machine code is for takes the PTX, one that is older still nothing.
     const Environment device("EMULATED_GPU_CAPABILITY", "120");
