@@ -61,7 +61,7 @@ inline std::uint16_t to_float16(float value) {
 
 // Of two values that are no NaNs, the second in the upper half.
 inline std::uint32_t to_two_float16(float low, float high) {
-#ifdef __CUDA_ARCH__
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   std::uint32_t both;
   asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
   return both;

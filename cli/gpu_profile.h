@@ -31,6 +31,7 @@ class GpuProfile {
   static Result<GpuProfile> make(const runtime::Executor& executor);
 
   bool has_steps() const { return !steps_.empty(); }
+  bool has_step(std::size_t step) const { return steps_.contains(step); }
   // Two tables; empty without steps. `times`: of all steps of the program.
   std::string text(std::span<const StepTime> times) const;
   Json ceilings() const;

@@ -102,6 +102,8 @@ class Device {
   // code.
   virtual std::vector<std::string_view> library_targets() const { return {}; }
   bool runs(std::string_view target) const;
+  // Whether its memories are the host's, as a simulator's are, and count against what the host may give.
+  virtual bool keeps_tensors_on_host() const { return true; }
   // Whether the code of its steps, or of their module, is run as it is by this process or another. The executor hands
   // none of that over from a bundle that is not trusted. False is a promise: whatever the bytes say, the device does no
   // more than compute the step's results.

@@ -59,11 +59,16 @@ Result<Device*> find_device(const Devices& devices, std::size_t given, const bun
                     "or compile without that target"};
 }
 
-// What a program's spaces and the tensors without a place in them take, before any of it is allocated.
-Result<void> check_memory_of(const bundle::Bundle& bundle) {
+// What a program's spaces and the tensors without a place in them take of the host, before any of it is allocated. A
+// device with memory of its own says by itself when that does not do.
+Result<void> check_memory_of(const bundle::Bundle& bundle, const Devices& devices) {
+  const auto is_elsewhere = [&](const bundle::MemorySpace& space) {
+    const auto device = std::ranges::find_if(devices, [&](const auto& one) { return one->name() == space.target; });
+    return device != devices.end() && !(*device)->keeps_tensors_on_host();
+  };
   std::uint64_t bytes = 0;
   for (const bundle::MemorySpace& space : bundle.spaces)
-    if (__builtin_add_overflow(bytes, space.bytes, &bytes)) bytes = std::uint64_t{1} << 62;
+    if (!is_elsewhere(space) && __builtin_add_overflow(bytes, space.bytes, &bytes)) bytes = std::uint64_t{1} << 62;
   const bundle::Tensor* largest = nullptr;
   for (const bundle::Tensor& tensor : bundle.tensors) {
     if (tensor.constant || tensor.view_of) continue;
@@ -88,7 +93,7 @@ Result<DeviceProgram> load(Device& device, const bundle::Bundle& bundle) {
 // Each device with steps in the program makes it ready.
 Result<std::unique_ptr<ReadyProgram>> make_ready(const bundle::Bundle& bundle, const Devices& devices,
                                                  std::size_t given) {
-  DOVETAIL_TRY(check_memory_of(bundle));
+  DOVETAIL_TRY(check_memory_of(bundle, devices));
   std::map<Device*, std::vector<std::size_t>> steps_of;
   std::vector<Device*> used;  // in the order of their first steps
   for (std::size_t s = 0; s < bundle.steps.size(); ++s) {

@@ -187,7 +187,8 @@ class Profile : public Command {
     if (latency.regions > 0) headers.insert(headers.end(), {">cycles", ">simulated in"});
     headers.insert(headers.end(), {">Mop", "kind", ">GOP/s", ">of peak", ">code"});
     TextTable table(headers);
-    for (const Row& row : rows) {
+    for (std::size_t s = 0; s < rows.size(); ++s) {
+      const Row& row = rows[s];
       const StepTime& time = row.time;
       const bool unknown = time.simulating && !time.cycles;
       std::vector<std::string> cells{
@@ -197,8 +198,12 @@ class Profile : public Command {
         cells.insert(cells.end(), {time.cycles ? with_separators(*time.cycles) : "-",
                                    time.simulating ? seconds_text(*time.simulating) : "-"});
       if (!row.kernel || row.kernel->operations == 0) {
-        cells.insert(cells.end(), {"-", time.simulating ? "see below" : "moves", "-", "-",
-                                   row.kernel ? bytes_text(row.kernel->code_bytes) : "-"});
+        const bool below = time.simulating || gpu_.has_step(s);
+        cells.insert(cells.end(), {"-",
+                                   below        ? "see below"
+                                   : row.kernel ? "moves"
+                                                : "-",
+                                   "-", "-", row.kernel ? bytes_text(row.kernel->code_bytes) : "-"});
         table.add(cells);
         continue;
       }

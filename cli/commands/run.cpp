@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <atomic>
 #include <charconv>
+#include <set>
+#include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -10,6 +12,7 @@
 #include "bundle/code/accel.h"
 #include "bundle/code/cpu.h"
 #include "bundle/code/cuda.h"
+#include "bundle/code/host.h"
 #include "bundle/code/library.h"
 #include "cli/arguments.h"
 #include "cli/commands/all.h"
@@ -253,6 +256,19 @@ class Run : public Command {
     return {};
   }
 
+  // Each step runs on one of the targets, but for what these leave to the CPU and to the host, which may be all.
+  Result<void> check_targets(const bundle::Bundle& loaded, const std::vector<std::string>& targets) const {
+    std::set<std::string> missing;
+    for (const bundle::Step& step : loaded.steps)
+      if (step.target != bundle::kCpuTarget && step.target != bundle::kHostTarget) missing.insert(step.target);
+    for (const std::string& target : targets) missing.erase(target);
+    if (missing.empty()) return {};
+    const std::string others = fmt::format("{}", fmt::join(missing, " and "));
+    return Diagnostic{"cannot run bundle", model_.model,
+                      fmt::format("it was compiled for {}, --target is {}", others, *model_.targets),
+                      fmt::format("add {}, or compile it again", others)};
+  }
+
   // Options that a bundle has settled are not ignored: they are compared with it, or refused.
   Result<bundle::Bundle> load_bundle() const {
     std::vector<std::string> refused = model_.compile_only_options();
@@ -262,16 +278,12 @@ class Run : public Command {
                         fmt::format("{} needs a model, this is a bundle", fmt::join(refused, ", ")),
                         "run the .onnx file it was made from"};
     DOVETAIL_ASSIGN(bundle::Bundle loaded, read_bundle_to_run(model_.model, trust_));
-    std::vector<std::string> targets;
     if (model_.targets) {
-      DOVETAIL_ASSIGN(targets, parse_targets("--target", *model_.targets));
+      DOVETAIL_ASSIGN(const std::vector<std::string> targets, parse_targets("--target", *model_.targets));
+      DOVETAIL_TRY(check_targets(loaded, targets));
     }
     DOVETAIL_ASSIGN(const auto accelerated, bundle::accel_steps(loaded));
     for (const auto& [index, step, code] : accelerated) {
-      if (model_.targets && std::find(targets.begin(), targets.end(), "accel") == targets.end())
-        return Diagnostic{"cannot run bundle", model_.model,
-                          fmt::format("it was compiled for accel, --target is {}", *model_.targets),
-                          "add accel, or compile it again"};
       if (!model_.hardware) continue;
       DOVETAIL_ASSIGN(const auto config, isa::load_config(*model_.hardware));
       isa::HardwareConfig named = code.config;

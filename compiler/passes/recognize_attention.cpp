@@ -102,6 +102,8 @@ bool recognize(Graph& graph, NodeId id) {
   if (sq.size() < 2 || sq.size() != sk.size() || sq.size() != sv.size()) return false;
   for (std::size_t i = 0; i + 2 < sq.size(); ++i)
     if (sq[i] != sk[i] || sq[i] != sv[i]) return false;
+  // Of no keys the weighted sum is 0; divided by the weights' sum it would be NaN.
+  if (sv[sv.size() - 2] == 0) return false;
   if (hidden) mask = graph.add_constant(graph.value(node.outputs[0]).name + ".mask", std::move(hidden->mask));
   return become(graph, id, "dovetail.attention", {q, k, v, mask}, {{"scale", scale}}, absorbed);
 }

@@ -353,7 +353,14 @@ std::string cuda_machine(const std::string& device_name, int capability) {
 
 Result<cuda::Gpu> narrowed_to_device(const cuda::Gpu& gpu) {
   DOVETAIL_ASSIGN(const runtime::cuda::DeviceFacts device, ask_device());
-  return cuda::variant_for(cuda::made_for_device(gpu, device.capability, device.processors), device.capability);
+  cuda::Gpu narrowed =
+      cuda::variant_for(cuda::made_for_device(gpu, device.capability, device.processors), device.capability);
+  for (const std::string& architecture : narrowed.architectures)
+    for (const bool ptx : {false, true})
+      if (runtime::cuda::runs_on({architecture, ptx, {}}, device.capability)) return narrowed;
+  return Diagnostic{"cannot measure", "the GPU",
+                    fmt::format("it is sm_{}, and the kernels are for {}", device.capability, cuda::list_of(gpu)),
+                    fmt::format("add sm_{} to --gpu", device.capability)};
 }
 
 tune::MakeMeasurer make_cuda_measurer(const cuda::Gpu& gpu, const CudaMeasureOptions& options) {

@@ -28,11 +28,26 @@ std::int64_t processors_of(const Gpu& gpu) {
 constexpr std::string_view kGroupProducts = "sm_90a";
 constexpr std::int64_t kMostProcessors = 1024;
 
+// A letter says that there are instructions of this architecture (a), or of its family (f), alone.
+bool has_letter(std::string_view word) { return !word.empty() && (word.back() == 'a' || word.back() == 'f'); }
+
 bool is_architecture(std::string_view word) {
   if (!word.starts_with("sm_")) return false;
   word.remove_prefix(3);
-  if (!word.empty() && (word.back() == 'a' || word.back() == 'f')) word.remove_suffix(1);
-  return word.size() >= 2 && word.size() <= 3 && word.find_first_not_of("0123456789") == std::string_view::npos;
+  if (has_letter(word)) word.remove_suffix(1);
+  return word.size() >= 2 && word.size() <= 3 && word.front() != '0' &&
+         word.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+// NVIDIA's CUDA C++ Programming Guide, "Feature availability": why there is no such letter; empty: there is.
+std::string lacks_letter(std::string_view word) {
+  constexpr int kFirstOwn = 90, kFirstFamily = 100;
+  const int number = architecture_number(word);
+  if (word.back() == 'a' && number < kFirstOwn)
+    return fmt::format("sm_{} has no instructions of its own, the first that has is sm_{}a", number, kFirstOwn);
+  if (word.back() == 'f' && number < kFirstFamily)
+    return fmt::format("sm_{} is of no family, the first that is is sm_{}f", number, kFirstFamily);
+  return "";
 }
 
 }  // namespace
@@ -64,6 +79,7 @@ Result<Gpu> parse_gpu(std::string_view option, std::string_view text) {
       gpu.known_processors[word] = count;
     }
     if (!is_architecture(word)) return bad(fmt::format("\"{}\" is no name of an architecture", word));
+    if (std::string why = lacks_letter(word); !why.empty()) return bad(std::move(why));
     if (std::ranges::find(gpu.architectures, word) != gpu.architectures.end())
       return bad(fmt::format("{} is listed twice", word));
     gpu.architectures.push_back(std::move(word));

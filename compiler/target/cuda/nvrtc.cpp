@@ -19,7 +19,8 @@ namespace dovetail::cuda {
 namespace {
 
 using Program = struct NvrtcProgram*;
-using Status = int;  // 0: success
+using Status = int;                   // 0: success
+constexpr Status kInvalidOption = 5;  // NVRTC_ERROR_INVALID_OPTION
 
 // The functions of nvrtc.h that are used, by its signatures.
 struct Functions {
@@ -84,10 +85,13 @@ class LoadedNvrtc : public Nvrtc {
 
   Result<Binary> compile(const std::string& text, const std::string& architecture) const override {
     const std::vector<int> known = architectures();
-    if (std::ranges::find(known, architecture_number(architecture)) == known.end())
-      return Diagnostic{"cannot compile for the GPU", architecture,
-                        fmt::format("NVRTC {} compiles for {}", version(), fmt::join(known, ", ")),
-                        "name another architecture with --gpu, or install another version (./dev deps --cuda)"};
+    const auto unknown = [&] {
+      return Diagnostic{
+          "cannot compile for the GPU", architecture,
+          fmt::format("NVRTC {} does not know it, it compiles for sm_{}", version(), fmt::join(known, ", sm_")),
+          "name another architecture with --gpu, or install another version (./dev deps --cuda)"};
+    };
+    if (std::ranges::find(known, architecture_number(architecture)) == known.end()) return unknown();
     std::vector<Header> all = headers(), standard = standard_headers();
     all.insert(all.end(), standard.begin(), standard.end());
     std::vector<std::string> texts, names;
@@ -108,6 +112,7 @@ class LoadedNvrtc : public Nvrtc {
     const std::vector<const char*> options{option.c_str(), "--std=c++20", "--fmad=false",
                                            "--device-as-default-execution-space", "--disable-warnings"};
     const Status status = functions_.compile(owned.program, static_cast<int>(options.size()), options.data());
+    if (status == kInvalidOption) return unknown();  // of the options the architecture alone varies
     if (status != 0) {
       std::string log = get(functions_.log_size, functions_.log, owned.program).value_or("");
       log.resize(std::min(log.find('\0'), log.size()));
@@ -167,6 +172,8 @@ std::optional<Functions> functions_of(const SharedLibrary& library) {
   return complete ? std::optional(functions) : std::nullopt;
 }
 
+constexpr int kFirstMajor = 12;  // that compiles C++20
+
 }  // namespace
 
 Result<std::shared_ptr<const Nvrtc>> Nvrtc::find() {
@@ -180,6 +187,12 @@ Result<std::shared_ptr<const Nvrtc>> Nvrtc::find() {
     const auto functions = functions_of(*library);
     if (!functions) {
       why = fmt::format("{} lacks functions of NVRTC 11.2 and later", path);
+      continue;
+    }
+    int major = 0, minor = 0;
+    functions->version(&major, &minor);
+    if (major < kFirstMajor) {
+      why = fmt::format("{} is NVRTC {}.{}, the first that compiles C++20 is {}.0", path, major, minor, kFirstMajor);
       continue;
     }
     return std::shared_ptr<const Nvrtc>(std::make_shared<LoadedNvrtc>(*std::move(library), *functions, path));

@@ -22,7 +22,8 @@ class Nvrtc {
   virtual ~Nvrtc() = default;
 
   // Where DOVETAIL_NVRTC names a file, that one; else as the loader finds it, in a toolkit (CUDA_PATH,
-  // /usr/local/cuda), or where `./dev deps --cuda` or pip has put it. Error: there is none; how to get one.
+  // /usr/local/cuda), or where `./dev deps --cuda` or pip has put it. Error: there is none of version 12.0 or later;
+  // how to get one.
   static Result<std::shared_ptr<const Nvrtc>> find();
 
   virtual std::string version() const = 0;             // "13.0"

@@ -1,11 +1,13 @@
 #include "compiler/target/cuda/target.h"
 
 #include <algorithm>
+#include <any>
 #include <cctype>
 #include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -82,10 +84,27 @@ class Kernels {
   std::string text_;
 };
 
+// The parameters of a kernel have 32,764 bytes (PTX ISA 8.1), an address 8. A few are left to the workspace, tensor
+// maps and the place of a failure.
+Result<std::any> fits_parameters(const Graph& graph, const pattern::Found& found) {
+  constexpr std::size_t kMostOperands = 4000;
+  std::size_t operands = 0;
+  for (const graph::NodeId id : found.nodes) {
+    const graph::Node& node = graph.node(id);
+    const std::set<ValueId> inputs(node.inputs.begin(), node.inputs.end());
+    operands = std::max(operands, inputs.size() + node.outputs.size());
+  }
+  if (operands > kMostOperands)
+    return Diagnostic{"cannot compile for the GPU", "",
+                      fmt::format("it has {} operands and results, a kernel takes {}", operands, kMostOperands),
+                      "take it in parts, one operator after the other"};
+  return std::any();
+}
+
 class CudaTarget : public Target {
  public:
   explicit CudaTarget(Gpu gpu) : gpu_(std::move(gpu)), variants_(variants_of(gpu_)) {
-    rows_.push_back(pattern_row("operator", "*"));
+    rows_.push_back(pattern_row("operator", "*", fits_parameters));
   }
 
   std::string_view name() const override { return bundle::kCudaTarget; }

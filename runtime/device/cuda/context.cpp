@@ -13,24 +13,17 @@ namespace dovetail::runtime::cuda {
 
 namespace {
 
-// 90 of "sm_90a", and whether it has a letter: then no other architecture runs it.
+// 90 of "sm_90a", and which devices run its code: its letter.
 struct Architecture {
   int number = 0;
-  bool alone = false;
+  char letter = '\0';  // a: this one alone; f: its family; none: later ones too
 };
 Architecture parse(const std::string& name) {
   Architecture result;
   constexpr std::size_t kPrefix = 3;  // "sm_"
   if (name.size() > kPrefix) std::from_chars(name.data() + kPrefix, name.data() + name.size(), result.number);
-  result.alone = !name.empty() && std::isalpha(static_cast<unsigned char>(name.back())) != 0;
+  if (!name.empty() && std::isalpha(static_cast<unsigned char>(name.back())) != 0) result.letter = name.back();
   return result;
-}
-
-// Machine code runs on its own major version from its minor version on, PTX on all later ones.
-bool runs_on(const bundle::CudaImage& image, int capability) {
-  const Architecture of = parse(image.architecture);
-  if (of.alone) return !image.ptx && of.number == capability;
-  return image.ptx ? of.number <= capability : of.number / 10 == capability / 10 && of.number <= capability;
 }
 
 constexpr std::size_t kGranule = 256;        // of memory: what the driver aligns pieces to
@@ -38,10 +31,18 @@ constexpr std::size_t kHalfBytes = 4 << 20;  // of pinned memory: copies of this
 
 int worth(const bundle::CudaImage& image) {
   const Architecture of = parse(image.architecture);
-  return (image.ptx ? 0 : 10000) + 2 * of.number + (of.alone ? 1 : 0);
+  return (image.ptx ? 0 : 10000) + 2 * of.number + (of.letter != '\0' ? 1 : 0);
 }
 
 }  // namespace
+
+bool runs_on(const bundle::CudaImage& image, int capability) {
+  const Architecture of = parse(image.architecture);
+  const bool of_major = of.number / 10 == capability / 10 && of.number <= capability;
+  if (of.letter == 'f') return !image.ptx && of_major;
+  if (of.letter != '\0') return !image.ptx && of.number == capability;
+  return image.ptx ? of.number <= capability : of_major;
+}
 
 Result<DeviceFacts> find_device(const Driver& driver) {
   DOVETAIL_TRY(driver.check(driver.init(0), "starting the driver"));

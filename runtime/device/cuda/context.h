@@ -31,6 +31,10 @@ struct DeviceFacts {
 Result<DeviceFacts> find_device(const Driver& driver);
 Result<DeviceFacts> find_device();
 
+// Whether a device of that capability (90 for sm_90) runs the image. Machine code runs on its own major version from
+// its minor version on, PTX on all later ones; with a letter, on that device alone (a) or on its major version (f).
+bool runs_on(const bundle::CudaImage& image, int capability);
+
 // Planes of rows, dense, and where they go: rows, and planes of these, that lie farther apart.
 struct Planes {
   Address from = 0, to = 0;  // of the first elements

@@ -348,6 +348,8 @@ class CudaDevice : public Device {
     return {bundle::kCublasTarget, bundle::kCudnnTarget};
   }
 
+  bool keeps_tensors_on_host() const override { return false; }
+
   Result<void> check(const bundle::Bundle& bundle) override {
     DOVETAIL_TRY(bundle::cuda_steps(bundle));
     DOVETAIL_TRY(bundle::library_steps(bundle, bundle::kCublasTarget));

@@ -78,9 +78,10 @@ std::string bind_all(const SharedLibrary& library, Driver& driver) {
 }  // namespace
 
 bool status::is_sticky(Status status) {
-  // CUDA_ERROR_ECC_UNCORRECTABLE, ILLEGAL_ADDRESS, LAUNCH_TIMEOUT, ASSERT, HARDWARE_STACK_ERROR, ILLEGAL_INSTRUCTION,
-  // MISALIGNED_ADDRESS, INVALID_ADDRESS_SPACE, INVALID_PC, LAUNCH_FAILED, EXTERNAL_DEVICE.
-  constexpr std::array<Status, 11> kSticky{214, 700, 702, 710, 714, 715, 716, 717, 718, 719, 911};
+  // CUDA_ERROR_ECC_UNCORRECTABLE, CONTAINED, ILLEGAL_ADDRESS, LAUNCH_TIMEOUT, ASSERT, HARDWARE_STACK_ERROR,
+  // ILLEGAL_INSTRUCTION, MISALIGNED_ADDRESS, INVALID_ADDRESS_SPACE, INVALID_PC, LAUNCH_FAILED, TENSOR_MEMORY_LEAK,
+  // EXTERNAL_DEVICE.
+  constexpr std::array<Status, 13> kSticky{214, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 911};
   return std::ranges::find(kSticky, status) != kSticky.end();
 }
 
@@ -120,10 +121,14 @@ Result<void> Driver::check(Status status, std::string_view action) const {
       problem.why += ": the driver's library and the kernel's module are of different versions";
       problem.hint = "restart the machine after the driver's update";
       break;
+    // Code of a newer compiler than the driver knows: of machine code it says the first.
+    case status::kInvalidImage:
     case status::kNoBinaryForGpu:
     case status::kInvalidPtx:
     case status::kUnsupportedPtxVersion:
-      problem.hint = "compile for this device with --gpu, or update the driver";
+      problem.hint =
+          "compile for this device with --gpu, or update the driver: it has to be as new as the NVRTC that compiled "
+          "(`dovetail doctor` shows which is here)";
       break;
     default:
       problem.hint = status::is_sticky(status)

@@ -25,8 +25,8 @@ using GraphExecHandle = struct CudaGraphExec*;
 
 // CUresult, as far as a rule of ours depends on the value.
 namespace status {
-inline constexpr Status kSuccess = 0, kOutOfMemory = 2, kStubLibrary = 34, kNoDevice = 100, kNoBinaryForGpu = 209,
-                        kInvalidPtx = 218, kUnsupportedPtxVersion = 222, kDriverMismatch = 803;
+inline constexpr Status kSuccess = 0, kOutOfMemory = 2, kStubLibrary = 34, kNoDevice = 100, kInvalidImage = 200,
+                        kNoBinaryForGpu = 209, kInvalidPtx = 218, kUnsupportedPtxVersion = 222, kDriverMismatch = 803;
 // After one of these the process can use the device no more: each later call gives the same.
 bool is_sticky(Status status);
 }  // namespace status

@@ -86,11 +86,15 @@ TEST_CASE("what a bundle has settled is compared or refused") {
   };
   CHECK_THAT(error({"--check"}), ContainsSubstring("--check needs a model, this is a bundle"));
   CHECK_THAT(error({"--place", "a=cpu", "--strict"}), ContainsSubstring("--place, --strict needs a model"));
-  CHECK_THAT(error({"--target", "cpu"}), ContainsSubstring("it was compiled for accel"));
+  CHECK_THAT(error({"--target", "cpu"}), ContainsSubstring("it was compiled for accel, --target is cpu"));
   CHECK_THAT(error({"--hw", "1x8x8"}), ContainsSubstring("it was compiled for 1x16x16"));
   CHECK_THAT(error({"--input", "z=" + shelf.path("x.npy")}), ContainsSubstring("the model has no input of that name"));
   CHECK_THAT(error({"--input", "data_0=" + shelf.path("s.dvt")}), ContainsSubstring("cannot read tensor"));
   CHECK_THAT(error({"--waves", "w.fst"}), ContainsSubstring("engine functional has no waveforms"));
+  // What no target of the list takes runs on the CPU.
+  const std::string floats = DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx";
+  REQUIRE(test::dovetail({"compile", floats, "--target", "accel", "-o", shelf.path("f.dvt")}).exit == 0);
+  CHECK(test::dovetail({"run", shelf.path("f.dvt"), "--target", "accel"}).exit == 0);
 }
 
 TEST_CASE("inspect describes what we write") {

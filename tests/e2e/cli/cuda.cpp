@@ -86,6 +86,10 @@ TEST_CASE("cuda: a bundle is made with one compiler and run later; steps beside 
   const Environment no_compiler("DOVETAIL_NVRTC", folder / "none.so");
 
   CHECK(test::dovetail({"run", folder / "d.dvt"}).exit == 0);
+  CHECK(test::dovetail({"run", folder / "d.dvt", "--target", "cuda"}).exit == 0);
+  const Finished elsewhere = test::dovetail({"run", folder / "d.dvt", "--target", "cpu"});
+  CHECK(elsewhere.exit == 2);
+  CHECK_THAT(elsewhere.error, ContainsSubstring("it was compiled for cuda, --target is cpu"));
   {
     // An older device than the machine code is for takes the PTX, one that is older still nothing.
     const Environment device("EMULATED_GPU_CAPABILITY", "120");
@@ -169,6 +173,16 @@ TEST_CASE("cuda: without NVRTC compiling is refused with the command that brings
   const Finished refused = test::dovetail({"compile", kDigits, "--target", "cuda", "-o", folder / "d.dvt"});
   CHECK(refused.exit == 2);
   CHECK_THAT(refused.error, ContainsSubstring("libnvrtc") && ContainsSubstring("`./dev deps --cuda` brings it"));
+  {
+    const EmulatedGpu gpu;
+    const Environment version("EMULATED_NVRTC_MAJOR", "11");
+    const Finished old = test::dovetail({"compile", kDigits, "--target", "cuda", "-o", folder / "d.dvt"});
+    CHECK(old.exit == 2);
+    CHECK_THAT(old.error, ContainsSubstring("is NVRTC 11.0, the first that compiles C++20 is 12.0") &&
+                              ContainsSubstring("`./dev deps --cuda` brings it"));
+  }
+  CHECK_THAT(test::dovetail({"compile", kDigits, "--target", "cuda", "--gpu", "sm_80a"}).error,
+             ContainsSubstring("bad value of --gpu (sm_80a): sm_80 has no instructions of its own"));
   CHECK_THAT(test::dovetail({"compile", kDigits, "--target", "cuda", "--gpu", "90"}).error,
              ContainsSubstring("\"90\" is no name of an architecture"));
   CHECK_THAT(test::dovetail({"doctor"}).out,

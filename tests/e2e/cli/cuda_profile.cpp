@@ -30,6 +30,8 @@ TEST_CASE("cuda: profile shows rates beside measured ceilings, and what each ker
   CHECK_THAT(run.out, ContainsSubstring("TFLOP/s float32 outside of tensor cores") &&
                           ContainsSubstring("tensor cores  ") && ContainsSubstring("occupancy") &&
                           ContainsSubstring("launched      a graph of 9 steps"));
+  // The processor's table leaves them to the GPU's.
+  CHECK_THAT(run.out, ContainsSubstring("see below") && !ContainsSubstring("moves"));
   const Finished json = test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--place",
                                         "res1_add=cuda", "--repeat", "3", "--json"});
   REQUIRE(json.exit == 0);
@@ -96,6 +98,15 @@ TEST_CASE("cuda: tune measures in a child process, records by the device's name,
     CHECK(record.target == "cuda");
     CHECK(record.outcome == tune::Outcome::measured);
     CHECK(record.unit == "ns");
+  }
+  {
+    const Environment device("EMULATED_GPU_CAPABILITY", "80");
+    std::vector<std::string> of_another = tune;
+    of_another.insert(of_another.end(), {"--gpu", "sm_90a"});
+    const Finished refused = test::dovetail(of_another);
+    CHECK(refused.exit == 1);
+    CHECK_THAT(refused.error, ContainsSubstring("it is sm_80, and the kernels are for sm_90a") &&
+                                  ContainsSubstring("add sm_80 to --gpu"));
   }
   // Also where no GPU is.
   const Environment none("DOVETAIL_LIBCUDA", folder / "none.so");

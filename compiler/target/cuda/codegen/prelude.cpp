@@ -5,7 +5,17 @@ namespace dovetail::cuda {
 // Functions without a space are the device's (NVRTC's --device-as-default-execution-space). Failure has the layout of
 // bundle::CudaFailure.
 std::string_view prelude() {
-  return R"(#include "loops/scalar/operations.h"
+  return R"(#if __CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ < 3  // NVRTC has the builtin since 12.3
+template <typename To, typename From>
+inline To bit_cast_to(From from) {
+  static_assert(sizeof(To) == sizeof(From));
+  To to;
+  memcpy(&to, &from, sizeof to);
+  return to;
+}
+#define __builtin_bit_cast(To, from) bit_cast_to<To>(from)
+#endif
+#include "loops/scalar/operations.h"
 #include "compiler/target/cuda/codegen/instructions.cuh"
 #include <group_products.cuh>
 

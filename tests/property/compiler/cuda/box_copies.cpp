@@ -76,8 +76,8 @@ std::vector<Case> box_cases() {
                                 {64, 16, 256, DType::int8, false, false, tile("1", "16", "2", "3")}};
   std::vector<Case> list;
   for (std::size_t i = 0; i < forms.size(); ++i) list.push_back(form_case(forms[i], i));
-  list.push_back(layer_case(batched(), decided(tile("1", "32", "2", "3")), 3, hopper()));
-  list.push_back(layer_case(pointwise(), decided(tile("1", "16", "2", "2")), 4, hopper()));
+  list.push_back(group_case(batched(), decided(tile("1", "32", "2", "3")), 3));
+  list.push_back(group_case(pointwise(), decided(tile("1", "16", "2", "2")), 4));
   return list;
 }
 
@@ -93,7 +93,9 @@ TEST_CASE("cuda: operands fetched by boxes give the operator's values in adversa
   }
 }
 
-TEST_CASE("cuda: the text of operands fetched by boxes has the operator's values") { check_text(box_cases()); }
+TEST_CASE("cuda: the text of operands fetched by boxes has the operator's values", "[gpu]") {
+  check_group_text(box_cases());
+}
 
 namespace {
 

@@ -38,10 +38,27 @@ inline schedule::Decisions tile(const char* row_fragments, const char* columns, 
           {"stream", "0"}};
 }
 
+// A device adds up floats in an order of its own: it gets numbers of which all sums are exact.
+inline Case group_case(const loops::Program& program, const schedule::FindRecorded& recorded, std::uint64_t seed) {
+  return layer_case(program, recorded, seed, hopper(), dovetail::test::tests_device());
+}
 inline Case form_case(const Form& form, std::uint64_t seed) {
-  return layer_case(
+  return group_case(
       layer(form.m, form.n, form.k, form.type, form.right_transposed, true, form.left_turned, form.before),
-      decided(form.decisions), seed, hopper());
+      decided(form.decisions), seed);
+}
+
+// The emulated GPU has products of groups of warps; of devices that of capability 9.0 alone.
+inline bool group_products_run_here() {
+  constexpr int kOfGroups = 90;
+  if (!dovetail::test::tests_device()) return true;
+  const auto device = runtime::cuda::find_device();
+  return !device.ok() || device->capability == kOfGroups;
+}
+inline void check_group_text(const std::vector<Case>& all) {
+  for (const Case& one : all) CHECK(one.scheduled.kind == kGroupProduct);
+  if (group_products_run_here()) check_text(all);
+  else dovetail::test::skip("the device has no products of groups of warps: it is not of capability 9.0");
 }
 
 template <typename T>

@@ -39,8 +39,8 @@ std::vector<Case> group_cases() {
   std::vector<Case> list;
   for (std::size_t i = 0; i < forms.size(); ++i) list.push_back(form_case(forms[i], i));
   for (const std::uint64_t seed : {std::uint64_t{1}, std::uint64_t{2}})
-    list.push_back(layer_case(layer(40, 20, 70, seed == 1 ? DType::int8 : DType::bfloat16, seed == 1, true),
-                              dovetail::test::drawn_schedules(seed), seed, hopper()));
+    list.push_back(group_case(layer(40, 20, 70, seed == 1 ? DType::int8 : DType::bfloat16, seed == 1, true),
+                              dovetail::test::drawn_schedules(seed), seed));
   return list;
 }
 
@@ -96,8 +96,8 @@ TEST_CASE("cuda: products of four warps have the operator's values in adversaria
   }
 }
 
-TEST_CASE("cuda: the text of products of four warps has the operator's values, by its descriptors") {
-  check_text(group_cases());
+TEST_CASE("cuda: the text of products of four warps has the operator's values, by its descriptors", "[gpu]") {
+  check_group_text(group_cases());
 }
 
 TEST_CASE("cuda: products of four warps compile by NVRTC") {

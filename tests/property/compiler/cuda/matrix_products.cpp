@@ -254,6 +254,24 @@ TEST_CASE("cuda: NVIDIA's compiler makes wide loads and stores of neighbours") {
   }
 }
 
+TEST_CASE("cuda: NVIDIA's compiler rounds each product and each sum by itself, but where both are to be rounded once") {
+  const auto compiler = cuda::Nvrtc::find();
+  if (!compiler) return dovetail::test::skip("no NVRTC: " + compiler.errors().front().why);
+  for (const DType type : {DType::float32, DType::float16})
+    for (const bool once : {false, true}) {
+      INFO(name(type) << (once ? ", once" : ""));
+      std::string text;
+      sources_of({layer_case(layer(20, 20, 20, type, false, once), decided({{"parts", "1"}}), 1,
+                             cuda::parse_gpu("", "sm_75").value())},
+                 text);
+      const auto binary = (*compiler)->compile(text, "sm_75");  // without tensor cores
+      if (!binary) FAIL(to_string(binary.errors()));
+      const std::string ptx(reinterpret_cast<const char*>(binary->ptx.data()), binary->ptx.size());
+      CHECK((ptx.find("fma.rn.f32") != std::string::npos) == once);
+      CHECK((ptx.find("mul.rn.f32") != std::string::npos) == !once);
+    }
+}
+
 TEST_CASE("cuda: copies that are turned, of either operand, have the operator's values, also of workers and of parts",
           "[gpu]") {
   std::vector<Case> list;

@@ -97,6 +97,42 @@ Copies copies_since() {
 
 }  // namespace
 
+TEST_CASE(
+    "cuda programs: an operator of more operands than a kernel has parameters is left to others, with its reason") {
+  const EmulatedGpu gpu;
+  test::GraphMaker make;
+  std::vector<ValueId> parts;
+  for (int i = 0; i < 4000; ++i) parts.push_back(make.input(fmt::format("x{}", i), DType::float32, {2}));
+  make.output(make.node("Concat", "y", parts, {{"axis", std::int64_t{0}}}));
+  CompileOptions options;
+  options.available = {cuda::make_target({.architectures = {"sm_80"}}), host::make_target()};
+  options.targets = {"cuda"};
+  const auto compiled = compile({make.graph, {}}, options);
+  REQUIRE((compiled.ok() ? "" : to_string(compiled.errors())) == "");
+  REQUIRE(compiled->bundle.steps.size() == 1);
+  CHECK(compiled->bundle.steps[0].target == "host");
+  options.strict = true;
+  const auto refused = compile({make.graph, {}}, options);
+  REQUIRE(!refused.ok());
+  CHECK_THAT(to_string(refused.errors()), ContainsSubstring("it has 4001 operands and results, a kernel takes 4000"));
+}
+
+TEST_CASE("cuda programs: tensors in the device's memory do not count against the host's") {
+  const EmulatedGpu gpu;
+  test::GraphMaker make;  // results of 256 KiB, two at a time
+  const ValueId x = make.input("x", DType::float32, {256, 256}), m = make.node("MatMul", "m", {x, x});
+  make.output(make.node("ReduceSum", "y", {make.node("MatMul", "n", {m, x})}));
+  CompileOptions options;
+  options.available = {cuda::make_target({.architectures = {"sm_80"}}), host::make_target()};
+  options.targets = {"cuda"};
+  auto compiled = compile({make.graph, {}}, options);
+  REQUIRE((compiled.ok() ? "" : to_string(compiled.errors())) == "");
+  REQUIRE(std::ranges::any_of(compiled->bundle.spaces, [](const auto& space) { return space.bytes >= 512 << 10; }));
+  const test::Environment limit("DOVETAIL_MEMORY_LIMIT", "400KiB");
+  const auto executor = executor_of(std::move(compiled->bundle));
+  CHECK((executor.ok() ? "" : to_string(executor.errors())) == "");
+}
+
 TEST_CASE("cuda programs: a run copies its inputs and its outputs, and nothing between its steps") {
   const EmulatedGpu gpu;
   const Program program;

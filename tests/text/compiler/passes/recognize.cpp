@@ -232,6 +232,11 @@ TEST_CASE("recognize_attention: scaled, masked, with the scale anywhere") {
       attention(scores +
                 "  %p: float32[2, 3, 5, 6] = Softmax(%s) {axis=1}\n  %y: float32[2, 3, 5, 7] = MatMul(%p, %v)\n"),
       !ContainsSubstring("attention"));
+  // Of no keys the product is 0, and a quotient of sums would be 0 / 0.
+  RewriteCase none(
+      "graph g(%q: float32[5, 4], %k: float32[4, 0], %v: float32[0, 7]) -> (%y)\n  %s: float32[5, 0] = MatMul(%q, %k)\n"
+      "  %p: float32[5, 0] = Softmax(%s) {axis=-1}\n  %y: float32[5, 7] = MatMul(%p, %v)\n");
+  CHECK_THAT(none.apply(passes::recognize_attention).nodes(), !ContainsSubstring("attention"));
 }
 
 }  // namespace dovetail
