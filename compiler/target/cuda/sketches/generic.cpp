@@ -9,6 +9,7 @@
 
 #include "compiler/schedule/nest.h"
 #include "compiler/target/cuda/sketches/sketches.h"
+#include "loops/combine.h"
 #include "loops/rewrite.h"
 
 namespace dovetail::cuda {
@@ -102,6 +103,38 @@ bool is_bound(const schedule::Context& c, const std::string& block) {
   const auto path = schedule::find_block(c.s.program().body, block);
   return path &&
          std::ranges::any_of(schedule::loops_of(*path), [](const For* loop) { return loop->kind == ForKind::thread; });
+}
+
+// Where many elements become one result, threads have parts of them that lie beside one another in memory, and the
+// threads of one block join those. A step that makes blocks. Nothing where their order counts.
+void split_whole(schedule::Context& c, const std::string& name) {
+  constexpr std::int64_t kFewestElements = 1 << 12, kManyElements = 1 << 17, kParts = 1 << 14;
+  const Block& block = *c.block(name);
+  std::vector<std::string> loops = c.own_loops(name);
+  std::int64_t elements = 1;
+  for (const Iterator& iterator : block.iterators)
+    if (iterator.kind == IterKind::reduce) elements *= iterator.extent;
+    else if (iterator.kind != IterKind::spatial || iterator.extent != 1) return;
+  if (!block.init || elements < kFewestElements || loops.size() != block.iterators.size() || !may_be_joined(c, block))
+    return;
+  const schedule::Schedule before = c.s;
+  for (std::size_t i = 1; i < loops.size(); ++i) {
+    const std::string all = fmt::format("{}.all{}", name, i);
+    c.s.fuse(loops[i - 1], loops[i], all);
+    loops[i] = all;
+  }
+  std::string rest = loops.back();
+  const auto split = [&](std::int64_t parts, std::string_view stage) {
+    const std::string part = fmt::format("{}.{}", name, stage), own = part + "_own";
+    c.s.split(rest, parts, own, part);
+    c.s.rfactor(name, part, part + "s");
+    c.reorder({part, own});  // as the block's iterators are
+    if (c.s.status().ok()) rest = c.own_loops(name).back();
+  };
+  if (elements >= kManyElements) split(kParts, "part");
+  split(kThreads, "lane");
+  c.s.bind(rest, "thread.x");
+  if (!c.s.status().ok()) c.s = before;
 }
 
 void schedule_block(schedule::Context& c, const std::string& name, int number) {
@@ -235,6 +268,18 @@ bool bind_points(schedule::Context& c, const Points& points) {
   });
 }
 
+bool may_be_joined(const schedule::Context& c, const Block& block) {
+  const auto* store = std::get_if<Store>(&block.body->node);
+  const auto combine = store != nullptr ? combine_of(store->targets) : std::nullopt;
+  if (!combine) return false;
+  for (std::size_t i = 0; i < combine->operations.size(); ++i) {
+    const auto op = combine->operations[i];
+    const bool rounds = op && (*op == BinaryOp::add || *op == BinaryOp::mul) && is_floating(combine->values[i]->dtype);
+    if (rounds && !c.task.facts.value(kFreeSums, false)) return false;
+  }
+  return true;
+}
+
 void schedule_points(schedule::Context& c) {
   int number = 0;
   for (const std::string& name : c.blocks())
@@ -245,6 +290,7 @@ bool sketch_generic(schedule::Context& c, const Gpu&) {
   for (const Parameter& parameter : c.task.program.parameters)
     if (parameter.role != ParameterRole::constant) c.follow_layout(parameter.buffer->name);
   inline_elementwise(c);
+  for (const std::string& name : c.blocks()) split_whole(c, name);
   schedule_points(c);
   return true;
 }

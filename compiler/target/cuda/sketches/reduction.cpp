@@ -126,7 +126,7 @@ class Reduction {
       }
       if (!block.init && elements != 1) return false;
       if (!block.init) continue;
-      if (!may_be_joined(block) || (elements_ != 0 && elements != elements_)) return false;
+      if (!may_be_joined(c_, block) || (elements_ != 0 && elements != elements_)) return false;
       elements_ = elements;
       reductions_.push_back(name);
     }
@@ -135,18 +135,6 @@ class Reduction {
     for (const std::string& name : all)
       if (name != last_ && writes_result(name)) return false;  // each of them would need a last place
     return find_axes() && worth_it();
-  }
-
-  bool may_be_joined(const Block& block) const {
-    const auto combine = combine_of(std::get<Store>(block.body->node).targets);
-    if (!combine) return false;
-    for (std::size_t i = 0; i < combine->operations.size(); ++i) {
-      const auto op = combine->operations[i];
-      const bool rounds =
-          op && (*op == BinaryOp::add || *op == BinaryOp::mul) && is_floating(combine->values[i]->dtype);
-      if (rounds && !c_.task.facts.value(kFreeSums, false)) return false;
-    }
-    return true;
   }
 
   bool writes_result(const std::string& name) const {

@@ -39,7 +39,7 @@ inline constexpr std::array<Kind, 6> kKinds{{
     {"group_product", 3, sketch_group_product},
     {"tensor_product", 5, sketch_tensor_product},
     {"matrix_product", 5, sketch_matrix_product},
-    {"generic", 1, sketch_generic},
+    {"generic", 2, sketch_generic},
 }};
 
 // The fact of a task that says whether sums of floating numbers may be added up in any order.
@@ -55,6 +55,8 @@ bool is_costly(const loops::Block& block);
 std::vector<std::string> readers_of(const schedule::Context& c, const std::string& block);
 // Blocks without a sum that one block reads, or that cost little, are computed where they are read.
 void inline_elementwise(schedule::Context& c);
+// Whether parts of what the block reduces may be joined: in any order, or of floating sums where their order is free.
+bool may_be_joined(const schedule::Context& c, const loops::Block& block);
 // Each point of a block that no thread has yet becomes a thread's.
 void schedule_points(schedule::Context& c);
 // Loops of a block's nest that become blocks, and threads of a block with their axes.

@@ -3,6 +3,7 @@
 
 #include <fmt/ranges.h>
 
+#include "compiler/graph/parse.h"
 #include "compiler/ops/op.h"
 #include "loops/core/core.h"
 #include "loops/threads/accesses.h"
@@ -274,5 +275,30 @@ TEST_CASE("cuda: windows that overlap have the operator's values, whatever is de
     check_threads(one, 3);
   }
   CHECK(several >= 4);
+  check_text(list);
+}
+
+TEST_CASE("cuda: where a group has other results besides, threads still share what a whole tensor is reduced to") {
+  std::vector<Case> list;
+  SplitMix64 random(3);
+  const auto draw = [&](const graph::TensorType& type) { return random_values(type, random); };
+  for (const Shape& shape : {Shape{3, 50, 40}, Shape{4099}, Shape{2, 257, 258}}) {
+    const auto graph = graph::parse(fmt::format("graph g(%x: float32{0}) -> (%y, %scale, %zero)\n"
+                                                "  %y: uint8{0}, %scale: float32[], %zero: uint8[] = "
+                                                "DynamicQuantizeLinear(%x)\n",
+                                                to_string(shape)),
+                                    "dynamic");
+    if (!graph) FAIL(to_string(graph.errors()));
+    auto one = case_of("dynamic", *graph, 4'000'000, draw);
+    REQUIRE(one);
+    list.push_back(*std::move(one));
+  }
+  for (const Case& one : list) {
+    INFO(loops::to_string(one.scheduled.program));
+    CHECK(one.scheduled.kind == "generic");
+    CHECK(std::ranges::count(one.scheduled.trace, "rfactor", &schedule::Step::primitive) ==
+          (&one == &list.back() ? 4 : 2));
+    check_threads(one, 2);
+  }
   check_text(list);
 }
