@@ -31,6 +31,19 @@ NdArray drawn(const graph::TensorType& type, SplitMix64& random) {
   return array;
 }
 
+graph::Graph parsed(const std::string& text, SplitMix64& random) {
+  auto graph = graph::parse(text, "test", [&](auto, const graph::TensorType& type) { return drawn(type, random); });
+  if (!graph) FAIL(to_string(graph.errors()));
+  return *std::move(graph);
+}
+
+// One.
+std::vector<FusedGroup> groups_of(const graph::Graph& graph) {
+  auto groups = fuse_groups(graph, graph.topological_order()).value();
+  REQUIRE(groups.size() == 1);
+  return groups;
+}
+
 std::vector<NdArray> arguments_of(const FusedGroup& group, const graph::Graph& graph, SplitMix64& random) {
   std::vector<NdArray> arguments;
   for (std::size_t i = 0; i < group.arguments.size(); ++i)
@@ -46,12 +59,10 @@ std::vector<NdArray> changed(std::vector<NdArray> arguments, const prepare::Prep
 
 void check(const std::string& text, const std::string& main, Expect expect) {
   SplitMix64 random(7);
-  auto graph = graph::parse(text, "test", [&](auto, const graph::TensorType& type) { return drawn(type, random); });
-  if (!graph) FAIL(to_string(graph.errors()));
-  const auto groups = fuse_groups(*graph, graph->topological_order()).value();
-  REQUIRE(groups.size() == 1);
+  const graph::Graph graph = parsed(text, random);
+  const auto groups = groups_of(graph);
   const FusedGroup& group = groups[0];
-  const std::vector<NdArray> arguments = arguments_of(group, *graph, random);
+  const std::vector<NdArray> arguments = arguments_of(group, graph, random);
   const auto expected = loops::evaluate(group.program, arguments).value();
   for (const bool shifted : {false, true}) {
     prepare::Preparation made(group, {"test", "any", group.program});
@@ -97,11 +108,9 @@ TEST_CASE("prepare: weights whose columns are the outputs are summed up by colum
   %y: int32[3, 6] = Add(%s, %b)
 )";
   SplitMix64 random(7);
-  auto graph = graph::parse(text, "test", [&](auto, const graph::TensorType& type) { return drawn(type, random); });
-  if (!graph) FAIL(to_string(graph.errors()));
-  const auto groups = fuse_groups(*graph, graph->topological_order()).value();
-  REQUIRE(groups.size() == 1);
-  const std::vector<NdArray> arguments = arguments_of(groups[0], *graph, random);
+  const graph::Graph graph = parsed(text, random);
+  const auto groups = groups_of(graph);
+  const std::vector<NdArray> arguments = arguments_of(groups[0], graph, random);
   prepare::Preparation made(groups[0], {"test", "any", groups[0].program});
   const auto blocks = loops::to_string(groups[0].program);
   INFO(blocks);
@@ -173,12 +182,10 @@ TEST_CASE("prepare: sums that are read without their bias, or beside another one
 TEST_CASE("prepare: constant bytes of products lie with the depth last, in batches too, and have the same values") {
   const auto laid_out = [](const std::string& text) -> std::string {
     SplitMix64 random(7);
-    auto graph = graph::parse(text, "test", [&](auto, const graph::TensorType& type) { return drawn(type, random); });
-    if (!graph) FAIL(to_string(graph.errors()));
-    const auto groups = fuse_groups(*graph, graph->topological_order()).value();
-    REQUIRE(groups.size() == 1);
+    const graph::Graph graph = parsed(text, random);
+    const auto groups = groups_of(graph);
     const FusedGroup& group = groups[0];
-    const std::vector<NdArray> arguments = arguments_of(group, *graph, random);
+    const std::vector<NdArray> arguments = arguments_of(group, graph, random);
     prepare::Preparation made(group, {"test", "any", group.program});
     const std::string main = *schedule::block_names(group.program.body).begin();
     for (int time = 0; time < 2; ++time) made.put_depth_last(main);  // the second time they lie so
