@@ -41,11 +41,11 @@ const NdArray* kept(const runtime::RunResult& run, const std::string& name) {
   return output != run.outputs.end() ? &output->second : nullptr;
 }
 
-// Whether the node makes whole numbers of floats that were computed.
+// Whether the node rounds floats that another one has computed to whole numbers; an index of a maximum is no such.
 bool rounds_floats(const graph::Graph& graph, const graph::Node& node, graph::ValueId output) {
-  return is_integer(graph.value(output).type.dtype) && std::ranges::any_of(node.inputs, [&](graph::ValueId input) {
-           return input.valid() && !graph.is_constant(input) && is_floating(graph.value(input).type.dtype);
-         });
+  const bool rounds = node.op == "QuantizeLinear" || node.op == "DynamicQuantizeLinear" || node.op == "Cast";
+  const graph::Value& from = graph.value(node.inputs[0]);
+  return rounds && is_integer(graph.value(output).type.dtype) && is_floating(from.type.dtype) && from.producer.valid();
 }
 
 // How many of both are one step apart; nullopt where others differ, or too many.

@@ -26,9 +26,9 @@ struct ReferenceCheck {
 
 // Evaluates `graph` (the integer graph) node by node on naive loop programs and compares every tensor that `run` kept
 // under the same name, and all outputs, bit for bit; NaNs of a kind agree. Elements of a float tensor may differ by
-// `float_tolerance` of its largest magnitude. Where they may, whole numbers that a node makes of such floats (dynamic
-// quantisation) may be one step beside, one in a hundred of a tensor or one; what follows is held against what follows
-// from the run's. Error: the reference itself failed, or `work` stopped it.
+// `float_tolerance` of its largest magnitude. Where they may, whole numbers that QuantizeLinear, DynamicQuantizeLinear
+// or Cast rounds from floats that another node computes may be one step beside, one in a hundred of a tensor or one;
+// what follows is held against what follows from the run's. Error: the reference itself failed, or `work` stopped it.
 Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,
                                                const runtime::RunResult& run, double float_tolerance = 0,
                                                Work* work = nullptr);

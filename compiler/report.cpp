@@ -81,8 +81,8 @@ std::string NodeFates::pass_that_folded(const std::string& node) const {
 
 namespace {
 
-// Of several nodes that one imported node has become the largest stands for it, with what they cost together where it
-// is.
+// One imported node may have become several. The one with the most operations stands for it, with the cost of all that
+// are on its target.
 void keep(std::map<std::string, NodePlacement>& rows, const std::string& name, NodePlacement row) {
   const auto known = rows.find(name);
   if (known == rows.end() || !known->second.cost) {

@@ -67,17 +67,22 @@ TEST_CASE("an output that the reference does not know is an error, not an agreem
 }
 
 TEST_CASE("whole numbers of floats may be one step beside where floats may differ, and others follow from them") {
-  // x -> Cast -> q, a byte -> Neg -> y
-  graph::Graph graph;
   const Shape shape{200};
-  const auto x = graph.add_value("x", {DType::float32, shape}), q = graph.add_value("q", {DType::int8, shape}),
-             y = graph.add_value("y", {DType::int8, shape});
-  graph.inputs = {x};
-  graph.outputs = {y};
-  graph.add_node({"cast", "Cast", {x}, {q}, {{"to", std::int64_t{info(DType::int8).onnx}}}, {"cast"}});
-  graph.add_node({"neg", "Neg", {q}, {y}, {}, {"neg"}});
-  const std::map<std::string, NdArray> inputs{{"x", NdArray(DType::float32, shape)}};
-  const auto check = [&](const std::vector<std::int64_t>& steps, std::int64_t of_y, double tolerance) {
+  // x -> Relu -> Cast -> q, a byte -> Neg -> y; or q of x itself.
+  const auto check = [&](const std::vector<std::int64_t>& steps, std::int64_t of_y, double tolerance,
+                         bool computed = true) {
+    graph::Graph graph;
+    const auto x = graph.add_value("x", {DType::float32, shape}), q = graph.add_value("q", {DType::int8, shape}),
+               y = graph.add_value("y", {DType::int8, shape});
+    graph.inputs = {x};
+    graph.outputs = {y};
+    auto from = x;
+    if (computed) {
+      from = graph.add_value("r", {DType::float32, shape});
+      graph.add_node({"relu", "Relu", {x}, {from}, {}, {"relu"}});
+    }
+    graph.add_node({"cast", "Cast", {from}, {q}, {{"to", std::int64_t{info(DType::int8).onnx}}}, {"cast"}});
+    graph.add_node({"neg", "Neg", {q}, {y}, {}, {"neg"}});
     runtime::RunResult run;
     run.tensors["q"] = NdArray(DType::int8, shape);
     run.outputs["y"] = NdArray(DType::int8, shape);
@@ -85,14 +90,28 @@ TEST_CASE("whole numbers of floats may be one step beside where floats may diffe
       run.tensors["q"].set_int64(static_cast<std::int64_t>(i), steps[i]);
       run.outputs["y"].set_int64(static_cast<std::int64_t>(i), -steps[i] + of_y);
     }
-    return check_against_reference(graph, inputs, run, tolerance).value();
+    return check_against_reference(graph, {{"x", NdArray(DType::float32, shape)}}, run, tolerance).value();
   };
   CHECK(check({0, 0}, 0, 1e-4).stepped == 0);
   const auto stepped = check({1, -1}, 0, 1e-4);
   CHECK(stepped.different == 0);
   CHECK(stepped.stepped == 2);
-  CHECK(check({1, -1}, 0, 0).different == 2);        // floats are the reference's
-  CHECK(check({1, -1, 1}, 0, 1e-4).different == 2);  // more than one in a hundred
+  CHECK(check({1, -1}, 0, 0).different == 2);            // floats are the reference's
+  CHECK(check({1, -1}, 0, 1e-4, false).different == 2);  // those of the input have one result
+  CHECK(check({1, -1, 1}, 0, 1e-4).different == 2);      // more than one in a hundred
   CHECK(check({2}, 0, 1e-4).different == 2);
   CHECK(check({1}, 1, 1e-4).different == 1);  // what integers make of integers is exact
+}
+
+TEST_CASE("the place of a maximum is no whole number that is rounded") {
+  graph::Graph graph;
+  const auto x = graph.add_value("x", {DType::float32, {4}}), r = graph.add_value("r", {DType::float32, {4}}),
+             y = graph.add_value("y", {DType::int64, {1}});
+  graph.inputs = {x};
+  graph.outputs = {y};
+  graph.add_node({"relu", "Relu", {x}, {r}, {}, {"relu"}});
+  graph.add_node({"argmax", "ArgMax", {r}, {y}, {}, {"argmax"}});
+  runtime::RunResult run;
+  run.outputs["y"] = NdArray::from<std::int64_t>({1}, {3});
+  CHECK(check_against_reference(graph, {{"x", NdArray::from<float>({4}, {1, 2, 9, 3})}}, run, 1e-4)->different == 1);
 }

@@ -99,8 +99,7 @@ TEST_CASE("report: nodes with code say where, as what, with whom, at what cost, 
   CHECK(to_json(find(compiled, "product"))["into"].is_null());
 }
 
-TEST_CASE(
-    "report: of several nodes that one has become the one with its products stands for it, with all their costs") {
+TEST_CASE("report: a node that has become several is listed by the one with its products, at the cost of all") {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::uint8, {4, 8}), zero = make.input("zero", DType::uint8, {});
   NdArray weights(DType::int8, {8, 16});

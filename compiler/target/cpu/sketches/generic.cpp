@@ -71,13 +71,13 @@ bool reduces_across(const Block& block, const StoreTarget& target, const VarNode
   return across;
 }
 
-// A sum or product of floats whose order is kept: each step waits for the one before.
-bool waits(const Block& block, const Store& store) {
+// Whether the block's elements may be joined in any order: minima, maxima, sums of integers and of products.
+bool joins_in_any_order(const Block& block, const Store& store) {
   const auto combine = combine_of(store.targets);
-  const bool any_order =
-      combine && combine->operations.front() &&
-      (*combine->operations.front() == BinaryOp::min || *combine->operations.front() == BinaryOp::max);
-  return is_floating(store.targets[0].buffer->dtype) && !any_order && !is_product_sum(block);
+  if (!combine || combine->selects()) return false;
+  const BinaryOp op = *combine->operations.front();
+  return op == BinaryOp::min || op == BinaryOp::max || !is_floating(store.targets[0].buffer->dtype) ||
+         is_product_sum(block);
 }
 
 // Loops of a reduction over neighbours in memory, one around the other, become one, which LLVM's vectorizer takes
@@ -246,8 +246,8 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
   std::int64_t points = 1;
   for (const Iterator& iterator : block->iterators) points *= iterator.extent;
   if (points == 0) return;
-  const bool in_order = waits(*block, *store);
-  split_into_blocks(c, name, !in_order);
+  const bool any_order = joins_in_any_order(*block, *store);
+  split_into_blocks(c, name, any_order);
   block = c.block(name);  // a step replaces it
   store = std::get_if<Store>(&block->body->node);
   const StoreTarget& target = store->targets[0];
@@ -255,6 +255,7 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
   bool in_lanes = !nest.innermost.empty() && (nest.reduce.empty() || reduces_across(*block, target, nest.lane));
   const int widest = cpu.lanes(size_bytes(target.buffer->dtype));
   const bool costly = is_costly(*block), look_up = is_look_up(*store);
+  const bool waits = is_floating(target.buffer->dtype) && !any_order;  // each step for the one before
   Across across;
   std::int64_t lanes = widest, vectors = 1;
   if (!look_up) {
@@ -284,8 +285,8 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
     for (const std::int64_t some : kRows)
       if (some <= c.extent(row)) several.push_back(some);
     // What may be joined in any order LLVM's vectorizer takes apart.
-    if (several.size() > 1) rows = c.sample(fmt::format("rows{}", number), several, in_order ? several.back() : 1);
-    if (rows == 1 && !in_order) {
+    if (several.size() > 1) rows = c.sample(fmt::format("rows{}", number), several, waits ? several.back() : 1);
+    if (rows == 1 && any_order) {
       fuse_reduction(c, name);
       nest = nest_of(c, name);
     }

@@ -162,27 +162,18 @@ inline void mma_bfloat16(float& c0, float& c1, float& c2, float& c3, unsigned a0
       : "+f"(c0), "+f"(c1), "+f"(c2), "+f"(c3)
       : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
 }
-inline void mma_int8(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
-                     unsigned b0, unsigned b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+r"(c0), "+r"(c1), "+r"(c2), "+r"(c3)
-      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
-inline void mma_uint8_int8(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
-                     unsigned b0, unsigned b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+r"(c0), "+r"(c1), "+r"(c2), "+r"(c3)
-      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
-inline void mma_int8_uint8(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,
-                     unsigned b0, unsigned b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+r"(c0), "+r"(c1), "+r"(c2), "+r"(c3)
-      : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));
-}
+#define DOVETAIL_MMA_OF_BYTES(name, types)                                                                             \
+  inline void mma_##name(int& c0, int& c1, int& c2, int& c3, unsigned a0, unsigned a1, unsigned a2, unsigned a3,       \
+                         unsigned b0, unsigned b1) {                                                                   \
+    asm volatile("mma.sync.aligned.m16n8k32.row.col.s32." types                                                        \
+                 ".s32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"                                \
+                 : "+r"(c0), "+r"(c1), "+r"(c2), "+r"(c3)                                                              \
+                 : "r"(a0), "r"(a1), "r"(a2), "r"(a3), "r"(b0), "r"(b1));                                              \
+  }
+DOVETAIL_MMA_OF_BYTES(int8, "s8.s8")
+DOVETAIL_MMA_OF_BYTES(uint8_int8, "u8.s8")
+DOVETAIL_MMA_OF_BYTES(int8_uint8, "s8.u8")
+#undef DOVETAIL_MMA_OF_BYTES
 // Of float32, each factor rounded to the nearest of 11 bits.
 inline unsigned rounded_to_tf32(unsigned bits) {
   unsigned rounded;
