@@ -147,14 +147,30 @@ class Pipeline {
     if (options_.keep_graphs) result.optimised = graph;
     if (stop("graph")) return finish(std::move(result));
 
+    PartitionOptions partition_options{options_.available, options_.targets, {},
+                                       options_.place,     options_.strict,  options_.offload};
+    for (const TargetPointer& target : options_.available) {
+      if (options_.targets.empty()) partition_options.targets.emplace_back(target->name());
+      if (target->is_fallback()) partition_options.fallback.emplace_back(target->name());
+    }
+    while (true) {
+      std::vector<GivenUp> given_up;
+      auto made = make_code(graph, partition_options, result, given_up);
+      if (made.ok()) break;
+      // Every time a target gives up nodes that it had, so that this ends.
+      if (given_up.empty()) return made.errors();
+      for (const GivenUp& node : given_up) partition_options.given_up[node.node].push_back({node.target, node.why});
+    }
+    return finish(std::move(result));
+  }
+
+ private:
+  // From the integer graph to the bundle, or to where the user stops. `given_up`: where the error is that a target
+  // cannot hold all that it took.
+  Result<void> make_code(const graph::Graph& graph, const PartitionOptions& partition_options, Compiled& result,
+                         std::vector<GivenUp>& given_up) {
     Partition parts;
     DOVETAIL_TRY(timed("partition", [&]() -> Result<void> {
-      PartitionOptions partition_options{options_.available, options_.targets, {},
-                                         options_.place,     options_.strict,  options_.offload};
-      for (const TargetPointer& target : options_.available) {
-        if (options_.targets.empty()) partition_options.targets.emplace_back(target->name());
-        if (target->is_fallback()) partition_options.fallback.emplace_back(target->name());
-      }
       DOVETAIL_ASSIGN(parts, partition(graph, partition_options));
       return {};
     }));
@@ -162,7 +178,7 @@ class Pipeline {
     result.placement = place_nodes(result.imported, graph, parts, *fates_);
     result.summary = summarize(graph, parts, result.placement);
     dump("partition", [&] { return placement_text(result.placement); });
-    if (stop("partition")) return finish(std::move(result));
+    if (stop("partition")) return {};
 
     if (options_.expose_all) expose_all(parts);
     std::vector<RegionOffer> offers;
@@ -178,10 +194,10 @@ class Pipeline {
     }));
     dump("layouts", [&] { return to_string(graph, layouts); });
     relayouts_ = relayout_report(graph, layouts);
-    if (stop("layouts")) return finish(std::move(result));
+    if (stop("layouts")) return {};
 
     DOVETAIL_TRY(timed("code", [&]() -> Result<void> {
-      DOVETAIL_ASSIGN(Assembled assembled, generate(graph, parts, offers, layouts.chosen));
+      DOVETAIL_ASSIGN(Assembled assembled, generate(graph, parts, offers, layouts.chosen, given_up));
       result.bundle = std::move(assembled.bundle);
       groups_ = std::move(assembled.groups);
       add_kernels(result.placement, groups_);
@@ -194,10 +210,9 @@ class Pipeline {
     }));
     result.report = report(result);
     result.bundle.report = without_times(result.report);
-    return finish(std::move(result));
+    return {};
   }
 
- private:
   bool runs(const NamedPass& pass) const {
     const auto has = [&](const std::vector<std::string>& names) {
       return std::find(names.begin(), names.end(), pass.name) != names.end();
@@ -221,7 +236,7 @@ class Pipeline {
 
   // Each target's code generator appends the steps of its regions, the builder the copies between layouts.
   Result<Assembled> generate(const graph::Graph& graph, const Partition& parts, const std::vector<RegionOffer>& offers,
-                             const ChosenLayouts& layouts) const {
+                             const ChosenLayouts& layouts, std::vector<GivenUp>& given_up) const {
     std::vector<std::unique_ptr<ProgramCompiler>> compilers;
     for (const TargetPointer& target : options_.available)
       if (auto compiler = target->program_compiler()) compilers.push_back(std::move(compiler));
@@ -235,8 +250,12 @@ class Pipeline {
       dump_inner = [this](std::string_view stage, std::string_view text) {
         dump(stage, [&] { return std::string(text); });
       };
-    for (std::size_t i = 0; i < parts.regions.size(); ++i)
-      DOVETAIL_TRY(parts.regions[i].target->generate(parts.regions[i].region, offers[i], layouts, builder, dump_inner));
+    for (std::size_t i = 0; i < parts.regions.size(); ++i) {
+      auto generated =
+          parts.regions[i].target->generate(parts.regions[i].region, offers[i], layouts, builder, dump_inner);
+      given_up = builder.given_up();
+      DOVETAIL_TRY(std::move(generated));
+    }
     return builder.finish();
   }
 

@@ -46,6 +46,11 @@ struct CodeReport {
   std::string text;  // a line for a terminal
   Json facts;
 };
+// A node that a target took and cannot hold after all, as the region's code has shown.
+struct GivenUp {
+  graph::NodeId node;
+  std::string target, why;
+};
 struct Assembled {
   bundle::Bundle bundle;
   std::vector<GroupReport> groups;
@@ -61,6 +66,7 @@ struct DeviceSpace {
   std::uint64_t base = 0;
   std::uint64_t granule = bundle::kTensorAlignment;  // pieces begin at multiples of it
   std::uint64_t next = base;
+  std::uint64_t kept_free = 0;  // bytes from `next` on that the device needs when it runs
   std::map<std::pair<graph::ValueId, std::string>, std::uint64_t> tensors = {};  // address of a value in a layout
 
   std::uint64_t allocate(std::uint64_t bytes);
@@ -107,6 +113,10 @@ class BundleBuilder {
   void add_group(GroupReport report) { groups_.push_back(std::move(report)); }
   void add_schedule(ScheduleReport report) { schedules_.push_back(std::move(report)); }
   void add_code(CodeReport report) { codes_.push_back(std::move(report)); }
+  // Before generate() fails for want of room: the nodes go to the next target, and the compiler starts again with the
+  // partition.
+  void give_up(GivenUp node) { given_up_.push_back(std::move(node)); }
+  const std::vector<GivenUp>& given_up() const { return given_up_; }
   // Imported nodes that these represent.
   std::vector<std::string> origins(const std::vector<graph::NodeId>& nodes) const;
 
@@ -129,6 +139,7 @@ class BundleBuilder {
   std::vector<GroupReport> groups_;
   std::vector<ScheduleReport> schedules_;
   std::vector<CodeReport> codes_;
+  std::vector<GivenUp> given_up_;
 };
 
 }  // namespace dovetail

@@ -93,6 +93,11 @@ class Partitioner {
     const Target& target = *options_.available[t];
     DOVETAIL_ASSIGN(Match match, select(target, graph_, id));
     for (const NodeId node : match.nodes) {
+      if (const auto given_up = options_.given_up.find(node); given_up != options_.given_up.end())
+        for (const Refusal& refusal : given_up->second)
+          if (refusal.target == target.name())
+            return Diagnostic{fmt::format("{} cannot take {}", target.name(), graph_.node(id).name),
+                              graph_.node(id).name, refusal.why, "place a part of the model on another target"};
       const std::string elsewhere = placement_of(node);
       if (elsewhere.empty() || elsewhere == target.name()) continue;
       return Diagnostic{fmt::format("{} cannot take {}", target.name(), graph_.node(id).name), graph_.node(id).name,

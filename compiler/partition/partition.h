@@ -26,6 +26,11 @@ enum class Offload : std::uint8_t {
 std::string_view name(Offload offload);
 std::optional<Offload> offload_from_name(std::string_view name);
 
+// Why a node does not run on a target that was asked before the one that took it.
+struct Refusal {
+  std::string target, why;
+};
+
 struct PartitionOptions {
   std::vector<TargetPointer> available = {};      // those that may be named; names are unique
   std::vector<std::string> targets = {};          // in order of preference
@@ -33,12 +38,10 @@ struct PartitionOptions {
   std::map<std::string, std::string> place = {};  // node name -> target, by the user
   bool strict = false;                            // no fallback
   Offload offload = Offload::possible;
+  // Of nodes that a target took and could not hold (BundleBuilder::give_up).
+  std::map<graph::NodeId, std::vector<Refusal>> given_up = {};
 };
 
-// Why a node does not run on a target that was asked before the one that took it.
-struct Refusal {
-  std::string target, why;
-};
 struct PartitionRegion {
   TargetPointer target;
   GraphRegion region;

@@ -178,16 +178,18 @@ class Emitter {
       axes.erase(axes.begin());
     }
     if (zeros) columns.pad_before = columns.extent, columns.pad_after = 0;
+    // Rows of one transfer. Those farther apart in DRAM than its stride holds are transfers by themselves.
+    const bool may_pack =
+        !axes.empty() && axes.front().steps[1] >= 0 && axes.front().steps[1] <= context_.facts.most_stride;
     // A mask at the edge may leave rows shorter than their place on chip. A LOAD fills the gap with zeros, which
     // nothing reads.
-    const std::int64_t gap = axes.empty() ? 0 : axes.front().steps[0] - columns.extent;
+    const std::int64_t gap = may_pack ? axes.front().steps[0] - columns.extent : 0;
     if (!t.store && !masked_before(ranges) && gap > 0 &&
         columns.pad_after + gap <= std::min(kMostFilled, context_.facts.most_pad)) {
       columns.extent += gap;
       columns.pad_after += gap;
     }
-    const bool packed = !axes.empty() && axes.front().steps[0] == columns.extent && axes.front().steps[1] >= 0;
-    if (packed) {
+    if (may_pack && axes.front().steps[0] == columns.extent) {
       rows = axes.front();
       axes.erase(axes.begin());
     }
@@ -213,17 +215,45 @@ class Emitter {
     }
   }
 
-  void transfer_2d(Axis columns, Axis rows, std::vector<std::int64_t> bases) {
+  // The first elements of an axis, and the others; pads stay where they are.
+  static std::pair<Axis, Axis> cut(const Axis& axis, std::int64_t at) {
+    Axis first = axis, others = axis;
+    first.extent = at;
+    first.pad_before = std::min(axis.pad_before, at);
+    first.pad_after = std::max<std::int64_t>(0, at - (axis.extent - axis.pad_after));
+    others.extent = axis.extent - at;
+    others.pad_before = axis.pad_before - first.pad_before;
+    others.pad_after = axis.pad_after - first.pad_after;
+    return {first, others};
+  }
+  static std::vector<std::int64_t> moved(std::vector<std::int64_t> bases, const Axis& axis, std::int64_t trips) {
+    for (std::size_t s = 0; s < bases.size(); ++s) bases[s] += trips * axis.steps[s];
+    return bases;
+  }
+
+  void transfer_2d(Axis columns, Axis rows, const std::vector<std::int64_t>& bases) {
+    const std::int64_t most = context_.facts.most_transferred;
+    // Cut rows do not follow each other on chip.
+    const std::int64_t most_rows = columns.extent > most ? 1 : most;
+    if (rows.extent > most_rows) {
+      const auto [first, others] = cut(rows, most_rows);
+      transfer_2d(columns, first, bases);
+      return transfer_2d(columns, others, moved(bases, rows, most_rows));
+    }
+    if (columns.extent > most) {
+      const auto [first, others] = cut(columns, most);
+      transfer_2d(first, rows, bases);
+      return transfer_2d(others, rows, moved(bases, columns, most));
+    }
     const Leaf::Transfer& t = *leaf_.transfer;
     std::int64_t x_size = columns.extent - columns.pad_before - columns.pad_after,
                  y_size = rows.extent - rows.pad_before - rows.pad_after;
     if (x_size <= 0 || y_size <= 0) {
       // Nothing but zeros: rows of padding (x_size 0 would be a NOP), as many at once as two pads hold.
-      for (const std::int64_t most = 2 * context_.facts.most_pad; rows.extent > most; rows.extent -= most) {
-        Axis first = rows;
-        first.extent = most, first.pad_before = most, first.pad_after = 0;
-        transfer_2d(columns, first, bases);
-        for (std::size_t s = 0; s < bases.size(); ++s) bases[s] += most * rows.steps[s];
+      if (const std::int64_t most_zeros = 2 * context_.facts.most_pad; rows.extent > most_zeros) {
+        const auto [first, others] = cut(rows, most_zeros);
+        transfer_2d(columns, {first.extent, first.steps, first.extent, 0}, bases);
+        return transfer_2d(columns, {others.extent, others.steps, others.extent, 0}, moved(bases, rows, most_zeros));
       }
       x_size = columns.extent;
       columns.pad_before = columns.pad_after = 0;
@@ -358,9 +388,26 @@ class Emitter {
     }
   };
 
-  // Axes that exceed the micro-ops there may be are walked.
+  // An axis longer than an instruction's loop becomes two, and what is left over is instructions by itself. Axes that
+  // exceed the micro-ops there may be are walked.
   void nest(const std::vector<Axis>& axes, const std::vector<std::int64_t>& bases, bool overwrites) {
-    Nest loops(axes, context_.facts.most_trips);
+    const std::int64_t most_trips = context_.facts.most_trips;
+    const auto longest = std::ranges::max_element(axes, {}, &Axis::extent);
+    if (longest != axes.end() && longest->extent > most_trips) {
+      const std::int64_t parts = (longest->extent + most_trips - 1) / most_trips,
+                         of_part = (longest->extent + parts - 1) / parts, whole = longest->extent / of_part;
+      std::vector<Axis> others = axes;
+      others.erase(others.begin() + (longest - axes.begin()));
+      std::vector<Axis> even = others;
+      even.push_back({whole, moved({0, 0, 0}, *longest, of_part)});
+      even.push_back({of_part, longest->steps});
+      nest(even, bases, overwrites);
+      const std::int64_t left = longest->extent - whole * of_part;
+      if (left == 0) return;
+      others.push_back({left, longest->steps});
+      return nest(others, moved(bases, *longest, whole * of_part), overwrites);
+    }
+    Nest loops(axes, most_trips);
     std::vector<Axis> kernel, walked;
     std::int64_t count = 1;
     for (const Axis& axis : loops.kernel) {

@@ -12,6 +12,7 @@
 #include "compiler/target/accel/order_loads.h"
 #include "compiler/target/accel/start_early.h"
 #include "isa/codec.h"
+#include "isa/spec/range.h"
 #include "isa/text.h"
 #include "isa/verify.h"
 #include "isa/verify/accesses.h"
@@ -74,6 +75,15 @@ std::string symbolic_text(Stream stream, const isa::HardwareConfig& config) {
 
 }  // namespace
 
+std::uint64_t end_of_memory(const isa::HardwareConfig& config) {
+  std::int64_t smallest = config.uop_bytes();
+  for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc, isa::Memory::out})
+    smallest = std::min(smallest, config.element_bytes(memory));
+  const auto elements =
+      static_cast<std::uint64_t>(isa::spec::range_of<isa::Load, &isa::Load::dram_base>(config).most) + 1;
+  return std::min(std::uint64_t{1} << config.address_bits, elements * static_cast<std::uint64_t>(smallest));
+}
+
 Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config,
                                      DeviceSpace& space, bundle::AccelCode& code, const Dump& dump) {
   const isa::Codec codec(config);
@@ -89,23 +99,27 @@ Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, co
   const int last = stream.instructions.empty() ? 0 : stream.instructions.back().node;
   stream.instructions.push_back({{{}, isa::Finish{}}, -1, last});
 
+  space.allocate(uops.size() * static_cast<std::size_t>(config.uop_bytes()));
+  const std::size_t program_size = stream.instructions.size() * static_cast<std::size_t>(config.instruction_bytes());
+  code.program_base = space.allocate(program_size);
+  // Engines that fetch place a copy of the program after the image (simulator::program_place).
+  space.kept_free = std::max(space.kept_free, (program_size + kPage - 1) / kPage * kPage);
+  const std::uint64_t needed = space.next + space.kept_free;
+  if (const std::uint64_t end = end_of_memory(config); needed > end)
+    return Diagnostic{fmt::format("cannot plan the memory of {}", name), name,
+                      fmt::format("it takes {} KiB, instructions reach {} KiB with {} address bits", needed / 1024,
+                                  end / 1024, config.address_bits),
+                      "raise `address_bits`, or run a part of the model on another target"};
   std::vector<std::byte> uop_bytes;
   for (const isa::Uop& uop : uops) DOVETAIL_TRY(codec.encode(uop, uop_bytes));
-  space.allocate(uop_bytes.size());
   code.config = config;
   code.space = space.index;
   code.uops = uops.size();
   if (!uop_bytes.empty()) code.segments.push_back({"micro-ops", uop_address, std::move(uop_bytes)});
   for (const StreamInstruction& item : stream.instructions) code.program.push_back(item.instruction);
   DOVETAIL_ASSIGN(std::vector<std::byte> program, codec.encode_program(code.program));
-  code.program_base = space.allocate(program.size());
   code.segments.push_back({"program", code.program_base, std::move(program)});
   code.launches = {{0, code.program.size()}};
-  if (const std::uint64_t top = space.next; config.address_bits < 64 && top > std::uint64_t{1} << config.address_bits)
-    return Diagnostic{fmt::format("cannot plan the memory of {}", name), name,
-                      fmt::format("it ends at {:#x}, {} address bits reach {:#x}", top, config.address_bits,
-                                  std::uint64_t{1} << config.address_bits),
-                      "raise `address_bits`"};
   return statistics;
 }
 

@@ -18,10 +18,13 @@ namespace dovetail::accel {
 inline constexpr std::uint64_t kMemoryBase = 0x1000;  // page 0 stays unused, so that a null address is never right
 inline constexpr std::uint64_t kPage = 4096;          // an element of any memory has at most so many bytes
 
+// The first address that no instruction reaches: by `address_bits`, and by the field dram_base, which counts elements.
+std::uint64_t end_of_memory(const isa::HardwareConfig& config);
+
 // Takes memory for micro-ops and program from `space`, and fills in `code` but for ranges and the addresses of tensors:
 // its own segments are added. The FINISH belongs to the last instruction's node. `dump`, where there is one, gets the
 // stream as it comes ("symbolic": micro-op kernels by number), with kernels placed ("micro-ops"), and with its loads
-// ahead ("order"). Error: the memory ends beyond the configuration's addresses; `name` is what is made.
+// ahead ("order"). Error: the memory ends after end_of_memory; `name` is what is made.
 Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config,
                                      DeviceSpace& space, bundle::AccelCode& code, const Dump& dump = nullptr);
 

@@ -11,6 +11,8 @@ LoweringFacts::LoweringFacts(const isa::HardwareConfig& config)
     : overwrite(config.overwrite),
       saturate(config.saturate),
       most_uops(std::max<std::int64_t>(1, config.depth(isa::Memory::uop) / 2)),
+      most_transferred(isa::spec::range_of<isa::Load, &isa::Load::x_size>(config).most),
+      most_stride(isa::spec::range_of<isa::Load, &isa::Load::x_stride>(config).most),
       most_pad(isa::spec::range_of<isa::Load, &isa::Load::x_pad_0>(config).most),
       most_trips(isa::spec::range_of<isa::Gemm, &isa::Gemm::iter_out>(config).most),
       immediate(isa::spec::range_of<isa::Alu, &isa::Alu::imm>(config)) {
@@ -19,8 +21,8 @@ LoweringFacts::LoweringFacts(const isa::HardwareConfig& config)
 }
 
 std::string LoweringFacts::text() const {
-  return fmt::format("{} {} {} {} {} {} {} {}", fmt::join(element_bytes, " "), overwrite, saturate, most_uops, most_pad,
-                     most_trips, immediate.least, immediate.most);
+  return fmt::format("{} {} {} {} {} {} {} {} {} {}", fmt::join(element_bytes, " "), overwrite, saturate, most_uops,
+                     most_transferred, most_stride, most_pad, most_trips, immediate.least, immediate.most);
 }
 
 }  // namespace dovetail::accel

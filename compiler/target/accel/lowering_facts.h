@@ -22,8 +22,10 @@ struct LoweringFacts {
   bool overwrite, saturate;
   std::int64_t most_uops;  // of a kernel
   // What the fields of one instruction hold.
-  std::int64_t most_pad;    // rows or elements of zeros on each side of a LOAD
-  std::int64_t most_trips;  // of each loop of a GEMM or ALU
+  std::int64_t most_transferred;  // rows, and elements of a row, of a LOAD or STORE
+  std::int64_t most_stride;       // elements from row to row of these in DRAM
+  std::int64_t most_pad;          // rows or elements of zeros on each side of a LOAD
+  std::int64_t most_trips;        // of each loop of a GEMM or ALU
   isa::spec::FieldRange immediate;
 };
 

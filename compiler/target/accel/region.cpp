@@ -53,7 +53,8 @@ class Builder {
         models_(spec.models ? spec.models : make_tile_models()),
         memo_(spec.memo),
         intrinsics_text_(memo_ ? schedule::text_of(*intrinsics_) : ""),
-        known_(spec.schedules) {}
+        known_(spec.schedules),
+        memory_end_(spec.memory_end) {}
 
   Result<RegionCode> build() {
     place_inner_values();
@@ -434,7 +435,9 @@ class Builder {
 
   Result<void> finish() {
     append_waiting();
-    DOVETAIL_ASSIGN(made_.statistics, finish_code(stream_, name_, config_, space_, code_, dump_));
+    auto finished = finish_code(stream_, name_, config_, space_, code_, dump_);
+    if (memory_end_ != nullptr && !finished.ok()) *memory_end_ = space_.next + space_.kept_free;
+    DOVETAIL_ASSIGN(made_.statistics, std::move(finished));
     std::vector<std::string>& names = made_.statistics.nodes;
     for (const Operation& operation : operations_) names.push_back(graph_.node(operation.nodes.back()).name);
     for (const auto& [first, second] : side_by_side_)
@@ -491,6 +494,7 @@ class Builder {
   Stream stream_;
   std::uint64_t computed_cycles_ = 0;  // of the compute queue, so far
   const TaskSchedules* known_;
+  std::uint64_t* memory_end_;
   std::optional<std::uint64_t> identity_, identity_as_rows_;       // addresses
   std::map<std::vector<std::int64_t>, std::uint64_t> selections_;  // address, by MoveSpec::Term::channels
 };

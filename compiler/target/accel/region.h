@@ -65,6 +65,7 @@ struct RegionSpec {
   std::shared_ptr<TileModels> models = nullptr;              // what is known of tasks on the hardware; null: nothing
   std::shared_ptr<Memo> memo = nullptr;                      // what other hardware shares with this one; null: nothing
   const TaskSchedules* schedules = nullptr;                  // what is there is taken; null: nothing
+  std::uint64_t* memory_end = nullptr;                       // where it ends, if it does not fit
 };
 struct RegionCode {
   struct Use {

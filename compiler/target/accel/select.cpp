@@ -11,6 +11,7 @@
 #include "base/int8_sums.h"
 #include "compiler/ops/window.h"
 #include "compiler/target/accel/block_groups.h"
+#include "compiler/target/accel/finish_code.h"
 #include "compiler/target/accel/fold_window.h"
 #include "compiler/target/accel/operation_program.h"
 #include "compiler/target/accel/selection.h"
@@ -458,6 +459,16 @@ Result<Operation> take(const Context& context, const Row& row, const std::shared
   const Shape& y = context.graph.value(context.node().outputs[0]).type.shape;
   if (y.size() < 2 || element_count(y) == 0)
     return context.refuse(fmt::format("its result has the shape {}", to_string(y)));
+  std::uint64_t bytes = kMemoryBase;
+  const auto add = [&](ValueId value) {
+    bytes += static_cast<std::uint64_t>(layout_of(context, image_of(context, value)).bytes());
+  };
+  std::ranges::for_each(context.found.inputs, add);
+  add(context.node().outputs[0]);
+  if (const std::uint64_t end = end_of_memory(config); bytes > end)
+    return context.refuse(fmt::format("its operands and its result take {} KiB of memory, {} reaches {} KiB",
+                                      bytes / 1024, config.name, end / 1024),
+                          "raise `address_bits`, or choose another target for it");
   DOVETAIL_ASSIGN(Operation operation, row.make(context));
   if (comes_from_host(context.graph, operation.inputs[0]))
     if (auto folded = fold_window(context.graph, operation, config)) operation = *std::move(folded);

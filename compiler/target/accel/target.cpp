@@ -88,12 +88,15 @@ class AccelTarget : public Target {
       addresses[input] = address(input);
     }
     for (const ValueId output : part.outputs) addresses[output] = address(output);
+    std::uint64_t memory_end = 0;
     const RegionSpec spec{part.name, prepared.operations, prepared.macs, prepared.region,
-                          addresses, builder.progress(),  models_,       memo_};
-    DOVETAIL_ASSIGN(RegionCode made,
-                    counting_.count ? build_counted_region(builder.graph(), spec, hardware_, prepared.recorded,
-                                                           counting_, space, dump)
-                                    : build_region(builder.graph(), spec, hardware_, prepared.recorded, space, dump));
+                          addresses, builder.progress(),  models_,       memo_,
+                          nullptr,   &memory_end};
+    auto built = counting_.count
+                     ? build_counted_region(builder.graph(), spec, hardware_, prepared.recorded, counting_, space, dump)
+                     : build_region(builder.graph(), spec, hardware_, prepared.recorded, space, dump);
+    if (!built.ok() && memory_end > 0) give_up_largest(prepared, memory_end, builder);
+    DOVETAIL_ASSIGN(RegionCode made, std::move(built));
     bundle::AccelCode& code = made.code;
     prove(code, part.name, space);
     for (const RegionCode::Use& use : made.uses) {
@@ -147,6 +150,29 @@ class AccelTarget : public Target {
     RegionLayouts region;
     schedule::FindRecorded recorded;
   };
+
+  // As many operations as have the bytes that are too many, the largest first.
+  void give_up_largest(const Prepared& prepared, std::uint64_t memory_end, BundleBuilder& builder) const {
+    const std::uint64_t limit = end_of_memory(hardware_);
+    std::vector<std::pair<std::uint64_t, const Operation*>> by_size;
+    for (const Operation& operation : prepared.operations) {
+      std::uint64_t bytes = static_cast<std::uint64_t>(prepared.region.layouts.at(operation.output).bytes());
+      for (const ValueId input : operation.inputs)
+        bytes += static_cast<std::uint64_t>(prepared.region.layouts.at(input).bytes());
+      by_size.emplace_back(bytes, &operation);
+    }
+    std::ranges::stable_sort(by_size, std::ranges::greater(), &decltype(by_size)::value_type::first);
+    std::uint64_t given_up = 0;
+    for (const auto& [bytes, operation] : by_size) {
+      if (given_up > 0 && given_up + limit >= memory_end) return;
+      given_up += bytes;
+      for (const NodeId node : operation->nodes)
+        builder.give_up({node, std::string(name()),
+                         fmt::format("its region takes {} KiB of memory, {} of them its operands and its result; {} "
+                                     "reaches {} KiB",
+                                     memory_end / 1024, bytes / 1024, hardware_.name, limit / 1024)});
+    }
+  }
 
   isa::HardwareConfig hardware_;
   double clock_hz_;

@@ -11,6 +11,7 @@
 #include "compiler/target/accel/group_stages.h"
 #include "compiler/target/accel/intrinsics.h"
 #include "compiler/target/accel/memo.h"
+#include "isa/spec/range.h"
 
 namespace dovetail::accel {
 
@@ -123,6 +124,7 @@ Steps::Steps(schedule::Context& context, const isa::HardwareConfig& hardware, Ti
       blocks(context.blocks()),
       convolutions(convolutions_of(context.task.program)),
       models_(models),
+      most_stride_(isa::spec::range_of<isa::Load, &isa::Load::x_stride>(hardware).most),
       constants_stay_(constants_stay(context.task.program, hardware)) {
   for (const std::string& block : blocks)
     if (is_constants(block)) constants_.push_back(c.written_by(block)->shape);
@@ -147,7 +149,10 @@ double Steps::stored(double bytes, std::int64_t transfers) const {
 }
 
 std::int64_t Steps::transfers_of(const std::string& parameter, const Tile& at) const {
-  return at.n * (at.x == c.buffer(parameter)->shape[3] ? 1 : at.o);
+  const Shape& shape = c.buffer(parameter)->shape;
+  const std::int64_t row = shape[3], plane = row * shape[2];
+  if (at.x == row) return at.n * (plane <= most_stride_ ? 1 : at.o);
+  return at.n * at.o * (row <= most_stride_ ? 1 : at.y);
 }
 
 double Steps::constants_cycles(const Tile& at) const {

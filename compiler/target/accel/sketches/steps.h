@@ -68,7 +68,8 @@ class Steps {
   // Of stores: one at a time, to its last response, and a cycle between bursts (timing.md).
   double stored(double bytes, std::int64_t transfers) const;
   // Transfers that bring or take a tile of what lies as the results do, of an operand that is added or of the results.
-  // Where whole rows of pixels follow each other, without a border, blocks of channels are the rows of one.
+  // Where whole rows of pixels follow each other, without a border, blocks of channels are the rows of one, unless they
+  // lie farther apart than the stride of a transfer holds.
   std::int64_t transfers_of(const std::string& parameter, const Tile& tile) const;
   // Cycles of loading the constants of a tile's channels, where they do not stay on chip.
   double constants_cycles(const Tile& tile) const;
@@ -130,9 +131,10 @@ class Steps {
   double total(const Pace& pace, const Tile& trips, const Slots& slots) const;
 
   TileModels& models_;
-  const bool constants_stay_;     // on chip, for the whole operation
-  std::vector<Shape> constants_;  // [batch, channels, words] each
-  std::int64_t changes_ = 0;      // between kinds of instructions of the compute queue, for a tile
+  const std::int64_t most_stride_;  // of a LOAD or STORE, in elements
+  const bool constants_stay_;       // on chip, for the whole operation
+  std::vector<Shape> constants_;    // [batch, channels, words] each
+  std::int64_t changes_ = 0;        // between kinds of instructions of the compute queue, for a tile
   mutable std::optional<schedule::Footprint> footprint_;
   Slots slots_;
   std::string innermost_tile_;  // loop
