@@ -152,6 +152,13 @@ TEST_CASE("digits has the same tensors and the same cycles on every engine") {
   compare_engines(each.model, model, first_digit(), hardware, memories());
 }
 
+TEST_CASE("large feature maps have the same tensors and the same cycles on every engine") {
+  const test::fs::path file = test::shared_case("50_conv1x1_32x256x256_int8/model.onnx");
+  if (file.empty()) return;
+  const graph::Graph model = import_file(file);
+  compare_engines("conv1x1_32x256x256", model, zoo::sample_inputs(model, 1, 0), "1x16x16-ext", memories());
+}
+
 TEST_CASE("networks on several accelerators have the same cycles and events on the SystemC platform") {
   if (!simulator::find_systemc_engine()) {
     test::skip("engine systemc: this build found no SystemC (libsystemc-dev)");

@@ -35,6 +35,14 @@ inline fs::path model_file(const std::string& model) {
   return {};
 }
 
+// A file of the small inputs beside the repository (shared/cases); empty, and the test skipped, where it is not there.
+inline fs::path shared_case(const std::string& name) {
+  const fs::path file = fs::path(DOVETAIL_SOURCE_DIR) / ".." / "shared" / "cases" / name;
+  if (fs::exists(file)) return file;
+  skip(file.string() + " is not there");
+  return {};
+}
+
 inline std::vector<fs::path> samples_of(const fs::path& model) {
   std::vector<fs::path> folders;
   for (const auto& entry : fs::directory_iterator(model.parent_path()))

@@ -1,6 +1,6 @@
 // Shapes at the limits of the fields of an instruction, and one below and above: planes, rows and weights that lie
-// farther apart than a stride holds, rows longer than a transfer, loops with more trips than an instruction has. No such
-// limit is an error: transfers and loops are cut. What memory cannot hold goes to the next target.
+// farther apart than a stride holds, rows longer than a transfer, loops with more trips than an instruction has. No
+// such limit is an error: transfers and loops are cut. What memory cannot hold goes to the next target.
 #include <cstdint>
 #include <utility>
 #include <vector>
