@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "compiler/passes/rewriting.h"
+#include "loops/integer.h"
 
 namespace dovetail::passes {
 namespace {
@@ -14,12 +15,20 @@ using graph::NodeId;
 using graph::ValueId;
 using Ints = std::vector<std::int64_t>;
 
-bool never_negative(const Graph& graph, ValueId value) {
+// Whether no element is less than the bound, by the node that computes them. Integer operators state the least of their
+// results: where they end in a ReLU, their zero point.
+bool never_below(const Graph& graph, ValueId value, double bound) {
   const NodeId producer = graph.value(value).producer;
   if (!producer.valid()) return false;
   const graph::Node& node = graph.node(producer);
-  if (node.op == "Clip") return has_input(node, 1) && uniform(graph, node.inputs[1]).value_or(-1) >= 0;
-  return node.op == "Relu" || node.op == "Sigmoid" || node.op == "Abs" || node.op == "Exp";
+  if (node.op == "Clip") return has_input(node, 1) && uniform(graph, node.inputs[1]).value_or(-INFINITY) >= bound;
+  if (node.attributes.contains("y_min")) return static_cast<double>(graph::int_attribute(node, "y_min", 0)) >= bound;
+  return bound <= 0 && (node.op == "Relu" || node.op == "Sigmoid" || node.op == "Abs" || node.op == "Exp");
+}
+
+// What a maximum over nothing is.
+double least_of(DType dtype) {
+  return is_floating(dtype) ? -INFINITY : static_cast<double>(loops::type_min(dtype));
 }
 
 // Begins and ends of every axis; nothing for pads that are not constant.
@@ -42,7 +51,8 @@ std::optional<Ints> pads_of(const Graph& graph, const graph::Node& pad) {
 
 bool fold(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
-  if (node.op != "Conv" && node.op != "MaxPool" && node.op != "AveragePool") return false;
+  const bool convolves = node.op == "Conv" || node.op == "dovetail.qconv";
+  if (!convolves && node.op != "MaxPool" && node.op != "AveragePool") return false;
   if (node.outputs.size() != 1 || graph::int_attribute(node, "ceil_mode", 0) != 0) return false;
   const auto pad_id = produced_by(graph, node.inputs[0], "Pad");
   if (!pad_id) return false;
@@ -60,8 +70,11 @@ bool fold(Graph& graph, NodeId id) {
 
   const double value = has_input(pad, 2) ? uniform(graph, pad.inputs[2]).value_or(NAN) : 0.0;
   graph::Attributes attributes = node.attributes;
-  if (node.op == "Conv" && value != 0) return false;
-  if (node.op == "MaxPool" && value != -INFINITY && !(value == 0 && never_negative(graph, pad.inputs[0]))) return false;
+  // Convolutions pad with what stands for 0.
+  if (convolves && value != static_cast<double>(graph::int_attribute(node, "x_zero_point", 0))) return false;
+  if (node.op == "MaxPool" && value != least_of(graph.value(pad.inputs[0]).type.dtype) &&
+      !never_below(graph, pad.inputs[0], value))
+    return false;
   if (node.op == "AveragePool") {
     // Its own pads count or do not count all alike.
     if (value != 0 || (padded && graph::int_attribute(node, "count_include_pad", 0) == 0)) return false;

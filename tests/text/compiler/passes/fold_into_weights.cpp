@@ -169,4 +169,35 @@ TEST_CASE("fold_pads: into convolutions and pools that pad alike") {
         std::string::npos);
 }
 
+TEST_CASE("fold_pads: of integers, where they pad with the zero point, or with what no maximum is") {
+  const auto folded = [](const std::string& node, const char* shape, int value, int y_min = -128) {
+    RewriteCase rewritten(fmt::format(R"(graph g(%x: int8[1, 2, 4, 4]) -> (%y)
+  constant %pads: int64[8] = [0, 0, 0, 0, 0, 0, 1, 1]
+  constant %value: int8[] = {}
+  constant %w: int8[2, 1, 2, 2]
+  constant %b: int32[2]
+  constant %s: float32[2] = [0.25, 0.5]
+  constant %one: int8[2, 2, 1, 1]
+  %n: int8[1, 2, 4, 4] = dovetail.qconv(%x, %one, %b, %s) {{y_min={}}}
+  %p: int8[1, 2, 5, 5] = Pad(%n, %pads, %value)
+  %y: int8[1, 2, {}] = {}
+)",
+                                      value, y_min, shape, node));
+    rewritten.apply(passes::fold_pads);
+    const std::string nodes = rewritten.nodes();
+    return nodes.substr(nodes.find("\n") + 1);
+  };
+  const std::string conv = "dovetail.qconv(%p, %w, %b, %s) {group=2, strides=[2, 2], x_zero_point=-13}",
+                    pool = "MaxPool(%p) {kernel_shape=[3, 3]}";
+  CHECK(folded(conv, "2, 2", -13) ==
+        "%y: int8[1, 2, 2, 2] = dovetail.qconv(%n, %w, %b, %s) {group=2, pads=[0, 0, 1, 1], strides=[2, 2], "
+        "x_zero_point=-13}\n");
+  CHECK(folded(conv, "2, 2", 0).find("Pad(") != std::string::npos);
+  const std::string pooled = "%y: int8[1, 2, 3, 3] = MaxPool(%n) {kernel_shape=[3, 3], pads=[0, 0, 1, 1]}\n";
+  CHECK(folded(pool, "3, 3", -128) == pooled);
+  CHECK(folded(pool, "3, 3", -5).find("Pad(") != std::string::npos);
+  CHECK(folded(pool, "3, 3", -5, -6).find("Pad(") != std::string::npos);
+  CHECK(folded(pool, "3, 3", -5, -5) == pooled);
+}
+
 }  // namespace dovetail
