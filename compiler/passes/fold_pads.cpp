@@ -27,9 +27,7 @@ bool never_below(const Graph& graph, ValueId value, double bound) {
 }
 
 // What a maximum over nothing is.
-double least_of(DType dtype) {
-  return is_floating(dtype) ? -INFINITY : static_cast<double>(loops::type_min(dtype));
-}
+double least_of(DType dtype) { return is_floating(dtype) ? -INFINITY : static_cast<double>(loops::type_min(dtype)); }
 
 // Begins and ends of every axis; nothing for pads that are not constant.
 std::optional<Ints> pads_of(const Graph& graph, const graph::Node& pad) {

@@ -338,8 +338,8 @@ void Steps::sample_slots(const Kind& kind, const CountPace& pace) {
 
 void Steps::recall(const std::function<void()>& write) {
   if (c.task.facts.contains(kCostAlone)) return;
-  c.recall(fmt::format("blocks {} {} {} constants stay {}", config.batch, config.block_in, config.block_out,
-                       constants_stay_),
+  c.recall(fmt::format("blocks {} {} {} constants stay {} pixels first {}", config.batch, config.block_in,
+                       config.block_out, constants_stay_, c.task.facts.contains(kPixelsFirst)),
            kSlotNames, write);
 }
 

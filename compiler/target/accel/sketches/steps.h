@@ -55,8 +55,9 @@ class Steps {
   // Decides tile_o, tile_c, tile_n, tile_y and tile_x, then slots_inp, slots_wgt and slots_acc. The analytic choice
   // fits the buffers and is through first. Whether there is one; else the schedule has the error.
   bool sample_tile(const Kind& kind, const CountPace& pace);
-  // Takes the steps of `write`, which follow from the tile, the sizes of blocks, and nothing else of `config`; slots
-  // come behind them. Where the task's memo knows what they make, that is taken (schedule::Context::recall).
+  // Takes the steps of `write`, which follow from the tile, the order of tiles, the sizes of blocks, and nothing else
+  // of `config`; slots come after them. Where the task's memo knows what they make, that is taken
+  // (schedule::Context::recall).
   void recall(const std::function<void()>& write);
   // Gives slots to the copies of operands, and to what is stored. At the end of the sketch.
   void take_slots(const Kind& kind, const std::vector<std::string>& inputs, const std::string& weights);
