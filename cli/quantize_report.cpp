@@ -69,8 +69,13 @@ std::string layers_text(const quantize::Quantised& quantised) {
     table.add({layer->layer, layer->op.empty() ? "tensor" : layer->op, decibels_text(layer->weights_db),
                decibels_text(layer->channel_db), decibels_text(layer->output_db),
                fmt::format("{} of {}", layer->same_choice, quantised.layer_samples)});
-  return fmt::format("layers        {}, each quantised alone on {} samples; those that cost most\n\n{}\n",
-                     quantised.layers.size(), quantised.layer_samples, table.to_string());
+  const std::size_t measured = quantised.layers.size();
+  const std::string which =
+      measured == quantised.all_layers
+          ? fmt::format("{}", measured)
+          : fmt::format("{} of {}, whose own rounding loses most (--worst-layers)", measured, quantised.all_layers);
+  return fmt::format("layers        {}, each quantised alone on {} samples; those that cost most\n\n{}\n", which,
+                     quantised.layer_samples, table.to_string());
 }
 
 std::string kept_text(const quantize::Quantised& quantised) {
@@ -79,7 +84,15 @@ std::string kept_text(const quantize::Quantised& quantised) {
   for (const auto& [name, op] : quantised.float_nodes) ++operators[op];
   std::string text;
   for (const auto& [op, count] : operators) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, op);
-  return fmt::format("stay float    {}\n", text);
+  text = fmt::format("stay float    {}\n", text);
+  for (const quantize::LostPart& part : quantised.lost_parts)
+    if (part.node_stays_float)
+      text += fmt::format(
+          "              {} among them, whose part {} ({:.4g} to {:.4g}) would have {:.1f} of the 255 steps of a "
+          "common "
+          "scale\n",
+          part.node, part.operand, part.least, part.greatest, part.steps);
+  return text;
 }
 
 std::string html_bar(double decibels) {

@@ -20,6 +20,22 @@ struct Switched {
   std::string input;  // bool: whether the layer is quantised
 };
 
+// The node's quantised weights as reals; nothing where it has none.
+std::optional<NdArray> rounded_weights(const Graph& model, const Graph& quantised, NodeId id) {
+  const Node &node = model.node(id), &rounded = quantised.node(id);
+  if ((node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") || !model.is_constant(node.inputs[1]) ||
+      rounded.inputs[1] == node.inputs[1])
+    return std::nullopt;
+  return real_constant(quantised, rounded.inputs[1]);
+}
+
+SignalAndNoise noise_of(const Graph& model, NodeId id, const NdArray& rounded) {
+  const NdArray& exact = *model.value(model.node(id).inputs[1]).constant;
+  SignalAndNoise sum;
+  for (std::int64_t i = 0; i < exact.count(); ++i) sum.add(exact.as_double(i), rounded.as_double(i));
+  return sum;
+}
+
 class SwitchedGraph {
  public:
   SwitchedGraph(const Graph& model, const Graph& quantised) : model_(model), quantised_(quantised), graph_(model) {}
@@ -70,10 +86,7 @@ class SwitchedGraph {
   // Does nothing where the node has no quantised weights.
   void choose_weights(NodeId id, ValueId choice, LayerReport& report) {
     const Node node = model_.node(id), rounded = quantised_.node(id);
-    if ((node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") || !model_.is_constant(node.inputs[1]) ||
-        rounded.inputs[1] == node.inputs[1])
-      return;
-    const auto weight = real_constant(quantised_, rounded.inputs[1]);
+    const auto weight = rounded_weights(model_, quantised_, id);
     if (!weight) return;
     std::vector<ValueId> inputs = graph_.node(id).inputs;
     inputs[1] = graph_.add_constant(node.name + "/rounded", *weight);
@@ -87,13 +100,10 @@ class SwitchedGraph {
     });
     const NdArray& exact = *model_.value(node.inputs[1]).constant;
     const std::int64_t axis = output_axis(node, exact.rank());
-    SignalAndNoise all;
     std::vector<SignalAndNoise> channels(static_cast<std::size_t>(exact.shape()[static_cast<std::size_t>(axis)]));
-    for (std::int64_t i = 0; i < exact.count(); ++i) {
-      all.add(exact.as_double(i), weight->as_double(i));
+    for (std::int64_t i = 0; i < exact.count(); ++i)
       channels[static_cast<std::size_t>(slice_of(exact, axis, i))].add(exact.as_double(i), weight->as_double(i));
-    }
-    report.weights_db = all.decibels();
+    report.weights_db = noise_of(model_, id, *weight).decibels();
     std::erase_if(channels, [](const SignalAndNoise& channel) { return channel.signal == 0; });
     for (const SignalAndNoise& channel : channels)
       report.channel_db = std::min(report.channel_db.value_or(channel.decibels()), channel.decibels());
@@ -105,6 +115,31 @@ class SwitchedGraph {
   std::vector<Switched> layers_;
 };
 
+NodeId maker_of(const Places& places, ValueId value) {
+  const auto made_by = places.made_by.find(value);
+  return made_by == places.made_by.end() ? NodeId{} : made_by->second;
+}
+
+// Those whose own noise is the largest part of their signal, in their order.
+std::vector<ValueId> worst_alone(const Graph& model, const Graph& quantised, const Places& places,
+                                 const OwnNoise& own_noise, std::size_t most) {
+  const auto share = [](const SignalAndNoise& sum) { return sum.signal > 0 ? sum.noise / sum.signal : 0; };
+  std::vector<std::pair<double, ValueId>> layers;
+  for (const ValueId value : places.observed) {
+    double noise = own_noise.contains(value) ? share(own_noise.at(value)) : 0;
+    if (const NodeId maker = maker_of(places, value); maker.valid())
+      if (const auto weights = rounded_weights(model, quantised, maker))
+        noise += share(noise_of(model, maker, *weights));
+    layers.emplace_back(noise, value);
+  }
+  std::ranges::stable_sort(layers, std::ranges::greater(), &std::pair<double, ValueId>::first);
+  layers.resize(std::min(layers.size(), most));
+  std::vector<ValueId> worst;
+  for (const ValueId value : places.observed)
+    if (std::ranges::find(layers, value, &std::pair<double, ValueId>::second) != layers.end()) worst.push_back(value);
+  return worst;
+}
+
 // The model's outputs of one run against the float ones.
 struct OutputTally {
   std::vector<SignalAndNoise> outputs;
@@ -115,13 +150,12 @@ struct OutputTally {
 
 Result<std::vector<LayerReport>> measure_layers(const Graph& model, const Graph& quantised, const Places& places,
                                                 const std::map<ValueId, Quantisation>& ranges,
+                                                const OwnNoise& own_noise, std::size_t most,
                                                 std::span<const Values> samples, const MakeForward& make_forward,
                                                 const Progress& progress) {
   SwitchedGraph switched(model, quantised);
-  for (const ValueId value : places.observed) {
-    const auto made_by = places.made_by.find(value);
-    switched.add_layer(value, made_by == places.made_by.end() ? NodeId{} : made_by->second, ranges.at(value));
-  }
+  for (const ValueId value : worst_alone(model, quantised, places, own_noise, most))
+    switched.add_layer(value, maker_of(places, value), ranges.at(value));
   std::vector<Switched>& layers = switched.layers();
   std::vector<std::string> outputs;
   for (const ValueId output : switched.graph().outputs) outputs.push_back(switched.graph().value(output).name);

@@ -68,7 +68,7 @@ Limits bounds_of(const Graph& graph, ValueId value) {
 struct Tally {
   std::array<std::int64_t, 256> steps{};
   std::int64_t count = 0, cut_low = 0, cut_high = 0;
-  SignalAndNoise ratio;
+  SignalAndNoise ratio, own;  // own: of the value's rounding alone, no error before it included
 
   void add(const NdArray& quantised, const NdArray& real, const Quantisation& q) {
     const auto bytes = quantised.data<std::int8_t>();
@@ -79,6 +79,7 @@ struct Tally {
       cut_high += bytes[i] == 127 && static_cast<double>(reals[i]) > highest;
       ++steps[static_cast<std::size_t>(bytes[i] + 128)];
       ratio.add(reals[i], static_cast<double>(bytes[i] - q.zero_point) * static_cast<double>(q.scale));
+      own.add(reals[i], static_cast<double>(passes::qdq::quantize(reals[i], q) - q.zero_point) * scale);
     }
     count += static_cast<std::int64_t>(bytes.size());
   }
@@ -153,6 +154,12 @@ class Comparison {
       result.outputs.back().signal_to_noise_db = output.ratio.decibels();
     }
     result.same_choice = same_choice_;
+  }
+
+  OwnNoise own_noise() const {
+    OwnNoise noise;
+    for (const Place& place : order_) noise[place.value] = place.tally.own;
+    return noise;
   }
 
  private:
@@ -230,7 +237,7 @@ Result<Quantised> quantize(Graph model, std::span<const Values> samples, const O
   DOVETAIL_TRY(prepare(model, options.context));
   Quantised result;
   if (options.equalise) result.equalised = equalise(model);
-  const Places places = find_places(model, options.keep_float);
+  Places places = find_places(model, options.keep_float);
   if (places.observed.empty())
     return Diagnostic{"cannot quantise " + model.name, "the model",
                       "it has no float operator that computes on int8 (docs/quantisation.md)",
@@ -242,7 +249,16 @@ Result<Quantised> quantize(Graph model, std::span<const Values> samples, const O
   DOVETAIL_TRY(run_all(observe, samples, "ranges", options.progress, [&](const Values& values) {
     for (const ValueId value : places.observed) observations[value].add(values.at(model.value(value).name));
   }));
-  const Ranges ranges = ranges_of(model, places, observations, options);
+  Ranges ranges = ranges_of(model, places, observations, options);
+  result.lost_parts = find_lost_parts(model, places, observations, ranges);
+  std::vector<std::string> kept = options.keep_float;
+  for (const LostPart& part : result.lost_parts)
+    if (part.node_stays_float) kept.push_back(part.node);
+  if (kept.size() > options.keep_float.size()) {
+    places = find_places(model, kept);
+    std::erase_if(observations, [&](const auto& seen) { return !std::ranges::count(places.observed, seen.first); });
+    ranges = ranges_of(model, places, observations, options);
+  }
   DOVETAIL_ASSIGN(result.graph,
                   quantised_graph(model, places, ranges, samples, options, make_forward, result.corrected));
   result.float_nodes = places.float_nodes;
@@ -254,8 +270,9 @@ Result<Quantised> quantize(Graph model, std::span<const Values> samples, const O
   if (options.layer_samples > 0) {
     const auto some = samples.first(std::min(samples.size(), static_cast<std::size_t>(options.layer_samples)));
     result.layer_samples = static_cast<int>(some.size());
-    DOVETAIL_ASSIGN(result.layers,
-                    measure_layers(model, result.graph, places, ranges, some, make_forward, options.progress));
+    result.all_layers = places.observed.size();
+    DOVETAIL_ASSIGN(result.layers, measure_layers(model, result.graph, places, ranges, comparison.own_noise(),
+                                                  options.worst_layers, some, make_forward, options.progress));
   }
   return result;
 }
@@ -270,12 +287,20 @@ std::vector<std::string> degenerate(const Quantised& quantised) {
       findings.push_back(fmt::format("{}: {:.1f} % of its elements are one value > {:.0f} %", tensor.value,
                                      100 * tensor.commonest, 100 * kMostCommon));
   }
+  for (const LostPart& part : quantised.lost_parts)
+    if (!part.node_stays_float)
+      findings.push_back(
+          fmt::format("{}: its part {} ({} to {} along axis {}), of values from {:.4g} to {:.4g}, has {:.1f} of the "
+                      "255 steps of the "
+                      "common scale; --keep-float {} gives each part its own scale",
+                      part.node, part.operand, part.begin, part.end - 1, part.axis, part.least, part.greatest,
+                      part.steps, part.node));
   return findings;
 }
 
 Json Quantised::to_json() const {
   Json tensor_rows = Json::array(), output_rows = Json::array(), layer_rows = Json::array(), kept = Json::array(),
-       pairs = Json::array();
+       pairs = Json::array(), part_rows = Json::array();
   for (const TensorReport& tensor : tensors)
     tensor_rows.push_back({{"value", tensor.value},
                            {"least", tensor.least},
@@ -298,10 +323,21 @@ Json Quantised::to_json() const {
                           {"output_db", layer.output_db},
                           {"same_choice", layer.same_choice}});
   for (const auto& [name, op] : float_nodes) kept.push_back({{"node", name}, {"op", op}});
+  for (const LostPart& part : lost_parts)
+    part_rows.push_back({{"node", part.node},
+                         {"operand", part.operand},
+                         {"axis", part.axis},
+                         {"begin", part.begin},
+                         {"end", part.end},
+                         {"least", part.least},
+                         {"greatest", part.greatest},
+                         {"steps", part.steps},
+                         {"node_stays_float", part.node_stays_float}});
   for (const auto& [first, second] : equalised) pairs.push_back({first, second});
-  return {{"samples", samples},     {"same_choice", same_choice}, {"tensors", tensor_rows},
-          {"outputs", output_rows}, {"layers", layer_rows},       {"layer_samples", layer_samples},
-          {"float_nodes", kept},    {"equalised", pairs},         {"corrected_biases", corrected}};
+  return {{"samples", samples},       {"same_choice", same_choice},   {"tensors", tensor_rows},
+          {"outputs", output_rows},   {"layers", layer_rows},         {"layer_samples", layer_samples},
+          {"all_layers", all_layers}, {"lost_parts", part_rows},      {"float_nodes", kept},
+          {"equalised", pairs},       {"corrected_biases", corrected}};
 }
 
 }  // namespace dovetail::quantize

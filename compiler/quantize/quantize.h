@@ -14,6 +14,7 @@
 #include "compiler/passes/pass.h"
 #include "compiler/quantize/forward.h"
 #include "compiler/quantize/insert_qdq.h"
+#include "compiler/quantize/joined_scales.h"
 #include "compiler/quantize/layers.h"
 #include "compiler/quantize/ranges.h"
 
@@ -28,6 +29,7 @@ struct Options {
   bool equalise = false;                // equalise.h
   bool correct_biases = false;          // correct_biases.h
   int layer_samples = 0;                // on how many samples, the first ones, layers are measured (layers.h)
+  std::size_t worst_layers = 24;        // how many layers are measured at most
   passes::PassContext context;          // evaluates constants
   Progress progress;
 };
@@ -56,21 +58,24 @@ struct Quantised {
   std::vector<OutputReport> outputs = {};                        // in the model's order
   std::vector<LayerReport> layers = {};                          // in execution order; empty where not asked for
   std::vector<std::pair<std::string, std::string>> float_nodes;  // name and operator
+  std::vector<LostPart> lost_parts = {};                         // of concatenations, those that stay float included
   std::vector<std::pair<std::string, std::string>> equalised = {};
   std::vector<std::string> corrected = {};
   int samples = 0, layer_samples = 0;
-  int same_choice = 0;  // samples whose largest output element is the float graph's (first output)
+  std::size_t all_layers = 0;  // of which `layers` has those that were measured
+  int same_choice = 0;         // samples whose largest output element is the float graph's (first output)
   Json to_json() const;
 };
 
 // Folds batch normalisations and constants, observes the activations on the samples, inserts the QDQ pairs and runs
-// both graphs once more for the report. Errors: no samples, a model that is quantised already or has nothing to
-// quantise, `keep_float` names no node, or what `make_forward` and `progress` say.
+// both graphs once more for the report. A Concat that nothing but outputs of the model follows stays float where one
+// scale would take most steps from one of its parts: each part then keeps its own. Errors: no samples, a model that is
+// quantised already or has nothing to quantise, `keep_float` names no node, or what `make_forward` and `progress` say.
 Result<Quantised> quantize(graph::Graph model, std::span<const Values> samples, const Options& options,
                            const MakeForward& make_forward);
 
-// Tensors that a calibration has failed on: more than 5 % saturated or 90 % one value; each as "name: reason". Empty
-// where all is well.
+// Tensors that a calibration has failed on: more than 5 % saturated or 90 % one value, and parts of a Concat that its
+// scale leaves fewer than 16 steps; each as "name: reason". Empty where all is well.
 std::vector<std::string> degenerate(const Quantised& quantised);
 
 }  // namespace dovetail::quantize

@@ -84,6 +84,23 @@ TEST_CASE("layers: the one that costs most is found, and its rest alone is the r
   CHECK(better.outputs[0].signal_to_noise_db > result.outputs[0].signal_to_noise_db);
 }
 
+TEST_CASE("layers: only those whose own rounding loses most are measured, where there are many") {
+  Options options;
+  options.weights = WeightScales::per_tensor;
+  options.layer_samples = 2;
+  options.worst_layers = 2;
+  std::int64_t runs = 0;
+  options.progress = [&](std::string_view what, std::int64_t, std::int64_t all) -> Result<void> {
+    if (what == "layers") runs = all;
+    return {};
+  };
+  const Quantised result = quantised_with(options);
+  CHECK(result.all_layers == 5);
+  CHECK(result.layers.size() == 2);
+  CHECK(runs == 2 * 3);
+  CHECK(std::ranges::find(result.layers, "conv2_node", &LayerReport::layer) != result.layers.end());
+}
+
 TEST_CASE("layers: whoever watches may end the work") {
   Options options;
   options.layer_samples = 1;

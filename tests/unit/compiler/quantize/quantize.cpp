@@ -137,6 +137,62 @@ TEST_CASE("quantize: nodes may be kept float") {
         "there are none, and ranges come from samples");
 }
 
+namespace {
+
+// A detector's head: boxes of hundreds and scores below 1 in one tensor, which is the output, but for a Transpose, or
+// is read by another convolution.
+Quantised detector(bool ends, float boxes_scale) {
+  test::GraphMaker make;
+  const ValueId x = make.input("x", DType::float32, {1, 4, 6, 6});
+  const ValueId boxes =
+      make.node("Mul", "boxes", {make.node("Relu", "relu", {x}), make.constant("size", NdArray::scalar(boxes_scale))});
+  const ValueId scores =
+      make.node("Sigmoid", "scores", {make.node("Conv", "conv", {x, make.constant("w", random({3, 4, 1, 1}, "w"))})});
+  const ValueId joined = make.node("Concat", "joined", {boxes, scores}, {{"axis", std::int64_t{1}}});
+  make.output(ends ? make.node("Transpose", "rows", {joined}, {{"perm", Ints{0, 2, 3, 1}}})
+                   : make.node("Conv", "next", {joined, make.constant("v", random({2, 7, 1, 1}, "v"))}));
+  auto result = quantize(make.graph, samples(2), {}, reference_forward());
+  if (!result) FAIL(to_string(result.errors()));
+  return *std::move(result);
+}
+
+}  // namespace
+
+TEST_CASE("quantize: a Concat at the end of a model keeps the scales of its parts where one scale would lose one") {
+  const Quantised far = detector(true, 100);
+  REQUIRE(far.lost_parts.size() == 1);
+  CHECK(far.lost_parts[0].operand == "scores");
+  CHECK(far.lost_parts[0].node_stays_float);
+  CHECK(far.lost_parts[0].begin == 4);
+  CHECK(far.lost_parts[0].end == 7);
+  CHECK_THAT(to_string(far.graph),
+             ContainsSubstring("%joined: float32[1, 7, 6, 6] = Concat(%boxes/real, %scores/real)"));
+  CHECK(far.outputs[0].signal_to_noise_db > 30);
+  for (const TensorReport& tensor : far.tensors) {
+    INFO(tensor.value);
+    CHECK((tensor.value != "joined" && tensor.value != "rows"));
+    if (tensor.value == "scores") CHECK(tensor.signal_to_noise_db > 30);
+  }
+  CHECK(far.to_json().at("lost_parts").at(0).at("operand") == "scores");
+  CHECK(degenerate(far).empty());
+
+  const Quantised near = detector(true, 4);
+  CHECK(near.lost_parts.empty());
+  CHECK_THAT(to_string(near.graph), ContainsSubstring("%joined/steps"));
+}
+
+TEST_CASE("quantize: a Concat inside a model warns of the part that its scale loses, and says what to do") {
+  const Quantised inside = detector(false, 100);
+  REQUIRE(inside.lost_parts.size() == 1);
+  CHECK_FALSE(inside.lost_parts[0].node_stays_float);
+  const std::vector<std::string> findings = degenerate(inside);
+  REQUIRE(findings.size() == 1);
+  CHECK_THAT(findings[0],
+             ContainsSubstring("joined_node: its part scores (4 to 6 along axis 1), of values from 0.") &&
+                 ContainsSubstring(" of the 255 steps of the common scale; --keep-float joined_node gives each "
+                                   "part its own scale"));
+}
+
 TEST_CASE("quantize: degenerate tensors are found") {
   Quantised result;
   result.tensors = {{"good", {}, 0.05, 0.9, 30}, {"cut", {}, 0.051, 0.1, 30}, {"flat", {}, 0, 0.91, 30}};
