@@ -73,7 +73,7 @@ std::string layers_text(const quantize::Quantised& quantised) {
   const std::string which =
       measured == quantised.all_layers
           ? fmt::format("{}", measured)
-          : fmt::format("{} of {}, whose own rounding loses most (--worst-layers)", measured, quantised.all_layers);
+          : fmt::format("{} of {}, those that cost most (--worst-layers)", measured, quantised.all_layers);
   return fmt::format("layers        {}, each quantised alone on {} samples; those that cost most\n\n{}\n", which,
                      quantised.layer_samples, table.to_string());
 }

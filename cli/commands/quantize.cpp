@@ -79,8 +79,9 @@ class Quantize : public Command {
     options.flag("--correct-biases", correct_, "take the shift of each layer's mean out of its bias");
     options.value("--measure-layers", "N", layers_,
                   "quantise one layer at a time on the first N samples, to see which cost most; 0: do not (default 8)");
-    options.value("--worst-layers", "N", worst_layers_,
-                  "how many layers --measure-layers quantises alone: those whose own rounding loses most (default 24)");
+    options.value(
+        "--worst-layers", "N", worst_layers_,
+        "how many layers --measure-layers tells apart, those that cost most (default 10); all of a small model");
     limit_.declare(options);
     options.value("--report", "R.json", report_, "write the report as JSON", File::written_text);
     options.value("--html", "PAGE.html", html_, "write it as a page for a browser", File::written_text);
@@ -191,7 +192,7 @@ class Quantize : public Command {
   }
 
   LimitArguments limit_;
-  std::string model_, output_, samples_, weights_ = "per-channel", layers_ = "8", worst_layers_ = "24";
+  std::string model_, output_, samples_, weights_ = "per-channel", layers_ = "8", worst_layers_ = "10";
   std::optional<std::string> preprocess_, method_, tail_, report_, html_;
   std::vector<std::string> shapes_, kept_;
   bool powers_ = false, symmetric_ = false, equalise_ = false, correct_ = false, json_ = false;

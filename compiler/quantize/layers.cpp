@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "compiler/passes/rewriting.h"
@@ -19,22 +20,6 @@ struct Switched {
   LayerReport report;
   std::string input;  // bool: whether the layer is quantised
 };
-
-// The node's quantised weights as reals; nothing where it has none.
-std::optional<NdArray> rounded_weights(const Graph& model, const Graph& quantised, NodeId id) {
-  const Node &node = model.node(id), &rounded = quantised.node(id);
-  if ((node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") || !model.is_constant(node.inputs[1]) ||
-      rounded.inputs[1] == node.inputs[1])
-    return std::nullopt;
-  return real_constant(quantised, rounded.inputs[1]);
-}
-
-SignalAndNoise noise_of(const Graph& model, NodeId id, const NdArray& rounded) {
-  const NdArray& exact = *model.value(model.node(id).inputs[1]).constant;
-  SignalAndNoise sum;
-  for (std::int64_t i = 0; i < exact.count(); ++i) sum.add(exact.as_double(i), rounded.as_double(i));
-  return sum;
-}
 
 class SwitchedGraph {
  public:
@@ -86,7 +71,10 @@ class SwitchedGraph {
   // Does nothing where the node has no quantised weights.
   void choose_weights(NodeId id, ValueId choice, LayerReport& report) {
     const Node node = model_.node(id), rounded = quantised_.node(id);
-    const auto weight = rounded_weights(model_, quantised_, id);
+    if ((node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") || !model_.is_constant(node.inputs[1]) ||
+        rounded.inputs[1] == node.inputs[1])
+      return;
+    const auto weight = real_constant(quantised_, rounded.inputs[1]);
     if (!weight) return;
     std::vector<ValueId> inputs = graph_.node(id).inputs;
     inputs[1] = graph_.add_constant(node.name + "/rounded", *weight);
@@ -100,10 +88,13 @@ class SwitchedGraph {
     });
     const NdArray& exact = *model_.value(node.inputs[1]).constant;
     const std::int64_t axis = output_axis(node, exact.rank());
+    SignalAndNoise all;
     std::vector<SignalAndNoise> channels(static_cast<std::size_t>(exact.shape()[static_cast<std::size_t>(axis)]));
-    for (std::int64_t i = 0; i < exact.count(); ++i)
+    for (std::int64_t i = 0; i < exact.count(); ++i) {
+      all.add(exact.as_double(i), weight->as_double(i));
       channels[static_cast<std::size_t>(slice_of(exact, axis, i))].add(exact.as_double(i), weight->as_double(i));
-    report.weights_db = noise_of(model_, id, *weight).decibels();
+    }
+    report.weights_db = all.decibels();
     std::erase_if(channels, [](const SignalAndNoise& channel) { return channel.signal == 0; });
     for (const SignalAndNoise& channel : channels)
       report.channel_db = std::min(report.channel_db.value_or(channel.decibels()), channel.decibels());
@@ -115,83 +106,127 @@ class SwitchedGraph {
   std::vector<Switched> layers_;
 };
 
-NodeId maker_of(const Places& places, ValueId value) {
-  const auto made_by = places.made_by.find(value);
-  return made_by == places.made_by.end() ? NodeId{} : made_by->second;
-}
-
-// Those whose own noise is the largest part of their signal, in their order.
-std::vector<ValueId> worst_alone(const Graph& model, const Graph& quantised, const Places& places,
-                                 const OwnNoise& own_noise, std::size_t most) {
-  const auto share = [](const SignalAndNoise& sum) { return sum.signal > 0 ? sum.noise / sum.signal : 0; };
-  std::vector<std::pair<double, ValueId>> layers;
-  for (const ValueId value : places.observed) {
-    double noise = own_noise.contains(value) ? share(own_noise.at(value)) : 0;
-    if (const NodeId maker = maker_of(places, value); maker.valid())
-      if (const auto weights = rounded_weights(model, quantised, maker))
-        noise += share(noise_of(model, maker, *weights));
-    layers.emplace_back(noise, value);
-  }
-  std::ranges::stable_sort(layers, std::ranges::greater(), &std::pair<double, ValueId>::first);
-  layers.resize(std::min(layers.size(), most));
-  std::vector<ValueId> worst;
-  for (const ValueId value : places.observed)
-    if (std::ranges::find(layers, value, &std::pair<double, ValueId>::second) != layers.end()) worst.push_back(value);
-  return worst;
-}
-
-// The model's outputs of one run against the float ones.
+// The model's outputs with some layers quantised, against the float ones.
 struct OutputTally {
   std::vector<SignalAndNoise> outputs;
   int same_choice = 0;
+
+  double worst_db() const {
+    double worst = std::numeric_limits<double>::infinity();
+    for (const SignalAndNoise& output : outputs) worst = std::min(worst, output.decibels());
+    return worst;
+  }
+};
+
+// Neighbouring layers [begin, end).
+struct Group {
+  std::size_t begin, end;
+  OutputTally tally;
+  std::size_t size() const { return end - begin; }
+};
+
+// Where there are fewer layers for each that is looked for, measuring them one by one takes no more runs.
+constexpr std::size_t kLeastOfGroup = 4;
+
+class Search {
+ public:
+  Search(const Forward& forward, const std::vector<Switched>& layers, std::vector<std::string> outputs,
+         std::span<const Values> samples, std::size_t most, const Progress& progress)
+      : forward_(forward), layers_(layers), outputs_(std::move(outputs)), samples_(samples), progress_(progress) {
+    groups_ = most * kLeastOfGroup <= layers.size() ? most : layers.size();
+  }
+
+  // Single layers, those that cost most among them.
+  Result<std::vector<Group>> run() {
+    NdArray off(DType::boolean, {});
+    for (const Values& sample : samples_) {
+      Values& inputs = inputs_.emplace_back(sample);
+      for (const Switched& layer : layers_) inputs[layer.input] = off;
+      DOVETAIL_ASSIGN(Values exact, run(inputs));
+      exact_.push_back(std::move(exact));
+    }
+    std::vector<Group> open, found;
+    for (std::size_t g = 0; g < groups_; ++g)
+      DOVETAIL_TRY(measure(layers_.size() * g / groups_, layers_.size() * (g + 1) / groups_, open));
+    while (found.size() < groups_ && measured_ <= layers_.size() && !open.empty()) {
+      const auto worst = std::ranges::min_element(open, {}, [](const Group& group) { return group.tally.worst_db(); });
+      const Group group = *worst;
+      open.erase(worst);
+      if (group.size() == 1) {
+        found.push_back(group);
+        continue;
+      }
+      const std::size_t middle = group.begin + group.size() / 2;
+      DOVETAIL_TRY(measure(group.begin, middle, open));
+      DOVETAIL_TRY(measure(middle, group.end, open));
+    }
+    std::ranges::sort(found, {}, &Group::begin);
+    return found;
+  }
+
+ private:
+  Result<Values> run(const Values& inputs) {
+    if (progress_) DOVETAIL_TRY(progress_("layers", done_++, all_runs()));
+    return forward_(inputs);
+  }
+
+  // At most: of groups no more than one by one, and the last cut.
+  std::int64_t all_runs() const {
+    return static_cast<std::int64_t>(samples_.size() * (1 + layers_.size() + (groups_ < layers_.size() ? 2 : 0)));
+  }
+
+  Result<void> measure(std::size_t begin, std::size_t end, std::vector<Group>& into) {
+    ++measured_;
+    Group group{begin, end, {std::vector<SignalAndNoise>(outputs_.size()), 0}};
+    NdArray off(DType::boolean, {}), on = off;
+    on.set_int64(0, 1);
+    for (std::size_t s = 0; s < samples_.size(); ++s) {
+      for (std::size_t l = begin; l < end; ++l) inputs_[s][layers_[l].input] = on;
+      DOVETAIL_ASSIGN(const Values got, run(inputs_[s]));
+      for (std::size_t l = begin; l < end; ++l) inputs_[s][layers_[l].input] = off;
+      for (std::size_t o = 0; o < outputs_.size(); ++o) {
+        const NdArray &want = exact_[s].at(outputs_[o]), &have = got.at(outputs_[o]);
+        for (std::int64_t i = 0; i < want.count(); ++i)
+          group.tally.outputs[o].add(want.as_double(i), have.as_double(i));
+      }
+      group.tally.same_choice += arg_max(exact_[s].at(outputs_[0])) == arg_max(got.at(outputs_[0]));
+    }
+    into.push_back(std::move(group));
+    return {};
+  }
+
+  const Forward& forward_;
+  const std::vector<Switched>& layers_;
+  const std::vector<std::string> outputs_;
+  const std::span<const Values> samples_;
+  const Progress& progress_;
+  std::size_t groups_;                  // at first, and single layers at the end
+  std::vector<Values> inputs_, exact_;  // of each sample
+  std::size_t measured_ = 0;            // groups
+  std::int64_t done_ = 0;               // runs
 };
 
 }  // namespace
 
 Result<std::vector<LayerReport>> measure_layers(const Graph& model, const Graph& quantised, const Places& places,
-                                                const std::map<ValueId, Quantisation>& ranges,
-                                                const OwnNoise& own_noise, std::size_t most,
+                                                const std::map<ValueId, Quantisation>& ranges, std::size_t most,
                                                 std::span<const Values> samples, const MakeForward& make_forward,
                                                 const Progress& progress) {
   SwitchedGraph switched(model, quantised);
-  for (const ValueId value : worst_alone(model, quantised, places, own_noise, most))
-    switched.add_layer(value, maker_of(places, value), ranges.at(value));
-  std::vector<Switched>& layers = switched.layers();
+  for (const ValueId value : places.observed) {
+    const auto made_by = places.made_by.find(value);
+    switched.add_layer(value, made_by == places.made_by.end() ? NodeId{} : made_by->second, ranges.at(value));
+  }
+  const std::vector<Switched>& layers = switched.layers();
   std::vector<std::string> outputs;
   for (const ValueId output : switched.graph().outputs) outputs.push_back(switched.graph().value(output).name);
   DOVETAIL_ASSIGN(const Forward forward, make_forward(switched.graph()));
-
-  std::vector<OutputTally> tallies(layers.size(), {std::vector<SignalAndNoise>(outputs.size()), 0});
-  std::int64_t done = 0;
-  const auto all = static_cast<std::int64_t>(samples.size() * (layers.size() + 1));
-  const auto run = [&](const Values& inputs) -> Result<Values> {
-    if (progress) DOVETAIL_TRY(progress("layers", done++, all));
-    return forward(inputs);
-  };
-  for (const Values& sample : samples) {
-    Values inputs = sample;
-    NdArray off(DType::boolean, {}), on = off;
-    on.set_int64(0, 1);
-    for (const Switched& layer : layers) inputs[layer.input] = off;
-    DOVETAIL_ASSIGN(const Values exact, run(inputs));
-    for (std::size_t l = 0; l < layers.size(); ++l) {
-      inputs[layers[l].input] = on;
-      DOVETAIL_ASSIGN(const Values got, run(inputs));
-      inputs[layers[l].input] = off;
-      for (std::size_t o = 0; o < outputs.size(); ++o) {
-        const NdArray &want = exact.at(outputs[o]), &have = got.at(outputs[o]);
-        for (std::int64_t i = 0; i < want.count(); ++i) tallies[l].outputs[o].add(want.as_double(i), have.as_double(i));
-      }
-      tallies[l].same_choice += arg_max(exact.at(outputs[0])) == arg_max(got.at(outputs[0]));
-    }
-  }
+  DOVETAIL_ASSIGN(const std::vector<Group> found, Search(forward, layers, outputs, samples, most, progress).run());
   std::vector<LayerReport> reports;
-  for (std::size_t l = 0; l < layers.size(); ++l) {
-    LayerReport report = layers[l].report;
-    report.output_db = 1e9;
-    for (const SignalAndNoise& output : tallies[l].outputs)
-      report.output_db = std::min(report.output_db, output.decibels());
-    report.same_choice = tallies[l].same_choice;
+  for (const Group& group : found) {
+    LayerReport report = layers[group.begin].report;
+    report.output_db = group.tally.worst_db();
+    report.same_choice = group.tally.same_choice;
     reports.push_back(std::move(report));
   }
   return reports;

@@ -1,4 +1,4 @@
-// Which layers cost most accuracy: the model with one layer quantised at a time, of those that lose most by themselves.
+// Which layers cost most accuracy: the model with one layer quantised at a time.
 #pragma once
 
 #include <map>
@@ -25,17 +25,13 @@ struct LayerReport {
   int same_choice = 0;               // samples whose largest output element is the float model's (first output)
 };
 
-// What quantising one value alone loses of it.
-using OwnNoise = std::map<graph::ValueId, SignalAndNoise>;
-
-// The `most` layers whose own rounding loses most: that of the result, by `own_noise`, and of the weights. One graph is
-// compiled for all of them, with a switch for each layer, which is run for each layer and sample. In execution order.
-// `quantised` has the nodes and values of `model`, as insert_qdq leaves them.
+// One graph is compiled for all layers, with a switch for each, which is run for each layer and sample. Of many layers
+// the `most` that cost most are found by groups of neighbours: noise adds up, so a group that costs little has no layer
+// that costs much. In execution order. `quantised` has the nodes and values of `model`, as insert_qdq leaves them.
 Result<std::vector<LayerReport>> measure_layers(const graph::Graph& model, const graph::Graph& quantised,
                                                 const Places& places,
                                                 const std::map<graph::ValueId, passes::qdq::Quantisation>& ranges,
-                                                const OwnNoise& own_noise, std::size_t most,
-                                                std::span<const Values> samples, const MakeForward& make_forward,
-                                                const Progress& progress);
+                                                std::size_t most, std::span<const Values> samples,
+                                                const MakeForward& make_forward, const Progress& progress);
 
 }  // namespace dovetail::quantize

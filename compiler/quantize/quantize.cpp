@@ -68,7 +68,7 @@ Limits bounds_of(const Graph& graph, ValueId value) {
 struct Tally {
   std::array<std::int64_t, 256> steps{};
   std::int64_t count = 0, cut_low = 0, cut_high = 0;
-  SignalAndNoise ratio, own;  // own: of the value's rounding alone, no error before it included
+  SignalAndNoise ratio;
 
   void add(const NdArray& quantised, const NdArray& real, const Quantisation& q) {
     const auto bytes = quantised.data<std::int8_t>();
@@ -79,7 +79,6 @@ struct Tally {
       cut_high += bytes[i] == 127 && static_cast<double>(reals[i]) > highest;
       ++steps[static_cast<std::size_t>(bytes[i] + 128)];
       ratio.add(reals[i], static_cast<double>(bytes[i] - q.zero_point) * static_cast<double>(q.scale));
-      own.add(reals[i], static_cast<double>(passes::qdq::quantize(reals[i], q) - q.zero_point) * scale);
     }
     count += static_cast<std::int64_t>(bytes.size());
   }
@@ -154,12 +153,6 @@ class Comparison {
       result.outputs.back().signal_to_noise_db = output.ratio.decibels();
     }
     result.same_choice = same_choice_;
-  }
-
-  OwnNoise own_noise() const {
-    OwnNoise noise;
-    for (const Place& place : order_) noise[place.value] = place.tally.own;
-    return noise;
   }
 
  private:
@@ -271,8 +264,8 @@ Result<Quantised> quantize(Graph model, std::span<const Values> samples, const O
     const auto some = samples.first(std::min(samples.size(), static_cast<std::size_t>(options.layer_samples)));
     result.layer_samples = static_cast<int>(some.size());
     result.all_layers = places.observed.size();
-    DOVETAIL_ASSIGN(result.layers, measure_layers(model, result.graph, places, ranges, comparison.own_noise(),
-                                                  options.worst_layers, some, make_forward, options.progress));
+    DOVETAIL_ASSIGN(result.layers, measure_layers(model, result.graph, places, ranges, options.worst_layers, some,
+                                                  make_forward, options.progress));
   }
   return result;
 }

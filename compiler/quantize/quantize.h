@@ -29,7 +29,7 @@ struct Options {
   bool equalise = false;                // equalise.h
   bool correct_biases = false;          // correct_biases.h
   int layer_samples = 0;                // on how many samples, the first ones, layers are measured (layers.h)
-  std::size_t worst_layers = 24;        // how many layers are measured at most
+  std::size_t worst_layers = 10;        // how many layers are told apart, those that cost most
   passes::PassContext context;          // evaluates constants
   Progress progress;
 };

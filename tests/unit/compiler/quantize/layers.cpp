@@ -84,21 +84,50 @@ TEST_CASE("layers: the one that costs most is found, and its rest alone is the r
   CHECK(better.outputs[0].signal_to_noise_db > result.outputs[0].signal_to_noise_db);
 }
 
-TEST_CASE("layers: only those whose own rounding loses most are measured, where there are many") {
-  Options options;
-  options.weights = WeightScales::per_tensor;
-  options.layer_samples = 2;
-  options.worst_layers = 2;
-  std::int64_t runs = 0;
-  options.progress = [&](std::string_view what, std::int64_t, std::int64_t all) -> Result<void> {
-    if (what == "layers") runs = all;
-    return {};
+TEST_CASE("layers: of many, those that cost most are found by groups") {
+  // A chain of products, three of which have an outlier among their weights.
+  constexpr int kLayers = 64;
+  test::GraphMaker make;
+  ValueId value = make.input("x", DType::float32, {1, 4, 6, 6});
+  for (int i = 0; i < kLayers; ++i) {
+    const std::string name = "conv" + std::to_string(i);
+    NdArray weights = random_weights({4, 4, 1, 1}, name, 0.1);
+    for (std::int64_t c = 0; c < 4; ++c) weights.set_double(5 * c, 1);
+    if (i == 9 || i == 30 || i == 31) weights.set_double(1, 40);
+    value = make.node("Conv", name, {value, make.constant("w" + std::to_string(i), weights)});
+  }
+  make.output(value);
+  const auto layers = [&](std::size_t most, std::int64_t& runs) {
+    Options options;
+    options.weights = WeightScales::per_tensor;
+    options.layer_samples = 2;
+    options.worst_layers = most;
+    std::int64_t promised = 0;
+    options.progress = [&](std::string_view what, std::int64_t done, std::int64_t all) -> Result<void> {
+      if (what == "layers") runs = done + 1, promised = all;
+      return {};
+    };
+    auto result = quantize(make.graph, samples_of_layers(2), options, reference_forward());
+    if (!result) FAIL(to_string(result.errors()));
+    CHECK(result->all_layers == kLayers + 1);
+    CHECK(runs <= promised);
+    return result->layers;
   };
-  const Quantised result = quantised_with(options);
-  CHECK(result.all_layers == 5);
-  CHECK(result.layers.size() == 2);
-  CHECK(runs == 2 * 3);
-  CHECK(std::ranges::find(result.layers, "conv2_node", &LayerReport::layer) != result.layers.end());
+  std::int64_t runs_of_all = 0, runs_of_three = 0;
+  std::vector<LayerReport> all = layers(1000, runs_of_all);
+  const std::vector<LayerReport> three = layers(3, runs_of_three);
+  CHECK(all.size() == kLayers + 1);
+  CHECK(runs_of_all == 2 * (kLayers + 2));
+  std::vector<std::string> names;
+  for (const LayerReport& layer : three) names.push_back(layer.layer);
+  CHECK(names == std::vector<std::string>{"conv9_node", "conv30_node", "conv31_node"});
+  CHECK(runs_of_three < runs_of_all);
+  // What is said of a layer does not depend on how it was found.
+  for (const LayerReport& layer : three) {
+    const auto same = std::ranges::find(all, layer.layer, &LayerReport::layer);
+    REQUIRE(same != all.end());
+    CHECK(same->output_db == layer.output_db);
+  }
 }
 
 TEST_CASE("layers: whoever watches may end the work") {
