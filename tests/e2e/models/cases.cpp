@@ -31,11 +31,12 @@ const ModelCase kModelCases[] = {
     {"29_gridsample", 2e-5, {"y15"}},
     // An LSTM with `clip`: the test below.
     {"30_gru_lstm", 1e-5, {"y3", "h3", "c3"}},
+    {"13_int4_blocked_matmul", 1e-5},
+    {"13b_int8_blocked_matmul", 1e-5},
+    {"17_contrib_llm", 1e-5},
     {"33_ort_quantize_static_default", 0.01},  // a step of the output's quantisation
     {"51_scale_1_zero_point_scalar", 0.01},
 };
-
-path cases_folder() { return path(DOVETAIL_SOURCE_DIR) / ".." / "shared" / "cases"; }
 
 Values read_values(const path& folder, const graph::Graph& graph, const std::vector<graph::ValueId>& values) {
   Values arrays;
@@ -132,7 +133,7 @@ double largest_difference(const NdArray& a, const NdArray& b) {
 
 // "Clipping [..] is applied to the input of activations" (ONNX, LSTM): that of the cell, h(Ct), is one of them.
 TEST_CASE("An LSTM with clip and peepholes is the standard's, of which ONNX Runtime leaves out one clip") {
-  const path folder = cases_folder() / "30_gru_lstm", file = folder / "model.onnx";
+  const path folder = test::cases_folder() / "30_gru_lstm", file = folder / "model.onnx";
   if (!test::fs::exists(file)) return test::skip(file.string() + " is not there");
   const auto imported = import::import_onnx_file(file);
   if (!imported) FAIL(to_string(imported.errors()));
@@ -170,7 +171,7 @@ TEST_CASE("An LSTM with clip and peepholes is the standard's, of which ONNX Runt
 TEST_CASE("Models of other tools give the outputs of ONNX Runtime") {
   const ModelCase& each = GENERATE(from_range(std::begin(kModelCases), std::end(kModelCases)));
   INFO(each.folder);
-  const path folder = cases_folder() / each.folder, file = folder / "model.onnx";
+  const path folder = test::cases_folder() / each.folder, file = folder / "model.onnx";
   if (!test::fs::exists(file)) return test::skip(file.string() + " is not there");
   const auto imported = import::import_onnx_file(file);
   if (!imported) FAIL(to_string(imported.errors()));
