@@ -10,7 +10,7 @@
 
 #include "cli/program_file.h"
 #include "cli/targets.h"
-#include "compiler/import/contrib.h"
+#include "compiler/import/domain_operators.h"
 #include "compiler/import/expand_qoperators.h"
 #include "compiler/import/normalise.h"
 #include "compiler/import/operator_versions.h"
@@ -134,11 +134,11 @@ Result<Tables> tables() {
 
 // What import replaces by other operators.
 bool is_expanded(std::string_view op) {
-  return import::is_normalised_away(op) || import::is_qoperator(op) || import::is_contrib(op);
+  return import::is_normalised_away(op) || import::is_qoperator(op) || import::is_domain_operator(op);
 }
 std::vector<std::string_view> expanded_operators() {
   std::vector<std::string_view> ops = import::qoperators();
-  const std::vector<std::string_view> contrib = import::contrib_operators();
+  const std::vector<std::string_view> contrib = import::domain_operators();
   ops.insert(ops.end(), contrib.begin(), contrib.end());
   std::ranges::sort(ops);
   return ops;

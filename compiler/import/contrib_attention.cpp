@@ -2,7 +2,7 @@
 // writes out. Masks become numbers that are added to the scores.
 #include <limits>
 
-#include "compiler/import/contrib_rules.h"
+#include "compiler/import/domain_rows.h"
 
 namespace dovetail::import {
 namespace {
@@ -559,7 +559,7 @@ Result<void> write_rotary_embedding(NodeWriter& writer) {
 
 }  // namespace
 
-std::vector<ContribRow> contrib_attention_rows() {
+std::vector<DomainRow> contrib_attention_rows() {
   constexpr auto integer = ops::AttributeKind::integer, real = ops::AttributeKind::real;
   constexpr auto required = ops::Presence::required;
   const std::vector<ops::AttributeRule> projected{{"do_rotary", integer},

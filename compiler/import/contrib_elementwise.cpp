@@ -1,5 +1,5 @@
 // Activations with the bias that ONNX Runtime's optimizer fuses into them.
-#include "compiler/import/contrib_rules.h"
+#include "compiler/import/domain_rows.h"
 
 namespace dovetail::import {
 namespace {
@@ -33,7 +33,7 @@ Result<void> write_quick_gelu(NodeWriter& writer) {
 
 }  // namespace
 
-std::vector<ContribRow> contrib_elementwise_rows() {
+std::vector<DomainRow> contrib_elementwise_rows() {
   return {{"com.microsoft.BiasGelu", write_gelu, {}, 2, 2},
           {"com.microsoft.FastGelu", write_fast_gelu, {}, 2, 1},
           {"com.microsoft.Gelu", write_gelu, {}, 1, 1},

@@ -1,7 +1,7 @@
 // Normalizations of a sum: SkipLayerNormalization and its kin, and EmbedLayerNormalization.
 #include <algorithm>
 
-#include "compiler/import/contrib_rules.h"
+#include "compiler/import/domain_rows.h"
 
 namespace dovetail::import {
 namespace {
@@ -97,7 +97,7 @@ Result<void> write_embed(NodeWriter& writer) {
 
 }  // namespace
 
-std::vector<ContribRow> contrib_normalization_rows() {
+std::vector<DomainRow> contrib_normalization_rows() {
   constexpr auto integer = ops::AttributeKind::integer, real = ops::AttributeKind::real;
   const std::vector<ops::AttributeRule> simplified{{"axis", integer}, {"epsilon", real}, {"stash_type", integer}};
   return {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "compiler/import/contrib_rules.h"
+#include "compiler/import/domain_rows.h"
 
 namespace dovetail::import {
 namespace {
@@ -271,7 +271,7 @@ Result<void> write_inverse(NodeWriter& writer) {
 
 }  // namespace
 
-std::vector<ContribRow> contrib_product_rows() {
+std::vector<DomainRow> contrib_product_rows() {
   constexpr auto integer = ops::AttributeKind::integer, real = ops::AttributeKind::real,
                  text = ops::AttributeKind::text, integers = ops::AttributeKind::integers;
   constexpr auto required = ops::Presence::required;

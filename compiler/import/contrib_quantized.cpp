@@ -1,6 +1,6 @@
 // Quantized operators that have no form between DequantizeLinear and QuantizeLinear: a recurrence that quantizes its
 // state as it goes, and pools of images with the channels last.
-#include "compiler/import/contrib_rules.h"
+#include "compiler/import/domain_rows.h"
 
 namespace dovetail::import {
 namespace {
@@ -119,7 +119,7 @@ Result<void> write_channels_last_pool(NodeWriter& writer) {
 
 }  // namespace
 
-std::vector<ContribRow> contrib_quantized_rows() {
+std::vector<DomainRow> contrib_quantized_rows() {
   constexpr auto integer = ops::AttributeKind::integer, real = ops::AttributeKind::real,
                  text = ops::AttributeKind::text, integers = ops::AttributeKind::integers,
                  reals = ops::AttributeKind::reals;

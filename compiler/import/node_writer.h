@@ -51,7 +51,12 @@ class NodeWriter {
   // The node becomes the step that yields output 0; outputs that were not given vanish.
   void finish(std::string_view op, std::vector<graph::ValueId> inputs, graph::Attributes attributes = {});
 
+  // For the report: what the user should know of the node's results.
+  void note(std::string text) { notes_.push_back(std::move(text)); }
+  const std::vector<std::string>& notes() const { return notes_; }
+
   Rewrite& rewrite() { return rewrite_; }
+  const graph::Graph& graph() const { return rewrite_.graph; }
 
  private:
   graph::TensorType& type_of(graph::ValueId value) { return rewrite_.graph.value(value).type; }
@@ -59,6 +64,7 @@ class NodeWriter {
 
   Rewrite& rewrite_;
   const graph::Node node_;
+  std::vector<std::string> notes_;
 };
 
 }  // namespace dovetail::import

@@ -12,8 +12,8 @@
 
 #include "base/printable.h"
 #include "compiler/import/attributes.h"
-#include "compiler/import/contrib.h"
 #include "compiler/import/control_flow.h"
+#include "compiler/import/domain_operators.h"
 #include "compiler/import/expand_qoperators.h"
 #include "compiler/import/input_shapes.h"
 #include "compiler/import/normalise.h"
@@ -254,7 +254,7 @@ class Reader {
   }
 
   static bool is_known(const std::string& op) {
-    return ops::find(op) || is_normalised_away(op) || is_qoperator(op) || is_contrib(op) || is_control_flow(op);
+    return ops::find(op) || is_normalised_away(op) || is_qoperator(op) || is_domain_operator(op) || is_control_flow(op);
   }
 
   ValueId lookup(const std::string& name, const std::string& what) {

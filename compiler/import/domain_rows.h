@@ -1,4 +1,4 @@
-// The rules of contrib.h, by file. Attributes and the number of operands were checked against the table.
+// The rules of domain_operators.h, by file. Attributes and the number of operands were checked against the table.
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@
 namespace dovetail::import {
 
 // One operator: its name with its domain, what of it is taken, and how it is written out.
-struct ContribRow {
+struct DomainRow {
   std::string_view op;
   Result<void> (*write)(NodeWriter&);
   std::vector<ops::AttributeRule> attributes = {};
@@ -18,10 +18,13 @@ struct ContribRow {
   std::vector<std::size_t> values = {};  // positions of inputs whose values the rule looks at
 };
 
-std::vector<ContribRow> contrib_elementwise_rows();
-std::vector<ContribRow> contrib_normalization_rows();
-std::vector<ContribRow> contrib_product_rows();
-std::vector<ContribRow> contrib_attention_rows();
-std::vector<ContribRow> contrib_quantized_rows();
+std::vector<DomainRow> contrib_elementwise_rows();
+std::vector<DomainRow> contrib_normalization_rows();
+std::vector<DomainRow> contrib_product_rows();
+std::vector<DomainRow> contrib_attention_rows();
+std::vector<DomainRow> contrib_quantized_rows();
+std::vector<DomainRow> ml_feature_rows();
+std::vector<DomainRow> ml_linear_rows();
+std::vector<DomainRow> ml_tree_rows();
 
 }  // namespace dovetail::import

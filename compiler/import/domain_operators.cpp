@@ -1,32 +1,33 @@
-#include "compiler/import/contrib.h"
+#include "compiler/import/domain_operators.h"
 
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "compiler/import/contrib_rules.h"
+#include "compiler/import/domain_rows.h"
 
 namespace dovetail::import {
 namespace {
 
-const std::vector<ContribRow>& contrib_rows() {
-  static const std::vector<ContribRow> rows = [] {
-    std::vector<ContribRow> all;
-    for (const auto& part : {contrib_elementwise_rows(), contrib_normalization_rows(), contrib_product_rows(),
-                             contrib_attention_rows(), contrib_quantized_rows()})
+const std::vector<DomainRow>& domain_rows() {
+  static const std::vector<DomainRow> rows = [] {
+    std::vector<DomainRow> all;
+    for (const auto& part :
+         {contrib_elementwise_rows(), contrib_normalization_rows(), contrib_product_rows(), contrib_attention_rows(),
+          contrib_quantized_rows(), ml_feature_rows(), ml_linear_rows(), ml_tree_rows()})
       all.insert(all.end(), part.begin(), part.end());
-    std::ranges::sort(all, {}, &ContribRow::op);
+    std::ranges::sort(all, {}, &DomainRow::op);
     return all;
   }();
   return rows;
 }
 
-const ContribRow* find_contrib(std::string_view op) {
-  const auto row = std::ranges::lower_bound(contrib_rows(), op, {}, &ContribRow::op);
-  return row != contrib_rows().end() && row->op == op ? &*row : nullptr;
+const DomainRow* find_domain_row(std::string_view op) {
+  const auto row = std::ranges::lower_bound(domain_rows(), op, {}, &DomainRow::op);
+  return row != domain_rows().end() && row->op == op ? &*row : nullptr;
 }
 
-Result<void> check_operands(const NodeWriter& writer, const ContribRow& row) {
+Result<void> check_operands(const NodeWriter& writer, const DomainRow& row) {
   const graph::Node& node = writer.node();
   Diagnostics errors;
   for (const auto& [name, value] : node.attributes) {
@@ -52,25 +53,27 @@ Result<void> check_operands(const NodeWriter& writer, const ContribRow& row) {
 
 }  // namespace
 
-bool is_contrib(std::string_view op) { return find_contrib(op) != nullptr; }
+bool is_domain_operator(std::string_view op) { return find_domain_row(op) != nullptr; }
 
-std::vector<std::string_view> contrib_operators() {
+std::vector<std::string_view> domain_operators() {
   std::vector<std::string_view> ops;
-  for (const ContribRow& row : contrib_rows()) ops.push_back(row.op);
+  for (const DomainRow& row : domain_rows()) ops.push_back(row.op);
   return ops;
 }
 
-std::span<const std::size_t> inputs_of_contrib(std::string_view op) {
-  const ContribRow* row = find_contrib(op);
+std::span<const std::size_t> inputs_of_domain_operator(std::string_view op) {
+  const DomainRow* row = find_domain_row(op);
   return row == nullptr ? std::span<const std::size_t>() : std::span(row->values);
 }
 
-Result<std::vector<graph::NodeId>> expand_contrib(graph::Graph& graph, graph::NodeId node, std::int64_t opset) {
-  const ContribRow& row = *find_contrib(graph.node(node).op);
+Result<std::vector<graph::NodeId>> expand_domain_operator(graph::Graph& graph, graph::NodeId node, std::int64_t opset,
+                                                          std::vector<std::string>& notes) {
+  const DomainRow& row = *find_domain_row(graph.node(node).op);
   Rewrite rewrite{graph, node, opset};
   NodeWriter writer(rewrite);
   DOVETAIL_TRY(check_operands(writer, row));
   DOVETAIL_TRY(row.write(writer));
+  notes.insert(notes.end(), writer.notes().begin(), writer.notes().end());
   std::vector<graph::NodeId> nodes = std::move(rewrite.before);
   nodes.push_back(node);
   nodes.insert(nodes.end(), rewrite.after.begin(), rewrite.after.end());
