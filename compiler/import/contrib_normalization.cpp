@@ -62,6 +62,9 @@ Result<void> write_embed(NodeWriter& writer) {
     return writer.refused(fmt::format("ids of shape {}, word_embedding of shape {}, position_embedding of shape {}",
                                       to_string(ids), to_string(table), to_string(places)),
                           "they are [batch, positions], [words, columns] and [positions, columns]");
+  if (!writer.has(8) && ids[1] > places[0])
+    return writer.refused(fmt::format("{} positions with a position_embedding of {} rows", ids[1], places[0]),
+                          "give shorter sequences");
   if (writer.has(1) != writer.has(4))
     return writer.refused("segment_ids and segment_embedding are not given together", "give both or none");
   ValueId sum = writer.op("Gather", "words", {writer.in(2), writer.in(0)}, {{"axis", std::int64_t{0}}});
