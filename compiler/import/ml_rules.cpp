@@ -70,7 +70,10 @@ Result<Features> features_of(NodeWriter& writer, DType dtype) {
 }
 
 Result<ValueId> post_transformed(NodeWriter& writer, ValueId scores) {
-  const std::string transform = graph::string_attribute(writer.node(), "post_transform", "NONE");
+  return post_transformed(writer, scores, graph::string_attribute(writer.node(), "post_transform", "NONE"));
+}
+
+Result<ValueId> post_transformed(NodeWriter& writer, ValueId scores, std::string_view transform) {
   const graph::TensorType type{DType::float32, {}};
   if (transform == "NONE") return scores;
   if (transform == "LOGISTIC") return writer.op("Sigmoid", "logistic", {scores}, {}, type);

@@ -23,7 +23,9 @@ struct Features {
 };
 Result<Features> features_of(NodeWriter& writer, DType dtype);
 
-// post_transform of [rows, columns] of scores. Error: PROBIT, or no name of one.
+// The post_transform of this name, or that which the attribute names, of [rows, columns] of scores. Error: PROBIT, or
+// no name of one.
+Result<graph::ValueId> post_transformed(NodeWriter& writer, graph::ValueId scores, std::string_view transform);
 Result<graph::ValueId> post_transformed(NodeWriter& writer, graph::ValueId scores);
 
 // The classes of a classifier, as integers. Error: they are texts, and the node's labels are used.

@@ -157,6 +157,120 @@ class ForestReader {
   Forest forest_;
 };
 
+// The form of operator set 5: lists of inner nodes, lists of leaves, and the root of each tree among the inner nodes.
+class EnsembleReader {
+ public:
+  EnsembleReader(const NodeWriter& writer, std::int64_t columns) : writer_(writer), columns_(columns) {
+    forest_.results = writer.integer("n_targets", 1);
+  }
+
+  Result<Forest> read() {
+    const auto features = integers_of(writer_, "nodes_featureids"), roots = integers_of(writer_, "tree_roots"),
+               targets = integers_of(writer_, "leaf_targetids"),
+               missing = integers_of(writer_, "nodes_missing_value_tracks_true");
+    const auto modes = numbers("nodes_modes"), splits = numbers("nodes_splits"), weights = numbers("leaf_weights");
+    const std::size_t inner = features.size(), leaves = targets.size();
+    if (inner == 0 || leaves == 0 || modes.size() != inner || splits.size() != inner || weights.size() != leaves ||
+        (!missing.empty() && missing.size() != inner) || roots.empty())
+      return broken("the lists of its nodes, leaves or roots have different lengths, or none");
+    const auto all = static_cast<std::int64_t>(inner + leaves);
+    if (forest_.results < 1 || all > kMostWeights / forest_.results)
+      return writer_.refused(fmt::format("{} nodes and {} results", all, forest_.results),
+                             fmt::format("there is at least one result; both multiplied are at most {}", kMostWeights));
+    for (std::size_t i = 0; i < inner; ++i) {
+      constexpr const char* kModes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
+                                        "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
+      const double mode = modes[i];
+      if (!(mode >= 0 && mode < 6))
+        return writer_.refused(fmt::format("the mode of a node is {}", mode),
+                               "supported are 0 to 5, comparisons with a number; write BRANCH_MEMBER as several nodes");
+      if (features[i] < 0 || features[i] >= columns_)
+        return broken(fmt::format("a node looks at feature {} of {}", features[i], columns_));
+      forest_.features.push_back(features[i]);
+      forest_.values.push_back(splits[i]);
+      forest_.modes.emplace_back(kModes[static_cast<std::size_t>(mode)]);
+      forest_.missing_is_true.push_back(!missing.empty() && missing[i] != 0);
+    }
+    DOVETAIL_TRY(read_branch("true", forest_.when_true));
+    DOVETAIL_TRY(read_branch("false", forest_.when_false));
+    forest_.weights.resize(static_cast<std::size_t>(all * forest_.results));
+    forest_.has_weight.resize(forest_.weights.size());
+    for (std::size_t i = 0; i < leaves; ++i) {
+      if (targets[i] < 0 || targets[i] >= forest_.results)
+        return broken(fmt::format("a leaf for result {} of {}", targets[i], forest_.results));
+      const auto leaf = static_cast<std::int64_t>(inner + i);
+      forest_.features.push_back(0);
+      forest_.values.push_back(0);
+      forest_.modes.emplace_back();
+      forest_.missing_is_true.push_back(false);
+      forest_.when_true.push_back(leaf);
+      forest_.when_false.push_back(leaf);
+      const auto at = static_cast<std::size_t>(leaf * forest_.results + targets[i]);
+      forest_.weights[at] = weights[i];
+      forest_.has_weight[at] = true;
+    }
+    for (const std::int64_t root : roots)
+      if (root < 0 || root >= static_cast<std::int64_t>(inner))
+        return broken(fmt::format("root {} of {} nodes", root, inner));
+    forest_.roots = roots;
+    DOVETAIL_TRY(measure(static_cast<std::int64_t>(inner)));
+    return std::move(forest_);
+  }
+
+ private:
+  Diagnostic broken(std::string why) const { return writer_.refused(std::move(why), "export the model again"); }
+
+  std::vector<double> numbers(const std::string& name) const {
+    std::vector<double> values;
+    const auto found = writer_.node().attributes.find(name);
+    if (const auto* array = found == writer_.node().attributes.end() ? nullptr : std::get_if<NdArray>(&found->second))
+      for (std::int64_t i = 0; i < array->count(); ++i) values.push_back(array->as_double(i));
+    return values;
+  }
+
+  // Places of inner nodes, then those of leaves.
+  Result<void> read_branch(const std::string& branch, std::vector<std::int64_t>& next) const {
+    const auto ids = integers_of(writer_, fmt::format("nodes_{}nodeids", branch)),
+               are_leaves = integers_of(writer_, fmt::format("nodes_{}leafs", branch));
+    const auto inner = static_cast<std::int64_t>(forest_.features.size()),
+               leaves = static_cast<std::int64_t>(integers_of(writer_, "leaf_targetids").size());
+    if (static_cast<std::int64_t>(ids.size()) != inner || ids.size() != are_leaves.size())
+      return broken(fmt::format("{} {} branches for {} nodes", ids.size(), branch, inner));
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      const bool is_leaf = are_leaves[i] != 0;
+      if (ids[i] < 0 || ids[i] >= (is_leaf ? leaves : inner))
+        return broken(
+            fmt::format("a node leads to {} {} of {}", is_leaf ? "leaf" : "node", ids[i], is_leaf ? leaves : inner));
+      next.push_back(is_leaf ? inner + ids[i] : ids[i]);
+    }
+    return {};
+  }
+
+  // The longest way down. Leaves may be shared; inner nodes are reached once.
+  Result<void> measure(std::int64_t inner) {
+    std::vector<std::int64_t> level = forest_.roots;
+    std::int64_t reached = 0;
+    for (; !level.empty(); ++forest_.depth) {
+      if (forest_.depth > kDeepestTree)
+        return writer_.refused(fmt::format("a tree is more than {} nodes deep", kDeepestTree),
+                               "train trees that are less deep");
+      std::vector<std::int64_t> next;
+      for (const std::int64_t node : level) {
+        if (++reached > inner) return broken("a node is reached in two ways");
+        for (const auto* branch : {&forest_.when_true, &forest_.when_false})
+          if (const std::int64_t child = (*branch)[static_cast<std::size_t>(node)]; child < inner)
+            next.push_back(child);
+      }
+      level = std::move(next);
+    }
+    return {};
+  }
+
+  const NodeWriter& writer_;
+  const std::int64_t columns_;
+  Forest forest_;
+};
+
 // The leaf that each row reaches in each tree, [rows, trees].
 ValueId reached_leaves(NodeWriter& writer, const Forest& forest, const Features& x, DType dtype) {
   const auto trees = static_cast<std::int64_t>(forest.roots.size());
@@ -267,6 +381,26 @@ Result<void> write_tree_regressor(NodeWriter& writer) {
   return {};
 }
 
+Result<void> write_tree_ensemble(NodeWriter& writer) {
+  const DType dtype = compared_dtype(writer);
+  DOVETAIL_ASSIGN(const Features x, features_of(writer, dtype));
+  DOVETAIL_ASSIGN(const Forest forest, EnsembleReader(writer, x.columns).read());
+  constexpr const char* kAggregates[] = {"AVERAGE", "SUM", "MIN", "MAX"};
+  constexpr const char* kTransforms[] = {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT"};
+  const std::int64_t aggregate = writer.integer("aggregate_function", 1),
+                     transform = writer.integer("post_transform", 0);
+  if (aggregate < 0 || aggregate > 3 || transform < 0 || transform > 4)
+    return writer.refused(fmt::format("aggregate_function is {}, post_transform {}", aggregate, transform),
+                          "they are 0 to 3, and 0 to 4");
+  DOVETAIL_ASSIGN(const ValueId scores,
+                  forest_scores(writer, forest, x, dtype, kAggregates[static_cast<std::size_t>(aggregate)], {}));
+  DOVETAIL_ASSIGN(const ValueId transformed,
+                  post_transformed(writer, scores, kTransforms[static_cast<std::size_t>(transform)]));
+  if (dtype == DType::float32) writer.finish("Identity", {transformed});
+  else writer.finish("Cast", {transformed}, {{"to", std::int64_t{info(dtype).onnx}}});  // results have the input's type
+  return {};
+}
+
 // Two classes, of which all weights are the first one's: they are a score for the second class, whose excess over 1/2
 // where no weight is negative, or else whose sign, decides. The first class has what is left.
 Result<void> finish_two_classes(NodeWriter& writer, ValueId scores, bool positive,
@@ -344,7 +478,29 @@ std::vector<ops::AttributeRule> tree_attributes(std::vector<ops::AttributeRule> 
 std::vector<DomainRow> ml_tree_rows() {
   constexpr auto integers = ops::AttributeKind::integers, reals = ops::AttributeKind::reals,
                  tensor = ops::AttributeKind::tensor;
-  return {{"ai.onnx.ml.TreeEnsembleClassifier", write_tree_classifier,
+  constexpr auto integer = ops::AttributeKind::integer;
+  constexpr auto required = ops::Presence::required;
+  return {{"ai.onnx.ml.TreeEnsemble",
+           write_tree_ensemble,
+           {{"aggregate_function", integer},
+            {"leaf_targetids", integers, required},
+            {"leaf_weights", tensor, required},
+            {"membership_values", tensor},
+            {"n_targets", integer},
+            {"nodes_falseleafs", integers, required},
+            {"nodes_falsenodeids", integers, required},
+            {"nodes_featureids", integers, required},
+            {"nodes_hitrates", tensor},
+            {"nodes_missing_value_tracks_true", integers},
+            {"nodes_modes", tensor, required},
+            {"nodes_splits", tensor, required},
+            {"nodes_trueleafs", integers, required},
+            {"nodes_truenodeids", integers, required},
+            {"post_transform", integer},
+            {"tree_roots", integers, required}},
+           1,
+           1},
+          {"ai.onnx.ml.TreeEnsembleClassifier", write_tree_classifier,
            tree_attributes({{"class_ids", integers},
                             {"class_nodeids", integers},
                             {"class_treeids", integers},

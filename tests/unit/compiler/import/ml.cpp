@@ -251,6 +251,34 @@ TEST_CASE("ai.onnx.ml: TreeEnsembleRegressor goes down all trees") {
   }
 }
 
+TEST_CASE("ai.onnx.ml: TreeEnsemble, leaves by themselves, some of them shared") {
+  const NdArray x = tree_rows();
+  // (feature 0 <= 0.5 ? (feature 1 < 0 ? leaf 0 : leaf 1) : leaf 2), and (feature 2 == 1 ? leaf 3 : leaf 0).
+  const auto node = [&](std::uint8_t mode) {
+    ContribNode made = ml_node("TreeEnsemble");
+    made.input("x", x).with("nodes_featureids", Integers{0, 1, 2}).with("tree_roots", Integers{0, 2});
+    made.with("nodes_modes", NdArray::from<std::uint8_t>({3}, {0, 1, mode}));
+    made.with("nodes_splits", NdArray::from<float>({3}, {0.5f, 0, 1}));
+    made.with("nodes_truenodeids", Integers{1, 0, 3}).with("nodes_trueleafs", Integers{0, 1, 1});
+    made.with("nodes_falsenodeids", Integers{2, 1, 0}).with("nodes_falseleafs", Integers{1, 1, 1});
+    made.with("nodes_missing_value_tracks_true", Integers{0, 1, 0});
+    made.with("leaf_targetids", Integers{0, 1, 0, 1}).with("n_targets", 2);
+    return made.with("leaf_weights", NdArray::from<float>({4}, {1, 2, 4, 8}));
+  };
+  Reals expected(Shape{30, 2});
+  for (std::int64_t r = 0; r < 30; ++r) {
+    const double a = x.as_double(3 * r), b = x.as_double(3 * r + 1), c = x.as_double(3 * r + 2);
+    const int first = a <= 0.5 ? (b < 0 || std::isnan(b) ? 0 : 1) : 2, second = c == 1 ? 3 : 0;
+    for (const int leaf : {first, second})
+      expected[2 * r + leaf % 2] += leaf == 0 ? 1 : leaf == 1 ? 2 : leaf == 2 ? 4 : 8;
+  }
+  check_close(node(4).run1(), expected, 1e-6);
+  check_close(node(4).with("aggregate_function", 0).run1(), map(expected, [](double v) { return v / 2; }), 1e-6);
+  CHECK_THAT(node(6).refusal(), ContainsSubstring("the mode of a node is 6"));
+  CHECK_THAT(node(4).with("aggregate_function", 4).refusal(), ContainsSubstring("aggregate_function is 4"));
+  CHECK_THAT(node(4).with("aggregate_function", 2).refusal(), ContainsSubstring("a leaf has no weight for result"));
+}
+
 TEST_CASE("ai.onnx.ml: TreeEnsembleClassifier, a score per class or one for two") {
   const std::vector<TreeNode> nodes = two_trees();
   const NdArray x = tree_rows();
