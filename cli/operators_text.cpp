@@ -10,6 +10,7 @@
 
 #include "cli/program_file.h"
 #include "cli/targets.h"
+#include "compiler/import/domain_operators.h"
 #include "compiler/import/expand_qoperators.h"
 #include "compiler/import/normalise.h"
 #include "compiler/import/operator_versions.h"
@@ -132,7 +133,16 @@ Result<Tables> tables() {
 }
 
 // What import replaces by other operators.
-bool is_expanded(std::string_view op) { return import::is_normalised_away(op) || import::is_qoperator(op); }
+bool is_expanded(std::string_view op) {
+  return import::is_normalised_away(op) || import::is_qoperator(op) || import::is_domain_operator(op);
+}
+std::vector<std::string_view> expanded_operators() {
+  std::vector<std::string_view> ops = import::qoperators();
+  const std::vector<std::string_view> contrib = import::domain_operators();
+  ops.insert(ops.end(), contrib.begin(), contrib.end());
+  std::ranges::sort(ops);
+  return ops;
+}
 
 }  // namespace
 
@@ -157,7 +167,7 @@ Result<std::string> operators_markdown() {
   text += "\n## Replaced at import\n\n| operator | versions |\n|---|---|\n";
   for (const import::OperatorVersions& row : import::operator_versions())
     if (is_expanded(row.op)) text += fmt::format("| {} | {} |\n", row.op, versions_text(row.op));
-  for (const std::string_view op : import::qoperators())
+  for (const std::string_view op : expanded_operators())
     if (import::find_versions(op) == nullptr) text += fmt::format("| {} | |\n", op);
 
   text += "\n## Refused\n\n| operators | because |\n|---|---|\n";

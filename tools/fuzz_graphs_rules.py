@@ -233,6 +233,9 @@ RULES = [
      lambda case: case.has("LSTM", holds=lambda node: "clip" in node.attributes)),
     ("GridSample at coordinates beyond int64: outside here; ONNX Runtime converts them to integers, as the processor does",
      lambda case: case.has("GridSample") and case.largest_input() >= 2.0**61),
+    ("cubic GridSample with a border and corners aligned: a place outside is the border's here, as in the standard's text and reference; each neighbor there",
+     lambda case: case.has("GridSample", holds=lambda node: node.attributes.get("mode") in ("cubic", "bicubic")
+                           and node.attributes.get("padding_mode") == "border" and node.attributes.get("align_corners", 0))),
     ("a sum with infinities, or that overflows on the way: whether it is infinite or NaN depends on the order of its terms",
      lambda case: case.has(*SUMS) and (not case.both_finite() or (case.has("Relu") and case.largest_input() >= 1e38))),  # Relu of -infinity is 0
     ("LRN: ONNX Runtime slides its sum of squares along the channels, where NaN and infinities stay behind",

@@ -42,6 +42,7 @@ const std::vector<Form>& forms() {
   static const std::vector<Form> table = [] {
     std::vector<Form> rows{
         {"QLinearConv", "Conv", {{0, "x"}, {3, "w", Along::outputs}}, -1, 6, 8, 9},
+        {"com.microsoft.QLinearConv", "Conv", {{0, "x"}, {3, "w", Along::outputs}}, -1, 6, 8, 9},
         {"QLinearMatMul", "MatMul", {{0, "x", Along::rows}, {3, "w", Along::columns}}, -1, 6, -1, 8},
         {"com.microsoft.QGemm", "Gemm", {{0, "a"}, {3, "b", Along::columns}}, -1, 7, 6, 9, true},
         {"com.microsoft.QLinearWhere", "Where", {{1, "x"}, {4, "y"}}, 0, 7, -1, 9, true},

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/import/domain_operators.h"
 #include "compiler/import/expand_qoperators.h"
 #include "compiler/import/normalise.h"
 #include "compiler/import/tensor_proto.h"
@@ -61,11 +62,15 @@ class TypeInference {
       if (!taken) lose(outputs);
       return taken;
     }
-    for (const std::size_t position : inputs_of_rules(graph_.node(imported).op))
+    for (const std::size_t position : is_domain_operator(graph_.node(imported).op)
+                                          ? inputs_of_domain_operator(graph_.node(imported).op)
+                                          : inputs_of_rules(graph_.node(imported).op))
       if (const auto& inputs = graph_.node(imported).inputs; position < inputs.size() && inputs[position].valid())
         materialise(inputs[position]);  // the rule reports what it misses
-    const auto nodes = is_qoperator(graph_.node(imported).op) ? expand_qoperator(graph_, imported)
-                                                              : normalise(graph_, imported, opset_);
+    const std::string op = graph_.node(imported).op;
+    const auto nodes = is_qoperator(op)         ? expand_qoperator(graph_, imported)
+                       : is_domain_operator(op) ? expand_domain_operator(graph_, imported, opset_, notes_)
+                                                : normalise(graph_, imported, opset_);
     if (!nodes) {
       report(nodes.errors());
       lose(outputs);

@@ -7,6 +7,7 @@
 
 #include "base/onnx_types.h"
 #include "base/printable.h"
+#include "compiler/import/narrow_types.h"
 #include "compiler/import/onnx.pb.h"
 #include "compiler/import/tensor_proto.h"
 
@@ -105,12 +106,15 @@ class Binder {
              "export the model with tensor inputs");
       return {};
     }
-    const auto dtype = dtype_from_onnx(declared.elem_type());
+    const auto dtype = held_dtype(declared.elem_type());
     if (!dtype) {
       report(name, fmt::format("element type {} is not supported", onnx_type_name(declared.elem_type())),
              "cast the input before the model");
       return {};
     }
+    if (find_narrow(declared.elem_type()) != nullptr)
+      notes_.push_back(fmt::format("input {}: elements of {} are held as {}", name,
+                                   onnx_type_name(declared.elem_type()), dovetail::name(*dtype)));
     graph::TensorType type{*dtype, {}};
     if (const Shape* given = whole_shape(input)) {
       type.shape = *given;

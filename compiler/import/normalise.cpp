@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "base/onnx_types.h"
+#include "compiler/import/narrow_types.h"
 #include "compiler/import/rewrite.h"
 
 namespace dovetail::import {
@@ -215,6 +217,41 @@ Result<void> group_normalisation(Rewrite& rewrite) {
   return {};
 }
 
+// The node's first output comes through a Clip: steps of fewer bits than a byte are bytes that the Clip keeps in range.
+void clip_result(Rewrite& rewrite, const NarrowType& type) {
+  const ValueId result = rewrite.node().outputs[0];
+  const std::string stem = rewrite.graph.value(result).name;
+  const ValueId wide = rewrite.graph.add_value(stem + "/wide", {type.widened, {}});
+  rewrite.graph.value(result).producer = {};
+  rewrite.edit()->outputs[0] = wide;
+  rewrite.graph.value(wide).producer = rewrite.id;
+  const ValueId low = rewrite.graph.add_constant(stem + "/min", scalar_of(type.widened, type.min)),
+                high = rewrite.graph.add_constant(stem + "/max", scalar_of(type.widened, type.max));
+  rewrite.after.push_back(rewrite.add("Clip", "narrow", {wide, low, high}, {result}));
+}
+
+// QuantizeLinear to a type of fewer bits than a byte.
+Result<void> quantize_narrow(Rewrite& rewrite) {
+  const NarrowType* type = find_narrow(rewrite.integer("output_dtype", 0).value_or(0));
+  if (type == nullptr) return {};
+  rewrite.edit()->attributes["output_dtype"] = std::int64_t{info(type->widened).onnx};
+  clip_result(rewrite, *type);
+  return {};
+}
+
+// Cast of a real number to such a type takes the nearest that it holds; of an integer, its lowest bits.
+Result<void> cast_narrow(Rewrite& rewrite) {
+  const std::int64_t to = rewrite.integer("to", 0).value_or(0);
+  const NarrowType* type = find_narrow(to);
+  if (type == nullptr) return {};
+  if (!rewrite.has(0) || !is_floating(rewrite.type(0).dtype))
+    return rewrite.refused(fmt::format("an integer as {}", onnx_type_name(to)),
+                           "store the tensor as that type, or quantize it by QuantizeLinear");
+  rewrite.edit()->attributes["to"] = std::int64_t{info(type->widened).onnx};
+  clip_result(rewrite, *type);
+  return {};
+}
+
 // Attributes that say what happens here anyway: rounding to types that are refused, and sums and quotients in float32,
 // the least that there is.
 Result<void> without_effect(Rewrite& rewrite) {
@@ -272,6 +309,7 @@ constexpr Row kRules[] = {
     {"Attention", kAlways, expand_attention},
     {"BatchNormalization", kAlways, batch_normalisation},
     {"Cast", kAlways, without_effect},
+    {"Cast", kAlways, cast_narrow},
     {"CastLike", kAlways, without_effect},
     {"Clip", 11, clip},
     {"Compress", kAlways, compress},
@@ -283,6 +321,7 @@ constexpr Row kRules[] = {
     {"LogSoftmax", 13, matrix_softmax},
     {"Pad", 11, pad},
     {"QuantizeLinear", kAlways, without_effect},
+    {"QuantizeLinear", kAlways, quantize_narrow},
     {"Range", kAlways, without_effect},
     {"ReduceL1", 18, axes_to_input},
     {"ReduceL2", 18, axes_to_input},

@@ -13,6 +13,7 @@
 #include "base/printable.h"
 #include "compiler/import/infer_types.h"
 #include "compiler/import/inline_functions.h"
+#include "compiler/import/narrow_types.h"
 #include "compiler/import/onnx.pb.h"
 #include "compiler/import/read_graph.h"
 #include "compiler/import/tensor_proto.h"
@@ -49,7 +50,7 @@ void check_outputs(const onnx::Graph& proto, const std::string& where, Imported&
     if (!seen.insert(output.name()).second) continue;  // the graph has it once
     const onnx::TensorTypeInfo& declared = output.type().tensor_type();
     const graph::Value& value = imported.graph.value(imported.graph.outputs[seen.size() - 1]);
-    const auto dtype = dtype_from_onnx(declared.elem_type());
+    const auto dtype = held_dtype(declared.elem_type());
     if (declared.elem_type() != 0 && dtype != value.type.dtype)
       findings.push_back({"cannot import the model", where + ", output " + value.name,
                           fmt::format("the file declares {}, its operators yield {}",
@@ -71,6 +72,7 @@ void check_outputs(const onnx::Graph& proto, const std::string& where, Imported&
 
 Result<Imported> import_model(onnx::Model& model, const std::string& where, const ImportOptions& options) {
   DOVETAIL_TRY(inline_functions(model, where));
+  keep_narrow_results(model);
   ControlFlow flow{ExternalData(options.external_data_folder)};
   DOVETAIL_ASSIGN(Imported imported, read_graph(model, where, options, flow));
   DOVETAIL_TRY(infer_types(imported, options, where, passes::interpreter_evaluate(), flow));

@@ -13,6 +13,7 @@
 #include "base/printable.h"
 #include "compiler/import/attributes.h"
 #include "compiler/import/control_flow.h"
+#include "compiler/import/domain_operators.h"
 #include "compiler/import/expand_qoperators.h"
 #include "compiler/import/input_shapes.h"
 #include "compiler/import/normalise.h"
@@ -34,7 +35,7 @@ constexpr std::size_t kNamedNodes = 5;  // of an unknown operator; the rest is c
 bool is_default_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
 // Hands out unique node names: `stem`, stem_2, ... in time independent of the number of nodes.
-class Names {
+class NodeNames {
  public:
   std::string unique(const std::string& stem) {
     std::string name = stem;
@@ -253,7 +254,7 @@ class Reader {
   }
 
   static bool is_known(const std::string& op) {
-    return ops::find(op) || is_normalised_away(op) || is_qoperator(op) || is_control_flow(op);
+    return ops::find(op) || is_normalised_away(op) || is_qoperator(op) || is_domain_operator(op) || is_control_flow(op);
   }
 
   ValueId lookup(const std::string& name, const std::string& what) {
@@ -295,7 +296,7 @@ class Reader {
       const std::string_view hint =
           refused != nullptr ? refused->hint
           : op.find('.') != std::string::npos
-              ? "operators of other domains are not supported; export with ONNX operators only"
+              ? "of other domains the operators of docs/import.md are supported; export with ONNX operators"
               : "add it in compiler/ops, or rewrite the model without it";
       report("",
              fmt::format("operator {} is not supported{}{}; {} node{}: {}{}", op, refused != nullptr ? ": " : "",
@@ -312,7 +313,7 @@ class Reader {
   const ImportOptions& options_;
   Imported imported_;
   Diagnostics findings_;
-  Names names_;
+  NodeNames names_;
   std::vector<Link> links_;
   ExternalData external_;
   ControlFlow& flow_;

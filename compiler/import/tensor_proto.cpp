@@ -4,12 +4,14 @@
 #include <cstring>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/memory_limit.h"
 #include "base/onnx_types.h"
 #include "compiler/import/external_data.h"
+#include "compiler/import/narrow_types.h"
 #include "compiler/import/onnx.h"
 #include "compiler/import/onnx.pb.h"
 
@@ -92,11 +94,58 @@ Result<std::int64_t> tensor_bytes(DType dtype, const Shape& shape, const std::st
   return bytes;
 }
 
+namespace {
+
+// Elements of `bits` bits each, the first in the lowest bits of a byte. Precondition: `packed` is long enough.
+NdArray unpacked(NdArray array, const NarrowType& type, std::span<const std::byte> packed) {
+  const int per_byte = 8 / type.bits, high = 8 - type.bits;
+  std::byte* to = array.bytes().data();
+  for (std::size_t i = 0; i < array.bytes().size(); ++i) {
+    const int place = static_cast<int>(i % static_cast<std::size_t>(per_byte)) * type.bits;
+    const auto byte = std::to_integer<unsigned>(packed[i / static_cast<std::size_t>(per_byte)]);
+    const auto top = static_cast<std::uint8_t>((byte >> place) << high);
+    to[i] = std::byte{type.widened == DType::int8 ? static_cast<std::uint8_t>(static_cast<std::int8_t>(top) >> high)
+                                                  : static_cast<std::uint8_t>(top >> high)};
+  }
+  return array;
+}
+
+Result<NdArray> narrow_tensor(const onnx::Tensor& tensor, const NarrowType& type, const std::string& where,
+                              ExternalData& external) {
+  Shape shape(tensor.dims().begin(), tensor.dims().end());
+  DOVETAIL_ASSIGN(const std::int64_t elements, tensor_bytes(type.widened, shape, where));
+  const std::int64_t per_byte = 8 / type.bits, bytes = (elements + per_byte - 1) / per_byte;
+  const auto lacking = [&](std::int64_t held) {
+    return tensor_refused(where, fmt::format("{} elements of {} need {} bytes, the file holds {}", elements,
+                                             onnx_type_name(tensor.data_type()), bytes, held));
+  };
+  std::vector<std::byte> packed;
+  if (tensor.data_location() == kExternal) {
+    DOVETAIL_ASSIGN(const ExternalData::Range range, external.find(tensor, bytes, where));
+    DOVETAIL_TRY(external.reserve(range, where));
+    packed.resize(static_cast<std::size_t>(bytes));
+    DOVETAIL_TRY(external.read(range, where, packed));
+  } else if (!tensor.raw_data().empty() || tensor.int32_data().empty()) {
+    if (static_cast<std::int64_t>(tensor.raw_data().size()) != bytes)
+      return lacking(static_cast<std::int64_t>(tensor.raw_data().size()));
+    const auto raw = std::as_bytes(std::span(tensor.raw_data()));
+    packed.assign(raw.begin(), raw.end());
+  } else {
+    if (tensor.int32_data_size() != bytes) return lacking(tensor.int32_data_size());
+    for (const std::int32_t byte : tensor.int32_data()) packed.push_back(static_cast<std::byte>(byte & 0xff));
+  }
+  return unpacked(NdArray(type.widened, std::move(shape)), type, packed);
+}
+
+}  // namespace
+
 Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where, ExternalData& external) {
+  if (const NarrowType* narrow = find_narrow(tensor.data_type()))
+    return narrow_tensor(tensor, *narrow, where, external);
   const std::optional<DType> dtype = dtype_from_onnx(tensor.data_type());
   if (!dtype)
     return tensor_refused(where, fmt::format("element type {} is not supported", onnx_type_name(tensor.data_type())),
-                          "supported are 8- to 64-bit integers, float16, bfloat16, float32, float64 and bool");
+                          "supported are 2- to 64-bit integers, float16, bfloat16, float32, float64 and bool");
   Shape shape(tensor.dims().begin(), tensor.dims().end());
   DOVETAIL_ASSIGN(const std::int64_t bytes, tensor_bytes(*dtype, shape, where));
 
@@ -137,17 +186,6 @@ std::optional<std::string> external_identity(const onnx::Tensor& tensor, const E
   const auto range = external.find(tensor, *bytes, "");
   if (!range) return std::nullopt;
   return fmt::format("{} {} {} {}", name(*dtype), to_string(shape), range->offset, range->file.string());
-}
-
-std::string onnx_type_name(int number) {
-  constexpr std::pair<int, std::string_view> kNames[] = {
-      {0, "undefined"},     {kString, "string"},    {14, "complex64"},  {15, "complex128"},
-      {17, "float8e4m3fn"}, {18, "float8e4m3fnuz"}, {19, "float8e5m2"}, {20, "float8e5m2fnuz"},
-      {21, "uint4"},        {22, "int4"},           {23, "float4e2m1"}};
-  for (const auto& [known, name] : kNames)
-    if (known == number) return fmt::format("{} ({})", name, number);
-  if (const auto dtype = dtype_from_onnx(number)) return std::string(name(*dtype));
-  return fmt::format("number {}", number);
 }
 
 Result<NdArray> parse_tensor_proto(std::span<const std::byte> bytes, std::string_view where) {

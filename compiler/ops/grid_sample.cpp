@@ -67,7 +67,13 @@ Expr coordinate(const Expr& normal, std::int64_t extent, const GridAttributes& a
                      ? tensor::divide(normal + one, two) * like(static_cast<double>(extent - 1), normal)
                      : tensor::divide((normal + one) * like(static_cast<double>(extent), normal) - one, two);
   if (attributes.mode == "nearest") return loops::unary(loops::UnaryOp::round_even, x);
-  if (attributes.padding == "border") return tensor::clamp(x, like(0, x), like(static_cast<double>(extent - 1), x));
+  if (attributes.padding == "border") {
+    // With corners aligned a place outside is the border's, as the standard's text and reference have it. Without, each
+    // neighbour moves to the border by itself, which for cubic weights is another value (docs/import.md); two elements
+    // outside all four neighbours are the border's.
+    const std::int64_t outside = attributes.mode == "cubic" && !attributes.align_corners ? 2 : 0;
+    return tensor::clamp(x, like(static_cast<double>(-outside), x), like(static_cast<double>(extent - 1 + outside), x));
+  }
   if (attributes.padding == "reflection") return reflected_coordinate(x, extent, attributes.align_corners);
   return x;
 }

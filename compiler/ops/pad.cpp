@@ -21,6 +21,16 @@ constexpr std::int64_t kPadLimit = std::numeric_limits<std::int32_t>::max();
 
 struct Pads {
   std::vector<std::int64_t> begin, end;  // one per axis of the input
+
+  // What negative pads leave of an axis.
+  struct Kept {
+    std::int64_t first, count;
+  };
+  Kept kept(std::size_t axis, std::int64_t extent) const {
+    const std::int64_t first = std::max<std::int64_t>(-begin[axis], 0),
+                       past = extent - std::max<std::int64_t>(-end[axis], 0);
+    return {first, std::max<std::int64_t>(past - first, 0)};
+  }
 };
 
 std::string mode_of(const Operands& operands) { return graph::string_attribute(operands.node, "mode", "constant"); }
@@ -60,15 +70,10 @@ Result<Types> infer_pad(const Operands& operands) {
   graph::TensorType y = operands.type(0);
   for (std::size_t i = 0; i < y.shape.size(); ++i) {
     const std::int64_t extent = y.shape[i];
-    // Reflection does not repeat the border element; beyond the mirrored tensor there is nothing to copy.
-    const std::int64_t limit = mode == "reflect" ? extent - 1 : extent;
-    if (mode != "constant" && mode != "edge" && std::max(pads.begin[i], pads.end[i]) > std::max<std::int64_t>(limit, 0))
+    if (mode != "constant" && pads.kept(i, extent).count == 0 && std::max(pads.begin[i], pads.end[i]) > 0)
       return refuse(operands,
-                    fmt::format("{} pad of {} on axis {} of extent {}, the largest is {}", mode,
-                                std::max(pads.begin[i], pads.end[i]), i, extent, limit),
-                    "pad in several steps");
-    if (mode == "edge" && extent == 0 && pads.begin[i] + pads.end[i] > 0)
-      return refuse(operands, fmt::format("edge pad of {} on axis {} of extent 0", pads.begin[i] + pads.end[i], i),
+                    fmt::format("{} pad of {} on axis {}, of which no element is left to repeat", mode,
+                                std::max(pads.begin[i], pads.end[i]), i),
                     "use mode constant");
     y.shape[i] = extent + pads.begin[i] + pads.end[i];
     if (y.shape[i] < 0)
@@ -80,13 +85,24 @@ Result<Types> infer_pad(const Operands& operands) {
   return Types{std::move(y)};
 }
 
-// The element of the input at `position` (counted from the input's start) of a padded axis.
-Expr mirror(const Expr& position, std::int64_t extent, const std::string& mode) {
-  const Expr first = tensor::index(0), last = tensor::index(extent - 1);
+// The element of the input at `position` (counted from the input's start) of a padded axis. Negative pads have cut the
+// axis before the others repeat what is left.
+Expr mirror(const Expr& position, const Pads::Kept& kept, const std::string& mode, bool once) {
+  const std::int64_t end = kept.first + kept.count - 1;
+  const Expr first = tensor::index(kept.first), last = tensor::index(end);
+  const auto from_first = [&](Expr x) { return kept.first == 0 ? x : x - kept.first; };
+  const auto from_start = [&](Expr x) { return kept.first == 0 ? x : x + kept.first; };
   if (mode == "edge") return tensor::clamp(position, first, last);
-  if (mode == "wrap") return loops::floor_mod(position, extent);
-  const Expr folded = loops::select(tensor::less(position, first), tensor::negative(position), position);
-  return loops::select(tensor::less(last, folded), tensor::index(2 * (extent - 1)) - folded, folded);
+  if (mode == "wrap") return from_start(loops::floor_mod(from_first(position), kept.count));
+  if (kept.count == 1) return first;
+  if (!once) {  // back and forth; the elements at the ends are not repeated
+    const std::int64_t period = 2 * (kept.count - 1);
+    const Expr within = loops::floor_mod(from_first(position), period);
+    return from_start(tensor::minimum(within, tensor::index(period) - within));
+  }
+  const Expr mirrored = kept.first == 0 ? tensor::negative(position) : tensor::index(2 * kept.first) - position;
+  const Expr folded = loops::select(tensor::less(position, first), mirrored, position);
+  return loops::select(tensor::less(last, folded), tensor::index(2 * end) - folded, folded);
 }
 
 Result<loops::Program> define_pad(const Operands& operands) {
@@ -105,7 +121,8 @@ Result<loops::Program> define_pad(const Operands& operands) {
       if (pads.begin[k] != 0) source[k] = i[k] - pads.begin[k];
       if (pads.begin[k] <= 0 && pads.end[k] <= 0) continue;
       if (mode != "constant") {
-        source[k] = mirror(source[k], x.shape[k], mode);
+        const Pads::Kept kept = pads.kept(k, x.shape[k]);
+        source[k] = mirror(source[k], kept, mode, std::max(pads.begin[k], pads.end[k]) < kept.count);
         continue;
       }
       if (pads.begin[k] > 0) require(tensor::less_equal(tensor::index(0), source[k]));

@@ -31,6 +31,7 @@ Result<Parameters> block_parameters_of(const Operands& operands, std::int64_t bl
                   normalise_axis(operands, graph::int_attribute(operands.node, "axis", 1), x.size()));
   Shape blocks = x;
   if (block > 0) blocks[axis] = (x[axis] + block - 1) / block;
+  if (block > 0 && element_count(scale) == 1 && element_count(blocks) == 1) return Parameters{};
   if (block < 0 || scale != blocks)
     return refuse(operands,
                   fmt::format("scale has shape {} for blocks of {} along axis {} of {}", to_string(scale), block, axis,
@@ -41,27 +42,29 @@ Result<Parameters> block_parameters_of(const Operands& operands, std::int64_t bl
 
 Result<Parameters> parameters_of(const Operands& operands) {
   const Shape &x = operands.type(0).shape, &scale = operands.type(1).shape;
-  if (operands.has(2) && operands.type(2).shape != scale)
+  // One element is one element: exporters write a scalar as [] or [1], scale and zero point not always alike, and an
+  // axis that means nothing then.
+  const bool one_scale = element_count(scale) == 1,
+             one_zero_point = !operands.has(2) || element_count(operands.type(2).shape) == 1;
+  if (operands.has(2) && operands.type(2).shape != scale && !(one_scale && one_zero_point))
     return refuse(
         operands,
         fmt::format("zero point has shape {}, scale has {}", to_string(operands.type(2).shape), to_string(scale)),
         "make them equal");
   if (const std::int64_t block = graph::int_attribute(operands.node, "block_size", 0); block != 0)
     return block_parameters_of(operands, block);
-  if (scale.empty() || (scale == Shape{1} && x.empty())) return Parameters{};
+  if (one_scale) return Parameters{};
   if (scale.size() != 1)
     return refuse(operands,
                   fmt::format("scale of shape {} has rank {}, allowed are 0 and 1", to_string(scale), scale.size()),
                   "quantise per tensor or per axis");
-  const Result<std::size_t> axis = normalise_axis(operands, graph::int_attribute(operands.node, "axis", 1), x.size());
-  if (scale[0] == 1 && (!axis || x[*axis] != 1))
-    return Parameters{};  // older exporters write a scalar as [1]; the axis means nothing then
-  if (!axis) return axis.errors();
-  if (scale[0] != x[*axis])
+  DOVETAIL_ASSIGN(const std::size_t axis,
+                  normalise_axis(operands, graph::int_attribute(operands.node, "axis", 1), x.size()));
+  if (scale[0] != x[axis])
     return refuse(operands,
-                  fmt::format("scale has {} elements, axis {} of {} has {}", scale[0], *axis, to_string(x), x[*axis]),
+                  fmt::format("scale has {} elements, axis {} of {} has {}", scale[0], axis, to_string(x), x[axis]),
                   "give one per position of the axis");
-  return Parameters{*axis};
+  return Parameters{axis};
 }
 
 Result<Types> infer_quantize(const Operands& operands) {

@@ -1,6 +1,6 @@
 // The loop program of LSTM, GRU and RNN: in each step, sums of gates that begin with the input's part and take one row
 // of R after another, then the state element by element. State and gates are small buffers, in float32 for 16-bit
-// floats.
+// floats. The dynamic form quantizes the state in each step, for an exact product with a matrix R of bytes.
 #include <fmt/format.h>
 
 #include "compiler/ops/recurrent.h"
@@ -41,6 +41,8 @@ class Recurrence {
     std::string prefix;
     Buffer hidden = {}, cell = {}, candidate = {}, reset = {};  // [batch, hidden] each
     Buffer gates = {};                                          // [batch, gates * hidden]
+    // Of the dynamic form: the range of the state, its scale and zero point, its steps less the zero point, and sums.
+    Buffer least = {}, greatest = {}, scale = {}, zero_point = {}, steps = {}, sums = {};
     Expr step = {};
   };
 
@@ -123,6 +125,56 @@ class Recurrence {
         });
   }
 
+  // The product with R in the dynamic form: exact in integers, then scaled and added.
+  void add_dynamic_product(const Direction& d) {
+    const std::int64_t h = node_.hidden, columns = node_.columns();
+    const auto one = [&](std::string_view name, const Buffer& buffer, const Expr& value) {
+      program_.update(d.prefix + std::string(name), {{"one", 1}},
+                      [&](const Indices& i) { return loops::store(buffer, i, value); });
+    };
+    const auto at_0 = [](const Buffer& buffer) { return loops::load(buffer, {index(0)}); };
+    const auto real = [](double value) { return loops::constant(value, DType::float32); };
+    const auto integer = [](std::int64_t value) { return loops::int_imm(value, DType::int32); };
+    const auto extreme = [&](std::string_view name, const Buffer& buffer, loops::BinaryOp combine) {
+      one(fmt::format("{}_start", name), buffer, real(0));
+      program_.update(d.prefix + std::string(name),
+                      {{"n", node_.batch, loops::IterKind::reduce}, {"h", h, loops::IterKind::reduce}},
+                      [&](const Indices& i) {
+                        const Expr value = loops::binary(combine, at_0(buffer), loops::load(d.hidden, i));
+                        return loops::store(buffer, {index(0)}, value);
+                      });
+    };
+    extreme("least", d.least, loops::BinaryOp::min);
+    extreme("greatest", d.greatest, loops::BinaryOp::max);
+    const auto steps = [](const Expr& value) {
+      return loops::cast(DType::int32, loops::unary(loops::UnaryOp::round_even, value));
+    };
+    const Expr range = at_0(d.greatest) - at_0(d.least);
+    one("scale", d.scale, loops::select(tensor::equal(range, real(0)), real(1), tensor::divide(range, real(255))));
+    one("zero_point", d.zero_point,
+        tensor::clamp(steps(tensor::divide(real(0) - at_0(d.least), at_0(d.scale))), integer(0), integer(255)));
+    set(d, "steps", d.steps, h, [&](const Indices& i) {
+      const Expr step = steps(tensor::divide(loops::load(d.hidden, i), at_0(d.scale))) + at_0(d.zero_point);
+      return tensor::clamp(step, integer(0), integer(255)) - at_0(d.zero_point);
+    });
+    set(d, "sums_start", d.sums, columns, [&](const Indices&) { return integer(0); });
+    // One of the direction, or one of each column.
+    const auto of_column = [&](std::size_t position, const Expr& column) {
+      const Buffer& buffer = program_.in(position);
+      return buffer->shape.size() == 1 ? loops::load(buffer, {index(d.number)})
+                                       : loops::load(buffer, {index(d.number), column});
+    };
+    program_.accumulate(d.prefix + "sums", d.sums, axes(columns, "j"), {"k", h}, [&](const Indices& i, const Expr& k) {
+      Expr weight = loops::cast(DType::int32, loops::load(program_.in(at_.recurrence), {index(d.number), k, i[1]}));
+      if (operands_.has(at_.zero_point)) weight = weight - loops::cast(DType::int32, of_column(at_.zero_point, i[1]));
+      return loops::load(d.steps, {i[0], k}) * weight;
+    });
+    set(d, "gates_sum", d.gates, columns, [&](const Indices& i) {
+      const Expr scale = at_0(d.scale) * of_column(at_.scale, i[1]);
+      return loops::load(d.gates, i) + loops::cast(DType::float32, loops::load(d.sums, i)) * scale;
+    });
+  }
+
   Expr activate(const Direction& d, std::size_t which, const Expr& x) const {
     const Expr clipped = node_.clip ? tensor::clamp(x, tensor::like(-*node_.clip, x), tensor::like(*node_.clip, x)) : x;
     return node_.activations[static_cast<std::size_t>(d.number) * node_.form.activations() + which](clipped);
@@ -174,7 +226,7 @@ class Recurrence {
       return sum + optional(at_.peepholes, {index(d.number), i[1] + number * h}) * loops::load(d.cell, i);
     };
     set(d, "gates_start", d.gates, 4 * h, [&](const Indices& i) { return from_input(d, i[0], i[1]); });
-    add_product(d, "gates_sum", d.gates, d.hidden, 0);
+    node_.form.dynamic ? add_dynamic_product(d) : add_product(d, "gates_sum", d.gates, d.hidden, 0);
     set(d, "cell_state", d.cell, h, [&](const Indices& i) {
       const Expr in = activate(d, 0, peep(gate(d, i, 0), 0, i)), before = loops::load(d.cell, i);
       const Expr forget = node_.coupled ? tensor::like(1, in) - in : activate(d, 0, peep(gate(d, i, 2), 2, i));
@@ -197,6 +249,15 @@ class Recurrence {
     d.gates = declare("gates", (node_.form.cell == Cell::gru ? 2 : node_.form.gates()) * node_.hidden);
     if (node_.form.cell == Cell::gru) d.candidate = declare("candidate", node_.hidden);
     if (node_.form.cell == Cell::gru && !node_.reset_after) d.reset = declare("reset_state", node_.hidden);
+
+    if (node_.form.dynamic) {
+      for (const auto& [buffer, name] :
+           {std::pair{&d.least, "least"}, {&d.greatest, "greatest"}, {&d.scale, "state_scale"}})
+        *buffer = program_.declare(d.prefix + name, DType::float32, {1});
+      d.zero_point = program_.declare(d.prefix + "state_zero_point", DType::int32, {1});
+      d.steps = program_.declare(d.prefix + "state_steps", DType::int32, {node_.batch, node_.hidden});
+      d.sums = program_.declare(d.prefix + "sums", DType::int32, {node_.batch, node_.columns()});
+    }
 
     set(d, "hidden_start", d.hidden, node_.hidden, [&](const Indices& i) { return initial(at_.hidden, number, i); });
     if (d.cell)

@@ -181,6 +181,12 @@ Result<void> check_shapes(const Operands& operands, const RecurrentNode& node, s
                               fmt::format("input {} has shape {}, expected {}", position,
                                           to_string(operands.type(position).shape), to_string(shape)),
                               "the shapes follow from X, hidden_size, direction and layout"));
+  for (const std::size_t position : {at.scale, at.zero_point})
+    if (operands.has(position) && operands.type(position).shape != Shape{d} &&
+        operands.type(position).shape != Shape{d, columns})
+      errors.push_back(refuse(operands,
+                              fmt::format("input {} has shape {}", position, to_string(operands.type(position).shape)),
+                              fmt::format("expected one per direction, [{}], or per column, [{}, {}]", d, d, columns)));
   if (node.form.projected && input != d * columns)
     errors.push_back(refuse(operands, fmt::format("input 0 has {} columns, expected {}", input, d * columns),
                             "they are those of all gates of all directions"));
@@ -202,7 +208,10 @@ OpDef recurrent(const RecurrentForm& form) {
   constexpr auto optional = Presence::optional;
   const bool lstm = form.cell == Cell::lstm;
   Signature signature;
-  if (form.projected) {
+  if (form.dynamic) {
+    signature.inputs = {
+        {"XW", kFloat32, 'T'}, {"R", kByte, 'R'}, {"R_scale", kFloat32}, {"R_zero_point", kByte, 'R', optional}};
+  } else if (form.projected) {
     signature.inputs = {{"XW", kFloat, 'T'}, {"R", kFloat, 'T'}, {"Rbh", kFloat, 'T', optional}};
   } else {
     signature.inputs = {{"X", kFloat, 'T'}, {"W", kFloat, 'T'}, {"R", kFloat, 'T'}, {"B", kFloat, 'T', optional}};

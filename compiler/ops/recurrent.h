@@ -1,6 +1,6 @@
 // LSTM, GRU and RNN, and their forms whose input was multiplied by W beforehand (dovetail.lstm, dovetail.gru,
-// dovetail.rnn): what of a node rows, definition and the pass that splits them share. Names follow the ONNX operator
-// reference (LSTM).
+// dovetail.rnn; dovetail.dynamic_lstm with weights of bytes): what of a node rows, definition and the pass that splits
+// them share. Names follow the ONNX operator reference (LSTM).
 #pragma once
 
 #include <array>
@@ -20,25 +20,32 @@ struct RecurrentForm {
   // Input 0 is X·Wᵀ and all biases but `inner_bias`, as [.., .., directions * gates * hidden]; R lies as
   // [directions, hidden, gates * hidden].
   bool projected;
+  // R is of bytes, and each step quantizes the state to uint8 by the range of its values, as DynamicQuantizeLinear
+  // does: the product of both is exact.
+  bool dynamic = false;
 
   std::int64_t gates() const { return cell == Cell::rnn ? 1 : cell == Cell::gru ? 3 : 4; }
   std::size_t activations() const { return cell == Cell::rnn ? 1 : cell == Cell::gru ? 2 : 3; }
 };
-inline constexpr std::array<RecurrentForm, 6> kRecurrentForms{{{"LSTM", Cell::lstm, false},
+inline constexpr std::array<RecurrentForm, 7> kRecurrentForms{{{"LSTM", Cell::lstm, false},
                                                                {"GRU", Cell::gru, false},
                                                                {"RNN", Cell::rnn, false},
                                                                {"dovetail.lstm", Cell::lstm, true},
                                                                {"dovetail.gru", Cell::gru, true},
-                                                               {"dovetail.rnn", Cell::rnn, true}}};
+                                                               {"dovetail.rnn", Cell::rnn, true},
+                                                               {"dovetail.dynamic_lstm", Cell::lstm, true, true}}};
 
+constexpr std::size_t kNoOperand = 99;
 // Positions of the operands.
 struct RecurrentPlaces {
   std::size_t input = 0, weights, recurrence, bias, lengths, hidden, cell, peepholes;
   // The projected forms: the bias of a GRU's candidate inside the product with the reset gate.
   std::size_t inner_bias;
+  // The dynamic form: of R, one per direction, or one per direction and column.
+  std::size_t scale = kNoOperand, zero_point = kNoOperand;
 };
-constexpr std::size_t kNoOperand = 99;
 constexpr RecurrentPlaces recurrent_places(const RecurrentForm& form) {
+  if (form.dynamic) return {0, kNoOperand, 1, kNoOperand, 4, 5, 6, 7, kNoOperand, 2, 3};
   return form.projected ? RecurrentPlaces{0, kNoOperand, 1, kNoOperand, 3, 4, 5, 6, 2}
                         : RecurrentPlaces{0, 1, 2, 3, 4, 5, 6, 7, kNoOperand};
 }

@@ -21,8 +21,9 @@ const RecurrentForm* form_named(std::string_view op, bool projected) {
 }
 
 const RecurrentForm& projected_form(ops::Cell cell) {
-  return *std::ranges::find_if(ops::kRecurrentForms,
-                               [&](const RecurrentForm& form) { return form.projected && form.cell == cell; });
+  return *std::ranges::find_if(ops::kRecurrentForms, [&](const RecurrentForm& form) {
+    return form.projected && !form.dynamic && form.cell == cell;
+  });
 }
 
 // [d, rows, columns] as [d, columns, rows], or with the columns first of all.

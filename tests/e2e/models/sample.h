@@ -20,6 +20,8 @@ namespace dovetail::test {
 namespace fs = std::filesystem;
 
 inline fs::path models_folder() { return fs::path(DOVETAIL_SOURCE_DIR) / ".." / "shared" / "models"; }
+// Small models that other tools wrote.
+inline fs::path cases_folder() { return fs::path(DOVETAIL_SOURCE_DIR) / ".." / "shared" / "cases"; }
 
 // 1: what every run of the tests should cover; 2 and more: everything. Set by DOVETAIL_TEST_SCALE.
 inline int test_scale() {

@@ -88,6 +88,19 @@ inline Message attribute(std::string_view name, const std::vector<std::int64_t>&
   for (std::int64_t value : values) message.number(8, value);
   return message;
 }
+inline Message attribute(std::string_view name, const std::vector<float>& values) {
+  Message message = Message().text(1, name).number(20, 6);
+  for (const float value : values) message.real(7, value);
+  return message;
+}
+inline Message attribute(std::string_view name, const std::string& value) {
+  return attribute(name, std::string_view(value));
+}
+inline Message attribute(std::string_view name, const std::vector<std::string>& values) {
+  Message message = Message().text(1, name).number(20, 8);
+  for (const std::string& value : values) message.text(9, value);
+  return message;
+}
 inline Message attribute(std::string_view name, const NdArray& value) {
   return Message().text(1, name).message(5, tensor("", value)).number(20, 4);
 }

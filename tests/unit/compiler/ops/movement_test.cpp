@@ -175,8 +175,18 @@ TEST_CASE("Pad: modes, negative pads, axes") {
                     .constant(list({-1}))
                     .run1(),
                 floats({2, 3}, {9, 0, 1, 9, 2, 3}), 0);
-  CHECK_THAT(Case("Pad").input(x).constant(list({4, 0})).text("mode", "reflect").refusal(),
-             Catch::Matchers::ContainsSubstring("reflect pad of 4 on axis 0 of extent 4, the largest is 3"));
+  // As often as the pads ask for, and of what negative ones leave.
+  require_close(pad("wrap", 5, 6), floats({15}, {4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4, 1, 2}), 0);
+  require_close(pad("reflect", 7, 4), floats({15}, {2, 1, 2, 3, 4, 3, 2, 1, 2, 3, 4, 3, 2, 1, 2}), 0);
+  require_close(pad("wrap", -1, 4), floats({7}, {2, 3, 4, 2, 3, 4, 2}), 0);
+  require_close(pad("wrap", 3, -2), floats({5}, {2, 1, 2, 1, 2}), 0);
+  require_close(pad("reflect", -1, 1), floats({4}, {2, 3, 4, 3}), 0);
+  require_close(pad("reflect", 3, -2), floats({5}, {2, 1, 2, 1, 2}), 0);
+  require_close(pad("reflect", -3, 2), floats({3}, {4, 4, 4}), 0);
+  require_close(pad("edge", 2, -3), floats({3}, {1, 1, 1}), 0);
+  for (const char* mode : {"edge", "reflect", "wrap"})
+    CHECK_THAT(Case("Pad").input(x).constant(list({5, -4})).text("mode", mode).refusal(),
+               Catch::Matchers::ContainsSubstring("pad of 5 on axis 0, of which no element is left to repeat"));
 }
 
 TEST_CASE("DepthToSpace and SpaceToDepth") {

@@ -49,6 +49,41 @@ TEST_CASE("QuantizeLinear and DequantizeLinear per axis") {
         "per position of the axis");
 }
 
+TEST_CASE("One scale and one zero point count for the tensor, whatever their ranks") {
+  const NdArray x = NdArray::from<float>({2, 3}, {1, -2, 3, 4, 5, 600}),
+                steps = NdArray::from<std::int8_t>({2, 3}, {5, -1, 9, 11, 13, 127});
+  const Shape ranks[] = {{}, {1}, {1, 1}};
+  for (const Shape& scale : ranks)
+    for (const Shape& zero : ranks)
+      for (const bool constant : {true, false}) {
+        INFO(to_string(scale) << " " << to_string(zero) << " " << constant);
+        const auto with = [&](std::string op, const NdArray& data) {
+          Case node(std::move(op));
+          node.input(data);
+          for (const NdArray& each : {NdArray::from<float>(scale, {0.5f}), NdArray::from<std::int8_t>(zero, {3})})
+            constant ? node.constant(each) : node.input(each);
+          return node.integer("axis", 7).run1();  // it means nothing
+        };
+        require_close(with("QuantizeLinear", x), steps, 0);
+        require_close(with("DequantizeLinear", steps), NdArray::from<float>({2, 3}, {1, -2, 3, 4, 5, 62}), 0);
+      }
+  // Several scales have as many zero points.
+  CHECK_THAT(Case("QuantizeLinear")
+                 .input(x)
+                 .constant(NdArray::from<float>({3}, {1, 1, 1}))
+                 .constant(NdArray::from<std::int8_t>({}, {3}))
+                 .refusal(),
+             ContainsSubstring("zero point has shape [], scale has [3]"));
+  // A block of the whole tensor is the tensor; one scale for several blocks is none.
+  CHECK(Case("QuantizeLinear")
+            .input(x)
+            .constant(NdArray::from<float>({1, 1}, {0.5f}))
+            .constant(NdArray::from<std::int8_t>({}, {3}))
+            .integer("block_size", 2)
+            .refusal()
+            .find("scale has shape [1, 1] for blocks of 2 along axis 1 of [2, 3]") != std::string::npos);
+}
+
 TEST_CASE("QuantizeLinear and DequantizeLinear per block of an axis, and types of their results") {
   std::mt19937 rng(8);
   const NdArray x = random_whole(rng, DType::float32, {2, 5, 3}, -90, 90),

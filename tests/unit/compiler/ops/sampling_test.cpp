@@ -40,7 +40,8 @@ struct Grid {
     const std::size_t rank = extents.size();
     for (std::size_t d = 0; d < rank; ++d) {
       if (mode == "nearest") point[d] = std::nearbyint(point[d]);
-      if (padding == "border") point[d] = std::min(std::max(point[d], 0.0), static_cast<double>(extents[d] - 1));
+      if (padding == "border" && !moves_neighbours())
+        point[d] = std::min(std::max(point[d], 0.0), static_cast<double>(extents[d] - 1));
       if (padding == "reflection") point[d] = reflected(point[d], low(), high(extents[d]));
       if (mode == "nearest") point[d] = std::nearbyint(point[d]);
     }
@@ -67,6 +68,8 @@ struct Grid {
   }
 
  private:
+  // The place stays where it is, and each of its neighbours moves to the border.
+  bool moves_neighbours() const { return mode == "cubic" && !align; }
   double low() const { return align ? 0 : -0.5; }
   double high(std::int64_t extent) const { return static_cast<double>(extent) - (align ? 1 : 0.5); }
 };
@@ -112,6 +115,28 @@ TEST_CASE("GridSample weighs the elements around each point of the grid") {
                             .run1(),
                         expected, 2e-5);
         }
+}
+
+TEST_CASE("GridSample, cubic outside of the image: each neighbor moves to the border by itself, or the place does") {
+  // One row of four elements; the places are -0.25, -0.75 and far away.
+  const NdArray x = NdArray::from<float>({1, 1, 1, 4}, {8, 0, 0, 0});
+  const auto sample = [&](const NdArray& grid, std::int64_t align) {
+    return Case("GridSample")
+        .input(x)
+        .input(grid)
+        .text("mode", "cubic")
+        .text("padding_mode", "border")
+        .integer("align_corners", align)
+        .run1();
+  };
+  const NdArray places = NdArray::from<float>({1, 1, 3, 2}, {-0.875f, 0, -1.125f, 0, -1e30f, 0});
+  const auto others = [](double t) { return 1 - keys(2 - t, -0.75); };  // of the neighbours at -2, -1 and 0
+  require_close(sample(places, 0),
+                NdArray::from<float>({1, 1, 1, 3},
+                                     {static_cast<float>(8 * others(0.75)), static_cast<float>(8 * others(0.25)), 8}),
+                1e-5);
+  require_close(sample(NdArray::from<float>({1, 1, 2, 2}, {-1.1f, 0, -1e30f, 0}), 1),
+                NdArray::from<float>({1, 1, 1, 2}, {8, 8}), 1e-5);
 }
 
 TEST_CASE("AffineGrid maps the corners or the centres of the elements") {

@@ -1,0 +1,30 @@
+// The rules of domain_operators.h, by file. Attributes and the number of operands were checked against the table.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "compiler/import/node_writer.h"
+#include "compiler/ops/signature.h"
+
+namespace dovetail::import {
+
+// One operator: its name with its domain, what of it is taken, and how it is written out.
+struct DomainRow {
+  std::string_view op;
+  Result<void> (*write)(NodeWriter&);
+  std::vector<ops::AttributeRule> attributes = {};
+  std::size_t inputs = 1, required = 1;  // the most, and how many of the first must be there
+  std::vector<std::size_t> values = {};  // positions of inputs whose values the rule looks at
+};
+
+std::vector<DomainRow> contrib_elementwise_rows();
+std::vector<DomainRow> contrib_normalization_rows();
+std::vector<DomainRow> contrib_product_rows();
+std::vector<DomainRow> contrib_attention_rows();
+std::vector<DomainRow> contrib_quantized_rows();
+std::vector<DomainRow> ml_feature_rows();
+std::vector<DomainRow> ml_linear_rows();
+std::vector<DomainRow> ml_tree_rows();
+
+}  // namespace dovetail::import

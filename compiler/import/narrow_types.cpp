@@ -1,0 +1,74 @@
+#include "compiler/import/narrow_types.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <string>
+
+#include "compiler/import/onnx.pb.h"
+
+namespace dovetail::import {
+namespace {
+
+using NarrowNames = std::map<std::string, int>;  // TensorProto.DataType by the name of a value
+
+// Their results have the type of their first input, whatever it is; those of other operators have not, or are no
+// operators of such types.
+const std::set<std::string>& kept_by() {
+  static const std::set<std::string> operators{"Concat",  "Expand", "Flatten", "Gather", "GatherND",  "Identity", "Pad",
+                                               "Reshape", "Slice",  "Squeeze", "Tile",   "Transpose", "Unsqueeze"};
+  return operators;
+}
+
+void add_attribute(onnx::Node& node, const char* name, std::int64_t value) {
+  constexpr int kInteger = 2;
+  for (const onnx::Attribute& attribute : node.attribute())
+    if (attribute.name() == name) return;
+  onnx::Attribute& added = *node.add_attribute();
+  added.set_name(name);
+  added.set_i(value);
+  added.set_type(kInteger);
+}
+
+// Subgraphs see the names around them.
+void visit(onnx::Graph& graph, NarrowNames narrow) {
+  const auto declare = [&](const std::string& name, std::int64_t type) {
+    if (find_narrow(type) != nullptr) narrow[name] = static_cast<int>(type);
+  };
+  for (const onnx::Tensor& tensor : graph.initializer()) declare(tensor.name(), tensor.data_type());
+  for (const onnx::ValueInfo& input : graph.input()) declare(input.name(), input.type().tensor_type().elem_type());
+  for (onnx::Node& node : *graph.mutable_node()) {
+    for (onnx::Attribute& attribute : *node.mutable_attribute()) {
+      if (node.op_type() == "Constant" && attribute.has_t() && node.output_size() == 1)
+        declare(node.output(0), attribute.t().data_type());
+      if (attribute.has_g()) visit(*attribute.mutable_g(), narrow);
+      for (onnx::Graph& each : *attribute.mutable_graphs()) visit(each, narrow);
+    }
+    const auto type_of = [&](int input) {
+      const auto found = input < node.input_size() ? narrow.find(node.input(input)) : narrow.end();
+      return found == narrow.end() ? 0 : found->second;
+    };
+    if (node.op_type() == "QuantizeLinear" && type_of(2) != 0) add_attribute(node, "output_dtype", type_of(2));
+    if (node.op_type() == "CastLike" && type_of(1) != 0) {
+      const int to = type_of(1);
+      node.set_op_type("Cast");
+      node.mutable_input()->RemoveLast();
+      add_attribute(node, "to", to);
+    }
+    const int first = type_of(0);
+    if (first != 0 && kept_by().contains(node.op_type()))
+      for (const std::string& output : node.output()) declare(output, first);
+    for (const onnx::Attribute& attribute : node.attribute())
+      if ((attribute.name() == "output_dtype" && node.op_type() == "QuantizeLinear") ||
+          (attribute.name() == "to" && node.op_type() == "Cast"))
+        for (const std::string& output : node.output()) declare(output, attribute.i());
+  }
+}
+
+}  // namespace
+
+void keep_narrow_results(onnx::Model& model) {
+  if (model.has_graph()) visit(*model.mutable_graph(), {});
+}
+
+}  // namespace dovetail::import

@@ -1,0 +1,41 @@
+// Element types of less than a byte (int4, uint4, int2, uint2). Tensors hold bytes here: their elements are widened to
+// int8 or uint8, which no operator that takes them can tell, but for those that write them.
+#pragma once
+
+#include <optional>
+
+#include "base/dtype.h"
+
+namespace dovetail::onnx {
+class Model;
+}
+
+namespace dovetail::import {
+
+struct NarrowType {
+  int onnx;  // TensorProto.DataType
+  int bits;
+  DType widened;
+  int min, max;
+};
+inline constexpr NarrowType kNarrowTypes[] = {{21, 4, DType::uint8, 0, 15},
+                                              {22, 4, DType::int8, -8, 7},
+                                              {25, 2, DType::uint8, 0, 3},
+                                              {26, 2, DType::int8, -2, 1}};
+
+constexpr const NarrowType* find_narrow(std::int64_t onnx) {
+  for (const NarrowType& row : kNarrowTypes)
+    if (row.onnx == onnx) return &row;
+  return nullptr;
+}
+// The type in which elements of a tensor of the file are held.
+constexpr std::optional<DType> held_dtype(int onnx) {
+  const NarrowType* narrow = find_narrow(onnx);
+  return narrow != nullptr ? std::optional(narrow->widened) : dtype_from_onnx(onnx);
+}
+
+// Writes down on the nodes themselves what a widened operand would no longer say: QuantizeLinear gets the output_dtype
+// that its zero point gives, and CastLike becomes a Cast.
+void keep_narrow_results(onnx::Model& model);
+
+}  // namespace dovetail::import
