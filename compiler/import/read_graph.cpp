@@ -34,7 +34,7 @@ constexpr std::size_t kNamedNodes = 5;  // of an unknown operator; the rest is c
 bool is_default_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
 // Hands out unique node names: `stem`, stem_2, ... in time independent of the number of nodes.
-class Names {
+class NodeNames {
  public:
   std::string unique(const std::string& stem) {
     std::string name = stem;
@@ -312,7 +312,7 @@ class Reader {
   const ImportOptions& options_;
   Imported imported_;
   Diagnostics findings_;
-  Names names_;
+  NodeNames names_;
   std::vector<Link> links_;
   ExternalData external_;
   ControlFlow& flow_;
