@@ -33,6 +33,7 @@ struct PartitionOptions {
   std::map<std::string, std::string> place = {};  // node name -> target, by the user
   bool strict = false;                            // no fallback
   Offload offload = Offload::possible;
+  TargetPointer control_flow = nullptr;  // of nodes that hold subgraphs, whatever the user's list is
 };
 
 // Why a node does not run on a target that was asked before the one that took it.
