@@ -51,6 +51,8 @@ struct Tensor {
 };
 inline constexpr std::uint64_t kTensorAlignment = 64;  // what kernels expect (bundle/code/kernel_abi.h)
 
+struct Bundle;
+
 // One step of the run: what the steps of all targets have in common, and the code of its own.
 struct Step {
   std::string name;                             // of the node that gives it its name, or "relayout X"
@@ -61,13 +63,27 @@ struct Step {
   // Large pieces that `code` refers to by index: constants in the target's form, programs. Equal ones are stored once
   // in a file, also across programs for several shapes.
   std::vector<Blob> data = {};
+  // What the step runs when values say so (bundle/code/flow.h): programs that see nothing but their inputs, without
+  // other_shapes.
+  std::vector<Bundle> programs = {};
 };
+// Of programs of steps in one another; the bundle itself is not counted.
+inline constexpr int kMostNestedPrograms = 8;
 
 // What all steps of one target share: an ELF object, a cubin.
 struct Module {
   std::string target;
   std::string made_for;  // which devices of that name can run it, in the target's own words
   std::vector<std::byte> code;
+};
+
+// How many elements an output has along an axis where that depends on values: its tensor has their bound there, and the
+// first ones are meant, as many as the tensor `extent` says when the run has ended (int64[1]).
+struct OutputExtent {
+  TensorIndex output = 0;
+  std::int64_t axis = 0;
+  TensorIndex extent = 0;
+  bool operator==(const OutputExtent&) const = default;
 };
 
 // Whether machine code in a bundle may run: it can do all that the user can. What this process has compiled is trusted.
@@ -81,6 +97,7 @@ struct Bundle {
   std::string name;
   std::vector<Tensor> tensors;
   std::vector<TensorIndex> inputs, outputs;
+  std::vector<OutputExtent> extents;                       // of outputs, at most one each
   std::vector<Step> steps;                                 // in execution order
   std::vector<MemorySpace> spaces = {{"host", "memory"}};  // the first is the host's
   std::vector<Module> modules;                             // at most one of a target
@@ -115,12 +132,14 @@ Result<void> write_bundle(const std::filesystem::path& path, const Bundle& bundl
 std::uint64_t size_bytes(const Tensor& tensor);
 // The tensor whose bytes these are: itself, or what it is a view of, at the end of the chain.
 TensorIndex root_of(const Bundle& bundle, TensorIndex tensor);
+// The bundle, its programs for other shapes, and the programs of all their steps, however deep.
+std::vector<const Bundle*> all_programs(const Bundle& bundle);
 // Null: there is none.
 const Module* find_module(const Bundle& bundle, std::string_view target);
 
 // The steps between which a tensor's bytes must stay: from the one that writes them (-1 for inputs and constants) to
-// the last that reads them or a view of them (the number of steps for outputs). By root; views have the range of their
-// root.
+// the last that reads them or a view of them (the number of steps for outputs and their extents). By root; views have
+// the range of their root.
 struct LiveRange {
   std::ptrdiff_t first = -1, last = -1;
 };

@@ -1,7 +1,9 @@
 // The frame of a bundle file: what surrounds the manifest and the blobs. All integers little-endian.
 //
 //   0  "DOVETAIL"            8 bytes
-//   8  format version        uint32
+//   8  format version        uint32: 4 where there are programs of steps or extents of outputs, which readers of 3 do
+//   not
+//                            know, else 3
 //  12  CRC-32                uint32, of every byte from 16 to the end
 //  16  manifest size         uint64, bytes
 //  24  manifest              JSON; its "blobs" lists the size of every blob
@@ -15,7 +17,9 @@
 //   tensors        [{name, dtype, shape, [layout, logical], [space], [offset], [view_of], [constant: blob]}]
 //   inputs         [tensor]
 //   outputs        [tensor]
-//   steps          [{name, target, origins, arguments: [tensor], results: [tensor], code: blob, data: [blob]}]
+//   extents        [{output: tensor, axis, extent: tensor}], where there are any
+//   steps          [{name, target, origins, arguments: [tensor], results: [tensor], code: blob, data: [blob],
+//                    [programs: [an object with all of these]]}]
 //   modules        [{target, made_for, code: blob}]
 //   other_shapes   [an object with all of the above], where there are any
 //   blobs          [bytes]
@@ -31,7 +35,7 @@
 namespace dovetail::bundle::format {
 
 inline constexpr std::string_view kMagic = "DOVETAIL";
-inline constexpr std::uint32_t kVersion = 3;
+inline constexpr std::uint32_t kOldestVersion = 3, kVersion = 4;
 inline constexpr std::size_t kVersionOffset = 8;
 inline constexpr std::size_t kChecksumOffset = 12;
 inline constexpr std::size_t kManifestSizeOffset = 16;

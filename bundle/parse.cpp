@@ -37,7 +37,7 @@ Result<std::string_view> manifest_text(std::span<const std::byte> bytes, std::st
     return Diagnostic{"cannot read bundle", std::string(where), "it does not begin with \"DOVETAIL\"",
                       "is it a bundle, as `dovetail compile -o` writes it?"};
   const auto version = load_little_endian<std::uint32_t>(bytes, format::kVersionOffset);
-  if (version != format::kVersion)
+  if (version < format::kOldestVersion || version > format::kVersion)
     return Diagnostic{"cannot read bundle", std::string(where),
                       fmt::format("it was made by {} version of the kit: its format is {}, this build reads {}",
                                   version < format::kVersion ? "an older" : "a newer", version, format::kVersion),
@@ -63,10 +63,10 @@ class Reader {
     const CheckedJson manifest(json, {where_, "manifest"}, errors_);
     read_blobs(manifest.at("blobs"), format::kHeaderBytes + text.size());
     Bundle bundle;
-    if (errors_.empty()) bundle = read_program(manifest);
+    if (errors_.empty()) bundle = read_program(manifest, 0);
     if (const auto others = manifest.find("other_shapes"); others && errors_.empty())
       for (const CheckedJson& other : others->items())
-        if (errors_.empty()) bundle.other_shapes.push_back(read_program(other));
+        if (errors_.empty()) bundle.other_shapes.push_back(read_program(other, 0));
     if (!errors_.empty()) return errors_;
     if (auto verified = verify(bundle); !verified.ok()) {
       Diagnostics problems = verified.errors();
@@ -77,7 +77,8 @@ class Reader {
   }
 
  private:
-  Bundle read_program(const CheckedJson& manifest) {
+  // `depth`: in how many programs of steps it is.
+  Bundle read_program(const CheckedJson& manifest, int depth) {
     Bundle bundle;
     bundle.name = manifest.at("name").text();
     bundle.report = manifest.at("report").json();
@@ -88,8 +89,12 @@ class Reader {
     for (const CheckedJson& tensor : manifest.at("tensors").items()) bundle.tensors.push_back(read_tensor(tensor));
     bundle.inputs = read_indices(manifest.at("inputs"));
     bundle.outputs = read_indices(manifest.at("outputs"));
+    if (const auto extents = manifest.find("extents"))
+      for (const CheckedJson& row : extents->items())
+        bundle.extents.push_back(
+            {read_index(row.at("output")), row.at("axis").integer(0, kMaxTensorBytes), read_index(row.at("extent"))});
     for (const CheckedJson& step : manifest.at("steps").items())
-      if (errors_.empty()) bundle.steps.push_back(read_step(step));
+      if (errors_.empty()) bundle.steps.push_back(read_step(step, depth));
     for (const CheckedJson& module : manifest.at("modules").items())
       bundle.modules.push_back(
           {module.at("target").text(), module.at("made_for").text(), read_bytes(module.at("code"))});
@@ -173,7 +178,7 @@ class Reader {
     return {content.begin(), content.end()};
   }
 
-  Step read_step(const CheckedJson& item) {
+  Step read_step(const CheckedJson& item, int depth) {
     Step step{item.at("name").text(), item.at("target").text(), item.at("origins").texts(),
               read_indices(item.at("arguments")), read_indices(item.at("results"))};
     step.code = read_bytes(item.at("code"));
@@ -183,6 +188,13 @@ class Reader {
       const auto [known, is_new] = data_.try_emplace({content.data(), content.size()});
       if (is_new) known->second = std::vector<std::byte>(content.begin(), content.end());
       step.data.push_back(known->second);
+    }
+    if (const auto programs = item.find("programs"); programs && errors_.empty()) {
+      if (depth == kMostNestedPrograms)
+        programs->fail(fmt::format("programs of steps more than {} deep in one another", kMostNestedPrograms));
+      else
+        for (const CheckedJson& program : programs->items())
+          if (errors_.empty()) step.programs.push_back(read_program(program, depth + 1));
     }
     return step;
   }

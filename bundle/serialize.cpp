@@ -73,12 +73,17 @@ Json to_json(const Tensor& tensor, BlobWriter& blobs) {
   return json;
 }
 
+Json to_json(const Bundle& bundle, BlobWriter& blobs);
+
 Json to_json(const Step& step, BlobWriter& blobs) {
   Json json{{"name", step.name},           {"target", step.target},   {"origins", step.origins},
             {"arguments", step.arguments}, {"results", step.results}, {"code", blobs.add(step.code)}};
   Json data = Json::array();
   for (const Blob& piece : step.data) data.push_back(blobs.add(piece.bytes()));
   json["data"] = data;
+  Json programs = Json::array();
+  for (const Bundle& program : step.programs) programs.push_back(to_json(program, blobs));
+  if (!programs.empty()) json["programs"] = programs;
   return json;
 }
 
@@ -93,6 +98,10 @@ Json to_json(const Bundle& bundle, BlobWriter& blobs) {
     modules.push_back({{"target", module.target}, {"made_for", module.made_for}, {"code", blobs.add(module.code)}});
   Json manifest{{"name", bundle.name},       {"spaces", spaces}, {"tensors", tensors}, {"inputs", bundle.inputs},
                 {"outputs", bundle.outputs}, {"steps", steps},   {"modules", modules}, {"report", bundle.report}};
+  Json extents = Json::array();
+  for (const OutputExtent& row : bundle.extents)
+    extents.push_back({{"output", row.output}, {"axis", row.axis}, {"extent", row.extent}});
+  if (!extents.empty()) manifest["extents"] = extents;
   for (const Bundle& other : bundle.other_shapes) others.push_back(to_json(other, blobs));
   if (!others.empty()) manifest["other_shapes"] = others;
   return manifest;
@@ -117,7 +126,10 @@ Serialized serialize_in_pieces(const Bundle& bundle) {
   std::vector<std::byte>& head = file.between;
   const auto magic = std::as_bytes(std::span(format::kMagic));
   head.assign(magic.begin(), magic.end());
-  append_little_endian(head, format::kVersion);
+  const auto programs = all_programs(bundle);
+  const bool newer = programs.size() > 1 + bundle.other_shapes.size() ||
+                     std::ranges::any_of(programs, [](const Bundle* program) { return !program->extents.empty(); });
+  append_little_endian(head, newer ? format::kVersion : format::kOldestVersion);
   append_little_endian(head, std::uint32_t{0});  // the checksum, when all else is written
   append_little_endian(head, std::uint64_t{text.size()});
   head.resize(format::kHeaderBytes + text.size());

@@ -14,6 +14,17 @@ TensorIndex root_of(const Bundle& bundle, TensorIndex tensor) {
   return tensor;
 }
 
+std::vector<const Bundle*> all_programs(const Bundle& bundle) {
+  std::vector<const Bundle*> all{&bundle};
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Bundle& program = *all[i];  // `all` grows
+    for (const Bundle& other : program.other_shapes) all.push_back(&other);
+    for (const Step& step : program.steps)
+      for (const Bundle& inner : step.programs) all.push_back(&inner);
+  }
+  return all;
+}
+
 const Module* find_module(const Bundle& bundle, std::string_view target) {
   const auto found = std::ranges::find(bundle.modules, target, &Module::target);
   return found == bundle.modules.end() ? nullptr : &*found;
@@ -30,7 +41,9 @@ std::vector<LiveRange> live_ranges(const Bundle& bundle) {
     // A result that nothing reads is still written.
     for (const TensorIndex tensor : bundle.steps[s].results) range(tensor) = {at, std::max(range(tensor).last, at)};
   }
-  for (const TensorIndex output : bundle.outputs) range(output).last = static_cast<std::ptrdiff_t>(bundle.steps.size());
+  const auto end = static_cast<std::ptrdiff_t>(bundle.steps.size());
+  for (const TensorIndex output : bundle.outputs) range(output).last = end;
+  for (const OutputExtent& row : bundle.extents) range(row.extent).last = end;
   for (std::size_t t = 0; t < ranges.size(); ++t) ranges[t] = range(static_cast<TensorIndex>(t));
   return ranges;
 }

@@ -17,7 +17,7 @@ namespace {
 
 class Verifier {
  public:
-  explicit Verifier(const Bundle& bundle) : bundle_(bundle), defined_(bundle.tensors.size(), false) {}
+  Verifier(const Bundle& bundle, int depth) : bundle_(bundle), depth_(depth), defined_(bundle.tensors.size(), false) {}
 
   Diagnostics run() {
     check_spaces();
@@ -42,7 +42,9 @@ class Verifier {
       use(output, "the list of outputs");
       if (!outputs.insert(output).second) fail(fmt::format("tensor {} is listed twice", tensor_text(output)));
     }
+    check_extents();
     if (problems_.empty()) check_memory();
+    if (problems_.empty()) check_programs();
     return std::move(problems_);
   }
 
@@ -122,6 +124,50 @@ class Verifier {
     if (root.space != view.space)
       fail(fmt::format("\"{}\" is a view of \"{}\", and lies in memory space {}, not {}", view.name, root.name,
                        view.space, root.space));
+  }
+
+  void check_extents() {
+    step_ = "extents";
+    std::set<TensorIndex> known;
+    for (const OutputExtent& row : bundle_.extents) {
+      use(row.extent, "the list of extents");
+      if (!in_range(row.extent)) continue;
+      if (std::ranges::find(bundle_.outputs, row.output) == bundle_.outputs.end()) {
+        fail(fmt::format("tensor {} has an extent, and is no output", tensor_text(row.output)));
+        continue;
+      }
+      if (!in_range(row.output)) continue;  // reported as an output
+      const Tensor &output = bundle_.tensors[static_cast<std::size_t>(row.output)],
+                   &extent = bundle_.tensors[static_cast<std::size_t>(row.extent)];
+      if (!known.insert(row.output).second) fail(fmt::format("output \"{}\" has two extents", output.name));
+      if (row.axis < 0 || row.axis >= std::ssize(output.shape))
+        fail(fmt::format("output \"{}\" of shape {} has an extent along axis {}", output.name, to_string(output.shape),
+                         row.axis));
+      if (!output.layout.empty()) fail(fmt::format("output \"{}\" has an extent, and a layout", output.name));
+      if (extent.dtype != DType::int64 || extent.shape != Shape{1})
+        fail(fmt::format("extent \"{}\" is {}{}, expected int64[1]", extent.name, name(extent.dtype),
+                         to_string(extent.shape)));
+    }
+  }
+
+  void check_programs() {
+    for (std::size_t i = 0; i < bundle_.steps.size(); ++i) {
+      const Step& step = bundle_.steps[i];
+      step_ = fmt::format("steps[{}] \"{}\"", i, step.name);
+      if (!step.programs.empty() && depth_ == kMostNestedPrograms) {
+        fail(fmt::format("programs of steps more than {} deep in one another", kMostNestedPrograms));
+        continue;
+      }
+      for (std::size_t p = 0; p < step.programs.size(); ++p) {
+        const Bundle& program = step.programs[p];
+        if (!program.other_shapes.empty()) fail(fmt::format("programs[{}] has programs for other shapes", p));
+        if (!program.extents.empty()) fail(fmt::format("programs[{}] has outputs whose extents depend on values", p));
+        for (Diagnostic& problem : Verifier(program, depth_ + 1).run()) {
+          problem.where = fmt::format("{}, programs[{}], {}", step_, p, problem.where);
+          problems_.push_back(std::move(problem));
+        }
+      }
+    }
   }
 
   // Places of tensors that live in one space at the same time are disjoint.
@@ -209,6 +255,7 @@ class Verifier {
   }
 
   const Bundle& bundle_;
+  int depth_;  // in how many programs of steps it is
   std::vector<bool> defined_;
   std::string step_;
   Diagnostics problems_;
@@ -259,7 +306,7 @@ Diagnostics verify_shapes(const Bundle& bundle) {
 }  // namespace
 
 Result<void> verify(const Bundle& bundle) {
-  Diagnostics problems = Verifier(bundle).run();
+  Diagnostics problems = Verifier(bundle, 0).run();
   if (problems.empty()) problems = verify_shapes(bundle);
   return problems;
 }

@@ -12,6 +12,7 @@
 #include "bundle/code/accel.h"
 #include "cli/latency.h"
 #include "cli/program_file.h"
+#include "cli/reference_check.h"
 #include "cli/targets.h"
 #include "cli/tensor_files.h"
 #include "cli/text.h"
@@ -227,6 +228,7 @@ class Comparer {
         return failed(fits.errors());
     auto values = reference.run(expected.inputs, options_.work);
     if (!values.ok()) return failed(values.errors());
+    cut_to_extents(integer, *values);
     for (const bundle::TensorIndex index : bundle.outputs) {
       const std::string& name = bundle.tensors[static_cast<std::size_t>(index)].name;
       if (const auto value = values->find(name); value != values->end()) expected.outputs.insert(*value);

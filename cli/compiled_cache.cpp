@@ -121,6 +121,7 @@ Result<CompiledCache> CompiledCache::of(const ModelArguments& arguments, const C
                      {"shapes", arguments.shapes},
                      {"passes", {arguments.with_passes, arguments.without_passes}},
                      {"decide", arguments.decide},
+                     {"loop_limit", arguments.loop_limit.value_or("")},
                      {"count_cycles", arguments.count_cycles.value_or("")},
                      {"level", arguments.level},
                      {"strict", arguments.strict},

@@ -8,6 +8,7 @@
 #include "base/text_table.h"
 #include "bundle/code/accel.h"
 #include "bundle/code/cpu.h"
+#include "bundle/code/flow.h"
 #include "bundle/code/host.h"
 #include "bundle/code/program_summary.h"
 #include "cli/model.h"
@@ -45,11 +46,10 @@ struct Steps {
 };
 
 // Precondition: the code is in order.
-Steps steps_of(const bundle::Bundle& bundle) {
-  Steps steps;
+void add_steps(const bundle::Bundle& bundle, Steps& steps) {
   for (const bundle::Step& step : bundle.steps) {
     Json row{{"name", step.name}, {"target", step.target}};
-    if (step.target == bundle::kHostTarget) {
+    if (step.target == bundle::kHostTarget || step.target == bundle::kFlowTarget) {
       row["origins"] = step.origins;
       steps.add(step, std::move(row), "-", "-");
     } else if (step.target == bundle::kCpuTarget) {
@@ -69,8 +69,8 @@ Steps steps_of(const bundle::Bundle& bundle) {
       row.update({{"code_bytes", step.code.size()}, {"origins", step.origins}});
       steps.add(step, std::move(row), "-", bytes_text(step.code.size()));
     }
+    for (const bundle::Bundle& program : step.programs) add_steps(program, steps);
   }
-  return steps;
 }
 
 }  // namespace
@@ -78,7 +78,8 @@ Steps steps_of(const bundle::Bundle& bundle) {
 Result<Description> describe_bundle(std::span<const std::byte> bytes, const std::string& path) {
   DOVETAIL_ASSIGN(const bundle::Bundle bundle, bundle::parse(bytes, path, bundle::MachineCode::untrusted));
   DOVETAIL_TRY(check_code(bundle, path));
-  const Steps steps = steps_of(bundle);
+  Steps steps;
+  add_steps(bundle, steps);
   std::string text =
       fmt::format("bundle        {}, {} tensors, {} steps\n", bundle.name, bundle.tensors.size(), bundle.steps.size());
   text += interface_text(bundle);

@@ -71,6 +71,7 @@ Result<std::optional<EnergyFacts>> energy_facts(const bundle::Bundle& bundle,
   std::optional<EnergyFacts> sum;
   for (const auto& [index, step, code] : accelerated) {
     const runtime::StepProfile& run = steps[index];
+    if (run.runs == 0) continue;
     std::optional<explore::RunTime> time;
     if (!run.launches.empty()) {
       time = explore::RunTime{0, system.clock_mhz * 1e6, system.accelerators};
@@ -80,6 +81,12 @@ Result<std::optional<EnergyFacts>> energy_facts(const bundle::Bundle& bundle,
     if (sum) *sum += facts;
     else sum = facts;
   }
+  for (std::size_t s = 0; s < bundle.steps.size(); ++s)
+    for (std::size_t p = 0; p < std::min(bundle.steps[s].programs.size(), steps[s].programs.size()); ++p) {
+      DOVETAIL_ASSIGN(const auto inner, energy_facts(bundle.steps[s].programs[p], steps[s].programs[p], system, table));
+      if (inner && sum) *sum += *inner;
+      else if (inner) sum = inner;
+    }
   return sum;
 }
 

@@ -67,7 +67,9 @@ std::vector<KeptTensor> kept_tensors(const bundle::Bundle& bundle, const runtime
       if (kept == run.tensors.end()) continue;
       std::optional<NdArray> plain;
       if (!tensor.layout.empty()) plain = unpacked(bundle, tensor, kept->second);
+      const auto output = run.outputs.find(tensor.name);
       if (plain) add(tensor.logical, step.name, *std::move(plain));
+      else if (output != run.outputs.end()) add(tensor.name, step.name, output->second);  // cut to its extent
       else add(tensor.name, step.name, kept->second);
     }
   for (const auto& [name, array] : run.outputs) add(name, "", array);

@@ -30,23 +30,50 @@ Json per_second(double seconds) { return seconds > 0 ? Json(1 / seconds) : Json(
 
 }  // namespace
 
+namespace {
+
+void add_inner(const runtime::StepProfile& step, std::vector<const runtime::StepProfile*>& inner) {
+  for (const auto& program : step.programs)
+    for (const runtime::StepProfile& run : program) {
+      if (run.runs == 0) continue;
+      inner.push_back(&run);
+      add_inner(run, inner);
+    }
+}
+
+StepTime step_time(const runtime::StepProfile& step, double measured, const System& system) {
+  for (const auto& program : step.programs)
+    for (const runtime::StepProfile& run : program) measured -= run.seconds;
+  measured = std::max(measured, 0.0);
+  // The host has one sample after the other.
+  StepTime time{step.name, step.target, std::nullopt, measured * static_cast<double>(system.accelerators)};
+  if (step.target == bundle::kAccelTarget) {
+    time.simulating = measured;
+    time.seconds = 0;
+    if (!step.launches.empty()) {
+      time.cycles = 0;
+      for (const simulator::LaunchTrace& launch : step.launches) *time.cycles += launch.cycles;
+      time.seconds = system.seconds(*time.cycles);
+    }
+  }
+  return time;
+}
+
+}  // namespace
+
+std::vector<const runtime::StepProfile*> inner_steps(std::span<const runtime::StepProfile> steps) {
+  std::vector<const runtime::StepProfile*> inner;
+  for (const runtime::StepProfile& step : steps) add_inner(step, inner);
+  return inner;
+}
+
 std::vector<StepTime> step_times(std::span<const runtime::StepProfile> steps, std::span<const double> measured,
                                  const System& system) {
   std::vector<StepTime> times;
-  for (std::size_t s = 0; s < steps.size(); ++s) {
-    const runtime::StepProfile& step = steps[s];
-    // The host has one sample after the other.
-    StepTime time{step.name, step.target, std::nullopt, measured[s] * static_cast<double>(system.accelerators)};
-    if (step.target == bundle::kAccelTarget) {
-      time.simulating = measured[s];
-      time.seconds = 0;
-      if (!step.launches.empty()) {
-        time.cycles = 0;
-        for (const simulator::LaunchTrace& launch : step.launches) *time.cycles += launch.cycles;
-        time.seconds = system.seconds(*time.cycles);
-      }
-    }
-    times.push_back(std::move(time));
+  for (std::size_t s = 0; s < steps.size(); ++s) times.push_back(step_time(steps[s], measured[s], system));
+  for (const runtime::StepProfile* step : inner_steps(steps)) {
+    times.push_back(step_time(*step, step->seconds, system));
+    if (step->runs > 1) times.back().name += fmt::format(" ({} times)", step->runs);
   }
   return times;
 }

@@ -24,7 +24,11 @@ struct StepTime {
   std::optional<double> simulating = std::nullopt;  // of an accelerator step: what the engine itself took
 };
 
-// `measured`: the time of each step on this machine, in the order of the steps. Of several accelerators: of a batch
+// Steps of the programs that these have run, and of theirs, as far as they have run: each behind the step that ran it.
+std::vector<const runtime::StepProfile*> inner_steps(std::span<const runtime::StepProfile> steps);
+
+// First the steps, then inner_steps(); the time of a step that runs others is what it takes by itself. `measured`: the
+// time of each step on this machine, in the order of the steps. Of several accelerators: of a batch
 // with a sample for each, whose other steps this machine does one after the other.
 std::vector<StepTime> step_times(std::span<const runtime::StepProfile> steps, std::span<const double> measured,
                                  const System& system);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <span>
 
@@ -26,6 +27,7 @@
 #include "cli/text.h"
 #include "cli/work_shares.h"
 #include "compiler/assemble/combine_shapes.h"
+#include "compiler/ops/control_flow.h"
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cpu/jit.h"
 #include "compiler/tune/recorded_schedules.h"
@@ -74,6 +76,10 @@ void ModelArguments::declare(Options& options) {
   options.values("--shape", "NAME=SHAPE", shapes,
                  "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable, and with "
                  "several shapes of one name the bundle has a program for each");
+  options.value("--loop-limit", "N", loop_limit,
+                fmt::format("iterations that a Loop may run whose condition or trip count depends on values, where no "
+                            "constant trip count limits it; one more ends the run with exit code 1 (default {})",
+                            import::kDefaultLoopLimit));
   options
       .value("--offload", "RULE", offload,
              "when a region leaves a target listed later: always, possible (default: unless its borders alone cost "
@@ -109,6 +115,7 @@ std::vector<std::string> ModelArguments::compile_only_options() const {
   if (cache) given.emplace_back("--cache");
   if (!place.empty()) given.emplace_back("--place");
   if (!shapes.empty()) given.emplace_back("--shape");
+  if (loop_limit) given.emplace_back("--loop-limit");
   if (strict) given.emplace_back("--strict");
   if (level != "2") given.emplace_back("-O");
   if (!with_passes.empty()) given.emplace_back("--pass");
@@ -131,11 +138,13 @@ constexpr const char* kSystemEntry = "system";
 
 // Compiles the model again for each of the other shapes. Error: bad input; `failure`: what compiling says.
 Result<void> add_shapes(const std::string& path, std::span<const std::map<std::string, Shape>> shapes,
-                        const CompileOptions& options, bundle::Bundle& bundle, Diagnostics& failure) {
+                        std::int64_t loop_limit, const CompileOptions& options, bundle::Bundle& bundle,
+                        Diagnostics& failure) {
   std::vector<bundle::Bundle> programs{std::move(bundle)};
   for (const std::map<std::string, Shape>& set : shapes) {
     import::ImportOptions import_options;
     import_options.shapes = set;
+    import_options.loop_limit = loop_limit;
     DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(path, std::move(import_options)));
     auto compiled = compile(std::move(imported), options);
     if (!compiled.ok()) {
@@ -255,6 +264,11 @@ Result<CompileOutcome> compile_anew(const ModelArguments& arguments, CompileOpti
   DOVETAIL_ASSIGN(const auto shapes, parse_shapes(arguments.shapes));
   import_options.shapes = shapes.front();
   import_options.values = arguments.values;
+  if (arguments.loop_limit) {
+    DOVETAIL_ASSIGN(import_options.loop_limit,
+                    parse_count("--loop-limit", *arguments.loop_limit, 1, ops::kMostIterations));
+  }
+  const std::int64_t loop_limit = import_options.loop_limit;
   DOVETAIL_ASSIGN(const auto places, parse_assignments("--place", arguments.place));
 
   const auto start = std::chrono::steady_clock::now();
@@ -264,7 +278,13 @@ Result<CompileOutcome> compile_anew(const ModelArguments& arguments, CompileOpti
   if (arguments.rewrite) arguments.rewrite(imported.graph);
 
   std::vector<std::string> nodes;
-  for (const graph::NodeId node : imported.graph.live_nodes()) nodes.push_back(imported.graph.node(node).name);
+  const std::function<void(const graph::Graph&)> add_nodes = [&](const graph::Graph& graph) {
+    for (const graph::NodeId node : graph.live_nodes()) {
+      nodes.push_back(graph.node(node).name);
+      for (const auto& subgraph : graph.node(node).subgraphs) add_nodes(*subgraph);
+    }
+  };
+  add_nodes(imported.graph);
   for (const auto& [given, target] : places) {
     DOVETAIL_ASSIGN(const std::string node, match_name("--place", "node", nodes, given));
     DOVETAIL_ASSIGN(const auto targets, parse_targets("--place", target));
@@ -309,8 +329,8 @@ Result<CompileOutcome> compile_anew(const ModelArguments& arguments, CompileOpti
   if (compiled.ok()) model.compiled = *std::move(compiled);
   else outcome.failure = compiled.errors();
   if (compiled.ok() && shapes.size() > 1 && options.stop_after.empty()) {
-    DOVETAIL_TRY(
-        add_shapes(arguments.model, std::span(shapes).subspan(1), options, model.compiled.bundle, outcome.failure));
+    DOVETAIL_TRY(add_shapes(arguments.model, std::span(shapes).subspan(1), loop_limit, options, model.compiled.bundle,
+                            outcome.failure));
   }
   if (!outcome.failure.empty()) {
     outcome.model.reset();

@@ -26,7 +26,7 @@ struct ModelArguments {
   std::string level = "2";
   bool strict = false, cache = false, tf32 = false, check_bounds = false;
   std::string offload = "possible";
-  std::optional<std::string> records, count_cycles;
+  std::optional<std::string> records, count_cycles, loop_limit;
   // The memory is also the one that tuned schedules are to have been measured with.
   SystemArguments system;
   int threads = 0;  // set by the command; 0: one per processor
@@ -35,7 +35,7 @@ struct ModelArguments {
   std::map<std::string, NdArray> values = {};  // of inputs, known at compile time (import::ImportOptions)
 
   // --target, --hw, --cpu, --check-bounds, --gpu, --tf32, --place, --shape, -O, --pass, --no-pass, --strict, --records,
-  // --decide, --count-cycles, --clock, --memory.
+  // --decide, --count-cycles, --loop-limit, --clock, --memory.
   void declare(Options& options);
   // --cache.
   void declare_cache(Options& options);

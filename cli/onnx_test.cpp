@@ -132,7 +132,8 @@ class Test {
     if (!unread.empty()) return end(OnnxVerdict::failed, text_of(unread));
     if (auto problem = count_kernels(outcome->model->compiled.bundle)) return end(OnnxVerdict::failed, *problem);
     if (how_ == OnnxRun::not_at_all) {
-      for (const bundle::Step& step : outcome->model->compiled.bundle.steps) result_.ran_on.insert(step.target);
+      for (const bundle::Bundle* program : bundle::all_programs(outcome->model->compiled.bundle))
+        for (const bundle::Step& step : program->steps) result_.ran_on.insert(step.target);
       return end(OnnxVerdict::passed, "");
     }
 

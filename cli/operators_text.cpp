@@ -52,9 +52,10 @@ std::string inputs_text(const ops::Signature& signature) {
   std::string text;
   for (const ops::InputRule& input : signature.inputs)
     text += fmt::format("{}{}{}: {}", text.empty() ? "" : "; ", input.name,
-                        input.presence == ops::Presence::optional   ? "?"
-                        : input.presence == ops::Presence::variadic ? "..."
-                                                                    : "",
+                        input.presence == ops::Presence::optional     ? "?"
+                        : input.presence == ops::Presence::variadic   ? "..."
+                        : input.presence == ops::Presence::any_number ? "...?"
+                                                                      : "",
                         types_text(input.types));
   return text;
 }

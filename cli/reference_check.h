@@ -32,6 +32,8 @@ struct ReferenceCheck {
 Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,
                                                const runtime::RunResult& run, double float_tolerance = 0,
                                                Work* work = nullptr);
+// Of the reference's values those that are outputs whose extent depends on values, cut to it, as runs cut theirs.
+void cut_to_extents(const graph::Graph& graph, std::map<std::string, NdArray>& values);
 // Adds to the tensors that a run kept the values of those that lie in a layout of their own, under the names of the
 // values. Precondition: the run is of that bundle, and the bundle of that graph.
 void add_logical_tensors(const bundle::Bundle& bundle, const graph::Graph& graph, runtime::RunResult& run);

@@ -59,9 +59,11 @@ std::string run_text(const RunFacts& facts) {
     text += host_text(*facts.model) + macs_text(facts.model->compiled.summary) + left_text(left_of(*facts.model));
   TextTable table(
       {"step", "target", ">cycles", ">time", ">simulated in", ">instructions", ">loaded", ">stored", ">MACs"});
+  const auto inner = inner_steps(facts.run->steps);
   for (std::size_t s = 0; s < times.size(); ++s) {
     const StepTime& time = times[s];
-    const simulator::Counters& counters = facts.run->steps[s].counters;
+    const std::size_t outer = facts.run->steps.size();
+    const simulator::Counters& counters = (s < outer ? facts.run->steps[s] : *inner[s - outer]).counters;
     const bool accel = time.simulating.has_value();
     const auto cell = [&](std::string filled) { return accel ? filled : std::string("-"); };
     table.add({time.name, time.target, time.cycles ? with_separators(*time.cycles) : "-",
@@ -91,11 +93,16 @@ std::string run_text(const RunFacts& facts) {
 Json run_json(const RunFacts& facts) {
   const std::vector<StepTime> times = step_times(*facts.run, facts.system);
   Json steps = Json::array(), outputs = Json::array();
-  for (const runtime::StepProfile& step : facts.run->steps) {
+  const auto add_step = [&](const runtime::StepProfile& step) {
     Json row{{"name", step.name}, {"target", step.target}, {"seconds", step.seconds}};
     add_time(row, times[steps.size()]);
     if (step.target == "accel") row["counters"] = to_json(step.counters);
     steps.push_back(std::move(row));
+  };
+  for (const runtime::StepProfile& step : facts.run->steps) add_step(step);
+  for (const runtime::StepProfile* step : inner_steps(facts.run->steps)) {
+    add_step(*step);
+    steps.back()["runs"] = step->runs;
   }
   for (const auto& [name, array] : facts.outputs)
     outputs.push_back({{"name", name}, {"dtype", dovetail::name(array.dtype())}, {"shape", array.shape()}});

@@ -57,6 +57,12 @@ Result<Samples> Samples::make(const bundle::Bundle& program, std::map<std::strin
   } else {
     samples.runs_ = (samples.rows_ + samples.batch_ - 1) / samples.batch_;
   }
+  if (samples.runs_ > 1 && !program.extents.empty())
+    return Diagnostic{"cannot run the samples",
+                      "output " + program.tensors[static_cast<std::size_t>(program.extents.front().output)].name,
+                      fmt::format("how many elements it has depends on values, and the outputs of {} runs are stacked",
+                                  samples.runs_),
+                      "give one batch"};
   DOVETAIL_TRY(runtime::check_inputs(program, samples.inputs(0)));
   return samples;
 }

@@ -37,11 +37,23 @@ Result<bundle::Bundle> read_bundle_to_run(const std::string& path, bool user_tru
 }
 
 Result<VerifiedBundle> verify_programs(const bundle::Bundle& bundle) {
-  DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle));
+  struct Verified {
+    const bundle::Bundle* program;
+    bundle::CodedStep<bundle::AccelCode> step;
+  };
+  std::vector<Verified> steps;
+  std::vector<const bundle::Bundle*> open{&bundle};
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    DOVETAIL_ASSIGN(auto coded, bundle::accel_steps(*open[i]));
+    for (auto& step : coded) steps.push_back({open[i], std::move(step)});
+    for (const bundle::Step& step : open[i]->steps)
+      for (const bundle::Bundle& inner : step.programs) open.push_back(&inner);
+  }
   VerifiedBundle verified;
   std::size_t instructions = 0;
-  for (const auto& [index, step, code] : steps) {
-    const bundle::MemorySpace& memory = bundle.spaces[static_cast<std::size_t>(code.space)];
+  for (const auto& [program, coded] : steps) {
+    const auto& [index, step, code] = coded;
+    const bundle::MemorySpace& memory = program->spaces[static_cast<std::size_t>(code.space)];
     const std::vector<std::byte> image = bundle::initial_image(memory, code);
     isa::VerifyOptions options;
     options.launches = code.launches;

@@ -3,9 +3,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -32,10 +35,12 @@
 #include "compiler/passes/recognize_normalizations.h"
 #include "compiler/passes/simplify_algebra.h"
 #include "compiler/passes/simplify_movement.h"
+#include "compiler/passes/sink_into_subgraphs.h"
 #include "compiler/passes/split_recurrent.h"
 #include "compiler/passes/split_to_slices.h"
 #include "compiler/passes/take_out_zero_points.h"
 #include "compiler/report.h"
+#include "compiler/target/flow/target.h"
 
 namespace dovetail {
 
@@ -61,6 +66,8 @@ Result<passes::PassOutcome> fold_but_dequantised(graph::Graph& graph, const pass
 constexpr NamedPass kIntegerPasses[] = {
     // Scales and weights that exporters compute from constants must be constants when lower_qdq looks at them.
     {"fold_constants", Level::needed, fold_but_dequantised},
+    // Constants that subgraphs capture, likewise.
+    {"sink_into_subgraphs", Level::needed, passes::sink_into_subgraphs},
     // Identities between a DequantizeLinear and its user would hide the pair.
     {"eliminate_identities", Level::needed, passes::eliminate_identities},
     {"lower_qdq", Level::needed, passes::lower_qdq},
@@ -71,6 +78,7 @@ constexpr NamedPass kIntegerPasses[] = {
 constexpr NamedPass kGraphPasses[] = {
     // First: the patterns below look for constants; what is left of dequantised weights becomes float.
     {"fold_constants", Level::needed, fold_all_constants},
+    {"sink_into_subgraphs", Level::needed, passes::sink_into_subgraphs},
     {"eliminate_identities", Level::exact, passes::eliminate_identities},
     {"simplify_movement", Level::exact, passes::simplify_movement},
     // Into convolutions while their BatchNormalization is still one node, whose factors are then rounded once.
@@ -102,6 +110,10 @@ constexpr NamedPass kLatePasses[] = {
     {"split_to_slices", Level::exact, passes::split_to_slices},
     {"eliminate_dead_nodes", Level::exact, passes::eliminate_dead_nodes},
 };
+constexpr NamedPass kPassesAfterSubgraphs[] = {
+    {"sink_into_subgraphs", Level::needed, passes::sink_into_subgraphs},
+    {"eliminate_dead_nodes", Level::exact, passes::eliminate_dead_nodes},
+};
 constexpr int kMostRounds = 16;
 constexpr double kRounding = 1e-4;  // of a tensor's largest value: what folding constants into weights moves in float32
 
@@ -131,7 +143,7 @@ class Pipeline {
 
     DOVETAIL_TRY(timed("integer", [&]() -> Result<void> {
       if (!options_.graph_passes) return {};
-      return run_passes(kIntegerPasses, 1, graph);
+      return integer_passes(graph);
     }));
     tolerance_ = 0;  // the integer graph is what runs are held against
     if (options_.keep_graphs) result.integer = graph;
@@ -140,15 +152,18 @@ class Pipeline {
 
     DOVETAIL_TRY(timed("graph", [&]() -> Result<void> {
       if (!options_.graph_passes) return {};
-      DOVETAIL_TRY(run_passes(kGraphPasses, kMostRounds, graph));
-      return run_passes(kLatePasses, 1, graph);
+      return graph_passes(graph);
     }));
     dump("graph", [&] { return graph::to_string(graph); });
     if (options_.keep_graphs) result.optimised = graph;
     if (stop("graph")) return finish(std::move(result));
 
     PartitionOptions partition_options{options_.available, options_.targets, {},
-                                       options_.place,     options_.strict,  options_.offload};
+                                       places_in(graph),   options_.strict,  options_.offload};
+    partition_options.control_flow =
+        flow::make_target([this](graph::NodeId node, std::size_t subgraph) -> const bundle::Bundle& {
+          return programs_.at({node, subgraph});
+        });
     for (const TargetPointer& target : options_.available) {
       if (options_.targets.empty()) partition_options.targets.emplace_back(target->name());
       if (target->is_fallback()) partition_options.fallback.emplace_back(target->name());
@@ -169,6 +184,10 @@ class Pipeline {
   // cannot hold all that it took.
   Result<void> make_code(const graph::Graph& graph, const PartitionOptions& partition_options, Compiled& result,
                          std::vector<GivenUp>& given_up) {
+    // What an attempt left that a target gave up.
+    groups_.clear(), kernels_.clear(), programs_.clear(), result.schedules.clear(), result.codes.clear();
+    relayouts_ = Json::array();
+    memory_ = {};
     Partition parts;
     DOVETAIL_TRY(timed("partition", [&]() -> Result<void> {
       DOVETAIL_ASSIGN(parts, partition(graph, partition_options));
@@ -178,6 +197,7 @@ class Pipeline {
     result.placement = place_nodes(result.imported, graph, parts, *fates_);
     result.summary = summarize(graph, parts, result.placement);
     dump("partition", [&] { return placement_text(result.placement); });
+    DOVETAIL_TRY(compile_subgraphs(graph, result));
     if (stop("partition")) return {};
 
     if (options_.expose_all) expose_all(parts);
@@ -193,18 +213,18 @@ class Pipeline {
       return {};
     }));
     dump("layouts", [&] { return to_string(graph, layouts); });
-    relayouts_ = relayout_report(graph, layouts);
+    for (Json& row : relayout_report(graph, layouts)) relayouts_.push_back(std::move(row));
     if (stop("layouts")) return {};
 
     DOVETAIL_TRY(timed("code", [&]() -> Result<void> {
       DOVETAIL_ASSIGN(Assembled assembled, generate(graph, parts, offers, layouts.chosen, given_up));
       result.bundle = std::move(assembled.bundle);
-      groups_ = std::move(assembled.groups);
+      std::ranges::move(assembled.groups, std::back_inserter(groups_));
       add_kernels(result.placement, groups_);
-      kernels_ = std::move(assembled.kernels);
-      result.schedules = std::move(assembled.schedules);
-      result.codes = std::move(assembled.codes);
-      memory_ = assembled.memory;
+      std::ranges::move(assembled.kernels, std::back_inserter(kernels_));
+      std::ranges::move(assembled.schedules, std::back_inserter(result.schedules));
+      std::ranges::move(assembled.codes, std::back_inserter(result.codes));
+      memory_ += assembled.memory;
       if (!options_.machine_code) return {};
       return bundle::verify(result.bundle);
     }));
@@ -212,6 +232,100 @@ class Pipeline {
     result.bundle.report = without_times(result.report);
     return {};
   }
+
+  // ---- Subgraphs
+
+  // What `run` does to a graph, it does to those that nodes of it hold, too.
+  Result<void> in_subgraphs(graph::Graph& graph, Result<void> (Pipeline::*run)(graph::Graph&)) {
+    for (const graph::NodeId id : graph.live_nodes()) {
+      std::vector<std::shared_ptr<const graph::Graph>> changed;
+      for (const auto& subgraph : graph.node(id).subgraphs) {
+        graph::Graph copy = *subgraph;
+        const std::string outer = std::exchange(subgraph_, copy.name);
+        const Result<void> status = (this->*run)(copy);
+        subgraph_ = outer;
+        DOVETAIL_TRY(status);
+        changed.push_back(std::make_shared<const graph::Graph>(std::move(copy)));
+      }
+      if (!changed.empty()) graph.edit(id)->subgraphs = std::move(changed);
+    }
+    return {};
+  }
+  Result<void> integer_passes(graph::Graph& graph) {
+    DOVETAIL_TRY(run_passes(kIntegerPasses, 1, graph));
+    return in_subgraphs(graph, &Pipeline::integer_passes);
+  }
+  Result<void> graph_passes(graph::Graph& graph) {
+    DOVETAIL_TRY(run_passes(kGraphPasses, kMostRounds, graph));
+    DOVETAIL_TRY(run_passes(kLatePasses, 1, graph));
+    DOVETAIL_TRY(in_subgraphs(graph, &Pipeline::graph_passes));
+    // What subgraphs no longer read, and who computed it.
+    return run_passes(kPassesAfterSubgraphs, 1, graph);
+  }
+
+  static bool has_node(const graph::Graph& graph, const std::string& name) {
+    return std::ranges::any_of(graph.nodes, [&](const graph::Node& node) {
+      return !node.removed && (node.name == name || std::ranges::find(node.origins, name) != node.origins.end());
+    });
+  }
+  static bool has_node_inside(const graph::Graph& graph, const std::string& name) {
+    return std::ranges::any_of(graph.nodes, [&](const graph::Node& node) {
+      return !node.removed && std::ranges::any_of(node.subgraphs, [&](const auto& subgraph) {
+        return has_node(*subgraph, name) || has_node_inside(*subgraph, name);
+      });
+    });
+  }
+  // Of the user's placements those that are about this graph: all but those of nodes that are only in its subgraphs.
+  std::map<std::string, std::string> places_in(const graph::Graph& graph) const {
+    std::map<std::string, std::string> places = options_.place;
+    std::erase_if(places, [&](const auto& entry) {
+      return !has_node(graph, entry.first) && has_node_inside(graph, entry.first);
+    });
+    return places;
+  }
+
+  // Each subgraph becomes a program by the same stages, behind the passes, which it has been through with its graph.
+  Result<void> compile_subgraphs(const graph::Graph& graph, Compiled& result) {
+    for (const graph::NodeId id : graph.topological_order()) {
+      const graph::Node& node = graph.node(id);
+      for (std::size_t s = 0; s < node.subgraphs.size(); ++s) {
+        CompileOptions options = options_;
+        options.graph_passes = options.keep_graphs = options.expose_all = options.free_borders = false;
+        std::erase_if(options.place, [&](const auto& entry) {
+          return !has_node(*node.subgraphs[s], entry.first) && !has_node_inside(*node.subgraphs[s], entry.first);
+        });
+        if (options_.on_dump)
+          options.on_dump = [this](std::string_view stage, std::string_view text) {
+            // The graph around it has shown it in these.
+            if (stage != "import" && stage != "integer" && stage != "graph") options_.on_dump(stage, text);
+          };
+        Pipeline inner(options);
+        auto compiled = inner.run({*node.subgraphs[s], {}});
+        if (!compiled.ok()) return compiled.errors();
+        add(std::move(inner), *std::move(compiled), id, s, result);
+      }
+    }
+    return {};
+  }
+  void add(Pipeline inner, Compiled compiled, graph::NodeId node, std::size_t subgraph, Compiled& result) {
+    const auto append = [](auto& to, auto& from) { std::ranges::move(from, std::back_inserter(to)); };
+    const std::string& name = compiled.bundle.name;
+    for (NodePlacement& row : compiled.placement) row.region = fmt::format("{}: {}", name, row.region);
+    for (RegionSummary& row : compiled.summary.regions) row.name = fmt::format("{}: {}", name, row.name);
+    append(groups_, inner.groups_);
+    append(kernels_, inner.kernels_);
+    append(result.placement, compiled.placement);
+    append(result.schedules, compiled.schedules);
+    append(result.codes, compiled.codes);
+    for (Json& row : inner.relayouts_) relayouts_.push_back(std::move(row));
+    result.summary += std::move(compiled.summary);
+    tolerance_ = std::max(tolerance_, inner.tolerance_);
+    memory_ += inner.memory_;
+    compiled.bundle.report = Json::object();  // all of it is in that of the whole
+    programs_[{node, subgraph}] = std::move(compiled.bundle);
+  }
+
+  // ---- Stages
 
   bool runs(const NamedPass& pass) const {
     const auto has = [&](const std::vector<std::string>& names) {
@@ -280,9 +394,11 @@ class Pipeline {
         if (outcome.changes > 0 && options_.context.level >= Level::tolerant)
           tolerance_ = std::max({tolerance_, outcome.tolerance, kRounding});
         // Rounds that only prove that nothing is left to do are not worth a line.
-        if (round == 1 || outcome.changes > 0)
+        if (round == 1 || outcome.changes > 0) {
           passes_.push_back(
               Json{{"pass", pass.name}, {"round", round}, {"changes", outcome.changes}, {"notes", outcome.notes}});
+          if (!subgraph_.empty()) passes_.back()["subgraph"] = subgraph_;
+        }
         if (dumped && options_.on_dump) {
           if (outcome.changes == 0) {
             options_.on_dump(pass.name, fmt::format("{} changed nothing\n", pass.name));
@@ -292,7 +408,7 @@ class Pipeline {
           }
         }
         DOVETAIL_TRY(graph::verify(graph));
-        if (outcome.changes > 0) fates_->observe(graph, pass.name);
+        if (outcome.changes > 0 && subgraph_.empty()) fates_->observe(graph, pass.name);
       }
     }
     return {};
@@ -403,6 +519,8 @@ class Pipeline {
 
   const CompileOptions& options_;
   std::optional<NodeFates> fates_;  // of the imported nodes
+  std::string subgraph_;            // on which passes run; empty: the graph itself
+  std::map<std::pair<graph::NodeId, std::size_t>, bundle::Bundle> programs_;  // of its nodes' subgraphs
   std::vector<StageTime> stages_;
   Json passes_ = Json::array();
   double tolerance_ = 0;
@@ -436,6 +554,7 @@ std::vector<PassRow> pass_table() {
   add(kIntegerPasses);
   add(kGraphPasses);
   add(kLatePasses);
+  add(kPassesAfterSubgraphs);
   return rows;
 }
 

@@ -159,6 +159,15 @@ void add_kernels(std::vector<NodePlacement>& rows, const std::vector<GroupReport
   }
 }
 
+PlacementSummary& PlacementSummary::operator+=(PlacementSummary inner) {
+  for (const auto& [target, count] : inner.nodes) nodes[target] += count;
+  for (const auto& [target, count] : inner.macs) macs[target] += count;
+  for (RegionSummary& region : inner.regions) regions.push_back(std::move(region));
+  moved_bytes += inner.moved_bytes;
+  moved_tensors += inner.moved_tensors;
+  return *this;
+}
+
 PlacementSummary summarize(const Graph& graph, const Partition& parts, const std::vector<NodePlacement>& rows) {
   PlacementSummary summary;
   for (const NodePlacement& row : rows) {

@@ -69,6 +69,8 @@ struct PlacementSummary {
   std::uint64_t moved_bytes = 0;  // from a region to one of another target, each tensor once for each reader
   int moved_tensors = 0;
   std::uint64_t input_bytes = 0, output_bytes = 0;  // of the model
+
+  PlacementSummary& operator+=(PlacementSummary inner);  // of a subgraph; the borders stay
 };
 PlacementSummary summarize(const graph::Graph& graph, const Partition& parts, const std::vector<NodePlacement>& rows);
 

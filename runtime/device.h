@@ -54,6 +54,18 @@ struct KernelFacts {
   double occupancy = 0;                   // threads that a processor holds at a time, as a share of the most it can
 };
 
+// What a step has taken in a run.
+struct StepProfile {
+  std::string name;
+  std::string target;
+  double seconds = 0;
+  simulator::Counters counters;                       // where a simulator ran
+  std::vector<simulator::LaunchTrace> launches = {};  // where it has a clock
+  // Of the programs that the step runs, their steps, summed over the times that they ran.
+  std::vector<std::vector<StepProfile>> programs = {};
+  std::uint64_t runs = 1;
+};
+
 // A step made ready to run, many times.
 class DeviceKernel {
  public:
@@ -71,6 +83,8 @@ class DeviceKernel {
   virtual const simulator::Counters* counters() const { return nullptr; }
   // Of the launches of the last run, in order; empty where nothing has a clock.
   virtual std::vector<simulator::LaunchTrace> timing() const { return {}; }
+  // Of the last run, where the step runs programs (StepProfile::programs).
+  virtual std::vector<std::vector<StepProfile>> programs() const { return {}; }
 };
 
 // All steps of a program, where one device runs them all and can begin them together.

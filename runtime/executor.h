@@ -40,15 +40,8 @@ std::vector<Engine> engines();
 std::vector<std::string_view> engine_names();
 bool has_clock(std::string_view engine);  // true for a name that it does not know
 
-struct StepProfile {
-  std::string name;
-  std::string target;
-  double seconds = 0;
-  simulator::Counters counters;                       // where a simulator ran
-  std::vector<simulator::LaunchTrace> launches = {};  // where it has a clock
-};
 struct RunResult {
-  std::map<std::string, NdArray> outputs;  // by graph output name
+  std::map<std::string, NdArray> outputs;  // by graph output name; cut to the extents that depend on values
   std::map<std::string, NdArray> tensors;  // all tensors that were produced, by name; only with keep_tensors
   std::vector<StepProfile> steps;
   simulator::Counters counters;  // sum over the steps
@@ -87,7 +80,8 @@ class Executor {
   // run.
   Result<RunResult> run(const std::map<std::string, NdArray>& inputs, const RunOptions& options = {});
 
-  // An output of the last run, until the next. Precondition: a graph output of that name that a step has computed.
+  // An output of the last run, until the next; all of its tensor, also what is behind an extent that depends on values
+  // (bundle::OutputExtent). Precondition: a graph output of that name that a step has computed.
   std::span<const std::byte> output(std::string_view name) const;
 
   // Of a step of `program`, where a GPU runs it.

@@ -47,8 +47,7 @@ std::vector<std::string> machine_code_targets(const bundle::Bundle& bundle,
         targets.push_back(step.target);
     }
   };
-  look(bundle);
-  for (const bundle::Bundle& other : bundle.other_shapes) look(other);
+  for (const bundle::Bundle* program : bundle::all_programs(bundle)) look(*program);
   return targets;
 }
 

@@ -53,11 +53,16 @@ TensorMemory::TensorMemory(const bundle::Bundle& bundle, std::vector<std::shared
 }
 
 Result<void> TensorMemory::begin(const std::map<std::string, NdArray>& inputs) {
+  std::vector<std::span<const std::byte>> bytes;
+  for (const TensorIndex input : bundle_.inputs) bytes.push_back(inputs.at(bundle_.tensors[at(input)].name).bytes());
+  return begin(bytes);
+}
+
+Result<void> TensorMemory::begin(std::span<const std::span<const std::byte>> inputs) {
   fetched_.clear();
   for (const auto& memory : memories_)
     if (memory) DOVETAIL_TRY(memory->begin());
-  for (const TensorIndex input : bundle_.inputs)
-    places_[at(input)].host = place_of(inputs.at(bundle_.tensors[at(input)].name).bytes());
+  for (std::size_t i = 0; i < inputs.size(); ++i) places_[at(bundle_.inputs[i])].host = place_of(inputs[i]);
   return {};
 }
 

@@ -25,6 +25,8 @@ class TensorMemory {
 
   // Lays out the devices' memories again; `inputs` outlive the run. Precondition: the inputs are what the bundle takes.
   Result<void> begin(const std::map<std::string, NdArray>& inputs);
+  // The same of their bytes, in the order of the bundle's inputs.
+  Result<void> begin(std::span<const std::span<const std::byte>> inputs);
 
   // As a step sees them that runs on the device of that name. What lies where neither the host nor the step's device
   // reaches is copied: an argument now, a result when `written` says that it is there.

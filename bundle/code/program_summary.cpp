@@ -52,8 +52,10 @@ ProgramSummary summarize(const AccelCode& code) {
 
 ProgramSummary summarize(const Bundle& bundle) {
   ProgramSummary summary;
-  for (const Step& step : bundle.steps)
+  for (const Step& step : bundle.steps) {
     if (step.target == kAccelTarget) summary += summarize(decode_accel(step).value());
+    for (const Bundle& program : step.programs) summary += summarize(program);
+  }
   return summary;
 }
 

@@ -122,7 +122,10 @@ class Profile : public Command {
         continue;
       }
       launched_ = result->launched;
-      for (std::size_t s = 0; s < result->steps.size(); ++s) seconds[s].push_back(result->steps[s].seconds);
+      for (std::size_t s = 0; s < result->steps.size(); ++s) {
+        seconds[s].push_back(result->steps[s].seconds);
+        steps[s].programs = result->steps[s].programs;  // of the last run
+      }
     }
     watched.finish();
     std::vector<double> medians;
@@ -135,8 +138,9 @@ class Profile : public Command {
     DOVETAIL_ASSIGN(used_, energy_facts(executor.program(), steps, system, energy));
     DOVETAIL_TRY(write_traces(clock_, model_.model, timed_, system, latency_of(times), energy_json(used_)));
     std::vector<Row> rows;
-    for (std::size_t s = 0; s < times.size(); ++s)
+    for (std::size_t s = 0; s < steps.size(); ++s)
       rows.push_back({times[s], steps[s].counters, executor.program().steps[s].origins});
+    for (const runtime::StepProfile* inner : inner_steps(steps)) rows.push_back({times[rows.size()], inner->counters});
     DOVETAIL_ASSIGN(auto kernels, bundle::cpu_steps(executor.program()));
     for (auto& [index, step, code] : kernels) rows[index].kernel = std::move(code);
     DOVETAIL_ASSIGN(gpu_, GpuProfile::make(executor));

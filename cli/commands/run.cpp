@@ -12,6 +12,7 @@
 #include "bundle/code/accel.h"
 #include "bundle/code/cpu.h"
 #include "bundle/code/cuda.h"
+#include "bundle/code/flow.h"
 #include "bundle/code/host.h"
 #include "bundle/code/library.h"
 #include "cli/arguments.h"
@@ -206,13 +207,16 @@ class Run : public Command {
   // Machine code of the CPU and libraries do not keep the order in which the reference adds floats; a kernel for GPUs
   // says whether it does.
   static bool rounds_freely(const bundle::Bundle& bundle) {
-    return std::ranges::any_of(bundle.steps, [](const bundle::Step& step) {
+    const auto step_does = [](const bundle::Step& step) {
       if (step.target == bundle::kCudaTarget) {
         const auto code = bundle::decode_cuda(step);
         return !code || code->rounds_freely;
       }
       return step.target == bundle::kCpuTarget || step.target == bundle::kOnednnTarget ||
              step.target == bundle::kCublasTarget || step.target == bundle::kCudnnTarget;
+    };
+    return std::ranges::any_of(bundle::all_programs(bundle), [&](const bundle::Bundle* program) {
+      return std::ranges::any_of(program->steps, step_does);
     });
   }
   Result<dovetail::Tolerance> parse_tolerance() const {
@@ -259,8 +263,11 @@ class Run : public Command {
   // Each step runs on one of the targets, but for what these leave to the CPU and to the host, which may be all.
   Result<void> check_targets(const bundle::Bundle& loaded, const std::vector<std::string>& targets) const {
     std::set<std::string> missing;
-    for (const bundle::Step& step : loaded.steps)
-      if (step.target != bundle::kCpuTarget && step.target != bundle::kHostTarget) missing.insert(step.target);
+    for (const bundle::Bundle* program : bundle::all_programs(loaded))
+      for (const bundle::Step& step : program->steps)
+        if (step.target != bundle::kCpuTarget && step.target != bundle::kHostTarget &&
+            step.target != bundle::kFlowTarget)
+          missing.insert(step.target);
     for (const std::string& target : targets) missing.erase(target);
     if (missing.empty()) return {};
     const std::string others = fmt::format("{}", fmt::join(missing, " and "));
@@ -282,9 +289,13 @@ class Run : public Command {
       DOVETAIL_ASSIGN(const std::vector<std::string> targets, parse_targets("--target", *model_.targets));
       DOVETAIL_TRY(check_targets(loaded, targets));
     }
-    DOVETAIL_ASSIGN(const auto accelerated, bundle::accel_steps(loaded));
+    if (model_.hardware)
+      for (const bundle::Bundle* program : bundle::all_programs(loaded)) DOVETAIL_TRY(check_hardware(*program));
+    return loaded;
+  }
+  Result<void> check_hardware(const bundle::Bundle& program) const {
+    DOVETAIL_ASSIGN(const auto accelerated, bundle::accel_steps(program));
     for (const auto& [index, step, code] : accelerated) {
-      if (!model_.hardware) continue;
       DOVETAIL_ASSIGN(const auto config, isa::load_config(*model_.hardware));
       isa::HardwareConfig named = code.config;
       named.name = config.name;  // a name is no difference
@@ -294,7 +305,7 @@ class Run : public Command {
             fmt::format("it was compiled for {}; --hw is {}", config_text(code.config), config_text(config)),
             "drop --hw, or compile it again"};
     }
-    return loaded;
+    return {};
   }
 
   ModelArguments model_;

@@ -145,10 +145,18 @@ std::vector<std::string> BundleBuilder::origins(const std::vector<graph::NodeId>
 }
 
 Result<Assembled> BundleBuilder::finish() {
+  const auto is_extent = [&](ValueId output) {
+    return std::ranges::find(graph_.extents, graph_.value(output).name, &graph::OutputExtent::extent) !=
+           graph_.extents.end();
+  };
   for (const ValueId output : graph_.outputs) {
+    if (is_extent(output)) continue;
     const auto layout = chosen_.outputs.find(output);
     bundle_.outputs.push_back(in_layout(output, layout == chosen_.outputs.end() ? kPlainLayout : layout->second));
   }
+  for (const graph::OutputExtent& row : graph_.extents)
+    bundle_.extents.push_back({in_layout(*graph_.find_value(row.output), kPlainLayout), row.axis,
+                               in_layout(*graph_.find_value(row.extent), kPlainLayout)});
   for (const DeviceSpace& space : spaces_)
     bundle_.spaces[static_cast<std::size_t>(space.index)].bytes = space.next - space.base;
   Assembled result;

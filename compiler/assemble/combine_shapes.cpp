@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <span>
 #include <string_view>
@@ -36,12 +37,15 @@ Result<bundle::Bundle> combine_shapes(std::vector<bundle::Bundle> programs) {
   DOVETAIL_CHECK(!programs.empty(), "a bundle holds a program");
   Pool<bundle::Constant> constants;
   Pool<bundle::Blob> data;
-  for (bundle::Bundle& program : programs) {
+  const std::function<void(bundle::Bundle&)> share = [&](bundle::Bundle& program) {
     for (bundle::Tensor& tensor : program.tensors)
       if (tensor.constant) constants.share(tensor.constant, tensor.constant->bytes());
-    for (bundle::Step& step : program.steps)
+    for (bundle::Step& step : program.steps) {
       for (bundle::Blob& piece : step.data) data.share(piece, piece.bytes());
-  }
+      for (bundle::Bundle& inner : step.programs) share(inner);
+    }
+  };
+  for (bundle::Bundle& program : programs) share(program);
   bundle::Bundle first = std::move(programs.front());
   for (std::size_t i = 1; i < programs.size(); ++i) first.other_shapes.push_back(std::move(programs[i]));
   DOVETAIL_TRY(bundle::verify(first));

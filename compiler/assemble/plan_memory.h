@@ -26,6 +26,11 @@ struct MemoryPlan {
   std::uint64_t bytes = 0;        // that its tensors share
   std::uint64_t bound_bytes = 0;  // no plan is smaller: the most that lives at one step
   std::uint64_t sum_bytes = 0;    // without sharing
+
+  MemoryPlan& operator+=(const MemoryPlan& other) {
+    bytes += other.bytes, bound_bytes += other.bound_bytes, sum_bytes += other.sum_bytes;
+    return *this;
+  }
 };
 
 // Sets the offsets of all tensors that steps compute and that have none yet, in each space behind what is given out

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,6 +37,8 @@ struct Value {
   NodeId producer;                  // invalid for graph inputs and constants
 };
 
+class Graph;
+
 struct Node {
   std::string name;             // unique; the ONNX node's name, or made from its type and first output
   std::string op;               // "Conv", "dovetail.qconv", ...
@@ -45,9 +48,12 @@ struct Node {
   std::vector<std::string>
       origins;           // names of the imported nodes that this one represents: reports and traces name these
   bool removed = false;  // kept so that ids stay valid until compact()
+  // What a node of control flow runs (dovetail.if, dovetail.loop): graphs that see nothing but their inputs. Which
+  // operands these are is the operator's rule (compiler/ops/control_flow.h).
+  std::vector<std::shared_ptr<const Graph>> subgraphs = {};
 };
-
-class Graph;
+// Of subgraphs in one another; the graph that holds them all is not counted.
+inline constexpr int kMostNested = 8;
 
 // A node that is about to change; the graph takes note of the change when this goes. The node is found again at every
 // use, so nodes may be added meanwhile.
@@ -65,6 +71,15 @@ class NodeEdit {
   NodeId id_;
 };
 
+// How many elements an output has along an axis where that depends on values: the output has its bound there, and the
+// first `extent` of them are meant. Both are outputs of the graph, found by their names, which no pass changes.
+struct OutputExtent {
+  std::string output;
+  std::int64_t axis = 0;
+  std::string extent;  // int64[1]
+  bool operator==(const OutputExtent&) const = default;
+};
+
 class Graph {
  public:
   std::string name;
@@ -72,6 +87,7 @@ class Graph {
   ReadOnly<Node> nodes;  // any order; topological_order() gives execution order
   std::vector<ValueId> inputs;
   Outputs outputs;
+  std::vector<OutputExtent> extents;
 
   const Value& value(ValueId id) const { return values[static_cast<std::size_t>(id.index)]; }
   Value& value(ValueId id) { return values.items_[static_cast<std::size_t>(id.index)]; }

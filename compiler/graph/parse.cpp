@@ -4,6 +4,8 @@
 #include <cctype>
 #include <charconv>
 #include <map>
+#include <memory>
+#include <optional>
 #include <set>
 
 #include <fmt/format.h>
@@ -138,32 +140,68 @@ void store(Line& line, NdArray& array, std::int64_t at, std::string_view text) {
   }
 }
 
+// The text's lines with something on them, which a graph and its subgraphs read one after another.
+class Lines {
+ public:
+  Lines(std::string_view text, std::string_view where) : text_(text), where_(where) {}
+
+  std::optional<Line> next() {
+    while (begin_ < text_.size()) {
+      const std::size_t end = std::min(text_.find('\n', begin_), text_.size());
+      Line line(text_.substr(begin_, end - begin_), ++number_, where_, errors);
+      begin_ = end + 1;
+      if (!line.at_end() && !line.peek("#")) return line;
+    }
+    return std::nullopt;
+  }
+  std::string_view where() const { return where_; }
+
+  Diagnostics errors;
+
+ private:
+  std::string_view text_, where_;
+  std::size_t begin_ = 0, number_ = 0;
+};
+
+constexpr std::string_view kGraphLine = "graph ", kEndLine = "end";
+
 class Parser {
  public:
-  Parser(std::string_view text, std::string_view where, const MissingElements& missing)
-      : text_(text), where_(where), missing_(missing) {}
+  // `depth`: in how many graphs this one is.
+  Parser(Lines& lines, const MissingElements& missing, int depth)
+      : lines_(lines), where_(lines.where()), missing_(missing), depth_(depth), errors_(lines.errors) {}
 
+  // Errors are in the lines' list as well.
   Result<Graph> run() {
-    bool headed = false;
-    std::size_t number = 0;
-    for (std::size_t begin = 0; begin < text_.size(); ++number) {
-      const std::size_t end = std::min(text_.find('\n', begin), text_.size());
-      Line line(text_.substr(begin, end - begin), number + 1, where_, errors_);
-      begin = end + 1;
-      if (line.at_end() || line.peek("#")) continue;
-      if (!headed) {
-        header(line);
-        headed = true;
-      } else if (line.peek("constant ")) {
-        constant(line);
-      } else {
-        node(line);
+    if (std::optional<Line> line = lines_.next()) return body(*line);
+    errors_.push_back({"cannot read the graph", std::string(where_), "there is no line \"graph NAME(...) -> (...)\"",
+                       "compiler/graph/parse.h describes the form"});
+    return errors_;
+  }
+
+ private:
+  // From its first line on.
+  Result<Graph> body(Line& first) {
+    header(first);
+    check_end(first);
+    bool ended = depth_ == 0;
+    while (std::optional<Line> line = lines_.next()) {
+      if (depth_ > 0 && line->accept(kEndLine)) {
+        check_end(*line);
+        ended = true;
+        break;
       }
-      if (!line.failed() && !line.at_end()) line.fail(fmt::format("{} behind the end", line.found()));
+      if (line->peek(kGraphLine)) {
+        if (!subgraph(*line)) return errors_;
+        continue;
+      }
+      if (line->peek("constant ")) constant(*line);
+      else node(*line);
+      check_end(*line);
     }
-    if (!headed)
-      errors_.push_back({"cannot read the graph", std::string(where_), "there is no line \"graph NAME(...) -> (...)\"",
-                         "compiler/graph/parse.h describes the form"});
+    if (!ended)
+      errors_.push_back({"cannot read the graph", std::string(where_),
+                         fmt::format("subgraph {} has no line \"{}\"", graph_.name, kEndLine), "end it there"});
     if (!errors_.empty()) return errors_;
     for (const auto& [name, id] : uses_)
       if (!defined_.count(name))
@@ -171,11 +209,26 @@ class Parser {
                            fmt::format("%{} is used and nothing defines it", name),
                            "define it by a node, a constant or a graph input"});
     if (!errors_.empty()) return errors_;
-    DOVETAIL_TRY(verify(graph_));
+    if (depth_ == 0) {  // looks into subgraphs too
+      if (const auto verified = verify(graph_); !verified.ok()) return errors_ = verified.errors();
+    }
     return std::move(graph_);
   }
+  static void check_end(Line& line) {
+    if (!line.failed() && !line.at_end()) line.fail(fmt::format("{} behind the end", line.found()));
+  }
 
- private:
+  // False where reading cannot go on.
+  bool subgraph(Line& line) {
+    if (depth_ == kMostNested)
+      return line.fail(fmt::format("more than {} graphs in one another", kMostNested), "nest fewer");
+    if (!last_node_.valid()) return line.fail("a subgraph belongs to the node before it, and there is none");
+    auto nested = Parser(lines_, missing_, depth_ + 1).body(line);
+    if (!nested) return false;
+    graph_.edit(last_node_)->subgraphs.push_back(std::make_shared<const Graph>(*std::move(nested)));
+    return true;
+  }
+
   ValueId use(const std::string& name) {
     const auto [it, added] = uses_.emplace(name, ValueId{});
     if (added) {
@@ -316,6 +369,16 @@ class Parser {
       if (!graph_.outputs.empty()) line.expect(",");
       graph_.outputs.push_back(use(value_name(line)));
     }
+    if (line.accept("extents")) do {
+        OutputExtent row;
+        row.output = value_name(line);
+        line.expect("[");
+        row.axis = line.failed() ? 0 : integer(line, line.number());
+        line.expect("]");
+        line.expect("=");
+        row.extent = value_name(line);
+        graph_.extents.push_back(std::move(row));
+      } while (line.accept(","));
   }
 
   void constant(Line& line) {
@@ -363,21 +426,25 @@ class Parser {
     if (line.failed()) return;
     if (made.name.empty()) made.name = graph_.unique_node_name(made.op + "_" + graph_.value(made.outputs[0]).name);
     if (made.origins.empty()) made.origins = {made.name};
-    graph_.add_node(std::move(made));
+    last_node_ = graph_.add_node(std::move(made));
   }
 
-  std::string_view text_, where_;
+  Lines& lines_;
+  std::string_view where_;
   const MissingElements& missing_;
+  int depth_;
   Graph graph_;
+  NodeId last_node_;
   std::map<std::string, ValueId> uses_;
   std::set<std::string> defined_;
-  Diagnostics errors_;
+  Diagnostics& errors_;
 };
 
 }  // namespace
 
 Result<Graph> parse(std::string_view text, std::string_view where, const MissingElements& missing) {
-  return Parser(text, where, missing).run();
+  Lines lines(text, where);
+  return Parser(lines, missing, 0).run();
 }
 
 }  // namespace dovetail::graph

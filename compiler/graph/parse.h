@@ -5,6 +5,17 @@
 //     constant %w: float32[3] = [1.0, 2.0, 3.0]            or = fill(0.5), or = 4 for a scalar
 //     %y: float32[1, 3] = Mul(%x, %w) {axis=1, mode="a"}  // node_name <- origin, origin
 //
+// The subgraphs of a node of control flow follow its line, each from a line "graph ..." of its own to a line "end":
+//
+//     %y: float32[3] = dovetail.if(%c, %x)  // choice
+//       graph then(%x: float32[3]) -> (%x)
+//       end
+//       graph else() -> (%w)
+//         constant %w: float32[3] = fill(0.0)
+//       end
+//
+// Where an output has as many elements as another one says, "extents %y[0]=%count" follows the list of outputs.
+//
 // An omitted input is `_`. Names of other characters than letters, digits and _./@$+-:; are written in quotes, with \"
 // \\ \n inside. A node without a name gets one from its operator and first output. Nodes may come in any order; a line
 // that begins with # is a comment.

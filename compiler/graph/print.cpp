@@ -101,7 +101,7 @@ std::string names(const Graph& graph, const std::vector<ValueId>& ids) {
 }
 
 std::string line(const Graph& graph, const Node& node, Elements wanted) {
-  std::string text = fmt::format("  {} = {}({})", typed(graph, node.outputs), node.op, names(graph, node.inputs));
+  std::string text = fmt::format("{} = {}({})", typed(graph, node.outputs), node.op, names(graph, node.inputs));
   if (!node.attributes.empty()) {
     std::string attributes;
     for (const auto& [name, value] : node.attributes)
@@ -129,9 +129,17 @@ bool is_plain_name(std::string_view name) {
   return plain && !name.empty() && name.back() != ':';
 }
 
-std::string to_string(const Graph& graph, Elements wanted) {
-  std::string text = fmt::format("graph {}({}) -> ({})\n", plain_or_quoted(graph.name), typed(graph, graph.inputs),
-                                 names(graph, graph.outputs));
+namespace {
+
+void print(const Graph& graph, Elements wanted, const std::string& indent, std::string& text) {
+  text += fmt::format("{}graph {}({}) -> ({})", indent, plain_or_quoted(graph.name), typed(graph, graph.inputs),
+                      names(graph, graph.outputs));
+  for (std::size_t i = 0; i < graph.extents.size(); ++i) {
+    const OutputExtent& row = graph.extents[i];
+    text += fmt::format("{} %{}[{}]=%{}", i == 0 ? " extents" : ",", plain_or_quoted(row.output), row.axis,
+                        plain_or_quoted(row.extent));
+  }
+  text += "\n";
   std::vector<bool> used(graph.values.size(), false);
   const auto mark = [&](const std::vector<ValueId>& ids) {
     for (ValueId id : ids)
@@ -143,10 +151,23 @@ std::string to_string(const Graph& graph, Elements wanted) {
   for (std::size_t i = 0; i < graph.values.size(); ++i) {
     const Value& value = graph.values[i];
     if (used[i] && value.constant)
-      text += fmt::format("  constant %{}: {}{}\n", plain_or_quoted(value.name), to_string(value.type),
+      text += fmt::format("{}  constant %{}: {}{}\n", indent, plain_or_quoted(value.name), to_string(value.type),
                           elements(*value.constant, wanted));
   }
-  for (NodeId id : graph.topological_order()) text += line(graph, graph.node(id), wanted);
+  for (NodeId id : graph.topological_order()) {
+    text += indent + "  " + line(graph, graph.node(id), wanted);
+    for (const auto& subgraph : graph.node(id).subgraphs) {
+      print(*subgraph, wanted, indent + "    ", text);
+      text += indent + "    end\n";
+    }
+  }
+}
+
+}  // namespace
+
+std::string to_string(const Graph& graph, Elements wanted) {
+  std::string text;
+  print(graph, wanted, "", text);
   return text;
 }
 

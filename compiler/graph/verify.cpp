@@ -17,7 +17,7 @@ constexpr std::ptrdiff_t kNamedEnds = 4;  // nodes named at either end of a long
 
 class Verifier {
  public:
-  explicit Verifier(const Graph& graph) : graph_(graph) {}
+  Verifier(const Graph& graph, int depth) : graph_(graph), depth_(depth) {}
 
   Diagnostics run() {
     const bool ids_valid = check_ids();
@@ -26,6 +26,8 @@ class Verifier {
     check_values();
     check_uses();
     check_acyclic();
+    check_extents();
+    check_subgraphs();
     return findings_;
   }
 
@@ -179,12 +181,54 @@ class Verifier {
            "a graph must be acyclic; break the cycle in the model");
   }
 
+  void check_extents() {
+    for (const OutputExtent& row : graph_.extents) {
+      const auto output = graph_.find_value(row.output), extent = graph_.find_value(row.extent);
+      if (!output || !extent || !graph_.is_output(*output) || !graph_.is_output(*extent)) {
+        report("%" + row.output,
+               fmt::format("its extent along axis {} is %{}; both must be outputs", row.axis, row.extent),
+               "list both as outputs");
+        continue;
+      }
+      const std::int64_t rank = std::ssize(graph_.value(*output).type.shape);
+      if (row.axis < 0 || row.axis >= rank)
+        report("%" + row.output, fmt::format("an extent along axis {} of {}", row.axis, rank), "name one of its axes");
+      if (graph_.value(*extent).type != TensorType{DType::int64, {1}})
+        report("%" + row.extent,
+               fmt::format("an extent of type {}, expected int64[1]", to_string(graph_.value(*extent).type)),
+               "give one number");
+      if (std::ranges::count(graph_.extents, row.output, &OutputExtent::output) > 1)
+        report("%" + row.output, "two extents of one output", "one axis may depend on values");
+    }
+  }
+
+  void check_subgraphs() {
+    for (const Node& node : graph_.nodes) {
+      if (node.removed || node.subgraphs.empty()) continue;
+      if (depth_ == kMostNested) {
+        report(node.name, fmt::format("subgraphs more than {} deep in one another", kMostNested), "nest fewer");
+        continue;
+      }
+      for (const auto& subgraph : node.subgraphs) {
+        if (subgraph == nullptr) {
+          report(node.name, "a subgraph is missing", "give one graph for each");
+          continue;
+        }
+        for (Diagnostic& finding : Verifier(*subgraph, depth_ + 1).run()) {
+          finding.where = fmt::format("{}, {}", node.name, finding.where);
+          findings_.push_back(std::move(finding));
+        }
+      }
+    }
+  }
+
   const Graph& graph_;
+  int depth_;
   Diagnostics findings_;
 };
 
 }  // namespace
 
-Result<void> verify(const Graph& graph) { return Verifier(graph).run(); }
+Result<void> verify(const Graph& graph) { return Verifier(graph, 0).run(); }
 
 }  // namespace dovetail::graph

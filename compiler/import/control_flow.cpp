@@ -10,6 +10,7 @@
 #include "compiler/import/attributes.h"
 #include "compiler/import/onnx.pb.h"
 #include "compiler/import/tensor_proto.h"
+#include "compiler/ops/control_flow.h"
 
 namespace dovetail::import {
 namespace {
@@ -19,6 +20,10 @@ using graph::ValueId;
 
 // Nodes that subgraphs of one model may become: each is compiled by itself.
 constexpr std::int64_t kMostUnrolledNodes = 50'000;
+// The same, with those that were taken out again as a condition turned out to be data.
+constexpr std::int64_t kMostAttemptedNodes = 4 * kMostUnrolledNodes;
+// Elements of a captured value that is made a constant if it can be: shapes, and numbers of a few.
+constexpr std::int64_t kSmallCount = 1024;
 
 using Scope = std::map<std::string, ValueId>;
 
@@ -78,12 +83,44 @@ class FlowExpansion {
   }
 
   bool run(std::int64_t opset) {
-    if (node_.op == "If") return run_if();
-    if (node_.op == "Loop") return run_loop();
-    return opset < 9 ? run_scan_8() : run_scan();
+    if (node_.op == "Scan") return opset < 9 ? run_scan_8() : run_scan();
+    make_constant_ = &importer_.make_constant;
+    if (inlined()) return true;
+    if (!waits_) return false;
+    Diagnostics why_not;
+    if (at_run_time(why_not)) return true;
+    // What is computed in the model's inputs may still be known.
+    make_constant_ = &importer_.fix;
+    if (inlined()) return true;
+    if (waits_)
+      for (const Diagnostic& problem : why_not) importer_.report(problem);
+    return false;
   }
 
  private:
+  // Of a body in a subgraph, in which `captured` are the names around it.
+  FlowExpansion(const FlowExpansion& outer, ControlFlow& flow, graph::Graph& subgraph,
+                const ControlFlow::Importer& importer, Scope captured)
+      : flow_(flow),
+        graph_(subgraph),
+        importer_(importer),
+        node_(outer.node_),
+        entry_(outer.entry_),
+        captured_(std::move(captured)) {}
+
+  // False, and the graph as it was but for values that are constants now, where what decides is data (waits_), or
+  // something was reported.
+  bool inlined() {
+    waits_ = false;
+    const std::size_t before = graph_.nodes.size();
+    const std::int64_t nodes_before = flow_.spent().nodes;
+    if (node_.op == "If" ? run_if() : run_loop()) return true;
+    for (std::size_t i = before; i < graph_.nodes.size(); ++i)
+      if (!graph_.nodes[i].removed) graph_.remove_node({static_cast<std::int32_t>(i)});
+    flow_.spent().nodes = nodes_before;
+    return false;
+  }
+
   bool refuse(std::string why, std::string hint) {
     importer_.report(
         {fmt::format("cannot import {} ({})", node_.name, node_.op), node_.name, std::move(why), std::move(hint)});
@@ -92,12 +129,10 @@ class FlowExpansion {
 
   bool has(std::size_t input) const { return input < node_.inputs.size() && node_.inputs[input].valid(); }
 
-  // The value of an input that decides which nodes run.
+  // The value of an input that decides which nodes run; null where it is data (waits_), or something was reported.
   const NdArray* decided(ValueId value, std::string_view what) {
-    if (const std::string why = graph_.is_constant(value) ? "" : importer_.make_constant(value); !why.empty()) {
-      refuse(fmt::format("{} (%{}) is computed at run time ({}), but the nodes that run are fixed at compile time",
-                         what, graph_.value(value).name, why),
-             "fix what it depends on, or export the model without control flow");
+    if (!graph_.is_constant(value) && !(*make_constant_)(value).empty()) {
+      waits_ = true;
       return nullptr;
     }
     const NdArray& array = *graph_.value(value).constant;
@@ -179,6 +214,17 @@ class FlowExpansion {
     return outputs;
   }
 
+  // One more that subgraphs have become. A loop of so many iterations can still run as one node.
+  bool count_node() {
+    ControlFlow::Spent& spent = flow_.spent();
+    if (++spent.attempted > kMostAttemptedNodes)
+      return refuse(fmt::format("subgraphs of the model become more than {} nodes", kMostAttemptedNodes),
+                    "use fewer iterations");
+    if (++spent.nodes <= kMostUnrolledNodes) return true;
+    if (trips_ && *trips_ <= ops::kMostIterations) return waits_ = true, false;
+    return refuse(fmt::format("its subgraphs become more than {} nodes", kMostUnrolledNodes), "use fewer iterations");
+  }
+
   std::nullopt_t reported(const Diagnostics& errors) {
     for (const Diagnostic& error : errors) importer_.report(error);
     return std::nullopt;
@@ -186,8 +232,7 @@ class FlowExpansion {
 
   // Optional outputs at the end that are not among the names `used` in the body are left out.
   bool add(const onnx::Node& proto, Scope& scope, const std::string& stem, const std::set<std::string>& used) {
-    if (++flow_.nodes_ > kMostUnrolledNodes)
-      return refuse(fmt::format("its subgraphs become more than {} nodes", kMostUnrolledNodes), "use fewer iterations");
+    if (!count_node()) return false;
     graph::Node made;
     made.op = printable(proto.op_type());
     if (!proto.domain().empty() && proto.domain() != "ai.onnx") made.op = printable(proto.domain()) + "." + made.op;
@@ -254,10 +299,11 @@ class FlowExpansion {
   bool run_loop() {
     std::optional<std::int64_t> trips;
     bool runs = true;
+    trips_.reset();
     if (has(0)) {
       const NdArray* count = decided(node_.inputs[0], "its trip count");
       if (count == nullptr) return false;
-      trips = count->as_int64(0);
+      trips = trips_ = count->as_int64(0);
     }
     if (has(1)) {
       const NdArray* condition = decided(node_.inputs[1], "its condition");
@@ -284,8 +330,7 @@ class FlowExpansion {
       runs = next->as_int64(0) != 0;
       for (std::size_t k = 0; k < carried.size(); ++k) carried[k] = (*outputs)[k + 1];
       for (std::size_t k = 0; k < scanned.size(); ++k) scanned[k].push_back((*outputs)[k + 1 + carried.size()]);
-      if (loop->node_size() == 0 && ++flow_.nodes_ > kMostUnrolledNodes)
-        return refuse(fmt::format("it has more than {} iterations", kMostUnrolledNodes), "use fewer iterations");
+      if (loop->node_size() == 0 && !count_node()) return false;
     }
     for (std::size_t k = 0; k < carried.size(); ++k)
       if (!give(k, carried[k])) return false;
@@ -447,13 +492,165 @@ class FlowExpansion {
     return true;
   }
 
+  // ---- At run time
+
+  struct Subgraph {
+    graph::Graph graph;
+    std::vector<ValueId> captured;  // of the graph around it, in the order of the last inputs
+  };
+  // A body as a graph: its own inputs first, of these types, then what it captures. `constants` are the values of own
+  // inputs that have one; they are no inputs. Its first `outputs` outputs.
+  std::optional<Subgraph> subgraph_of(const onnx::Graph& body, const std::string& name,
+                                      const std::vector<graph::TensorType>& own,
+                                      const std::map<std::size_t, NdArray>& constants, std::size_t outputs,
+                                      Diagnostics& problems) {
+    Subgraph made;
+    made.graph.name = fmt::format("{}/{}", node_.name, name);
+    std::vector<ValueId> inputs;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const std::string stem = fmt::format("{}/{}", made.graph.name, printable(body.input(static_cast<int>(i)).name()));
+      if (const auto fixed = constants.find(i); fixed != constants.end()) {
+        inputs.push_back(made.graph.add_constant(stem, fixed->second));
+      } else {
+        inputs.push_back(made.graph.add_value(stem, own[i]));
+        made.graph.inputs.push_back(inputs.back());
+      }
+    }
+    std::vector<std::string> free;
+    add_free_names(body, {}, free);
+    Scope inside;
+    for (const std::string& known : free) {
+      const auto outer = captured_.find(known);
+      if (outer == captured_.end()) continue;  // whoever uses it is reported
+      const ValueId value = outer->second;
+      const graph::TensorType type = graph_.value(value).type;
+      if (!graph_.is_constant(value) && !is_floating(type.dtype) && element_count(type.shape) <= kSmallCount)
+        importer_.make_constant(value);
+      if (graph_.is_constant(value)) {
+        inside[known] = made.graph.add_constant(graph_.value(value).name, *graph_.value(value).constant);
+        continue;
+      }
+      inside[known] = made.graph.add_value(graph_.value(value).name, type);
+      made.graph.inputs.push_back(inside[known]);
+      made.captured.push_back(value);
+    }
+    ControlFlow flow = flow_.for_subgraph();
+    bool complete = false;
+    const Diagnostics found = importer_.in_subgraph(made.graph, flow, [&](const ControlFlow::Importer& importer) {
+      FlowExpansion expansion(*this, flow, made.graph, importer, std::move(inside));
+      complete = expansion.fill(body, inputs, name + "/", outputs);
+    });
+    problems.insert(problems.end(), found.begin(), found.end());
+    if (!complete || !found.empty()) return std::nullopt;
+    made.graph.compact();
+    return made;
+  }
+
+  // Every output of a subgraph is a value of its own that a node computes, or else a constant.
+  bool fill(const onnx::Graph& body, const std::vector<ValueId>& inputs, const std::string& stem, std::size_t count) {
+    const auto outputs = instantiate(body, inputs, stem);
+    if (!outputs) return false;
+    if (outputs->size() < count)
+      return refuse(fmt::format("{} has {} outputs, needed are {}", graph_.name, outputs->size(), count),
+                    "export the model again");
+    for (std::size_t i = 0; i < count; ++i) {
+      ValueId value = (*outputs)[i];
+      if (importer_.has_extent(value))
+        return refuse(fmt::format("{} yields %{}, which has as many elements as values say", graph_.name,
+                                  graph_.value(value).name),
+                      "yield a tensor of fixed size, as a mask, and select from it after the node");
+      if (graph_.is_output(value) || !graph_.value(value).producer.valid())
+        value = make("Identity", stem + "output", {value});
+      if (!value.valid()) return false;
+      graph_.outputs.push_back(value);
+    }
+    return true;
+  }
+
+  // The node that holds subgraphs, in place of the model's. False: `problems` say why not.
+  bool place(graph::Node made, Diagnostics& problems) {
+    made.name = node_.name;
+    made.origins = node_.origins;
+    const NodeId id = graph_.add_node(std::move(made));
+    if (auto inferred = ops::infer(graph_, id); !inferred) {
+      problems.insert(problems.end(), inferred.errors().begin(), inferred.errors().end());
+      graph_.remove_node(id);
+      return false;
+    }
+    return importer_.infer(id);
+  }
+
+  bool at_run_time(Diagnostics& problems) {
+    if (flow_.depth_ == graph::kMostNested)
+      return refuse(
+          fmt::format("subgraphs that data decide about are more than {} deep in one another", graph::kMostNested),
+          "nest fewer");
+    return node_.op == "If" ? if_at_run_time(problems) : loop_at_run_time(problems);
+  }
+
+  bool if_at_run_time(Diagnostics& problems) {
+    graph::Node made;
+    made.op = ops::kIf;
+    made.inputs = {node_.inputs[0]};
+    made.outputs = node_.outputs;
+    for (const char* const branch : {"then", "else"}) {
+      const onnx::Graph* const found = body(std::string(branch) + "_branch", 0);
+      if (found == nullptr) return false;
+      auto subgraph = subgraph_of(*found, branch, {}, {}, node_.outputs.size(), problems);
+      if (!subgraph) return false;
+      made.inputs.insert(made.inputs.end(), subgraph->captured.begin(), subgraph->captured.end());
+      made.subgraphs.push_back(std::make_shared<const graph::Graph>(std::move(subgraph->graph)));
+    }
+    return place(std::move(made), problems);
+  }
+
+  bool loop_at_run_time(Diagnostics& problems) {
+    const std::vector<ValueId> carried(node_.inputs.begin() + std::min<std::ptrdiff_t>(2, std::ssize(node_.inputs)),
+                                       node_.inputs.end());
+    const onnx::Graph* const found = body("body", carried.size() + 2);
+    if (found == nullptr) return false;
+    std::vector<graph::TensorType> own{{DType::int64, {}}, {DType::boolean, {}}};
+    for (const ValueId value : carried) own.push_back(graph_.value(value).type);
+    // Scanned outputs at the end that nothing uses are not made.
+    const std::size_t scanned = node_.outputs.size() - std::min(node_.outputs.size(), carried.size());
+    auto subgraph = subgraph_of(*found, "body", own, {{1, flag(true)}}, 1 + carried.size() + scanned, problems);
+    if (!subgraph) return false;
+    graph::Node made;
+    made.op = ops::kLoop;
+    const bool limits_itself = trips_ && *trips_ >= 0 && *trips_ <= ops::kMostIterations;
+    made.attributes = {{"carried", static_cast<std::int64_t>(carried.size())},
+                       {"limit", limits_itself ? *trips_ : flow_.loop_limit_}};
+    made.inputs = {has(0) ? node_.inputs[0] : ValueId{}, has(1) ? node_.inputs[1] : ValueId{}};
+    made.inputs.insert(made.inputs.end(), carried.begin(), carried.end());
+    made.inputs.insert(made.inputs.end(), subgraph->captured.begin(), subgraph->captured.end());
+    while (!made.inputs.empty() && !made.inputs.back().valid()) made.inputs.pop_back();
+    made.outputs = node_.outputs;
+    const auto unused = [&](std::string_view stem) {
+      made.outputs.push_back(graph_.add_value(fmt::format("{}/{}", node_.name, stem), {}));
+    };
+    while (made.outputs.size() < carried.size()) unused("carried");
+    if (scanned > 0) unused("iterations");
+    made.subgraphs.push_back(std::make_shared<const graph::Graph>(std::move(subgraph->graph)));
+    return place(std::move(made), problems);
+  }
+
   ControlFlow& flow_;
   graph::Graph& graph_;
   const ControlFlow::Importer& importer_;
   graph::Node node_;
   const ControlFlow::Entry entry_;
   Scope captured_;
+  const std::function<std::string(ValueId)>* make_constant_ = nullptr;  // by which what decides is looked at
+  bool waits_ = false;                                                  // what decides is data
+  std::optional<std::int64_t> trips_;                                   // of a Loop whose trip count is constant
 };
+
+ControlFlow ControlFlow::for_subgraph() const {
+  ControlFlow inner(external_, loop_limit_);
+  inner.spent_ = spent_;
+  inner.depth_ = depth_ + 1;
+  return inner;
+}
 
 std::vector<std::string> ControlFlow::captured(const onnx::Node& proto) {
   std::vector<std::string> found;

@@ -79,9 +79,9 @@ Result<ExternalData::Range> ExternalData::find(const onnx::Tensor& tensor, std::
 }
 
 Result<void> ExternalData::reserve(const Range& range, const std::string& where) {
-  bytes_ += static_cast<std::uint64_t>(range.bytes);
+  *bytes_ += static_cast<std::uint64_t>(range.bytes);
   return check_memory("cannot read external tensor data",
-                      fmt::format("{}, with all tensors before it, from {}", where, range.file.string()), bytes_);
+                      fmt::format("{}, with all tensors before it, from {}", where, range.file.string()), *bytes_);
 }
 
 Result<void> ExternalData::read(const Range& range, const std::string& where, std::span<std::byte> to) const {

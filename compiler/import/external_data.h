@@ -44,7 +44,7 @@ class ExternalData {
 
  private:
   std::filesystem::path folder_;
-  std::uint64_t bytes_ = 0;
+  std::shared_ptr<std::uint64_t> bytes_ = std::make_shared<std::uint64_t>(0);  // copies count together
   std::shared_ptr<std::set<std::filesystem::path>> files_ = std::make_shared<std::set<std::filesystem::path>>();
 };
 

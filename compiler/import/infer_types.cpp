@@ -8,6 +8,7 @@
 
 #include "compiler/import/domain_operators.h"
 #include "compiler/import/expand_qoperators.h"
+#include "compiler/import/extents.h"
 #include "compiler/import/normalise.h"
 #include "compiler/import/tensor_proto.h"
 #include "compiler/ops/op.h"
@@ -30,23 +31,40 @@ class TypeInference {
  public:
   TypeInference(Imported& imported, const ImportOptions& options, const std::string& where,
                 const passes::Evaluate& evaluate, ControlFlow& flow)
-      : graph_(imported.graph),
-        opset_(imported.report.opset),
-        values_(options.values),
-        notes_(imported.report.notes),
-        where_(where),
-        evaluate_(evaluate),
-        flow_(flow) {}
+      : TypeInference(imported.graph, imported.report.opset, options.values, imported.report.notes, where, evaluate,
+                      flow) {}
 
   Diagnostics run() {
     for (NodeId imported : graph_.topological_order()) {
       if (operands_typed(imported)) drop_unused_outputs(imported);
       visit(imported);
     }
+    give_extents();
     return std::move(findings_);
   }
 
  private:
+  TypeInference(graph::Graph& graph, std::int64_t opset, const std::map<std::string, NdArray>& values,
+                std::vector<std::string>& notes, const std::string& where, const passes::Evaluate& evaluate,
+                ControlFlow& flow)
+      : graph_(graph), opset_(opset), values_(values), notes_(notes), where_(where), evaluate_(evaluate), flow_(flow) {}
+
+  ControlFlow::Importer importer() {
+    return {[this](NodeId node) { return visit(node); },
+            [this](ValueId value) { return materialise(value, Inputs::stay); },
+            [this](ValueId value) { return materialise(value, Inputs::fixed); },
+            [this](Diagnostic diagnostic) { report({std::move(diagnostic)}); },
+            [this](ValueId value) { return extents_.contains(value); },
+            [this](graph::Graph& subgraph, ControlFlow& flow,
+                   const std::function<void(const ControlFlow::Importer&)>& fill) {
+              static const std::map<std::string, NdArray> none;
+              static const std::string nowhere;  // the outer graph says where
+              TypeInference inner(subgraph, opset_, none, notes_, nowhere, evaluate_, flow);
+              fill(inner.importer());
+              return std::move(inner.findings_);
+            }};
+  }
+
   // Types of all that the imported node becomes; false where it is not taken.
   bool visit(NodeId imported) {
     const std::vector<ValueId> outputs = graph_.node(imported).outputs;
@@ -55,10 +73,7 @@ class TypeInference {
       return false;
     }
     if (flow_.holds(imported)) {
-      const bool taken = flow_.expand(
-          graph_, imported, opset_,
-          {[this](NodeId node) { return visit(node); }, [this](ValueId value) { return materialise(value); },
-           [this](Diagnostic diagnostic) { report({std::move(diagnostic)}); }});
+      const bool taken = flow_.expand(graph_, imported, opset_, importer());
       if (!taken) lose(outputs);
       return taken;
     }
@@ -66,7 +81,7 @@ class TypeInference {
                                           ? inputs_of_domain_operator(graph_.node(imported).op)
                                           : inputs_of_rules(graph_.node(imported).op))
       if (const auto& inputs = graph_.node(imported).inputs; position < inputs.size() && inputs[position].valid())
-        materialise(inputs[position]);  // the rule reports what it misses
+        materialise(inputs[position], Inputs::fixed);  // the rule reports what it misses
     const std::string op = graph_.node(imported).op;
     const auto nodes = is_qoperator(op)         ? expand_qoperator(graph_, imported)
                        : is_domain_operator(op) ? expand_domain_operator(graph_, imported, opset_, notes_)
@@ -84,7 +99,8 @@ class TypeInference {
 
   void report(Diagnostics diagnostics) {
     for (Diagnostic& diagnostic : diagnostics) {
-      diagnostic.where = diagnostic.where.empty() ? where_ : where_ + ", " + diagnostic.where;
+      if (diagnostic.where.empty()) diagnostic.where = where_;
+      else if (!where_.empty()) diagnostic.where = where_ + ", " + diagnostic.where;
       findings_.push_back(std::move(diagnostic));
     }
   }
@@ -108,9 +124,21 @@ class TypeInference {
     }
   }
 
+  // A node whose results have as many elements as values say, when the model is compiled or else when it runs.
+  void choose_when(NodeId node) {
+    const ops::OpDef* def = ops::find(graph_.node(node).op);
+    if (def == nullptr || def->evaluate == nullptr) return;
+    const auto known = [&](ValueId input) {
+      return !input.valid() || graph_.is_constant(input) || materialise(input, Inputs::stay).empty();
+    };
+    const std::vector<ValueId> inputs = graph_.node(node).inputs;
+    if (!std::ranges::all_of(inputs, known)) become_bounded(graph_, node);
+  }
+
   bool infer(NodeId node) {
     const std::size_t before = findings_.size();
     inferred_at_.emplace(node, inferred_at_.size());
+    choose_when(node);
     if (const ops::OpDef* def = ops::find(graph_.node(node).op))
       for (int position : def->compile_time_inputs) require_constant(node, static_cast<std::size_t>(position));
     if (findings_.size() != before) return false;
@@ -126,7 +154,22 @@ class TypeInference {
         report(bytes.errors());
     }
     if (findings_.size() != before) return false;
+    if (auto followed = follow_extents(graph_, node, extents_); !followed) {
+      report(followed.errors());
+      return false;
+    }
     return evaluate_now(node);
+  }
+
+  // Outputs of the model whose extents depend on values come with them.
+  void give_extents() {
+    for (const ValueId output : std::vector<ValueId>(graph_.outputs)) {
+      const auto known = extents_.find(output);
+      if (known == extents_.end()) continue;
+      if (!graph_.is_output(known->second.extent)) graph_.outputs.push_back(known->second.extent);
+      graph_.extents.push_back({graph_.value(output).name, static_cast<std::int64_t>(known->second.axis),
+                                graph_.value(known->second.extent).name});
+    }
   }
 
   // Operators whose extents depend on values have them at once: nothing behind the import sees such a node.
@@ -146,12 +189,15 @@ class TypeInference {
     if (position >= graph_.node(node).inputs.size()) return;
     const ValueId operand = graph_.node(node).inputs[position];
     if (!operand.valid() || graph_.is_constant(operand)) return;
-    if (const std::string why = materialise(operand); !why.empty())
+    if (const std::string why = materialise(operand, Inputs::fixed); !why.empty())
       report(
           {{fmt::format("cannot import {} ({})", graph_.node(node).name, graph_.node(node).op), graph_.node(node).name,
             fmt::format("input {} (%{}) must be known at compile time, but {}", position, graph_.value(operand).name,
                         why),
-            "fix the extents it depends on (--shape), or fold constants before export"}});
+            in_subgraph()
+                ? "read at places that are computed by Gather, not Slice, or give the Loop a constant trip count "
+                  "and condition"
+                : "fix the extents it depends on (--shape), or fold constants before export"}});
   }
 
   // Makes a graph input the constant that the options give for it; false where they give none of its type.
@@ -169,7 +215,10 @@ class TypeInference {
 
   // Makes the value a constant by evaluating all that it depends on; else says why not. Everything on the way has its
   // type already.
-  std::string materialise(ValueId wanted) {
+  bool in_subgraph() const { return where_.empty(); }
+
+  enum class Inputs { stay, fixed };  // of the model, where the options give their values
+  std::string materialise(ValueId wanted, Inputs inputs) {
     std::vector<NodeId> needed;
     std::set<NodeId> seen;
     std::vector<ValueId> open{wanted};
@@ -179,7 +228,10 @@ class TypeInference {
       if (!value.valid() || graph_.is_constant(value)) continue;
       const NodeId producer = graph_.value(value).producer;
       if (!producer.valid()) {
-        if (!fix_input(value)) return fmt::format("it depends on graph input %{}", graph_.value(value).name);
+        if (inputs == Inputs::stay || !fix_input(value))
+          return in_subgraph()
+                     ? fmt::format("it depends on %{}, which its subgraph reads when it runs", graph_.value(value).name)
+                     : fmt::format("it depends on graph input %{}", graph_.value(value).name);
         continue;
       }
       if (!seen.insert(producer).second) continue;
@@ -191,19 +243,22 @@ class TypeInference {
     // each.
     std::sort(needed.begin(), needed.end(),
               [&](NodeId a, NodeId b) { return inferred_at_.at(a) < inferred_at_.at(b); });
+    ControlFlow::Spent& spent = flow_.spent();
     for (NodeId node : needed) {
+      if (!graph_.node(node).subgraphs.empty())
+        return fmt::format("it depends on {}, which decides at run time what it computes", graph_.node(node).name);
       for (ValueId output : graph_.node(node).outputs) {
         const graph::TensorType& type = graph_.value(output).type;
         if (element_count(type.shape) > kCompileTimeBytes / size_bytes(type.dtype))
           return fmt::format("computing it takes a tensor of type {} (%{}), more than {} MiB", to_string(type),
                              graph_.value(output).name, kCompileTimeBytes >> 20);
-        bytes_ += element_count(type.shape) * size_bytes(type.dtype);
+        spent.bytes += element_count(type.shape) * size_bytes(type.dtype);
       }
-      steps_ += passes::evaluation_steps(graph_, node);
-      if (bytes_ > kAllCompileTimeBytes)
+      spent.steps += passes::evaluation_steps(graph_, node);
+      if (spent.bytes > kAllCompileTimeBytes)
         return fmt::format("computing all such values of the model takes more than {} MiB", kAllCompileTimeBytes >> 20);
-      if (steps_ > kAllCompileTimeSteps)
-        return fmt::format("computing all such values of the model takes {:.1e} steps > {:.1e}", steps_,
+      if (spent.steps > kAllCompileTimeSteps)
+        return fmt::format("computing all such values of the model takes {:.1e} steps > {:.1e}", spent.steps,
                            kAllCompileTimeSteps);
       auto values = passes::evaluate_node(graph_, node, evaluate_);
       if (!values) return fmt::format("evaluating {} fails: {}", graph_.node(node).name, values.errors().front().why);
@@ -220,9 +275,8 @@ class TypeInference {
   const passes::Evaluate& evaluate_;
   ControlFlow& flow_;
   std::set<ValueId> untyped_;
+  Extents extents_;
   std::map<NodeId, std::size_t> inferred_at_;  // an execution order of the nodes seen so far
-  std::int64_t bytes_ = 0;                     // spent on values needed at compile time
-  double steps_ = 0;
   Diagnostics findings_;
 };
 

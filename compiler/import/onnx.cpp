@@ -1,5 +1,6 @@
 #include "compiler/import/onnx.h"
 
+#include <algorithm>
 #include <climits>
 #include <set>
 #include <string>
@@ -63,7 +64,9 @@ void check_outputs(const onnx::Graph& proto, const std::string& where, Imported&
       differs = dimension.has_dim_value() && dimension.dim_value() > 0 &&
                 dimension.dim_value() != value.type.shape[static_cast<std::size_t>(axis)];
     }
-    if (differs)
+    const bool open = std::ranges::find(imported.graph.extents, value.name, &graph::OutputExtent::output) !=
+                      imported.graph.extents.end();
+    if (differs && !open)
       imported.report.notes.push_back(
           fmt::format("output {}: the file declares another shape than {}, which its operators yield", value.name,
                       to_string(value.type.shape)));
@@ -73,7 +76,7 @@ void check_outputs(const onnx::Graph& proto, const std::string& where, Imported&
 Result<Imported> import_model(onnx::Model& model, const std::string& where, const ImportOptions& options) {
   DOVETAIL_TRY(inline_functions(model, where));
   keep_narrow_results(model);
-  ControlFlow flow{ExternalData(options.external_data_folder)};
+  ControlFlow flow{ExternalData(options.external_data_folder), options.loop_limit};
   DOVETAIL_ASSIGN(Imported imported, read_graph(model, where, options, flow));
   DOVETAIL_TRY(infer_types(imported, options, where, passes::interpreter_evaluate(), flow));
   Diagnostics findings;

@@ -17,6 +17,8 @@
 
 namespace dovetail::import {
 
+inline constexpr std::int64_t kDefaultLoopLimit = 1000;
+
 struct ImportOptions {
   // Extents for symbolic dimensions by dim_param name, or for an input's whole shape by input name ("--shape
   // NAME=1x3x224x224", "--shape batch=1"). A symbolic first dimension without an entry becomes 1, and the report says
@@ -26,6 +28,8 @@ struct ImportOptions {
   // Values of inputs, by name. They fix open extents of their shapes. An input whose value must be known at compile
   // time becomes a constant with this value, which the report notes.
   std::map<std::string, NdArray> values = {};
+  // Iterations that a Loop may run whose number depends on values, where no constant trip count limits it.
+  std::int64_t loop_limit = kDefaultLoopLimit;
 };
 
 struct ImportReport {

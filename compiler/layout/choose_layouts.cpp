@@ -71,7 +71,11 @@ class Chooser {
       known.insert(variable.layouts.begin(), variable.layouts.end());
     const auto border = [&](ValueId value) -> std::vector<std::string> {
       std::vector<std::string> layouts{""};
-      if (!options_.free_borders) return layouts;
+      // What a run cuts to its extent lies as the model has it.
+      const bool cut = std::ranges::any_of(graph_.extents, [&](const graph::OutputExtent& row) {
+        return row.output == graph_.value(value).name || row.extent == graph_.value(value).name;
+      });
+      if (!options_.free_borders || cut) return layouts;
       for (const std::string& layout : known)
         if (const auto parsed = parse_layout(layout, graph_.value(value).type.shape);
             !layout.empty() && parsed.ok() && parsed->folds.empty() && parsed->view == parsed->framed())

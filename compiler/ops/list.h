@@ -12,10 +12,12 @@
   ROWS(attention_ops)                 \
   ROWS(batch_normalization_ops)       \
   ROWS(binary_ops)                    \
+  ROWS(bounded_ops)                   \
   ROWS(cast_ops)                      \
   ROWS(center_crop_pad_ops)           \
   ROWS(col2im_ops)                    \
   ROWS(concat_ops)                    \
+  ROWS(control_flow_ops)              \
   ROWS(conv_ops)                      \
   ROWS(conv_transpose_ops)            \
   ROWS(cumulative_ops)                \

@@ -1,5 +1,6 @@
 // NonMaxSuppression: of the boxes of each batch and class those with the highest scores that overlap no better one by
-// more than a threshold. How many they are depends on values, so operands must be constants.
+// more than a threshold. How many they are depends on values, so operands are constants here;
+// of values that are computed at run time: bounded.cpp.
 #include <algorithm>
 
 #include <fmt/format.h>

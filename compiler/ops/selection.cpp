@@ -1,5 +1,5 @@
-// NonZero, Compress, Unique: how many elements they yield depends on values, so they are computed when the model is
-// compiled, and refused where their operands are computed at run time.
+// NonZero, Compress, Unique of constants: how many elements they yield depends on values, and is known when the model
+// is compiled. Of values that are computed at run time: bounded.cpp.
 #include <algorithm>
 #include <cmath>
 #include <compare>

@@ -22,16 +22,22 @@ std::string names_of(DTypeSet set) {
   return text;
 }
 
+bool repeats_last(const Signature& signature) {
+  const Presence last = signature.inputs.back().presence;
+  return last == Presence::variadic || last == Presence::any_number;
+}
+
 const InputRule* rule_of(const Signature& signature, std::size_t position) {
   if (position < signature.inputs.size()) return &signature.inputs[position];
-  const bool repeats = !signature.inputs.empty() && signature.inputs.back().presence == Presence::variadic;
+  const bool repeats = !signature.inputs.empty() && repeats_last(signature);
   return repeats ? &signature.inputs.back() : nullptr;
 }
 
 void check_inputs(const OpDef& def, const Operands& operands, Diagnostics& errors) {
   const Signature& signature = def.signature;
   for (std::size_t i = 0; i < signature.inputs.size(); ++i)
-    if (signature.inputs[i].presence != Presence::optional && !operands.has(i))
+    if (signature.inputs[i].presence != Presence::optional && signature.inputs[i].presence != Presence::any_number &&
+        !operands.has(i))
       errors.push_back(refuse(operands,
                               fmt::format("input {} ({}) is required, the node has {} inputs", i,
                                           signature.inputs[i].name, operands.count()),

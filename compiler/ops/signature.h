@@ -38,7 +38,8 @@ inline constexpr DTypeSet kFloat32 = only(DType::float32);
 enum class Presence : std::uint8_t {
   required,
   optional,
-  variadic,  // the last input, one or more times
+  variadic,    // the last input, one or more times
+  any_number,  // the last input, any number of times, none among them
 };
 
 struct InputRule {

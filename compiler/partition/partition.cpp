@@ -31,6 +31,7 @@ class Partitioner {
 
   Result<Partition> run() {
     check_options();
+    if (options_.control_flow != nullptr) options_.available.push_back(options_.control_flow);
     if (!errors_.empty()) return errors_;
     const std::vector<NodeId> nodes = graph_.topological_order();
     // Later nodes first: a match is found at the node it ends in and covers what lies before.
@@ -114,6 +115,13 @@ class Partitioner {
   }
 
   void place(NodeId id) {
+    if (options_.control_flow != nullptr && !graph_.node(id).subgraphs.empty()) {
+      auto match = select(*options_.control_flow, graph_, id);
+      DOVETAIL_CHECK(match.ok(), graph_.node(id).op);
+      covered_.insert(id);
+      units_.push_back(unit(options_.available.size() - 1, *std::move(match)));
+      return;
+    }
     const std::string wanted = placement_of(id);
     std::vector<std::string> order = wanted.empty() ? options_.targets : std::vector{wanted};
     const std::size_t asked = order.size();
@@ -275,7 +283,7 @@ class Partitioner {
   }
 
   const Graph& graph_;
-  const PartitionOptions& options_;
+  PartitionOptions options_;
   Diagnostics errors_;
   Partition result_;
   std::vector<Unit> units_;

@@ -40,6 +40,7 @@ struct PartitionOptions {
   Offload offload = Offload::possible;
   // Of nodes that a target took and could not hold (BundleBuilder::give_up).
   std::map<graph::NodeId, std::vector<Refusal>> given_up = {};
+  TargetPointer control_flow = nullptr;  // of nodes that hold subgraphs, whatever the user's list is
 };
 
 struct PartitionRegion {

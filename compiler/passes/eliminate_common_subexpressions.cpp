@@ -51,7 +51,8 @@ bool has_output(const graph::Graph& graph, const graph::Node& node) {
 }
 
 bool equal(const graph::Node& a, const graph::Node& b) {
-  return a.op == b.op && a.inputs == b.inputs && a.outputs.size() == b.outputs.size() && a.attributes == b.attributes;
+  return a.op == b.op && a.inputs == b.inputs && a.outputs.size() == b.outputs.size() && a.attributes == b.attributes &&
+         a.subgraphs == b.subgraphs;
 }
 
 }  // namespace

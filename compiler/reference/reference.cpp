@@ -1,10 +1,13 @@
 #include "compiler/reference/reference.h"
 
+#include <algorithm>
+#include <functional>
 #include <optional>
 #include <set>
 
 #include <fmt/format.h>
 
+#include "compiler/ops/control_flow.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/evaluate_node.h"
 #include "loops/interpreter.h"
@@ -20,6 +23,7 @@ struct Reference::State {
     NodeId node;
     std::shared_ptr<const loops::CompiledProgram> program;
     std::vector<std::size_t> operands;  // positions of the node's inputs, in the order of the program's parameters
+    std::vector<Reference> subgraphs;   // of a node that holds some, in place of a program
   };
   graph::Graph graph;
   std::vector<Step> steps;  // in execution order
@@ -64,7 +68,41 @@ Diagnostics check_inputs(const graph::Graph& graph, const std::map<std::string, 
   return findings;
 }
 
+using ValueOf = std::function<const NdArray&(ValueId)>;
+
 }  // namespace
+
+struct Reference::Run {
+  static Result<std::vector<NdArray>> program(const State::Step& step, const graph::Node& node, const ValueOf& at,
+                                              Work* work) {
+    std::vector<NdArray> arguments;
+    for (std::size_t position : step.operands) arguments.push_back(at(node.inputs[position]));
+    return loops::run(*step.program, arguments, work);
+  }
+
+  static Result<std::vector<NdArray>> subgraphs(const graph::Graph& graph, const State::Step& step,
+                                                const graph::Node& node, const ValueOf& at, Work* work) {
+    std::vector<const NdArray*> operands;
+    for (const ValueId input : node.inputs) operands.push_back(input.valid() ? &at(input) : nullptr);
+    operands.resize(std::max(operands.size(), std::size_t{2}), nullptr);
+    std::vector<bool> ran(step.subgraphs.size(), false);
+    const auto run = [&](std::size_t which, std::vector<NdArray> inputs) -> Result<std::vector<NdArray>> {
+      const Reference& subgraph = step.subgraphs[which];
+      if (work != nullptr && work->stopped()) return work->stopped_at("");
+      if (work != nullptr && ran[which]) DOVETAIL_TRY(work->expect(node.name, subgraph.estimate_work()));
+      ran[which] = true;
+      std::map<std::string, NdArray> by_name;
+      for (std::size_t i = 0; i < inputs.size(); ++i)
+        by_name.emplace(subgraph.graph().value(subgraph.graph().inputs[i]).name, std::move(inputs[i]));
+      DOVETAIL_ASSIGN(const auto results, subgraph.run(by_name, work));
+      std::vector<NdArray> outputs;
+      for (const ValueId output : subgraph.graph().outputs)
+        outputs.push_back(results.at(subgraph.graph().value(output).name));
+      return outputs;
+    };
+    return ops::evaluate_control_flow(graph, node, operands, run);
+  }
+};
 
 Result<Reference> Reference::make(graph::Graph graph) {
   DOVETAIL_TRY(graph::verify(graph));
@@ -73,6 +111,20 @@ Result<Reference> Reference::make(graph::Graph graph) {
   std::map<std::string, std::shared_ptr<const loops::CompiledProgram>>
       compiled;  // by text: equal nodes share one program
   for (NodeId node : graph.topological_order()) {
+    if (const auto& held = graph.node(node).subgraphs; !held.empty()) {
+      State::Step step{node, nullptr, {}, {}};
+      for (const auto& subgraph : held) {
+        auto inner = make(*subgraph);
+        if (inner.ok()) {
+          step.subgraphs.push_back(*std::move(inner));
+          continue;
+        }
+        const Diagnostics errors = located(inner.errors(), graph.node(node));
+        findings.insert(findings.end(), errors.begin(), errors.end());
+      }
+      state->steps.push_back(std::move(step));
+      continue;
+    }
     auto program = ops::define(graph, node);
     if (!program) {
       const Diagnostics errors = located(program.errors(), graph.node(node));
@@ -89,7 +141,7 @@ Result<Reference> Reference::make(graph::Graph graph) {
       }
       entry = *std::move(bytecode);
     }
-    state->steps.push_back({node, entry, passes::operand_positions(*program)});
+    state->steps.push_back({node, entry, passes::operand_positions(*program), {}});
   }
   if (!findings.empty()) return findings;
   state->graph = std::move(graph);
@@ -100,7 +152,11 @@ Result<Reference> Reference::make(graph::Graph graph) {
 
 WorkEstimate Reference::estimate_work() const {
   WorkEstimate sum;
-  for (const State::Step& step : state_->steps) sum += loops::estimate_work(*step.program);
+  for (const State::Step& step : state_->steps) {
+    if (step.program != nullptr) sum += loops::estimate_work(*step.program);
+    // Of each subgraph once: how often it runs is seen as it comes.
+    for (const Reference& subgraph : step.subgraphs) sum += subgraph.estimate_work();
+  }
   return sum;
 }
 
@@ -117,9 +173,8 @@ Result<std::map<std::string, NdArray>> Reference::run(const std::map<std::string
   };
   for (const State::Step& step : state_->steps) {
     const graph::Node& node = graph.node(step.node);
-    std::vector<NdArray> arguments;
-    for (std::size_t position : step.operands) arguments.push_back(at(node.inputs[position]));
-    auto outputs = loops::run(*step.program, arguments, work);
+    auto outputs =
+        step.program != nullptr ? Run::program(step, node, at, work) : Run::subgraphs(graph, step, node, at, work);
     if (!outputs) return located(outputs.errors(), node);
     DOVETAIL_CHECK(outputs->size() == node.outputs.size(),
                    fmt::format("{} yields {} outputs of {}", node.name, outputs->size(), node.outputs.size()));

@@ -32,6 +32,7 @@ class Reference {
 
  private:
   struct State;
+  struct Run;
   std::shared_ptr<const State> state_;
 };
 

@@ -1,5 +1,7 @@
 #include "runtime/device/all.h"
 
+#include "bundle/code/flow.h"
+
 namespace dovetail::runtime {
 
 std::vector<std::shared_ptr<Device>> built_in_devices(const DeviceOptions& options) {
@@ -14,6 +16,9 @@ std::vector<std::shared_ptr<Device>> built_in_devices(const DeviceOptions& optio
 
 Result<void> check_code(const bundle::Bundle& bundle, const std::vector<std::shared_ptr<Device>>& devices) {
   for (const auto& device : devices) DOVETAIL_TRY(device->check(bundle));
+  DOVETAIL_TRY(bundle::flow_steps(bundle));
+  for (const bundle::Step& step : bundle.steps)
+    for (const bundle::Bundle& program : step.programs) DOVETAIL_TRY(check_code(program, devices));
   for (const bundle::Bundle& other : bundle.other_shapes) DOVETAIL_TRY(check_code(other, devices));
   return {};
 }

@@ -32,6 +32,7 @@ inline const FittingOperands* fitting_operands(std::string_view op) {
       {"dovetail.dynamic_lstm", {{"t n 4h", "1 h 4h", "1", "1"}, {{"hidden_size", "h"}}}},
       {"dovetail.gru", {{"t n 3h", "1 h 3h"}, {{"hidden_size", "h"}}}},
       {"dovetail.lstm", {{"t n 4h", "1 h 4h"}, {{"hidden_size", "h"}}}},
+      {"dovetail.non_max_suppression", {{"n b 4", "n c b", "! 2", "1", "1"}}},
       {"dovetail.rnn", {{"t n h", "1 h h"}, {{"hidden_size", "h"}}}},
   };
   const auto found = kOperands.find(op);

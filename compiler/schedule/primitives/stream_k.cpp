@@ -38,7 +38,7 @@ using namespace loops;
 namespace {
 
 constexpr std::string_view kStreamK = "stream_k";
-std::int64_t rounded_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
+std::int64_t next_multiple(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 Expr quotient(Expr value, std::int64_t by) { return by == 1 ? value : floor_div(std::move(value), by); }
 Expr remainder(Expr value, std::int64_t by) { return by == 1 ? int_imm(0) : floor_mod(std::move(value), by); }
 bool is_zero(const Expr& value) {
@@ -59,8 +59,8 @@ class StreamK {
     const std::int64_t all = batch_.extent * row_tiles_ * column_tiles_;
     own_ = all / workers, shared_ = all % workers;
     if (shared_ == 0) return;
-    of_shared_ = rounded_up(shared_ * pieces_, workers);
-    workers_ = own_ > 0 ? workers : rounded_up(shared_ * pieces_, of_shared_);
+    of_shared_ = next_multiple(shared_ * pieces_, workers);
+    workers_ = own_ > 0 ? workers : next_multiple(shared_ * pieces_, of_shared_);
     exact_ = workers_ * of_shared_ == shared_ * pieces_;
     batch_.padded = batch_.extent + (exact_ ? 0 : 1);
     slots_ = (pieces_ - 1 + of_shared_ - 1) / pieces_ + 1;

@@ -6,11 +6,12 @@
 #include "bundle/code/accel.h"
 #include "bundle/code/cpu.h"
 #include "bundle/code/cuda.h"
+#include "bundle/code/flow.h"
 #include "bundle/code/host.h"
 #include "bundle/code/library.h"
 #include "bundle/format.h"
 #include "tests/fuzz/target.h"
-#include "tests/unit/bundle/sample.h"
+#include "tests/unit/bundle/flow_sample.h"
 
 namespace dovetail::test {
 namespace {
@@ -24,7 +25,12 @@ std::vector<FuzzSeed> seeds() {
   plain.report = Json::object();
   plain.modules = {{std::string(bundle::kCpuTarget), "avx2", Bytes(40)}};
   std::vector<FuzzSeed> list;
-  for (const auto& [name, each] : {std::pair{"sample", &sample}, {"shapes", &shapes}, {"plain", &plain}})
+  const bundle::Bundle choice = if_bundle(), loop = loop_bundle();
+  for (const auto& [name, each] : {std::pair<const char*, const bundle::Bundle*>{"sample", &sample},
+                                   {"shapes", &shapes},
+                                   {"plain", &plain},
+                                   {"choice", &choice},
+                                   {"loop", &loop}})
     list.push_back({std::string(name) + ".dvt", bundle::serialize(*each)});
   return list;
 }
@@ -52,7 +58,7 @@ std::string take(std::span<const std::byte> bytes) {
        {words(bundle::accel_steps(*read)), words(bundle::host_steps(*read)), words(bundle::cpu_steps(*read)),
         words(bundle::cuda_steps(*read)), words(bundle::library_steps(*read, bundle::kOnednnTarget)),
         words(bundle::library_steps(*read, bundle::kCublasTarget)),
-        words(bundle::library_steps(*read, bundle::kCudnnTarget))})
+        words(bundle::library_steps(*read, bundle::kCudnnTarget)), words(bundle::flow_steps(*read))})
     if (!broken.empty()) return broken;
   return "";
 }

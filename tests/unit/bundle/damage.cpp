@@ -6,7 +6,7 @@
 #include "base/little_endian.h"
 #include "bundle/format.h"
 #include "tests/catch.h"
-#include "tests/unit/bundle/sample.h"
+#include "tests/unit/bundle/flow_sample.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
@@ -21,6 +21,7 @@ void seal(std::vector<std::byte>& bytes) {
 }
 
 struct Parts {
+  std::byte version;
   Json manifest;
   std::vector<std::byte> rest;  // behind the manifest
 };
@@ -28,13 +29,15 @@ Parts take_apart(const std::vector<std::byte>& bytes) {
   const auto size = load_little_endian<std::uint64_t>(bytes, bundle::format::kManifestSizeOffset);
   const auto* text = reinterpret_cast<const char*>(bytes.data()) + bundle::format::kHeaderBytes;
   const std::size_t blobs = bundle::format::aligned(bundle::format::kHeaderBytes + size);
-  return {Json::parse(text, text + size), {bytes.begin() + static_cast<std::ptrdiff_t>(blobs), bytes.end()}};
+  return {bytes[bundle::format::kVersionOffset],
+          Json::parse(text, text + size),
+          {bytes.begin() + static_cast<std::ptrdiff_t>(blobs), bytes.end()}};
 }
 std::vector<std::byte> put_together(const Parts& parts) {
   const std::string text = parts.manifest.dump();
   std::vector<std::byte> bytes(bundle::format::kHeaderBytes + text.size());
   std::memcpy(bytes.data(), bundle::format::kMagic.data(), bundle::format::kMagic.size());
-  bytes[bundle::format::kVersionOffset] = std::byte{bundle::format::kVersion};
+  bytes[bundle::format::kVersionOffset] = parts.version;
   for (std::size_t i = 0; i < 8; ++i)
     bytes[bundle::format::kManifestSizeOffset + i] = static_cast<std::byte>(text.size() >> (8 * i));
   std::memcpy(bytes.data() + bundle::format::kHeaderBytes, text.data(), text.size());
@@ -56,8 +59,10 @@ std::string errors_of_directory(const std::function<void(Json&)>& change) {
 }  // namespace
 
 TEST_CASE("taking a bundle apart and together again changes nothing") {
-  const auto bytes = bundle::serialize(test::sample_bundle());
-  CHECK(put_together(take_apart(bytes)) == bytes);
+  for (const bundle::Bundle& sample : {test::sample_bundle(), test::loop_bundle()}) {
+    const auto bytes = bundle::serialize(sample);
+    CHECK(put_together(take_apart(bytes)) == bytes);
+  }
 }
 
 TEST_CASE("every prefix of a bundle, and a longer one, is refused") {
@@ -88,11 +93,13 @@ TEST_CASE("a flipped byte is noticed") {
 }
 
 TEST_CASE("random changes behind a right checksum: refused, or a bundle that verifies") {
-  const auto bytes = bundle::serialize(test::sample_bundle());
+  const std::vector<std::vector<std::byte>> samples{bundle::serialize(test::sample_bundle()),
+                                                    bundle::serialize(test::if_bundle()),
+                                                    bundle::serialize(test::loop_bundle())};
   std::mt19937 random(1);
   int accepted = 0, refused = 0;
-  for (int round = 0; round < 4000; ++round) {
-    auto damaged = bytes;
+  for (std::size_t round = 0; round < 6000; ++round) {
+    auto damaged = samples[round % samples.size()];
     for (unsigned changes = 1 + random() % 3; changes-- > 0;) {
       const std::size_t at =
           bundle::format::kManifestSizeOffset + random() % (damaged.size() - bundle::format::kManifestSizeOffset);
@@ -108,7 +115,8 @@ TEST_CASE("random changes behind a right checksum: refused, or a bundle that ver
       ++accepted;
       REQUIRE(bundle::verify(*parsed).ok());
       // The code is checked by those who know it, whatever it has become.
-      refused += !bundle::host_steps(*parsed).ok() || !bundle::accel_steps(*parsed).ok();
+      refused +=
+          !bundle::host_steps(*parsed).ok() || !bundle::accel_steps(*parsed).ok() || !bundle::flow_steps(*parsed).ok();
     }
   }
   CHECK(accepted > 0);  // names and report may hold anything
@@ -151,13 +159,27 @@ TEST_CASE("a manifest that lies is reported with the place") {
 }
 
 TEST_CASE("a file of another version says which") {
-  for (const auto& [version, said] : {std::pair{bundle::format::kVersion - 1, "it was made by an older version"},
+  for (const auto& [version, said] : {std::pair{bundle::format::kOldestVersion - 1, "it was made by an older version"},
                                       std::pair{bundle::format::kVersion + 1, "it was made by a newer version"}}) {
     std::vector<std::byte> bytes = bundle::serialize(test::sample_bundle());
     bytes[bundle::format::kVersionOffset] = static_cast<std::byte>(version);
     CHECK_THAT(errors(bundle::parse(bytes, "f.dvt", bundle::MachineCode::untrusted)),
                ContainsSubstring(said) && ContainsSubstring("compile the model again"));
   }
+}
+
+TEST_CASE("a manifest that lies about programs of steps is reported with the place") {
+  const auto errors_of = [](const std::function<void(Json&)>& change) {
+    Parts parts = take_apart(bundle::serialize(test::loop_bundle()));
+    change(parts.manifest["steps"][0]);
+    return errors(bundle::parse(put_together(parts), "f.dvt", bundle::MachineCode::untrusted));
+  };
+  CHECK(errors_of([](Json&) {}) == "");
+  CHECK_THAT(errors_of([](Json& step) { step["programs"][0].erase("steps"); }),
+             ContainsSubstring("steps[0].programs[0]") && ContainsSubstring("\"steps\" is missing"));
+  CHECK_THAT(errors_of([](Json& step) { step["programs"] = 3; }), ContainsSubstring("steps[0].programs"));
+  CHECK_THAT(errors_of([](Json& step) { step["programs"][0]["outputs"] = {17}; }),
+             ContainsSubstring("names tensor 17"));
 }
 
 TEST_CASE("a small file cannot demand a large memory") {

@@ -81,6 +81,51 @@ TEST_CASE("nodes need no name and no order") {
       "graph g(%x: float32[2]) -> (%y)\n  %z: float32[2] = Abs(%x)  // Abs_z\n  %y: float32[2] = Neg(%z)  // Neg_y\n");
 }
 
+TEST_CASE("a node's subgraphs follow it") {
+  const std::string text = R"(graph g(%c: bool[], %x: float32[2]) -> (%y, %n) extents %y[0]=%n
+  constant %n: int64[1] = [1]
+  %y: float32[2] = dovetail.if(%c, %x)  // choice
+    graph then(%x: float32[2]) -> (%z)
+      %z: float32[2] = dovetail.if(%d, %x)  // inner
+        graph then(%x: float32[2]) -> (%r)
+          %r: float32[2] = Neg(%x)  // n
+        end
+        graph else() -> (%w)
+          constant %w: float32[2] = [1.0, 2.0]
+        end
+      constant %d: bool[] = 1
+    end
+    graph else() -> (%w)
+      constant %w: float32[2] = [3.0, 4.0]
+    end
+)";
+  const Graph graph = read(text);
+  const Node& node = graph.nodes.front();
+  REQUIRE(node.subgraphs.size() == 2);
+  CHECK(node.subgraphs[0]->nodes.front().subgraphs.size() == 2);
+  CHECK(graph.extents == std::vector<OutputExtent>{{"y", 0, "n"}});
+  const std::string printed = to_string(graph);
+  CHECK(to_string(read(printed)) == printed);
+  CHECK_THAT(printed, ContainsSubstring("\n        graph else() -> (%w)\n"));
+}
+
+TEST_CASE("subgraphs that are none are refused, with their place") {
+  const std::string head = "graph g(%x: float32[2]) -> (%y)\n", node = "  %y: float32[2] = dovetail.if(%x)  // n\n";
+  CHECK_THAT(refused(head + "  graph h() -> ()\n  end\n" + node),
+             ContainsSubstring("text:2:") && ContainsSubstring("belongs to the node before it"));
+  CHECK_THAT(refused(head + node + "  graph h() -> ()\n"), ContainsSubstring("subgraph h has no line \"end\""));
+  CHECK_THAT(refused(head + node + "  graph h() -> (%z)\n  end\n"),
+             ContainsSubstring("%z is used and nothing defines it"));
+  CHECK_THAT(refused(head + node + "  end\n"), ContainsSubstring("text:3:"));
+  CHECK_THAT(refused(head + node + "  graph h(%z: float33[2]) -> ()\n  end\n"),
+             ContainsSubstring("text:3:") && ContainsSubstring("is no element type"));
+  CHECK_THAT(refused("graph g(%x: float32[2]) -> (%x) extents %x[1]=%x\n"),
+             ContainsSubstring("an extent along axis 1 of 1") && ContainsSubstring("expected int64[1]"));
+  std::string deep = head + node;
+  for (int i = 0; i <= kMostNested; ++i) deep += "graph h() -> (%y)\n%y: float32[2] = Neg(%y)  // n\n";
+  CHECK_THAT(refused(deep), ContainsSubstring("more than 8 graphs in one another"));
+}
+
 TEST_CASE("what is no graph is refused, with its place") {
   CHECK_THAT(refused(""), ContainsSubstring("there is no line \"graph"));
   CHECK_THAT(refused("graph g(%x: float33[2]) -> ()\n"),

@@ -1,0 +1,13 @@
+// Arrays whose last elements along an axis are not meant.
+#pragma once
+
+#include <cstdint>
+
+#include "base/ndarray.h"
+
+namespace dovetail::runtime {
+
+// The first `count` elements along the axis. Preconditions: the array has that axis, 0 <= count <= its extent.
+NdArray first_along(const NdArray& array, std::size_t axis, std::int64_t count);
+
+}  // namespace dovetail::runtime

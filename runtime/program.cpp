@@ -1,0 +1,163 @@
+#include "runtime/program.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/check.h"
+#include "base/memory_limit.h"
+#include "base/resource_error.h"
+#include "base/saturating.h"
+
+namespace dovetail::runtime {
+
+namespace {
+
+Result<Device*> find_device(const Devices& devices, std::size_t given, const bundle::Step& step) {
+  const auto found = std::ranges::find_if(devices, [&](const auto& device) { return device->runs(step.target); });
+  if (found != devices.end()) return found->get();
+  std::vector<std::string_view> names;
+  for (std::size_t i = 0; i < given; ++i) names.push_back(devices[i]->name());
+  return Diagnostic{fmt::format("no device \"{}\"", step.target), fmt::format("step {}", step.name),
+                    names.empty() ? "its code is for a device that is no part of the kit, and none was given"
+                                  : fmt::format("the devices given are {}", fmt::join(names, ", ")),
+                    "run the bundle with a program that hands its device to the executor (ExecutorOptions::devices), "
+                    "or compile without that target"};
+}
+
+Result<DeviceProgram> load(Device& device, const bundle::Bundle& bundle) {
+  try {
+    return device.load(bundle);
+  } catch (const ResourceError& error) {
+    return error.diagnostic();
+  }
+}
+
+// What the program's spaces, and the tensors without a place in them, take of the host. A device with memory of its own
+// says by itself when that does not do.
+std::uint64_t bytes_of(const bundle::Bundle& bundle, const Devices& devices) {
+  const auto is_elsewhere = [&](const bundle::MemorySpace& space) {
+    const auto device = std::ranges::find_if(devices, [&](const auto& one) { return one->name() == space.target; });
+    return device != devices.end() && !(*device)->keeps_tensors_on_host();
+  };
+  std::uint64_t bytes = 0;
+  for (const bundle::MemorySpace& space : bundle.spaces)
+    if (!is_elsewhere(space)) bytes = saturating_sum(bytes, space.bytes);
+  for (const bundle::Tensor& tensor : bundle.tensors)
+    if (!tensor.constant && !tensor.view_of && !tensor.offset)
+      bytes = saturating_sum(bytes, bundle::size_bytes(tensor));
+  for (const bundle::Step& step : bundle.steps)
+    for (const bundle::Bundle& program : step.programs) bytes = saturating_sum(bytes, bytes_of(program, devices));
+  return bytes;
+}
+
+Result<void> gather(ReadyStep& ready, TensorMemory& memory) {
+  if (ready.stay) return {};
+  ready.arguments.clear();
+  ready.results.clear();
+  for (const bundle::TensorIndex tensor : ready.step->arguments) {
+    DOVETAIL_ASSIGN(const Operand operand, memory.argument(tensor, ready.device));
+    ready.arguments.push_back(operand);
+  }
+  for (const bundle::TensorIndex tensor : ready.step->results)
+    ready.results.push_back(memory.result(tensor, ready.device));
+  const auto stays = [&](bundle::TensorIndex tensor) { return memory.stays(tensor); };
+  ready.stay = std::ranges::all_of(ready.step->arguments, stays) && std::ranges::all_of(ready.step->results, stays);
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_memory_of(const bundle::Bundle& bundle, const Devices& devices) {
+  const bundle::Tensor* largest = nullptr;
+  for (const bundle::Tensor& tensor : bundle.tensors)
+    if (!tensor.constant && !tensor.view_of &&
+        (largest == nullptr || bundle::size_bytes(tensor) > bundle::size_bytes(*largest)))
+      largest = &tensor;
+  if (largest == nullptr) return {};
+  return check_memory("cannot run " + bundle.name,
+                      fmt::format("all its tensors; the largest is {}, {} of {}", largest->name, name(largest->dtype),
+                                  to_string(largest->shape)),
+                      bytes_of(bundle, devices));
+}
+
+WorkEstimate ReadyProgram::estimate_work() const {
+  WorkEstimate estimate;
+  for (const ReadyStep& ready : steps) estimate += ready.kernel->estimate_work();
+  return estimate;
+}
+
+Result<std::unique_ptr<ReadyProgram>> make_ready(const bundle::Bundle& bundle, const Devices& devices,
+                                                 std::size_t given) {
+  std::map<Device*, std::vector<std::size_t>> steps_of;
+  std::vector<Device*> used;  // in the order of their first steps
+  for (std::size_t s = 0; s < bundle.steps.size(); ++s) {
+    DOVETAIL_ASSIGN(Device* const device, find_device(devices, given, bundle.steps[s]));
+    if (!steps_of.count(device)) used.push_back(device);
+    steps_of[device].push_back(s);
+  }
+  std::vector<ReadyStep> steps(bundle.steps.size());
+  std::vector<std::shared_ptr<DeviceMemory>> memories(bundle.spaces.size());
+  std::unique_ptr<DeviceSequence> sequence;
+  for (Device* const device : used) {
+    DOVETAIL_ASSIGN(DeviceProgram program, load(*device, bundle));
+    DOVETAIL_CHECK(program.kernels.size() == steps_of[device].size(), "a device makes a kernel of each of its steps");
+    for (std::size_t i = 0; i < program.kernels.size(); ++i) {
+      const std::size_t s = steps_of[device][i];
+      steps[s] = {&bundle.steps[s], device->name(), std::move(program.kernels[i]), {}, {}};
+    }
+    sequence = used.size() == 1 ? std::move(program.sequence) : nullptr;
+    for (auto& [space, memory] : program.memories) {
+      DOVETAIL_CHECK(
+          memory->bytes().empty() || memory->bytes().size() >= bundle.spaces[static_cast<std::size_t>(space)].bytes,
+          "a device's memory is as large as its space");
+      memories[static_cast<std::size_t>(space)] = std::move(memory);
+    }
+  }
+  for (const bundle::Tensor& tensor : bundle.tensors)
+    if (tensor.space != bundle::kHostSpace && !memories[static_cast<std::size_t>(tensor.space)]) {
+      const bundle::MemorySpace& space = bundle.spaces[static_cast<std::size_t>(tensor.space)];
+      return Diagnostic{
+          "cannot run " + bundle.name, fmt::format("tensor {}", tensor.name),
+          fmt::format("it lies in memory \"{}\", which no device \"{}\" of the steps has", space.name, space.target),
+          "make the bundle again with `dovetail compile`"};
+    }
+  return std::make_unique<ReadyProgram>(
+      ReadyProgram{bundle, TensorMemory(bundle, std::move(memories)), std::move(steps), std::move(sequence)});
+}
+
+Result<void> run_step(ReadyStep& ready, TensorMemory& memory) {
+  DOVETAIL_TRY(gather(ready, memory));
+  DOVETAIL_TRY(ready.kernel->run(ready.arguments, ready.results));
+  if (ready.stay) return {};
+  for (const bundle::TensorIndex tensor : ready.step->results) DOVETAIL_TRY(memory.written(tensor, ready.device));
+  return {};
+}
+
+Result<void> run_together(ReadyProgram& program, bool times) {
+  std::vector<DeviceSequence::StepOperands> operands;
+  for (ReadyStep& ready : program.steps) {
+    DOVETAIL_TRY(gather(ready, program.memory));
+    operands.push_back({ready.arguments, ready.results});
+  }
+  return program.sequence->run(operands, times);
+}
+
+Diagnostics located(Diagnostics problems, const bundle::Step& step) {
+  for (Diagnostic& problem : problems)
+    problem.where = problem.where.empty() ? fmt::format("step {}", step.name)
+                                          : fmt::format("step {}, {}", step.name, problem.where);
+  return problems;
+}
+
+Result<void> run_steps(ReadyProgram& program) {
+  if (program.sequence != nullptr) return run_together(program, false);
+  for (ReadyStep& ready : program.steps)
+    if (const auto ran = run_step(ready, program.memory); !ran.ok()) return located(ran.errors(), *ready.step);
+  return {};
+}
+
+}  // namespace dovetail::runtime
