@@ -130,9 +130,9 @@ TEST_CASE("tune: Ctrl-C ends it with what it has found, which stays recorded") {
       {"/bin/sh", "-c",
        fmt::format(
            "{} tune {} --target accel --hw 1x16x16-ext --search random --early-stop 0 --trials 100000 --batch 1 "
-           "--records {} & tuner=$!; until [ -e {} ]; do sleep 0.1; done; sleep 0.7; kill -INT $tuner; wait $tuner; "
-           "echo ended by $?",
-           DOVETAIL_CLI, kDigits, (folder / "r.db").string(), (folder / "r.db").string())});
+           "--records {} & tuner=$!; until {} records list {} 2> /dev/null | grep -q conv; do sleep 0.1; done; "
+           "kill -INT $tuner; wait $tuner; echo ended by $?",
+           DOVETAIL_CLI, kDigits, (folder / "r.db").string(), DOVETAIL_CLI, (folder / "r.db").string())});
   INFO(interrupted.error);
   CHECK_THAT(interrupted.out, ContainsSubstring("stopped") && ContainsSubstring("ended by 130"));
   const Finished list = test::dovetail({"records", "list", folder / "r.db"});

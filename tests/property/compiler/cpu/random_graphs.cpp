@@ -59,15 +59,15 @@ struct Tally {
 
   // Of the processor that has the fewest: how many classes this machine runs must not count.
   int least(const std::string& kind) const {
-    return least([&](const Count& count) { return count.kinds.contains(kind) ? count.kinds.at(kind) : 0; });
+    return least_of([&](const Count& count) { return count.kinds.contains(kind) ? count.kinds.at(kind) : 0; });
   }
   int least_drawn() const {
-    return least([](const Count& count) { return count.drawn; });
+    return least_of([](const Count& count) { return count.drawn; });
   }
 
  private:
   template <typename Number>
-  int least(const Number& number) const {
+  int least_of(const Number& number) const {
     int least = std::numeric_limits<int>::max();
     for (const auto& [name, count] : processors) least = std::min(least, number(count));
     return least;
