@@ -31,8 +31,7 @@ using SignalWhen = std::function<int(const std::string& error)>;
 
 // stdin is empty. A program that runs for longer than `limit` is killed: a test must never hang.
 inline Finished run_process(const std::vector<std::string>& command,
-                            std::chrono::seconds limit = std::chrono::seconds(300),
-                            SignalWhen signal_when = nullptr) {
+                            std::chrono::seconds limit = std::chrono::seconds(300), SignalWhen signal_when = nullptr) {
   const TemporaryFolder folder;
   const auto open_or_exit = [](const std::string& path, int flags, int descriptor) {
     const int file = ::open(path.c_str(), flags, 0600);

@@ -30,6 +30,9 @@ class Classes(unittest.TestCase):
         self.assertEqual(run.tests_in(LISTING, "tests/unit/compiler/target"), ["one, and two", "three"])
         self.assertEqual(run.program_of("tests/unit/compiler/target/cpu"), "test_unit_compiler")
 
+    def test_names_with_commas_and_quotes_are_one_name(self):
+        self.assertEqual(run.as_catch_reads_it('a, "b" \\ [c]'), '"a\\, \\"b\\" \\\\ [c]"')
+
     def test_every_path_of_the_list_is_there(self):
         rows = run.dependent((SOURCE / "tests/classes/dependent.txt").read_text())
         for path, shares in rows:
@@ -66,13 +69,14 @@ class Classes(unittest.TestCase):
             for name in {run.program_of(path) for path, _ in rows}:
                 (programs / name).write_text(
                     f'#!/bin/sh\nif [ "$1" = --list-test-names-only ]; then cat {programs}/listing; exit 3; fi\n'
-                    f'cat "$2" >> {programs}/asked; echo "$DOVETAIL_PROCESSOR"; [ "$(cat {programs}/fails)" != {name} ]\n')
+                    f'cat "$2" >> {programs}/asked; echo "$DOVETAIL_PROCESSOR"; cat {programs}/says; [ "$(cat {programs}/fails)" != {name} ]\n')
             (programs / "dovetail").write_text(f"#!/bin/sh\necho '{json.dumps(report)}'\n")
             for file in programs.iterdir():
                 file.chmod(0o755)
 
-            def main(name, fails=""):
+            def main(name, fails="", says=""):
                 (programs / "fails").write_text(fails)
+                (programs / "says").write_text(says)
                 text = io.StringIO()
                 with contextlib.redirect_stdout(text), mock.patch.object(sys, "argv", ["run.py", "--build", folder, name]), \
                         mock.patch.dict(os.environ, {"DOVETAIL_TEST_TURN": "", "DOVETAIL_PROCESSOR": ""}):
@@ -88,6 +92,7 @@ class Classes(unittest.TestCase):
             self.assertEqual(status, 1)
             self.assertIn("class baseline: failed: test_unit_runtime", text)
             self.assertIn("\nbaseline\n", text)
+            self.assertEqual(main("baseline", says="No test cases matched 'x'\n")[0], 1)
 
 
 if __name__ == "__main__":

@@ -188,6 +188,39 @@ class Dev(unittest.TestCase):
         self.assertEqual((status, classes), (0, [""]))
         self.assertNotIn("-LE", lines[0])
 
+    @unittest.skipUnless(shutil.which("flock"), "no flock")
+    def test_a_second_one_in_a_tree_waits_for_the_first(self):
+        (self.root / "packages.txt").write_text("build bash bash shell\n")
+        (self.root / "bin").mkdir()
+        # The first build ends when the second one waits, and within the first another ./dev of its own runs.
+        (self.root / "bin/cmake").write_text(
+            '#!/bin/sh\ncase "$*" in *--build*) ;; *) exit 0 ;; esac\n'
+            'echo "begin $WHO" >> order.log\n'
+            'if [ "$WHO" = first ]; then WHO=nested ./dev build >> nested.log 2>&1; until [ -e go ]; do sleep 0.05; done; fi\n'
+            'echo "end $WHO" >> order.log\n')
+        (self.root / "bin/cmake").chmod(0o755)
+        environment = {**os.environ, "DOVETAIL_NO_INSTALL": "1", "DOVETAIL_BUILD_LOCK": "", "PATH": f"{self.root}/bin:{os.environ['PATH']}"}
+
+        def start(who):
+            return subprocess.Popen([self.root / "dev", "build"], env={**environment, "WHO": who}, stderr=subprocess.PIPE, text=True)
+
+        log = self.root / "order.log"
+        first = start("first")
+        while not log.exists() or "end nested" not in log.read_text():
+            self.assertIsNone(first.poll())
+        second = start("second")
+        self.assertEqual(second.stderr.readline(),
+                         "dev: another ./dev works in build/release; waiting for it to end (its lock: build/release.lock)\n")
+        (self.root / "go").touch()
+        first.communicate()
+        second.communicate()
+        self.assertEqual((first.returncode, second.returncode), (0, 0))
+        self.assertEqual(log.read_text().split("\n")[:-1],
+                         ["begin first", "begin nested", "end nested", "end first", "begin second", "end second"])
+        # A lock that nobody holds any more is in nobody's way.
+        self.assertTrue((self.root / "build/release.lock").exists())
+        self.assertEqual(self.run_dev("build", PATH=environment["PATH"], WHO="third")[0], 0)
+
     def test_help_and_unknown_commands(self):
         self.assertIn("usage: ./dev COMMAND", self.run_dev("help")[1])
         self.assertRegex(self.run_dev("help")[1], r"(?m)^  package +make two packages for Debian")

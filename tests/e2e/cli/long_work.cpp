@@ -64,8 +64,7 @@ TEST_CASE(
     if (!has_engine(engine)) continue;
     CAPTURE(engine);
     const LongWorkshop shop(kEndless, "1x16x16");
-    const Finished finished =
-        test::run_process(shop.command(engine, {"--limit", "1h", "--limit", "0.3s"}));
+    const Finished finished = test::run_process(shop.command(engine, {"--limit", "1h", "--limit", "0.3s"}));
     CHECK(finished.exit == 1);
     CHECK_THAT(finished.error, ContainsSubstring("2.2e+12 steps, about") && ContainsSubstring("the work was stopped") &&
                                    ContainsSubstring("its limit of 0.3 s has passed, ") &&
@@ -76,8 +75,7 @@ TEST_CASE(
 
 TEST_CASE("more steps than the limit are refused before the first") {
   const LongWorkshop shop(kEndless, "1x16x16");
-  const Finished finished =
-      test::run_process(shop.command("functional", {"--limit", "1e6steps"}));
+  const Finished finished = test::run_process(shop.command("functional", {"--limit", "1e6steps"}));
   CHECK(finished.exit == 1);
   CHECK_THAT(finished.error, ContainsSubstring("the work exceeds its limit") &&
                                  ContainsSubstring("2.19849e+12 steps > limit of 1e+06 steps"));
@@ -237,8 +235,8 @@ TEST_CASE("a window over 2^31 - 1 elements, nearly all of them padding, costs wh
     for (const std::vector<std::string>& target : targets) {
       CAPTURE(name, target);
       // What it would cost to visit every element of the window is refused.
-      std::vector<std::string> command{DOVETAIL_CLI, "run",        folder / "m.onnx", "--check",
-                                       "--limit",    "1e8steps",   "--target"};
+      std::vector<std::string> command{DOVETAIL_CLI, "run",      folder / "m.onnx", "--check",
+                                       "--limit",    "1e8steps", "--target"};
       command.insert(command.end(), target.begin(), target.end());
       const Finished finished = test::run_process(command);
       CHECK(finished.error == "");

@@ -131,7 +131,8 @@ TEST_CASE("tune: Ctrl-C ends it with what it has found, which stays recorded") {
       {"/bin/sh", "-c",
        fmt::format(
            "{} tune {} --target accel --hw 1x16x16-ext --search random --early-stop 0 --trials 100000 --batch 1 "
-           "--records {} & tuner=$!; until [ $({} records export {} 2> /dev/null | wc -l) -ge 12 ]; do sleep 0.1; done; "
+           "--records {} & tuner=$!; until [ $({} records export {} 2> /dev/null | wc -l) -ge 12 ]; do sleep 0.1; "
+           "done; "
            "kill -INT $tuner; wait $tuner; echo ended by $?",
            DOVETAIL_CLI, kDigits, (folder / "r.db").string(), DOVETAIL_CLI, (folder / "r.db").string())});
   INFO(interrupted.error);
