@@ -153,6 +153,7 @@ Result<OnnxOutline> outline_onnx(std::span<const std::byte> bytes, std::string_v
   OnnxOutline outline;
   outline.graph = printable(model.graph().name());
   outline.producer = printable(model.producer_name());
+  if (!model.producer_version().empty()) outline.producer += " " + printable(model.producer_version());
   outline.ir_version = model.ir_version();
   for (const auto& set : model.opset_import())
     if (set.domain().empty() || set.domain() == "ai.onnx") outline.opset = set.version();
