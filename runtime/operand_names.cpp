@@ -33,7 +33,7 @@ bool is_input(const bundle::Bundle& bundle, TensorIndex index) {
   return std::ranges::find(bundle.inputs, viewed(bundle, index)) != bundle.inputs.end();
 }
 
-// "in7" at the beginning of the text: 7, where the text behind it is no more of a name.
+// "in7" at the beginning of the text: 7. Nothing where the name goes on, as in "in7x".
 struct OperandName {
   std::size_t operand, bytes;
 };
