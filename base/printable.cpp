@@ -63,6 +63,8 @@ bool is_harmless(const Character& character) {
 
 }  // namespace
 
+std::size_t character_bytes(std::string_view text) { return decode(text).bytes; }
+
 std::string printable(std::string_view bytes, Lines lines) {
   return each_character(bytes, [&](std::string& text, const Character& character, std::string_view of_it) {
     if (is_harmless(character) || (lines == Lines::keep && is_line_structure(character.code))) text += of_it;

@@ -7,6 +7,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "base/printable.h"
+
 namespace dovetail::cli {
 
 namespace {
@@ -108,11 +110,12 @@ Result<std::vector<std::map<std::string, Shape>>> parse_shapes(const std::vector
 }
 
 std::string plain_name(std::string_view name) {
-  std::string plain(name);
-  for (char& c : plain) {
+  std::string plain;
+  for (std::size_t i = 0; i < name.size(); i += character_bytes(name.substr(i))) {
+    const char c = name[i];
     const bool kept =
         (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '-';
-    if (!kept) c = '_';
+    plain += kept ? c : '_';
   }
   return plain;
 }

@@ -38,7 +38,8 @@ Result<std::map<std::string, std::string>> parse_assignments(std::string_view op
 // nothing is given.
 Result<std::vector<std::map<std::string, Shape>>> parse_shapes(const std::vector<std::string>& texts);
 
-// A name as it appears in files and on the command line: every character outside A-Za-z0-9_.- becomes '_'.
+// A name as it appears in files and on the command line: every character (code point of UTF-8; a byte where it is none)
+// outside A-Za-z0-9_.- becomes '_'.
 std::string plain_name(std::string_view name);
 // The one of `names` that `given` means: itself, or the only one whose plain name is `given`'s. `kind`: "input",
 // "node".

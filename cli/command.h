@@ -38,8 +38,9 @@ struct CommandRow {
 };
 std::span<const CommandRow> all_commands();
 
-// Prints to stderr, a paragraph each, and returns `exit`. Of very many the first are printed and the rest counted.
-Exit fail(Exit exit, const Diagnostics& diagnostics);
+// Prints to stderr, a paragraph each, and returns `exit`. What is equal but for place and numbers is one paragraph with
+// a count (cli/grouped.h); of very many paragraphs the first are printed and the rest counted.
+Exit fail(Exit exit, const Diagnostics& all);
 
 // Runs the command named by the arguments. Never throws.
 Exit run_command_line(int argument_count, const char* const* arguments);

@@ -103,6 +103,8 @@ std::string help_text(const CommandTree& tree, const CommandOutline& command, st
   if (is_program) {
     text += "\nCommands:\n";
     for (const CommandOutline& each : tree.commands) text += row(each.name, each.summary, width);
+    text += "\nEnvironment:\n";
+    for (const EnvironmentVariable& each : tree.environment) text += row(std::string(each.name), each.meaning, width);
   }
   if (!command.footer.empty()) text += "\n" + footer_text(command.footer, width);
   return text;

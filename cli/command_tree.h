@@ -2,9 +2,12 @@
 // it, so that none of them knows a command or an option by itself.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "cli/environment_variables.h"
 
 namespace dovetail::cli {
 
@@ -33,12 +36,13 @@ struct CommandOutline {
 struct CommandTree {
   CommandOutline program;  // `dovetail` itself
   std::vector<CommandOutline> commands;
+  std::span<const EnvironmentVariable> environment = {};
 
   const CommandOutline* find(std::string_view command) const;  // null: there is none of that name
 };
 
-// The help of a command, or of the program with the list of its commands; no line is longer than `width`, but for words
-// that are. A command line of an example goes on behind a backslash, so that it can be copied.
+// The help of a command, or of the program with the lists of its commands and variables; no line is longer than
+// `width`, but for words that are. A command line of an example goes on behind a backslash, so that it can be copied.
 std::string help_text(const CommandTree& tree, const CommandOutline& command, std::size_t width);
 
 }  // namespace dovetail::cli

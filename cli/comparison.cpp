@@ -85,7 +85,9 @@ std::string detail_text(const ComparedRow& row) {
   if (row.energy)
     for (const std::string& what : row.energy->energy.missing) line("", "not in it: " + what);
   if (row.agreement && !row.agreement->equal()) line("outputs", agreement_text(row));
-  line("work", shares_text(row));
+  line("work", shares_text(row) + " of the multiplications");
+  if (const auto share = accelerator_time_share(row))
+    line("time", fmt::format("{:.3g} % accel, {:.3g} % this machine", 100 * *share, 100 * (1 - *share)));
   return text;
 }
 
@@ -130,6 +132,8 @@ Json row_json(const ComparedModel& model, const ComparedRow& row) {
         {"largest_difference", std::isfinite(row.agreement->largest) ? Json(row.agreement->largest) : Json()},
         {"equal", row.agreement->equal()}};
   json["shares"] = row.shares;
+  const auto time = accelerator_time_share(row);
+  json["time_shares"] = time ? Json{{"accel", *time}, {"this machine", 1 - *time}} : Json(nullptr);
   return json;
 }
 
@@ -165,6 +169,11 @@ double speed_up(const ComparedModel& model, const ComparedRow& row) {
   for (const ComparedRow& other : model.rows)
     if (other.available()) slowest = std::max(slowest, other.seconds / other.samples());
   return row.seconds > 0 ? slowest * row.samples() / row.seconds : 1;
+}
+
+std::optional<double> accelerator_time_share(const ComparedRow& row) {
+  if (!row.accelerator || !(row.seconds > 0)) return std::nullopt;
+  return row.accelerator->seconds / row.seconds;
 }
 
 std::string shares_text(const ComparedRow& row) {

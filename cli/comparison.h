@@ -82,6 +82,8 @@ std::string comparison_page(const Comparison& comparison);  // HTML that needs n
 double speed_up(const ComparedModel& model, const ComparedRow& row);
 // "100 % accel", "97.2 % accel, 2.8 % cpu"
 std::string shares_text(const ComparedRow& row);
+// The accelerator's part of the time from input to output; nothing of other targets, whose steps are timed together.
+std::optional<double> accelerator_time_share(const ComparedRow& row);
 std::string agreement_text(const ComparedRow& row);  // "equal", "differ: 3 of 10, by 0.25 at most", "-"
 
 }  // namespace dovetail::cli

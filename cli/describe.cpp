@@ -69,25 +69,54 @@ Result<Description> describe_json(std::string_view content, const std::string& p
   return Description{text + table.to_string(), std::move(json)};
 }
 
-Result<Description> describe_model(const import::Imported& model) {
-  const graph::Graph& graph = model.graph;
-  std::string text =
-      fmt::format("ONNX model    {}: IR {}, opset {}{}\n", graph.name, model.report.ir_version, model.report.opset,
-                  model.report.producer.empty() ? "" : ", by " + model.report.producer);
-  for (const std::string& note : model.report.notes) text += fmt::format("note          {}\n", note);
-  for (const auto id : graph.inputs)
-    text += fmt::format("input         {}: {}\n", graph.value(id).name, to_string(graph.value(id).type));
-  for (const auto id : graph.outputs)
-    text += fmt::format("output        {}: {}\n", graph.value(id).name, to_string(graph.value(id).type));
+Description describe_outline(const import::OnnxOutline& model, const std::vector<std::string>& notes) {
+  std::string text = fmt::format("ONNX model    {}: IR {}, opset {}{}\n", model.graph, model.ir_version, model.opset,
+                                 model.producer.empty() ? "" : ", by " + model.producer);
+  for (const std::string& note : notes) text += fmt::format("note          {}\n", note);
+  const auto borders = [&](std::string_view title, const std::vector<import::OnnxOutline::Border>& list) {
+    Json json = Json::array();
+    for (const auto& [name, type] : list) {
+      text += fmt::format("{:<14}{}: {}\n", title, name, type);
+      json.push_back({{"name", name}, {"type", type}});
+    }
+    return json;
+  };
+  const Json inputs = borders("input", model.inputs), outputs = borders("output", model.outputs);
   TextTable table({"operator", ">nodes"});
-  for (const auto& [name, count] : model.report.operators) table.add({name, fmt::format("{}", count)});
+  for (const auto& [name, count] : model.operators) table.add({name, fmt::format("{}", count)});
   return Description{text + "\n" + table.to_string(),
                      {{"kind", "onnx"},
-                      {"name", graph.name},
-                      {"ir_version", model.report.ir_version},
-                      {"opset", model.report.opset},
-                      {"operators", model.report.operators},
-                      {"notes", model.report.notes}}};
+                      {"name", model.graph},
+                      {"ir_version", model.ir_version},
+                      {"opset", model.opset},
+                      {"inputs", inputs},
+                      {"outputs", outputs},
+                      {"operators", model.operators},
+                      {"notes", notes}}};
+}
+
+// Imported, where its shapes are fixed; else as the file declares it, with what is open.
+Result<Description> describe_model(std::span<const std::byte> bytes, const std::string& path) {
+  DOVETAIL_ASSIGN(import::OnnxOutline outline, import::outline_onnx(bytes, path));
+  const auto imported = import::import_onnx(bytes, path, {{}, import::external_data_folder(path), {}});
+  if (!imported.ok()) {
+    if (!outline.has_open_extents) return imported.errors();
+    std::vector<std::string> notes{
+        "as the file declares it: the kit compiles for fixed shapes, which --shape NAME=... "
+        "of the other commands gives"};
+    for (const Diagnostic& problem : imported.errors()) notes.push_back(problem.what + ": " + problem.why);
+    return describe_outline(outline, notes);
+  }
+  const graph::Graph& graph = imported->graph;
+  const auto borders = [&](const std::vector<graph::ValueId>& values) {
+    std::vector<import::OnnxOutline::Border> list;
+    for (const graph::ValueId id : values) list.push_back({graph.value(id).name, to_string(graph.value(id).type)});
+    return list;
+  };
+  outline.graph = graph.name;
+  outline.inputs = borders(graph.inputs), outline.outputs = borders(graph.outputs);
+  outline.operators = imported->report.operators;
+  return describe_outline(outline, imported->report.notes);
 }
 
 Result<Description> describe_program(std::span<const isa::Instruction> program, const isa::HardwareConfig& config) {
@@ -183,10 +212,7 @@ Result<Description> describe(std::span<const std::byte> bytes, const std::string
     return Description{fmt::format("ONNX tensor   {}: {}\n", type_text(array.dtype(), array.shape()), preview(array)),
                        {{"kind", "tensor"}, {"array", array_json(array)}}};
   }
-  if (extension == ".onnx") {
-    DOVETAIL_ASSIGN(const auto model, import::import_onnx(bytes, path, {{}, import::external_data_folder(path), {}}));
-    return describe_model(model);
-  }
+  if (extension == ".onnx") return describe_model(bytes, path);
   return Diagnostic{"cannot inspect", path, "its content is of no known kind",
                     "known are bundles, .npy, .npz, JSON, pages of runs, databases of records, .onnx, .pb and .s; add "
                     "--hw CONFIG for a "

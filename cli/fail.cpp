@@ -2,6 +2,7 @@
 
 #include "base/printable.h"
 #include "cli/command.h"
+#include "cli/grouped.h"
 #include "cli/output.h"
 #include "cli/terminal.h"
 #include "cli/wrapped_text.h"
@@ -32,7 +33,8 @@ std::string paragraph(const std::string& text) {
 
 }  // namespace
 
-Exit fail(Exit exit, const Diagnostics& diagnostics) {
+Exit fail(Exit exit, const Diagnostics& all) {
+  const Diagnostics diagnostics = grouped(all);
   for (std::size_t i = 0; i < diagnostics.size() && i < kMostPrinted; ++i) {
     Diagnostic diagnostic = diagnostics[i];
     diagnostic.where = printable(diagnostic.where);  // a name with a line break must not look like another message
@@ -41,7 +43,7 @@ Exit fail(Exit exit, const Diagnostics& diagnostics) {
     write_styled_message(paragraph(text) + "\n");
   }
   if (diagnostics.size() > kMostPrinted)
-    print_message("error: and {} more like these\n", diagnostics.size() - kMostPrinted);
+    print_message("error: and {} of other kinds\n", diagnostics.size() - kMostPrinted);
   return exit;
 }
 

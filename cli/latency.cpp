@@ -84,6 +84,22 @@ std::vector<StepTime> step_times(const runtime::RunResult& run, const System& sy
   return step_times(run.steps, measured, system);
 }
 
+std::map<std::string, double> time_shares(std::span<const StepTime> steps) {
+  const Latency latency = latency_of(steps);
+  const double total = latency.seconds();
+  std::map<std::string, double> shares;
+  if (!latency.complete || !(total > 0)) return shares;
+  for (const StepTime& step : steps) shares[step.target] += step.seconds / total;
+  return shares;
+}
+
+std::string time_shares_text(std::span<const StepTime> steps) {
+  std::string parts;
+  for (const auto& [target, share] : time_shares(steps))
+    parts += fmt::format("{}{:.2f} % {}", parts.empty() ? "" : ", ", 100 * share, target);
+  return parts.empty() ? parts : fmt::format("time          {} of all steps\n", parts);
+}
+
 Latency latency_of(std::span<const StepTime> steps) {
   Latency latency;
   for (const StepTime& step : steps) {

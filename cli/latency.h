@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,6 +44,11 @@ struct Latency {
   double seconds() const { return accelerator_seconds + other_seconds; }
 };
 Latency latency_of(std::span<const StepTime> steps);
+
+// The part of each target in the time of all steps; empty where a step has no time, or all together have none.
+std::map<std::string, double> time_shares(std::span<const StepTime> steps);
+// "time          93.10 % accel, 6.90 % cpu of all steps", or nothing.
+std::string time_shares_text(std::span<const StepTime> steps);
 
 std::string milliseconds_text(double seconds);  // "0.01612 ms"
 std::string rate_text(double seconds);          // how often a second, "62,035"

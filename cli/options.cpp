@@ -8,6 +8,7 @@
 #include <fmt/ranges.h>
 #include <CLI/CLI.hpp>
 
+#include "base/processor.h"
 #include "cli/build_facts.h"
 #include "cli/command.h"
 #include "cli/output.h"
@@ -193,6 +194,7 @@ CommandLine::CommandLine() {
     add_common_options(*subcommand);
   }
   shared_.tree.program = outline_of(app_);
+  shared_.tree.environment = environment_variables();
   for (const Declaration& entry : declared_) shared_.tree.commands.push_back(outline_of(*entry.app));
 }
 
@@ -284,6 +286,7 @@ Exit CommandLine::explain(const CLI::ParseError& error, int argument_count, cons
 }
 
 Result<Exit> CommandLine::run_chosen(const Declaration& entry) {
+  DOVETAIL_TRY(processor_cap());
   DOVETAIL_TRY(entry.files->check());
   const CLI::Option* json = entry.app->get_option_no_throw("--json");
   const bool prints_json = json != nullptr && json->count() > 0;

@@ -1,6 +1,8 @@
 #include "cli/run_report.h"
 
+#include <algorithm>
 #include <numeric>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -14,13 +16,29 @@ namespace {
 
 std::uint64_t total(const auto& array) { return std::accumulate(array.begin(), array.end(), std::uint64_t{0}); }
 
-// The host is never silent: what ran there, and why.
-std::string host_text(const CompiledModel& model) {
-  std::string text;
-  for (const NodePlacement& placement : model.compiled.placement)
-    if (placement.target == "host")
-      text += fmt::format("on the host   {} ({}): {}\n", placement.node, placement.op, placement.why);
-  return text;
+// Of the latencies of several runs, in seconds.
+struct Repeated {
+  double least = 0, median = 0, most = 0;
+};
+Repeated repeated_of(std::vector<double> seconds) {
+  std::ranges::sort(seconds);
+  const std::size_t n = seconds.size();
+  return {seconds.front(), (seconds[(n - 1) / 2] + seconds[n / 2]) / 2, seconds.back()};
+}
+std::string repeated_text(const std::vector<double>& seconds) {
+  if (seconds.size() < 2) return {};
+  const Repeated repeated = repeated_of(seconds);
+  return fmt::format("repeated      {} runs: latency at least {}, median {}, at most {}\n", seconds.size(),
+                     milliseconds_text(repeated.least), milliseconds_text(repeated.median),
+                     milliseconds_text(repeated.most));
+}
+Json repeated_json(const std::vector<double>& seconds) {
+  if (seconds.size() < 2) return nullptr;
+  const Repeated repeated = repeated_of(seconds);
+  return {{"runs", seconds.size()},
+          {"least_ms", repeated.least * 1e3},
+          {"median_ms", repeated.median * 1e3},
+          {"most_ms", repeated.most * 1e3}};
 }
 
 std::optional<LeftAccelerator> left_of(const CompiledModel& model) {
@@ -56,7 +74,9 @@ std::string run_text(const RunFacts& facts) {
   const Latency latency = latency_of(times);
   if (latency.regions > 0 && latency.complete) text += system_text(facts.system);
   if (facts.model != nullptr)
-    text += host_text(*facts.model) + macs_text(facts.model->compiled.summary) + left_text(left_of(*facts.model));
+    text += host_text(facts.model->compiled.placement, facts.model->compiled.summary, time_shares(times)) +
+            macs_text(facts.model->compiled.summary) + left_text(left_of(*facts.model));
+  text += time_shares_text(times);
   TextTable table(
       {"step", "target", ">cycles", ">time", ">simulated in", ">instructions", ">loaded", ">stored", ">MACs"});
   const auto inner = inner_steps(facts.run->steps);
@@ -73,7 +93,11 @@ std::string run_text(const RunFacts& facts) {
                cell(with_separators(counters.macs))});
   }
   text += fmt::format("\n{}\n", table.to_string());
-  text += latency_text(latency, facts.system, "measured once");
+  text +=
+      latency_text(latency, facts.system,
+                   facts.latencies.size() > 1 ? fmt::format("measured in the last of {} runs", facts.latencies.size())
+                                              : "measured once");
+  text += repeated_text(facts.latencies);
   if (facts.all_tensors && latency.complete && latency.regions > 0)
     text += "note          every tensor leaves its kernel, to be looked at: else the latency is less\n";
   if (const auto summary = bundle::summarize(*facts.bundle); summary.instructions > 0)
@@ -106,21 +130,27 @@ Json run_json(const RunFacts& facts) {
   }
   for (const auto& [name, array] : facts.outputs)
     outputs.push_back({{"name", name}, {"dtype", dovetail::name(array.dtype())}, {"shape", array.shape()}});
-  Json json{{"kind", "run"},
-            {"file", facts.path},
-            {"engine", facts.engine},
-            {"inputs", facts.inputs},
-            {"system", to_json(facts.system)},
-            {"latency", latency_json(latency_of(times), facts.system)},
-            {"samples", facts.samples},
-            {"runs", facts.runs},
-            {"expected", facts.expectation ? expectation_json(*facts.expectation) : Json(nullptr)},
-            {"steps", steps},
-            {"launched", facts.run->launched},
-            {"program", bundle::to_json(bundle::summarize(*facts.bundle))},
-            {"counters", to_json(facts.run->counters)},
-            {"energy", energy_json(facts.energy)},
-            {"outputs", outputs}};
+  Json json{
+      {"kind", "run"},
+      {"file", facts.path},
+      {"engine", facts.engine},
+      {"inputs", facts.inputs},
+      {"system", to_json(facts.system)},
+      {"latency", latency_json(latency_of(times), facts.system)},
+      {"repeated", repeated_json(facts.latencies)},
+      {"time_shares", time_shares(times)},
+      {"mac_shares", facts.model != nullptr ? Json(mac_shares(facts.model->compiled.summary)) : Json(nullptr)},
+      {"on_host", facts.model != nullptr ? host_json(facts.model->compiled.placement, facts.model->compiled.summary)
+                                         : Json(nullptr)},
+      {"samples", facts.samples},
+      {"runs", facts.runs},
+      {"expected", facts.expectation ? expectation_json(*facts.expectation) : Json(nullptr)},
+      {"steps", steps},
+      {"launched", facts.run->launched},
+      {"program", bundle::to_json(bundle::summarize(*facts.bundle))},
+      {"counters", to_json(facts.run->counters)},
+      {"energy", energy_json(facts.energy)},
+      {"outputs", outputs}};
   if (!facts.timed.empty()) {
     std::uint64_t cycles = 0;
     for (const TimedProgram& program : facts.timed) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "base/json.h"
 #include "cli/energy_report.h"
@@ -31,6 +32,8 @@ struct RunFacts {
   System system = {};
   std::vector<TimedProgram> timed = {};    // of an engine with a clock: the accelerator steps
   std::optional<EnergyFacts> energy = {};  // of the accelerator steps, if there are any
+  // Of --repeat: seconds of each run from input to output; all else is of the last. Empty where they are not known.
+  std::vector<double> latencies = {};
 };
 
 std::string run_text(const RunFacts& facts);

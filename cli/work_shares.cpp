@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "base/text_table.h"
 #include "bundle/code/accel.h"
@@ -43,6 +45,71 @@ std::string refusal_of(const NodePlacement& row) {
 }
 
 }  // namespace
+
+std::map<std::string, double> mac_shares(const PlacementSummary& summary) {
+  std::uint64_t all = 0;
+  for (const auto& [target, count] : summary.macs) all += count;
+  std::map<std::string, double> shares;
+  for (const auto& [target, count] : summary.macs)
+    if (count > 0) shares[target] = static_cast<double>(count) / static_cast<double>(all);
+  return shares;
+}
+
+namespace {
+
+// Of the nodes on the host: those that are there for one reason.
+struct OnHost {
+  std::string op, why;
+  std::vector<std::string> nodes = {};
+};
+std::vector<OnHost> on_host(std::span<const NodePlacement> placement) {
+  std::vector<OnHost> groups;
+  for (const NodePlacement& row : placement) {
+    if (row.target != kOnHost) continue;
+    const auto known =
+        std::ranges::find_if(groups, [&](const OnHost& group) { return group.op == row.op && group.why == row.why; });
+    if (known == groups.end()) groups.push_back({row.op, row.why, {row.node}});
+    else known->nodes.push_back(row.node);
+  }
+  std::ranges::stable_sort(groups, std::greater{}, [](const OnHost& group) { return group.nodes.size(); });
+  return groups;
+}
+double share_of_host(const std::map<std::string, double>& shares) {
+  const auto own = shares.find(std::string(kOnHost));
+  return own == shares.end() ? 0 : own->second;
+}
+
+}  // namespace
+
+std::string host_text(std::span<const NodePlacement> placement, const PlacementSummary& summary,
+                      const std::map<std::string, double>& time_shares) {
+  constexpr std::size_t kMostNames = 4;
+  std::size_t nodes = 0;
+  std::string reasons;
+  for (const OnHost& group : on_host(placement)) {
+    nodes += group.nodes.size();
+    const std::span names(group.nodes.begin(), std::min(group.nodes.size(), kMostNames));
+    reasons += fmt::format("              {} {} ({}{}): {}\n", group.nodes.size(), group.op, fmt::join(names, ", "),
+                           names.size() < group.nodes.size() ? ", ..." : "", group.why);
+  }
+  if (nodes == 0) return {};
+  std::string text = fmt::format("on the host   {} of {} nodes", nodes, placement.size());
+  if (const auto macs = mac_shares(summary); !macs.empty())
+    text += fmt::format(", {:.2f} % of the multiplications", 100 * share_of_host(macs));
+  if (!time_shares.empty()) text += fmt::format(", {:.2f} % of the time", 100 * share_of_host(time_shares));
+  return text + "\n" + reasons;
+}
+
+Json host_json(std::span<const NodePlacement> placement, const PlacementSummary& summary) {
+  Json reasons = Json::array();
+  std::size_t nodes = 0;
+  for (const OnHost& group : on_host(placement)) {
+    nodes += group.nodes.size();
+    reasons.push_back({{"op", group.op}, {"why", group.why}, {"nodes", group.nodes}});
+  }
+  return {
+      {"nodes", nodes}, {"of", placement.size()}, {"macs", share_of_host(mac_shares(summary))}, {"reasons", reasons}};
+}
 
 std::string macs_text(const PlacementSummary& summary) {
   std::uint64_t all = 0;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,6 +15,16 @@ namespace dovetail::cli {
 
 // The share of each target in the multiplications of the graph; nothing where it has none.
 std::string macs_text(const PlacementSummary& summary);
+
+// The nodes that no target takes and the host therefore interprets: how many of all, their part of the multiplications
+// and, where it is known, of the time; below it the reasons, the most frequent first, each with its nodes. Nothing
+// where there are none.
+std::string host_text(std::span<const NodePlacement> placement, const PlacementSummary& summary,
+                      const std::map<std::string, double>& time_shares);
+Json host_json(std::span<const NodePlacement> placement, const PlacementSummary& summary);
+
+// The share of each target in the multiplications of the graph, as numbers; empty where it has none.
+std::map<std::string, double> mac_shares(const PlacementSummary& summary);
 
 // Why the accelerator has no multiplication of a model that was to run on it.
 struct LeftAccelerator {

@@ -14,6 +14,7 @@
 #include "runtime/cut.h"
 #include "runtime/device/all.h"
 #include "runtime/machine_code.h"
+#include "runtime/operand_names.h"
 #include "runtime/program.h"
 
 namespace dovetail::runtime {
@@ -130,7 +131,8 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
     using Clock = std::chrono::steady_clock;
     const Clock::time_point start = options.time_steps ? Clock::now() : Clock::time_point();
     if (!together)
-      if (const auto ran = run_step(ready, memory); !ran.ok()) return located(ran.errors(), *ready.step);
+      if (const auto ran = run_step(ready, memory); !ran.ok())
+        return located(with_operand_names(ran.errors(), bundle, *ready.step), *ready.step);
     const std::chrono::duration<double> seconds = (options.time_steps ? Clock::now() : start) - start;
     // Now: another tensor may lie there later.
     if (options.keep_tensors)

@@ -84,8 +84,8 @@ void tdpbssd_tiles() {
 
 Peak measure_float32_peak() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512f")) return best(fma_zmm, 2 * 16, "vfmadd231ps zmm");
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return best(fma_ymm, 2 * 8, "vfmadd231ps ymm");
+  if (runs_here("avx512")) return best(fma_zmm, 2 * 16, "vfmadd231ps zmm");
+  if (runs_here("avx2")) return best(fma_ymm, 2 * 8, "vfmadd231ps ymm");
 #endif
   return {};
 }
@@ -93,8 +93,8 @@ Peak measure_float32_peak() {
 Peak measure_int8_peak() {
 #if defined(__x86_64__)
   if (runs_here("avx512-amx")) return best(tdpbssd_tiles, 2 * 16 * 16 * 64, "tdpbssd");
-  if (__builtin_cpu_supports("avx512vnni")) return best(vnni_zmm, 2 * 64, "vpdpbusd zmm");
-  if (__builtin_cpu_supports("avx2")) return best(maddubs_ymm, 2 * 32, "vpmaddubsw, vpmaddwd, vpaddd ymm");
+  if (runs_here("avx512-vnni")) return best(vnni_zmm, 2 * 64, "vpdpbusd zmm");
+  if (runs_here("avx2")) return best(maddubs_ymm, 2 * 32, "vpmaddubsw, vpmaddwd, vpaddd ymm");
 #endif
   return {};
 }

@@ -11,6 +11,7 @@
 #include "base/memory_limit.h"
 #include "base/resource_error.h"
 #include "base/saturating.h"
+#include "runtime/operand_names.h"
 
 namespace dovetail::runtime {
 
@@ -156,7 +157,8 @@ Diagnostics located(Diagnostics problems, const bundle::Step& step) {
 Result<void> run_steps(ReadyProgram& program) {
   if (program.sequence != nullptr) return run_together(program, false);
   for (ReadyStep& ready : program.steps)
-    if (const auto ran = run_step(ready, program.memory); !ran.ok()) return located(ran.errors(), *ready.step);
+    if (const auto ran = run_step(ready, program.memory); !ran.ok())
+      return located(with_operand_names(ran.errors(), program.bundle, *ready.step), *ready.step);
   return {};
 }
 

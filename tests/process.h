@@ -5,6 +5,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <stdexcept>
 #include <string>
@@ -22,11 +23,15 @@ namespace dovetail::test {
 struct Finished {
   int exit = -1;           // -1: killed by a signal or by the limit
   std::string out, error;  // stdout, stderr
+  int signal = 0;          // that killed it
 };
+
+// Looks at what a program has written to stderr so far, and says which signal it is to get now; 0: none yet.
+using SignalWhen = std::function<int(const std::string& error)>;
 
 // stdin is empty. A program that runs for longer than `limit` is killed: a test must never hang.
 inline Finished run_process(const std::vector<std::string>& command,
-                            std::chrono::seconds limit = std::chrono::seconds(120)) {
+                            std::chrono::seconds limit = std::chrono::seconds(300), SignalWhen signal_when = nullptr) {
   const TemporaryFolder folder;
   const auto open_or_exit = [](const std::string& path, int flags, int descriptor) {
     const int file = ::open(path.c_str(), flags, 0600);
@@ -46,6 +51,10 @@ inline Finished run_process(const std::vector<std::string>& command,
     ::execv(arguments[0], arguments.data());
     ::_exit(127);
   }
+  const auto content = [](const std::string& path) {
+    std::ifstream file(path, std::ios::binary);
+    return std::string(std::istreambuf_iterator<char>(file), {});
+  };
   Finished finished;
   const auto end = std::chrono::steady_clock::now() + limit;
   int status = 0;
@@ -56,12 +65,13 @@ inline Finished run_process(const std::vector<std::string>& command,
       break;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    if (const int signal = signal_when ? signal_when(content(error)) : 0; signal != 0) {
+      ::kill(child, signal);
+      signal_when = nullptr;
+    }
   }
   if (WIFEXITED(status)) finished.exit = WEXITSTATUS(status);
-  const auto content = [](const std::string& path) {
-    std::ifstream file(path, std::ios::binary);
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
+  if (WIFSIGNALED(status)) finished.signal = WTERMSIG(status);
   finished.out = content(out);
   finished.error = content(error);
   return finished;

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "base/file.h"
+#include "base/processor.h"
 #include "base/text_stream.h"
 #include "base/text_table.h"
 #include "cli/build_facts.h"
@@ -140,10 +141,21 @@ class Doctor : public Command {
     return library.ok() ? *library
                         : fmt::format("no: {}. {}", library.errors().front().why, library.errors().front().hint);
   }
+  // What DOVETAIL_PROCESSOR names; empty where it is not set. Its errors end every command.
+  static std::string_view cap() {
+    const auto cap = processor_cap();
+    return cap.ok() ? cap->value_or("") : "";
+  }
   // The class that code for this machine is made for; empty where there is none.
   static std::string native() {
     const auto cpu = cpu::find_cpu("native");
     return cpu.ok() ? cpu->name : "";
+  }
+  static std::vector<std::string> classes_here() {
+    std::vector<std::string> names;
+    for (const std::string_view name : processor_classes())
+      if (runs_here(name)) names.emplace_back(name);
+    return names;
   }
   static std::string install_line(const std::vector<Package>& missing) {
     std::vector<std::string> names;
@@ -160,11 +172,15 @@ class Doctor : public Command {
       return table.to_string() + what_is_missing(rows);
     };
     lines += add(engines, runtime::engines()) + "\ntargets\n" + add(targets_here, targets());
-    lines += "\nCPU: classes of the CPU back end\n";
-    TextTable classes({"class", "vector", "native here"});
+    lines += "\nCPU: classes of processors that code is made for\n";
+    TextTable classes({"class", "vector", "runs here", "native here"});
     for (const cpu::Cpu& cpu : cpu::cpus())
-      classes.add({cpu.name, fmt::format("{} bytes", cpu.vector_bytes), cpu.name == native() ? "yes" : ""});
-    lines += classes.to_string() + "\nGPU: what compiles and runs kernels\n";
+      classes.add({cpu.name, fmt::format("{} bytes", cpu.vector_bytes), runs_here(cpu.name) ? "yes" : "no",
+                   cpu.name == native() ? "yes" : ""});
+    lines += classes.to_string();
+    if (!cap().empty())
+      lines += fmt::format("  {}={}: the machine itself is of class {}\n", kProcessorVariable, cap(), machine_class());
+    lines += "\nGPU: what compiles and runs kernels\n";
     TextTable gpus({"part", "here"});
     for (const auto& [part, words] : gpu()) gpus.add({std::string(part), words});
     lines += gpus.to_string() + "\nprocesses: `mpirun -n N dovetail explore ...`, and `tune`\n";
@@ -209,6 +225,11 @@ class Doctor : public Command {
             {"engines", rows(runtime::engines())},
             {"targets", rows(targets())},
             {"cpu", native()},
+            {"processor",
+             {{"model", processor_model()},
+              {"class", machine_class()},
+              {"cap", cap().empty() ? Json(nullptr) : Json(cap())},
+              {"runs", classes_here()}}},
             {"gpu", gpu_rows},
             {"mpi", mpi()},
             {"kernels", kernels},

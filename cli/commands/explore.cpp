@@ -18,6 +18,7 @@
 #include "cli/explore_confirm.h"
 #include "cli/explore_models.h"
 #include "cli/explore_progress.h"
+#include "cli/grouped.h"
 #include "cli/output.h"
 #include "cli/progress.h"
 #include "cli/standard_streams.h"
@@ -258,7 +259,26 @@ class Explore : public Command {
       return fail(Exit::failed, errors);
     }
     if (!json_) print("\nwritten       {0}/report.html, {0}/points.csv, {0}/front.json, {0}/points.db\n", *folder_);
+    if (const auto none = none_is_feasible(report)) return fail(Exit::failed, {*none});
     return confirm_points(report, *sweep.points, sweep.area, {confirm_, most_confirmed_, *folder_});
+  }
+
+  // Where no point could be measured: why, in groups.
+  static std::optional<Diagnostic> none_is_feasible(const explore::SweepReport& report) {
+    constexpr std::size_t kMostReasons = 8;
+    std::vector<std::string> reasons;
+    for (const explore::PointRecord& point : report.points) {
+      if (point.state != explore::PointState::infeasible) return std::nullopt;
+      reasons.push_back(point.why);
+    }
+    if (reasons.empty()) return std::nullopt;
+    const auto groups = counted(reasons);
+    std::string why;
+    for (std::size_t i = 0; i < std::min(groups.size(), kMostReasons); ++i)
+      why += fmt::format("{}{} of {}: {}", why.empty() ? "" : "; ", groups[i].second, reasons.size(), groups[i].first);
+    if (groups.size() > kMostReasons) why += fmt::format("; and {} other reasons", groups.size() - kMostReasons);
+    return Diagnostic{"no point of the space is feasible", report.space_path, std::move(why),
+                      "widen the axes or the constraints; points.csv has the reason of every point"};
   }
 
   Result<Exit> show_what_if() {

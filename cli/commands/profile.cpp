@@ -95,6 +95,9 @@ class Profile : public Command {
       model_.threads = executor_options.threads;
       DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
       if (!outcome.model) return fail(Exit::failed, outcome.failure);
+      mac_shares_ = mac_shares(outcome.model->compiled.summary);
+      placement_ = outcome.model->compiled.placement;
+      summary_ = outcome.model->compiled.summary;
       work_text_ = macs_text(outcome.model->compiled.summary) +
                    left_text(left_accelerator(outcome.model->compiled.placement, outcome.model->compiled.summary,
                                               outcome.model->targets));
@@ -183,7 +186,8 @@ class Profile : public Command {
       if (row.kernel) operations += static_cast<double>(row.kernel->operations);
     std::string out = fmt::format("profiled      {}, {} runs, {} threads\n", model_.model, repeat, threads_used_);
     if (latency.regions > 0 && latency.complete) out += system_text(system);
-    out += work_text_;
+    out += host_text(placement_, summary_, time_shares(times_of(rows))) + work_text_;
+    out += time_shares_text(times_of(rows));
     out += fmt::format("peak          {:.0f} GFLOP/s float32 ({}), {:.0f} GOP/s int8 ({}), one core\n\n",
                        peaks_.float32.giga_operations, peaks_.float32.instruction, peaks_.int8.giga_operations,
                        peaks_.int8.instruction);
@@ -260,6 +264,8 @@ class Profile : public Command {
             {"repeat", repeat},
             {"system", to_json(system)},
             {"latency", latency_json(latency, system)},
+            {"time_shares", time_shares(times_of(rows))},
+            {"mac_shares", mac_shares_},
             {"energy", energy_json(used_)},
             {"threads", threads_used_},
             {"gpu", gpu_.ceilings()},
@@ -273,6 +279,9 @@ class Profile : public Command {
   EnergyArguments energy_;
   LimitArguments limit_;
   std::string work_text_;  // where the multiplications are
+  Json mac_shares_;        // null: of a bundle
+  std::vector<NodePlacement> placement_;
+  PlacementSummary summary_;
   std::vector<TimedProgram> timed_;
   std::optional<EnergyFacts> used_;  // by the accelerator
   std::string engine_ = "cycle", seed_ = "1", repeat_ = "10";

@@ -54,6 +54,9 @@ class Run : public Command {
     preprocess_.declare(options);
     options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
     options.value("--seed", "N", seed_, "of the random inputs (default 1)");
+    options.value("--repeat", "N", repeat_,
+                  "run it so often, and report the least and the median latency; outputs, steps and --check are of the "
+                  "last run (default 1)");
     options.value("--output-dir", "DIR", output_dir_,
                   "write every output as DIR/NAME.npy; DIR is made where it is missing", File::folder);
     clock_.declare(options);
@@ -90,6 +93,7 @@ class Run : public Command {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
     WatchedWork watched(limit);
     DOVETAIL_ASSIGN(const std::uint64_t seed, parse_address("--seed", seed_));
+    DOVETAIL_ASSIGN(const std::int64_t repeat, parse_count("--repeat", repeat_, 1, 1'000'000));
     DOVETAIL_ASSIGN(const explore::EnergyTable energy, energy_.table());
     runtime::ExecutorOptions executor_options;
     executor_options.work = watched.work();
@@ -141,14 +145,28 @@ class Run : public Command {
       return Diagnostic{"bad usage of `dovetail run`", "--check",
                         fmt::format("it compares one run with the reference, the inputs are for {}", samples.runs()),
                         "give one batch"};
+    if (repeat > 1 && samples.runs() > 1)
+      return Diagnostic{"bad usage of `dovetail run`", "--repeat",
+                        fmt::format("it repeats one run, the inputs are for {}", samples.runs()), "give one batch"};
     DOVETAIL_ASSIGN(auto executor, runtime::Executor::make(std::move(loaded), make_simulator, executor_options));
     runtime::RunOptions options;
     options.keep_tensors = check_ || dump_ || expect_;
     std::atomic<std::int64_t> done{0};
-    if (samples.runs() > 1) watched.show({"runs", samples.runs(), &done});
+    if (const std::int64_t runs = std::max(repeat, samples.runs()); runs > 1) watched.show({"runs", runs, &done});
     watched.begin();
+    std::vector<double> latencies;
+    const auto add_latency = [&](const runtime::RunResult& run) {
+      if (const Latency latency = latency_of(step_times(run, system)); latency.complete)
+        latencies.push_back(latency.seconds());
+    };
+    for (; done < repeat - 1; ++done) {
+      const auto before = executor.run(samples.inputs(0), {.copy_outputs = false});
+      if (!before.ok()) return fail(Exit::failed, before.errors());
+      add_latency(*before);
+    }
     auto result = executor.run(samples.inputs(0), options);
     if (!result.ok()) return fail(Exit::failed, result.errors());
+    add_latency(*result);
     std::vector<KeptTensor> kept;
     if (dump_ || expect_) kept = kept_tensors(executor.program(), *result);
     std::map<std::string, NdArray> outputs;
@@ -161,6 +179,7 @@ class Run : public Command {
     RunFacts facts{model_.model, engine_, &executor.program(), model ? &*model : nullptr,
                    &*result,     {},      inputs.announcements};
     facts.system = system;
+    facts.latencies = std::move(latencies);
     facts.runs = samples.runs();
     facts.samples = samples.rows();
     facts.outputs = std::move(outputs);
@@ -314,7 +333,7 @@ class Run : public Command {
   LimitArguments limit_;
   PreprocessArguments preprocess_;
   std::shared_ptr<const NamedFiles> files_;
-  std::string engine_ = "functional", seed_ = "1";
+  std::string engine_ = "functional", seed_ = "1", repeat_ = "1";
   std::vector<std::string> inputs_;
   std::optional<std::string> output_dir_, report_, threads_, dump_, expect_, tolerance_, tolerance_steps_;
   bool check_ = false, trust_ = false, json_ = false;

@@ -121,6 +121,58 @@ Result<OnnxNames> onnx_names(const std::filesystem::path& path) {
   return names;
 }
 
+namespace {
+
+// As a type is written elsewhere, with what the file has in the place of numbers.
+std::string declared_type(const onnx::Type& type, OnnxOutline* symbols) {
+  if (!type.has_tensor_type()) return "no tensor";
+  const onnx::TensorTypeInfo& tensor = type.tensor_type();
+  const auto dtype = dtype_from_onnx(tensor.elem_type());
+  std::string text(dtype ? name(*dtype) : onnx_type_name(tensor.elem_type()));
+  if (!tensor.has_shape()) {
+    if (symbols != nullptr) symbols->has_open_extents = true;
+    return text;
+  }
+  text += "[";
+  for (int axis = 0; axis < tensor.shape().dim_size(); ++axis) {
+    const onnx::Dimension& dimension = tensor.shape().dim(axis);
+    const std::string symbol = printable(dimension.dim_param());
+    const bool known = symbol.empty() && dimension.has_dim_value() && dimension.dim_value() >= 0;
+    if (!known && symbols != nullptr) {
+      symbols->has_open_extents = true;
+      if (!symbol.empty()) symbols->symbols.insert(symbol);
+    }
+    text += fmt::format("{}{}", axis == 0 ? "" : ", ",
+                        known            ? fmt::format("{}", dimension.dim_value())
+                        : symbol.empty() ? "?"
+                                         : symbol);
+  }
+  return text + "]";
+}
+
+}  // namespace
+
+Result<OnnxOutline> outline_onnx(std::span<const std::byte> bytes, std::string_view where) {
+  onnx::Model model;
+  DOVETAIL_TRY(parse(bytes, std::string(where), model));
+  OnnxOutline outline;
+  outline.graph = printable(model.graph().name());
+  outline.producer = printable(model.producer_name());
+  if (!model.producer_version().empty()) outline.producer += " " + printable(model.producer_version());
+  outline.ir_version = model.ir_version();
+  for (const auto& set : model.opset_import())
+    if (set.domain().empty() || set.domain() == "ai.onnx") outline.opset = set.version();
+  std::set<std::string> constants;  // older files list them among the inputs
+  for (const onnx::Tensor& tensor : model.graph().initializer()) constants.insert(tensor.name());
+  for (const onnx::ValueInfo& input : model.graph().input())
+    if (!constants.contains(input.name()))
+      outline.inputs.push_back({printable(input.name()), declared_type(input.type(), &outline)});
+  for (const onnx::ValueInfo& output : model.graph().output())
+    outline.outputs.push_back({printable(output.name()), declared_type(output.type(), nullptr)});
+  for (const onnx::Node& node : model.graph().node()) ++outline.operators[printable(node.op_type())];
+  return outline;
+}
+
 Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptions options) {
   if (options.external_data_folder.empty()) options.external_data_folder = external_data_folder(path);
   onnx::Model model;

@@ -58,6 +58,20 @@ struct OnnxNames {
 };
 Result<OnnxNames> onnx_names(const std::filesystem::path& path);
 
+// What a file says of itself before anything is imported: extents that are not numbers stay as they are written.
+struct OnnxOutline {
+  struct Border {
+    std::string name, type;  // "float32[batch, 3, ?, width]"; ? where an extent has no name, "float32" without a shape
+  };
+  std::string graph, producer;
+  std::int64_t ir_version = 0, opset = 0;
+  std::vector<Border> inputs, outputs;   // without initialisers
+  std::set<std::string> symbols;         // of extents of inputs
+  bool has_open_extents = false;         // of inputs
+  std::map<std::string, int> operators;  // of the nodes of the main graph
+};
+Result<OnnxOutline> outline_onnx(std::span<const std::byte> bytes, std::string_view where);
+
 // Where the external tensors of a model file may lie: its own folder.
 std::filesystem::path external_data_folder(const std::filesystem::path& path);
 

@@ -107,7 +107,19 @@ Result<std::vector<NdArray>> evaluate_node(const graph::Graph& graph, graph::Nod
                         "only nodes of constants can be evaluated at compile time"};
     arguments.push_back(*operand.constant);
   }
-  return evaluate(program, arguments);
+  auto values = evaluate(program, arguments);
+  if (values.ok()) return values;
+  // The program knows its operands as in0, in1, ...
+  std::string operands;
+  for (std::size_t position : operand_positions(program))
+    operands +=
+        fmt::format("{}in{} is {}", operands.empty() ? "" : ", ", position, graph.value(node.inputs[position]).name);
+  Diagnostics problems = values.errors();
+  for (Diagnostic& problem : problems) {
+    problem.where = fmt::format("{} ({}){}{}", node.name, node.op, problem.where.empty() ? "" : ", ", problem.where);
+    if (problem.cause == Cause::input) problem.why += fmt::format(" ({})", operands);
+  }
+  return problems;
 }
 
 void replace_by_constants(graph::Graph& graph, graph::NodeId id, std::vector<NdArray> values) {

@@ -134,8 +134,9 @@ std::vector<std::byte> check_and_time(const Kernel& beside, const Kernel& candid
   if (const std::string wrong = second.check(tolerance, std::byte{0xcd}); !wrong.empty())
     return to_answer({0, 0, wrong});
   first.run();
-  const PairedTimes times = time_in_pairs([&] { first.run(); }, [&] { second.run(); },
-                                          {.threads = options.threads, .seconds = options.timing_seconds});
+  const PairedTimes times =
+      time_in_pairs([&] { first.run(); }, [&] { second.run(); },
+                    {.threads = options.threads, .seconds = options.timing_seconds, .clocks = options.clocks});
   return to_answer({times.seconds, times.ratio, second.check(tolerance, std::byte{0x3a})});
 }
 
@@ -152,7 +153,8 @@ class CpuMeasurer : public tune::Measurer {
     if (task.target != bundle::kCpuTarget || kind == nullptr)
       return refuse(fmt::format("it is a task of {}, kind {}", task.target, task.kind), "give a task of the CPU");
     if (!runs_here(cpu.name))
-      return refuse(fmt::format("this machine does not run code for {}", cpu.name), "choose --cpu native");
+      return refuse(fmt::format("code for {} does not run here: {}", cpu.name, why_not_here(cpu.name)),
+                    "choose --cpu native");
     DOVETAIL_ASSIGN(schedule::Scheduled scheduled, schedule::run(cpu::sketch_of(*kind, cpu), task));
     std::vector<NdArray> arguments = draw_arguments(task.program, options.seed);
     DOVETAIL_ASSIGN(std::vector<NdArray> results, cpu::jit_evaluate(cpu)(task.program, arguments));

@@ -26,6 +26,7 @@
 #include "compiler/schedule/sketch.h"
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/tune/measure.h"
+#include "explore/measure/paired_times.h"
 
 namespace dovetail::explore {
 
@@ -41,6 +42,7 @@ struct CpuMeasureOptions {
   using Run = std::function<void(const schedule::Scheduled& candidate, const std::function<void()>& kernel,
                                  std::span<NdArray> results)>;
   Run run = nullptr;
+  Clocks clocks = machine_clocks();  // of the child
 };
 
 std::string cpu_machine(const cpu::Cpu& cpu, int threads);  // Measurer::machine

@@ -40,7 +40,8 @@ struct Sample {
 // One of the two kernels.
 class Timed {
  public:
-  Timed(const std::function<void()>& run, const PairOptions& options) : run_(run), threads_(options.threads) {
+  Timed(const std::function<void()>& run, const PairOptions& options)
+      : run_(run), clocks_(options.clocks), threads_(options.threads) {
     // The best of a few: after one that was disturbed, samples would be too short.
     double once = sample_of(1).seconds, passed = once;
     for (int i = 1; i < kFirstRuns && passed < kOwnWarmUpSeconds; ++i) {
@@ -60,16 +61,17 @@ class Timed {
 
  private:
   Sample sample_of(int runs) const {
-    const long switches = threads_ > 1 ? involuntary_switches() : 0;
-    const double wall = seconds_of(CLOCK_MONOTONIC), processor = seconds_of(CLOCK_THREAD_CPUTIME_ID);
+    const long switches = threads_ > 1 ? clocks_.switches() : 0;
+    const double wall = clocks_.wall(), processor = clocks_.processor();
     for (int i = 0; i < runs; ++i) run_();
-    const double busy = seconds_of(CLOCK_THREAD_CPUTIME_ID) - processor, passed = seconds_of(CLOCK_MONOTONIC) - wall;
+    const double busy = clocks_.processor() - processor, passed = clocks_.wall() - wall;
     const bool lost = passed - busy > kLostPart * passed + kLostSeconds;
-    if (threads_ > 1) return {passed / runs, lost || involuntary_switches() != switches};
+    if (threads_ > 1) return {passed / runs, lost || clocks_.switches() != switches};
     return {busy / runs, lost};
   }
 
   const std::function<void()>& run_;
+  const Clocks& clocks_;
   int threads_, runs_ = 1;
   bool warms_up_ = true;
   double sample_seconds_ = 0;
@@ -92,6 +94,11 @@ double typical_ratio(const std::vector<Pair>& pairs) {
 }
 
 }  // namespace
+
+Clocks machine_clocks() {
+  return {[] { return seconds_of(CLOCK_MONOTONIC); }, [] { return seconds_of(CLOCK_THREAD_CPUTIME_ID); },
+          involuntary_switches};
+}
 
 PairedTimes time_in_pairs(const std::function<void()>& first, const std::function<void()>& second,
                           const PairOptions& options) {

@@ -19,6 +19,14 @@
 
 namespace dovetail::explore {
 
+// What is asked of the machine around each sample. Tests hand in a machine that they invent.
+struct Clocks {
+  std::function<double()> wall;       // seconds
+  std::function<double()> processor;  // seconds that the calling thread has had a processor
+  std::function<long()> switches;     // times that another job took the processor from a thread of this process
+};
+Clocks machine_clocks();
+
 struct PairOptions {
   int threads = 1;
   double sample_seconds = 0.0002;  // a sample lasts that long at least, or one run
@@ -26,6 +34,7 @@ struct PairOptions {
   int least_pairs = 3, most_pairs = 25;
   // Where the second was that much slower than the first in every pair, of two or more, there are no further ones.
   double hopeless = 1.5;
+  Clocks clocks = machine_clocks();
 };
 
 struct PairedTimes {

@@ -120,8 +120,8 @@ class CpuDevice : public Device {
   static Result<SharedLibrary> load_object(const bundle::Bundle& bundle, const bundle::Module& module) {
     if (!runs_here(module.made_for))
       return cannot_load(bundle,
-                         fmt::format("they are made for the processor class {}, which this machine does not belong to",
-                                     module.made_for),
+                         fmt::format("they are made for the processor class {}, but {}", module.made_for,
+                                     why_not_here(module.made_for)),
                          "compile with --cpu native on this machine, or with --cpu baseline");
     auto loaded = SharedLibrary::load(module.code, "dovetail-kernels");
     if (loaded.ok()) return loaded;

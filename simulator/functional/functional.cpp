@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/check.h"
+#include "base/processor.h"
 #include "isa/legal.h"
 #include "isa/text.h"
 #include "isa/verify/command_queues.h"
@@ -183,6 +184,7 @@ FunctionalSimulator::Step FunctionalSimulator::run_units(Launch& launch) {
 
 Result<Counters> FunctionalSimulator::launch(std::span<const isa::Instruction> program, Dram& dram,
                                              std::size_t first_index) {
+  DOVETAIL_TRY(processor_cap());
   queues_.begin(program);
   Launch launch{.program = program, .dram = dram, .first_index = first_index, .counters = {}, .errors = {}};
   for (bool moving = true; moving;) {

@@ -1,4 +1,5 @@
-// Which instructions of the host CPU the functional simulator uses. Chosen at run time: one portable binary.
+// Which instructions of the host CPU the functional simulator uses. Chosen at run time, among those that the processor
+// class leaves (base/processor.h): one portable binary.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +9,8 @@ namespace dovetail::simulator {
 
 enum class KernelLevel : std::uint8_t {
   baseline,    // plain C++; any CPU
-  avx2,        // 16-bit multiply-add on 256-bit vectors
-  avx512vnni,  // 8-bit dot products on 512-bit vectors (F, BW, DQ, VL, VNNI)
+  avx2,        // 16-bit multiply-add on 256-bit vectors; class avx2
+  avx512vnni,  // 8-bit dot products on 512-bit vectors; class avx512-vnni
 };
 
 std::string_view name(KernelLevel level);

@@ -1,8 +1,37 @@
 #include "simulator/rtl/recipe.h"
 
+#include <algorithm>
+#include <array>
+
 #include <fmt/format.h>
 
+#include "base/processor.h"
+
 namespace dovetail::simulator {
+
+namespace {
+
+// How g++ names what a class of processors has.
+struct ClassOptions {
+  std::string_view processor, options;
+};
+constexpr std::array<ClassOptions, 6> kClassOptions{{
+    {"baseline", "-march=x86-64-v2"},
+    {"avx2", "-march=x86-64-v3"},
+    {"avx2-vnni", "-march=x86-64-v3 -mavxvnni"},
+    {"avx512", "-march=x86-64-v4"},
+    {"avx512-vnni", "-march=x86-64-v4 -mavx512vnni"},
+    {"avx512-amx", "-march=x86-64-v4 -mavx512vnni -mamx-tile -mamx-int8"},
+}};
+
+// All that this machine has, or what DOVETAIL_PROCESSOR leaves of it.
+std::string_view processor_options() {
+  const auto cap = processor_cap();
+  if (!cap.ok() || !*cap) return "-march=native";
+  return std::ranges::find(kClassOptions, **cap, &ClassOptions::processor)->options;
+}
+
+}  // namespace
 
 RtlRecipe rtl_recipe(const isa::HardwareConfig& config, const RtlModelKind& kind) {
   RtlRecipe recipe;
@@ -24,7 +53,7 @@ RtlRecipe rtl_recipe(const isa::HardwareConfig& config, const RtlModelKind& kind
       "-DVL_USER_STOP "
       "-DVM_COVERAGE=0 -DVM_SC=0 "
       "-DVM_TRACE={0} -DVM_TRACE_FST={0} -DVM_TRACE_VCD=0 -I\"$root/include\" -I\"$root/include/vltstd\"",
-      kind.waves ? 1 : 0, kind.optimise ? "O2 -march=native" : "O1");
+      kind.waves ? 1 : 0, kind.optimise ? fmt::format("O2 {}", processor_options()) : "O1");
   // Renamed when it is complete: others may be waiting to link it.
   recipe.compile_run_time = fmt::format(
       R"(root=$(verilator --getenv VERILATOR_ROOT)

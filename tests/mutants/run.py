@@ -10,6 +10,7 @@ usage: run.py [--build FOLDER] [--jobs N] [NAME...]     (those whose name contai
 import argparse
 import concurrent.futures
 import configparser
+import json
 import os
 import pathlib
 import re
@@ -135,13 +136,10 @@ def judge(build, name, mutant):
         return run_test(executable, shlex.split(mutant["arguments"]))
 
 
-def processor_features():
-    """Those that Linux reports, and the empty one, which every processor has."""
-    try:
-        lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
-    except OSError:
-        lines = []
-    return {"", *(word for line in lines if line.startswith("flags") for word in line.partition(":")[2].split())}
+def processor_classes(build):
+    """Those whose code runs here, DOVETAIL_PROCESSOR considered, and the empty one, which is everywhere."""
+    report = subprocess.run([build / "bin/dovetail", "doctor", "--json"], capture_output=True, text=True, check=True)
+    return {"", *json.loads(report.stdout)["processor"]["runs"]}
 
 
 def main():
@@ -158,10 +156,10 @@ def main():
         names, which = turn.share(listed.sections(), 18)
         print(f"mutants: {which}")
 
-    features = processor_features()
-    elsewhere = [name for name in names if listed[name].get("processor", "") not in features]
+    classes = processor_classes(options.build) if any("processor" in listed[name] for name in names) else {""}
+    elsewhere = [name for name in names if listed[name].get("processor", "") not in classes]
     for name in elsewhere:
-        print(f"{name:42} not judged here: the processor has no {listed[name]['processor']}")
+        print(f"{name:42} not judged here: code for {listed[name]['processor']} does not run")
     names = [name for name in names if name not in elsewhere]
 
     folder = options.build.resolve()

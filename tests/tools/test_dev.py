@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """./dev: the package list under DOVETAIL_NO_INSTALL=1, the comparison of generated files, and the formatting of the tree."""
 
+import json
 import os
 import pathlib
 import shutil
@@ -143,6 +144,82 @@ class Dev(unittest.TestCase):
         self.assertEqual(built("test", DOVETAIL_TEST_TURN="13"), tests)
         self.assertEqual(built("test", "--all", DOVETAIL_TEST_TURN=""), everything)
         self.assertEqual(built("test", "cli", DOVETAIL_TEST_TURN=""), tests)
+
+    def test_all_runs_the_tests_on_each_lower_class_and_on_busy_cores(self):
+        (self.root / "packages.txt").write_text("build bash bash shell\n")
+        for folder in ("bin", "tools", "build/release/bin"):
+            (self.root / folder).mkdir(parents=True)
+        for name in ("summarise_tests.py", "lower_classes.py"):
+            shutil.copy(SOURCE / "tools" / name, self.root / "tools")
+        report = {"processor": {"class": "avx512", "cap": None, "runs": ["baseline", "avx2", "avx512"]}}
+        programs = {
+            "bin/cmake": "exit 0",
+            # Notes what other work this run of ./dev has begun, and writes the result of one test.
+            "bin/ctest": 'echo "[$DOVETAIL_PROCESSOR] [$(ps --ppid $PPID -o stat= | grep -c R)] $*" >> ctest.log\n'
+                         'while [ "$1" != --output-junit ]; do shift; done\n'
+                         'echo "<testsuite><testcase name=\'t\' status=\'${STATUS:-run}\' time=\'1\'/></testsuite>" > "$2"',
+            "build/release/bin/dovetail": f"echo '{json.dumps(report)}'",
+        }
+        for name, text in programs.items():
+            (self.root / name).write_text(f"#!/bin/sh\n{text}\n")
+            (self.root / name).chmod(0o755)
+
+        def runs(*arguments, **environment):
+            (self.root / "ctest.log").unlink(missing_ok=True)
+            status, text = self.run_dev("test", *arguments, PATH=f"{self.root}/bin:{os.environ['PATH']}", DOVETAIL_PROCESSOR="", **environment)
+            lines = (self.root / "ctest.log").read_text().splitlines()
+            return status, text, [line.split()[0].strip("[]") for line in lines], lines
+
+        status, text, classes, lines = runs("--all")
+        self.assertEqual((status, classes), (0, ["", "baseline", "avx2", ""]), text)
+        self.assertTrue(all("-LE ^classes$" in line for line in lines), lines)
+        others = [int(line.split()[1].strip("[]")) for line in lines]
+        self.assertEqual(others[:3], [0] * 3)
+        self.assertGreaterEqual(others[3], 1)
+        self.assertEqual(text.count("1 passed, 0 failed, 0 skipped"), 4)
+        self.assertIn("as on a machine of class avx2", text)
+        self.assertEqual([path.name for path in sorted((self.root / "build/release").glob("*.xml"))],
+                         ["tests-avx2.xml", "tests-baseline.xml", "tests-busy.xml", "tests.xml"])
+        # A failure in one of them is one of the whole, and the others run.
+        status, text, classes, _ = runs("--all", STATUS="fail")
+        self.assertEqual((status, len(classes)), (1, 4))
+        # Without --all once, with what samples the lower classes.
+        status, text, classes, lines = runs("some")
+        self.assertEqual((status, classes), (0, [""]))
+        self.assertNotIn("-LE", lines[0])
+
+    @unittest.skipUnless(shutil.which("flock"), "no flock")
+    def test_a_second_one_in_a_tree_waits_for_the_first(self):
+        (self.root / "packages.txt").write_text("build bash bash shell\n")
+        (self.root / "bin").mkdir()
+        # The first build ends when the second one waits, and within the first another ./dev of its own runs.
+        (self.root / "bin/cmake").write_text(
+            '#!/bin/sh\ncase "$*" in *--build*) ;; *) exit 0 ;; esac\n'
+            'echo "begin $WHO" >> order.log\n'
+            'if [ "$WHO" = first ]; then WHO=nested ./dev build >> nested.log 2>&1; until [ -e go ]; do sleep 0.05; done; fi\n'
+            'echo "end $WHO" >> order.log\n')
+        (self.root / "bin/cmake").chmod(0o755)
+        environment = {**os.environ, "DOVETAIL_NO_INSTALL": "1", "DOVETAIL_BUILD_LOCK": "", "PATH": f"{self.root}/bin:{os.environ['PATH']}"}
+
+        def start(who):
+            return subprocess.Popen([self.root / "dev", "build"], env={**environment, "WHO": who}, stderr=subprocess.PIPE, text=True)
+
+        log = self.root / "order.log"
+        first = start("first")
+        while not log.exists() or "end nested" not in log.read_text():
+            self.assertIsNone(first.poll())
+        second = start("second")
+        self.assertEqual(second.stderr.readline(),
+                         "dev: another ./dev works in build/release; waiting for it to end (its lock: build/release.lock)\n")
+        (self.root / "go").touch()
+        first.communicate()
+        second.communicate()
+        self.assertEqual((first.returncode, second.returncode), (0, 0))
+        self.assertEqual(log.read_text().split("\n")[:-1],
+                         ["begin first", "begin nested", "end nested", "end first", "begin second", "end second"])
+        # A lock that nobody holds any more is in nobody's way.
+        self.assertTrue((self.root / "build/release.lock").exists())
+        self.assertEqual(self.run_dev("build", PATH=environment["PATH"], WHO="third")[0], 0)
 
     def test_help_and_unknown_commands(self):
         self.assertIn("usage: ./dev COMMAND", self.run_dev("help")[1])

@@ -40,6 +40,7 @@ Cpu with_checked_bounds(Cpu cpu) {
 
 Result<Cpu> find_cpu(std::string_view name) {
   const Cpu* native = nullptr;
+  if (name == "native") DOVETAIL_TRY(processor_cap());
   std::vector<std::string> names{"native"};
   for (const Cpu& cpu : kCpus) {
     if (cpu.name == name) return cpu;

@@ -1,5 +1,5 @@
 // What the CPU back end must know of a processor. Names are those of base/processor.h, and "native", the most capable
-// of them that this machine has.
+// of them whose code runs here.
 #pragma once
 
 #include <cstdint>

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "base/processor.h"
 #include "base/shared_library.h"
 #include "base/user_folder.h"
 
@@ -479,6 +480,46 @@ class Library3 : public LoadedLibrary {
   Functions3 g_;
 };
 
+// What dnnl_cpu_isa_t and ONEDNN_MAX_CPU_ISA call sets of instructions: a set holds another one where its number has
+// the other's bits. Those that versions 2 and 3 number alike; of float32 the library knows no code for more.
+struct Instructions {
+  std::string_view name;
+  int number;
+};
+constexpr Instructions kSse41{"SSE41", 0x1}, kAvx{"AVX", 0x3}, kAvx2{"AVX2", 0x7}, kAvx512{"AVX512_CORE", 0x27},
+    kAvx512Vnni{"AVX512_CORE_VNNI", 0x67};
+Instructions instructions_of(std::string_view processor) {
+  if (processor == "baseline") return kSse41;
+  if (processor.starts_with("avx2")) return kAvx2;
+  return processor == "avx512" ? kAvx512 : kAvx512Vnni;
+}
+
+// Keeps the library to what DOVETAIL_PROCESSOR leaves, which takes effect before its first use alone.
+Result<void> keep_to_class(const SharedLibrary& library, const std::string& path) {
+  DOVETAIL_ASSIGN(const auto processor, processor_cap());
+  if (!processor) return {};
+  const Instructions most = instructions_of(*processor);
+  Status (*set_most)(int) = nullptr;
+  int (*effective)() = nullptr;
+  Binder bind{library};
+  bind(set_most, "dnnl_set_max_cpu_isa");
+  bind(effective, "dnnl_get_effective_cpu_isa");
+  std::string why = bind.missing.empty() ? "" : fmt::format("the library has no function {}", bind.missing);
+  if (why.empty()) {
+    // The library's own variable may ask for less.
+    const auto own = environment("ONEDNN_MAX_CPU_ISA");
+    bool is_less = false;
+    for (const Instructions& each : {kSse41, kAvx, kAvx2, kAvx512, kAvx512Vnni})
+      is_less |= own && *own == each.name && (each.number & ~most.number) == 0;
+    if (!is_less) set_most(most.number);
+    if ((effective() & ~most.number) != 0)
+      why = fmt::format("this process has let the library use more instructions than {} before", most.name);
+  }
+  if (why.empty()) return {};
+  return Diagnostic{fmt::format("cannot keep oneDNN to {}={}", kProcessorVariable, *processor), path, std::move(why),
+                    "unset the variable, or leave the nodes to our own kernels: --target cpu"};
+}
+
 Result<std::shared_ptr<const Library>> load(const std::string& path) {
   const auto unfit = [&](std::string why) {
     return Diagnostic{"cannot run with oneDNN", path, std::move(why),
@@ -496,6 +537,7 @@ Result<std::shared_ptr<const Library>> load(const std::string& path) {
   const std::string missing = major == 2 ? bind_version(library, of_2) : bind_version(library, of_3);
   if (major < 2 || !missing.empty())
     return unfit(fmt::format("version {}.{} has no function {}", major, functions.version()->minor, missing));
+  DOVETAIL_TRY(keep_to_class(library, path));
   std::shared_ptr<LoadedLibrary> loaded;
   if (major == 2) loaded = std::make_shared<Library2>(functions, of_2, path);
   else loaded = std::make_shared<Library3>(functions, of_3, path);

@@ -1,4 +1,5 @@
 #include "base/check.h"
+#include "base/processor.h"
 #include "simulator/functional/kernels/kernels.h"
 
 namespace dovetail::simulator {
@@ -13,17 +14,12 @@ std::string_view name(KernelLevel level) {
 }
 
 bool is_supported(KernelLevel level) {
-#if defined(__x86_64__)
   switch (level) {
     case KernelLevel::baseline: return true;
-    case KernelLevel::avx2: return __builtin_cpu_supports("avx2");
-    case KernelLevel::avx512vnni:
-      return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-             __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-             __builtin_cpu_supports("avx512vnni");
+    case KernelLevel::avx2: return runs_here("avx2");
+    case KernelLevel::avx512vnni: return runs_here("avx512-vnni");
   }
-#endif
-  return level == KernelLevel::baseline;
+  return false;
 }
 
 KernelLevel best_kernel_level() {

@@ -229,3 +229,16 @@ TEST_CASE("explore: what it cannot take is refused with a remedy") {
   REQUIRE(write_text_file(folder / "bad.json", R"({"axes": {"buss_bytes": [8]}})").ok());
   refused({kDigits, folder / "bad.json", "-o", none}, "bus_bytes");
 }
+
+TEST_CASE("explore: a space without a feasible point ends with exit code 1 and the reasons, counted") {
+  const test::TemporaryFolder folder;
+  REQUIRE(write_text_file(folder / "none.json", R"({"hardware": "1x16x16-ext", "constraints": {"area_mm2": 0.001},
+    "axes": {"bus_bytes": [8, 16], "clock_mhz": [100, 200]}})")
+              .ok());
+  const Finished none = test::dovetail({"explore", kDigits, folder / "none.json", "-o", folder / "out", "--no-check"});
+  INFO(none.out << none.error);
+  CHECK(none.exit == 1);
+  CHECK_THAT(none.error, ContainsSubstring("no point of the space is feasible") &&
+                             ContainsSubstring("4 of 4: area_mm2 ") && ContainsSubstring("> 0.001, the most allowed"));
+  CHECK(std::filesystem::exists(folder / "out" / "points.csv"));
+}

@@ -102,10 +102,10 @@ TEST_CASE("processes: one that is killed loses no point that is finished") {
   REQUIRE(write_text_file(folder / "space.json", space.dump()).ok());
   const std::string out = folder / "out";
   const auto command = [&](const std::string& into) { return explore_words(kDigits, folder / "space.json", into); };
-  // A second after the database is there, this process is killed.
+  // As soon as the database holds a measured point, this process is killed.
   std::vector<std::string> killed{
       "/bin/sh", "-c",
-      fmt::format("(until [ -s {}/points.db ]; do sleep 0.05; done; sleep 1; kill -9 $$) & exec \"$@\"", out), "sh"};
+      fmt::format("(until grep -qs measured {}/points.db*; do sleep 0.05; done; kill -9 $$) & exec \"$@\"", out), "sh"};
   for (const std::string& word : command(out)) killed.push_back(word);
   const Finished failed = mpirun({command(out), killed});
   INFO(failed.error << failed.out);

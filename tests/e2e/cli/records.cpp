@@ -161,7 +161,8 @@ TEST_CASE("records import of a file with a bad line names it, and takes nothing"
   for (int i = 0; i < 1000; ++i) many += "[]\n";
   const Finished refused = import_of(many);
   CHECK(refused.exit == 2);
-  CHECK(std::ranges::count(refused.error, '\n') == 21);
+  CHECK(std::ranges::count(refused.error, '\n') == 1);  // reading ends after a hundred bad lines, which are one message
+  CHECK_THAT(refused.error, ContainsSubstring("r.jsonl:1 and 99 more: "));
   CHECK_FALSE(fs::exists(path));
   CHECK(import_of(good + "\n" + good).exit == 0);
   CHECK(records_of(path).size() == 1);

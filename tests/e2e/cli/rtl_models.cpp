@@ -47,10 +47,10 @@ struct Place {
   }
 };
 
-Finished build(const std::vector<std::string>& more = {}, std::chrono::seconds limit = std::chrono::seconds(60)) {
+Finished build(const std::vector<std::string>& more = {}, const test::SignalWhen& signal_when = nullptr) {
   std::vector<std::string> command{DOVETAIL_CLI, "rtl", "build", "--hw", "tiny"};
   command.insert(command.end(), more.begin(), more.end());
-  return test::run_process(command, limit);
+  return test::run_process(command, std::chrono::seconds(300), signal_when);
 }
 bool is_found(const std::string& hardware = "tiny", const std::vector<std::string>& more = {}) {
   std::vector<std::string> command{"rtl", "find", "--hw", hardware};
@@ -181,8 +181,9 @@ TEST_CASE("of two processes that need a model, one builds it and the other waits
 TEST_CASE("a build that is killed or fails leaves no model, and nothing in the way of the next") {
   const Place place;
   {
-    const FakeVerilator slow("9.1", "3", place.model);
-    REQUIRE(build({}, std::chrono::seconds(1)).exit == -1);
+    const FakeVerilator slow("9.1", "600", place.model);
+    const auto when = [&](const std::string&) { return slow.verilations() == 0 ? 0 : SIGKILL; };
+    REQUIRE(build({}, when).signal == SIGKILL);
     CHECK(slow.verilations() == 1);
   }
   CHECK(place.files(".so").empty());

@@ -1,5 +1,6 @@
 // A model for several shapes of its inputs: one bundle, a program for each.
 #include "base/file.h"
+#include "base/json.h"
 #include "base/npy.h"
 #include "tests/catch.h"
 #include "tests/process.h"
@@ -69,4 +70,35 @@ TEST_CASE("a bundle for several shapes runs the program for the inputs that it i
       {"run", path("model.onnx"), "--target", "cpu", "--shape", "H=8", "--shape", "N=2", "--shape", "N=4", "--check"});
   CHECK(check.exit == 2);
   CHECK_THAT(check.error, ContainsSubstring("give one shape at a time"));
+}
+
+TEST_CASE("inspect lists the inputs of a model whose shapes are open") {
+  using namespace test::onnx;
+  const test::TemporaryFolder folder;
+  Model model;
+  model.inputs = {value_info("x", DType::float32, {"N", 3, "H", 8}), value_info("ids", DType::int64, {"N", "T"})};
+  model.nodes = {node("Relu", {"x"}, {"y"}), node("Abs", {"ids"}, {"z"}), node("Neg", {"z"}, {"n"})};
+  model.outputs = {value_info("y", DType::float32, {"N", 3, "H", 8}), Message().text(1, "n")};
+  REQUIRE(write_file(folder / "m.onnx", model.message().bytes()).ok());
+  const Finished text = test::dovetail({"inspect", folder / "m.onnx"});
+  CHECK(text.error == "");
+  CHECK(text.exit == 0);
+  CHECK_THAT(text.out, ContainsSubstring("input         x: float32[N, 3, H, 8]\n") &&
+                           ContainsSubstring("input         ids: int64[N, T]\n") &&
+                           ContainsSubstring("output        y: float32[N, 3, H, 8]\n") &&
+                           ContainsSubstring("unknown extents: x axis 2 (H), ids axis 1 (T)"));
+  const Json json = parse_json(test::dovetail({"inspect", folder / "m.onnx", "--json"}).out, "inspect").value();
+  CHECK(json["inputs"][1] == Json{{"name", "ids"}, {"type", "int64[N, T]"}});
+  CHECK(json["operators"]["Abs"] == 1);
+
+  // With fixed shapes it is imported, and every type is known.
+  model.inputs = {value_info("x", DType::float32, {1, 3, 2, 8}), value_info("ids", DType::int64, {1, 2})};
+  REQUIRE(write_file(folder / "f.onnx", model.message().bytes()).ok());
+  CHECK_THAT(test::dovetail({"inspect", folder / "f.onnx"}).out, ContainsSubstring("output        n: int64[1, 2]\n"));
+  // What is open does not hide what else is wrong.
+  model.inputs[0] = value_info("x", DType::float32, {"N", 3, "H", 8});
+  model.nodes[0] = node("NoSuchOperator", {"x"}, {"y"});
+  REQUIRE(write_file(folder / "w.onnx", model.message().bytes()).ok());
+  const Finished wrong = test::dovetail({"inspect", folder / "w.onnx"});
+  CHECK_THAT(wrong.out + wrong.error, ContainsSubstring("NoSuchOperator"));
 }

@@ -1,9 +1,13 @@
 // Looking inside a run: every tensor written, and compared with values from elsewhere.
+#include <filesystem>
+
+#include "base/file.h"
 #include "base/json.h"
 #include "base/npy.h"
 #include "tests/catch.h"
 #include "tests/e2e/cli/digits_models.h"
 #include "tests/process.h"
+#include "tests/unit/compiler/import/onnx_writer.h"
 
 using namespace dovetail;
 using Catch::Matchers::ContainsSubstring;
@@ -94,4 +98,33 @@ TEST_CASE("run takes many samples, and stacks their outputs") {
   CHECK(correct == 359);
   CHECK_THAT(test::dovetail({"run", kDigits, "--target", "cpu", "--input", "image=" + images, "--check"}).error,
              ContainsSubstring("it compares one run with the reference, the inputs are for 360"));
+}
+
+TEST_CASE("names of any writing: files and --input follow one rule, and two names for one file are refused") {
+  using namespace test::onnx;
+  const test::TemporaryFolder folder;
+  const auto write = [&](const std::vector<std::string>& outputs) {
+    Model model;
+    model.inputs = {value_info("größe", DType::float32, {2}), value_info("入力/0", DType::float32, {2})};
+    for (const std::string& output : outputs) {
+      model.nodes.push_back(node("Add", {"größe", "入力/0"}, {output}));
+      model.outputs.push_back(value_info(output, DType::float32, {2}));
+    }
+    REQUIRE(write_file(folder / "m.onnx", model.message().bytes()).ok());
+  };
+  write({"出力", "ä:1"});
+  REQUIRE(write_npy(folder / "x.npy", NdArray::from<float>({2}, {1, 2})).ok());
+  REQUIRE(write_npy(folder / "y.npy", NdArray::from<float>({2}, {10, 20})).ok());
+  const std::string x = folder / "x.npy", y = folder / "y.npy", out = folder / "out";
+  const Finished run = test::dovetail({"run", folder / "m.onnx", "--target", "cpu", "--input", "gr__e=" + x, "--input",
+                                       "入力/0=" + y, "--output-dir", out});
+  CHECK(run.error == "");
+  REQUIRE(run.exit == 0);
+  for (const char* file : {"/__.npy", "/__1.npy"}) CHECK(read_npy(out + file).value().as_double(1) == 22);
+
+  write({"出力", "äö"});
+  const Finished both = test::dovetail({"run", folder / "m.onnx", "--target", "cpu", "--output-dir", folder / "both"});
+  CHECK(both.exit == 2);
+  CHECK_THAT(both.error, ContainsSubstring("出力") && ContainsSubstring("äö") && ContainsSubstring("would both be"));
+  CHECK_FALSE(std::filesystem::exists(folder / "both"));
 }

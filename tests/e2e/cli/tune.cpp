@@ -126,13 +126,15 @@ TEST_CASE("tune: of two at one database one is killed; nothing is lost, and noth
 
 TEST_CASE("tune: Ctrl-C ends it with what it has found, which stays recorded") {
   const test::TemporaryFolder folder;
+  // When the defaults of the eight tasks are recorded, and some candidates.
   const Finished interrupted = test::run_process(
       {"/bin/sh", "-c",
        fmt::format(
            "{} tune {} --target accel --hw 1x16x16-ext --search random --early-stop 0 --trials 100000 --batch 1 "
-           "--records {} & tuner=$!; until [ -e {} ]; do sleep 0.1; done; sleep 0.7; kill -INT $tuner; wait $tuner; "
-           "echo ended by $?",
-           DOVETAIL_CLI, kDigits, (folder / "r.db").string(), (folder / "r.db").string())});
+           "--records {} & tuner=$!; until [ $({} records export {} 2> /dev/null | wc -l) -ge 12 ]; do sleep 0.1; "
+           "done; "
+           "kill -INT $tuner; wait $tuner; echo ended by $?",
+           DOVETAIL_CLI, kDigits, (folder / "r.db").string(), DOVETAIL_CLI, (folder / "r.db").string())});
   INFO(interrupted.error);
   CHECK_THAT(interrupted.out, ContainsSubstring("stopped") && ContainsSubstring("ended by 130"));
   const Finished list = test::dovetail({"records", "list", folder / "r.db"});

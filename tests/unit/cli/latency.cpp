@@ -80,3 +80,17 @@ TEST_CASE("the estimate sums up regions and borders") {
   CHECK(estimate_text({}, kSystem).empty());
   CHECK(estimate_json(summary, kSystem)["ms"].get<double>() == Approx(0.025));
 }
+
+TEST_CASE("the time of all steps by target, where each step has one") {
+  runtime::RunResult run;
+  run.steps = {step("quantize", "cpu", 20e-6), step("region0", "accel", 0.25, {1000}), step("softmax", "cpu", 10e-6)};
+  const std::vector<StepTime> times = step_times(run, kSystem);
+  const auto shares = time_shares(times);
+  CHECK(shares.at("cpu") == Approx(0.75));
+  CHECK(shares.at("accel") == Approx(0.25));
+  CHECK(time_shares_text(times) == "time          25.00 % accel, 75.00 % cpu of all steps\n");
+  run.steps[1] = step("region0", "accel", 0.25);  // the engine counts no cycles
+  CHECK(time_shares(step_times(run, kSystem)).empty());
+  CHECK(time_shares_text(step_times(run, kSystem)).empty());
+  CHECK(time_shares({}).empty());
+}

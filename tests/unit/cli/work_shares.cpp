@@ -58,3 +58,25 @@ TEST_CASE("what changes each refusal") {
   CHECK(remedy("", {"cpu", "accel"}) == "put accel first in --target");
   CHECK(remedy("it has 7 spatial axes", kAccelFirst).starts_with("another --hw may take them"));
 }
+
+TEST_CASE("on the host: how much in all, then each reason with its nodes, the most frequent first") {
+  std::vector<NodePlacement> rows{node("cpu", "")};
+  const auto add = [&](const char* name, const char* op, const char* why) {
+    rows.push_back({name, op, std::string(kOnHost), why});
+  };
+  add("top", "TopK", "no target sorts");
+  for (const char* name : {"a", "b", "c", "d", "e"}) add(name, "Softmax", "accel computes no exp");
+  PlacementSummary summary;
+  summary.macs = {{"accel", 900}, {"host", 100}};
+  CHECK(host_text(rows, summary, {{"accel", 0.25}, {"host", 0.75}}) ==
+        "on the host   6 of 7 nodes, 10.00 % of the multiplications, 75.00 % of the time\n"
+        "              5 Softmax (a, b, c, d, ...): accel computes no exp\n"
+        "              1 TopK (top): no target sorts\n");
+  // Times are not always known, and not every graph multiplies.
+  CHECK(host_text(rows, {}, {}).starts_with("on the host   6 of 7 nodes\n"));
+  const Json json = host_json(rows, summary);
+  CHECK(json["nodes"] == 6);
+  CHECK(json["macs"].get<double>() == Approx(0.1));
+  CHECK(json["reasons"][0]["nodes"].size() == 5);
+  CHECK(host_text(std::vector{node("cpu", "")}, summary, {}).empty());
+}

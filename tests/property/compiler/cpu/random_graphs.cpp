@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <set>
 
@@ -47,10 +48,30 @@ std::vector<cpu::Cpu> processors() {
   return all;
 }
 
-struct Tally {
+// What was compiled for one processor.
+struct Count {
   std::map<std::string, int> kinds;
-  std::vector<std::string> refusals;
   int drawn = 0;
+};
+struct Tally {
+  std::map<std::string, Count> processors;
+  std::vector<std::string> refusals;
+
+  // Of the processor that has the fewest: how many classes this machine runs must not count.
+  int least(const std::string& kind) const {
+    return least_of([&](const Count& count) { return count.kinds.contains(kind) ? count.kinds.at(kind) : 0; });
+  }
+  int least_drawn() const {
+    return least_of([](const Count& count) { return count.drawn; });
+  }
+
+ private:
+  template <typename Number>
+  int least_of(const Number& number) const {
+    int least = std::numeric_limits<int>::max();
+    for (const auto& [name, count] : processors) least = std::min(least, number(count));
+    return least;
+  }
 };
 
 // `drawn`: the seed of its schedules; those of the compiler where there is none.
@@ -64,6 +85,7 @@ void check(const graph::Graph& graph, const NdArray& input, Tally& tally,
   for (const cpu::Cpu& processor : processors()) {
     INFO("processor " << processor.name << (processor.check_bounds ? " with checked bounds" : "") << "\n"
                       << to_string(graph));
+    Count& count = tally.processors[processor.name + (processor.check_bounds ? " with checked bounds" : "")];
     CompileOptions options;
     options.available = {cpu::make_target(processor), host::make_target()};
     options.targets = {"cpu"};
@@ -72,12 +94,12 @@ void check(const graph::Graph& graph, const NdArray& input, Tally& tally,
     auto compiled = compile({graph, {}}, options);
     REQUIRE((compiled.ok() ? "" : to_string(compiled.errors())) == "");
     for (const auto& group : compiled->report["groups"]) {
-      ++tally.kinds[group["schedule"].get<std::string>()];
+      ++count.kinds[group["schedule"].get<std::string>()];
       for (const auto& note : group["notes"]) tally.refusals.push_back(note.get<std::string>());
     }
     for (const ScheduleReport& schedule : compiled->schedules) {
       UNSCOPED_INFO(schedule.kind << " " << schedule.origin.text);
-      tally.drawn += schedule.origin.recorded;
+      count.drawn += schedule.origin.recorded;
     }
     for (const int threads : {1, 2}) {
       INFO(threads << " threads");
@@ -106,7 +128,7 @@ TEST_CASE("random float graphs run on the CPU as the reference does") {
     random.build(4);
     check(random.graph, random.halves(random.graph.value(random.graph.inputs[0]).type.shape, -3, 3), tally);
   }
-  for (const char* kind : {"convolution", "window", "matmul", "generic"}) CHECK(tally.kinds[kind] >= more_than(5));
+  for (const char* kind : {"convolution", "window", "matmul", "generic"}) CHECK(tally.least(kind) >= more_than(1));
   for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
   CHECK(tally.refusals.empty());
 }
@@ -136,8 +158,8 @@ TEST_CASE("random graphs of halves run on the CPU as the reference does") {
     // What level 2 folds into weights and biases need not be rounded as often.
     check(random.graph, as(half, input), tally, std::nullopt, passes::Level::exact);
   }
-  for (const char* kind : {"convolution", "matmul", "generic"}) CHECK(tally.kinds[kind] >= more_than(5));
-  CHECK(tally.kinds["interpreted"] == 0);
+  for (const char* kind : {"convolution", "matmul", "generic"}) CHECK(tally.least(kind) >= more_than(1));
+  for (const auto& [name, count] : tally.processors) CHECK_FALSE(count.kinds.contains("interpreted"));
 }
 
 TEST_CASE("random int8 graphs run on the CPU as the reference does") {
@@ -148,7 +170,13 @@ TEST_CASE("random int8 graphs run on the CPU as the reference does") {
     random.build(4);
     check(random.graph, random.draw.int8(random.graph.value(random.graph.inputs[0]).type.shape), tally);
   }
-  for (const char* kind : {"convolution", "matmul"}) CHECK(tally.kinds[kind] >= more_than(5));
+  // On tile registers the products of bytes have kinds of their own.
+  for (const auto& [name, count] : tally.processors) {
+    const auto of = [&](const std::string& kind) { return count.kinds.contains(kind) ? count.kinds.at(kind) : 0; };
+    CAPTURE(name);
+    CHECK(of("convolution") + of("tile_convolution") >= more_than(1));
+    CHECK(of("matmul") + of("tile_matmul") >= more_than(1));
+  }
   for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
   CHECK(tally.refusals.empty());
 }
@@ -161,7 +189,7 @@ TEST_CASE("random graphs of every integer form run on the CPU as the reference d
     random.build(4);
     check(random.graph, random.draw.int8(random.graph.value(random.graph.inputs[0]).type.shape), tally);
   }
-  CHECK(tally.kinds["generic"] >= more_than(20));
+  CHECK(tally.least("generic") >= more_than(4));
   for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
   CHECK(tally.refusals.empty());
 }
@@ -178,7 +206,7 @@ TEST_CASE("random graphs run on the CPU as the reference does, whatever their sc
     integers.build(4);
     check(integers.graph, integers.draw.int8(integers.graph.value(integers.graph.inputs[0]).type.shape), tally, number);
   }
-  CHECK(tally.drawn >= more_than(100));
+  CHECK(tally.least_drawn() >= more_than(20));
 }
 
 TEST_CASE("random convolutions of few output channels run on the CPU as the reference does") {
@@ -228,7 +256,8 @@ TEST_CASE("random convolutions of few output channels run on the CPU as the refe
     REQUIRE((graph.ok() ? "" : to_string(graph.errors())) == "");
     check(*graph, halves(image), tally, seed % 3 == 2 ? std::optional<std::uint64_t>(seed) : std::nullopt);
   }
-  CHECK(tally.kinds["pixel_convolution"] >= more_than(12));
+  // Fewer lanes are idle where vectors are shorter: 3 of 22 convolutions on baseline, 4 on avx2, 5 on avx512.
+  CHECK(tally.least("pixel_convolution") >= more_than(2));
   for (const std::string& refusal : tally.refusals) UNSCOPED_INFO(refusal);
   CHECK(tally.refusals.empty());
 }

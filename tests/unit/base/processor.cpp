@@ -1,0 +1,81 @@
+// Which classes of processors run here, and what DOVETAIL_PROCESSOR leaves of them.
+#include "base/processor.h"
+
+#include <string>
+#include <vector>
+
+#include "tests/catch.h"
+#include "tests/environment.h"
+
+using namespace dovetail;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+std::vector<std::string> classes_here() {
+  std::vector<std::string> names;
+  for (const std::string_view name : processor_classes())
+    if (runs_here(name)) names.emplace_back(name);
+  return names;
+}
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("processor: the machine's class is the last that runs, and unknown names run nowhere") {
+  const test::Environment none(kProcessorVariable, "");
+  CHECK_FALSE(runs_here("avx1024"));
+  CHECK_FALSE(runs_here(""));
+  CHECK(processor_cap().value() == std::nullopt);
+  CHECK_THAT(why_not_here("avx1024"), ContainsSubstring("there is no processor class \"avx1024\""));
+  const Names here = classes_here();
+  CHECK(machine_class() == (here.empty() ? "" : here.back()));
+  for (const std::string_view name : processor_classes())
+    if (!runs_here(name)) CHECK(why_not_here(name) == "this machine is of class " + std::string(machine_class()));
+}
+
+TEST_CASE("processor: the variable leaves what its class has, and no more") {
+  struct Row {
+    std::string cap;
+    Names left;
+  };
+  const std::vector<Row> rows{{"baseline", {"baseline"}},
+                              {"avx2", {"baseline", "avx2"}},
+                              {"avx2-vnni", {"baseline", "avx2", "avx2-vnni"}},
+                              {"avx512", {"baseline", "avx2", "avx512"}},
+                              {"avx512-vnni", {"baseline", "avx2", "avx512", "avx512-vnni"}},
+                              {"avx512-amx", {"baseline", "avx2", "avx512", "avx512-vnni", "avx512-amx"}}};
+  CHECK(rows.size() == processor_classes().size());
+  for (const Row& row : rows) {
+    CAPTURE(row.cap);
+    const test::Environment own(kProcessorVariable, "");
+    const std::string machine(machine_class());
+    if (!runs_here(row.cap)) {  // above the machine's: nothing runs, and everybody who asks is told so
+      const test::Environment above(kProcessorVariable, row.cap);
+      CHECK(classes_here().empty());
+      REQUIRE_FALSE(processor_cap().ok());
+      CHECK_THAT(to_string(processor_cap().errors()),
+                 ContainsSubstring("bad value of DOVETAIL_PROCESSOR (" + row.cap + "): this machine is of class " +
+                                   machine + ", which lacks its instructions"));
+      continue;
+    }
+    const test::Environment cap(kProcessorVariable, row.cap);
+    CHECK(processor_cap().value() == row.cap);
+    CHECK(classes_here() == row.left);
+    CHECK(machine_class() == machine);
+    for (const std::string_view name : processor_classes())
+      if (!runs_here(name))
+        CHECK(why_not_here(name) == "DOVETAIL_PROCESSOR=" + row.cap + " keeps this process to the class " + row.cap);
+  }
+}
+
+TEST_CASE("processor: a value that names no class is an error that lists those of this machine") {
+  for (const char* value : {"avx3", "AVX2", "avx2 ", "native"}) {
+    const test::Environment bad(kProcessorVariable, value);
+    CHECK(classes_here().empty());
+    REQUIRE_FALSE(processor_cap().ok());
+    CHECK_THAT(to_string(processor_cap().errors()),
+               ContainsSubstring("there is no processor class of that name") && ContainsSubstring("or unset it"));
+    CHECK_THAT(why_not_here("baseline"), ContainsSubstring("bad value of DOVETAIL_PROCESSOR"));
+  }
+}
