@@ -436,7 +436,9 @@ class Builder {
   Result<void> finish() {
     append_waiting();
     auto finished = finish_code(stream_, name_, config_, space_, code_, dump_);
-    if (memory_end_ != nullptr && !finished.ok()) *memory_end_ = space_.next + space_.kept_free;
+    if (const std::uint64_t end = space_.next + space_.kept_free;
+        memory_end_ != nullptr && end > end_of_memory(config_))
+      *memory_end_ = end;
     DOVETAIL_ASSIGN(made_.statistics, std::move(finished));
     std::vector<std::string>& names = made_.statistics.nodes;
     for (const Operation& operation : operations_) names.push_back(graph_.node(operation.nodes.back()).name);

@@ -53,7 +53,9 @@ std::int64_t most_stride(const isa::HardwareConfig& config) { return accel::Lowe
 TEST_CASE("planes of as many pixels as a stride holds, one fewer and one more") {
   const isa::HardwareConfig config = small_blocks();
   REQUIRE(most_stride(config) == 255 * 257);
-  for (const auto& [h, w] : {std::pair(254, 258), std::pair(255, 257), std::pair(256, 256), std::pair(257, 257)}) {
+  // One row of pixels leaves the rows of a transfer to blocks of channels, which are a plane apart.
+  for (const auto& [h, w] : {std::pair(254, 258), std::pair(255, 257), std::pair(256, 256), std::pair(257, 257),
+                             std::pair(1, 255 * 257), std::pair(1, 256 * 256), std::pair(1, 257 * 257)}) {
     const Shape shape{1, 8, h, w};
     SECTION("convolution 1x1, and the sum after it, " + to_string(shape)) {
       Maker make;
