@@ -39,7 +39,7 @@ inline fs::path model_file(const std::string& model) {
 
 // A file of the small inputs beside the repository (shared/cases); empty, and the test skipped, where it is not there.
 inline fs::path shared_case(const std::string& name) {
-  const fs::path file = fs::path(DOVETAIL_SOURCE_DIR) / ".." / "shared" / "cases" / name;
+  const fs::path file = cases_folder() / name;
   if (fs::exists(file)) return file;
   skip(file.string() + " is not there");
   return {};
