@@ -113,8 +113,8 @@ class BundleBuilder {
   void add_group(GroupReport report) { groups_.push_back(std::move(report)); }
   void add_schedule(ScheduleReport report) { schedules_.push_back(std::move(report)); }
   void add_code(CodeReport report) { codes_.push_back(std::move(report)); }
-  // Before generate() fails for want of room: the nodes go to the next target, and the compiler starts again with the
-  // partition.
+  // A target whose memory is too small names the nodes that it cannot hold, and then fails in generate(). The compiler
+  // partitions the graph again; these nodes go to the next target.
   void give_up(GivenUp node) { given_up_.push_back(std::move(node)); }
   const std::vector<GivenUp>& given_up() const { return given_up_; }
   // Imported nodes that these represent.

@@ -1,5 +1,5 @@
 // Element types of less than a byte (int4, uint4, int2, uint2). Tensors hold bytes here: their elements are widened to
-// int8 or uint8, which no operator that takes them can tell, but for those that write them.
+// int8 or uint8. Operators that read them compute the same; those that write them must keep to the narrow range.
 #pragma once
 
 #include <optional>

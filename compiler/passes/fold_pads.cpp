@@ -68,7 +68,7 @@ bool fold(Graph& graph, NodeId id) {
 
   const double value = has_input(pad, 2) ? uniform(graph, pad.inputs[2]).value_or(NAN) : 0.0;
   graph::Attributes attributes = node.attributes;
-  // Convolutions pad with what stands for 0.
+  // Convolutions pad with the zero point; those of floats, with 0.
   if (convolves && value != static_cast<double>(graph::int_attribute(node, "x_zero_point", 0))) return false;
   if (node.op == "MaxPool" && value != least_of(graph.value(pad.inputs[0]).type.dtype) &&
       !never_below(graph, pad.inputs[0], value))

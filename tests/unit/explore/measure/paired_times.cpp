@@ -1,5 +1,5 @@
-// The rule by which samples are taken and counted, on machines that the tests invent: their clocks stand still but for
-// what a kernel takes, so that no test depends on what the real machine does meanwhile.
+// The rule by which samples are taken and counted, on invented machines: their clocks advance only by
+// the time that a kernel is said to take, so that no test depends on what the real machine does meanwhile.
 #include "explore/measure/paired_times.h"
 
 #include "tests/catch.h"
