@@ -43,7 +43,7 @@ auto with_element_type(DType dtype, Visitor visit) {
   throw_internal_error(__FILE__, __LINE__, "dtype is a DType", fmt::format("{}", static_cast<int>(dtype)));
 }
 
-// Truncates towards zero; outside the range of T the nearest value, and 0 for NaN, so that the result is the same on
+// Truncates toward zero; outside the range of T the nearest value, and 0 for NaN, so that the result is the same on
 // every machine.
 template <typename T>
 T saturate_to(double value) {
@@ -56,7 +56,7 @@ T saturate_to(double value) {
   return static_cast<T>(value);
 }
 
-// Rounds to binary32 towards zero and sets the last bit if anything was lost ("round to odd"). Rounding the result once
+// Rounds to binary32 toward zero and sets the last bit if anything was lost ("round to odd"). Rounding the result once
 // more to a format at least two bits narrower then gives what one rounding of `value` gives (Boldo and Melquiond,
 // 2008). `long double` holds every int64.
 float round_to_odd(long double value) {

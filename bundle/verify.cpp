@@ -212,7 +212,7 @@ class Verifier {
   }
 
   // No two tensors overlap that live together: what is alive lies apart, so that a new one is compared with its two
-  // neighbours alone. `placed`: in order of birth.
+  // neighbors alone. `placed`: in order of birth.
   bool disjoint(const std::vector<std::size_t>& placed, const std::vector<LiveRange>& ranges) const {
     using Place = std::pair<SpaceIndex, std::uint64_t>;
     std::map<Place, std::uint64_t> alive;  // and where the tensor ends

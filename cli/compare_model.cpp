@@ -128,7 +128,7 @@ class Comparer {
       row.unavailable = fmt::format("this machine does not run target {} ({})", target, known.description);
       row.hint = "`dovetail doctor` says what is missing";
     } else if (target == kOnednn || target == "cublas" || target == "cudnn") {
-      // They take floats: of a quantised model, the network behind it.
+      // They take floats: of a quantized model, the network behind it.
       std::size_t stripped = 0;
       DOVETAIL_TRY(fill(row, hardware, [&](graph::Graph& graph) { stripped = quantize::strip_qdq(graph); }));
       if (stripped > 0) row.machine += ", float";
@@ -140,7 +140,7 @@ class Comparer {
     return {};
   }
 
-  // The float network behind a quantised model, where that is another one.
+  // The float network behind a quantized model, where that is another one.
   Result<void> add_float_row() {
     if (outcome_.model.rows.empty() || !outcome_.failure.empty()) return {};
     const ComparedRow& integer = outcome_.model.rows.back();

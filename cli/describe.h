@@ -17,7 +17,7 @@ struct Description {
   Json json;         // "kind" first
 };
 
-// Recognises the file by its content. `config`: given, a file of no other kind is a raw program for it.
+// Recognizes the file by its content. `config`: given, a file of no other kind is a raw program for it.
 Result<Description> describe(std::span<const std::byte> bytes, const std::string& path,
                              const std::optional<isa::HardwareConfig>& config);
 

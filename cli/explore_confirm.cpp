@@ -56,7 +56,7 @@ Result<Exit> confirm_points(const explore::SweepReport& report, const ExploreMod
     DOVETAIL_ASSIGN(const isa::Machine machine, report.machine_of(point));
     for (const std::string& how : wanted.how) {
       if (how == "area") {
-        step.begin(fmt::format("synthesising {}", point.machine));
+        step.begin(fmt::format("synthesizing {}", point.machine));
         DOVETAIL_ASSIGN(const Area run, run_area(machine.hardware, kAreaFlow));
         const double gates = area.estimate(machine.hardware).gates,
                      counted = static_cast<double>(run.rows.front().used.front());

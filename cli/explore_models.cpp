@@ -61,7 +61,7 @@ Result<std::vector<explore::FloatModel>> float_models(std::span<const explore::M
     explore::FloatModel model{.path = files[i].path, .weight = files[i].weight};
     DOVETAIL_ASSIGN(model.imported, import::import_onnx_file(model.path));
     if (model.imported.graph.outputs.empty() || model.imported.graph.inputs.empty())
-      return Diagnostic{"cannot quantise", model.path, "it has no input or no output", "give a model of activations"};
+      return Diagnostic{"cannot quantize", model.path, "it has no input or no output", "give a model of activations"};
     DOVETAIL_ASSIGN(Runs samples, read_runs("--samples", arguments.samples[i], model.imported, model.path));
     model.samples = std::move(samples.values);
     Runs tests{model.samples, samples.rows};
@@ -117,7 +117,7 @@ Result<std::unique_ptr<ExploreModels>> ExploreModels::make(const explore::Space&
   DOVETAIL_ASSIGN(const std::vector<explore::FloatModel> floats, float_models(files, arguments));
   const std::vector<explore::Numerics> numerics = explore::numeric_choices(space);
   RunningStep step;
-  DOVETAIL_ASSIGN(auto choices, explore::quantise(floats, numerics, compiled_forward(),
+  DOVETAIL_ASSIGN(auto choices, explore::quantize(floats, numerics, compiled_forward(),
                                                   [&](std::string_view what) { step.begin(what); }));
   step.end();
   DOVETAIL_ASSIGN(models->numeric_,

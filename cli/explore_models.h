@@ -1,4 +1,4 @@
-// The models of a sweep: as they are, or, where the space holds numeric choices, float models that are quantised for
+// The models of a sweep: as they are, or, where the space holds numeric choices, float models that are quantized for
 // each of them.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 #include "base/result.h"
 #include "cli/options.h"
-#include "explore/sweep/quantised.h"
+#include "explore/sweep/quantized.h"
 #include "explore/sweep/sweep.h"
 
 namespace dovetail::cli {
@@ -26,7 +26,7 @@ struct NumericArguments {
 // What measures the points of a space. Stays where it is: evaluators refer to workloads.
 class ExploreModels {
  public:
-  // Errors: of the models; samples that are missing, or not asked for; what the quantiser says.
+  // Errors: of the models; samples that are missing, or not asked for; what the quantizer says.
   static Result<std::unique_ptr<ExploreModels>> make(const explore::Space& space,
                                                      std::span<const explore::ModelFile> files,
                                                      const NumericArguments& arguments, const explore::AreaModel& area,
@@ -39,7 +39,7 @@ class ExploreModels {
   std::string key() const;  // of what the points' numbers depend on
   // What the accuracy is measured by; empty: it is not.
   const std::string& accuracy() const { return accuracy_; }
-  // Writes the quantised models into a folder. The files by Numerics::text(); empty: there are none.
+  // Writes the quantized models into a folder. The files by Numerics::text(); empty: there are none.
   Result<std::map<std::string, std::vector<std::string>>> write(const std::string& folder) const;
 
  private:

@@ -297,7 +297,7 @@ std::string area_inputs(const isa::HardwareConfig& config, std::string_view flow
 
 Result<Area> run_area(const isa::HardwareConfig& config, std::string_view flow) {
   const auto bad = [&](std::string why, std::string hint) {
-    return Diagnostic{"cannot synthesise the design", fmt::format("{}, flow {}", config.name, flow), std::move(why),
+    return Diagnostic{"cannot synthesize the design", fmt::format("{}, flow {}", config.name, flow), std::move(why),
                       std::move(hint)};
   };
   if (!is_on_path("yosys"))

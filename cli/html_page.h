@@ -10,7 +10,7 @@ namespace dovetail::cli {
 // Text for HTML, in elements and attributes; control characters are replaced, since names come from files.
 std::string escaped_html(std::string_view text);
 
-// A whole document. `style` follows the common one, whose colours are --page, --panel, --line, --text and --muted;
+// A whole document. `style` follows the common one, whose colors are --page, --panel, --line, --text and --muted;
 // `title` is text, `body` HTML.
 std::string html_page(std::string_view title, std::string_view style, std::string_view body);
 

@@ -39,7 +39,7 @@ Result<Image> image_of(std::int64_t width, std::int64_t height, const std::strin
 // P5 and P6 (netpbm, "pgm" and "ppm"): words between white space and comments, one white space, the pixels.
 Result<Image> decode_pnm(std::span<const std::byte> file, const std::string& where) {
   const std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
-  const auto colours = static_cast<std::size_t>(text[1] == '6' ? 3 : 1);
+  const auto colors = static_cast<std::size_t>(text[1] == '6' ? 3 : 1);
   std::size_t at = 2;
   std::array<std::int64_t, 3> header{};  // width, height, largest value
   for (std::int64_t& number : header) {
@@ -53,12 +53,12 @@ Result<Image> decode_pnm(std::span<const std::byte> file, const std::string& whe
   if (header[2] != 255)
     return unreadable(where, fmt::format("its values go up to {}, 255 is taken", header[2]), "write it with 8 bits");
   DOVETAIL_ASSIGN(Image image, image_of(header[0], header[1], where));
-  const std::size_t bytes = image.pixels.size() / 3 * colours;
+  const std::size_t bytes = image.pixels.size() / 3 * colors;
   if (at > text.size() || text.size() - at < bytes)
     return unreadable(
         where, fmt::format("{} bytes of pixels needed, {} there", bytes, at > text.size() ? 0 : text.size() - at));
   for (std::size_t i = 0; i < image.pixels.size(); ++i)
-    image.pixels[i] = static_cast<std::uint8_t>(text[at + (colours == 3 ? i : i / 3)]);
+    image.pixels[i] = static_cast<std::uint8_t>(text[at + (colors == 3 ? i : i / 3)]);
   return image;
 }
 
@@ -126,7 +126,7 @@ bool decompress(std::span<const std::byte> file, JpegErrors& errors, bool (*take
 struct JpegTarget {
   std::vector<std::uint8_t> pixels;
   std::int64_t width = 0, height = 0;
-  int colours = 0;
+  int colors = 0;
   bool too_large = false;
 };
 
@@ -136,12 +136,12 @@ Result<Image> decode_jpeg(std::span<const std::byte> file, const std::string& wh
   // Memory first, all of it, so that an error below leaves nothing behind.
   const auto size = [](void* to, jpeg_decompress_struct& jpeg) {
     auto& target = *static_cast<JpegTarget*>(to);
-    target.width = jpeg.image_width, target.height = jpeg.image_height, target.colours = jpeg.num_components;
+    target.width = jpeg.image_width, target.height = jpeg.image_height, target.colors = jpeg.num_components;
     return true;
   };
   if (!decompress(file, errors, size, &target))
     return unreadable(where, fmt::format("libjpeg: {}", errors.message.data()));
-  if (target.colours == 4) return unreadable(where, "it has four colours (CMYK)", "convert it to RGB");
+  if (target.colors == 4) return unreadable(where, "it has four colors (CMYK)", "convert it to RGB");
   DOVETAIL_ASSIGN(Image image, image_of(target.width, target.height, where));
   target.pixels = std::move(image.pixels);
   const auto read = [](void* to, jpeg_decompress_struct& jpeg) {

@@ -63,7 +63,7 @@ void ModelArguments::declare_target(Options& options) {
       "TF32's 11 bits");
   options
       .value("-O", "N", level,
-             "how far to optimise: 0 what running needs, 1 what keeps every bit, 2 what stays within the operators' "
+             "how far to optimize: 0 what running needs, 1 what keeps every bit, 2 what stays within the operators' "
              "tolerance (default), "
              "3 what trades accuracy or special values for speed")
       .choices({"0", "1", "2", "3"});

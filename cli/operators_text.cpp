@@ -12,7 +12,7 @@
 #include "cli/targets.h"
 #include "compiler/import/domain_operators.h"
 #include "compiler/import/expand_qoperators.h"
-#include "compiler/import/normalise.h"
+#include "compiler/import/normalize.h"
 #include "compiler/import/operator_versions.h"
 #include "compiler/import/refused_operators.h"
 #include "compiler/ops/op.h"
@@ -135,7 +135,7 @@ Result<Tables> tables() {
 
 // What import replaces by other operators.
 bool is_expanded(std::string_view op) {
-  return import::is_normalised_away(op) || import::is_qoperator(op) || import::is_domain_operator(op);
+  return import::is_normalized_away(op) || import::is_qoperator(op) || import::is_domain_operator(op);
 }
 std::vector<std::string_view> expanded_operators() {
   std::vector<std::string_view> ops = import::qoperators();

@@ -127,8 +127,9 @@ void Options::placed_files(std::string_view name, std::string_view placeholder, 
   declared(option, placeholder, file);
 }
 
-void Options::flag(std::string_view name, bool& target, std::string_view help) {
+void Options::flag(std::string_view name, bool& target, std::string_view help, std::string_view former_name) {
   app_.add_flag(std::string(name), target, std::string(help));
+  if (!former_name.empty()) app_.add_flag(std::string(former_name), target)->group("");
 }
 
 void Options::json(bool& target, std::string_view help) { flag("--json", target, help); }
@@ -201,7 +202,7 @@ CommandLine::CommandLine() {
 void CommandLine::add_common_options(CLI::App& app) {
   app.set_help_flag("-h,--help", "print this help");
   auto* color =
-      app.add_option("--color", color_, "auto: colours on a terminal, unless NO_COLOR is set (default); always; never");
+      app.add_option("--color", color_, "auto: colors on a terminal, unless NO_COLOR is set (default); always; never");
   color->type_name("WHEN");
   shared_.completions[color].words = {"auto", "always", "never"};
 }

@@ -114,14 +114,14 @@ std::vector<Weights> weights_along(std::int64_t from, std::int64_t to, Filter fi
   std::vector<Weights> rows;
   const double ratio = static_cast<double>(from) / static_cast<double>(to);
   for (std::int64_t i = 0; i < to; ++i) {
-    const double centre = (static_cast<double>(i) + 0.5) * ratio;
+    const double center = (static_cast<double>(i) + 0.5) * ratio;
     if (filter == Filter::nearest) {
-      rows.push_back({std::min(static_cast<std::int64_t>(centre), from - 1), {1}});
+      rows.push_back({std::min(static_cast<std::int64_t>(center), from - 1), {1}});
       continue;
     }
     if (!antialias) {
-      // Between the two neighbours; beyond the border its pixel.
-      const double at = std::clamp(centre - 0.5, 0.0, static_cast<double>(from - 1));
+      // Between the two neighbors; beyond the border its pixel.
+      const double at = std::clamp(center - 0.5, 0.0, static_cast<double>(from - 1));
       const auto first = static_cast<std::int64_t>(at);
       const double part = at - static_cast<double>(first);
       if (part == 0) rows.push_back({first, {1}});
@@ -130,12 +130,12 @@ std::vector<Weights> weights_along(std::int64_t from, std::int64_t to, Filter fi
     }
     // A triangle as wide as the pixels that one replaces, and never narrower than one (Pillow, ImagingResample).
     const double support = std::max(ratio, 1.0);
-    const auto first = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(centre - support + 0.5))),
-               last = std::min(from, static_cast<std::int64_t>(std::floor(centre + support + 0.5)));
+    const auto first = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(center - support + 0.5))),
+               last = std::min(from, static_cast<std::int64_t>(std::floor(center + support + 0.5)));
     Weights row{first, {}};
     double sum = 0;
     for (std::int64_t x = first; x < last; ++x) {
-      row.of.push_back(std::max(0.0, 1 - std::abs((static_cast<double>(x) + 0.5 - centre) / support)));
+      row.of.push_back(std::max(0.0, 1 - std::abs((static_cast<double>(x) + 0.5 - center) / support)));
       sum += row.of.back();
     }
     for (double& weight : row.of) weight /= sum;
@@ -262,9 +262,9 @@ Result<NdArray> Preprocess::apply(const Image& given, DType dtype, const Shape& 
                                   window[1], image.height, image.width),
                       "resize it first: \"resize\""};
   const std::int64_t top = (image.height - window[0]) / 2, left = (image.width - window[1]) / 2,
-                     colours = channels == Channels::gray ? 1 : 3;
+                     colors = channels == Channels::gray ? 1 : 3;
   const bool first = layout == ImageLayout::nchw;
-  const Shape made = first ? Shape{1, colours, window[0], window[1]} : Shape{1, window[0], window[1], colours};
+  const Shape made = first ? Shape{1, colors, window[0], window[1]} : Shape{1, window[0], window[1], colors};
   if (shape.size() != 4 || !std::equal(made.begin() + 1, made.end(), shape.begin() + 1))
     return Diagnostic{
         "cannot use the image", where,
@@ -273,15 +273,15 @@ Result<NdArray> Preprocess::apply(const Image& given, DType dtype, const Shape& 
   NdArray row(dtype, made);
   for (std::int64_t y = 0; y < window[0]; ++y)
     for (std::int64_t x = 0; x < window[1]; ++x)
-      for (std::int64_t c = 0; c < colours; ++c) {
-        const int colour = static_cast<int>(channels == Channels::bgr ? 2 - c : c);
+      for (std::int64_t c = 0; c < colors; ++c) {
+        const int color = static_cast<int>(channels == Channels::bgr ? 2 - c : c);
         const double pixel =
-            channels == Channels::gray ? luma(image, top + y, left + x) : image.at(top + y, left + x, colour);
+            channels == Channels::gray ? luma(image, top + y, left + x) : image.at(top + y, left + x, color);
         const auto of = [&](const std::vector<double>& values) {
           return values[values.size() == 1 ? 0 : static_cast<std::size_t>(c)];
         };
         const double value = (pixel * scale - of(mean)) / of(deviation);
-        row.set_double(first ? (c * window[0] + y) * window[1] + x : (y * window[1] + x) * colours + c,
+        row.set_double(first ? (c * window[0] + y) * window[1] + x : (y * window[1] + x) * colors + c,
                        is_floating(dtype) ? value : std::nearbyint(value));
       }
   return row;

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::size_t kShownTensors = 20, kShownWorst = 10;
 
-constexpr std::string_view kQuantisedStyle =
+constexpr std::string_view kQuantizedStyle =
     R"(:root { --ratio: #2563c9; --cut: #c07a1b; }
 @media (prefers-color-scheme: dark) { :root { --ratio: #77a7f3; --cut: #e0a95e; } }
 section { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px; margin: 16px 0; }
@@ -41,13 +41,13 @@ std::vector<const Row*> by_ratio(const std::vector<Row>& rows, double Row::*rati
   return sorted;
 }
 
-std::string tensors_text(const quantize::Quantised& quantised) {
+std::string tensors_text(const quantize::Quantized& quantized) {
   std::vector<const quantize::TensorReport*> shown;
-  const bool all = quantised.tensors.size() <= kShownTensors;
+  const bool all = quantized.tensors.size() <= kShownTensors;
   if (all) {
-    for (const quantize::TensorReport& tensor : quantised.tensors) shown.push_back(&tensor);
+    for (const quantize::TensorReport& tensor : quantized.tensors) shown.push_back(&tensor);
   } else {
-    shown = by_ratio(quantised.tensors, &quantize::TensorReport::signal_to_noise_db);
+    shown = by_ratio(quantized.tensors, &quantize::TensorReport::signal_to_noise_db);
     shown.resize(kShownWorst);
   }
   TextTable table({"tensor", ">range", ">scale", ">zero point", ">saturated", ">signal to noise"});
@@ -55,37 +55,37 @@ std::string tensors_text(const quantize::Quantised& quantised) {
     table.add({tensor->value, range_text(*tensor), fmt::format("{:.4g}", tensor->q.scale),
                fmt::format("{}", tensor->q.zero_point), percent_text(tensor->saturated),
                decibels_text(tensor->signal_to_noise_db)});
-  return fmt::format("tensors       {}{}\n\n{}\n", quantised.tensors.size(),
+  return fmt::format("tensors       {}{}\n\n{}\n", quantized.tensors.size(),
                      all ? "" : fmt::format(", the {} that lost most (--report and --html have all)", shown.size()),
                      table.to_string());
 }
 
-std::string layers_text(const quantize::Quantised& quantised) {
-  if (quantised.layers.empty()) return {};
-  std::vector<const quantize::LayerReport*> shown = by_ratio(quantised.layers, &quantize::LayerReport::output_db);
+std::string layers_text(const quantize::Quantized& quantized) {
+  if (quantized.layers.empty()) return {};
+  std::vector<const quantize::LayerReport*> shown = by_ratio(quantized.layers, &quantize::LayerReport::output_db);
   shown.resize(std::min(shown.size(), kShownWorst));
   TextTable table({"layer", "operator", ">weights", ">worst channel", ">outputs", ">same choice"});
   for (const quantize::LayerReport* layer : shown)
     table.add({layer->layer, layer->op.empty() ? "tensor" : layer->op, decibels_text(layer->weights_db),
                decibels_text(layer->channel_db), decibels_text(layer->output_db),
-               fmt::format("{} of {}", layer->same_choice, quantised.layer_samples)});
-  const std::size_t measured = quantised.layers.size();
+               fmt::format("{} of {}", layer->same_choice, quantized.layer_samples)});
+  const std::size_t measured = quantized.layers.size();
   const std::string which =
-      measured == quantised.all_layers
+      measured == quantized.all_layers
           ? fmt::format("{}", measured)
-          : fmt::format("{} of {}, those that cost most (--worst-layers)", measured, quantised.all_layers);
-  return fmt::format("layers        {}, each quantised alone on {} samples; those that cost most\n\n{}\n", which,
-                     quantised.layer_samples, table.to_string());
+          : fmt::format("{} of {}, those that cost most (--worst-layers)", measured, quantized.all_layers);
+  return fmt::format("layers        {}, each quantized alone on {} samples; those that cost most\n\n{}\n", which,
+                     quantized.layer_samples, table.to_string());
 }
 
-std::string kept_text(const quantize::Quantised& quantised) {
-  if (quantised.float_nodes.empty()) return {};
+std::string kept_text(const quantize::Quantized& quantized) {
+  if (quantized.float_nodes.empty()) return {};
   std::map<std::string, int> operators;
-  for (const auto& [name, op] : quantised.float_nodes) ++operators[op];
+  for (const auto& [name, op] : quantized.float_nodes) ++operators[op];
   std::string text;
   for (const auto& [op, count] : operators) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", count, op);
   text = fmt::format("stay float    {}\n", text);
-  for (const quantize::LostPart& part : quantised.lost_parts)
+  for (const quantize::LostPart& part : quantized.lost_parts)
     if (part.node_stays_float)
       text += fmt::format(
           "              {} among them, whose part {} ({:.4g} to {:.4g}) would have {:.1f} of the 255 steps of a "
@@ -104,35 +104,35 @@ std::string html_bar(double decibels) {
 
 }  // namespace
 
-std::string quantised_text(const quantize::Quantised& quantised) {
+std::string quantized_text(const quantize::Quantized& quantized) {
   std::string text;
-  for (const quantize::OutputReport& output : quantised.outputs)
+  for (const quantize::OutputReport& output : quantized.outputs)
     text += fmt::format("output        {}: {}; {} of {} rows choose as in float\n", output.output,
                         decibels_text(output.signal_to_noise_db), output.same_rows, output.rows);
-  if (!quantised.equalised.empty())
-    text += fmt::format("equalised     {} pairs of layers\n", quantised.equalised.size());
-  if (!quantised.corrected.empty()) text += fmt::format("corrected     {} biases\n", quantised.corrected.size());
-  return text + kept_text(quantised) + tensors_text(quantised) + layers_text(quantised);
+  if (!quantized.equalized.empty())
+    text += fmt::format("equalized     {} pairs of layers\n", quantized.equalized.size());
+  if (!quantized.corrected.empty()) text += fmt::format("corrected     {} biases\n", quantized.corrected.size());
+  return text + kept_text(quantized) + tensors_text(quantized) + layers_text(quantized);
 }
 
-std::string quantised_page(const std::string& title, const std::string& settings,
-                           const quantize::Quantised& quantised) {
+std::string quantized_page(const std::string& title, const std::string& settings,
+                           const quantize::Quantized& quantized) {
   std::string body = fmt::format(
       "<p>{}</p>\n<section><h2>Outputs</h2><div class=\"scroll\"><table><tr><th>output</th>"
       "<th>signal to noise</th><th>rows that choose as in float</th></tr>\n",
       escaped_html(settings));
-  for (const quantize::OutputReport& output : quantised.outputs)
+  for (const quantize::OutputReport& output : quantized.outputs)
     body += fmt::format("<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{} of {}</td></tr>\n",
                         escaped_html(output.output), decibels_text(output.signal_to_noise_db), output.same_rows,
                         output.rows);
   body += "</table></div></section>\n";
-  if (!quantised.layers.empty()) {
+  if (!quantized.layers.empty()) {
     body += fmt::format(
-        "<section><h2>Layers</h2><p>What the outputs keep where one layer alone is quantised, on {} "
+        "<section><h2>Layers</h2><p>What the outputs keep where one layer alone is quantized, on {} "
         "samples; the dearest first.</p><div class=\"scroll\"><table><tr><th>layer</th><th>operator</th>"
         "<th>weights</th><th>worst channel</th><th>outputs</th><th></th><th>same choice</th></tr>\n",
-        quantised.layer_samples);
-    for (const quantize::LayerReport* layer : by_ratio(quantised.layers, &quantize::LayerReport::output_db))
+        quantized.layer_samples);
+    for (const quantize::LayerReport* layer : by_ratio(quantized.layers, &quantize::LayerReport::output_db))
       body += fmt::format(
           "<tr><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{}</td><td "
           "class=\"number\">{}</td>{}<td class=\"number\">{}</td></tr>\n",
@@ -145,7 +145,7 @@ std::string quantised_page(const std::string& title, const std::string& settings
       "<section><h2>Tensors</h2><p>In the order of execution; noise includes that of all layers before.</p>"
       "<div class=\"scroll\"><table><tr><th>tensor</th><th>range</th><th>scale</th><th>zero point</th>"
       "<th>saturated</th><th>commonest value</th><th>signal to noise</th><th></th></tr>\n";
-  for (const quantize::TensorReport& tensor : quantised.tensors)
+  for (const quantize::TensorReport& tensor : quantized.tensors)
     body += fmt::format(
         "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{:.4g}</td><td "
         "class=\"number\">{}</td><td class=\"number{}\">{}</td><td class=\"number\">{}</td><td "
@@ -154,13 +154,13 @@ std::string quantised_page(const std::string& title, const std::string& settings
         tensor.saturated > 0 ? " cut" : "", percent_text(tensor.saturated), percent_text(tensor.commonest),
         decibels_text(tensor.signal_to_noise_db), html_bar(tensor.signal_to_noise_db));
   body += "</table></div></section>\n";
-  if (!quantised.float_nodes.empty()) {
+  if (!quantized.float_nodes.empty()) {
     body += "<section><h2>Stay float</h2><div class=\"scroll\"><table><tr><th>node</th><th>operator</th></tr>\n";
-    for (const auto& [name, op] : quantised.float_nodes)
+    for (const auto& [name, op] : quantized.float_nodes)
       body += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escaped_html(name), escaped_html(op));
     body += "</table></div></section>\n";
   }
-  return html_page("Quantised " + title, kQuantisedStyle, body);
+  return html_page("Quantized " + title, kQuantizedStyle, body);
 }
 
 }  // namespace dovetail::cli

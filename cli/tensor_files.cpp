@@ -56,7 +56,7 @@ Result<NdArray> parse_tensor(std::span<const std::byte> bytes, const std::filesy
   if (text.starts_with(kNpyMagic)) return parse_npy(bytes, path.string());
   if (path.extension() == ".pb") return import::parse_tensor_proto(bytes, path.string());
   return Diagnostic{"cannot read tensor", path.string(), "it is neither a .npy file nor named .pb",
-                    "write it with numpy.save, or give a serialised ONNX TensorProto as FILE.pb"};
+                    "write it with numpy.save, or give a serialized ONNX TensorProto as FILE.pb"};
 }
 
 const bundle::Bundle& program_for(const bundle::Bundle& bundle, const std::map<std::string, NdArray>& given) {

@@ -16,7 +16,7 @@
 
 namespace dovetail::cli {
 
-// .npy, or a serialised ONNX TensorProto (.pb), distinguished by content.
+// .npy, or a serialized ONNX TensorProto (.pb), distinguished by content.
 Result<NdArray> read_tensor(const std::filesystem::path& path);
 
 // The same of a file's bytes; `path` names them.

@@ -1,4 +1,4 @@
-// What stdout and stderr are: terminals of some width, and whether they get colours.
+// What stdout and stderr are: terminals of some width, and whether they get colors.
 #pragma once
 
 #include <cstddef>
@@ -31,7 +31,7 @@ std::optional<std::size_t> terminal_width(Stream stream);
 std::size_t help_width();
 
 enum class Style { error, note, hint, header, faint };
-// With the escape sequences of the style, if the stream has colours.
+// With the escape sequences of the style, if the stream has colors.
 std::string styled(std::string_view text, Style style, Stream stream);
 
 }  // namespace dovetail::cli

@@ -24,8 +24,8 @@ struct Remedy {
 constexpr std::array kRemedies{
     Remedy{"computes in floating point",
            "`dovetail quantize MODEL.onnx -o Q.onnx --samples S`; of a model of the zoo: `dovetail zoo NAME --int8`"},
-    Remedy{"quantised as they come",
-           "quantise the float model with samples: `dovetail quantize MODEL.onnx -o Q.onnx --samples S`"},
+    Remedy{"quantized as they come",
+           "quantize the float model with samples: `dovetail quantize MODEL.onnx -o Q.onnx --samples S`"},
     Remedy{"over the border costs", "--offload always"},
     Remedy{"is listed before it", "put accel first in --target"},
     Remedy{"was placed elsewhere", "leave out --place"},

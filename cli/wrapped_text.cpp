@@ -156,9 +156,9 @@ constexpr std::size_t kLabelColumns = 14;
 
 std::size_t indent_of(std::string_view line) {
   const std::size_t begin = std::min(line.find_first_not_of(' '), line.size());
-  const bool labelled = line.size() > kLabelColumns && line[kLabelColumns] != ' ' &&
-                        line.substr(kLabelColumns - 2, 2) == "  " && (begin <= 2 || begin == kLabelColumns);
-  return labelled ? kLabelColumns : begin + 2;
+  const bool labeled = line.size() > kLabelColumns && line[kLabelColumns] != ' ' &&
+                       line.substr(kLabelColumns - 2, 2) == "  " && (begin <= 2 || begin == kLabelColumns);
+  return labeled ? kLabelColumns : begin + 2;
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 # Makes the static library dovetail_<name>, alias dovetail::<name>, of every .cpp below the calling folder, or below FOLDERS of it. Sources are found by
 # pattern, so a new file needs no edit here. What has headers only becomes an INTERFACE library of the same name. LOOPS: it has loops over numbers.
 function(dovetail_library name)
-  # GCC 12.2 loses the rounding of (double)(float)x when it vectorises two of them side by side (-O2 and -O3: two neighbouring stores suffice).
+  # GCC 12.2 loses the rounding of (double)(float)x when it vectorizes two of them side by side (-O2 and -O3: two neighboring stores suffice).
   # Scales of the integer form and binary32 arithmetic of the interpreter rest on that rounding.
   set(exact $<$<CXX_COMPILER_ID:GNU>:-fno-tree-slp-vectorize>)
   cmake_parse_arguments(ARG "LOOPS" "" "FOLDERS;DEPENDS;PRIVATE_DEPENDS;EXCLUDE" ${ARGN})

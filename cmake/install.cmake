@@ -55,7 +55,7 @@ install(DIRECTORY examples DESTINATION ${share} COMPONENT kit PATTERN __pycache_
 # Pages, with the examples that they link to beside them.
 install(FILES LICENSE README.md DESTINATION ${doc} COMPONENT kit)
 install(DIRECTORY docs DESTINATION ${doc} COMPONENT kit)
-# Where Debian looks for a package's licence.
+# Where Debian looks for a package's license.
 install(FILES LICENSE DESTINATION ${doc} RENAME copyright COMPONENT kit)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libdovetail-dev RENAME copyright COMPONENT dev)
 install(CODE "file(CREATE_LINK ../../dovetail/examples \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${doc}/examples SYMBOLIC)" COMPONENT kit)

@@ -58,25 +58,25 @@ struct NamedPass {
 Result<passes::PassOutcome> fold_all_constants(graph::Graph& graph, const passes::PassContext& context) {
   return passes::fold_constants(graph, context);
 }
-Result<passes::PassOutcome> fold_but_dequantised(graph::Graph& graph, const passes::PassContext& context) {
-  return passes::fold_constants(graph, context, passes::FoldScope::keep_dequantised);
+Result<passes::PassOutcome> fold_but_dequantized(graph::Graph& graph, const passes::PassContext& context) {
+  return passes::fold_constants(graph, context, passes::FoldScope::keep_dequantized);
 }
 
-// From ONNX's quantised forms to the integer graph, which is the reference of every run.
+// From ONNX's quantized forms to the integer graph, which is the reference of every run.
 constexpr NamedPass kIntegerPasses[] = {
     // Scales and weights that exporters compute from constants must be constants when lower_qdq looks at them.
-    {"fold_constants", Level::needed, fold_but_dequantised},
+    {"fold_constants", Level::needed, fold_but_dequantized},
     // Constants that subgraphs capture, likewise.
     {"sink_into_subgraphs", Level::needed, passes::sink_into_subgraphs},
     // Identities between a DequantizeLinear and its user would hide the pair.
     {"eliminate_identities", Level::needed, passes::eliminate_identities},
     {"lower_qdq", Level::needed, passes::lower_qdq},
-    // What lower_qdq left of quantised weights has float activations; folding would expand them.
+    // What lower_qdq left of quantized weights has float activations; folding would expand them.
     {"keep_weights_int8", Level::needed, passes::keep_weights_int8},
 };
 // On the integer graph, over and over while one of them changes something: each makes room for others.
 constexpr NamedPass kGraphPasses[] = {
-    // First: the patterns below look for constants; what is left of dequantised weights becomes float.
+    // First: the patterns below look for constants; what is left of dequantized weights becomes float.
     {"fold_constants", Level::needed, fold_all_constants},
     {"sink_into_subgraphs", Level::needed, passes::sink_into_subgraphs},
     {"eliminate_identities", Level::exact, passes::eliminate_identities},
@@ -155,7 +155,7 @@ class Pipeline {
       return graph_passes(graph);
     }));
     dump("graph", [&] { return graph::to_string(graph); });
-    if (options_.keep_graphs) result.optimised = graph;
+    if (options_.keep_graphs) result.optimized = graph;
     if (stop("graph")) return finish(std::move(result));
 
     PartitionOptions partition_options{options_.available, options_.targets, {},

@@ -34,7 +34,7 @@ struct CompileOptions {
   // operation. The instructions stay the same; each tensor costs a host step that unpacks it.
   bool expose_all = false;
   bool graph_passes = true;    // false: the graph has been through them
-  bool keep_graphs = true;     // Compiled::integer and optimised, each with all weights; false: they stay empty
+  bool keep_graphs = true;     // Compiled::integer and optimized, each with all weights; false: they stay empty
   bool fuse = true;            // nodes to kernels
   bool choose_layouts = true;  // for the whole graph; else every kernel takes those that it likes best
   bool free_borders = false;   // the model's inputs and outputs lie as the kernels like them best, as their tensors say
@@ -59,7 +59,7 @@ struct StageTime {
 struct Compiled {
   graph::Graph imported;   // after import, before any pass
   graph::Graph integer;    // after lower_qdq: the graph that the reference evaluates
-  graph::Graph optimised;  // after all graph passes
+  graph::Graph optimized;  // after all graph passes
   double tolerance =
       0;  // how far passes may have moved floats beyond the rounding of operators (PassOutcome::tolerance)
   bundle::Bundle bundle;                 // empty when stopped early

@@ -33,8 +33,8 @@ std::string reason(std::string_view pass, std::string_view op) {
   for (const Row& row : kReasons)
     if (row.pass == pass) return std::string(row.why);
   const ops::OpDef* row = ops::find(op);
-  if (row != nullptr && row->quantizes) return "into the integer form of its neighbours";
-  return pass == "eliminate_dead_nodes" ? "nothing reads it" : "its neighbours do without it";
+  if (row != nullptr && row->quantizes) return "into the integer form of its neighbors";
+  return pass == "eliminate_dead_nodes" ? "nothing reads it" : "its neighbors do without it";
 }
 
 std::string refusals_text(const std::vector<Refusal>& refusals) {

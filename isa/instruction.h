@@ -13,7 +13,7 @@ enum class Opcode : std::uint8_t { load = 0, store = 1, gemm = 2, finish = 3, al
 enum class AluOp : std::uint8_t { min = 0, max = 1, add = 2, shr = 3, mul = 4, requant = 5 };
 enum class Queue : std::uint8_t { load = 0, compute = 1, store = 2 };
 
-// Tokens to and from the neighbouring queues; "prev"/"next" in the order load, compute, store.
+// Tokens to and from the neighboring queues; "prev"/"next" in the order load, compute, store.
 struct DependencyFlags {
   bool pop_prev = false;
   bool pop_next = false;

@@ -9,7 +9,7 @@
 namespace dovetail::isa {
 
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  // One row of the dynamic programme: row[j] is the distance of a's first i characters to b's first j.
+  // One row of the dynamic program: row[j] is the distance of a's first i characters to b's first j.
   std::vector<std::size_t> row(b.size() + 1);
   std::iota(row.begin(), row.end(), std::size_t{0});
   for (std::size_t i = 1; i <= a.size(); ++i) {

@@ -1,6 +1,6 @@
 // The rules of loops/ir.h, checked: types, unique names, affine bindings within iterator extents (by predicate where a
 // split does not divide), declared regions that cover the accesses, stores only in blocks, every index in bounds
-// (proven, or reported as not proven), reductions of a recognised form where a block has reduce iterators, intrinsic
+// (proven, or reported as not proven), reductions of a recognized form where a block has reduce iterators, intrinsic
 // calls that match their table entry.
 #pragma once
 

@@ -13,7 +13,7 @@ NdArray first_along(const NdArray& array, std::size_t axis, std::int64_t count) 
   if (shape[axis] == count) return array;
   shape[axis] = count;
   NdArray result(array.dtype(), shape);
-  std::size_t rows = 1;  // pieces of neighbouring elements
+  std::size_t rows = 1;  // pieces of neighboring elements
   for (std::size_t d = 0; d < axis; ++d) rows *= static_cast<std::size_t>(shape[d]);
   const auto from = array.bytes(), to = std::as_const(result).bytes();
   if (to.empty()) return result;

@@ -7,7 +7,7 @@
 
 namespace dovetail::test {
 
-// Exit status of an executable of which a test was skipped and none failed; CTest and tools/summarise_tests.py know it.
+// Exit status of an executable of which a test was skipped and none failed; CTest and tools/summarize_tests.py know it.
 inline constexpr int kSkipped = 77;
 
 inline std::vector<std::string>& skip_reasons() {

@@ -4,7 +4,7 @@
 usage: onnxruntime_values.py MODELS_FOLDER OUT_FOLDER [MODEL...]
 
 For each model of MODELS_FOLDER/<model>/model.onnx and each of its samples: OUT_FOLDER/<model>/<sample>/<tensor>.npy. Needs the
-packages onnx, onnxruntime and numpy. Graph optimisations are off: each node computes by itself, in float between
+packages onnx, onnxruntime and numpy. Graph optimizations are off: each node computes by itself, in float between
 DequantizeLinear and QuantizeLinear.
 """
 import pathlib
@@ -23,7 +23,7 @@ def file_name(name):
     return re.sub(r'[^A-Za-z0-9_.-]', '_', name)
 
 
-def quantised_tensors(model):
+def quantized_tensors(model):
     """Results of QuantizeLinear and of the QLinear operators, and what moves them."""
     inferred = onnx.shape_inference.infer_shapes(model)
     bytes_types = (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
@@ -35,7 +35,7 @@ def quantised_tensors(model):
 def write_values(folder, out):
     model = onnx.load(folder / 'model.onnx')
     known = {output.name for output in model.graph.output}
-    names = [name for name in quantised_tensors(model) if name not in known]
+    names = [name for name in quantized_tensors(model) if name not in known]
     model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in names)
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Plots of sweeps over one space, a panel for each, as SVG that is legible on light and on dark pages.
 
-usage: plot_points.py {points|steps} [--mark PARAMETER] [--colour PARAMETER] -o PLOT.svg TITLE=REPORT.json...
+usage: plot_points.py {points|steps} [--mark PARAMETER] [--color PARAMETER] -o PLOT.svg TITLE=REPORT.json...
 
 REPORT.json is what `dovetail explore ... --json` prints.
 
-points: latency across, area up, a dot for each measured point. --colour: by the values of a parameter (or of parameters
+points: latency across, area up, a dot for each measured point. --color: by the values of a parameter (or of parameters
         that are set together, named by one of them). --mark: a yes-or-no parameter, hollow where it is no. A line joins the
         points that no other one beats in these two; those on the front of all objectives have a ring.
 steps:  what a step of each parameter changes, all else equal: a dot for each objective, by the factor.
@@ -18,7 +18,7 @@ import math
 import sys
 from pathlib import Path
 
-# Colours that the colour-blind can distinguish (Okabe and Ito), darker on light pages.
+# Colors that the color-blind can distinguish (Okabe and Ito), darker on light pages.
 STYLE = """
 svg { font: 12px system-ui, sans-serif; }
 text { fill: #3b434d; } .title { font-size: 13px; font-weight: 600; } .grid { stroke: #d9dee5; } .one { stroke: #6b7480; }
@@ -28,7 +28,7 @@ text { fill: #3b434d; } .title { font-size: 13px; font-weight: 600; } .grid { st
 @media (prefers-color-scheme: dark) { text { fill: #cdd5de; } .grid { stroke: #303843; } .one { stroke: #98a3b0; } .page { fill: #15181d; }
 .front, .ring { stroke: #cdd5de; } .c0 { --c: #5cb8f0; } .c1 { --c: #e88a3c; } .c2 { --c: #2fbd92; } .c3 { --c: #d98abb; } .c4 { --c: #98a3b0; } }
 """
-COLOURS = 5
+COLoRS = 5
 PANEL, LEFT, RIGHT, TOP, BOTTOM = 400, 52, 18, 62, 46
 HEIGHT = 280  # of the scatter's axes
 ROW, ROW_LEFT = 22, 190  # of the steps
@@ -91,12 +91,12 @@ def axis_of(report, parameter):
     sys.exit(f"plot_points.py: the space has no parameter {parameter}")
 
 
-def plot_points(reports, colour, mark):
+def plot_points(reports, color, mark):
     svg = Svg(PANEL * len(reports), TOP + HEIGHT + BOTTOM, "latency and area of the measured points")
     first = reports[0][1]
-    choices = axis_of(first, colour)["choices"] if colour else [{}]
+    choices = axis_of(first, color)["choices"] if color else [{}]
     names = ["×".join(plain(value) for value in choice.values()) for choice in choices]
-    entries = [(name, f"c{i % COLOURS} full") for i, name in enumerate(names)] if colour else []
+    entries = [(name, f"c{i % COLoRS} full") for i, name in enumerate(names)] if color else []
     if mark:
         entries.append((f"without {mark}", "c4 hollow"))
     legend(svg, entries + [("on the front of all objectives", "ring"), ("front of these two", "front")])
@@ -127,7 +127,7 @@ def plot_points(reports, colour, mark):
             chosen = {key: point["chosen"][key] for key in choices[0]}
             kind = "full" if not mark or point["chosen"][mark] else "hollow"
             x, y = x_of(point["values"]["latency_ms"]), y_of(point["values"]["area_mm2"])
-            svg.dot(f"c{choices.index(chosen) % COLOURS} {kind}", x, y, 2.6)
+            svg.dot(f"c{choices.index(chosen) % COLoRS} {kind}", x, y, 2.6)
             if index in front:
                 svg.dot("ring", x, y, 5.5)
         best, path = math.inf, ""
@@ -160,7 +160,7 @@ def plot_steps(reports):
     height = rows * ROW
     svg = Svg(ROW_LEFT + (PANEL - LEFT) * len(reports), TOP + height + BOTTOM, "what a step of each parameter changes")
     titles = [objective["title"].split(",")[0] for objective in reports[0][1]["objectives"]]
-    legend(svg, [(title, f"c{i % COLOURS} full") for i, title in enumerate(titles)])
+    legend(svg, [(title, f"c{i % COLoRS} full") for i, title in enumerate(titles)])
     factors = [factor for _, report in reports for row in report["steps"] for factor in row["factors"]]
     low, high = min(factors) / 1.08, max(factors) * 1.08
     for panel, (title, report) in enumerate(reports):
@@ -177,7 +177,7 @@ def plot_steps(reports):
                 svg.text(left - 12, y + 4, step_name(row), "end")
             svg.path("grid", f"M{left:.1f} {y:.1f}h{width:.1f}")
             for objective, factor in enumerate(row["factors"]):
-                svg.dot(f"c{objective % COLOURS} full", x_of(factor), y + 3.4 * (objective - (len(row["factors"]) - 1) / 2), 4)
+                svg.dot(f"c{objective % COLoRS} full", x_of(factor), y + 3.4 * (objective - (len(row["factors"]) - 1) / 2), 4)
     return svg
 
 
@@ -185,7 +185,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["points", "steps"])
     parser.add_argument("--mark")
-    parser.add_argument("--colour")
+    parser.add_argument("--color")
     parser.add_argument("-o", dest="out", required=True, type=Path)
     parser.add_argument("reports", nargs="+", metavar="TITLE=REPORT.json")
     arguments = parser.parse_args()
@@ -193,7 +193,7 @@ def main():
     for text in arguments.reports:
         title, _, path = text.partition("=")
         reports.append((title, json.loads(Path(path).read_text(encoding="utf-8"))))
-    svg = plot_points(reports, arguments.colour, arguments.mark) if arguments.what == "points" else plot_steps(reports)
+    svg = plot_points(reports, arguments.color, arguments.mark) if arguments.what == "points" else plot_steps(reports)
     arguments.out.write_text(str(svg), encoding="utf-8")
 
 

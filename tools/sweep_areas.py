@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Synthesises the design points that the area model is fitted to, and those that its error is measured on (hw/syn/sweep.json).
+"""Synthesizes the design points that the area model is fitted to, and those that its error is measured on (hw/syn/sweep.json).
 
 usage: sweep_areas.py --cli DOVETAIL [--jobs N] [--from FOLDER]
 
@@ -64,7 +64,7 @@ def run_of(area, parameters, is_held_back):
             "memory_bits": blocks[""]["memory_bits"], "blocks": {path: [blocks[path]["gates"], blocks[path]["ff"]] for path in BLOCKS}}
 
 
-def synthesise(cli, parameters):
+def synthesize(cli, parameters):
     with tempfile.TemporaryDirectory() as folder:
         config = pathlib.Path(folder) / "point.json"
         config.write_text(json.dumps({"name": "point", **parameters}))
@@ -94,7 +94,7 @@ def main():
                 print(f"no run of {parameters}")
     else:
         with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-            for (parameters, is_held_back), area in zip(points, pool.map(lambda point: synthesise(arguments.cli, point[0]), points)):
+            for (parameters, is_held_back), area in zip(points, pool.map(lambda point: synthesize(arguments.cli, point[0]), points)):
                 runs.append(run_of(area, parameters, is_held_back))
                 print(f"{len(runs)} of {len(points)}: {parameters}", flush=True)
     lines = ",\n".join("  " + json.dumps(run) for run in runs)

@@ -4,7 +4,7 @@
 usage: tune_gains.py DOVETAIL FOLDER [--trials N] [--search NAME] [--seed N] [--only TEXT]
 
 Models are made by `dovetail zoo` and taken from examples; records, reports and pages go to FOLDER, where the records of
-earlier runs are learnt from. Prints a row for each model and target, and the geometric mean over all tasks of a target.
+earlier runs are learned from. Prints a row for each model and target, and the geometric mean over all tasks of a target.
 """
 
 import argparse

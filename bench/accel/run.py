@@ -65,7 +65,7 @@ def measure(dovetail, model, machine, memory, extra, report):
 
 
 def tokens_of(dovetail, model, machine, folder):
-    """Of each layer: those that its instructions wait for, and those of a planner that synchronises wherever the stream changes queues."""
+    """Of each layer: those that its instructions wait for, and those of a planner that synchronizes wherever the stream changes queues."""
     report = folder / "compiled.json"
     call([dovetail, "compile", model, "--target", "accel,cpu", "--hw", machine, "-o", folder / "compiled.dvt", "--report", report])
     rows = [row for code in json.loads(report.read_text())["compiler"]["codes"] for row in code["tokens"]["layers"]]

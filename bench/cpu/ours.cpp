@@ -30,7 +30,7 @@ graph::ValueId add(graph::Graph& graph, const std::string& op, std::vector<graph
 }
 
 // uint8 with zero point 0 as the int8 that is 128 less.
-NdArray recentred(const NdArray& bytes) {
+NdArray recentered(const NdArray& bytes) {
   NdArray result(DType::int8, bytes.shape());
   for (std::int64_t i = 0; i < bytes.count(); ++i) result.set_int64(i, bytes.as_int64(i) - 128);
   return result;
@@ -128,7 +128,7 @@ Result<Candidate> tuned_candidate(const graph::Graph& graph, const NdArray& inpu
 Result<std::vector<Candidate>> make_ours(const Problem& problem, int threads, const Tuning& tuning) {
   const bool bytes = problem.spec.number == Number::int8 && std::holds_alternative<Convolution>(problem.spec.shape);
   const graph::Graph graph = graph_of(problem);
-  const NdArray input = bytes ? recentred(problem.x) : problem.x;
+  const NdArray input = bytes ? recentered(problem.x) : problem.x;
   DOVETAIL_ASSIGN(std::vector<Candidate> result, candidates(graph, input, threads));
   if (!tuning.records.empty()) {
     DOVETAIL_ASSIGN(Candidate tuned, tuned_candidate(graph, input, threads, tuning));

@@ -102,7 +102,7 @@ std::string text_of(const ConvolutionRow& row, std::int64_t batch) {
                      batch);
 }
 
-// With the bias that batch normalisation becomes, and the activation behind it.
+// With the bias that batch normalization becomes, and the activation behind it.
 Case convolution(const ConvolutionRow& row, std::int64_t batch, const NumberRow& number) {
   Case made;
   made.graph.name = text_of(row, batch);
@@ -127,7 +127,7 @@ Case convolution(const ConvolutionRow& row, std::int64_t batch, const NumberRow&
   return made;
 }
 
-// Elementwise and normalisation chains as networks have them between their products.
+// Elementwise and normalization chains as networks have them between their products.
 struct ChainRow {
   const char* name;
   void (*build)(zoo::Builder& builder, std::int64_t rows);
@@ -208,7 +208,7 @@ Result<std::vector<CaseRow>> all_cases(const Sizes& sizes) {
       cases.push_back(
           {Group::product, fmt::format("product {}", n), number.name, 1, [=] { return product(n, number); }});
   for (const NumberRow& number : kNumbers) {
-    if (number.type == DType::int8) continue;  // the library's are rounded otherwise (docs/quantisation.md)
+    if (number.type == DType::int8) continue;  // the library's are rounded otherwise (docs/quantization.md)
     for (const std::int64_t batch : sizes.batches)
       for (const ConvolutionRow& row : convolutions(sizes.image))
         cases.push_back({Group::convolution, text_of(row, batch), number.name, row.count,

@@ -1,8 +1,8 @@
 """ONNX Runtime's side of run.py, in a Python that has it: loads a model and times runs of it on demand, as runner.cpp does.
 
 usage: onnxruntime_worker.py MODEL.onnx --threads N [--input NAME=FILE.npy]... [--provider NAME]
-       onnxruntime_worker.py MODEL.onnx --quantise OUT.onnx    the model quantised by ONNX Runtime's own tool, and no more
-       onnxruntime_worker.py MODEL.onnx --quantise-dynamic OUT.onnx [--weights int8|uint8]    the same of dynamic quantisation
+       onnxruntime_worker.py MODEL.onnx --quantize OUT.onnx    the model quantized by ONNX Runtime's own tool, and no more
+       onnxruntime_worker.py MODEL.onnx --quantize-dynamic OUT.onnx [--weights int8|uint8]    the same of dynamic quantization
        onnxruntime_worker.py MODEL.onnx --write-inputs DIR     random inputs as DIR/NAME.npy, and no more
        onnxruntime_worker.py OURS --compare DIR                how far the arrays of two folders are apart, and no more
 """
@@ -63,7 +63,7 @@ def compare(ours, theirs):
 
 
 def make_session(model, threads, provider="CPUExecutionProvider"):
-    """With all of ONNX Runtime's optimisations; with fewer where its own passes break the model."""
+    """With all of ONNX Runtime's optimizations; with fewer where its own passes break the model."""
     if provider not in onnxruntime.get_available_providers():
         raise SystemExit(f"ONNX Runtime {onnxruntime.__version__} has no {provider}")
     levels = onnxruntime.GraphOptimizationLevel
@@ -82,7 +82,7 @@ def make_session(model, threads, provider="CPUExecutionProvider"):
     raise last
 
 
-def quantise(model, output):
+def quantize(model, output):
     from onnxruntime import quantization
 
     class Samples(quantization.CalibrationDataReader):
@@ -95,7 +95,7 @@ def quantise(model, output):
     quantization.quantize_static(model, output, Samples(), quant_format=quantization.QuantFormat.QDQ, per_channel=True)
 
 
-def quantise_dynamically(model, output, weights):
+def quantize_dynamically(model, output, weights):
     from onnxruntime import quantization
 
     types = {"int8": quantization.QuantType.QInt8, "uint8": quantization.QuantType.QUInt8}
@@ -138,16 +138,16 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--input", action="append", default=[])
     parser.add_argument("--provider", default="CPUExecutionProvider", help="ONNX Runtime's name for where the model runs")
-    parser.add_argument("--quantise", metavar="OUT")
-    parser.add_argument("--quantise-dynamic", metavar="OUT")
+    parser.add_argument("--quantize", metavar="OUT")
+    parser.add_argument("--quantize-dynamic", metavar="OUT")
     parser.add_argument("--weights", choices=("int8", "uint8"), default="int8")
     parser.add_argument("--write-inputs", metavar="DIR")
     parser.add_argument("--compare", metavar="DIR")
     options = parser.parse_args()
-    if options.quantise:
-        quantise(options.model, options.quantise)
-    elif options.quantise_dynamic:
-        quantise_dynamically(options.model, options.quantise_dynamic, options.weights)
+    if options.quantize:
+        quantize(options.model, options.quantize)
+    elif options.quantize_dynamic:
+        quantize_dynamically(options.model, options.quantize_dynamic, options.weights)
     elif options.compare:
         say({"apart": compare(options.model, options.compare)})
     elif options.write_inputs:

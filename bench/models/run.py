@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Whole models on the CPU, ours beside ONNX Runtime (docs/benchmarks.md).
 
-usage: run.py BIN FOLDER [--ort PYTHON] [--threads 1,2] [--rounds N] [--only REGEX] [--number float32|int8] [--quantised]
+usage: run.py BIN FOLDER [--ort PYTHON] [--threads 1,2] [--rounds N] [--only REGEX] [--number float32|int8] [--quantized]
               [--dynamic int8|uint8] [--records DB] [--shared DIR] [--compile-option WORD]... [-o OUT.json]
 
 BIN has `dovetail` and `model_runner`; models are made in FOLDER and stay there. The models are those of list.json: of the
@@ -9,7 +9,7 @@ folder `--shared` (filled with weights by its fill_light.py where they have none
 what PYTHON imports; without --ort ours is timed alone. Both are processes that live for all rounds of a model and take
 turns; one thread counts by processor time, several by wall time, each with its best round. Both get the same inputs, and
 how far the outputs are apart is part of the row. With --records ours is there twice, as it is and with the schedules of
-these records (`dovetail tune`), and all take turns. With --dynamic both run what ONNX Runtime's dynamic quantisation
+these records (`dovetail tune`), and all take turns. With --dynamic both run what ONNX Runtime's dynamic quantization
 makes of the float models, weights in that type, in place of all models. Prints a row for each model. Exit code 1 where a model fails, or a float
 model's outputs are further apart than 0.001 of the largest.
 """
@@ -96,21 +96,21 @@ def model_file(entry, options):
 
 
 def dynamic_file(entry, model, options):
-    """The model dynamically quantised by ONNX Runtime's own tool."""
+    """The model dynamically quantized by ONNX Runtime's own tool."""
     file = options.folder / f"{entry['name']}.{options.dynamic}.onnx"
     if not file.exists():
-        call([options.ort, HERE / "onnxruntime_worker.py", model, "--quantise-dynamic", file, "--weights", options.dynamic])
+        call([options.ort, HERE / "onnxruntime_worker.py", model, "--quantize-dynamic", file, "--weights", options.dynamic])
     return file
 
 
-def quantised_file(entry, options):
-    """The float model that an int8 one of the zoo is made from, quantised by ONNX Runtime's own tool."""
+def quantized_file(entry, options):
+    """The float model that an int8 one of the zoo is made from, quantized by ONNX Runtime's own tool."""
     file = options.folder / f"{entry['name']}.ort.onnx"
     if not file.exists():
         plain = options.folder / f"zoo_{entry['zoo']}.onnx"
         if not plain.exists():
             call([options.bin / "dovetail", "zoo", entry["zoo"], "-o", plain])
-        call([options.ort, HERE / "onnxruntime_worker.py", plain, "--quantise", file])
+        call([options.ort, HERE / "onnxruntime_worker.py", plain, "--quantize", file])
     return file
 
 
@@ -160,8 +160,8 @@ def measure(entry, threads, bundles, model, inputs, options):
         if options.ort:
             worker = [options.ort, HERE / "onnxruntime_worker.py"]
             contenders["ort"] = Contender([*worker, model, "--threads", threads, *given], processors)
-            if options.quantised and "zoo" in entry and entry["number"] == "int8":
-                contenders["ort_quantised"] = Contender([*worker, quantised_file(entry, options), "--threads", threads, *given], processors)
+            if options.quantized and "zoo" in entry and entry["number"] == "int8":
+                contenders["ort_quantised"] = Contender([*worker, quantized_file(entry, options), "--threads", threads, *given], processors)
         if options.ort:
             row["difference"] = max(difference(contenders, name, entry, options) for name in bundles)
         alternate(contenders, options.rounds)
@@ -228,8 +228,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--only", default="", type=re.compile, help="models in whose name this is found")
     parser.add_argument("--number", choices=("float32", "int8"))
-    parser.add_argument("--quantised", action="store_true", help="int8 models of the zoo as ONNX Runtime's tool quantises them, too")
-    parser.add_argument("--dynamic", choices=("int8", "uint8"), help="float models, dynamically quantised with weights of that type")
+    parser.add_argument("--quantized", action="store_true", help="int8 models of the zoo as ONNX Runtime's tool quantizes them, too")
+    parser.add_argument("--dynamic", choices=("int8", "uint8"), help="float models, dynamically quantized with weights of that type")
     parser.add_argument("--records", help="a database of `dovetail tune`, for a second column of ours")
     parser.add_argument("--shared", type=pathlib.Path, default=HERE.parents[2] / "shared" / "models")
     parser.add_argument("--compile-option", action="append", default=[], help="a word for `dovetail compile`, as in --cpu=avx2")

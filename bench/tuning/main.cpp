@@ -144,7 +144,7 @@ std::vector<Contender> contenders(const Settings& settings) {
   return all;
 }
 
-// As `tune` learns from the records of neighbouring tasks: as many of each, evenly spaced in its table.
+// As `tune` learns from the records of neighboring tasks: as many of each, evenly spaced in its table.
 void learn_others(const std::vector<std::unique_ptr<Loaded>>& tasks, const Loaded& own, tune::Ranking& ranking) {
   constexpr std::size_t kRowsOfEach = 200;  // less than what a ranking keeps, with five tasks
   for (const auto& other : tasks) {

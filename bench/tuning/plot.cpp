@@ -13,7 +13,7 @@ using explore::Curve;
 
 namespace {
 
-// Colours that the colour-blind tell apart (Okabe and Ito), darker on light pages; dashes tell them apart in grey.
+// Colors that the color-blind tell apart (Okabe and Ito), darker on light pages; dashes tell them apart in gray.
 constexpr std::string_view kStyle = R"(
 svg { font: 12px system-ui, sans-serif; }
 text { fill: #3b434d; } .title { font-size: 13px; font-weight: 600; } .grid { stroke: #d9dee5; }

@@ -40,7 +40,7 @@ class Compare : public Command {
     options.value("--cpu", "NAME", model_.cpu,
                   "make code for baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or native (default)");
     options.values("--shape", "NAME=SHAPE", model_.shapes, "extent of a symbolic dimension, or shape of an input");
-    options.value("-O", "N", model_.level, "how far to optimise (default 2)");
+    options.value("-O", "N", model_.level, "how far to optimize (default 2)");
     options.value("--records", "DB", model_.records, "take the best schedules that `dovetail tune` has recorded there",
                   File::read_by_name);
     model_.system.declare(options);

@@ -235,7 +235,7 @@ class Explore : public Command {
     report.models = files_;
     for (const explore::Workload::Model& model : sweep.points->models()) report.names.push_back(model.name);
     report.accuracy = sweep.points->accuracy();
-    DOVETAIL_ASSIGN(report.quantised, sweep.points->write((fs::path(*folder_) / "models").string()));
+    DOVETAIL_ASSIGN(report.quantized, sweep.points->write((fs::path(*folder_) / "models").string()));
     report.space_path = space_path_;
     report.strategy = options_.strategy;
     report.space = &sweep.space;

@@ -30,10 +30,10 @@ namespace dovetail::cli {
 namespace {
 
 // Shows how far each part of the work has come, and ends it where that is asked for.
-class WatchedQuantising {
+class WatchedQuantizing {
  public:
-  explicit WatchedQuantising(const WorkLimit& limit) : watched_(limit) {}
-  ~WatchedQuantising() { watched_.finish(); }
+  explicit WatchedQuantizing(const WorkLimit& limit) : watched_(limit) {}
+  ~WatchedQuantizing() { watched_.finish(); }
   Result<void> operator()(std::string_view what, std::int64_t done, std::int64_t all) {
     if (what != what_) {
       watched_.finish();
@@ -42,7 +42,7 @@ class WatchedQuantising {
       watched_.begin();
     }
     done_ = done;
-    if (watched_.work()->stopped()) return watched_.work()->stopped_at("quantising");
+    if (watched_.work()->stopped()) return watched_.work()->stopped_at("quantizing");
     return {};
   }
 
@@ -56,13 +56,13 @@ class Quantize : public Command {
  public:
   void declare(Options& options) override {
     options.positional("MODEL.onnx", model_, "a float model", Need::required, File::read);
-    options.value("-o", "Q.onnx", output_, "write the quantised model: QDQ form, int8", Need::required, File::written);
+    options.value("-o", "Q.onnx", output_, "write the quantized model: QDQ form, int8", Need::required, File::written);
     options.value("--samples", "FILE|DIR", samples_,
                   "inputs as the model will see them: .npy of the only input, .npz by the names of the inputs, or a "
                   "folder of these or of pictures",
                   Need::required, File::read);
     options.value("--preprocess", "FILE.json", preprocess_,
-                  "what becomes of pictures (docs/own-data.md); the quantised model carries it", File::read);
+                  "what becomes of pictures (docs/own-data.md); the quantized model carries it", File::read);
     options.values("--shape", "NAME=SHAPE", shapes_,
                    "extent of a symbolic dimension, or shape of an input; repeatable");
     options
@@ -74,11 +74,12 @@ class Quantize : public Command {
         .choices({"per-channel", "per-tensor"});
     options.flag("--powers-of-two", powers_, "scales are powers of two, for hardware that only shifts");
     options.flag("--symmetric", symmetric_, "zero points are 0, for hardware that has none");
-    options.values("--keep-float", "NODE", kept_, "do not quantise this node; repeatable");
-    options.flag("--equalise", equalise_, "spread ranges between neighbouring layers first (cross-layer equalisation)");
+    options.values("--keep-float", "NODE", kept_, "do not quantize this node; repeatable");
+    options.flag("--equalize", equalize_, "spread ranges between neighboring layers first (cross-layer equalization)",
+                 "--equalise");
     options.flag("--correct-biases", correct_, "take the shift of each layer's mean out of its bias");
     options.value("--measure-layers", "N", layers_,
-                  "quantise one layer at a time on the first N samples, to see which cost most; 0: do not (default 8)");
+                  "quantize one layer at a time on the first N samples, to see which cost most; 0: do not (default 8)");
     options.value(
         "--worst-layers", "N", worst_layers_,
         "how many layers --measure-layers tells apart, those that cost most (default 10); all of a small model");
@@ -100,7 +101,7 @@ class Quantize : public Command {
     import_options.shapes = shapes.front();
     DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(model_, std::move(import_options)));
     if (imported.graph.outputs.empty() || imported.graph.inputs.empty())
-      return Diagnostic{"cannot quantise", model_, "it has no input or no output", "quantise a model of activations"};
+      return Diagnostic{"cannot quantize", model_, "it has no input or no output", "quantize a model of activations"};
     DOVETAIL_ASSIGN(std::optional<Preprocess> preprocess, preprocess_of(imported.report.metadata, model_));
     if (preprocess_) {
       DOVETAIL_ASSIGN(preprocess, Preprocess::read(*preprocess_));
@@ -111,19 +112,19 @@ class Quantize : public Command {
     std::vector<quantize::Values> runs;
     for (std::int64_t run = 0; run < samples.runs(); ++run) runs.push_back(samples.inputs(run));
 
-    auto quantised = [&] {
-      WatchedQuantising watched(limit);
+    auto quantized = [&] {
+      WatchedQuantizing watched(limit);
       options.progress = [&](std::string_view what, std::int64_t done, std::int64_t all) {
         return watched(what, done, all);
       };
       return quantize::quantize(imported.graph, runs, options, compiled_forward());
     }();
-    if (!quantised.ok()) return quantised.errors();
+    if (!quantized.ok()) return quantized.errors();
     std::map<std::string, std::string> metadata = imported.report.metadata;
     if (preprocess) metadata[kPreprocessKey] = preprocess->to_json().dump();
-    DOVETAIL_ASSIGN(const auto bytes, export_onnx(quantised->graph, model_, metadata));
+    DOVETAIL_ASSIGN(const auto bytes, export_onnx(quantized->graph, model_, metadata));
     DOVETAIL_TRY(write_result_file(output_, bytes));
-    return write_reports(*quantised, samples, bytes.size(), imported.report.notes, preprocess);
+    return write_reports(*quantized, samples, bytes.size(), imported.report.notes, preprocess);
   }
 
  private:
@@ -147,7 +148,7 @@ class Quantize : public Command {
     if (powers_) options.grid.scales = quantize::Scales::power_of_two;
     if (symmetric_) options.grid.zero_point = quantize::ZeroPoint::middle;
     options.keep_float = kept_;
-    options.equalise = equalise_;
+    options.equalize = equalize_;
     options.correct_biases = correct_;
     DOVETAIL_ASSIGN(const std::int64_t layers, parse_count("--measure-layers", layers_, 0, 1'000'000));
     options.layer_samples = static_cast<int>(layers);
@@ -159,12 +160,12 @@ class Quantize : public Command {
   std::string settings() const {
     return fmt::format("{}, weights {}{}{}{}{}", method_.value_or("min-max"), weights_,
                        powers_ ? ", powers of two" : "", symmetric_ ? ", symmetric" : "",
-                       equalise_ ? ", equalised" : "", correct_ ? ", biases corrected" : "");
+                       equalize_ ? ", equalized" : "", correct_ ? ", biases corrected" : "");
   }
 
-  Result<Exit> write_reports(const quantize::Quantised& quantised, const Samples& samples, std::size_t bytes,
+  Result<Exit> write_reports(const quantize::Quantized& quantized, const Samples& samples, std::size_t bytes,
                              const std::vector<std::string>& notes, const std::optional<Preprocess>& preprocess) const {
-    const std::vector<std::string> findings = quantize::degenerate(quantised);
+    const std::vector<std::string> findings = quantize::degenerate(quantized);
     Json json{{"kind", "quantize"},
               {"model", model_},
               {"file", output_},
@@ -173,11 +174,11 @@ class Quantize : public Command {
               {"rows", samples.rows()},
               {"preprocess", preprocess ? preprocess->to_json() : Json(nullptr)},
               {"warnings", findings}};
-    json.update(quantised.to_json());
+    json.update(quantized.to_json());
     if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(json)));
     if (html_)
       DOVETAIL_TRY(write_result_text(
-          *html_, quantised_page(model_, fmt::format("{}; {} samples", settings(), samples.rows()), quantised)));
+          *html_, quantized_page(model_, fmt::format("{}; {} samples", settings(), samples.rows()), quantized)));
     if (json_) {
       print_json(json);
       return Exit::success;
@@ -186,7 +187,7 @@ class Quantize : public Command {
     for (const std::string& note : notes) print("note          {}\n", note);
     print("samples       {} in {} runs\n", samples.rows(), samples.runs());
     print("calibration   {}\n", settings());
-    print("{}", quantised_text(quantised));
+    print("{}", quantized_text(quantized));
     for (const std::string& finding : findings) print("warning       {}\n", finding);
     return Exit::success;
   }
@@ -195,7 +196,7 @@ class Quantize : public Command {
   std::string model_, output_, samples_, weights_ = "per-channel", layers_ = "8", worst_layers_ = "10";
   std::optional<std::string> preprocess_, method_, tail_, report_, html_;
   std::vector<std::string> shapes_, kept_;
-  bool powers_ = false, symmetric_ = false, equalise_ = false, correct_ = false, json_ = false;
+  bool powers_ = false, symmetric_ = false, equalize_ = false, correct_ = false, json_ = false;
 };
 
 }  // namespace

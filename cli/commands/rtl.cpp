@@ -27,7 +27,7 @@ class Rtl : public Command {
     options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware));
     options.flag("--waves", waves_, "a model that can write waveforms, for --waves; slower");
     options.flag("--synthesis-dot", synthesis_,
-                 "with the dot product as it is synthesised, instead of the one that simulates fast");
+                 "with the dot product as it is synthesized, instead of the one that simulates fast");
     options.flag("--fast-build", fast_, "a model that is ready sooner and runs slower");
     options.value("--design", "DIR", design_, "the folder with rtl/, sva/ and tb/ (default: that of this kit)");
     options.value("--into", "DIR", into_,
@@ -51,7 +51,7 @@ class Rtl : public Command {
       return Diagnostic{"bad usage of `dovetail rtl`", action_, "the actions are build and find",
                         "see `dovetail rtl --help`"};
     RunningStep step;
-    simulator::RtlBuild build{.kind = {.waves = waves_, .synthesised_dot = synthesis_, .optimise = !fast_},
+    simulator::RtlBuild build{.kind = {.waves = waves_, .synthesized_dot = synthesis_, .optimize = !fast_},
                               .report = [&](std::string_view what) { step.begin(what); }};
     if (design_) build.design = *design_;
     if (into_) build.into = *into_;

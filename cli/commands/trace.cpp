@@ -185,8 +185,8 @@ class Trace : public Command {
     const auto& event = a.launches[difference->launch].events[*difference->event];
     print("different     launch {}, instruction {}{}: {}\n\n", difference->launch, event.instruction,
           a.sources[event.source].empty() ? "" : fmt::format(" of {}", a.sources[event.source]), difference->what);
-    print("in {}\n{}\nin {}\n{}", second_, simulator::neighbourhood(a, *difference, static_cast<std::size_t>(around)),
-          third_, simulator::neighbourhood(b, *difference, static_cast<std::size_t>(around)));
+    print("in {}\n{}\nin {}\n{}", second_, simulator::neighborhood(a, *difference, static_cast<std::size_t>(around)),
+          third_, simulator::neighborhood(b, *difference, static_cast<std::size_t>(around)));
     return Exit::failed;
   }
 

@@ -58,7 +58,7 @@ class Zoo : public Command {
     options.value("--image", "N", image_, "rows and columns of the image");
     options.value("--sequence", "N", sequence_, "positions of a transformer's input");
     options.flag("--int8", int8_,
-                 "quantise it: QDQ form, int8 weights per channel, ranges calibrated on seeded samples");
+                 "quantize it: QDQ form, int8 weights per channel, ranges calibrated on seeded samples");
     options.value("--calibration", "METHOD", method_, "of --int8: min-max (default), percentile, entropy or mse")
         .choices({"min-max", "percentile", "entropy", "mse"});
     options.value("--samples", "N", samples_, "of --int8 (default 8)");
@@ -93,14 +93,14 @@ class Zoo : public Command {
     if (!output_)
       return Diagnostic{"bad usage of `dovetail zoo`", name_, "no file is given for the model",
                         fmt::format("add -o {}.onnx", name_)};
-    std::optional<quantize::Quantised> quantised;
+    std::optional<quantize::Quantized> quantized;
     if (int8_) {
-      DOVETAIL_ASSIGN(quantised, quantise(model.graph, choices.seed));
-      model.graph = quantised->graph;
+      DOVETAIL_ASSIGN(quantized, quantize(model.graph, choices.seed));
+      model.graph = quantized->graph;
     }
     DOVETAIL_ASSIGN(const auto bytes, export_onnx(model.graph, name_));
     DOVETAIL_TRY(write_result_file(*output_, bytes));
-    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(quantised->to_json())));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(quantized->to_json())));
     if (json_)
       print_json({{"kind", "zoo"},
                   {"model", name_},
@@ -109,15 +109,15 @@ class Zoo : public Command {
                   {"seed", choices.seed},
                   {"parameters", model.parameters},
                   {"macs", model.macs},
-                  {"int8", quantised ? quantised->to_json() : Json()}});
+                  {"int8", quantized ? quantized->to_json() : Json()}});
     else
       print("model         {}: {}, {} nodes, {} parameters, {} MACs, seed {}\n", *output_, bytes_text(bytes.size()),
             model.graph.live_nodes().size(), with_separators(static_cast<std::uint64_t>(model.parameters)),
             with_separators(static_cast<std::uint64_t>(model.macs)), choices.seed);
-    if (!quantised) return Exit::success;
-    if (!json_) print("{}", summary(*quantised));
+    if (!quantized) return Exit::success;
+    if (!json_) print("{}", summary(*quantized));
     Diagnostics problems;
-    for (const std::string& finding : quantize::degenerate(*quantised))
+    for (const std::string& finding : quantize::degenerate(*quantized))
       problems.push_back(
           {"the calibration is bad", *output_, finding, "try --calibration min-max, more --samples or another --seed"});
     return problems.empty() ? Exit::success : fail(Exit::failed, problems);
@@ -129,11 +129,11 @@ class Zoo : public Command {
          {std::pair{"--calibration", method_.has_value()}, std::pair{"--samples", samples_.has_value()},
           std::pair{"--report", report_.has_value()}})
       if (given && !int8_)
-        return Diagnostic{"bad usage of `dovetail zoo`", option, "it concerns quantised models", "add --int8"};
+        return Diagnostic{"bad usage of `dovetail zoo`", option, "it concerns quantized models", "add --int8"};
     return {};
   }
 
-  Result<quantize::Quantised> quantise(const graph::Graph& graph, std::uint64_t seed) const {
+  Result<quantize::Quantized> quantize(const graph::Graph& graph, std::uint64_t seed) const {
     constexpr std::int64_t kSamples = 8, kMostSamples = 1000;
     quantize::Options options;
     if (method_) {
@@ -157,14 +157,14 @@ class Zoo : public Command {
   }
 
   // The tensors that lost most, and what the whole lost.
-  static std::string summary(const quantize::Quantised& quantised) {
+  static std::string summary(const quantize::Quantized& quantized) {
     std::vector<const quantize::TensorReport*> tensors;
-    for (const quantize::TensorReport& tensor : quantised.tensors) tensors.push_back(&tensor);
+    for (const quantize::TensorReport& tensor : quantized.tensors) tensors.push_back(&tensor);
     std::ranges::stable_sort(tensors, {}, &quantize::TensorReport::signal_to_noise_db);
     constexpr std::size_t kShown = 5;
     std::string text = fmt::format(
         "int8          {} tensors on {} samples; {} of {} choose as in float; {} nodes stay float\n", tensors.size(),
-        quantised.samples, quantised.same_choice, quantised.samples, quantised.float_nodes.size());
+        quantized.samples, quantized.same_choice, quantized.samples, quantized.float_nodes.size());
     for (std::size_t i = 0; i < std::min(kShown, tensors.size()); ++i)
       text += fmt::format("{}{:.1f} dB  {}\n", i == 0 ? "worst tensors " : "              ",
                           tensors[i]->signal_to_noise_db, tensors[i]->value);

@@ -156,7 +156,7 @@ Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std:
                       fmt::format("{} bytes > {}, the limit of a protobuf file", size, INT_MAX),
                       "export a smaller model"};
   std::vector<std::byte> file(size);
-  DOVETAIL_CHECK(model.SerializeToArray(file.data(), static_cast<int>(size)), "an ONNX model that does not serialise");
+  DOVETAIL_CHECK(model.SerializeToArray(file.data(), static_cast<int>(size)), "an ONNX model that does not serialize");
   return file;
 }
 

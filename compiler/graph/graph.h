@@ -1,6 +1,6 @@
 // The graph IR: typed SSA values and nodes with static shapes. The graph knows no operator: a node's type is a name,
-// its meaning is the row of that name in compiler/ops. Import yields ONNX operators; lower_qdq turns quantised ones
-// into the integer operators of docs/quantisation.md.
+// its meaning is the row of that name in compiler/ops. Import yields ONNX operators; lower_qdq turns quantized ones
+// into the integer operators of docs/quantization.md.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ using Attributes = std::map<std::string, Attribute>;
 struct Value {
   std::string name;  // unique in the graph; never changed
   TensorType type;
-  std::optional<NdArray> constant;  // initialisers and folded values, frozen
+  std::optional<NdArray> constant;  // initializers and folded values, frozen
   NodeId producer;                  // invalid for graph inputs and constants
 };
 

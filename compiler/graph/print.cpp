@@ -24,7 +24,7 @@ std::string quoted(std::string_view text) {
 }
 std::string plain_or_quoted(std::string_view text) { return is_plain_name(text) ? std::string(text) : quoted(text); }
 
-// Shortest decimal that reads back as the same number; always recognisable as floating ("1.0").
+// Shortest decimal that reads back as the same number; always recognizable as floating ("1.0").
 std::string number(double value) {
   std::string text = fmt::format("{}", value);
   if (text.find_first_not_of("-0123456789") == std::string::npos) text += ".0";

@@ -1,4 +1,4 @@
-// The forms of attention that ONNX Runtime contributes, as ONNX's own Attention on heads, which normalise_attention.cpp
+// The forms of attention that ONNX Runtime contributes, as ONNX's own Attention on heads, which normalize_attention.cpp
 // writes out. Masks become numbers that are added to the scores.
 #include <limits>
 

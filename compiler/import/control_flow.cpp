@@ -189,7 +189,7 @@ class FlowExpansion {
       scope[printable(body.input(static_cast<int>(i)).name())] = inputs[i];
     for (const onnx::Tensor& tensor : body.initializer()) {
       auto array =
-          to_ndarray(tensor, fmt::format("{}, initialiser {}", node_.name, printable(tensor.name())), flow_.external_);
+          to_ndarray(tensor, fmt::format("{}, initializer {}", node_.name, printable(tensor.name())), flow_.external_);
       if (!array) return reported(array.errors());
       scope[printable(tensor.name())] = constant(stem + printable(tensor.name()), *std::move(array));
     }

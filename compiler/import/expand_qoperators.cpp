@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/import/normalise.h"
+#include "compiler/import/normalize.h"
 
 namespace dovetail::import {
 namespace {
@@ -25,7 +25,7 @@ struct Read {
   Along along = Along::nothing;
 };
 
-// A tensor and what describes it are neighbours: x, x_scale, x_zero_point.
+// A tensor and what describes it are neighbors: x, x_scale, x_zero_point.
 struct Form {
   std::string_view op;
   std::string_view product;  // the operator between DequantizeLinear and QuantizeLinear
@@ -100,14 +100,14 @@ class Expansion {
     DOVETAIL_TRY(check_inputs(form));
     std::vector<ValueId> inputs;
     if (form.condition >= 0) inputs.push_back(in(form.condition));
-    for (const Read& read : form.reads) inputs.push_back(dequantise(read, axis_of(form, read)));
+    for (const Read& read : form.reads) inputs.push_back(dequantize(read, axis_of(form, read)));
     if (has(form.bias)) {
       DOVETAIL_ASSIGN(const ValueId bias,
-                      dequantise_bias(form, is_gemm ? graph::float_attribute(node_, "alpha", 1) : 1.0));
+                      dequantize_bias(form, is_gemm ? graph::float_attribute(node_, "alpha", 1) : 1.0));
       inputs.push_back(bias);
     }
     if (is_gemm && !has(form.y)) return float_result("Gemm", std::move(inputs));
-    return quantised_result(std::string(form.product), std::move(inputs), form.y, form.reads[0].position, form.opset);
+    return quantized_result(std::string(form.product), std::move(inputs), form.y, form.reads[0].position, form.opset);
   }
 
   // Those that are read here; the others are checked with the operator that takes them.
@@ -161,14 +161,14 @@ class Expansion {
       if (!has(first) || !has(first + 1))
         return refused(fmt::format("input {} is missing", has(first) ? first + 1 : first),
                        "only zero points may be omitted");
-      inputs.push_back(dequantise({first, "x"}, 0));
+      inputs.push_back(dequantize({first, "x"}, 0));
     }
-    return quantised_result("Concat", std::move(inputs), 0, 2, 0);
+    return quantized_result("Concat", std::move(inputs), 0, 2, 0);
   }
 
-  // The node becomes `op` on `inputs` with a float result of its own; between that and the quantised result is a
+  // The node becomes `op` on `inputs` with a float result of its own; between that and the quantized result is a
   // QuantizeLinear.
-  Result<std::vector<NodeId>> quantised_result(std::string op, std::vector<ValueId> inputs, int y, int x,
+  Result<std::vector<NodeId>> quantized_result(std::string op, std::vector<ValueId> inputs, int y, int x,
                                                std::int64_t opset) {
     const ValueId result = node_.outputs[0];
     const ValueId real = graph_.add_value(graph_.value(result).name + "/float", {DType::float32, {}});
@@ -177,12 +177,12 @@ class Expansion {
     become(std::move(op), std::move(inputs), {real});
     // Images with the channels last: the pools of ONNX need them second.
     const auto rank_of_x = rank(x);
-    ValueId quantised = real;
+    ValueId quantized = real;
     if (const auto last = graph_.node(id_).attributes.find("channels_last");
         last != graph_.node(id_).attributes.end()) {
       const bool channels_last = last->second == graph::Attribute{std::int64_t{1}};
       graph_.edit(id_)->attributes.erase(last);
-      if (channels_last) quantised = around_transposes(rank_of_x, real);
+      if (channels_last) quantized = around_transposes(rank_of_x, real);
     }
     if (graph_.node(id_).op == "Softmax") {
       opset = graph::int_attribute(node_, "opset", 13);
@@ -191,24 +191,24 @@ class Expansion {
     if (opset == 0) {
       nodes_.push_back(id_);
     } else {
-      DOVETAIL_TRY(infer_dequantised());
-      DOVETAIL_ASSIGN(const std::vector<NodeId> normal, normalise(graph_, id_, opset));
+      DOVETAIL_TRY(infer_dequantized());
+      DOVETAIL_ASSIGN(const std::vector<NodeId> normal, normalize(graph_, id_, opset));
       nodes_.insert(nodes_.end(), normal.begin(), normal.end());
     }
     if (transposed_.valid()) nodes_.push_back(transposed_);
-    std::vector<ValueId> quantise{quantised, scalar(in(y))};
+    std::vector<ValueId> quantize{quantized, scalar(in(y))};
     if (has(y + 1)) {
-      quantise.push_back(scalar(in(y + 1)));
+      quantize.push_back(scalar(in(y + 1)));
     } else {  // QuantizeLinear's own default is uint8, this operator's the type of its input
       NdArray zero(type(x).dtype, {});
-      quantise.push_back(graph_.add_constant(node_.name + "/zero_point", std::move(zero)));
+      quantize.push_back(graph_.add_constant(node_.name + "/zero_point", std::move(zero)));
     }
-    add("QuantizeLinear", "quantize", std::move(quantise), result, -2);
+    add("QuantizeLinear", "quantize", std::move(quantize), result, -2);
     return std::move(nodes_);
   }
 
-  // normalise() looks at ranks; those of dequantised tensors are known.
-  Result<void> infer_dequantised() {
+  // normalize() looks at ranks; those of dequantized tensors are known.
+  Result<void> infer_dequantized() {
     for (ValueId input : graph_.node(id_).inputs) {
       const NodeId producer = graph_.value(input).producer;
       if (producer.valid() && graph_.node(producer).op == "DequantizeLinear")
@@ -243,19 +243,19 @@ class Expansion {
     product->outputs = std::move(outputs);
   }
 
-  // A, B and B's scale: the exact product of integers, then float. A is float and quantised here
+  // A, B and B's scale: the exact product of integers, then float. A is float and quantized here
   // (DynamicQuantizeMatMul), or has a scale of its own.
   Result<std::vector<NodeId>> dynamic_product() {
-    const bool quantises = node_.op == kDynamicMatMul;
-    const int b_scale = quantises ? 2 : 3, a_zero = quantises ? -1 : 4, b_zero = quantises ? 3 : 5,
-              bias = quantises ? 4 : 6;
+    const bool quantizes = node_.op == kDynamicMatMul;
+    const int b_scale = quantizes ? 2 : 3, a_zero = quantizes ? -1 : 4, b_zero = quantizes ? 3 : 5,
+              bias = quantizes ? 4 : 6;
     for (const int input : {0, 1, 2, b_scale})
       if (!has(input))
         return refused(fmt::format("input {} is missing", input), "only zero points and the bias may be omitted");
     if (node_.outputs.size() != 1) return refused(fmt::format("{} outputs; needed is 1", node_.outputs.size()));
-    ValueId a = in(0), a_scale = quantises ? ValueId{} : scalar(in(2)),
+    ValueId a = in(0), a_scale = quantizes ? ValueId{} : scalar(in(2)),
             a_zero_point = has(a_zero) ? in(a_zero) : ValueId{};
-    if (quantises) {
+    if (quantizes) {
       a = graph_.add_value(node_.name + "/a", {DType::uint8, {}});
       a_scale = graph_.add_value(node_.name + "/a_scale", {DType::float32, {}});
       a_zero_point = graph_.add_value(node_.name + "/a_zero_point", {DType::uint8, {}});
@@ -311,7 +311,7 @@ class Expansion {
     nodes_.push_back(add_node(std::move(op), stem, std::move(inputs), output, std::move(attributes)));
   }
 
-  ValueId dequantise(const Read& read, std::int64_t axis) {
+  ValueId dequantize(const Read& read, std::int64_t axis) {
     const ValueId output = graph_.add_value(fmt::format("{}/{}", node_.name, read.stem), {DType::float32, {}});
     std::vector<ValueId> inputs{in(read.position), scalar(in(read.position + 1))};
     if (has(read.position + 2)) inputs.push_back(scalar(in(read.position + 2)));
@@ -320,7 +320,7 @@ class Expansion {
   }
 
   // The bias counts steps of x_scale * w_scale (times Gemm's alpha).
-  Result<ValueId> dequantise_bias(const Form& form, double factor) {
+  Result<ValueId> dequantize_bias(const Form& form, double factor) {
     const auto &x = graph_.value(in(form.reads[0].position + 1)).constant,
                &w = graph_.value(in(form.reads[1].position + 1)).constant;
     if (!x || !w || x->count() != 1)

@@ -9,7 +9,7 @@
 #include "compiler/import/domain_operators.h"
 #include "compiler/import/expand_qoperators.h"
 #include "compiler/import/extents.h"
-#include "compiler/import/normalise.h"
+#include "compiler/import/normalize.h"
 #include "compiler/import/tensor_proto.h"
 #include "compiler/ops/op.h"
 #include "compiler/passes/evaluate_node.h"
@@ -51,8 +51,8 @@ class TypeInference {
 
   ControlFlow::Importer importer() {
     return {[this](NodeId node) { return visit(node); },
-            [this](ValueId value) { return materialise(value, Inputs::stay); },
-            [this](ValueId value) { return materialise(value, Inputs::fixed); },
+            [this](ValueId value) { return materialize(value, Inputs::stay); },
+            [this](ValueId value) { return materialize(value, Inputs::fixed); },
             [this](Diagnostic diagnostic) { report({std::move(diagnostic)}); },
             [this](ValueId value) { return extents_.contains(value); },
             [this](graph::Graph& subgraph, ControlFlow& flow,
@@ -81,11 +81,11 @@ class TypeInference {
                                           ? inputs_of_domain_operator(graph_.node(imported).op)
                                           : inputs_of_rules(graph_.node(imported).op))
       if (const auto& inputs = graph_.node(imported).inputs; position < inputs.size() && inputs[position].valid())
-        materialise(inputs[position], Inputs::fixed);  // the rule reports what it misses
+        materialize(inputs[position], Inputs::fixed);  // the rule reports what it misses
     const std::string op = graph_.node(imported).op;
     const auto nodes = is_qoperator(op)         ? expand_qoperator(graph_, imported)
                        : is_domain_operator(op) ? expand_domain_operator(graph_, imported, opset_, notes_)
-                                                : normalise(graph_, imported, opset_);
+                                                : normalize(graph_, imported, opset_);
     if (!nodes) {
       report(nodes.errors());
       lose(outputs);
@@ -129,7 +129,7 @@ class TypeInference {
     const ops::OpDef* def = ops::find(graph_.node(node).op);
     if (def == nullptr || def->evaluate == nullptr) return;
     const auto known = [&](ValueId input) {
-      return !input.valid() || graph_.is_constant(input) || materialise(input, Inputs::stay).empty();
+      return !input.valid() || graph_.is_constant(input) || materialize(input, Inputs::stay).empty();
     };
     const std::vector<ValueId> inputs = graph_.node(node).inputs;
     if (!std::ranges::all_of(inputs, known)) become_bounded(graph_, node);
@@ -189,7 +189,7 @@ class TypeInference {
     if (position >= graph_.node(node).inputs.size()) return;
     const ValueId operand = graph_.node(node).inputs[position];
     if (!operand.valid() || graph_.is_constant(operand)) return;
-    if (const std::string why = materialise(operand, Inputs::fixed); !why.empty())
+    if (const std::string why = materialize(operand, Inputs::fixed); !why.empty())
       report(
           {{fmt::format("cannot import {} ({})", graph_.node(node).name, graph_.node(node).op), graph_.node(node).name,
             fmt::format("input {} (%{}) must be known at compile time, but {}", position, graph_.value(operand).name,
@@ -218,7 +218,7 @@ class TypeInference {
   bool in_subgraph() const { return where_.empty(); }
 
   enum class Inputs { stay, fixed };  // of the model, where the options give their values
-  std::string materialise(ValueId wanted, Inputs inputs) {
+  std::string materialize(ValueId wanted, Inputs inputs) {
     std::vector<NodeId> needed;
     std::set<NodeId> seen;
     std::vector<ValueId> open{wanted};

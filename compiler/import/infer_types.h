@@ -11,7 +11,7 @@
 
 namespace dovetail::import {
 
-// Normalises each node (normalise.h), then infers its types, in execution order. Constant subgraphs are evaluated only
+// Normalizes each node (normalize.h), then infers its types, in execution order. Constant subgraphs are evaluated only
 // where an operator must know their value (the shape of a Reshape, say); graph inputs on the way become constants where
 // the options give their values. Nodes behind one that fails are skipped;
 // everything else that is wrong is listed. Precondition: the graph verifies.

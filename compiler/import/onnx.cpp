@@ -39,7 +39,7 @@ Result<void> parse(std::span<const std::byte> bytes, const std::string& where, o
   stream.SetRecursionLimit(kRecursionLimit);
   if (!model.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
     return Diagnostic{"cannot import the model", where,
-                      fmt::format("{} bytes that are no serialised ONNX model", bytes.size()),
+                      fmt::format("{} bytes that are no serialized ONNX model", bytes.size()),
                       "the file is damaged or truncated, or in another format"};
   return {};
 }

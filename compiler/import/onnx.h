@@ -50,7 +50,7 @@ Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view 
                              const ImportOptions& options = {});
 Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptions options = {});
 
-// What a file calls its inputs (older ones list initialisers among them) and outputs, in its order, and the operators
+// What a file calls its inputs (older ones list initializers among them) and outputs, in its order, and the operators
 // of its nodes.
 struct OnnxNames {
   std::vector<std::string> inputs, outputs;
@@ -65,7 +65,7 @@ struct OnnxOutline {
   };
   std::string graph, producer;
   std::int64_t ir_version = 0, opset = 0;
-  std::vector<Border> inputs, outputs;   // without initialisers
+  std::vector<Border> inputs, outputs;   // without initializers
   std::set<std::string> symbols;         // of extents of inputs
   bool has_open_extents = false;         // of inputs
   std::map<std::string, int> operators;  // of the nodes of the main graph
@@ -75,7 +75,7 @@ Result<OnnxOutline> outline_onnx(std::span<const std::byte> bytes, std::string_v
 // Where the external tensors of a model file may lie: its own folder.
 std::filesystem::path external_data_folder(const std::filesystem::path& path);
 
-// A serialised TensorProto (.pb test data).
+// A serialized TensorProto (.pb test data).
 Result<NdArray> parse_tensor_proto(std::span<const std::byte> bytes, std::string_view where);
 
 }  // namespace dovetail::import

@@ -15,7 +15,7 @@ inline constexpr std::int64_t kOldestOpset = 1, kNewestOpset = 27;
 struct OperatorVersions {
   std::string_view op;
   std::vector<std::int64_t> versions;  // the operator sets that brought or changed it, rising
-  // The versions whose forms normalise() and compiler/ops know, where there are others.
+  // The versions whose forms normalize() and compiler/ops know, where there are others.
   std::int64_t oldest_known = kOldestOpset, newest_known = kNewestOpset;
 };
 // All operators of ONNX, sorted by name.

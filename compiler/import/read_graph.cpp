@@ -16,7 +16,7 @@
 #include "compiler/import/domain_operators.h"
 #include "compiler/import/expand_qoperators.h"
 #include "compiler/import/input_shapes.h"
-#include "compiler/import/normalise.h"
+#include "compiler/import/normalize.h"
 #include "compiler/import/onnx.pb.h"
 #include "compiler/import/operator_versions.h"
 #include "compiler/import/refused_operators.h"
@@ -61,9 +61,9 @@ class Reader {
   Result<Imported> run() {
     read_header();
     graph().name = printable(proto_.name());
-    for (const onnx::Tensor& tensor : proto_.initializer()) add_initialiser(tensor);
+    for (const onnx::Tensor& tensor : proto_.initializer()) add_initializer(tensor);
     for (const onnx::SparseTensor& tensor : proto_.sparse_initializer())
-      report("initialiser " + printable(tensor.values().name()), "sparse tensors are not supported", "export it dense");
+      report("initializer " + printable(tensor.values().name()), "sparse tensors are not supported", "export it dense");
     add_inputs();
     for (const onnx::Node& node : proto_.node()) add_node(node);
     for (std::size_t i = 0; i < links_.size(); ++i) link(links_[i]);
@@ -129,11 +129,11 @@ class Reader {
     if (id.valid()) graph().value(id).constant = frozen(std::move(array));
   }
 
-  void add_initialiser(const onnx::Tensor& tensor) {
+  void add_initializer(const onnx::Tensor& tensor) {
     const std::string name = printable(tensor.name());
-    const std::string what = "initialiser " + name;
-    if (name.empty()) return report(what, "an initialiser has no name", "export the model again");
-    // Initialisers of the same bytes of a data file are one value, which is read once.
+    const std::string what = "initializer " + name;
+    if (name.empty()) return report(what, "an initializer has no name", "export the model again");
+    // Initializers of the same bytes of a data file are one value, which is read once.
     const auto identity = external_identity(tensor, external_);
     if (identity && !is_output(name)) {
       if (const auto known = by_identity_.find(*identity); known != by_identity_.end()) {
@@ -158,7 +158,7 @@ class Reader {
                                [&](const onnx::ValueInfo& output) { return printable(output.name()) == name; });
   }
 
-  // IR versions before 4 list initialisers among the inputs; they stay constants.
+  // IR versions before 4 list initializers among the inputs; they stay constants.
   void add_inputs() {
     std::vector<const onnx::ValueInfo*> inputs;
     std::unordered_set<std::string> seen;
@@ -254,7 +254,7 @@ class Reader {
   }
 
   static bool is_known(const std::string& op) {
-    return ops::find(op) || is_normalised_away(op) || is_qoperator(op) || is_domain_operator(op) || is_control_flow(op);
+    return ops::find(op) || is_normalized_away(op) || is_qoperator(op) || is_domain_operator(op) || is_control_flow(op);
   }
 
   ValueId lookup(const std::string& name, const std::string& what) {

@@ -1,4 +1,4 @@
-// What the rules of normalise.h work with: a node in the form of its model's operator set.
+// What the rules of normalize.h work with: a node in the form of its model's operator set.
 #pragma once
 
 #include <cstdint>

@@ -60,7 +60,7 @@ Result<NdArray> from_typed_field(NdArray array, const onnx::Tensor& tensor, cons
   DOVETAIL_CHECK(false, "dtype without a field");
 }
 
-// Bytes other than 0 and 1 would be undefined behaviour in a bool.
+// Bytes other than 0 and 1 would be undefined behavior in a bool.
 void make_booleans(NdArray& array) {
   if (array.dtype() == DType::boolean)
     for (std::byte& byte : array.bytes()) byte = std::byte{byte != std::byte{0}};
@@ -192,7 +192,7 @@ Result<NdArray> parse_tensor_proto(std::span<const std::byte> bytes, std::string
   onnx::Tensor tensor;
   if (bytes.size() > static_cast<std::size_t>(INT_MAX) ||
       !tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return tensor_refused(std::string(where), fmt::format("{} bytes that are no serialised TensorProto", bytes.size()),
+    return tensor_refused(std::string(where), fmt::format("{} bytes that are no serialized TensorProto", bytes.size()),
                           "give a .pb file of ONNX test data, or .npy");
   ExternalData none{{}};
   return to_ndarray(tensor, std::string(where), none);

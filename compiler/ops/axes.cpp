@@ -9,7 +9,7 @@
 
 namespace dovetail::ops {
 
-Result<std::size_t> normalise_axis(const Operands& operands, std::int64_t axis, std::size_t rank) {
+Result<std::size_t> normalize_axis(const Operands& operands, std::int64_t axis, std::size_t rank) {
   const auto signed_rank = static_cast<std::int64_t>(rank);
   if (axis < -signed_rank || axis >= signed_rank)
     return refuse(operands, fmt::format("axis {} of a tensor of rank {}", axis, rank),
@@ -19,15 +19,15 @@ Result<std::size_t> normalise_axis(const Operands& operands, std::int64_t axis, 
 }
 
 Result<std::size_t> axis_of(const Operands& operands, std::int64_t otherwise) {
-  return normalise_axis(operands, graph::int_attribute(operands.node, "axis", otherwise),
+  return normalize_axis(operands, graph::int_attribute(operands.node, "axis", otherwise),
                         operands.type(0).shape.size());
 }
 
-Result<std::vector<std::size_t>> normalise_axes(const Operands& operands, const std::vector<std::int64_t>& axes,
+Result<std::vector<std::size_t>> normalize_axes(const Operands& operands, const std::vector<std::int64_t>& axes,
                                                 std::size_t rank) {
   std::vector<std::size_t> positions;
   for (const std::int64_t axis : axes) {
-    DOVETAIL_ASSIGN(const std::size_t position, normalise_axis(operands, axis, rank));
+    DOVETAIL_ASSIGN(const std::size_t position, normalize_axis(operands, axis, rank));
     if (std::find(positions.begin(), positions.end(), position) != positions.end())
       return refuse(operands, fmt::format("axis {} is given twice in [{}]", axis, join(axes)), "name each axis once");
     positions.push_back(position);

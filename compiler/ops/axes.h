@@ -9,11 +9,11 @@
 namespace dovetail::ops {
 
 // The axis as a position in [0, rank); refused outside [-rank, rank).
-Result<std::size_t> normalise_axis(const Operands& operands, std::int64_t axis, std::size_t rank);
+Result<std::size_t> normalize_axis(const Operands& operands, std::int64_t axis, std::size_t rank);
 // The attribute `axis` as an axis of the first operand; `otherwise` where the node has none.
 Result<std::size_t> axis_of(const Operands& operands, std::int64_t otherwise = 0);
 // Each axis once, in the order given; a repeated one is refused.
-Result<std::vector<std::size_t>> normalise_axes(const Operands& operands, const std::vector<std::int64_t>& axes,
+Result<std::vector<std::size_t>> normalize_axes(const Operands& operands, const std::vector<std::int64_t>& axes,
                                                 std::size_t rank);
 
 // The values of a constant integer tensor.

@@ -43,9 +43,9 @@ Result<loops::Program> define_batch_normalization(const Operands& operands) {
       return loops::cast(wide, loops::load(program.in(position), {i[1]}));
     };
     const loops::Expr epsilon = loops::constant(graph::float_attribute(operands.node, "epsilon", 1e-5), wide);
-    const loops::Expr centred = loops::cast(wide, loops::load(program.in(0), i)) - channel(3);
+    const loops::Expr centered = loops::cast(wide, loops::load(program.in(0), i)) - channel(3);
     return loops::cast(dtype,
-                       tensor::divide(centred, tensor::square_root(channel(4) + epsilon)) * channel(1) + channel(2));
+                       tensor::divide(centered, tensor::square_root(channel(4) + epsilon)) * channel(1) + channel(2));
   });
 }
 

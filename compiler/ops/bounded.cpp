@@ -278,9 +278,9 @@ struct Corners {
   Expr area() const { return (y_high - y_low) * (x_high - x_low); }
 };
 
-Corners corners_of(const Naive& program, const Expr& batch, const Expr& box, bool centre) {
+Corners corners_of(const Naive& program, const Expr& batch, const Expr& box, bool center) {
   const auto at = [&](std::int64_t k) { return loops::load(program.in(0), {batch, box, tensor::index(k)}); };
-  if (!centre)
+  if (!center)
     return {tensor::minimum(at(0), at(2)), tensor::minimum(at(1), at(3)), tensor::maximum(at(0), at(2)),
             tensor::maximum(at(1), at(3))};
   const Expr two = loops::constant(2, DType::float32);
@@ -305,7 +305,7 @@ Result<loops::Program> define_suppression(const Operands& operands) {
   const Shape& scores = operands.type(1).shape;
   const std::int64_t boxes = scores[2],
                      most = std::clamp<std::int64_t>(operands.has(2) ? operands.constant(2)->as_int64(0) : 0, 0, boxes);
-  const bool centre = graph::int_attribute(operands.node, "center_point_box", 0) != 0;
+  const bool center = graph::int_attribute(operands.node, "center_point_box", 0) != 0;
   Naive program(operands);
   const Buffer selected = zeros(program, "selected", DType::int64, operands.output(0).shape);
   const Counter count = counter_from_zero(program);
@@ -332,8 +332,8 @@ Result<loops::Program> define_suppression(const Operands& operands) {
         const Stmt find = repeat(c, boxes, when(is_left(candidate), when(better, best.set(candidate))));
         const Stmt suppress =
             repeat(o, boxes,
-                   when(is_left(other), when(overlaps(corners_of(program, i[0], other, centre),
-                                                      corners_of(program, i[0], best.value(), centre), number(3)),
+                   when(is_left(other), when(overlaps(corners_of(program, i[0], other, center),
+                                                      corners_of(program, i[0], best.value(), center), number(3)),
                                              loops::store(left, {other}, loops::bool_imm(false)))));
         std::vector<Stmt> take;
         const std::vector<Expr> row{i[0], i[1], best.value()};

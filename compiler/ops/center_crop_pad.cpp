@@ -17,7 +17,7 @@ Result<Types> infer_center_crop_pad(const Operands& operands) {
   std::vector<std::int64_t> all(y.shape.size());
   std::iota(all.begin(), all.end(), 0);
   DOVETAIL_ASSIGN(const std::vector<std::size_t> axes,
-                  normalise_axes(operands, graph::ints_attribute(operands.node, "axes", all), y.shape.size()));
+                  normalize_axes(operands, graph::ints_attribute(operands.node, "axes", all), y.shape.size()));
   const std::vector<std::int64_t> extents = integers_of(*operands.constant(1));
   if (extents.size() != axes.size())
     return refuse(operands, fmt::format("shape has {} entries for {} axes", extents.size(), axes.size()),

@@ -38,7 +38,7 @@ Result<Types> infer_integer_conv(const Operands& operands) {
   if (operands.has(2) && element_count(operands.type(2).shape) != 1)
     return refuse(operands,
                   fmt::format("x_zero_point has shape {}, expected one number", to_string(operands.type(2).shape)),
-                  "quantise activations per tensor");
+                  "quantize activations per tensor");
   if (operands.has(3) && element_count(operands.type(3).shape) != 1)
     DOVETAIL_TRY(require_per_channel(operands, 3, "w_zero_point", shape.out_channels));
   return Types{{DType::int32, shape.output()}};
@@ -50,15 +50,15 @@ Result<loops::Program> define_integer_conv(const Operands& operands) {
   const bool per_channel = operands.has(3) && element_count(operands.type(3).shape) != 1;
   const loops::Expr x_zero = operands.has(2) ? program.scalar(2) : loops::constant(0, operands.type(0).dtype);
   const loops::Buffer x = pad_spatial(program, program.in(0), shape.window, x_zero);
-  const auto centred = [](const loops::Expr& element, const loops::Expr& zero) {
+  const auto centered = [](const loops::Expr& element, const loops::Expr& zero) {
     return loops::cast(DType::int32, element) - loops::cast(DType::int32, zero);
   };
   return program.finish(
       {convolve(program, x, program.in(1), shape, DType::int32,
                 [&](const loops::Expr& a, const loops::Expr& w, const loops::Expr& o) {
-                  const loops::Expr left = operands.has(2) ? centred(a, x_zero) : loops::cast(DType::int32, a);
+                  const loops::Expr left = operands.has(2) ? centered(a, x_zero) : loops::cast(DType::int32, a);
                   if (!operands.has(3)) return left * loops::cast(DType::int32, w);
-                  return left * centred(w, per_channel ? loops::load(program.in(3), {o}) : program.scalar(3));
+                  return left * centered(w, per_channel ? loops::load(program.in(3), {o}) : program.scalar(3));
                 })});
 }
 

@@ -18,7 +18,7 @@ Result<std::size_t> axis_input(const Operands& operands) {
   if (axis.count() != 1)
     return refuse(operands, fmt::format("axis has shape {}, expected one element", to_string(axis.shape())),
                   "give a scalar");
-  return normalise_axis(operands, axis.as_int64(0), operands.type(0).shape.size());
+  return normalize_axis(operands, axis.as_int64(0), operands.type(0).shape.size());
 }
 
 Result<Types> infer_cumulative(const Operands& operands) {

@@ -64,7 +64,7 @@ Result<loops::Program> define_deform_conv(const Operands& operands) {
     for (std::size_t d = 0; d < rank; ++d)
       point.push_back(loops::cast(wide, corner[d] - window.pad_begin[d]) +
                       given(2, tap * static_cast<std::int64_t>(rank) + static_cast<std::int64_t>(d)));
-    const Expr value = interpolated(point, Neighbours::linear, [&](const Indices& place) {
+    const Expr value = interpolated(point, Neighbors::linear, [&](const Indices& place) {
       Indices source{i[0], i[1]};
       Expr inside;
       for (std::size_t d = 0; d < rank; ++d) {

@@ -26,7 +26,7 @@ Result<Types> infer_constant(const Operands& operands) {
   if (value.count() > kMaxConstant)
     return refuse(operands,
                   fmt::format("value has {} elements, a Constant node may hold {}", value.count(), kMaxConstant),
-                  "make it an initialiser");
+                  "make it an initializer");
   return Types{{value.dtype(), value.shape()}};
 }
 

@@ -18,16 +18,16 @@ std::vector<Expr> cubic_weights(const Expr& t, double a) {
   return {outer(t + one), inner(t), inner(one - t), outer(like(2, t) - t)};
 }
 
-Expr interpolated(const std::vector<Expr>& point, Neighbours neighbours, const ElementAt& element) {
-  struct AxisNeighbours {
+Expr interpolated(const std::vector<Expr>& point, Neighbors neighbors, const ElementAt& element) {
+  struct AxisNeighbors {
     Expr first;
     std::vector<Expr> weights;
   };
-  std::vector<AxisNeighbours> axes;
+  std::vector<AxisNeighbors> axes;
   for (const Expr& coordinate : point) {
     const Expr below = loops::unary(loops::UnaryOp::floor, coordinate), t = coordinate - below;
     const Expr at = loops::cast(DType::int64, below);
-    if (neighbours == Neighbours::linear) {
+    if (neighbors == Neighbors::linear) {
       axes.push_back({at, {like(1, t) - t, t}});
     } else {
       axes.push_back({at - 1, cubic_weights(t, -0.75)});

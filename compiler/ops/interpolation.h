@@ -1,4 +1,4 @@
-// Values between the elements of an image: weighted sums over the neighbours of a point (GridSample, DeformConv).
+// Values between the elements of an image: weighted sums over the neighbors of a point (GridSample, DeformConv).
 #pragma once
 
 #include "compiler/ops/naive.h"
@@ -8,13 +8,13 @@ namespace dovetail::ops {
 // The element at integer coordinates, which may lie outside: what padding then says is the caller's.
 using ElementAt = std::function<loops::Expr(const Indices& place)>;
 
-enum class Neighbours : std::uint8_t { linear, cubic };  // two and four along each axis
+enum class Neighbors : std::uint8_t { linear, cubic };  // two and four along each axis
 
-// The sum over the neighbours of `point`, one floating coordinate per axis, of their weights' product times the
+// The sum over the neighbors of `point`, one floating coordinate per axis, of their weights' product times the
 // element. Cubic weights are Keys' with a = -0.75.
-loops::Expr interpolated(const std::vector<loops::Expr>& point, Neighbours neighbours, const ElementAt& element);
+loops::Expr interpolated(const std::vector<loops::Expr>& point, Neighbors neighbors, const ElementAt& element);
 
-// Keys' weights of the neighbours at distances 1 + t, t, 1 - t, 2 - t; 0 <= t < 1.
+// Keys' weights of the neighbors at distances 1 + t, t, 1 - t, 2 - t; 0 <= t < 1.
 std::vector<loops::Expr> cubic_weights(const loops::Expr& t, double a);
 
 }  // namespace dovetail::ops

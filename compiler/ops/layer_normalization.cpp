@@ -1,4 +1,4 @@
-// Operators that normalise by the mean and variance of a part of the tensor: LayerNormalization (the last axes of each
+// Operators that normalize by the mean and variance of a part of the tensor: LayerNormalization (the last axes of each
 // row), InstanceNormalization (each image and channel), GroupNormalization (each image and group of channels),
 // MeanVarianceNormalization (the axes that it names). All see the input as rows: statistics are over the axes of a row.
 // RMSNormalization knows no mean: it divides by the root of the mean square of the last axes.
@@ -46,7 +46,7 @@ Statistics statistics(Naive& program, DType wide, const Axes& row_axes, const Ax
 // ---- LayerNormalization
 // ----------------------------------------------------------------------------------------------------------
 
-// Axes before the first normalised one keep their extent in the statistics, the others have extent 1.
+// Axes before the first normalized one keep their extent in the statistics, the others have extent 1.
 Axes layer_rows(const Shape& shape, std::size_t axis) {
   Axes rows = tensor_axes(shape);
   for (std::size_t i = axis; i < rows.size(); ++i) rows[i].extent = 1;
@@ -61,7 +61,7 @@ Result<void> check_stash_type(const Operands& operands) {
                 "drop the attribute");
 }
 
-// The axes that are normalised, of one row.
+// The axes that are normalized, of one row.
 Axes layer_elements(const Shape& shape, std::size_t axis) {
   Axes along;
   for (std::size_t i = axis; i < shape.size(); ++i) along.push_back({fmt::format("k{}", i), shape[i]});
@@ -147,8 +147,8 @@ Result<loops::Program> define_rms(const Operands& operands) {
     return tensor::divide(loops::constant(1, wide), tensor::square_root(mean_square + loops::constant(epsilon, wide)));
   });
   return program.finish({program.compute(program.block(), dtype, tensor_axes(x.shape), [&](const Indices& i) {
-    const Expr normalised = loops::cast(wide, loops::load(program.in(0), i)) * loops::load(inverse, layer_row(i, axis));
-    return loops::cast(dtype, loops::cast(accumulator(dtype), normalised) *
+    const Expr normalized = loops::cast(wide, loops::load(program.in(0), i)) * loops::load(inverse, layer_row(i, axis));
+    return loops::cast(dtype, loops::cast(accumulator(dtype), normalized) *
                                   loops::cast(accumulator(dtype), load_broadcast(program.in(1), i)));
   })});
 }
@@ -156,19 +156,19 @@ Result<loops::Program> define_rms(const Operands& operands) {
 // ---- MeanVarianceNormalization
 // -------------------------------------------------------------------------------------
 
-Result<std::vector<std::size_t>> normalised_axes(const Operands& operands) {
+Result<std::vector<std::size_t>> normalized_axes(const Operands& operands) {
   const std::vector<std::int64_t> axes = graph::ints_attribute(operands.node, "axes", {0, 2, 3});
-  return normalise_axes(operands, axes, operands.type(0).shape.size());
+  return normalize_axes(operands, axes, operands.type(0).shape.size());
 }
 
 Result<Types> infer_mean_variance(const Operands& operands) {
-  DOVETAIL_ASSIGN([[maybe_unused]] const std::vector<std::size_t> axes, normalised_axes(operands));
+  DOVETAIL_ASSIGN([[maybe_unused]] const std::vector<std::size_t> axes, normalized_axes(operands));
   return Types{operands.type(0)};
 }
 
 // (x - mean) / (deviation + 1e-9).
 Result<loops::Program> define_mean_variance(const Operands& operands) {
-  DOVETAIL_ASSIGN(const std::vector<std::size_t> axes, normalised_axes(operands));
+  DOVETAIL_ASSIGN(const std::vector<std::size_t> axes, normalized_axes(operands));
   const graph::TensorType& x = operands.type(0);
   const DType wide = accumulator(x.dtype);
   Axes rows = tensor_axes(x.shape), along;
@@ -239,8 +239,8 @@ Result<loops::Program> define_group(const Operands& operands) {
     const auto channel = [&](std::size_t position) {
       return loops::cast(wide, loops::load(program.in(position), {i[1]}));
     };
-    const Expr centred = loops::cast(wide, loops::load(program.in(0), i)) - loops::load(stats.mean, row);
-    return loops::cast(x.dtype, centred * loops::load(stats.inverse_deviation, row) * channel(1) + channel(2));
+    const Expr centered = loops::cast(wide, loops::load(program.in(0), i)) - loops::load(stats.mean, row);
+    return loops::cast(x.dtype, centered * loops::load(stats.inverse_deviation, row) * channel(1) + channel(2));
   })});
 }
 

@@ -49,7 +49,7 @@
   ROWS(qmul_ops)                      \
   ROWS(qtable_ops)                    \
   ROWS(quantize_linear_ops)           \
-  ROWS(recentre_ops)                  \
+  ROWS(recenter_ops)                  \
   ROWS(recurrent_ops)                 \
   ROWS(reduce_ops)                    \
   ROWS(reshape_ops)                   \

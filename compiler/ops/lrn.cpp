@@ -1,4 +1,4 @@
-// LRN: y = x / (bias + alpha / size * sum of squares over `size` neighbouring channels)^beta.
+// LRN: y = x / (bias + alpha / size * sum of squares over `size` neighboring channels)^beta.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ Result<loops::Program> define_lrn(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   const DType wide = accumulator(x.dtype);
   const std::int64_t size = graph::int_attribute(operands.node, "size", 1), channels = x.shape[1];
-  // Of an even size the larger half follows. Neighbours that no channel has are left out: a size of 2^31 costs what it
+  // Of an even size the larger half follows. Neighbors that no channel has are left out: a size of 2^31 costs what it
   // touches.
   const std::int64_t farthest = std::max<std::int64_t>(channels - 1, 0), before = std::min((size - 1) / 2, farthest),
                      behind = std::min(size - 1 - (size - 1) / 2, farthest);

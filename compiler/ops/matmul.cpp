@@ -41,7 +41,7 @@ Result<Types> infer_integer_matmul(const Operands& operands) {
 Result<loops::Program> define_integer_matmul(const Operands& operands) {
   DOVETAIL_ASSIGN(const MatMulShape shape, matmul_shape(operands, 0, 1));
   Naive program(operands);
-  const auto centred = [&](const loops::Expr& element, std::size_t zero_point, const loops::Expr& slice) {
+  const auto centered = [&](const loops::Expr& element, std::size_t zero_point, const loops::Expr& slice) {
     const loops::Expr wide = loops::cast(DType::int32, element);
     if (!operands.has(zero_point)) return wide;
     if (element_count(operands.type(zero_point).shape) != 1)
@@ -58,7 +58,7 @@ Result<loops::Program> define_integer_matmul(const Operands& operands) {
                                                                 ? zero
                                                                 : i[i.size() - (shape.b_is_vector ? 1 : 2)],
                                                       column = shape.b_is_vector ? zero : i.back();
-                                    return centred(a, 2, row) * centred(b, 3, column);
+                                    return centered(a, 2, row) * centered(b, 3, column);
                                   })});
 }
 

@@ -21,9 +21,9 @@ struct Box {
   float area() const { return (y_high - y_low) * (x_high - x_low); }
 };
 
-// [y1, x1, y2, x2] of two opposite corners, or [x, y, width, height] of a centre.
-Box box_of(std::span<const float> corners, bool centre) {
-  if (!centre) {
+// [y1, x1, y2, x2] of two opposite corners, or [x, y, width, height] of a center.
+Box box_of(std::span<const float> corners, bool center) {
+  if (!center) {
     const auto [y_low, y_high] = std::minmax(corners[0], corners[2]);
     const auto [x_low, x_high] = std::minmax(corners[1], corners[3]);
     return {y_low, x_low, y_high, x_high};
@@ -64,12 +64,12 @@ Result<std::vector<NdArray>> evaluate_suppression(const Operands& operands) {
   };
   const std::int64_t most = operands.has(2) ? operands.constant(2)->as_int64(0) : 0;
   const float threshold = number(3);
-  const bool centre = graph::int_attribute(operands.node, "center_point_box", 0) != 0;
+  const bool center = graph::int_attribute(operands.node, "center_point_box", 0) != 0;
   std::vector<std::int64_t> selected;
   std::int64_t comparisons = 0;
   for (std::int64_t batch = 0; batch < batches; ++batch) {
     const auto box = [&](std::int64_t i) {
-      return box_of(boxes.subspan(static_cast<std::size_t>((batch * count + i) * 4), 4), centre);
+      return box_of(boxes.subspan(static_cast<std::size_t>((batch * count + i) * 4), 4), center);
     };
     for (std::int64_t c = 0; c < classes; ++c) {
       const auto score = [&](std::int64_t i) {

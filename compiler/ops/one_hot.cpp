@@ -32,7 +32,7 @@ Result<OneHot> one_hot_of(const Operands& operands) {
     return refuse(operands, fmt::format("values has shape {}, expected [2]", to_string(operands.type(2).shape)),
                   "give the value elsewhere and that at the place");
   DOVETAIL_ASSIGN(const std::size_t axis,
-                  normalise_axis(operands, graph::int_attribute(operands.node, "axis", -1), indices.size() + 1));
+                  normalize_axis(operands, graph::int_attribute(operands.node, "axis", -1), indices.size() + 1));
   return OneHot{axis, static_cast<std::int64_t>(places)};
 }
 

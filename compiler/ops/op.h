@@ -74,8 +74,8 @@ struct OpDef {
   // An opaque operator that reads its first input in several passes of reductions along rows (Softmax): cheap
   // elementwise nodes may be computed in front, inside its loops, again in each pass, as in front of a reduction.
   bool takes_prologue = false;
-  // Converts between real numbers and the steps of a quantised tensor: lowering takes the node into the integer form of
-  // its neighbours.
+  // Converts between real numbers and the steps of a quantized tensor: lowering takes the node into the integer form of
+  // its neighbors.
   bool quantizes = false;
   // Operators whose results have as many elements as values of their operands say (NonZero): no program can, as shapes
   // are static, so every input is needed at compile time, and the results are computed then. Import puts them in the

@@ -41,7 +41,7 @@ Result<Pads> pads_of(const Operands& operands) {
   std::vector<std::int64_t> axes(rank);
   std::iota(axes.begin(), axes.end(), 0);
   if (operands.has(3)) axes = integers_of(*operands.constant(3));
-  DOVETAIL_ASSIGN(const std::vector<std::size_t> positions, normalise_axes(operands, axes, rank));
+  DOVETAIL_ASSIGN(const std::vector<std::size_t> positions, normalize_axes(operands, axes, rank));
   if (pads.size() != 2 * positions.size())
     return refuse(operands, fmt::format("pads has {} entries, {} are expected", pads.size(), 2 * positions.size()),
                   "give a begin and an end per padded axis");

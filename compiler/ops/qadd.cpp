@@ -1,4 +1,4 @@
-// dovetail.qadd: the sum of two int8 tensors of different scales (docs/quantisation.md). t = requantize(a - za, ma) +
+// dovetail.qadd: the sum of two int8 tensors of different scales (docs/quantization.md). t = requantize(a - za, ma) +
 // requantize(b - zb, mb), y = clamp(requantize(t, 2^-shift, zy), y_min, y_max); the multipliers carry a factor 2^shift,
 // so that rounding twice costs no accuracy; a negative one subtracts.
 #include <cmath>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t kMaxShift = 30;
 
 Result<Types> infer_qadd(const Operands& operands) {
-  DOVETAIL_TRY(check_quantised_attributes(operands));
+  DOVETAIL_TRY(check_quantized_attributes(operands));
   Diagnostics errors;
   double reach = 0;
   for (const char side : {'a', 'b'}) {
@@ -43,8 +43,8 @@ Result<Types> infer_qadd(const Operands& operands) {
 Result<loops::Program> define_qadd(const Operands& operands) {
   Naive program(operands);
   const auto term = [&](std::size_t position, char side, const Indices& i) {
-    const loops::Expr value = centred(load_broadcast(program.in(position), i),
-                                      graph::int_attribute(operands.node, fmt::format("{}_zero_point", side), 0));
+    const loops::Expr value = centered(load_broadcast(program.in(position), i),
+                                       graph::int_attribute(operands.node, fmt::format("{}_zero_point", side), 0));
     const double multiplier = graph::float_attribute(operands.node, fmt::format("{}_multiplier", side), 0);
     return loops::call(loops::Function::requantize,
                        {value, loops::float_imm(multiplier), loops::int_imm(0, DType::int32)});
@@ -65,7 +65,7 @@ std::vector<OpDef> qadd_ops() {
            define_qadd,
            {},
            {{{"a", kInt8}, {"b", kInt8}},
-            quantised_attributes({{"a_multiplier", real, Presence::required},
+            quantized_attributes({{"a_multiplier", real, Presence::required},
                                   {"b_multiplier", real, Presence::required},
                                   {"shift", integer, Presence::required},
                                   {"a_zero_point", integer},

@@ -6,7 +6,7 @@ namespace dovetail::ops {
 namespace {
 
 Result<Types> infer_qclip(const Operands& operands) {
-  DOVETAIL_TRY(check_quantised_attributes(operands));
+  DOVETAIL_TRY(check_quantized_attributes(operands));
   return Types{operands.type(0)};
 }
 

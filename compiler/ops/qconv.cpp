@@ -1,4 +1,4 @@
-// dovetail.qconv: the integer convolution (docs/quantisation.md). acc = bias + sum (x - zx)(w - zw) in int32, padding
+// dovetail.qconv: the integer convolution (docs/quantization.md). acc = bias + sum (x - zx)(w - zw) in int32, padding
 // contributes 0; y = clamp(requantize(acc, scale[o], zy), y_min, y_max).
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/convolve.h"
@@ -10,7 +10,7 @@ namespace dovetail::ops {
 namespace {
 
 Result<Types> infer_qconv(const Operands& operands) {
-  DOVETAIL_TRY(check_quantised_attributes(operands));
+  DOVETAIL_TRY(check_quantized_attributes(operands));
   DOVETAIL_ASSIGN(const ConvShape shape, conv_shape(operands));
   DOVETAIL_TRY(require_per_channel(operands, 2, "bias", shape.out_channels));
   DOVETAIL_TRY(require_per_channel(operands, 3, "scale", shape.out_channels));
@@ -25,7 +25,7 @@ Result<loops::Program> define_qconv(const Operands& operands) {
   const loops::Buffer x = pad_spatial(program, program.in(0), shape.window, loops::int_imm(zero, DType::int8));
   const loops::Buffer sum = convolve(program, x, program.in(1), shape, DType::int32,
                                      [&](const loops::Expr& a, const loops::Expr& w, const loops::Expr& o) {
-                                       return centred(a, zero) * centred_weight(program, operands, w, 4, o);
+                                       return centered(a, zero) * centered_weight(program, operands, w, 4, o);
                                      });
   return program.finish({program.compute("requantize", DType::int8, conv_axes(shape), [&](const Indices& i) {
     return requantized(operands, loops::load(sum, i) + loops::load(program.in(2), {i[1]}),
@@ -47,7 +47,7 @@ std::vector<OpDef> qconv_ops() {
              {"scale", kFloat32},
              {"w_zero_point", kInt8, 0, Presence::optional}},
             window_attributes(
-                quantised_attributes({{"group", AttributeKind::integer}, {"x_zero_point", AttributeKind::integer}}))}}};
+                quantized_attributes({{"group", AttributeKind::integer}, {"x_zero_point", AttributeKind::integer}}))}}};
 }
 
 }  // namespace dovetail::ops

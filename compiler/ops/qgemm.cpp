@@ -1,4 +1,4 @@
-// dovetail.qgemm: the integer matrix product (docs/quantisation.md). x [..., K], w [N, K]; arithmetic as
+// dovetail.qgemm: the integer matrix product (docs/quantization.md). x [..., K], w [N, K]; arithmetic as
 // dovetail.qconv.
 #include <fmt/format.h>
 
@@ -10,7 +10,7 @@ namespace dovetail::ops {
 namespace {
 
 Result<Types> infer_qgemm(const Operands& operands) {
-  DOVETAIL_TRY(check_quantised_attributes(operands));
+  DOVETAIL_TRY(check_quantized_attributes(operands));
   const Shape &x = operands.type(0).shape, &w = operands.type(1).shape;
   if (x.empty() || w.size() != 2 || x.back() != w[1])
     return refuse(operands, fmt::format("input {} and weight {} do not agree in K", to_string(x), to_string(w)),
@@ -41,8 +41,8 @@ Result<loops::Program> define_qgemm(const Operands& operands) {
       [&](const Indices& i, const Indices& r) {
         Indices row = i;
         row.back() = r[0];
-        return centred(loops::load(program.in(0), row), zero) *
-               centred_weight(program, operands, loops::load(program.in(1), {i.back(), r[0]}), 4, i.back());
+        return centered(loops::load(program.in(0), row), zero) *
+               centered_weight(program, operands, loops::load(program.in(1), {i.back(), r[0]}), 4, i.back());
       });
   return program.finish({program.compute("requantize", DType::int8, axes, [&](const Indices& i) {
     return requantized(operands, loops::load(sum, i) + loops::load(program.in(2), {i.back()}),
@@ -63,7 +63,7 @@ std::vector<OpDef> qgemm_ops() {
              {"bias", kInt32},
              {"scale", kFloat32},
              {"w_zero_point", kInt8, 0, Presence::optional}},
-            quantised_attributes({{"x_zero_point", AttributeKind::integer}})}}};
+            quantized_attributes({{"x_zero_point", AttributeKind::integer}})}}};
 }
 
 }  // namespace dovetail::ops

@@ -1,4 +1,4 @@
-// dovetail.qmatmul: the matrix product of two int8 activations (docs/quantisation.md), shapes as numpy's matmul has
+// dovetail.qmatmul: the matrix product of two int8 activations (docs/quantization.md), shapes as numpy's matmul has
 // them. acc = sum (a - za)(b - zb) in int32; y = clamp(requantize(acc, scale, zy), y_min, y_max).
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace dovetail::ops {
 namespace {
 
 Result<Types> infer_qmatmul(const Operands& operands) {
-  DOVETAIL_TRY(check_quantised_attributes(operands));
+  DOVETAIL_TRY(check_quantized_attributes(operands));
   DOVETAIL_TRY(check_scale_attribute(operands));
   DOVETAIL_ASSIGN(const MatMulShape shape, matmul_shape(operands, 0, 1));
   const auto largest = [&](std::string_view name) {
@@ -34,7 +34,7 @@ Result<loops::Program> define_qmatmul(const Operands& operands) {
                      zb = graph::int_attribute(operands.node, "b_zero_point", 0);
   const loops::Buffer sum = multiply(
       program, program.in(0), program.in(1), shape, DType::int32,
-      [&](const loops::Expr& a, const loops::Expr& b, const Indices&) { return centred(a, za) * centred(b, zb); });
+      [&](const loops::Expr& a, const loops::Expr& b, const Indices&) { return centered(a, za) * centered(b, zb); });
   const loops::Expr scale = loops::float_imm(graph::float_attribute(operands.node, "scale", 1));
   return program.finish({program.compute("requantize", DType::int8, matmul_axes(shape), [&](const Indices& i) {
     return requantized(operands, loops::load(sum, i), scale);
@@ -51,7 +51,7 @@ std::vector<OpDef> qmatmul_ops() {
            define_qmatmul,
            {},
            {{{"a", kInt8}, {"b", kInt8}},
-            quantised_attributes({{"a_zero_point", integer},
+            quantized_attributes({{"a_zero_point", integer},
                                   {"b_zero_point", integer},
                                   {"scale", AttributeKind::real, Presence::required}})}}};
 }

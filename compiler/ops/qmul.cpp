@@ -1,4 +1,4 @@
-// dovetail.qmul: the product of two int8 tensors (docs/quantisation.md). y = clamp(requantize((a - za)(b - zb), scale,
+// dovetail.qmul: the product of two int8 tensors (docs/quantization.md). y = clamp(requantize((a - za)(b - zb), scale,
 // zy), y_min, y_max), with broadcasting; the product of two steps lies within ±65025.
 #include <cmath>
 
@@ -12,7 +12,7 @@ namespace dovetail::ops {
 namespace {
 
 Result<Types> infer_qmul(const Operands& operands) {
-  DOVETAIL_TRY(check_quantised_attributes(operands));
+  DOVETAIL_TRY(check_quantized_attributes(operands));
   DOVETAIL_TRY(check_scale_attribute(operands));
   DOVETAIL_ASSIGN(Shape shape, broadcast_inputs(operands));
   return Types{{DType::int8, std::move(shape)}};
@@ -23,9 +23,9 @@ Result<loops::Program> define_qmul(const Operands& operands) {
   const loops::Expr scale = loops::float_imm(graph::float_attribute(operands.node, "scale", 1));
   return program.map([&](const Indices& i) {
     const loops::Expr a =
-        centred(load_broadcast(program.in(0), i), graph::int_attribute(operands.node, "a_zero_point", 0));
+        centered(load_broadcast(program.in(0), i), graph::int_attribute(operands.node, "a_zero_point", 0));
     const loops::Expr b =
-        centred(load_broadcast(program.in(1), i), graph::int_attribute(operands.node, "b_zero_point", 0));
+        centered(load_broadcast(program.in(1), i), graph::int_attribute(operands.node, "b_zero_point", 0));
     return requantized(operands, a * b, scale);
   });
 }
@@ -40,7 +40,7 @@ std::vector<OpDef> qmul_ops() {
            define_qmul,
            {},
            {{{"a", kInt8}, {"b", kInt8}},
-            quantised_attributes({{"a_zero_point", integer},
+            quantized_attributes({{"a_zero_point", integer},
                                   {"b_zero_point", integer},
                                   {"scale", AttributeKind::real, Presence::required}})}}};
 }

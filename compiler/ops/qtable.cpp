@@ -1,4 +1,4 @@
-// dovetail.qtable: any function of one int8 tensor, tabulated (docs/quantisation.md). y = table[x + 128]; with a table
+// dovetail.qtable: any function of one int8 tensor, tabulated (docs/quantization.md). y = table[x + 128]; with a table
 // per slice of `axis`, y = table[c][x + 128], c the position on that axis.
 #include <fmt/format.h>
 
@@ -17,7 +17,7 @@ Result<Types> infer_qtable(const Operands& operands) {
   Shape expected{kSteps};
   if (per_slice) {
     DOVETAIL_ASSIGN(const std::size_t axis,
-                    normalise_axis(operands, graph::int_attribute(operands.node, "axis", 0), x.size()));
+                    normalize_axis(operands, graph::int_attribute(operands.node, "axis", 0), x.size()));
     expected.insert(expected.begin(), x[axis]);
   }
   if (table != expected)
@@ -33,7 +33,7 @@ Result<loops::Program> define_qtable(const Operands& operands) {
   std::size_t axis = 0;
   if (per_slice) {
     DOVETAIL_ASSIGN(
-        axis, normalise_axis(operands, graph::int_attribute(operands.node, "axis", 0), operands.type(0).shape.size()));
+        axis, normalize_axis(operands, graph::int_attribute(operands.node, "axis", 0), operands.type(0).shape.size()));
   }
   return program.map([&](const Indices& i) {
     const loops::Expr entry = loops::cast(DType::int64, loops::load(program.in(0), i)) + 128;

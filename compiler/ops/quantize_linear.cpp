@@ -28,7 +28,7 @@ struct Parameters {
 Result<Parameters> block_parameters_of(const Operands& operands, std::int64_t block) {
   const Shape &x = operands.type(0).shape, &scale = operands.type(1).shape;
   DOVETAIL_ASSIGN(const std::size_t axis,
-                  normalise_axis(operands, graph::int_attribute(operands.node, "axis", 1), x.size()));
+                  normalize_axis(operands, graph::int_attribute(operands.node, "axis", 1), x.size()));
   Shape blocks = x;
   if (block > 0) blocks[axis] = (x[axis] + block - 1) / block;
   if (block > 0 && element_count(scale) == 1 && element_count(blocks) == 1) return Parameters{};
@@ -57,9 +57,9 @@ Result<Parameters> parameters_of(const Operands& operands) {
   if (scale.size() != 1)
     return refuse(operands,
                   fmt::format("scale of shape {} has rank {}, allowed are 0 and 1", to_string(scale), scale.size()),
-                  "quantise per tensor or per axis");
+                  "quantize per tensor or per axis");
   DOVETAIL_ASSIGN(const std::size_t axis,
-                  normalise_axis(operands, graph::int_attribute(operands.node, "axis", 1), x.size()));
+                  normalize_axis(operands, graph::int_attribute(operands.node, "axis", 1), x.size()));
   if (scale[0] != x[axis])
     return refuse(operands,
                   fmt::format("scale has {} elements, axis {} of {} has {}", scale[0], axis, to_string(x), x[axis]),

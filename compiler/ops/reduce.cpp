@@ -60,7 +60,7 @@ Result<std::vector<bool>> reduced_axes(const Operands& operands) {
       operands.constant(1) != nullptr ? integers_of(*operands.constant(1)) : std::vector<std::int64_t>{};
   const bool none = given.empty() && graph::int_attribute(operands.node, "noop_with_empty_axes", 0) != 0;
   std::vector<bool> reduced(rank, given.empty() && !none);
-  DOVETAIL_ASSIGN(const std::vector<std::size_t> axes, normalise_axes(operands, given, rank));
+  DOVETAIL_ASSIGN(const std::vector<std::size_t> axes, normalize_axes(operands, given, rank));
   for (const std::size_t axis : axes) reduced[axis] = true;
   return reduced;
 }

@@ -19,19 +19,19 @@ loops::Expr int32(std::int64_t value) { return loops::int_imm(value, DType::int3
 
 }  // namespace
 
-std::vector<AttributeRule> quantised_attributes(std::vector<AttributeRule> others) {
+std::vector<AttributeRule> quantized_attributes(std::vector<AttributeRule> others) {
   for (const std::string_view name : {"y_max", "y_min", "y_zero_point"})
     others.push_back({name, AttributeKind::integer});
   return others;
 }
 
-Result<void> check_quantised_attributes(const Operands& operands) {
+Result<void> check_quantized_attributes(const Operands& operands) {
   Diagnostics errors;
   for (const std::string_view name : {"a_zero_point", "b_zero_point", "x_zero_point", "y_max", "y_min", "y_zero_point"})
     if (const std::int64_t value = attribute(operands, name, 0); value < kLow || value > kHigh)
       errors.push_back(refuse(operands,
                               fmt::format("{} is {}, the range of int8 is {} to {}", name, value, kLow, kHigh),
-                              "recentre uint8 data first: it lowers zero points by 128"));
+                              "recenter uint8 data first: it lowers zero points by 128"));
   const std::int64_t low = attribute(operands, "y_min", kLow), high = attribute(operands, "y_max", kHigh);
   if (low > high) errors.push_back(refuse(operands, fmt::format("y_min {} > y_max {}", low, high), "exchange them"));
   return errors;
@@ -44,13 +44,13 @@ Result<void> check_scale_attribute(const Operands& operands) {
                 "round it to float32 when the graph is lowered");
 }
 
-loops::Expr centred(const loops::Expr& element, std::int64_t zero_point) {
+loops::Expr centered(const loops::Expr& element, std::int64_t zero_point) {
   const loops::Expr wide = loops::cast(DType::int32, element);
   return zero_point == 0 ? wide : wide - zero_point;
 }
 
-loops::Expr centred_weight(const Naive& program, const Operands& operands, const loops::Expr& weight,
-                           std::size_t zero_points, const loops::Expr& channel) {
+loops::Expr centered_weight(const Naive& program, const Operands& operands, const loops::Expr& weight,
+                            std::size_t zero_points, const loops::Expr& channel) {
   const loops::Expr wide = loops::cast(DType::int32, weight);
   if (!operands.has(zero_points)) return wide;
   return wide - loops::cast(DType::int32, loops::load(program.in(zero_points), {channel}));

@@ -76,7 +76,7 @@ Result<Types> infer_squeeze(const Operands& operands) {
   std::vector<bool> dropped(x.shape.size());
   if (const NdArray* axes = operands.constant(1)) {
     DOVETAIL_ASSIGN(const std::vector<std::size_t> positions,
-                    normalise_axes(operands, integers_of(*axes), x.shape.size()));
+                    normalize_axes(operands, integers_of(*axes), x.shape.size()));
     for (const std::size_t axis : positions) {
       if (x.shape[axis] != 1)
         return refuse(
@@ -97,7 +97,7 @@ Result<Types> infer_squeeze(const Operands& operands) {
 Result<Types> infer_unsqueeze(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   const std::vector<std::int64_t> axes = integers_of(*operands.constant(1));
-  DOVETAIL_ASSIGN(std::vector<std::size_t> positions, normalise_axes(operands, axes, x.shape.size() + axes.size()));
+  DOVETAIL_ASSIGN(std::vector<std::size_t> positions, normalize_axes(operands, axes, x.shape.size() + axes.size()));
   std::ranges::sort(positions);
   Shape shape = x.shape;
   for (const std::size_t axis : positions) shape.insert(shape.begin() + static_cast<std::ptrdiff_t>(axis), 1);

@@ -79,7 +79,7 @@ Result<std::vector<Sampling>> samplings_of(const Operands& operands) {
   std::vector<std::int64_t> all_axes;
   for (std::size_t i = 0; i < x.size(); ++i) all_axes.push_back(static_cast<std::int64_t>(i));
   DOVETAIL_ASSIGN(const std::vector<std::size_t> axes,
-                  normalise_axes(operands, graph::ints_attribute(operands.node, "axes", all_axes), x.size()));
+                  normalize_axes(operands, graph::ints_attribute(operands.node, "axes", all_axes), x.size()));
   DOVETAIL_ASSIGN(const Factors factors, factors_of(operands, axes));
   const std::string mode = text(operands, "coordinate_transformation_mode", "half_pixel");
   const NdArray* roi = operands.constant(1);
@@ -200,8 +200,8 @@ loops::Buffer antialiased(Naive& program, const Operands& operands, const loops:
         const Expr zero = tensor::like(0, distance), one = tensor::like(1, distance);
         Expr weight = tensor::maximum(one - distance, zero);
         if (is_cubic(operands)) {
-          const auto of = [&](std::size_t neighbour, const Expr& t) {
-            return cubic_weights(t, cubic_parameter(operands))[neighbour];
+          const auto of = [&](std::size_t neighbor, const Expr& t) {
+            return cubic_weights(t, cubic_parameter(operands))[neighbor];
           };
           weight = loops::select(
               tensor::less_equal(distance, one), of(1, distance),

@@ -79,7 +79,7 @@ void check_inputs(const OpDef& def, const Operands& operands, Diagnostics& error
       errors.push_back(refuse(operands,
                               fmt::format("input {} ({}) is computed at run time, but shapes are fixed at compile time",
                                           i, rule_of(signature, position)->name),
-                              "make it an initialiser, or fold constants first"));
+                              "make it an initializer, or fold constants first"));
   }
 }
 

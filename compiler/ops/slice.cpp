@@ -43,7 +43,7 @@ Result<std::vector<Range>> ranges_of(const Operands& operands) {
                   fmt::format("starts, ends, axes and steps have {}, {}, {} and {} entries", starts.size(), ends.size(),
                               axes.size(), steps.size()),
                   "give one of each per sliced axis");
-  DOVETAIL_ASSIGN(const std::vector<std::size_t> positions, normalise_axes(operands, axes, x.size()));
+  DOVETAIL_ASSIGN(const std::vector<std::size_t> positions, normalize_axes(operands, axes, x.size()));
   std::vector<Range> ranges;
   for (const std::int64_t extent : x) ranges.push_back({0, 1, extent});
   for (std::size_t i = 0; i < positions.size(); ++i) {

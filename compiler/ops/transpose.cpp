@@ -18,7 +18,7 @@ Result<std::vector<std::size_t>> permutation(const Operands& operands) {
                   fmt::format("perm has {} entries, the input {} has rank {}", perm.size(),
                               to_string(operands.type(0).shape), rank),
                   "give each axis once");
-  return normalise_axes(operands, perm, rank);
+  return normalize_axes(operands, perm, rank);
 }
 
 Result<Types> infer_transpose(const Operands& operands) {

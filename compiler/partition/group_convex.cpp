@@ -13,12 +13,12 @@ namespace {
 
 using Edges = std::vector<std::set<std::size_t>>;
 
-// An order of execution that stays on a colour while it can, so that runs of one colour are long; units that were
+// An order of execution that stays on a color while it can, so that runs of one color are long; units that were
 // listed earlier come first.
 std::vector<std::size_t> order(const Edges& reads, const std::vector<std::size_t>& colors) {
   Edges users(reads.size());
   std::vector<std::size_t> waiting(reads.size());
-  std::map<std::size_t, std::set<std::size_t>> ready;  // by colour; no empty sets
+  std::map<std::size_t, std::set<std::size_t>> ready;  // by color; no empty sets
   for (std::size_t u = 0; u < reads.size(); ++u) {
     waiting[u] = reads[u].size();
     for (const std::size_t producer : reads[u]) users[producer].insert(u);
@@ -27,7 +27,7 @@ std::vector<std::size_t> order(const Edges& reads, const std::vector<std::size_t
   std::vector<std::size_t> ordered;
   auto current = ready.end();
   while (!ready.empty()) {
-    // The next colour is that of the earliest unit.
+    // The next color is that of the earliest unit.
     if (current == ready.end())
       current = std::ranges::min_element(ready, {}, [](const auto& entry) { return *entry.second.begin(); });
     const std::size_t color = current->first, u = *current->second.begin();
@@ -157,7 +157,7 @@ class Groups {
 
 std::vector<std::vector<std::size_t>> group_convex(const std::vector<std::vector<std::size_t>>& reads,
                                                    const std::vector<std::size_t>& colors) {
-  DOVETAIL_CHECK(reads.size() == colors.size(), "every unit has a colour");
+  DOVETAIL_CHECK(reads.size() == colors.size(), "every unit has a color");
   Edges edges;
   for (const std::vector<std::size_t>& list : reads) edges.emplace_back(list.begin(), list.end());
   const std::vector<std::size_t> ordered = order(edges, colors);

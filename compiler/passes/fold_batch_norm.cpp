@@ -19,7 +19,7 @@ bool is_constant_norm(const graph::Graph& graph, const graph::Node& norm) {
                      [&](ValueId input) { return graph.is_constant(input); });
 }
 
-// The convolution in front, if it can take the normalisation up.
+// The convolution in front, if it can take the normalization up.
 NodeId foldable_convolution(const graph::Graph& graph, const graph::Node& norm) {
   const ValueId input = norm.inputs[0];
   const NodeId conv = graph.value(input).producer;

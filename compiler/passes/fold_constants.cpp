@@ -24,7 +24,7 @@ double mebibytes(std::int64_t bytes) { return std::ldexp(static_cast<double>(byt
 bool foldable(const graph::Graph& graph, const graph::Node& node, FoldScope scope) {
   if (needs_types_only(node)) return true;
   if (!node.subgraphs.empty()) return false;  // what runs once and what often is not known here
-  if (scope == FoldScope::keep_dequantised && node.op == "DequantizeLinear") return false;
+  if (scope == FoldScope::keep_dequantized && node.op == "DequantizeLinear") return false;
   return std::all_of(node.inputs.begin(), node.inputs.end(),
                      [&](graph::ValueId input) { return !input.valid() || graph.is_constant(input); });
 }

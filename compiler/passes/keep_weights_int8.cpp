@@ -86,7 +86,7 @@ class Keeper {
   Graph& graph_;
 };
 
-bool is_dequantised_constant(const Graph& graph, ValueId value) {
+bool is_dequantized_constant(const Graph& graph, ValueId value) {
   const NodeId producer = value.valid() ? graph.value(value).producer : NodeId{};
   return producer.valid() && graph.node(producer).op == "DequantizeLinear" &&
          graph.is_constant(graph.node(producer).inputs[0]);
@@ -100,7 +100,7 @@ Result<PassOutcome> keep_weights_int8(graph::Graph& graph, const PassContext& co
   for (const NodeId id : graph.topological_order()) {
     const Node node = graph.node(id);
     if ((node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") ||
-        !is_dequantised_constant(graph, node.inputs[1]))
+        !is_dequantized_constant(graph, node.inputs[1]))
       continue;
     const std::int64_t bytes = element_count(graph.value(node.inputs[1]).type.shape);
     const Refusal refusal = keeper.keep(id);

@@ -1,4 +1,4 @@
-// Convolutions and matrix products of float activations by quantised constants read the weights as int8: dovetail.wconv
+// Convolutions and matrix products of float activations by quantized constants read the weights as int8: dovetail.wconv
 // and wgemm.
 #pragma once
 

@@ -188,7 +188,7 @@ bool lower_to_phases(graph::Graph& graph, NodeId id) {
 }
 
 // A DequantizeLinear of constants whose scale is one number, or one for each position of `axis`.
-std::optional<NodeId> dequantised_constant(const graph::Graph& graph, ValueId value, std::int64_t axis) {
+std::optional<NodeId> dequantized_constant(const graph::Graph& graph, ValueId value, std::int64_t axis) {
   const auto id = produced_by(graph, value, "DequantizeLinear");
   if (!id) return std::nullopt;
   const graph::Node& node = graph.node(*id);
@@ -205,7 +205,7 @@ std::optional<NodeId> dequantised_constant(const graph::Graph& graph, ValueId va
 }
 
 // The same with other steps, whose scales and zero points are repeated along axis 0.
-ValueId dequantised_as(graph::Graph& graph, NodeId dequantize, NdArray steps, std::int64_t times) {
+ValueId dequantized_as(graph::Graph& graph, NodeId dequantize, NdArray steps, std::int64_t times) {
   const graph::Node node = graph.node(dequantize);
   std::vector<ValueId> inputs{graph.add_constant(node.name + "/phases", std::move(steps))};
   for (std::size_t i = 1; i < node.inputs.size(); ++i) {
@@ -232,15 +232,15 @@ std::optional<NodeId> reader(const graph::Graph& graph, NodeId id, std::initiali
 
 }  // namespace
 
-bool lower_quantised_conv_transpose(graph::Graph& graph, NodeId id) {
+bool lower_quantized_conv_transpose(graph::Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
   if (node.op != "ConvTranspose") return false;
-  const auto weights = dequantised_constant(graph, node.inputs[1], 1);
+  const auto weights = dequantized_constant(graph, node.inputs[1], 1);
   if (!weights) return false;
   const NdArray steps = *graph.value(graph.node(*weights).inputs[0]).constant;
   const bool scale_of_outputs = graph.value(graph.node(*weights).inputs[1]).constant->count() > 1;
   const bool has_bias = has_input(node, 2), constant_bias = has_bias && graph.is_constant(node.inputs[2]);
-  const auto bias = has_bias ? dequantised_constant(graph, node.inputs[2], 0) : std::nullopt;
+  const auto bias = has_bias ? dequantized_constant(graph, node.inputs[2], 0) : std::nullopt;
   if (has_bias && !constant_bias && !bias) return false;
   const auto shape = ops::conv_transpose_shape({graph, node});
   if (!shape || (scale_of_outputs && shape->group > 1)) return false;
@@ -261,12 +261,12 @@ bool lower_quantised_conv_transpose(graph::Graph& graph, NodeId id) {
     missing = zero.as_double(0);
   }
   PhaseOperands operands;
-  operands.weights = dequantised_as(graph, *weights, phase_weights(steps, *shape, *phases, missing), lowering.parts());
+  operands.weights = dequantized_as(graph, *weights, phase_weights(steps, *shape, *phases, missing), lowering.parts());
   if (constant_bias)
     operands.bias = graph.add_constant(node.name + "/phase_bias",
                                        repeated(*graph.value(node.inputs[2]).constant, lowering.parts()));
   else if (bias)
-    operands.bias = dequantised_as(
+    operands.bias = dequantized_as(
         graph, *bias, repeated(*graph.value(graph.node(*bias).inputs[0]).constant, lowering.parts()), lowering.parts());
   operands.behind = [&](ValueId value) {
     const std::string stem = node.name + "/phases";

@@ -29,7 +29,7 @@ constexpr RuleRow kLowerings[] = {
 };
 
 // Weights stored in float behind QuantizeLinear become what they represent.
-Result<void> quantise_constants(Lowering& lowering) {
+Result<void> quantize_constants(Lowering& lowering) {
   for (NodeId id : lowering.graph.topological_order()) {
     const Node& node = lowering.graph.node(id);
     if (node.op != "QuantizeLinear" || !std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId input) {
@@ -45,7 +45,7 @@ Result<void> quantise_constants(Lowering& lowering) {
 
 // QuantizeLinear of a DequantizeLinear (and perhaps Relu and Clip between): the same steps, clamped steps, or steps of
 // another scale.
-Refusal requantise(Lowering& lowering, const Operand& x, const Target& target) {
+Refusal requantize(Lowering& lowering, const Operand& x, const Target& target) {
   Graph& graph = lowering.graph;
   if (x.q == target.q && target.range.is_full()) {
     const bool is_output = graph.is_output(target.output);
@@ -114,8 +114,8 @@ void lower_quantize(Lowering& lowering, NodeId quantize) {
   const NodeId op = graph.value(value).producer;
   const std::string name = graph.node(op).name, op_type = graph.node(op).op;
   Refusal refusal;
-  if (const auto x = lowering.dequantised(value)) {
-    refusal = requantise(lowering, *x, target);
+  if (const auto x = lowering.dequantized(value)) {
+    refusal = requantize(lowering, *x, target);
   } else {
     const auto row = std::find_if(std::begin(kLowerings), std::end(kLowerings),
                                   [&](const RuleRow& each) { return each.op == op_type; });
@@ -146,12 +146,12 @@ std::string other_steps(const Graph& graph, const Node& node) {
       if (graph.node(user).op != "QuantizeLinear") continue;
       const DType steps = graph.value(graph.node(user).outputs[0]).type.dtype;
       if (other(steps))
-        return fmt::format("its result is quantised to {}, integer forms exist for int8 and uint8", name(steps));
+        return fmt::format("its result is quantized to {}, integer forms exist for int8 and uint8", name(steps));
     }
   return "";
 }
 
-// Float operators that touch quantised values, each with the reason why it stays.
+// Float operators that touch quantized values, each with the reason why it stays.
 void note_islands(Lowering& lowering) {
   const Graph& graph = lowering.graph;
   const auto is = [&](NodeId node, std::string_view op) { return node.valid() && graph.node(node).op == op; };
@@ -175,9 +175,9 @@ void note_islands(Lowering& lowering) {
              !graph.is_constant(graph.node(graph.value(input).producer).inputs[0]);
     });
     std::string why =
-        reads_activations ? "no QuantizeLinear follows" : "only its constants are quantised, its activations are float";
+        reads_activations ? "no QuantizeLinear follows" : "only its constants are quantized, its activations are float";
     if (const std::string steps = other_steps(graph, node); !steps.empty()) why = steps;
-    else if (lowering.kept_float.count(node.name)) why = "its float result is used besides the quantised one";
+    else if (lowering.kept_float.count(node.name)) why = "its float result is used besides the quantized one";
     else if (refusal != lowering.refusals.end()) why = refusal->second;
     lowering.outcome.notes.push_back(fmt::format("{} ({}) stays float: {}", node.name, node.op, why));
   }
@@ -192,10 +192,10 @@ Result<PassOutcome> lower_qdq(graph::Graph& graph, const PassContext& context) {
       }))
     return PassOutcome{};
   for (const NodeId id : imported)
-    if (!graph.node(id).removed) lower_quantised_conv_transpose(graph, id);
+    if (!graph.node(id).removed) lower_quantized_conv_transpose(graph, id);
   Lowering lowering{graph, context, {}, {}, {}, {}};
-  DOVETAIL_TRY(quantise_constants(lowering));
-  recentre_activations(lowering);
+  DOVETAIL_TRY(quantize_constants(lowering));
+  recenter_activations(lowering);
   // Operands first: when a node's turn comes, what is in front of it has its final form.
   for (NodeId id : graph.topological_order()) {
     if (graph.node(id).removed) continue;

@@ -1,4 +1,4 @@
-// Quantised graphs in ONNX's QDQ form become integer graphs: docs/quantisation.md, operator by operator. QOperator
+// Quantized graphs in ONNX's QDQ form become integer graphs: docs/quantization.md, operator by operator. QOperator
 // forms (QLinearConv, QLinearMatMul) are QDQ forms since import.
 #pragma once
 
@@ -8,7 +8,7 @@ namespace dovetail::passes {
 
 // What cannot be taken stays float (DequantizeLinear, the operator, QuantizeLinear) and a note says why. Values that
 // QuantizeLinear nodes produced keep their names, but for those between tables that are composed. Run it before folding
-// DequantizeLinear of constants (FoldScope::keep_dequantised).
+// DequantizeLinear of constants (FoldScope::keep_dequantized).
 Result<PassOutcome> lower_qdq(graph::Graph& graph, const PassContext& context = {});
 
 }  // namespace dovetail::passes

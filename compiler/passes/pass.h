@@ -20,7 +20,7 @@ using Evaluate =
     std::function<Result<std::vector<NdArray>>(const loops::Program& program, std::span<const NdArray> inputs)>;
 Evaluate interpreter_evaluate();
 
-// How far optimisation may go; each pass names the least level at which it runs (compiler/pipeline.cpp).
+// How far optimization may go; each pass names the least level at which it runs (compiler/pipeline.cpp).
 enum class Level : std::uint8_t {
   needed,    // 0: what running needs, constants and integers: to see the model as it came
   exact,     // 1: only what keeps every bit of every value, infinities and NaN included

@@ -150,9 +150,9 @@ std::optional<Normalized> normalized(const Graph& graph, const graph::Node& node
     const ValueId distance = node.inputs[i], other = node.inputs[1 - i];
     const auto difference = produced_by(graph, distance, "Sub");
     if (!difference || (node.op == "Div" && i == 1)) continue;
-    const ValueId x = graph.node(*difference).inputs[0], centre = graph.node(*difference).inputs[1];
-    const auto found = mean(graph, centre);
-    if (!found || found->of != x || !is_per_row(graph, centre, x, found->axes)) continue;
+    const ValueId x = graph.node(*difference).inputs[0], center = graph.node(*difference).inputs[1];
+    const auto found = mean(graph, center);
+    if (!found || found->of != x || !is_per_row(graph, center, x, found->axes)) continue;
     const auto finish = [&](ValueId deviation, ValueId used,
                             std::optional<ValueId> scale) -> std::optional<Normalized> {
       const auto epsilon = epsilon_of_deviation(graph, deviation, x, distance, found->axes);

@@ -42,7 +42,7 @@ struct Weights {
 };
 
 // Nothing is left over where all of them fit; else half the range of bytes is taken off, where they have no sign.
-Weights centred(const NdArray& weights, const NdArray& zero_points, const Axis& channels) {
+Weights centered(const NdArray& weights, const NdArray& zero_points, const Axis& channels) {
   const auto shifted = [&](const auto& by_channel) -> std::optional<NdArray> {
     NdArray result(DType::int8, weights.shape());
     const auto to = result.data<std::int8_t>();
@@ -83,8 +83,8 @@ class ZeroPoints {
     const auto pads = of_x && is_conv() ? pads_of_x() : Ints{};
     if (!pads) return false;
     const Axis channels = axis_of(shape, is_conv() ? 0 : shape.size() - 1);
-    const Weights weights =
-        centred(*graph_.value(w).constant, of_w ? *graph_.value(*of_w).constant : NdArray(DType::int32, {1}), channels);
+    const Weights weights = centered(*graph_.value(w).constant,
+                                     of_w ? *graph_.value(*of_w).constant : NdArray(DType::int32, {1}), channels);
     const bool left_over = weights.left_over.count() > 0;
     if (left_over && is_conv() && !has_window_sums(shape)) return false;
 

@@ -1,4 +1,4 @@
-// Zero points of integer products whose weights are constant, as dynamic quantisation makes them: out of the sum, where
+// Zero points of integer products whose weights are constant, as dynamic quantization makes them: out of the sum, where
 // each product of bytes would need a subtraction, and into a term for each output channel behind it.
 #pragma once
 

@@ -32,7 +32,7 @@ class Preparation {
   // the bias. Nothing where that cannot be done.
   void drop_zero_point(const std::string& main);
   // Has constant factors of one byte in contraction `main` (schedule/contraction.h) lie with the depth last, where rows
-  // or columns are: what multiplies bytes reads neighbours of the depth at once. Nothing where there are none.
+  // or columns are: what multiplies bytes reads neighbors of the depth at once. Nothing where there are none.
   void put_depth_last(const std::string& main);
 
  protected:

@@ -73,7 +73,7 @@ void correct_product(Graph& graph, NodeId id, const std::vector<double>& shift) 
 
 }  // namespace
 
-Result<Shifts> measure_shifts(const Graph& model, const Graph& quantised, std::span<const Values> samples,
+Result<Shifts> measure_shifts(const Graph& model, const Graph& quantized, std::span<const Values> samples,
                               const MakeForward& make_forward, const Progress& progress) {
   struct Measured {
     NodeId node;
@@ -85,14 +85,14 @@ Result<Shifts> measure_shifts(const Graph& model, const Graph& quantised, std::s
   for (const NodeId id : model.topological_order()) {
     const Node& node = model.node(id);
     if (!has_weights(node) || !model.is_constant(node.inputs[1])) continue;
-    const Node& rounded = quantised.node(id);
+    const Node& rounded = quantized.node(id);
     if (rounded.inputs[1] == node.inputs[1]) continue;  // stays float
-    const auto weight = real_constant(quantised, rounded.inputs[1]);
+    const auto weight = real_constant(quantized, rounded.inputs[1]);
     const Shape& shape = model.value(node.outputs[0]).type.shape;
     if (!weight || shape.size() < 2) continue;
     std::vector<ValueId> inputs{node.inputs[0], both.add_constant(node.name + "/rounded", *weight)};
     if (passes::has_input(node, 2)) {
-      const auto bias = real_constant(quantised, rounded.inputs[2]);
+      const auto bias = real_constant(quantized, rounded.inputs[2]);
       if (!bias) continue;
       inputs.push_back(both.add_constant(node.name + "/rounded_bias", *bias));
     }

@@ -14,10 +14,10 @@
 namespace dovetail::quantize {
 
 // The mean of what each Conv, Gemm and product with a constant matrix makes of the float inputs, less what it makes of
-// them with the weights of `quantised`, for each output: by node. Both graphs have the same nodes and values, as
+// them with the weights of `quantized`, for each output: by node. Both graphs have the same nodes and values, as
 // insert_qdq leaves them; nodes whose weights stay float are not there.
 using Shifts = std::map<graph::NodeId, std::vector<double>>;
-Result<Shifts> measure_shifts(const graph::Graph& model, const graph::Graph& quantised, std::span<const Values> samples,
+Result<Shifts> measure_shifts(const graph::Graph& model, const graph::Graph& quantized, std::span<const Values> samples,
                               const MakeForward& make_forward, const Progress& progress);
 
 // Adds the shifts to the biases of `model`; a layer without gets one, a product an Add behind it that takes over its

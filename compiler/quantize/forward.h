@@ -1,4 +1,4 @@
-// What runs graphs for quantisation: the compiler executes nothing by itself, the caller hands it in.
+// What runs graphs for quantization: the compiler executes nothing by itself, the caller hands it in.
 #pragma once
 
 #include <cstdint>

@@ -18,7 +18,7 @@ using graph::Graph;
 using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
-using passes::qdq::Quantisation;
+using passes::qdq::Quantization;
 
 enum class Kind : std::uint8_t {
   weighted,   // its second operand may be a constant weight
@@ -167,7 +167,7 @@ class Inserter {
   Inserter(Graph& graph, const WeightGrid& weights) : graph_(graph), weights_(weights) {}
 
   // int8 steps of an activation between it and its users.
-  void quantise_activation(ValueId value, const Quantisation& q) {
+  void quantize_activation(ValueId value, const Quantization& q) {
     const std::string name = graph_.value(value).name;
     const graph::TensorType type = graph_.value(value).type;
     const ValueId scale = graph_.add_constant(name + "/scale", NdArray::scalar(q.scale)),
@@ -186,7 +186,7 @@ class Inserter {
   }
 
   // Weight and bias of a Conv, Gemm or MatMul, scales along its outputs.
-  void quantise_weight(NodeId id) {
+  void quantize_weight(NodeId id) {
     const Node node = graph_.node(id);
     const ValueId weight = node.inputs[1];
     if (!graph_.is_constant(weight) || !is_real(graph_, weight) || !scales_.count(node.inputs[0])) return;
@@ -201,15 +201,15 @@ class Inserter {
     if (per_channel) attributes["axis"] = axis;
     const std::string name = graph_.value(weight).name;
     const ValueId scales = graph_.add_constant(name + "/scale", scale);
-    if (!dequantised_.count(weight)) {
-      const ValueId steps = graph_.add_constant(steps_name(name), quantised(real, scale, axis));
+    if (!dequantized_.count(weight)) {
+      const ValueId steps = graph_.add_constant(steps_name(name), quantized(real, scale, axis));
       const ValueId back = graph_.add_value(name + "/real", graph_.value(weight).type);
       add("DequantizeLinear", name + "/dequantize", {steps, scales}, back, attributes, node.origins);
-      dequantised_[weight] = back;
+      dequantized_[weight] = back;
     }
-    graph_.edit(id)->inputs[1] = dequantised_[weight];
+    graph_.edit(id)->inputs[1] = dequantized_[weight];
     if (node.inputs.size() > 2 && node.inputs[2].valid() && graph_.is_constant(node.inputs[2]))
-      quantise_bias(id, scale, scales_.at(node.inputs[0]));
+      quantize_bias(id, scale, scales_.at(node.inputs[0]));
   }
 
  private:
@@ -248,7 +248,7 @@ class Inserter {
       below.set_double(i, std::isnormal(power / 2) ? power / 2 : power);
     }
     const auto errors = [&](const NdArray& scales) {
-      const NdArray steps = quantised(weight, scales, axis);
+      const NdArray steps = quantized(weight, scales, axis);
       std::vector<double> sums(static_cast<std::size_t>(scales.count()));
       for (std::int64_t i = 0; i < weight.count(); ++i) {
         const std::int64_t slice = scales.rank() == 0 ? 0 : slice_of(weight, axis, i);
@@ -264,7 +264,7 @@ class Inserter {
     return above;
   }
 
-  static NdArray quantised(const NdArray& real, const NdArray& scale, std::int64_t axis) {
+  static NdArray quantized(const NdArray& real, const NdArray& scale, std::int64_t axis) {
     NdArray steps(DType::int8, real.shape());
     for (std::int64_t i = 0; i < real.count(); ++i) {
       const double step =
@@ -274,7 +274,7 @@ class Inserter {
     return steps;
   }
 
-  void quantise_bias(NodeId id, const NdArray& weight_scale, float x_scale) {
+  void quantize_bias(NodeId id, const NdArray& weight_scale, float x_scale) {
     const Node node = graph_.node(id);
     const ValueId bias = node.inputs[2];
     const NdArray& real = *graph_.value(bias).constant;
@@ -305,8 +305,8 @@ class Inserter {
 
   Graph& graph_;
   const WeightGrid weights_;
-  std::map<ValueId, float> scales_;         // of dequantised activations
-  std::map<ValueId, ValueId> dequantised_;  // weights that several nodes share
+  std::map<ValueId, float> scales_;         // of dequantized activations
+  std::map<ValueId, ValueId> dequantized_;  // weights that several nodes share
 };
 
 }  // namespace
@@ -340,16 +340,16 @@ std::optional<NdArray> real_constant(const Graph& graph, ValueId value) {
 
 Places find_places(const Graph& graph, const std::vector<std::string>& kept) { return Finder(graph, kept).run(); }
 
-void insert_qdq(Graph& graph, const Places& places, const std::map<ValueId, Quantisation>& ranges,
+void insert_qdq(Graph& graph, const Places& places, const std::map<ValueId, Quantization>& ranges,
                 const WeightGrid& weights) {
   const std::vector<NodeId> nodes = graph.topological_order();
   Inserter inserter(graph, weights);
-  for (const auto& [value, q] : ranges) inserter.quantise_activation(value, q);
+  for (const auto& [value, q] : ranges) inserter.quantize_activation(value, q);
   for (const NodeId id : nodes)
     if (const std::string op = graph.node(id).op; op == "Conv" || op == "Gemm" || op == "MatMul") {
       if (std::none_of(places.float_nodes.begin(), places.float_nodes.end(),
                        [&](const auto& each) { return each.first == graph.node(id).name; }))
-        inserter.quantise_weight(id);
+        inserter.quantize_weight(id);
     }
 }
 

@@ -1,4 +1,4 @@
-// Where a float graph is quantised, and the graph with QuantizeLinear and DequantizeLinear in these places.
+// Where a float graph is quantized, and the graph with QuantizeLinear and DequantizeLinear in these places.
 #pragma once
 
 #include <cstdint>
@@ -34,10 +34,10 @@ struct WeightGrid {
 };
 
 // Values keep their names as float; the int8 value is called "<name>/steps", and a graph output's name goes to what is
-// dequantised. Weights: int8, symmetric, ±127; biases of Conv and Gemm: int32 in steps of the product of scales, where
+// dequantized. Weights: int8, symmetric, ±127; biases of Conv and Gemm: int32 in steps of the product of scales, where
 // that fits.
 void insert_qdq(graph::Graph& graph, const Places& places,
-                const std::map<graph::ValueId, passes::qdq::Quantisation>& ranges, const WeightGrid& weights);
+                const std::map<graph::ValueId, passes::qdq::Quantization>& ranges, const WeightGrid& weights);
 
 // The name of a value's steps.
 std::string steps_name(const std::string& value);

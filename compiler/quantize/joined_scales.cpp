@@ -30,7 +30,7 @@ bool is_only_shown(const Graph& graph, const Places& places, ValueId value) {
 
 std::vector<LostPart> find_lost_parts(const Graph& graph, const Places& places,
                                       const std::map<ValueId, Observation>& observations,
-                                      const std::map<ValueId, passes::qdq::Quantisation>& ranges) {
+                                      const std::map<ValueId, passes::qdq::Quantization>& ranges) {
   std::vector<LostPart> lost;
   for (const NodeId id : graph.topological_order()) {
     const graph::Node& node = graph.node(id);

@@ -27,6 +27,6 @@ struct LostPart {
 // `places` names.
 std::vector<LostPart> find_lost_parts(const graph::Graph& graph, const Places& places,
                                       const std::map<graph::ValueId, Observation>& observations,
-                                      const std::map<graph::ValueId, passes::qdq::Quantisation>& ranges);
+                                      const std::map<graph::ValueId, passes::qdq::Quantization>& ranges);
 
 }  // namespace dovetail::quantize

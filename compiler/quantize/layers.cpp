@@ -14,24 +14,24 @@ using graph::Graph;
 using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
-using passes::qdq::Quantisation;
+using passes::qdq::Quantization;
 
 struct Switched {
   LayerReport report;
-  std::string input;  // bool: whether the layer is quantised
+  std::string input;  // bool: whether the layer is quantized
 };
 
 class SwitchedGraph {
  public:
-  SwitchedGraph(const Graph& model, const Graph& quantised) : model_(model), quantised_(quantised), graph_(model) {}
+  SwitchedGraph(const Graph& model, const Graph& quantized) : model_(model), quantized_(quantized), graph_(model) {}
 
   // The result of a place, and where a node with weights makes it, these.
-  void add_layer(ValueId value, NodeId made_by, const Quantisation& q) {
+  void add_layer(ValueId value, NodeId made_by, const Quantization& q) {
     Switched layer;
     layer.report.layer = made_by.valid() ? model_.node(made_by).name : model_.value(value).name;
     layer.report.op = made_by.valid() ? model_.node(made_by).op : "";
     const ValueId choice =
-        graph_.add_value("quantise " + layer.report.layer, {DType::boolean, {}});  // a name that no model has
+        graph_.add_value("quantize " + layer.report.layer, {DType::boolean, {}});  // a name that no model has
     graph_.inputs.push_back(choice);
     layer.input = graph_.value(choice).name;
     if (made_by.valid()) choose_weights(made_by, choice, layer.report);
@@ -68,18 +68,18 @@ class SwitchedGraph {
     replaced_[now] = chosen;
   }
 
-  // Does nothing where the node has no quantised weights.
+  // Does nothing where the node has no quantized weights.
   void choose_weights(NodeId id, ValueId choice, LayerReport& report) {
-    const Node node = model_.node(id), rounded = quantised_.node(id);
+    const Node node = model_.node(id), rounded = quantized_.node(id);
     if ((node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") || !model_.is_constant(node.inputs[1]) ||
         rounded.inputs[1] == node.inputs[1])
       return;
-    const auto weight = real_constant(quantised_, rounded.inputs[1]);
+    const auto weight = real_constant(quantized_, rounded.inputs[1]);
     if (!weight) return;
     std::vector<ValueId> inputs = graph_.node(id).inputs;
     inputs[1] = graph_.add_constant(node.name + "/rounded", *weight);
     if (passes::has_input(rounded, 2))
-      if (const auto bias = real_constant(quantised_, rounded.inputs[2])) {
+      if (const auto bias = real_constant(quantized_, rounded.inputs[2])) {
         inputs.resize(3);
         inputs[2] = graph_.add_constant(node.name + "/rounded_bias", *bias);
       }
@@ -100,13 +100,13 @@ class SwitchedGraph {
       report.channel_db = std::min(report.channel_db.value_or(channel.decibels()), channel.decibels());
   }
 
-  const Graph &model_, &quantised_;
+  const Graph &model_, &quantized_;
   Graph graph_;
   std::map<ValueId, ValueId> replaced_;  // what readers of a value read now
   std::vector<Switched> layers_;
 };
 
-// The model's outputs with some layers quantised, against the float ones.
+// The model's outputs with some layers quantized, against the float ones.
 struct OutputTally {
   std::vector<SignalAndNoise> outputs;
   int same_choice = 0;
@@ -118,7 +118,7 @@ struct OutputTally {
   }
 };
 
-// Neighbouring layers [begin, end).
+// Neighboring layers [begin, end).
 struct Group {
   std::size_t begin, end;
   OutputTally tally;
@@ -208,11 +208,11 @@ class Search {
 
 }  // namespace
 
-Result<std::vector<LayerReport>> measure_layers(const Graph& model, const Graph& quantised, const Places& places,
-                                                const std::map<ValueId, Quantisation>& ranges, std::size_t most,
+Result<std::vector<LayerReport>> measure_layers(const Graph& model, const Graph& quantized, const Places& places,
+                                                const std::map<ValueId, Quantization>& ranges, std::size_t most,
                                                 std::span<const Values> samples, const MakeForward& make_forward,
                                                 const Progress& progress) {
-  SwitchedGraph switched(model, quantised);
+  SwitchedGraph switched(model, quantized);
   for (const ValueId value : places.observed) {
     const auto made_by = places.made_by.find(value);
     switched.add_layer(value, made_by == places.made_by.end() ? NodeId{} : made_by->second, ranges.at(value));

@@ -13,7 +13,7 @@
 #include "compiler/passes/fold_constants.h"
 #include "compiler/passes/rewriting.h"
 #include "compiler/quantize/correct_biases.h"
-#include "compiler/quantize/equalise.h"
+#include "compiler/quantize/equalize.h"
 
 namespace dovetail::quantize {
 namespace {
@@ -21,12 +21,12 @@ namespace {
 using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
-using passes::qdq::Quantisation;
-using Ranges = std::map<ValueId, Quantisation>;
+using passes::qdq::Quantization;
+using Ranges = std::map<ValueId, Quantization>;
 
 constexpr double kMostSaturated = 0.05, kMostCommon = 0.9;
 
-// Normalisations belong into the weights before these are rounded.
+// Normalizations belong into the weights before these are rounded.
 Result<void> prepare(Graph& graph, const passes::PassContext& context) {
   DOVETAIL_TRY(passes::fold_constants(graph, context));
   DOVETAIL_TRY(passes::eliminate_identities(graph, context));
@@ -38,17 +38,17 @@ Result<void> prepare(Graph& graph, const passes::PassContext& context) {
 Result<void> check(const Graph& graph, std::span<const Values> samples, const Options& options) {
   Diagnostics errors;
   if (samples.empty())
-    errors.push_back({"cannot quantise " + graph.name, "samples", "there are none, and ranges come from samples",
+    errors.push_back({"cannot quantize " + graph.name, "samples", "there are none, and ranges come from samples",
                       "give at least one"});
   for (const NodeId id : graph.live_nodes())
     if (const graph::Node& node = graph.node(id); node.op == "QuantizeLinear" || node.op.starts_with("dovetail.q")) {
-      errors.push_back({"cannot quantise " + graph.name, node.name, "the model is quantised already",
+      errors.push_back({"cannot quantize " + graph.name, node.name, "the model is quantized already",
                         "give the float model that it was made from"});
       break;
     }
   for (const std::string& name : options.keep_float)
     if (!graph.find_node(name))
-      errors.push_back({"cannot quantise " + graph.name, name, "the graph has no node of that name",
+      errors.push_back({"cannot quantize " + graph.name, name, "the graph has no node of that name",
                         "`dovetail compile --dump import` lists the nodes"});
   return errors;
 }
@@ -70,8 +70,8 @@ struct Tally {
   std::int64_t count = 0, cut_low = 0, cut_high = 0;
   SignalAndNoise ratio;
 
-  void add(const NdArray& quantised, const NdArray& real, const Quantisation& q) {
-    const auto bytes = quantised.data<std::int8_t>();
+  void add(const NdArray& quantized, const NdArray& real, const Quantization& q) {
+    const auto bytes = quantized.data<std::int8_t>();
     const auto reals = real.data<float>();
     const double scale = q.scale, lowest = (-128.5 - q.zero_point) * scale, highest = (127.5 - q.zero_point) * scale;
     for (std::size_t i = 0; i < bytes.size(); ++i) {
@@ -82,7 +82,7 @@ struct Tally {
     }
     count += static_cast<std::int64_t>(bytes.size());
   }
-  TensorReport report(std::string value, const Quantisation& q, const Limits& bounds) const {
+  TensorReport report(std::string value, const Quantization& q, const Limits& bounds) const {
     const auto share = [&](std::int64_t part) {
       return count == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(count);
     };
@@ -107,8 +107,8 @@ ValueId source_of(const Places& places, ValueId value) {
 // Both graphs side by side: what the report says of tensors and outputs.
 class Comparison {
  public:
-  Comparison(const Graph& model, const Graph& quantised, const Places& places, const Ranges& ranges)
-      : model_(model), quantised_(quantised) {
+  Comparison(const Graph& model, const Graph& quantized, const Places& places, const Ranges& ranges)
+      : model_(model), quantized_(quantized) {
     const auto take = [&](ValueId value) {
       if (!ranges.count(value)) return;
       const std::string& name = model.value(value).name;
@@ -123,13 +123,13 @@ class Comparison {
 
   Result<void> run(std::span<const Values> samples, const MakeForward& make_forward, const Progress& progress) {
     std::vector<ValueId> reals(model_.outputs.begin(), model_.outputs.end()),
-        steps(quantised_.outputs.begin(), quantised_.outputs.end());
+        steps(quantized_.outputs.begin(), quantized_.outputs.end());
     for (const Place& place : order_) {
       reals.push_back(place.value);
-      steps.push_back(*quantised_.find_value(place.steps));
+      steps.push_back(*quantized_.find_value(place.steps));
     }
     DOVETAIL_ASSIGN(const Forward exact, make_forward(with_outputs(model_, reals)));
-    DOVETAIL_ASSIGN(const Forward integer, make_forward(with_outputs(quantised_, steps)));
+    DOVETAIL_ASSIGN(const Forward integer, make_forward(with_outputs(quantized_, steps)));
     std::size_t sample = 0;
     Result<void> failed;
     DOVETAIL_TRY(run_all(exact, samples, "comparison", progress, [&](const Values& want) {
@@ -141,7 +141,7 @@ class Comparison {
     return failed;
   }
 
-  void report(const std::map<ValueId, Observation>& observations, const Places& places, Quantised& result) const {
+  void report(const std::map<ValueId, Observation>& observations, const Places& places, Quantized& result) const {
     for (const Place& place : order_) {
       result.tensors.push_back(place.tally.report(place.name, place.q, place.bounds));
       const Observation& observed = observations.at(source_of(places, place.value));
@@ -158,7 +158,7 @@ class Comparison {
  private:
   struct Place {
     std::string name, steps;
-    Quantisation q;
+    Quantization q;
     Limits bounds;
     ValueId value;
     Tally tally;
@@ -190,7 +190,7 @@ class Comparison {
     return best - begin;
   }
 
-  const Graph &model_, &quantised_;
+  const Graph &model_, &quantized_;
   std::vector<Place> order_;
   std::vector<Output> outputs_;
   int same_choice_ = 0;
@@ -206,7 +206,7 @@ Ranges ranges_of(const Graph& model, const Places& places, const std::map<ValueI
 }
 
 // The QDQ graph; with corrected biases where that is asked for.
-Result<Graph> quantised_graph(const Graph& model, const Places& places, const Ranges& ranges,
+Result<Graph> quantized_graph(const Graph& model, const Places& places, const Ranges& ranges,
                               std::span<const Values> samples, const Options& options, const MakeForward& make_forward,
                               std::vector<std::string>& corrected) {
   const WeightGrid weights{options.weights, options.grid.scales};
@@ -224,16 +224,16 @@ Result<Graph> quantised_graph(const Graph& model, const Places& places, const Ra
 
 }  // namespace
 
-Result<Quantised> quantize(Graph model, std::span<const Values> samples, const Options& options,
+Result<Quantized> quantize(Graph model, std::span<const Values> samples, const Options& options,
                            const MakeForward& make_forward) {
   DOVETAIL_TRY(check(model, samples, options));
   DOVETAIL_TRY(prepare(model, options.context));
-  Quantised result;
-  if (options.equalise) result.equalised = equalise(model);
+  Quantized result;
+  if (options.equalize) result.equalized = equalize(model);
   Places places = find_places(model, options.keep_float);
   if (places.observed.empty())
-    return Diagnostic{"cannot quantise " + model.name, "the model",
-                      "it has no float operator that computes on int8 (docs/quantisation.md)",
+    return Diagnostic{"cannot quantize " + model.name, "the model",
+                      "it has no float operator that computes on int8 (docs/quantization.md)",
                       options.keep_float.empty() ? "run it as it is" : "keep fewer nodes float"};
 
   // Ranges on the float graph.
@@ -253,7 +253,7 @@ Result<Quantised> quantize(Graph model, std::span<const Values> samples, const O
     ranges = ranges_of(model, places, observations, options);
   }
   DOVETAIL_ASSIGN(result.graph,
-                  quantised_graph(model, places, ranges, samples, options, make_forward, result.corrected));
+                  quantized_graph(model, places, ranges, samples, options, make_forward, result.corrected));
   result.float_nodes = places.float_nodes;
   result.samples = static_cast<int>(samples.size());
 
@@ -270,9 +270,9 @@ Result<Quantised> quantize(Graph model, std::span<const Values> samples, const O
   return result;
 }
 
-std::vector<std::string> degenerate(const Quantised& quantised) {
+std::vector<std::string> degenerate(const Quantized& quantized) {
   std::vector<std::string> findings;
-  for (const TensorReport& tensor : quantised.tensors) {
+  for (const TensorReport& tensor : quantized.tensors) {
     if (tensor.saturated > kMostSaturated)
       findings.push_back(
           fmt::format("{}: {:.1f} % saturated > {:.0f} %", tensor.value, 100 * tensor.saturated, 100 * kMostSaturated));
@@ -280,7 +280,7 @@ std::vector<std::string> degenerate(const Quantised& quantised) {
       findings.push_back(fmt::format("{}: {:.1f} % of its elements are one value > {:.0f} %", tensor.value,
                                      100 * tensor.commonest, 100 * kMostCommon));
   }
-  for (const LostPart& part : quantised.lost_parts)
+  for (const LostPart& part : quantized.lost_parts)
     if (!part.node_stays_float)
       findings.push_back(
           fmt::format("{}: its part {} ({} to {} along axis {}), of values from {:.4g} to {:.4g}, has {:.1f} of the "
@@ -291,7 +291,7 @@ std::vector<std::string> degenerate(const Quantised& quantised) {
   return findings;
 }
 
-Json Quantised::to_json() const {
+Json Quantized::to_json() const {
   Json tensor_rows = Json::array(), output_rows = Json::array(), layer_rows = Json::array(), kept = Json::array(),
        pairs = Json::array(), part_rows = Json::array();
   for (const TensorReport& tensor : tensors)
@@ -326,7 +326,7 @@ Json Quantised::to_json() const {
                          {"greatest", part.greatest},
                          {"steps", part.steps},
                          {"node_stays_float", part.node_stays_float}});
-  for (const auto& [first, second] : equalised) pairs.push_back({first, second});
+  for (const auto& [first, second] : equalized) pairs.push_back({first, second});
   return {{"samples", samples},       {"same_choice", same_choice},   {"tensors", tensor_rows},
           {"outputs", output_rows},   {"layers", layer_rows},         {"layer_samples", layer_samples},
           {"all_layers", all_layers}, {"lost_parts", part_rows},      {"float_nodes", kept},

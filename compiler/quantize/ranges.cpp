@@ -10,7 +10,7 @@
 namespace dovetail::quantize {
 namespace {
 
-using passes::qdq::Quantisation;
+using passes::qdq::Quantization;
 
 struct Row {
   std::string_view name;
@@ -35,7 +35,7 @@ Limits percentile(const Observation& observed, double tail) {
 }
 
 // The expected square of the error of the steps `q`, bin by bin; the error within a step is uniform.
-double square_error(const Observation& observed, const Quantisation& q) {
+double square_error(const Observation& observed, const Quantization& q) {
   const double scale = q.scale, low = (-128 - q.zero_point) * scale, high = (127 - q.zero_point) * scale,
                rounding = scale * scale / 12;
   double sum = 0;
@@ -85,7 +85,7 @@ Histogram without_chance(const Observation& observed) {
 
 // Divergence of the histogram, clipped to the range of `q`, from what its 256 steps keep of it, less what chance alone
 // adds: 1 / (2 values) for each bin beyond the first of a step (Miller, 1955).
-double divergence(const Histogram& histogram, const Quantisation& q) {
+double divergence(const Histogram& histogram, const Quantization& q) {
   const double scale = q.scale;
   const auto step_of = [&](std::size_t bin) {
     return static_cast<std::size_t>(
@@ -148,7 +148,7 @@ Limits least_divergence(const Observation& observed, const Grid& grid) {
   if (values == 0) return {observed.least(), observed.greatest()};
   // The deviation of what chance adds: half of a chi-square variable's, of so many degrees of freedom.
   const double deviation = std::sqrt(2 * filled) / (2 * values);
-  return search(observed, grid, deviation, [&](const Quantisation& q) { return divergence(histogram, q); });
+  return search(observed, grid, deviation, [&](const Quantization& q) { return divergence(histogram, q); });
 }
 
 }  // namespace
@@ -197,7 +197,7 @@ float next_power_of_two(float scale) {
   return std::ldexp(1.0F, fraction == 0.5F ? exponent - 1 : exponent);
 }
 
-Quantisation steps_of(double low, double high, const Grid& grid) {
+Quantization steps_of(double low, double high, const Grid& grid) {
   low = std::min(low, 0.0), high = std::max(high, 0.0);
   const bool middle = grid.zero_point == ZeroPoint::middle;
   auto scale = static_cast<float>(middle ? std::max(-low, high) / 127 : (high - low) / 255);
@@ -207,7 +207,7 @@ Quantisation steps_of(double low, double high, const Grid& grid) {
   return {scale, static_cast<int>(std::clamp(std::nearbyint(-128 - low / static_cast<double>(scale)), -128.0, 127.0))};
 }
 
-Quantisation choose(const Observation& observed, Method method, double tail, const Limits& bounds, const Grid& grid) {
+Quantization choose(const Observation& observed, Method method, double tail, const Limits& bounds, const Grid& grid) {
   Limits limits{observed.least(), observed.greatest()};
   if (observed.count() > 0) {
     switch (method) {
@@ -215,7 +215,7 @@ Quantisation choose(const Observation& observed, Method method, double tail, con
       case Method::percentile: limits = percentile(observed, tail); break;
       case Method::entropy: limits = least_divergence(observed, grid); break;
       case Method::mse:
-        limits = search(observed, grid, 0, [&](const Quantisation& q) { return square_error(observed, q); });
+        limits = search(observed, grid, 0, [&](const Quantization& q) { return square_error(observed, q); });
         break;
     }
   }

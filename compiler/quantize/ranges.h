@@ -66,12 +66,12 @@ struct Grid {
 
 // int8 with 0 among its steps. `tail`: the share left out at each end by `percentile`. `bounds`: what no value exceeds,
 // whatever the samples. A tensor of zeros has scale 1.
-passes::qdq::Quantisation choose(const Observation& observed, Method method, double tail = 1e-5,
+passes::qdq::Quantization choose(const Observation& observed, Method method, double tail = 1e-5,
                                  const Limits& bounds = {}, const Grid& grid = {});
 
 // Steps of [low, high] widened to hold 0: scale = (high - low) / 255, zero point = round(-128 - low / scale); with the
 // zero point in the middle, scale = max(-low, high) / 127. A power of two is the next larger one.
-passes::qdq::Quantisation steps_of(double low, double high, const Grid& grid = {});
+passes::qdq::Quantization steps_of(double low, double high, const Grid& grid = {});
 
 // The least power of two that is no smaller; of a number that is not normal, 1.
 float next_power_of_two(float scale);

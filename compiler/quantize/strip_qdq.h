@@ -1,4 +1,4 @@
-// The float network behind a quantised one: the same nodes without the rounding of activations.
+// The float network behind a quantized one: the same nodes without the rounding of activations.
 #pragma once
 
 #include <cstddef>

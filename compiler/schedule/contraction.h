@@ -21,7 +21,7 @@ struct Contraction {
     loops::Expr stored;              // the factor, without the conversion that widens it last
     DType type;                      // that of the product
     std::vector<std::size_t> batch;  // of those, the ones that it moves with
-    bool depth_last = false;         // neighbours in memory are neighbours in the sum, not in rows or columns
+    bool depth_last = false;         // neighbors in memory are neighbors in the sum, not in rows or columns
   };
 
   loops::StoreTarget target;

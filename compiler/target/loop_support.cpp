@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kAnywhere = "global";  // the scope of a buffer whose place the target chooses
 
-std::string honoured(const LoopSupport& support) {
+std::string honored(const LoopSupport& support) {
   std::vector<std::string_view> names{loops::name(loops::ForKind::serial)};
   for (const loops::ForKind kind : support.kinds) names.push_back(loops::name(kind));
   return fmt::format("{}", fmt::join(names, ", "));
@@ -30,11 +30,10 @@ std::optional<Diagnostic> refusal(const loops::Program& program, const loops::Fo
                       std::move(why), std::move(hint)};
   };
   if (loop.kind != loops::ForKind::serial && std::ranges::find(support.kinds, loop.kind) == support.kinds.end())
-    return refuse(
-        fmt::format("it is of kind {}, which {} does not honour", loops::name(loop.kind), support.target),
-        fmt::format("leave out the step that made it so (kinds honoured: {}), or choose a target that honours "
-                    "it; docs/schedules.md lists them",
-                    honoured(support)));
+    return refuse(fmt::format("it is of kind {}, which {} does not honor", loops::name(loop.kind), support.target),
+                  fmt::format("leave out the step that made it so (kinds honored: {}), or choose a target that honors "
+                              "it; docs/schedules.md lists them",
+                              honored(support)));
   if (loop.kind == loops::ForKind::thread &&
       std::ranges::find(support.thread_axes, loop.thread_axis) == support.thread_axes.end())
     return refuse(fmt::format("it is bound to {}, an axis that {} does not have", loop.thread_axis, support.target),
@@ -56,8 +55,8 @@ std::optional<Diagnostic> refusal(const loops::Program& program, const loops::Bl
   const auto slots = block.annotations.find(schedule::kSlots);
   if (slots == block.annotations.end() || support.slots) return std::nullopt;
   return Diagnostic{fmt::format("cannot make code of {}", program.name), fmt::format("block {}", block.name),
-                    fmt::format("its result has {} slots, which {} does not honour", slots->second, support.target),
-                    fmt::format("leave out the step `slots{}`, or choose a target that honours it; docs/schedules.md "
+                    fmt::format("its result has {} slots, which {} does not honor", slots->second, support.target),
+                    fmt::format("leave out the step `slots{}`, or choose a target that honors it; docs/schedules.md "
                                 "lists them",
                                 block.writes.empty() ? "" : " " + block.writes.front().buffer->name)};
 }

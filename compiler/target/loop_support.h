@@ -25,7 +25,7 @@ struct LoopSupport {
   std::optional<std::span<const std::string_view>> scopes = std::nullopt;
 };
 
-// Errors: every loop, slots and scope of the program that the target does not honour, with its name, the target and the
+// Errors: every loop, slots and scope of the program that the target does not honor, with its name, the target and the
 // remedy.
 Result<void> check_loops(const loops::Program& program, const LoopSupport& support);
 

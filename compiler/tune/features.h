@@ -11,7 +11,7 @@
 
 namespace dovetail::tune {
 
-// Raised with every change of what the numbers mean: records of another version are not learnt from.
+// Raised with every change of what the numbers mean: records of another version are not learned from.
 inline constexpr int kFeatureVersion = 2;
 
 // As many as feature_names() has, each finite; large counts as logarithms.

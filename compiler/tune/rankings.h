@@ -12,7 +12,7 @@ struct ChosenRanking {
   std::unique_ptr<Ranking> ranking;
   std::string why;  // it is not XGBoost; empty where it is
 };
-// XGBoost where its library can be loaded, else nearest neighbours. Ranking::name says which.
+// XGBoost where its library can be loaded, else nearest neighbors. Ranking::name says which.
 ChosenRanking make_ranking();
 
 }  // namespace dovetail::tune

@@ -17,8 +17,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Candidates of neighbouring tasks that were measured before, by this process or another.
-Result<void> learn_neighbours(const std::vector<TuningTask>& tasks, const Records* records, Ranking& ranking) {
+// Candidates of neighboring tasks that were measured before, by this process or another.
+Result<void> learn_neighbors(const std::vector<TuningTask>& tasks, const Records* records, Ranking& ranking) {
   if (!records || tasks.empty()) return {};
   DOVETAIL_ASSIGN(const std::vector<Record> all, records->all());
   std::set<std::string> own;  // the searches learn those themselves
@@ -39,7 +39,7 @@ class Tuning {
     std::unique_ptr<Ranking> own;
     if (!options_.ranking) own = make_ranking().ranking;
     Ranking& ranking = options_.ranking ? *options_.ranking : *own;
-    DOVETAIL_TRY(learn_neighbours(tasks_, options_.records, ranking));
+    DOVETAIL_TRY(learn_neighbors(tasks_, options_.records, ranking));
     for (const TuningTask& task : tasks_)
       tuners_.push_back(std::make_unique<TaskTuner>(task, options_, *search, ranking));
     DOVETAIL_TRY(search_all());

@@ -62,7 +62,7 @@ struct TuneOptions {
   std::string search = "guided";  // searches()
   std::uint64_t seed = 1;
   std::int64_t batch = 8;      // candidates that are measured before the search learns of them
-  Records* records = nullptr;  // learnt from at the start, and written after each batch; null: none
+  Records* records = nullptr;  // learned from at the start, and written after each batch; null: none
   Ranking* ranking = nullptr;  // shared by all tasks; null: one that lives as long as the call
   Work* work = nullptr;        // ends between candidates when it is stopped; null: nobody does
   std::function<void(const Progress&)> on_progress = nullptr;  // after each batch

@@ -25,7 +25,7 @@ class XgboostRanking final : public Ranking {
   std::string_view name() const override { return "XGBoost"; }
   // A row that it has already counts once. The oldest go when there are too many to train on quickly.
   void add(std::span<const double> features, double cost) override;
-  // Trains first where enough was added. Equal numbers for all: it has learnt too little to tell them apart.
+  // Trains first where enough was added. Equal numbers for all: it has learned too little to tell them apart.
   std::vector<double> predict(std::span<const std::vector<double>> features) override;
 
  private:

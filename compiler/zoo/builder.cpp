@@ -134,7 +134,7 @@ graph::ValueId Builder::concat_channels(const std::string& name, const std::vect
 }
 
 graph::ValueId Builder::max_pool(const std::string& name, Value x, const Window& window) {
-  // The greatest of n rectified numbers, neighbours being alike: about this much more in square (3.7 for 3x3, measured
+  // The greatest of n rectified numbers, neighbors being alike: about this much more in square (3.7 for 3x3, measured
   // 3 to 4).
   const double growth = 1 + 0.3 * static_cast<double>(window.rows * window.columns);
   return node("MaxPool", name, {x},

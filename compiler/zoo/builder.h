@@ -1,7 +1,7 @@
 // Layers of the zoo's models, with weights scaled so that signals neither vanish nor explode. The builder estimates the
 // mean square of every value on the way: weights are drawn so that a layer's outputs have about unit variance (He et
 // al., "Delving Deep into Rectifiers", ICCV 2015, section 2.2: Var w = 2 / fan-in behind a ReLU), running variances of
-// batch normalisations are that of what they see, give or take a tenth.
+// batch normalizations are that of what they see, give or take a tenth.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +40,7 @@ class Builder {
   // `group`: 1, or the number of channels for a depthwise convolution.
   Value conv(const std::string& name, Value x, std::int64_t outputs, const Window& window, Bias bias,
              std::int64_t group = 1);
-  // `branch_scale`: the outputs' deviation; below 1 for the last normalisation of a residual branch.
+  // `branch_scale`: the outputs' deviation; below 1 for the last normalization of a residual branch.
   Value batch_norm(const std::string& name, Value x, double branch_scale = 1);
   Value relu(const std::string& name, Value x);
   Value relu6(const std::string& name, Value x);

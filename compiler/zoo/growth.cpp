@@ -114,7 +114,7 @@ Graph diamonds_twice(std::size_t nodes) {
   return m.finish({x});
 }
 
-// Every node reads its neighbours to the left and above; `twice`: and is squared.
+// Every node reads its neighbors to the left and above; `twice`: and is squared.
 Graph any_grid(std::size_t nodes, bool twice) {
   Maker m;
   std::size_t side = 1;

@@ -17,7 +17,7 @@ void fill_image(NdArray& image, Random& random) {
   const std::int64_t height = shape[2], width = shape[3];
   float* at = image.data<float>().data();
   for (std::int64_t plane = 0; plane < shape[0] * shape[1]; ++plane) {
-    const double colour = random.normal();
+    const double color = random.normal();
     double knots[kKnots][kKnots];
     for (auto& row : knots)
       for (double& knot : row) knot = random.normal();
@@ -29,7 +29,7 @@ void fill_image(NdArray& image, Random& random) {
         const double fv = v - static_cast<double>(row), fu = u - static_cast<double>(column);
         const double field = (1 - fv) * ((1 - fu) * knots[row][column] + fu * knots[row][column + 1]) +
                              fv * ((1 - fu) * knots[row + 1][column] + fu * knots[row + 1][column + 1]);
-        *at++ = static_cast<float>(kCommon * colour + kField * field + kNoise * random.normal());
+        *at++ = static_cast<float>(kCommon * color + kField * field + kNoise * random.normal());
       }
   }
 }

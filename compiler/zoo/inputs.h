@@ -12,7 +12,7 @@
 
 namespace dovetail::zoo {
 
-// Inputs by name. Images [n, c, h, w] are a colour, a smooth field and noise; other tensors a common row on the last
+// Inputs by name. Images [n, c, h, w] are a color, a smooth field and noise; other tensors a common row on the last
 // axis and noise. Precondition: float32 inputs.
 std::map<std::string, NdArray> sample_inputs(const graph::Graph& graph, std::uint64_t seed, int sample);
 

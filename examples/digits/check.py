@@ -55,7 +55,7 @@ def signal_to_noise_db(exact, approximate):
 
 
 def print_tensors(model, values, float_values):
-    """One line per quantised tensor: its scale, zero point, share of clipped values, and signal-to-noise ratio.
+    """One line per quantized tensor: its scale, zero point, share of clipped values, and signal-to-noise ratio.
 
     Clipped means beyond the int8 range before the clamp; the ratio is against the float model's tensor.
     """
@@ -76,12 +76,12 @@ def print_tensors(model, values, float_values):
         print(f"  {name:22} scale {scales:22} zero point {zero_point:4}  SNR {ratio:5.1f} dB  {note}")
 
 
-def onnxruntime_logits(file, images, optimised):
+def onnxruntime_logits(file, images, optimized):
     """The logits [n, 10] that ONNX Runtime gives for images [n, 1, 8, 8], one inference per image."""
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    if not optimised:
+    if not optimized:
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     session = onnxruntime.InferenceSession(str(FOLDER / file), options, providers=["CPUExecutionProvider"])
     return np.concatenate([session.run(None, {"image": image[None]})[0] for image in images])
@@ -90,7 +90,7 @@ def onnxruntime_logits(file, images, optimised):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--accept", action="store_true", help="write the goldens instead of comparing with them")
-    parser.add_argument("--tensors", action="store_true", help="list every quantised tensor")
+    parser.add_argument("--tensors", action="store_true", help="list every quantized tensor")
     parser.add_argument("--onnxruntime", action="store_true", help="run ONNX Runtime as well")
     arguments = parser.parse_args()
 
@@ -122,9 +122,9 @@ def main():
 
     if arguments.onnxruntime:
         for file in models:
-            for optimised in (False, True):
-                logits = onnxruntime_logits(file, images, optimised)
-                report.accuracy(f"{file}, ONNX Runtime{', optimised' if optimised else ''}", logits)
+            for optimized in (False, True):
+                logits = onnxruntime_logits(file, images, optimized)
+                report.accuracy(f"{file}, ONNX Runtime{', optimized' if optimized else ''}", logits)
                 if file == "digits_float.onnx":
                     print(f"  against float: at most {np.abs(logits - values[file]['logits']).max():.2g} apart")
                     continue

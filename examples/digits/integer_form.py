@@ -29,8 +29,8 @@ class Quantized:
     scale: np.ndarray  # float32
     zero_point: np.ndarray  # int64
 
-    def centred(self):
-        """steps - zero_point; only activations are centred, so the zero point is a scalar."""
+    def centered(self):
+        """steps - zero_point; only activations are centered, so the zero point is a scalar."""
         assert self.zero_point.ndim == 0
         return self.steps - self.zero_point
 
@@ -54,16 +54,16 @@ def round_product(value, factor, rounding):
 
 def accumulate(op, attributes, x, weight, bias):
     """The int64 accumulators of a Conv (stride 1) [n, oc, h, w] or a Gemm (transB) [n, m]; checked to fit in int32."""
-    centred = x.centred()
+    centered = x.centered()
     assert not weight.zero_point.any() and not bias.zero_point.any()
     if op == "Gemm":
-        acc = centred @ weight.steps.T + bias.steps
+        acc = centered @ weight.steps.T + bias.steps
     else:
         top, left, bottom, right = attributes["pads"]
         kernel_h, kernel_w = weight.steps.shape[2:]
-        h, w = centred.shape[2] + top + bottom - kernel_h + 1, centred.shape[3] + left + right - kernel_w + 1
-        padded = np.pad(centred, ((0, 0), (0, 0), (top, bottom), (left, right)))  # a padded x is zx: 0 once centred
-        acc = np.zeros((len(centred), len(weight.steps), h, w), np.int64) + bias.steps[:, None, None]
+        h, w = centered.shape[2] + top + bottom - kernel_h + 1, centered.shape[3] + left + right - kernel_w + 1
+        padded = np.pad(centered, ((0, 0), (0, 0), (top, bottom), (left, right)))  # a padded x is zx: 0 once centered
+        acc = np.zeros((len(centered), len(weight.steps), h, w), np.int64) + bias.steps[:, None, None]
         for i in range(kernel_h):
             for j in range(kernel_w):
                 acc += np.einsum("nchw,oc->nohw", padded[:, :, i : i + h, j : j + w], weight.steps[:, :, i, j])
@@ -81,7 +81,7 @@ def add(a, b, scale, rounding):
     total = 0
     for operand in (a, b):
         factor = np.float32(operand.scale.astype(np.float64) / np.float64(scale) * 2**ADD_FRACTION_BITS)
-        total = total + round_product(operand.centred(), factor, "half_even")
+        total = total + round_product(operand.centered(), factor, "half_even")
     return round_product(total, np.float32(2.0**-ADD_FRACTION_BITS), rounding)
 
 
@@ -93,7 +93,7 @@ def max_pool(attributes, x):
 
 
 def run(model, images, rounding="half_even"):
-    """Returns {quantised activation: Quantized} for images float32 [n, 1, 8, 8]."""
+    """Returns {quantized activation: Quantized} for images float32 [n, 1, 8, 8]."""
     graph = model.graph
     constants = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     producer = {node.output[0]: node for node in graph.node}

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Quantises a float ONNX model to int8 in QDQ form, with scales calibrated on sample images.
+"""Quantizes a float ONNX model to int8 in QDQ form, with scales calibrated on sample images.
 
-Takes Conv, Relu, Add, MaxPool, Flatten and Gemm (transB = 1). The result has the form that ONNX Runtime's quantiser
+Takes Conv, Relu, Add, MaxPool, Flatten and Gemm (transB = 1). The result has the form that ONNX Runtime's quantizer
 writes: QuantizeLinear after the input and after every operator (after the Relu where one follows), DequantizeLinear
 before every operator; MaxPool and Flatten keep their input's scale. Weights are int8, symmetric, one scale per output
 channel; activations int8, one scale and zero point per tensor; biases int32 with scale (input scale x weight scale).
@@ -73,8 +73,8 @@ class Quantizer:
         self.weights = {tensor.name: numpy_helper.to_array(tensor) for tensor in model.graph.initializer}
         self.nodes = []
         self.initializers = []
-        self.scales = {}  # quantised tensor -> (scale, zero point), numpy scalars
-        self.quantized = {}  # float tensor -> its quantised tensor
+        self.scales = {}  # quantized tensor -> (scale, zero point), numpy scalars
+        self.quantized = {}  # float tensor -> its quantized tensor
         self.dequantized = {}  # float tensor -> the output of its DequantizeLinear
 
     def constant(self, name, value):
@@ -90,7 +90,7 @@ class Quantizer:
         self.quantized[output] = q
 
     def dequantize(self, tensor, output=None):
-        """The float value of a quantised activation: one DequantizeLinear per tensor, shared by its consumers."""
+        """The float value of a quantized activation: one DequantizeLinear per tensor, shared by its consumers."""
         if tensor not in self.dequantized:
             q = self.quantized[tensor]
             name = output or f"{tensor}_dq"
@@ -111,7 +111,7 @@ class Quantizer:
         return output
 
     def operands(self, node):
-        """The node's inputs, dequantised."""
+        """The node's inputs, dequantized."""
         inputs = [self.dequantize(name) for name in node.input if name not in self.weights]
         if node.op_type in HAS_WEIGHTS:
             x, weight, bias = node.input
@@ -123,7 +123,7 @@ class Quantizer:
         return inputs
 
     def run(self):
-        """Returns the quantised model."""
+        """Returns the quantized model."""
         graph = self.model.graph
         unsupported = sorted({node.op_type for node in graph.node} - set(SUPPORTED))
         if unsupported:

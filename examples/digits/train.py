@@ -47,7 +47,7 @@ def initial_parameters(rng):
 
 
 def patches(x):
-    """[n, h, w, c] -> [n*h*w, c*9]: the zero-padded 3x3 neighbourhood of every pixel, in the order of the weights."""
+    """[n, h, w, c] -> [n*h*w, c*9]: the zero-padded 3x3 neighborhood of every pixel, in the order of the weights."""
     padded = np.pad(x, ((0, 0), (1, 1), (1, 1), (0, 0)))
     return sliding_window_view(padded, (3, 3), axis=(1, 2)).reshape(-1, x.shape[3] * 9)
 

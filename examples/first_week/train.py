@@ -22,7 +22,7 @@ BATCH = 32
 
 
 def separable(channels_in, channels_out):
-    """A depthwise 3x3 convolution and a pointwise one, each followed by a batch normalisation."""
+    """A depthwise 3x3 convolution and a pointwise one, each followed by a batch normalization."""
     return [
         nn.Conv2d(channels_in, channels_in, 3, padding=1, groups=channels_in, bias=False),
         nn.BatchNorm2d(channels_in),

@@ -179,7 +179,7 @@ Result<Technology> technology_from_json(const Json& json, std::string_view where
     technology.name = json.at("name").get<std::string>();
     for (const auto& [key, member] :
          {std::pair("gate_um2", &Technology::gate_um2), std::pair("flip_flop_um2", &Technology::flip_flop_um2),
-          std::pair("utilisation", &Technology::utilisation), std::pair("sram_um2_per_bit", &Technology::sram_per_bit),
+          std::pair("utilisation", &Technology::utilization), std::pair("sram_um2_per_bit", &Technology::sram_per_bit),
           std::pair("sram_um2_per_edge", &Technology::sram_per_edge), std::pair("two_ports", &Technology::two_ports),
           std::pair("level_ps", &Technology::level_ps)}) {
       technology.*member = json.at(key).at("value").get<double>();
@@ -257,7 +257,7 @@ AreaEstimate AreaModel::estimate(const HardwareConfig& hardware) const {
     area.memory_bits += bits;
     memories += t.two_ports * (bits * t.sram_per_bit + std::sqrt(bits) * t.sram_per_edge);
   }
-  area.logic_mm2 = (area.gates * t.gate_um2 + area.flip_flops * t.flip_flop_um2) / t.utilisation * 1e-6;
+  area.logic_mm2 = (area.gates * t.gate_um2 + area.flip_flops * t.flip_flop_um2) / t.utilization * 1e-6;
   area.sram_mm2 = memories * 1e-6;
   area.logic_levels = sum_of(levels_, level_features(), hardware);
   area.clock_mhz = 1e6 / (std::max(1.0, area.logic_levels) * t.level_ps);

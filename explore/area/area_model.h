@@ -42,7 +42,7 @@ std::vector<MemoryMacro> memories_of(const isa::HardwareConfig& hardware);
 struct Technology {
   std::string name;
   double gate_um2 = 0, flip_flop_um2 = 0;
-  double utilisation = 1;  // of the placed area
+  double utilization = 1;  // of the placed area
   // Of a single-port memory in µm²: bits * per_bit + sqrt(bits) * per_edge, times `two_ports`.
   double sram_per_bit = 0, sram_per_edge = 0, two_ports = 1;
   double level_ps = 0;  // a level of logic with its wire

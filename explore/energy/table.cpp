@@ -233,7 +233,7 @@ Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::strin
   if (parsed.contains("node_nm"))
     if (const auto node = reader.number(parsed, "node_nm", "")) {
       if (*node >= 1 && *node <= 350) table.node_nm = *node;
-      else reader.wrong("node_nm", fmt::format("{:g} is out of 1 to 350", *node), "give it in nanometres");
+      else reader.wrong("node_nm", fmt::format("{:g} is out of 1 to 350", *node), "give it in nanometers");
     }
   const std::vector<std::string> names = energy_keys();
   const std::vector<std::string_view> keys(names.begin(), names.end());

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/tune/neighbour_ranking.h"
+#include "compiler/tune/neighbor_ranking.h"
 #include "compiler/tune/search.h"
 #include "compiler/tune/search/explorer.h"
 #include "compiler/tune/sketch_space.h"
@@ -53,7 +53,7 @@ TableRow row_of(const tune::Candidate& candidate, const tune::Measurement& measu
 Result<Table> make_table(const schedule::Task& task, const schedule::Sketch& sketch, tune::Measurer& measurer,
                          const TableOptions& options) {
   tune::SketchSpace space(task, sketch);
-  tune::NeighbourRanking unasked;
+  tune::NeighborRanking unasked;
   DOVETAIL_ASSIGN(const tune::SearchRow* const random, tune::find_search("random"));
   const auto search = random->make(space, unasked, options.seed);
   Table table;

@@ -98,7 +98,7 @@ Result<Evaluator> Evaluator::make(const Workload& workload, const AreaModel& are
       return Diagnostic{"nothing to explore", workload.models()[i].path,
                         fmt::format("none of its multiplications runs on the accelerator {}{}{}", base.hardware.name,
                                     model.left_out.empty() ? "" : ": ", model.left_out),
-                        "quantise the model first; `dovetail compile` says why for every node"};
+                        "quantize the model first; `dovetail compile` says why for every node"};
     evaluator.accel_macs_.push_back(model.accel_macs);
   }
   return evaluator;

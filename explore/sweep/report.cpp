@@ -102,7 +102,7 @@ std::string SweepReport::command(const PointRecord& point) const {
   }
   std::vector<std::string> commands;
   const std::vector<std::string>& files =
-      space->has_numerics() ? quantised.at(space->numerics(space->genes_of(point.chosen)).text()) : models;
+      space->has_numerics() ? quantized.at(space->numerics(space->genes_of(point.chosen)).text()) : models;
   for (const std::string& model : files)
     commands.push_back(fmt::format("dovetail run {} --target accel --engine cycle --hw {}{}", model, machine, memory));
   return fmt::format("{}", fmt::join(commands, " && "));

@@ -17,7 +17,7 @@ namespace dovetail::explore {
 
 struct SweepReport {
   std::vector<std::string> models, names;                     // paths, and what they are called
-  std::map<std::string, std::vector<std::string>> quantised;  // the models' files by Numerics::text(), where it counts
+  std::map<std::string, std::vector<std::string>> quantized;  // the models' files by Numerics::text(), where it counts
   std::string accuracy;                                       // what it is measured by; empty: it is not
   std::string space_path, strategy;
   const Space* space = nullptr;

@@ -61,7 +61,7 @@ class Space {
   static Result<Space> parse(const Json& json, std::string_view where);
 
   const isa::Machine& base() const { return base_; }
-  // Those that change no program come last, so that neighbours in counting order share theirs.
+  // Those that change no program come last, so that neighbors in counting order share theirs.
   const std::vector<Axis>& axes() const { return axes_; }
   const std::vector<Objective>& objectives() const { return objectives_; }
   const std::vector<Constraint>& constraints() const { return constraints_; }
@@ -71,7 +71,7 @@ class Space {
   Genes genes(std::uint64_t index) const;
   // Errors: what validate() says of the combination.
   Result<isa::Machine> machine(const Genes& genes) const;
-  // How models are quantised there.
+  // How models are quantized there.
   Numerics numerics(const Genes& genes) const;
   bool has_numerics() const;  // some axis is a numeric choice
   // Sixteen hexadecimal digits: of the point's machine, and its numerics where the space has any.

@@ -82,7 +82,7 @@ class Random : public Drawing {
   void tell(std::span<const Trial>) override {}
 };
 
-// NSGA-II (Deb et al. 2002): tournaments by front and crowding, uniform crossover, a step to a neighbouring choice or
+// NSGA-II (Deb et al. 2002): tournaments by front and crowding, uniform crossover, a step to a neighboring choice or
 // any as mutation, survivors of parents and children together.
 class Evolution : public Drawing {
  public:

@@ -117,8 +117,8 @@ Result<Workload> Workload::make(std::span<const ModelFile> files) {
     if (const auto processor = cpu::find_cpu("native"); processor.ok())
       options.context.evaluate = cpu::jit_evaluate(*processor);
     DOVETAIL_ASSIGN(Compiled compiled, dovetail::compile(std::move(imported), options));
-    for (const graph::NodeId id : compiled.optimised.live_nodes())
-      if (const graph::Node& node = compiled.optimised.node(id); !node.subgraphs.empty())
+    for (const graph::NodeId id : compiled.optimized.live_nodes())
+      if (const graph::Node& node = compiled.optimized.node(id); !node.subgraphs.empty())
         return Diagnostic{"cannot explore the model", fmt::format("{}, node {} ({})", file.path, node.name, node.op),
                           "values decide what it runs and how often, so that the model has no cycles of its own",
                           "explore the parts that run in any case as a model of their own"};
@@ -126,7 +126,7 @@ Result<Workload> Workload::make(std::span<const ModelFile> files) {
     // Models often are MODEL/model.onnx.
     const std::string folder = fs::path(file.path).parent_path().filename().string();
     workload.models_.push_back(
-        {name == "model" && !folder.empty() ? folder : name, file.path, file.weight, std::move(compiled.optimised)});
+        {name == "model" && !folder.empty() ? folder : name, file.path, file.weight, std::move(compiled.optimized)});
     workload.expected_->push_back(std::make_unique<Expected>());
   }
   workload.key_ = hash.text();

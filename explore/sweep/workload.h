@@ -1,4 +1,4 @@
-// The models that a sweep is about: imported and optimised once, then compiled for each hardware and timed exactly.
+// The models that a sweep is about: imported and optimized once, then compiled for each hardware and timed exactly.
 #pragma once
 
 #include <cstddef>
@@ -64,7 +64,7 @@ struct Programs {
 
 class Workload {
  public:
-  // Imports and optimises. Errors: of each model, what import or passes say of it.
+  // Imports and optimizes. Errors: of each model, what import or passes say of it.
   static Result<Workload> make(std::span<const ModelFile> files);
 
   struct Model {

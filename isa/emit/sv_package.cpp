@@ -145,7 +145,7 @@ std::string bundles(const HardwareConfig& config) {
       "    logic [31:0] index;  // of the instruction in its program\n"
       "    logic [{}:0] instr;\n"
       "  }} command_t;\n\n"
-      "  // The token FIFOs between a unit and a neighbour: what the unit finds, and what it does.\n"
+      "  // The token FIFOs between a unit and a neighbor: what the unit finds, and what it does.\n"
       "  typedef struct packed {{\n"
       "    logic available;  // a token to pop\n"
       "    logic room;  // for a token to push\n"

@@ -12,7 +12,7 @@
 
 namespace dovetail::isa::semantics {
 
-// Selections instead of branches and of references to temporaries, so that loops over lanes vectorise.
+// Selections instead of branches and of references to temporaries, so that loops over lanes vectorize.
 constexpr std::int32_t requant(std::int32_t acc, std::int32_t bias, std::uint32_t scale_bits, std::int32_t zero_point) {
   const std::uint32_t sum = bits(acc) + bits(bias);
   const std::uint32_t sum_sign = sum >> 31;

@@ -217,7 +217,7 @@ struct Reservation {
 };
 inline constexpr std::array kReservations{
     Reservation{Opcode::load, 58, 63, "pad value, store into INP"},
-    Reservation{Opcode::store, 59, 63, "requantising store"},
+    Reservation{Opcode::store, 59, 63, "requantizing store"},
     Reservation{Opcode::alu, 63, 63, "fourth bit of alu_opcode"},
 };
 

@@ -134,7 +134,7 @@ Finding race_finding(std::span<const Instruction> program, std::size_t a, std::s
   // Each memory has one writing queue, so the queue determines who writes. ACC and DRAM are shared with the store
   // queue.
   const Queue writer = !memory ? Queue::store : *memory == Memory::acc ? Queue::compute : Queue::load;
-  const bool neighbours = early_queue == Queue::compute || late_queue == Queue::compute;
+  const bool neighbors = early_queue == Queue::compute || late_queue == Queue::compute;
   // What is only possible, a GEMM or ALU with unknown micro-ops does.
   const auto verb = [&](std::size_t instruction, Queue queue) {
     const bool may = conflict.possible && uop_loop(program[instruction]) != nullptr;
@@ -147,7 +147,7 @@ Finding race_finding(std::span<const Instruction> program, std::size_t a, std::s
                                name(early_queue), verb(early, early_queue), late, name(late_queue),
                                verb(late, late_queue), memory ? "elements" : "bytes");
   if (conflict.possible) diagnostic.why += "; without a memory image GEMM and ALU may touch anything";
-  if (neighbours) {
+  if (neighbors) {
     const bool forward = early_queue < late_queue;
     diagnostic.hint = fmt::format("push a {} token at or after #{}, and pop it ({}) at or before #{}",
                                   forward ? "push_next" : "push_prev", early, forward ? "pop_prev" : "pop_next", late);

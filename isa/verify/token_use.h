@@ -22,7 +22,7 @@ std::string_view name(Queue queue);
 Queue producer(TokenFifo fifo);
 Queue consumer(TokenFifo fifo);
 
-// The dependency flags of one instruction, resolved. Flags towards a neighbour that the queue does not have are
+// The dependency flags of one instruction, resolved. Flags toward a neighbor that the queue does not have are
 // dropped: they are illegal.
 struct TokenUse {
   Queue queue = Queue::compute;

@@ -209,10 +209,10 @@ class Rewriter {
       place(moved.buffer, moved.indices);
       result.targets.push_back(std::move(moved));
     }
-    for (const LoadExpr& known : n.initialised) {
+    for (const LoadExpr& known : n.initialized) {
       LoadExpr moved = known;
       place(moved.buffer, moved.indices);
-      result.initialised.push_back(std::move(moved));
+      result.initialized.push_back(std::move(moved));
     }
     return result;
   }

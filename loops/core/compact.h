@@ -15,7 +15,7 @@ struct CompactOptions {
   // Rows of buffers in scope "register" that are longer than a vector of so many bytes end at a multiple of it: their
   // last vector has a place of its own, also where not all of its lanes are used. 0: rows end where they end.
   std::int64_t vector_bytes = 0;
-  // Rows of buffers in scope "shared" are so much longer than what they hold: neighbours in a column then lie in
+  // Rows of buffers in scope "shared" are so much longer than what they hold: neighbors in a column then lie in
   // different banks of the memory that the threads of a block share.
   std::int64_t bank_bytes = 0;
   // Calls whose operands in shared memory have a layout of their own (loops/threads/swizzle_matrices.h): their rows end

@@ -38,7 +38,7 @@ struct CoreStore {
   std::vector<StoreTarget> targets;  // indices and values are simplified
   std::string block;                 // for diagnostics
   // Elements that the block's init has written whenever this statement runs.
-  std::vector<LoadExpr> initialised;
+  std::vector<LoadExpr> initialized;
   bool product_sum = false;  // of a block that is a sum of products (loops/product_sum.h)
 };
 // The contents become undefined: an intrinsic's own buffers at each call.
@@ -51,7 +51,7 @@ struct CoreForget {
 struct CoreBarrier {
   bool of_warp = false;
 };
-// Starts to copy `elements` neighbours, beside the thread that goes on: each may land, and be read from where it comes
+// Starts to copy `elements` neighbors, beside the thread that goes on: each may land, and be read from where it comes
 // from, at any time until a wait of that thread covers the copy. Where `condition` does not hold, zeros land and
 // nothing is read; null: it holds. Inserted by loops/threads/pipeline_copies.h, never by a schedule.
 struct CoreAsyncCopy {
@@ -63,7 +63,7 @@ struct CoreAsyncCopy {
   Expr condition;
   std::string block;  // for diagnostics
 };
-// The last dimension of several elements: neighbours in it are neighbours in memory.
+// The last dimension of several elements: neighbors in it are neighbors in memory.
 std::size_t run_dimension(const Shape& shape);
 // commit: the copies that the thread has started since its last commit are a group. wait: the thread goes on when all
 // of its groups but the last `groups` have landed; others see them behind a barrier. All threads of a block come to it.
@@ -71,7 +71,7 @@ struct CoreAsyncGroup {
   enum class Step : std::uint8_t { commit, wait } step = Step::commit;
   std::int64_t groups = 0;  // wait
 };
-// Lanes of a warp (kWarpLanes neighbouring threads of a block) hand one another a value: `to` becomes what the lane
+// Lanes of a warp (kWarpLanes neighboring threads of a block) hand one another a value: `to` becomes what the lane
 // whose number differs in `distance` has at `from`; both are places in buffers of the thread's own. The lanes in `mask`
 // have all come here before one of them goes on; memory that others see is not ordered by it. Inserted by
 // loops/threads/combine_threads.h, never by a schedule.

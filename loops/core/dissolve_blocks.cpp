@@ -146,13 +146,13 @@ class Dissolver {
     for (auto& [var, binding] : bindings) vars_[var] = binding;
     const Expr predicate = resolve(n.predicate);
     Lowered result;
-    const std::size_t initialised_before = initialised_.size();
+    const std::size_t initialized_before = initialized_.size();
     if (n.init) result = lower_init(n, predicate);
     const auto saved_perfect = perfect_;
     if (predicate || n.init) perfect_.clear();
     Lowered body = lower(n.body);
     perfect_ = saved_perfect;
-    initialised_.resize(initialised_before);
+    initialized_.resize(initialized_before);
     block_ = saved_block;
     product_sum_ = saved_product_sum;
     if (!n.init && !predicate) return body;
@@ -187,18 +187,18 @@ class Dissolver {
     guard = simplify(substitute(guard, at_zero), result_.bounds);
     result.init = core_if(guard, lower_apart(n.init));
     vars_ = saved;
-    if (zero && !(predicate && mentions(predicate, *zero))) note_initialised(n.init, *zero);
+    if (zero && !(predicate && mentions(predicate, *zero))) note_initialized(n.init, *zero);
     return result;
   }
 
-  void note_initialised(const Stmt& init, const std::set<const VarNode*>& zero) {
+  void note_initialized(const Stmt& init, const std::set<const VarNode*>& zero) {
     const auto* n = std::get_if<Store>(&init->node);
     if (n == nullptr) return;
     for (const StoreTarget& target : n->targets) {
       LoadExpr place = resolve_place(target.buffer, target.indices);
       bool moves = false;
       for (const Expr& index : place.indices) moves |= mentions(index, zero);
-      if (!moves) initialised_.push_back(std::move(place));
+      if (!moves) initialized_.push_back(std::move(place));
     }
   }
 
@@ -211,7 +211,7 @@ class Dissolver {
   }
 
   Lowered lower(const Store& n) {
-    CoreStore store{{}, block_, initialised_, product_sum_};
+    CoreStore store{{}, block_, initialized_, product_sum_};
     for (const StoreTarget& target : n.targets) {
       LoadExpr place = resolve_place(target.buffer, target.indices);
       store.targets.push_back({place.buffer, place.indices, resolve(target.value)});
@@ -249,11 +249,11 @@ class Dissolver {
       vars[intrinsic->immediates[i].get()] = resolve(n.immediates[i]);
     const auto saved_vars = std::exchange(vars_, std::move(vars));
     const auto saved_windows = std::exchange(windows_, std::move(windows));
-    const auto saved_initialised = std::exchange(initialised_, {});
+    const auto saved_initialized = std::exchange(initialized_, {});
     body.push_back(lower_apart(intrinsic->semantics.body));
     vars_ = saved_vars;
     windows_ = saved_windows;
-    initialised_ = saved_initialised;
+    initialized_ = saved_initialized;
     return {{}, {}, core_sequence(std::move(body))};
   }
 
@@ -263,7 +263,7 @@ class Dissolver {
   VarMap vars_;                                  // loop variables and iterators in terms of the core's loop variables
   std::map<const BufferNode*, Window> windows_;  // inside an intrinsic's semantics
   std::vector<const VarNode*> perfect_;          // loops around with nothing beside the statement being lowered
-  std::vector<LoadExpr> initialised_;
+  std::vector<LoadExpr> initialized_;
   std::string block_;
   bool product_sum_ = false;
 };

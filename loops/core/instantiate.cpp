@@ -55,7 +55,7 @@ class Instance {
       copy_all(target.indices);
       target.value = copy(target.value);
     }
-    for (LoadExpr& place : store.initialised) copy_all(place.indices);
+    for (LoadExpr& place : store.initialized) copy_all(place.indices);
     return make_core(std::move(store));
   }
   Core copy(const CoreForget& n) { return make_core(n); }

@@ -93,7 +93,7 @@ class Definedness {
         return place.buffer == n->buffer && same_place(place.indices, n->indices);
       };
       if (std::any_of(available_.begin(), available_.end(), matches)) return;
-      if (store != nullptr && std::any_of(store->initialised.begin(), store->initialised.end(), matches)) return;
+      if (store != nullptr && std::any_of(store->initialized.begin(), store->initialized.end(), matches)) return;
       unproven_.insert(n->buffer.get());
     });
   }

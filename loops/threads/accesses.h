@@ -34,7 +34,7 @@ struct AroundThread {
 //
 //   index = round * (threads * unit) + x * unit + rest        0 <= rest < unit
 //
-// so that neighbours lie with one thread, `unit` of them, and every (threads * unit)-th one again. `round` and `rest`
+// so that neighbors lie with one thread, `unit` of them, and every (threads * unit)-th one again. `round` and `rest`
 // are free of coordinates.
 struct Owner {
   std::string axis;
@@ -47,7 +47,7 @@ struct Owner {
 std::optional<Owner> owner_of(const Expr& index, std::int64_t extent, const std::vector<AroundThread>& around,
                               const Bounds& bounds);
 
-// The unit of the coordinate on `axis` where that alone decides to whom `elements` neighbours from the index on belong,
+// The unit of the coordinate on `axis` where that alone decides to whom `elements` neighbors from the index on belong,
 // whatever other coordinates are in it: as above, of which `rest` may have others and `rest + elements <= unit`.
 // nullopt: not shown.
 std::optional<std::int64_t> stripe_of(const Expr& index, std::int64_t elements, std::string_view axis,

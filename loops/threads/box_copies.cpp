@@ -24,7 +24,7 @@ struct Digit {
   bool operator==(const Digit&) const = default;
 };
 
-// Neighbouring parts of a variable that count on together are one.
+// Neighboring parts of a variable that count on together are one.
 std::vector<Digit> joined(std::vector<Digit> digits) {
   std::ranges::sort(digits, [](const Digit& a, const Digit& b) {
     return a.var != b.var ? std::less<>()(a.var, b.var) : a.divisor < b.divisor;

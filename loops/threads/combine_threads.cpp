@@ -54,8 +54,8 @@ std::optional<Joining> joining(const CoreLoop& loop) {
 
 // How threads of an axis lie in warps.
 struct Lanes {
-  std::int64_t stride = 1;   // lanes between neighbours on the axis
-  std::int64_t in_warp = 1;  // neighbours that one warp has; a power of 2
+  std::int64_t stride = 1;   // lanes between neighbors on the axis
+  std::int64_t in_warp = 1;  // neighbors that one warp has; a power of 2
   std::uint32_t mask = ~std::uint32_t{0};
 };
 

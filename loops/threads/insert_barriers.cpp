@@ -28,7 +28,7 @@ struct Touch {
   // So many of the indices in front are those of all elements; in the others lie more than the one given.
   std::size_t exact = 0;
   bool by_unit = false;  // a unit of the machine writes it
-  // Of calls of a warp: one of its lanes touches so many neighbours in each dimension. Else empty.
+  // Of calls of a warp: one of its lanes touches so many neighbors in each dimension. Else empty.
   Shape by_warp = {};
   bool warp_met = false;  // the threads of each warp have waited for one another since
 };
@@ -85,7 +85,7 @@ class Inserter {
 
   Core insert(const Core& core, std::vector<AroundThread> around, bool divergent, Pending& pending) {
     if (!core) return core;
-    if (is_synchronisation(core)) {
+    if (is_synchronization(core)) {
       if (const auto* group = std::get_if<CoreAsyncGroup>(&core->node);
           group != nullptr && group->step == CoreAsyncGroup::Step::wait)
         wait(group->groups, pending.started, pending);
@@ -95,7 +95,7 @@ class Inserter {
       if (const auto* signal = std::get_if<CoreSignal>(&core->node)) return wait(*signal, core, divergent, pending);
       return core;
     }
-    if (!has_thread_loops(core) && !has_synchronisation(core)) return meet(core, core, around, divergent, pending);
+    if (!has_thread_loops(core) && !has_synchronization(core)) return meet(core, core, around, divergent, pending);
     if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
       if (loop->kind != ForKind::thread) return insert_in_loop(*loop, std::move(around), divergent, pending);
       around.push_back({loop->thread_axis, loop->var.get(), loop->extent});
@@ -230,7 +230,7 @@ class Inserter {
 
   // What all regions in it touch.
   void collect(const Core& core, std::vector<AroundThread> around, std::vector<Touch>& touched) const {
-    if (!core || is_synchronisation(core)) return;
+    if (!core || is_synchronization(core)) return;
     if (!has_thread_loops(core)) return collect_region(core, around, touched);
     if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
       // Which iteration it is of is not known in front of the loop.

@@ -221,9 +221,9 @@ class Lowering {
   }
 
   // What of the buffer each thread has for itself, which the nest then uses; null where threads share it. Elements that
-  // lie apart in each dimension may be neighbours in the whole: rows of several dimensions, cut after they were fused.
+  // lie apart in each dimension may be neighbors in the whole: rows of several dimensions, cut after they were fused.
   Buffer own_part(Nest& nest, const Buffer& buffer, std::vector<Use> uses) {
-    if (const auto owners = owners_of(*buffer, uses, nest.axes, core_.bounds)) return privatise(nest, buffer, *owners);
+    if (const auto owners = owners_of(*buffer, uses, nest.axes, core_.bounds)) return privatize(nest, buffer, *owners);
     if (buffer->shape.size() < 2) return nullptr;
     const Buffer flat = make_buffer(buffer->name, buffer->dtype, {element_count(buffer->shape)}, buffer->scope);
     const auto flattened = [&](const std::vector<Expr>& indices) {
@@ -240,11 +240,11 @@ class Lowering {
           if (touched != buffer) return {touched, std::move(indices)};
           return {flat, flattened(indices)};
         });
-    return privatise(nest, flat, *owners);
+    return privatize(nest, flat, *owners);
   }
 
   // Each thread keeps its own elements alone.
-  Buffer privatise(Nest& nest, const Buffer& buffer, const Owners& owners) {
+  Buffer privatize(Nest& nest, const Buffer& buffer, const Owners& owners) {
     Shape shape = buffer->shape;
     for (const auto& [dimension, owner] : owners) shape[dimension] = owner.elements;
     const Buffer own = make_buffer(buffer->name, buffer->dtype, shape, buffer->scope);
@@ -281,8 +281,8 @@ class Lowering {
     OwnBuffers& own = own_[index];
     for (const Buffer& buffer : kernel.local) own.all.insert(buffer.get());
     own.warp_axes = warp_axes_of(kernel);
-    DOVETAIL_ASSIGN(const Core synchronised, insert_barriers(piped, own, core_.bounds, where(nest)));
-    kernel.body = with_coordinates(synchronised, nest, own, {}, {});
+    DOVETAIL_ASSIGN(const Core synchronized, insert_barriers(piped, own, core_.bounds, where(nest)));
+    kernel.body = with_coordinates(synchronized, nest, own, {}, {});
     DOVETAIL_TRY(swizzle_matrices(kernel, *limits_.operations, core_.bounds, where(nest),
                                   limits_.pipeline.boxes.value_or(BoxCopies{})));
     return check_sizes(nest, kernel);
@@ -317,8 +317,8 @@ class Lowering {
   // Loops bound to threads give way to coordinates.
   Core with_coordinates(const Core& core, const Nest& nest, const OwnBuffers& own, VarMap vars,
                         std::set<std::string> bound) {
-    if (!core || is_synchronisation(core)) return core;
-    if (!has_thread_loops(core) && !has_synchronisation(core)) {
+    if (!core || is_synchronization(core)) return core;
+    if (!has_thread_loops(core) && !has_synchronization(core)) {
       Expr first;
       for (const BoundAxis& axis : nest.axes) {
         if (axis.is_block() || bound.contains(axis.axis)) continue;
@@ -347,7 +347,7 @@ class Lowering {
     std::vector<Core> body, alone;
     const auto finish = [&] { body.push_back(inside(core_sequence(std::exchange(alone, {})))); };
     for (const Core& part : std::get<CoreSequence>(core->node).body) {
-      if (!has_thread_loops(part) && !has_synchronisation(part)) {
+      if (!has_thread_loops(part) && !has_synchronization(part)) {
         alone.push_back(part);
         continue;
       }

@@ -24,7 +24,7 @@ struct ThreadLimits {
   std::shared_ptr<const std::vector<WarpOperation>> operations = std::make_shared<std::vector<WarpOperation>>();
 };
 
-// Each nest of the top level becomes a kernel; neighbours of one block, of which one at most has several threads, are
+// Each nest of the top level becomes a kernel; neighbors of one block, of which one at most has several threads, are
 // one together. Where a temporary buffer lies follows from who uses it:
 //  - several kernels: in the workspace;
 //  - one thread each time, or each thread elements of its own only (accesses.h, Owner): every thread has its part, and

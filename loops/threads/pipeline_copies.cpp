@@ -19,7 +19,7 @@
 #include "loops/threads/box_copies.h"
 #include "loops/threads/complete_calls.h"
 #include "loops/threads/fetch.h"
-#include "loops/threads/neighbours.h"
+#include "loops/threads/neighbors.h"
 #include "loops/threads/rewrite_accesses.h"
 
 namespace dovetail::loops {
@@ -119,7 +119,7 @@ class Pipeliner {
                                 const std::function<bool(const BufferNode*)>& is_shared) {
     std::size_t count = 0;
     for (; count + 1 < body.size(); ++count) {
-      if (has_synchronisation(body[count])) break;
+      if (has_synchronization(body[count])) break;
       const Touched touched = touched_by(body[count]);
       if (meet(touched.read, all.written) || !std::ranges::all_of(touched.written, is_shared)) break;
     }
@@ -153,10 +153,10 @@ class Pipeliner {
     if (innermost != nullptr && innermost->kind != ForKind::thread && runs_along(copy, *innermost->var) &&
         (!moved->condition || !mentions(moved->condition, *innermost->var))) {
       const std::int64_t count =
-          std::min(aligned_neighbours(*copy.to, offset_of(*copy.to, copy.to_indices, bounds_), innermost->var.get(),
-                                      innermost->extent, kMostCopyBytes),
-                   aligned_neighbours(*copy.from, offset_of(*copy.from, copy.from_indices, bounds_),
-                                      innermost->var.get(), innermost->extent, kMostCopyBytes));
+          std::min(aligned_neighbors(*copy.to, offset_of(*copy.to, copy.to_indices, bounds_), innermost->var.get(),
+                                     innermost->extent, kMostCopyBytes),
+                   aligned_neighbors(*copy.from, offset_of(*copy.from, copy.from_indices, bounds_),
+                                     innermost->var.get(), innermost->extent, kMostCopyBytes));
       if (count > 1) copy.elements = count, left_out = 1;
     }
     if (copy.elements * bytes < kLeastCopyBytes) return nullptr;
@@ -186,7 +186,7 @@ class Pipeliner {
     return chain.around_of(vectors.extent == 1 ? vectors.body : make_core(std::move(vectors)), 1);
   }
 
-  // Both elements move with the variable in the dimension of neighbours alone.
+  // Both elements move with the variable in the dimension of neighbors alone.
   static bool runs_along(const CoreAsyncCopy& copy, const VarNode& var) {
     const auto alone = [&](const Buffer& buffer, const std::vector<Expr>& indices) {
       for (std::size_t d = 0; d < indices.size(); ++d)

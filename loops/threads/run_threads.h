@@ -1,6 +1,6 @@
 // Runs kernels as a machine with threads may run them: blocks in any order, the threads of a block interleaved
 // statement by statement between barriers, asynchronous copies landing between their start and the wait that covers
-// them. The seed chooses. It knows of synchronisation only what is in the lowered program: it shares no analysis with
+// them. The seed chooses. It knows of synchronization only what is in the lowered program: it shares no analysis with
 // the passes that placed buffers and inserted barriers, and so finds their mistakes.
 #pragma once
 

@@ -191,7 +191,7 @@ class Runner {
           thread.who.thread, thread.who.block, at, memory.buffer->name, shadow.phase)};
   }
 
-  // ---- Shuffles. A warp is kWarpLanes neighbouring threads.
+  // ---- Shuffles. A warp is kWarpLanes neighboring threads.
 
   static std::int64_t lane_of(const Thread& thread) { return thread.who.thread % kWarpLanes; }
   static bool takes_part(const CoreShuffle& n, std::int64_t lane) { return (n.mask >> lane & 1U) != 0; }

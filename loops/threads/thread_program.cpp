@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "loops/threads/neighbours.h"
+#include "loops/threads/neighbors.h"
 
 namespace dovetail::loops {
 
@@ -32,21 +32,21 @@ ThreadKernel::SharedPlaces ThreadKernel::shared_places() const {
   return places;
 }
 
-bool is_synchronisation(const Core& core) {
+bool is_synchronization(const Core& core) {
   if (!core) return false;
   if (const auto* signal = std::get_if<CoreSignal>(&core->node)) return signal->step == CoreSignal::Step::wait;
   return std::holds_alternative<CoreBarrier>(core->node) || std::holds_alternative<CoreAsyncGroup>(core->node) ||
          std::holds_alternative<CoreCallGroup>(core->node) || std::holds_alternative<CoreProxyFence>(core->node);
 }
 
-bool has_synchronisation(const Core& core) {
+bool has_synchronization(const Core& core) {
   if (!core) return false;
-  if (is_synchronisation(core)) return true;
-  if (const auto* loop = std::get_if<CoreLoop>(&core->node)) return has_synchronisation(loop->body);
+  if (is_synchronization(core)) return true;
+  if (const auto* loop = std::get_if<CoreLoop>(&core->node)) return has_synchronization(loop->body);
   if (const auto* condition = std::get_if<CoreIf>(&core->node))
-    return has_synchronisation(condition->then_body) || has_synchronisation(condition->else_body);
+    return has_synchronization(condition->then_body) || has_synchronization(condition->else_body);
   const auto* sequence = std::get_if<CoreSequence>(&core->node);
-  return sequence != nullptr && std::ranges::any_of(sequence->body, has_synchronisation);
+  return sequence != nullptr && std::ranges::any_of(sequence->body, has_synchronization);
 }
 
 std::string to_string(const ThreadProgram& program) {

@@ -58,8 +58,8 @@ struct ThreadProgram {
 };
 
 // A barrier, a fence, a step of groups of copies or calls, a wait for a signal: what all threads of a block do.
-bool is_synchronisation(const Core& core);
-bool has_synchronisation(const Core& core);  // somewhere in it
+bool is_synchronization(const Core& core);
+bool has_synchronization(const Core& core);  // somewhere in it
 // Kernels with their axes and buffers, in the notation of loop programs.
 std::string to_string(const ThreadProgram& program);
 

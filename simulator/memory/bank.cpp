@@ -39,7 +39,7 @@ void BankModel::reset() {
   commands_ = {};
 }
 
-// From the low bits up: byte of an access, channel, bank group, column, bank, rank, row. Neighbouring accesses so meet
+// From the low bits up: byte of an access, channel, bank group, column, bank, rank, row. Neighboring accesses so meet
 // the short tCCD.
 BankModel::Place BankModel::place(std::uint64_t address) const {
   address >>= access_log2_;

@@ -1,4 +1,4 @@
-// DRAM standards: organisation and timing, in DRAM clocks. docs/memory-models.md says how the numbers are used and
+// DRAM standards: organization and timing, in DRAM clocks. docs/memory-models.md says how the numbers are used and
 // where they come from.
 #pragma once
 

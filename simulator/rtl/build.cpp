@@ -151,7 +151,7 @@ Result<BuiltRtlModel> build_rtl_model(const isa::HardwareConfig& config, const R
 }
 
 Result<fs::path> find_or_build_rtl_model(const isa::HardwareConfig& config, const RtlBuild& build) {
-  DOVETAIL_CHECK(build.design.empty() && !build.kind.synthesised_dot, "a model that nobody looks for");
+  DOVETAIL_CHECK(build.design.empty() && !build.kind.synthesized_dot, "a model that nobody looks for");
   if (auto found = find_rtl_model(config, build.kind.waves); found.ok()) return found;
   fs::path into = build.into;
   if (into.empty()) {

@@ -34,7 +34,7 @@ Result<BuiltRtlModel> build_rtl_model(const isa::HardwareConfig& config, const R
 std::optional<std::string> missing_rtl_tool();
 
 // find_rtl_model(), and where there is none build_rtl_model(). Precondition: neither build.design nor
-// build.kind.synthesised_dot, which find_rtl_model() does not look for.
+// build.kind.synthesized_dot, which find_rtl_model() does not look for.
 Result<std::filesystem::path> find_or_build_rtl_model(const isa::HardwareConfig& config, const RtlBuild& build);
 
 }  // namespace dovetail::simulator

@@ -87,9 +87,9 @@ bool is_design_of_kit() { return !environment("DOVETAIL_HW"); }
 Result<fs::path> find_rtl_model(const isa::HardwareConfig& config, bool waves) {
   const std::vector<Folder> folders = model_folders();
   std::string refused, wanted;
-  for (const bool optimise : {true, false}) {
+  for (const bool optimize : {true, false}) {
     const RtlModelSources sources =
-        rtl_model_sources(config, {.waves = waves, .optimise = optimise}, hardware_folder(), kit_folder());
+        rtl_model_sources(config, {.waves = waves, .optimize = optimize}, hardware_folder(), kit_folder());
     wanted += fmt::format("{}{}*.so", wanted.empty() ? "" : " or ", rtl_model_prefix(sources));
     for (const Folder& folder : folders)
       for (const fs::path& path : candidates(folder.path, sources)) {

@@ -10,7 +10,7 @@ namespace dovetail::simulator {
 
 // A model of the design as it is now (DOVETAIL_HW), made with the Verilator on the PATH, or with any where there is
 // none: in the folder DOVETAIL_RTL_MODELS, in lib/dovetail/rtl of the kit, or in the cache of what was built on demand.
-// One that was built with optimisation comes before one without. Models are code: in the kit and in the cache, what may
+// One that was built with optimization comes before one without. Models are code: in the kit and in the cache, what may
 // be of other hands (base/user_folder.h) is none. Error: in none of them.
 Result<std::filesystem::path> find_rtl_model(const isa::HardwareConfig& config, bool waves);
 

@@ -45,7 +45,7 @@ RtlRecipe rtl_recipe(const isa::HardwareConfig& config, const RtlModelKind& kind
       "-Wno-WIDTHCONCAT "
       "--top-module dovetail_top{}{} --Mdir v dovetail_isa_pkg.sv \"$design\"/rtl/*.sv \"$design\"/sva/*.sv "
       "\"$design\"/tb/*.sv\n",
-      kind.waves ? " --trace-fst --trace-structs" : "", kind.synthesised_dot ? " -DDOVETAIL_SYNTHESIS_DOT" : "");
+      kind.waves ? " --trace-fst --trace-structs" : "", kind.synthesized_dot ? " -DDOVETAIL_SYNTHESIS_DOT" : "");
   // What Verilator's own sources and the model are compiled with. A dot product is one chain of additions: with
   // -ftree-ter g++ 12 takes more than 18 minutes for one of 1,024, without it 14 seconds, and the models are as fast.
   const std::string compile = fmt::format(
@@ -53,7 +53,7 @@ RtlRecipe rtl_recipe(const isa::HardwareConfig& config, const RtlModelKind& kind
       "-DVL_USER_STOP "
       "-DVM_COVERAGE=0 -DVM_SC=0 "
       "-DVM_TRACE={0} -DVM_TRACE_FST={0} -DVM_TRACE_VCD=0 -I\"$root/include\" -I\"$root/include/vltstd\"",
-      kind.waves ? 1 : 0, kind.optimise ? fmt::format("O2 {}", processor_options()) : "O1");
+      kind.waves ? 1 : 0, kind.optimize ? fmt::format("O2 {}", processor_options()) : "O1");
   // Renamed when it is complete: others may be waiting to link it.
   recipe.compile_run_time = fmt::format(
       R"(root=$(verilator --getenv VERILATOR_ROOT)
@@ -62,7 +62,7 @@ for f in verilated.cpp verilated_threads.cpp{waves}; do printf '#include "%s"\n'
 mv run_time.o "$run_time"
 )",
       fmt::arg("waves", kind.waves ? " verilated_fst_c.cpp" : ""), fmt::arg("compile", compile));
-  // One unit, so that the optimiser sees all of it. The test bench includes its own headers, not the kit's.
+  // One unit, so that the optimizer sees all of it. The test bench includes its own headers, not the kit's.
   recipe.compile_model = fmt::format(
       R"(root=$(verilator --getenv VERILATOR_ROOT)
 ln -s "$design" hw

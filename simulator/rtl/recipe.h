@@ -12,8 +12,8 @@ namespace dovetail::simulator {
 
 struct RtlModelKind {
   bool waves = false;            // it can write waveforms, and is slower
-  bool synthesised_dot = false;  // its dot product has the body that synthesis takes, not the one that simulates fast
-  bool optimise = true;          // else it is ready sooner and runs slower
+  bool synthesized_dot = false;  // its dot product has the body that synthesis takes, not the one that simulates fast
+  bool optimize = true;          // else it is ready sooner and runs slower
 };
 
 // Each script runs in the folder of the build, which holds the generated dovetail_isa_pkg.sv, with the variables

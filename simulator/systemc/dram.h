@@ -23,7 +23,7 @@ class DramModule : public sc_core::sc_module {
  public:
   tlm_utils::multi_passthrough_target_socket<DramModule> port;
 
-  // The first byte lies at `base`. Times of transactions without a BurstExtension, as of a host, are not modelled.
+  // The first byte lies at `base`. Times of transactions without a BurstExtension, as of a host, are not modeled.
   // Those with one come from threads: where several initiators are bound, they wait for each other within the moment.
   DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> model, std::uint64_t base,
              std::vector<std::byte> bytes);

@@ -103,7 +103,7 @@ std::optional<TraceDifference> first_other_instruction(const Trace& a, const std
   return std::nullopt;
 }
 
-std::string neighbourhood(const Trace& trace, const TraceDifference& difference, std::size_t around) {
+std::string neighborhood(const Trace& trace, const TraceDifference& difference, std::size_t around) {
   const LaunchTrace& launch = trace.launches[difference.launch];
   const std::uint64_t middle = launch.events[*difference.event].start;
   std::vector<const TraceEvent*> shown;

@@ -30,6 +30,6 @@ std::optional<TraceDifference> first_other_instruction(const Trace& a, const std
 
 // The instruction with `around` others of each unit that end around its time, in one trace. Precondition:
 // difference.event lies within the launch.
-std::string neighbourhood(const Trace& trace, const TraceDifference& difference, std::size_t around);
+std::string neighborhood(const Trace& trace, const TraceDifference& difference, std::size_t around);
 
 }  // namespace dovetail::simulator

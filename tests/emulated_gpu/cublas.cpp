@@ -19,7 +19,7 @@ namespace {
 using emulated_gpu::Driver;
 using emulated_gpu::Element;
 
-constexpr int kSuccess = 0, kNotInitialised = 1, kInvalidValue = 7, kNotSupported = 15, kExecutionFailed = 13;
+constexpr int kSuccess = 0, kNotInitialized = 1, kInvalidValue = 7, kNotSupported = 15, kExecutionFailed = 13;
 constexpr std::int32_t kCompute32F = 68, kPedantic32F = 69, kFastTf32 = 77, kCompute32I = 72, kReal32F = 0,
                        kReal32I = 10;
 constexpr std::uint64_t kMagic = 0x7a11'0a16'0000'0001;
@@ -154,19 +154,19 @@ extern "C" {
 std::size_t cublasLtGetVersion() { return static_cast<std::size_t>(setting("EMULATED_CUBLAS_VERSION", 130000)); }
 const char* cublasLtGetStatusString(int status) {
   return status == kSuccess          ? "success"
-         : status == kNotInitialised ? "the library was not initialized"
+         : status == kNotInitialized ? "the library was not initialized"
          : status == kInvalidValue   ? "an unsupported value or parameter was passed to the function"
          : status == kNotSupported   ? "the functionality requested is not supported"
                                      : "an internal operation failed";
 }
 int cublasLtCreate(void** handle) {
-  if (Driver::get().enqueue == nullptr) return kNotInitialised;
+  if (Driver::get().enqueue == nullptr) return kNotInitialized;
   *handle = new int(0);
   handles().insert(*handle);
   return kSuccess;
 }
 int cublasLtDestroy(void* handle) {
-  if (handles().erase(handle) == 0) return kNotInitialised;
+  if (handles().erase(handle) == 0) return kNotInitialized;
   delete static_cast<int*>(handle);
   return kSuccess;
 }
@@ -237,7 +237,7 @@ int cublasLtMatmulPreferenceSetAttribute(Preference* preference, int attribute, 
 int cublasLtMatmulAlgoGetHeuristic(void* handle, Product* product, Layout* a, Layout* b, Layout* c, Layout* d,
                                    Preference* preference, int asked, Heuristic* results, int* given) {
   *given = 0;
-  if (!handles().contains(handle)) return kNotInitialised;
+  if (!handles().contains(handle)) return kNotInitialized;
   if (asked < 1) return kInvalidValue;
   if (const int status = check(*product, *a, *b, *c, *d); status != kSuccess) return status;
   Heuristic& result = results[0];
@@ -253,7 +253,7 @@ int cublasLtMatmulAlgoGetHeuristic(void* handle, Product* product, Layout* a, La
 int cublasLtMatmul(void* handle, Product* product, const void* alpha, const void* a, Layout* a_layout, const void* b,
                    Layout* b_layout, const void* beta, const void* c, Layout* c_layout, void* d, Layout* d_layout,
                    const Algorithm* algorithm, void* workspace, std::size_t workspace_bytes, void* stream) {
-  if (!handles().contains(handle)) return kNotInitialised;
+  if (!handles().contains(handle)) return kNotInitialized;
   if (const auto planted = static_cast<int>(setting("EMULATED_CUBLAS_STATUS", 0)); planted != 0) return planted;
   if (algorithm == nullptr || algorithm->data[0] != kMagic || algorithm->data[1] > workspace_bytes)
     return kInvalidValue;

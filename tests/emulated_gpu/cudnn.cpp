@@ -16,7 +16,7 @@ namespace {
 using emulated_gpu::Driver;
 using emulated_gpu::Element;
 
-constexpr int kSuccess = 0, kNotInitialised = 1001, kBadParameter = 2000, kNotSupported = 3000, kFailed = 5000;
+constexpr int kSuccess = 0, kNotInitialized = 1001, kBadParameter = 2000, kNotSupported = 3000, kFailed = 5000;
 constexpr int kMultiplyAdds = 3, kImplicitPrecomputed = 1;
 constexpr std::size_t kWorkspace = 1024;
 
@@ -218,10 +218,10 @@ const char* cudnnGetErrorString(int status) {
   return status == kSuccess          ? "CUDNN_STATUS_SUCCESS"
          : status == kBadParameter   ? "CUDNN_STATUS_BAD_PARAM"
          : status == kNotSupported   ? "CUDNN_STATUS_NOT_SUPPORTED"
-         : status == kNotInitialised ? "CUDNN_STATUS_NOT_INITIALIZED"
+         : status == kNotInitialized ? "CUDNN_STATUS_NOT_INITIALIZED"
                                      : "CUDNN_STATUS_EXECUTION_FAILED";
 }
-int cudnnCreate(Handle** handle) { return Driver::get().enqueue == nullptr ? kNotInitialised : make(handle); }
+int cudnnCreate(Handle** handle) { return Driver::get().enqueue == nullptr ? kNotInitialized : make(handle); }
 int cudnnDestroy(Handle* handle) { return drop(handle); }
 int cudnnSetStream(Handle* handle, void* stream) {
   handle->stream = stream;

@@ -35,7 +35,7 @@ namespace {
 
 using emulated_gpu::State;
 
-constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialised = 3, kNoDevice = 100,
+constexpr int kSuccess = 0, kInvalidValue = 1, kOutOfMemory = 2, kNotInitialized = 3, kNoDevice = 100,
               kInvalidImage = 200, kNotFound = 500, kLaunchFailed = 719, kUnsupported = 900;
 
 using emulated_gpu::setting;
@@ -223,7 +223,7 @@ extern "C" {
 int cuInit(unsigned) {
   // As the driver has it: a process that has used it cannot fork one that does.
   static const pid_t first = ::getpid();
-  if (::getpid() != first) return kNotInitialised;
+  if (::getpid() != first) return kNotInitialized;
   return static_cast<int>(setting("EMULATED_GPU_INIT", kSuccess));
 }
 int cuDriverGetVersion(int* version) {
@@ -234,7 +234,7 @@ int cuGetErrorName(int status, const char** name) {
   static const std::map<int, const char*> names{{kSuccess, "CUDA_SUCCESS"},
                                                 {kInvalidValue, "CUDA_ERROR_INVALID_VALUE"},
                                                 {kOutOfMemory, "CUDA_ERROR_OUT_OF_MEMORY"},
-                                                {kNotInitialised, "CUDA_ERROR_NOT_INITIALIZED"},
+                                                {kNotInitialized, "CUDA_ERROR_NOT_INITIALIZED"},
                                                 {kNoDevice, "CUDA_ERROR_NO_DEVICE"},
                                                 {kInvalidImage, "CUDA_ERROR_INVALID_IMAGE"},
                                                 {kNotFound, "CUDA_ERROR_NOT_FOUND"},

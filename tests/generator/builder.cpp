@@ -32,7 +32,7 @@ Builder::Builder(const isa::HardwareConfig& config, const GeneratorOptions& opti
   uop_loaded_.resize(uops_.size());
   for (std::size_t m = 0; m < kSharedMemories; ++m) defined_[m].resize(depth(kShared[m]));
   fill_image();
-  synchroniser_.emplace(config_, isa::Extent{base_, data_end_}, options.extra_percent, random_.bits());
+  synchronizer_.emplace(config_, isa::Extent{base_, data_end_}, options.extra_percent, random_.bits());
 }
 
 void Builder::fill_image() {
@@ -102,22 +102,22 @@ GeneratedProgram Builder::build() && {
              tokens = static_cast<std::uint64_t>(config_.token_queue_depth);
   // Filling a queue must not make the program too long for its part of the address space, or for a test.
   const auto has_room = [&](std::uint64_t more) {
-    return more <= kMostFilled && synchroniser_->size() + options_.size + more <= most_instructions_;
+    return more <= kMostFilled && synchronizer_->size() + options_.size + more <= most_instructions_;
   };
   for (std::size_t launch = 0; launch < launches; ++launch) {
-    const std::size_t begin = synchroniser_->size();
-    while (synchroniser_->size() < begin + options_.size / launches) {
+    const std::size_t begin = synchronizer_->size();
+    while (synchronizer_->size() < begin + options_.size / launches) {
       if (random_.chance(3)) draw_burst();
       else if (random_.below(10 * commands) == 0 && has_room(commands)) fill_queue();
       else if (random_.below(20 * tokens) == 0 && has_room(3 * tokens)) fill_tokens();
       else draw();
     }
-    synchroniser_->end_launch();
+    synchronizer_->end_launch();
   }
   GeneratedProgram result;
   result.config = config_;
-  result.program = synchroniser_->take_program();
-  result.launches = synchroniser_->take_launches();
+  result.program = synchronizer_->take_program();
+  result.launches = synchronizer_->take_launches();
   result.dram_base = base_;
   result.dram = std::move(image_);
   result.seed = options_.seed;
@@ -166,7 +166,7 @@ void Builder::fill_tokens() {
        std::pair{isa::Queue::compute, isa::Queue::store}, std::pair{isa::Queue::store, isa::Queue::compute}});
   for (std::uint64_t i = random_.below(10); i > 0; --i)
     emit(to == isa::Queue::load ? draw_load(isa::Memory::wgt) : to == isa::Queue::store ? draw_store() : draw_alu());
-  synchroniser_->append_token_run(from, to, static_cast<std::size_t>(config_.token_queue_depth) + random_.below(8));
+  synchronizer_->append_token_run(from, to, static_cast<std::size_t>(config_.token_queue_depth) + random_.below(8));
 }
 
 // Whatever the instruction reads and nothing has written yet is loaded first.
@@ -190,7 +190,7 @@ void Builder::emit(const isa::Instruction& instruction) {
           const std::uint64_t from = dram - base_ / bytes(isa::Memory::uop);
           for (std::uint64_t i = 0; i < count; ++i) uops_[sram + i] = pool_[from + i], uop_loaded_[sram + i] = true;
         });
-  synchroniser_->append(instruction, touched);
+  synchronizer_->append(instruction, touched);
 }
 
 GeneratedProgram generate(const isa::HardwareConfig& config, const GeneratorOptions& options) {

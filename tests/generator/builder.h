@@ -1,4 +1,4 @@
-// Draws instructions in a serially correct order and hands them to the Synchroniser.
+// Draws instructions in a serially correct order and hands them to the Synchronizer.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@
 #include "isa/instruction.h"
 #include "tests/generator/generator.h"
 #include "tests/generator/random.h"
-#include "tests/generator/synchroniser.h"
+#include "tests/generator/synchronizer.h"
 
 namespace dovetail::test {
 
@@ -77,7 +77,7 @@ class Builder {
   std::vector<bool> uop_loaded_;
   std::array<std::vector<bool>, kSharedMemories> defined_;
 
-  std::optional<Synchroniser> synchroniser_;
+  std::optional<Synchronizer> synchronizer_;
 };
 
 // Interleaves the queues' streams again; order within each queue stays. The result runs to completion at the

@@ -82,7 +82,7 @@ std::string describe(const GeneratedProgram& program);
 // The number of random cases that a test runs: `cases` times the environment variable DOVETAIL_TEST_SCALE (default 1).
 std::size_t scaled(std::size_t cases);
 
-// Minimises a program of which `fails` is true: drops launches, instructions (with the tokens they are partners in),
+// Minimizes a program of which `fails` is true: drops launches, instructions (with the tokens they are partners in),
 // single tokens, then simplifies fields, as long as `fails` stays true. The result need not be legal: a predicate that
 // needs that says so itself.
 GeneratedProgram shrink(GeneratedProgram program, const std::function<bool(const GeneratedProgram&)>& fails);

@@ -41,7 +41,7 @@ isa::Instruction* any_instruction(GeneratedProgram& program, Random& random, Fit
   return nullptr;
 }
 
-bool has_neighbour(const isa::Instruction& instruction, Flag flag) {
+bool has_neighbor(const isa::Instruction& instruction, Flag flag) {
   const bool prev = flag == &isa::DependencyFlags::pop_prev || flag == &isa::DependencyFlags::push_prev;
   return prev ? instruction.queue() != isa::Queue::load : instruction.queue() != isa::Queue::store;
 }
@@ -49,7 +49,7 @@ bool has_neighbour(const isa::Instruction& instruction, Flag flag) {
 bool set_flag(GeneratedProgram& program, Random& random, const std::array<Flag, 2>& flags, bool to) {
   const Flag flag = flags[random.below(2)];
   isa::Instruction* instruction = any_instruction(program, random, [&](const isa::Instruction& candidate) {
-    return candidate.flags.*flag != to && has_neighbour(candidate, flag);
+    return candidate.flags.*flag != to && has_neighbor(candidate, flag);
   });
   if (instruction == nullptr) return false;
   instruction->flags.*flag = to;
@@ -73,7 +73,7 @@ bool flip_bit(GeneratedProgram& program, Random& random) {
   const std::size_t at = random.below(program.program.size());
   std::vector<std::byte> bytes;
   if (!codec.encode(program.program[at], bytes).ok()) return false;
-  // Header, memory id and their neighbours decide more than the rest.
+  // Header, memory id and their neighbors decide more than the rest.
   const std::uint64_t bit = random.below(random.chance(40) ? 16 : 8 * bytes.size());
   bytes[bit / 8] ^= std::byte{1} << bit % 8;
   if (const auto decoded = codec.decode(bytes); decoded.ok()) program.program[at] = *decoded;

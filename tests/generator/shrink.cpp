@@ -1,4 +1,4 @@
-// Greedy minimisation: each pass tries smaller programs, and keeps one whenever the predicate still holds.
+// Greedy minimization: each pass tries smaller programs, and keeps one whenever the predicate still holds.
 #include <algorithm>
 #include <map>
 #include <utility>

@@ -1,5 +1,5 @@
 // Values at which arithmetic goes wrong first: no numbers, infinities, zeros of both signs, the ends of each type, what
-// overflows or vanishes when it is squared, and neighbours that cancel.
+// overflows or vanishes when it is squared, and neighbors that cancel.
 #pragma once
 
 #include <cmath>

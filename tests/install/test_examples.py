@@ -73,7 +73,7 @@ class Examples(unittest.TestCase):
         run(PROGRAM, "zoo", "resnet8", "--int8", "--samples", "2", "-o", FOLDER / "resnet8.onnx")
         spaces, _ = turn.share(sorted((EXAMPLES / "explore").glob("*.json")), 3)
         for space in spaces:
-            # Numeric choices quantise a float model.
+            # Numeric choices quantize a float model.
             model = [FOLDER / "resnet8.onnx"]
             if "weight_scales" in space.read_text():
                 model = [EXAMPLES / "digits/digits_float.onnx", "--samples", EXAMPLES / "digits/test_images.npy"]

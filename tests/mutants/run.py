@@ -54,7 +54,7 @@ class Build:
         self.folder = folder
         self.units = read_units(folder, SOURCE)
 
-    def is_sanitised(self):
+    def is_sanitized(self):
         return any("-fsanitize" in word for unit in self.units.values() for word in unit.command)
 
     def link_command(self, test):
@@ -167,7 +167,7 @@ def main():
         print(f"mutants: skipped, {options.build} is no Ninja build with compile_commands.json")
         return SKIPPED
     build = Build(folder)
-    if build.is_sanitised():
+    if build.is_sanitized():
         print("mutants: skipped, the build with sanitizers has the same tests and takes several times as long")
         return SKIPPED
 

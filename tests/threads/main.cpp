@@ -39,18 +39,18 @@ struct Arguments {
   std::uint64_t most_macs = 50'000'000, most_steps = 1'000'000, seed = 5;
 };
 
-Result<graph::Graph> optimised(const std::string& file) {
+Result<graph::Graph> optimized(const std::string& file) {
   DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(file));
   CompileOptions options;
   options.available = {cuda::make_target({.architectures = {"sm_90a"}}), host::make_target()};
   options.targets = {"cuda"};  // whose passes run
   options.stop_after = "graph";
   DOVETAIL_ASSIGN(Compiled compiled, compile(std::move(imported), options));
-  return std::move(compiled.optimised);
+  return std::move(compiled.optimized);
 }
 
 Result<Json> report(const Arguments& arguments, bool& failed) {
-  DOVETAIL_ASSIGN(const graph::Graph graph, optimised(arguments.model));
+  DOVETAIL_ASSIGN(const graph::Graph graph, optimized(arguments.model));
   DOVETAIL_ASSIGN(const std::vector<FusedGroup> groups, fuse_groups(graph, graph.topological_order()));
   DOVETAIL_ASSIGN(const test::Work work, test::work_of(groups));
   const std::vector<test::Configuration> configurations = test::configurations();

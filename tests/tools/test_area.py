@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The kept areas (hw/syn/results) are complete, of the design as it is or lately was, and sound: blocks sum up, SRAMs are block RAM, multipliers are DSPs;
-and `tiny` comes out again as it is kept. In a turn (tools/turn.py) it is synthesised where the last ten commits have changed the design or its flow, and
+and `tiny` comes out again as it is kept. In a turn (tools/turn.py) it is synthesized where the last ten commits have changed the design or its flow, and
 every third time."""
 
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Habits that all commands share (docs/command-line.md): help, suggestions, colours, widths, pipes, `-`, folders, and children that end."""
+"""Habits that all commands share (docs/command-line.md): help, suggestions, colors, widths, pipes, `-`, folders, and children that end."""
 import fcntl
 import os
 import pathlib
@@ -113,7 +113,7 @@ class Help(Case):
         self.assertNotIn("did you mean", errors(run("run", DIGITS, "--completely-other")))
 
 
-class Colours(Case):
+class Colors(Case):
     def test_only_where_they_are_wanted(self) -> None:
         missing = ["inspect", self.file("missing")]
         for arguments in (missing, ["hw", "list"]):
@@ -124,8 +124,8 @@ class Colours(Case):
             for variables in ({"NO_COLOR": "1"}, {"TERM": "dumb"}):
                 self.assertNotIn("\x1b[", on_terminal(arguments, **variables)[1])
             self.assertNotIn("\x1b[", on_terminal([*arguments, "--color=never"])[1])
-        plain, coloured = run(*missing), run(*missing, "--color", "always")
-        self.assertEqual(errors(plain), without_escapes(errors(coloured)))
+        plain, colored = run(*missing), run(*missing, "--color", "always")
+        self.assertEqual(errors(plain), without_escapes(errors(colored)))
         self.assertEqual(run(*missing, "--color", "often").returncode, 2)
 
     def test_results_for_programs_have_none(self) -> None:

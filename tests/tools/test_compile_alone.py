@@ -42,7 +42,7 @@ class CompileAlone(unittest.TestCase):
                               check=False, env={**os.environ, "DOVETAIL_TEST_TURN": turn})
         return done.returncode, done.stdout
 
-    def test_a_source_that_lives_on_its_neighbour(self):
+    def test_a_source_that_lives_on_its_neighbor(self):
         self.joint(self.source("a.cpp", "#include <string>\n" + USES), self.source("b.cpp", USES))
         status, text = self.check()
         self.assertEqual(status, 1)

@@ -149,7 +149,7 @@ class Dev(unittest.TestCase):
         (self.root / "packages.txt").write_text("build bash bash shell\n")
         for folder in ("bin", "tools", "build/release/bin"):
             (self.root / folder).mkdir(parents=True)
-        for name in ("summarise_tests.py", "lower_classes.py"):
+        for name in ("summarize_tests.py", "lower_classes.py"):
             shutil.copy(SOURCE / "tools" / name, self.root / "tools")
         report = {"processor": {"class": "avx512", "cap": None, "runs": ["baseline", "avx2", "avx512"]}}
         programs = {

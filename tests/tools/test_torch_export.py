@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What examples/first_week/train.py exports with PyTorch is quantised, and runs on the accelerator alone."""
+"""What examples/first_week/train.py exports with PyTorch is quantized, and runs on the accelerator alone."""
 
 import importlib.util
 import os
@@ -26,13 +26,13 @@ def run(*words):
 
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
-    model, samples, quantised = folder / "m.onnx", folder / "x.npy", folder / "q.onnx"
+    model, samples, quantized = folder / "m.onnx", folder / "x.npy", folder / "q.onnx"
     run(PYTHON, ROOT / "examples/first_week/train.py", "-o", model, "--samples", samples, "--epochs", "1")
-    run(CLI, "quantize", model, "-o", quantised, "--samples", samples)
-    text = run(CLI, "run", quantised, "--target", "accel,cpu", "--check")
+    run(CLI, "quantize", model, "-o", quantized, "--samples", samples)
+    text = run(CLI, "run", quantized, "--target", "accel,cpu", "--check")
     for said in ("all equal", "100.00 % accel"):
         if said not in text:
             sys.exit(f"`{said}` is missing in:\n{text}")
     if (folder / "m.onnx.data").exists():
         print("with external data")
-print("exported, quantised and run")
+print("exported, quantized and run")

@@ -30,7 +30,7 @@ constexpr std::uint64_t kProgramsOfConfig = 1'000'000;
 class PassingModel {
  public:
   PassingModel(const isa::HardwareConfig& config, const fs::path& folder)
-      : model_(simulator::build_rtl_model(config, {.kind = {.optimise = false}, .into = folder})) {}
+      : model_(simulator::build_rtl_model(config, {.kind = {.optimize = false}, .into = folder})) {}
   ~PassingModel() {
     std::error_code ignored;
     if (model_.ok()) fs::remove(model_->path, ignored);
@@ -117,7 +117,7 @@ bool Campaign::run_right(const isa::HardwareConfig& config, const Engines& engin
   const GeneratedProgram program = generate(config, how.program);
   std::vector<simulator::LaunchTrace> trace;
   if (const auto wrong = torture(program, how, engines, &trace)) {
-    const GeneratedProgram small = options_.shrink ? minimised(program, how, engines) : program;
+    const GeneratedProgram small = options_.shrink ? minimized(program, how, engines) : program;
     tell(small, how, explain(small, how, engines));
     return false;
   }
@@ -146,7 +146,7 @@ bool Campaign::run_wrong(const isa::HardwareConfig& config, const Engines& engin
   if (!mutation) return true;
   Observed observed;
   if (const auto wrong = torture_wrong(program, how, engines, &observed)) {
-    const GeneratedProgram small = options_.shrink ? minimised_wrong(program, how, engines) : program;
+    const GeneratedProgram small = options_.shrink ? minimized_wrong(program, how, engines) : program;
     tell(small, how,
          fmt::format("mutation {}: {}", kMutationNames[static_cast<std::size_t>(*mutation)],
                      explain_wrong(small, how, engines)));

@@ -1,5 +1,5 @@
 # The Verilated model of a configuration, for the tests that need it: where the cache of tests has none of the design as it is, one is built with
-# little optimisation.
+# little optimization.
 set(ENV{XDG_CACHE_HOME} ${CACHE})
 execute_process(COMMAND ${CLI} rtl find --hw ${CONFIG} RESULT_VARIABLE missing OUTPUT_VARIABLE found ERROR_QUIET)
 if(missing)

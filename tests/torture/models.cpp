@@ -19,7 +19,7 @@ std::optional<fs::path> rtl_model(const isa::HardwareConfig& config, bool waves)
     skip("Verilator is not installed, and there is no RTL model of " + config.name);
     return std::nullopt;
   }
-  auto model = simulator::find_or_build_rtl_model(config, {.kind = {.waves = waves, .optimise = false}});
+  auto model = simulator::find_or_build_rtl_model(config, {.kind = {.waves = waves, .optimize = false}});
   if (!model.ok()) throw std::runtime_error(to_string(model.errors()));
   return *std::move(model);
 }

@@ -103,8 +103,8 @@ void SpaceCoverage::add(const isa::HardwareConfig& config, const TortureCase& ho
 
 void SpaceCoverage::add(Mutation mutation, const Observed& observed) {
   ++bins_[mutation_bin(mutation)];
-  ++bins_[verdict_bin(observed.judgement.verdict)];
-  if (observed.timed) ++bins_[timed_bin(observed.judgement.verdict)];
+  ++bins_[verdict_bin(observed.judgment.verdict)];
+  if (observed.timed) ++bins_[timed_bin(observed.judgment.verdict)];
   if (rtl_) ++bins_[code_bin(observed.code)];
 }
 

@@ -122,7 +122,7 @@ std::optional<std::string> torture(const GeneratedProgram& program, const Tortur
   return std::nullopt;
 }
 
-GeneratedProgram minimised(const GeneratedProgram& program, const TortureCase& how, const Engines& engines) {
+GeneratedProgram minimized(const GeneratedProgram& program, const TortureCase& how, const Engines& engines) {
   return shrink(program, [&](const GeneratedProgram& candidate) {
     const auto report = isa::verify(candidate.config, candidate.program, candidate.verify_options());
     return report.clean() && torture(candidate, how, engines).has_value();

@@ -21,7 +21,7 @@ std::optional<std::string> torture(const GeneratedProgram& program, const Tortur
                                    std::vector<simulator::LaunchTrace>* trace = nullptr);
 
 // A failure's program made small, as long as it is legal and fails.
-GeneratedProgram minimised(const GeneratedProgram& program, const TortureCase& how, const Engines& engines = {});
+GeneratedProgram minimized(const GeneratedProgram& program, const TortureCase& how, const Engines& engines = {});
 // What is wrong with it, and its assembly.
 std::string explain(const GeneratedProgram& program, const TortureCase& how, const Engines& engines = {});
 

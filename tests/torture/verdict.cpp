@@ -81,7 +81,7 @@ bool starts_without(const GeneratedProgram& program, const isa::Launch& launch, 
 
 std::string_view name(Verdict verdict) { return kVerdictNames[static_cast<std::size_t>(verdict)]; }
 
-Judgement judge(const GeneratedProgram& program) {
+Judgment judge(const GeneratedProgram& program) {
   if (!program.patches.empty()) {
     const std::size_t at = program.patches.begin()->first;
     return {.verdict = Verdict::undecodable, .instruction = at, .launch = launch_of(program, at)};
@@ -107,7 +107,7 @@ Judgement judge(const GeneratedProgram& program) {
   }
   const auto is = [&](Verdict verdict) { return found[static_cast<std::size_t>(verdict)]; };
   const auto at = [&](Verdict verdict) { return first[static_cast<std::size_t>(verdict)]; };
-  Judgement result{
+  Judgment result{
       .launch = launch, .racing = is(Verdict::race) || is(Verdict::undefined), .uops_unknown = uops_unknown};
   const auto verdict = first_of(found);
   const bool by_uops = uops_unknown && (verdict == Verdict::race || verdict == Verdict::bad_index);
@@ -125,9 +125,9 @@ Judgement judge(const GeneratedProgram& program) {
   return result;
 }
 
-bool confirms(const Diagnostics& errors, const GeneratedProgram& program, const Judgement& judgement) {
+bool confirms(const Diagnostics& errors, const GeneratedProgram& program, const Judgment& judgment) {
   if (errors.empty()) return false;
-  const isa::Launch& launch = program.launches[*judgement.launch];
+  const isa::Launch& launch = program.launches[*judgment.launch];
   const auto is_at = [&](std::size_t instruction) {
     return errors.front().where == fmt::format("instruction {}", instruction);
   };
@@ -135,25 +135,25 @@ bool confirms(const Diagnostics& errors, const GeneratedProgram& program, const 
     const std::string what = fmt::format("cannot execute `{}`", isa::format_instruction(program.program[instruction]));
     return is_at(instruction) && errors.front().what == what;
   };
-  switch (judgement.verdict) {
+  switch (judgment.verdict) {
     case Verdict::deadlock:
-      if (!is_at(*judgement.instruction)) return false;
+      if (!is_at(*judgment.instruction)) return false;
       [[fallthrough]];
     case Verdict::leftover:
       return errors == simulator::token_errors(program.config,
                                                std::span(program.program).subspan(launch.begin, launch.count),
                                                launch.begin);
     case Verdict::illegal: {
-      const Diagnostics wanted = isa::LegalityRules(program.config).check(program.program[*judgement.instruction]);
-      return is_at(*judgement.instruction) && errors.front().what == wanted.front().what;
+      const Diagnostics wanted = isa::LegalityRules(program.config).check(program.program[*judgment.instruction]);
+      return is_at(*judgment.instruction) && errors.front().what == wanted.front().what;
     }
     case Verdict::bus_error:
-    case Verdict::bad_index: return cannot_execute(*judgement.instruction);
+    case Verdict::bad_index: return cannot_execute(*judgment.instruction);
     case Verdict::undefined:  // which of several comes first is no matter of the program alone
       for (std::size_t i = launch.begin; i < launch.begin + launch.count; ++i)
         if (is_at(i)) return cannot_execute(i);
       return false;
-    default: throw InternalError("no engine stops at verdict " + std::string(name(judgement.verdict)));
+    default: throw InternalError("no engine stops at verdict " + std::string(name(judgment.verdict)));
   }
 }
 

@@ -30,17 +30,17 @@ inline constexpr std::array<std::string_view, 10> kVerdictNames{"right",     "ra
                                                                 "bus_error", "several"};
 std::string_view name(Verdict verdict);
 
-struct Judgement {
+struct Judgment {
   Verdict verdict = Verdict::right;
   std::optional<std::size_t> instruction = std::nullopt;  // illegal, undecodable, bus_error, deadlock: which
   std::optional<std::size_t> launch = std::nullopt;       // in which it shows; the launches before are right
   bool racing = false;                                    // besides: values depend on time
   bool uops_unknown = false;                              // and micro-ops, so that times do too
 };
-Judgement judge(const GeneratedProgram& program);
+Judgment judge(const GeneratedProgram& program);
 
 // Whether an engine that reports `errors` stops for this reason, at this instruction. Tokens: in verify's very words.
 // Precondition: the verdict is one that engines stop at.
-bool confirms(const Diagnostics& errors, const GeneratedProgram& program, const Judgement& judgement);
+bool confirms(const Diagnostics& errors, const GeneratedProgram& program, const Judgment& judgment);
 
 }  // namespace dovetail::test

@@ -36,10 +36,10 @@ Stop stop_of(simulator::RtlSimulator& rtl) {
 // A wrong program on the engines, launch by launch up to the one that is wrong. Each engine has a memory of its own.
 class WrongRun {
  public:
-  WrongRun(const GeneratedProgram& program, const TortureCase& how, EngineSet& engines, const Judgement& judgement)
+  WrongRun(const GeneratedProgram& program, const TortureCase& how, EngineSet& engines, const Judgment& judgment)
       : program_(program),
         how_(how),
-        judgement_(judgement),
+        judgment_(judgment),
         timing_(simulator::make_cycle_timing(program.config, {.memory = how.memory, .trace = true})),
         rtl_(engines.rtl.get()) {
     const auto add = [&](Simulator* simulator, bool looks_at_values) {
@@ -50,12 +50,12 @@ class WrongRun {
   }
 
   std::optional<std::string> run() {
-    for (std::size_t i = 0; i < judgement_.launch.value_or(0); ++i)
+    for (std::size_t i = 0; i < judgment_.launch.value_or(0); ++i)
       for (Engine& engine : engines_)
         if (const auto ran = launch(engine, i); !ran.ok())
           return fmt::format("launch {} is right, but engine {}: {}", i, engine.simulator->name(),
                              to_string(ran.errors()));
-    switch (judgement_.verdict) {
+    switch (judgment_.verdict) {
       case Verdict::right: return std::nullopt;
       case Verdict::race:
       case Verdict::undefined: return run_undefined();
@@ -105,9 +105,9 @@ class WrongRun {
   std::optional<std::string> refuse(const Chosen& engines) {
     for (Engine* engine : engines) {
       const std::string_view name = engine->simulator->name();
-      const auto ran = launch(*engine, *judgement_.launch);
+      const auto ran = launch(*engine, *judgment_.launch);
       if (ran.ok()) return fmt::format("{} by isa/verify, but engine {} ends it", expected(), name);
-      if (!confirms(ran.errors(), program_, judgement_))
+      if (!confirms(ran.errors(), program_, judgment_))
         return fmt::format("{} by isa/verify, but engine {}: {}", expected(), name, to_string(ran.errors()));
     }
     return std::nullopt;
@@ -115,12 +115,12 @@ class WrongRun {
 
   // Until tokens stop it, or to its end if some are left over, a launch is as any other.
   std::optional<std::string> run_wrong_tokens() {
-    const Chosen engines = judgement_.racing ? with_values(false) : all();
+    const Chosen engines = judgment_.racing ? with_values(false) : all();
     if (auto wrong = refuse(engines)) return wrong;
-    const bool ended = judgement_.verdict == Verdict::leftover;
+    const bool ended = judgment_.verdict == Verdict::leftover;
     if (rtl_ != nullptr && ended)
       if (auto wrong = check_code(ErrorCode::leftover_tokens)) return wrong;
-    if (judgement_.uops_unknown) return std::nullopt;
+    if (judgment_.uops_unknown) return std::nullopt;
     for (const Engine* engine : engines) {
       const Simulator* simulator = engine->simulator;
       if (simulator->name() == "functional" || simulator == timing_.get() || (simulator == rtl_ && how_.slave))
@@ -138,7 +138,7 @@ class WrongRun {
   // The design does not look at indices, and whatever is wrong, it ends.
   std::optional<std::string> run_to_any_end() {
     for (Engine* engine : with_values(false))
-      if (const auto ran = launch(*engine, *judgement_.launch); !ran.ok())
+      if (const auto ran = launch(*engine, *judgment_.launch); !ran.ok())
         if (ran.errors().front().hint == simulator::kDesignAtFault)
           return fmt::format("{} by isa/verify, and engine {}: {}", expected(), engine->simulator->name(),
                              to_string(ran.errors()));
@@ -147,17 +147,17 @@ class WrongRun {
 
   // Values are a matter of time, times are not.
   std::optional<std::string> run_undefined() {
-    if (judgement_.uops_unknown) {
+    if (judgment_.uops_unknown) {
       if (auto wrong = run_to_any_end()) return wrong;
       return refuse(with_values(true));
     }
     for (Engine* engine : with_values(false))
-      if (const auto ran = launch(*engine, *judgement_.launch); !ran.ok())
+      if (const auto ran = launch(*engine, *judgment_.launch); !ran.ok())
         return fmt::format("{} by isa/verify, but engine {}: {}", expected(), engine->simulator->name(),
                            to_string(ran.errors()));
     if (rtl_ != nullptr && !how_.slave)
       if (auto wrong = compare_times("RTL", *rtl_->timing(), *timing_->timing())) return wrong;
-    return judgement_.verdict == Verdict::undefined ? refuse(with_values(true)) : std::optional<std::string>();
+    return judgment_.verdict == Verdict::undefined ? refuse(with_values(true)) : std::optional<std::string>();
   }
 
   std::optional<std::string> run_undecodable() {
@@ -170,7 +170,7 @@ class WrongRun {
     const auto decoded = codec.decode_program(*code, "the program");
     if (decoded.ok()) return expected() + ", but the codec decodes it";
     if (rtl_ == nullptr) return std::nullopt;
-    if (launch(*all().back(), *judgement_.launch).ok()) return expected() + ", but RTL ends it";
+    if (launch(*all().back(), *judgment_.launch).ok()) return expected() + ", but RTL ends it";
     return check_stop(ErrorCode::illegal);
   }
 
@@ -181,7 +181,7 @@ class WrongRun {
   }
 
   std::optional<std::string> check_stop(ErrorCode code) {
-    const Stop wanted{static_cast<std::uint32_t>(code), static_cast<std::uint32_t>(*judgement_.instruction)};
+    const Stop wanted{static_cast<std::uint32_t>(code), static_cast<std::uint32_t>(*judgment_.instruction)};
     const Stop found = stop_of(*rtl_);
     if (found == wanted) return std::nullopt;
     return fmt::format("{}: RTL stops with code {} at instruction {}, not with {}", expected(), found.code,
@@ -189,14 +189,13 @@ class WrongRun {
   }
 
   std::string expected() const {
-    return judgement_.instruction
-               ? fmt::format("{} at instruction {}", name(judgement_.verdict), *judgement_.instruction)
-               : std::string(name(judgement_.verdict));
+    return judgment_.instruction ? fmt::format("{} at instruction {}", name(judgment_.verdict), *judgment_.instruction)
+                                 : std::string(name(judgment_.verdict));
   }
 
   const GeneratedProgram& program_;
   const TortureCase& how_;
-  const Judgement& judgement_;
+  const Judgment& judgment_;
   std::unique_ptr<Simulator> timing_;
   simulator::RtlSimulator* rtl_;
   std::vector<Engine> engines_;  // the last is RTL, if it runs
@@ -207,13 +206,13 @@ class WrongRun {
 
 std::optional<std::string> torture_wrong(const GeneratedProgram& program, const TortureCase& how,
                                          const Engines& engines, Observed* observed) {
-  const Judgement judgement = judge(program);
-  if (observed != nullptr) *observed = {.judgement = judgement};
-  if (judgement.verdict == Verdict::right) return torture(program, how, engines);
+  const Judgment judgment = judge(program);
+  if (observed != nullptr) *observed = {.judgment = judgment};
+  if (judgment.verdict == Verdict::right) return torture(program, how, engines);
   auto made = make_engines(program.config, how, engines, {.patches = program.patches});
   if (!made.ok()) return to_string(made.errors());
   EngineSet set = *std::move(made);
-  WrongRun run(program, how, set, judgement);
+  WrongRun run(program, how, set, judgment);
   auto wrong = run.run();
   if (observed != nullptr) observed->timed = run.timed();
   if (observed != nullptr && set.rtl) observed->code = static_cast<ErrorCode>(stop_of(*set.rtl).code);
@@ -263,7 +262,7 @@ std::optional<std::string> torture_slave_error(const GeneratedProgram& program, 
                      error.instruction);
 }
 
-GeneratedProgram minimised_wrong(const GeneratedProgram& program, const TortureCase& how, const Engines& engines) {
+GeneratedProgram minimized_wrong(const GeneratedProgram& program, const TortureCase& how, const Engines& engines) {
   // It stays wrong in the way that it is: what fails otherwise is another failure.
   const Verdict verdict = judge(program).verdict;
   return shrink(program, [&](const GeneratedProgram& candidate) {

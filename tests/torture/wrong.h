@@ -16,7 +16,7 @@ namespace dovetail::test {
 
 // What a wrong program was, for coverage.
 struct Observed {
-  Judgement judgement;
+  Judgment judgment;
   isa::spec::ErrorCode code = isa::spec::ErrorCode::none;  // in STATUS of the RTL
   bool timed = false;  // deadlock, leftover: engines' times up to there were compared
 };
@@ -35,7 +35,7 @@ std::optional<SlaveError> slave_error(const GeneratedProgram& program, std::uint
 std::optional<std::string> torture_slave_error(const GeneratedProgram& program, const SlaveError& error,
                                                const TortureCase& how, const Engines& engines = {});
 
-GeneratedProgram minimised_wrong(const GeneratedProgram& program, const TortureCase& how, const Engines& engines = {});
+GeneratedProgram minimized_wrong(const GeneratedProgram& program, const TortureCase& how, const Engines& engines = {});
 std::string explain_wrong(const GeneratedProgram& program, const TortureCase& how, const Engines& engines = {});
 
 }  // namespace dovetail::test

@@ -52,7 +52,7 @@ Refusal read_summand(const Graph& graph, ValueId value, std::int64_t channels, S
 }  // namespace
 
 Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& weight, const std::vector<ValueId>& biases,
-                   const Quantisation& y, Accumulation& result) {
+                   const Quantization& y, Accumulation& result) {
   const auto channels = static_cast<std::int64_t>(weight.scales.size());
   std::vector<Summand> summands(biases.size());
   for (std::size_t i = 0; i < biases.size(); ++i)
@@ -78,12 +78,12 @@ Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& wei
                                                               static_cast<std::size_t>(per_channel));
     const auto zero_point = static_cast<std::int8_t>(weight.zero_points[at]);
     const double reach =
-        std::abs(steps) + static_cast<double>(sum_of_distances(own, zero_point) * largest_centred(x.q.zero_point));
+        std::abs(steps) + static_cast<double>(sum_of_distances(own, zero_point) * largest_centered(x.q.zero_point));
     if (!(reach < kInt32Limit))
       return fmt::format("channel {}: the accumulator may reach {:.0f}, int32 holds less than {:.0f}", o, reach,
                          kInt32Limit);
     result.bias.data<std::int32_t>()[at] = static_cast<std::int32_t>(steps);
-    const float scale = requantisation_scale(x.q.scale, sw, y.scale);
+    const float scale = requantization_scale(x.q.scale, sw, y.scale);
     if (!std::isnormal(scale))
       return fmt::format("channel {}: scale {} * {} / {} is no normal binary32", o, x.q.scale, sw, y.scale);
     result.scale.data<float>()[at] = scale;

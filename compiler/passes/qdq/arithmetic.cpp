@@ -5,12 +5,12 @@
 
 namespace dovetail::passes::qdq {
 
-int quantize(float real, const Quantisation& q) {
+int quantize(float real, const Quantization& q) {
   const float steps = std::nearbyint(real / q.scale);  // the default rounding mode is half to even
   return static_cast<int>(std::clamp(static_cast<double>(steps) + q.zero_point, -128.0, 127.0));
 }
 
-Range clamp_behind(Range range, float low, float high, const Quantisation& q) {
+Range clamp_behind(Range range, float low, float high, const Quantization& q) {
   const int min = std::isinf(low) && low < 0 ? -128 : quantize(low, q);
   const int max = std::isinf(high) && high > 0 ? 127 : quantize(high, q);
   // Clip is min(max(r, low), high): where the bounds cross, high wins.
@@ -18,7 +18,7 @@ Range clamp_behind(Range range, float low, float high, const Quantisation& q) {
   return {clamp(range.min), clamp(range.max)};
 }
 
-float requantisation_scale(float x, float w, float y) {
+float requantization_scale(float x, float w, float y) {
   return static_cast<float>(static_cast<double>(x) * static_cast<double>(w) / static_cast<double>(y));
 }
 
@@ -31,12 +31,12 @@ bool is_product_scale(float bias, float x, float w) {
   return std::abs(static_cast<double>(bias) - product) <= product * 0x1p-22;
 }
 
-std::int64_t largest_centred(int zero_point) { return std::max(127 - zero_point, zero_point + 128); }
+std::int64_t largest_centered(int zero_point) { return std::max(127 - zero_point, zero_point + 128); }
 
-std::optional<Addition> addition(const Quantisation& a, const Quantisation& b, float y, bool subtract) {
+std::optional<Addition> addition(const Quantization& a, const Quantization& b, float y, bool subtract) {
   constexpr int kMostFractionBits = 16;
   for (int shift = kMostFractionBits; shift >= 0; --shift) {
-    const auto multiplier = [&](const Quantisation& q) {
+    const auto multiplier = [&](const Quantization& q) {
       return static_cast<double>(
           static_cast<float>(static_cast<double>(q.scale) / static_cast<double>(y) * std::ldexp(1.0, shift)));
     };

@@ -1,4 +1,4 @@
-// The numbers of the integer form (docs/quantisation.md), apart from any graph: each function is one formula of that
+// The numbers of the integer form (docs/quantization.md), apart from any graph: each function is one formula of that
 // page.
 #pragma once
 
@@ -13,10 +13,10 @@
 namespace dovetail::passes::qdq {
 
 // An int8 tensor's meaning: real = (step - zero_point) * scale. uint8 tensors are seen as int8, zero point less 128.
-struct Quantisation {
+struct Quantization {
   float scale = 1;
   int zero_point = 0;
-  bool operator==(const Quantisation&) const = default;
+  bool operator==(const Quantization&) const = default;
 };
 
 // Bounds of an int8 result, in steps.
@@ -27,14 +27,14 @@ struct Range {
 };
 
 // QuantizeLinear of one number: round_half_even(real / scale) in binary32, plus the zero point, saturated.
-int quantize(float real, const Quantisation& q);
+int quantize(float real, const Quantization& q);
 
-// The range of QuantizeLinear(min(max(r, low), high)) given that of QuantizeLinear(r): quantising is monotone, so
+// The range of QuantizeLinear(min(max(r, low), high)) given that of QuantizeLinear(r): quantizing is monotone, so
 // clamping before it is clamping behind it. An infinite bound does not clamp. Precondition: no NaN.
-Range clamp_behind(Range range, float low, float high, const Quantisation& q);
+Range clamp_behind(Range range, float low, float high, const Quantization& q);
 
 // binary32(binary64(sx) * sw / sy).
-float requantisation_scale(float x, float w, float y);
+float requantization_scale(float x, float w, float y);
 
 // round_half_even(real / (sx * sw)) in binary64.
 double bias_steps(double real, float x, float w);
@@ -44,7 +44,7 @@ double bias_steps(double real, float x, float w);
 bool is_product_scale(float bias, float x, float w);
 
 // The largest |x - zero_point| of an int8 x.
-std::int64_t largest_centred(int zero_point);
+std::int64_t largest_centered(int zero_point);
 
 // How two tensors of different scales are added: multipliers binary32(s_i / sy * 2^shift).
 struct Addition {
@@ -53,6 +53,6 @@ struct Addition {
 };
 // The shift is 16, or the largest at which the sum fits int32; nothing where even 0 is too large, or a multiplier is no
 // normal number.
-std::optional<Addition> addition(const Quantisation& a, const Quantisation& b, float y, bool subtract);
+std::optional<Addition> addition(const Quantization& a, const Quantization& b, float y, bool subtract);
 
 }  // namespace dovetail::passes::qdq

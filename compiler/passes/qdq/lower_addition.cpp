@@ -1,4 +1,4 @@
-// Add and Sub of two quantised tensors, Add of a constant behind a convolution or matrix product.
+// Add and Sub of two quantized tensors, Add of a constant behind a convolution or matrix product.
 #include <fmt/format.h>
 
 #include "compiler/passes/qdq/lowering.h"
@@ -43,9 +43,9 @@ Refusal lower_addition(Lowering& lowering, NodeId op, const Target& target) {
   if (add.inputs.size() != 2) return fmt::format("it adds {} tensors, needed are 2", add.inputs.size());
   if (add.op != "Sub")
     if (const auto refusal = as_bias(lowering, op, target)) return *refusal;
-  const auto a = lowering.dequantised(add.inputs[0]), b = lowering.dequantised(add.inputs[1]);
+  const auto a = lowering.dequantized(add.inputs[0]), b = lowering.dequantized(add.inputs[1]);
   if (!a || !b)
-    return fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale",
+    return fmt::format("%{} is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale",
                        lowering.graph.value(add.inputs[a ? 1 : 0]).name);
   const auto numbers = addition(a->q, b->q, target.q.scale, add.op == "Sub");
   if (!numbers) return fmt::format("scales {}, {} and {} are too far apart", a->q.scale, b->q.scale, target.q.scale);

@@ -12,8 +12,8 @@
 namespace dovetail::passes::qdq {
 namespace {
 
-constexpr std::string_view kNotQuantised =
-    "its input is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale";
+constexpr std::string_view kNotQuantized =
+    "its input is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale";
 
 Node convolution(Lowering& lowering, NodeId op, const Operand& x, const Weight& weight,
                  const Accumulation& accumulation, const Target& target) {
@@ -55,8 +55,8 @@ Weight depthwise(std::int64_t channels, const Shape& kernel) {
 
 Refusal convolve(Lowering& lowering, NodeId op, const Target& target, std::vector<ValueId> biases) {
   const Node conv = lowering.graph.node(op);
-  const auto x = lowering.dequantised(conv.inputs[0]);
-  if (!x) return std::string(kNotQuantised);
+  const auto x = lowering.dequantized(conv.inputs[0]);
+  if (!x) return std::string(kNotQuantized);
   Weight weight;
   if (Refusal refusal = lowering.read_weight(conv.inputs[1], 0, weight); !refusal.empty()) return refusal;
   if (conv.inputs.size() > 2 && conv.inputs[2].valid()) biases.push_back(conv.inputs[2]);
@@ -82,7 +82,7 @@ Refusal lower_convolution_with(Lowering& lowering, NodeId op, const Target& targ
 bool is_one_constant(Lowering& lowering, ValueId value) {
   if (element_count(lowering.graph.value(value).type.shape) != 1) return false;
   if (const auto& constant = lowering.graph.value(value).constant) return constant->as_double(0) > 0;
-  const auto steps = lowering.dequantised(value);
+  const auto steps = lowering.dequantized(value);
   return steps && lowering.graph.is_constant(steps->value);
 }
 
@@ -91,15 +91,15 @@ Refusal lower_scaling(Lowering& lowering, NodeId op, const Target& target) {
   Graph& graph = lowering.graph;
   const Node mul = graph.node(op);
   const std::size_t side = is_one_constant(lowering, mul.inputs[1]) ? 0 : 1;
-  const auto x = lowering.dequantised(mul.inputs[side]);
+  const auto x = lowering.dequantized(mul.inputs[side]);
   const ValueId factor = mul.inputs[1 - side];
-  if (!x || !is_one_constant(lowering, factor)) return std::string(kNotQuantised);
+  if (!x || !is_one_constant(lowering, factor)) return std::string(kNotQuantized);
   const Shape& shape = graph.value(x->value).type.shape;
   if (shape.size() < 3 || graph.value(target.output).type.shape != shape)
     return "only the product of an [N, C, spatial...] tensor and one number is a convolution";
   const std::int64_t channels = shape[1];
   Weight weight = depthwise(channels, Shape(shape.size() - 2, 1));
-  if (const auto c = lowering.dequantised(factor)) {
+  if (const auto c = lowering.dequantized(factor)) {
     for (std::int8_t& step : weight.steps.data<std::int8_t>())
       step = static_cast<std::int8_t>(graph.value(c->value).constant->as_int64(0));
     weight.scales.assign(static_cast<std::size_t>(channels), c->q.scale);
@@ -138,8 +138,8 @@ constexpr std::int64_t kMostAveragedTaps = std::int64_t{1} << 26;
 Refusal lower_average(Lowering& lowering, NodeId op, const Target& target) {
   Graph& graph = lowering.graph;
   const Node pool = graph.node(op);
-  const auto x = lowering.dequantised(pool.inputs[0]);
-  if (!x) return std::string(kNotQuantised);
+  const auto x = lowering.dequantized(pool.inputs[0]);
+  if (!x) return std::string(kNotQuantized);
   const Shape shape = graph.value(x->value).type.shape;
   if (shape.size() < 3)
     return fmt::format("an average over a tensor of rank {}; needed is [N, C, spatial...]", shape.size());

@@ -23,7 +23,7 @@ bool is_row(const Shape& shape, std::int64_t columns) {
 
 // Both operands vary, or the second is more than a matrix (attention). Nothing to add to.
 Refusal multiply_activations(Lowering& lowering, NodeId op, const Operand& a, const Operand& b, const Target& target) {
-  const float scale = requantisation_scale(a.q.scale, b.q.scale, target.q.scale);
+  const float scale = requantization_scale(a.q.scale, b.q.scale, target.q.scale);
   if (!std::isnormal(scale))
     return fmt::format("scale {} * {} / {} is no normal binary32", a.q.scale, b.q.scale, target.q.scale);
   Node node;
@@ -40,9 +40,9 @@ Refusal multiply(Lowering& lowering, NodeId op, const Target& target, std::vecto
   Graph& graph = lowering.graph;
   const Node product = graph.node(op);
   const bool is_gemm = product.op == "Gemm";
-  const auto x = lowering.dequantised(product.inputs[0]);
-  if (!x) return "its input is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale";
-  if (const auto w = lowering.dequantised(product.inputs[1]);
+  const auto x = lowering.dequantized(product.inputs[0]);
+  if (!x) return "its input is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale";
+  if (const auto w = lowering.dequantized(product.inputs[1]);
       w && !is_gemm && biases.empty() && (!graph.is_constant(w->value) || graph.value(w->value).type.shape.size() != 2))
     return multiply_activations(lowering, op, *x, *w, target);
   if (graph::int_attribute(product, "transA", 0) != 0) return "transA = 1: only the second operand may be transposed";

@@ -1,4 +1,4 @@
-// Products of two quantised tensors: elementwise, as in gates and squeeze-and-excitation.
+// Products of two quantized tensors: elementwise, as in gates and squeeze-and-excitation.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -13,15 +13,15 @@ Refusal lower_product(Lowering& lowering, NodeId op, const Target& target) {
   // By one constant number: rounded once like a convolution, and where those run.
   for (std::size_t side : {std::size_t{0}, std::size_t{1}})
     if (is_one_constant(lowering, mul.inputs[1 - side])) {
-      const auto x = lowering.dequantised(mul.inputs[side]);
+      const auto x = lowering.dequantized(mul.inputs[side]);
       if (x && !graph.is_constant(x->value) && graph.value(x->value).type.shape.size() >= 3)
         return lower_scaling(lowering, op, target);
     }
-  const auto a = lowering.dequantised(mul.inputs[0]), b = lowering.dequantised(mul.inputs[1]);
+  const auto a = lowering.dequantized(mul.inputs[0]), b = lowering.dequantized(mul.inputs[1]);
   if (!a || !b)
-    return fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale",
+    return fmt::format("%{} is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale",
                        graph.value(mul.inputs[a ? 1 : 0]).name);
-  const float scale = requantisation_scale(a->q.scale, b->q.scale, target.q.scale);
+  const float scale = requantization_scale(a->q.scale, b->q.scale, target.q.scale);
   if (!std::isnormal(scale))
     return fmt::format("scale {} * {} / {} is no normal binary32", a->q.scale, b->q.scale, target.q.scale);
   Node node;

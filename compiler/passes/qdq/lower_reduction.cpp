@@ -1,4 +1,4 @@
-// ReduceMean and ReduceSum over neighbouring axes: one accumulation like an average pool's, the tensor seen as [outer,
+// ReduceMean and ReduceSum over neighboring axes: one accumulation like an average pool's, the tensor seen as [outer,
 // 1, reduced, inner].
 #include <algorithm>
 #include <cmath>
@@ -33,13 +33,13 @@ std::optional<std::vector<std::size_t>> reduced_axes(const Graph& graph, const N
 Refusal lower_reduction(Lowering& lowering, NodeId op, const Target& target) {
   Graph& graph = lowering.graph;
   const Node reduce = graph.node(op);
-  const auto x = lowering.dequantised(reduce.inputs[0]);
-  if (!x) return "its input is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale";
+  const auto x = lowering.dequantized(reduce.inputs[0]);
+  if (!x) return "its input is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale";
   const Shape shape = graph.value(x->value).type.shape, result = graph.value(target.output).type.shape;
   const auto axes = reduced_axes(graph, reduce, shape.size());
   if (!axes || axes->empty()) return "it reduces no axis, or axes that are no constants";
   if (axes->back() - axes->front() + 1 != axes->size())
-    return fmt::format("it reduces {} axes that are no neighbours; transpose first", axes->size());
+    return fmt::format("it reduces {} axes that are no neighbors; transpose first", axes->size());
   if (element_count(shape) == 0) return fmt::format("its input has the shape {}", to_string(shape));
   Operand image = *x;
   Refusal refusal;

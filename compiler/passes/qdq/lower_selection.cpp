@@ -1,5 +1,5 @@
 // Operators that choose among tensors of unequal scales: Concat, Max, Min, Where, and Pad with a value. QuantizeLinear
-// is monotone, so choosing among reals and quantising the choice is quantising first: each operand is brought to the
+// is monotone, so choosing among reals and quantizing the choice is quantizing first: each operand is brought to the
 // output's scale, the operator itself moves steps. (Operands of one scale are taken by move_values, whether or not a
 // QuantizeLinear follows.)
 #include <cmath>
@@ -29,9 +29,9 @@ std::optional<ValueId> in_steps_of(Lowering& lowering, NodeId op, ValueId value,
     }
     return lowering.int8_constant(stem, std::move(steps));
   }
-  const auto operand = lowering.dequantised(value);
+  const auto operand = lowering.dequantized(value);
   if (!operand) {
-    refusal = fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale",
+    refusal = fmt::format("%{} is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale",
                           graph.value(value).name);
     return std::nullopt;
   }
@@ -46,8 +46,8 @@ Refusal select(Lowering& lowering, NodeId op, const Target& target, std::size_t 
   const Node original = lowering.graph.node(op);
   for (std::size_t i = first; i < original.inputs.size(); ++i) {  // before anything is added
     const ValueId input = original.inputs[i];
-    if (!lowering.graph.is_constant(input) && !lowering.dequantised(input))
-      return fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale",
+    if (!lowering.graph.is_constant(input) && !lowering.dequantized(input))
+      return fmt::format("%{} is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale",
                          lowering.graph.value(input).name);
   }
   Node node;
@@ -73,8 +73,8 @@ Refusal lower_selection(Lowering& lowering, NodeId op, const Target& target) {
 Refusal lower_padding(Lowering& lowering, NodeId op, const Target& target) {
   Graph& graph = lowering.graph;
   const Node pad = graph.node(op);
-  if (!lowering.dequantised(pad.inputs[0]))
-    return "its input is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale";
+  if (!lowering.dequantized(pad.inputs[0]))
+    return "its input is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale";
   const bool has_value = pad.inputs.size() > 2 && pad.inputs[2].valid();
   if (has_value && !graph.is_constant(pad.inputs[2])) return "the value that it pads with is no constant";
   Node node = pad;

@@ -35,7 +35,7 @@ constexpr std::array kPointwise = {"Abs",         "Acos",      "Acosh",      "Ad
 // What a float value is computed from, back to the DequantizeLinear nodes.
 struct Cone {
   ValueId steps;                          // the one int8 tensor
-  std::map<ValueId, Quantisation> reads;  // its dequantised values
+  std::map<ValueId, Quantization> reads;  // its dequantized values
   std::map<ValueId, NdArray> constants;   // as binary64 where float
   std::set<NodeId> nodes;
 };
@@ -48,7 +48,7 @@ NdArray as_wide(const NdArray& array) {
 }
 
 // (q - z) * s of constants, one scale or one per position of an axis.
-std::optional<NdArray> dequantised_constant(const Graph& graph, const Node& node) {
+std::optional<NdArray> dequantized_constant(const Graph& graph, const Node& node) {
   for (ValueId input : node.inputs)
     if (input.valid() && !graph.is_constant(input)) return std::nullopt;
   if (graph::int_attribute(node, "block_size", 0) != 0) return std::nullopt;
@@ -81,16 +81,16 @@ Refusal collect(Lowering& lowering, ValueId value, Cone& cone) {
     return "";
   }
   const NodeId producer = graph.value(value).producer;
-  if (!producer.valid()) return fmt::format("it reads %{}, which is not quantised", name);
+  if (!producer.valid()) return fmt::format("it reads %{}, which is not quantized", name);
   const Node node = graph.node(producer);
   if (node.op == "DequantizeLinear") {
-    if (auto constant = dequantised_constant(graph, node)) {
+    if (auto constant = dequantized_constant(graph, node)) {
       cone.constants.emplace(value, *std::move(constant));
       return "";
     }
-    const auto operand = lowering.dequantised(value);
+    const auto operand = lowering.dequantized(value);
     if (!operand)
-      return fmt::format("%{} is not quantised: no DequantizeLinear of an int8 or uint8 tensor with one scale", name);
+      return fmt::format("%{} is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale", name);
     if (cone.steps.valid() && cone.steps != operand->value)
       return fmt::format("it is a function of two tensors, %{} and %{}", graph.value(cone.steps).name,
                          graph.value(operand->value).name);
@@ -99,7 +99,7 @@ Refusal collect(Lowering& lowering, ValueId value, Cone& cone) {
     return "";
   }
   if (!is_pointwise(node.op) || node.outputs.size() != 1)
-    return fmt::format("it reads %{}, the result of {}, which is not quantised", name, node.op);
+    return fmt::format("it reads %{}, the result of {}, which is not quantized", name, node.op);
   if (!cone.nodes.insert(producer).second) return "";
   for (ValueId input : node.inputs)
     if (input.valid())
@@ -170,7 +170,7 @@ Result<NdArray> evaluate_cone(const Graph& graph, const Cone& cone, ValueId resu
 }
 
 // round_half_even(real / s) + z in binary64, saturated; what is no number becomes the zero point, as in QuantizeLinear.
-std::int8_t quantize_wide(double real, const Quantisation& q, Range range) {
+std::int8_t quantize_wide(double real, const Quantization& q, Range range) {
   const double steps = std::isnan(real) ? 0.0 : std::nearbyint(real / static_cast<double>(q.scale));
   return static_cast<std::int8_t>(
       std::clamp(steps + q.zero_point, static_cast<double>(range.min), static_cast<double>(range.max)));
@@ -187,10 +187,10 @@ Refusal lower_to_table(Lowering& lowering, const Target& target) {
   const ValueId result = graph.node(target.quantize).inputs[0];
   Cone cone;
   if (Refusal refusal = collect(lowering, result, cone); !refusal.empty()) return refusal;
-  if (!cone.steps.valid() || cone.nodes.empty()) return "it reads no quantised tensor";
+  if (!cone.steps.valid() || cone.nodes.empty()) return "it reads no quantized tensor";
   const Shape shape = graph.value(result).type.shape;
   if (graph.value(cone.steps).type.shape != shape)
-    return fmt::format("its result has shape {}, the quantised tensor %{} has {}", to_string(shape),
+    return fmt::format("its result has shape {}, the quantized tensor %{} has {}", to_string(shape),
                        graph.value(cone.steps).name, to_string(graph.value(cone.steps).type.shape));
   std::int64_t axis = -1;
   if (Refusal refusal = varying_axis(graph, cone, shape, axis); !refusal.empty()) return refusal;

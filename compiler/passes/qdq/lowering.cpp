@@ -15,9 +15,9 @@ bool is_byte(DType dtype) { return dtype == DType::int8 || dtype == DType::uint8
 // The steps of a byte tensor as int8: uint8 less 128.
 NdArray as_int8(const NdArray& steps) {
   if (steps.dtype() == DType::int8) return steps;
-  NdArray centred(DType::int8, steps.shape());
-  for (std::int64_t i = 0; i < steps.count(); ++i) centred.set_int64(i, steps.as_int64(i) - 128);
-  return centred;
+  NdArray centered(DType::int8, steps.shape());
+  for (std::int64_t i = 0; i < steps.count(); ++i) centered.set_int64(i, steps.as_int64(i) - 128);
+  return centered;
 }
 
 std::string first_reason(const Diagnostics& diagnostics) { return diagnostics.front().why; }
@@ -33,13 +33,13 @@ bool Weight::has_zero_points() const {
   return std::any_of(zero_points.begin(), zero_points.end(), [](int zero_point) { return zero_point != 0; });
 }
 
-void set_output(Node& node, const Quantisation& q, Range range) {
+void set_output(Node& node, const Quantization& q, Range range) {
   node.attributes["y_zero_point"] = std::int64_t{q.zero_point};
   node.attributes["y_min"] = std::int64_t{range.min};
   node.attributes["y_max"] = std::int64_t{range.max};
 }
 
-std::optional<Quantisation> Lowering::parameters(const Node& node) const {
+std::optional<Quantization> Lowering::parameters(const Node& node) const {
   const bool quantizes = node.op == "QuantizeLinear";
   if (!quantizes && node.op != "DequantizeLinear") return std::nullopt;
   const DType dtype = graph.value(quantizes ? node.outputs[0] : node.inputs[0]).type.dtype;
@@ -55,7 +55,7 @@ std::optional<Quantisation> Lowering::parameters(const Node& node) const {
   }
   const auto number = static_cast<float>(scale->as_double(0));
   if (!std::isnormal(number) || number < 0) return std::nullopt;
-  return Quantisation{number, static_cast<int>(zero_point) - (dtype == DType::uint8 ? 128 : 0)};
+  return Quantization{number, static_cast<int>(zero_point) - (dtype == DType::uint8 ? 128 : 0)};
 }
 
 Refusal Lowering::why_no_parameters(const Node& node) const {
@@ -72,22 +72,22 @@ Refusal Lowering::why_no_parameters(const Node& node) const {
   return "its zero point is not one constant";
 }
 
-std::optional<Operand> Lowering::dequantised(ValueId value) {
+std::optional<Operand> Lowering::dequantized(ValueId value) {
   if (!value.valid() || !graph.value(value).producer.valid()) return std::nullopt;
   const Node& node = graph.node(graph.value(value).producer);
   if (node.op != "DequantizeLinear") return std::nullopt;
-  const std::optional<Quantisation> q = parameters(node);
+  const std::optional<Quantization> q = parameters(node);
   if (!q) return std::nullopt;
   const ValueId steps = node.inputs[0];
   if (graph.value(steps).type.dtype == DType::int8) return Operand{steps, *q};
-  if (!graph.is_constant(steps)) return std::nullopt;  // recentre_activations() has left no other uint8
+  if (!graph.is_constant(steps)) return std::nullopt;  // recenter_activations() has left no other uint8
   return Operand{int8_constant(graph.value(steps).name + "/int8", as_int8(*graph.value(steps).constant)), *q};
 }
 
 Refusal Lowering::read_weight(ValueId value, std::int64_t axis, Weight& weight) const {
   const NodeId producer = graph.value(value).producer;
   if (!producer.valid() || graph.node(producer).op != "DequantizeLinear")
-    return fmt::format("weight %{} is not quantised: no DequantizeLinear of a constant", graph.value(value).name);
+    return fmt::format("weight %{} is not quantized: no DequantizeLinear of a constant", graph.value(value).name);
   const Node& node = graph.node(producer);
   for (ValueId input : node.inputs)
     if (input.valid() && !graph.is_constant(input))
@@ -96,7 +96,7 @@ Refusal Lowering::read_weight(ValueId value, std::int64_t axis, Weight& weight) 
   if (!is_byte(steps.dtype()))
     return fmt::format("weight %{} is {}, not int8 or uint8", graph.value(value).name, name(steps.dtype()));
   if (graph::int_attribute(node, "block_size", 0) != 0)
-    return fmt::format("weight %{} is quantised in blocks", graph.value(value).name);
+    return fmt::format("weight %{} is quantized in blocks", graph.value(value).name);
 
   const auto rank = static_cast<std::int64_t>(steps.rank());
   const NdArray& scale = *graph.value(node.inputs[1]).constant;
@@ -179,7 +179,7 @@ std::optional<ValueId> Lowering::add(Node node, NodeId op, std::string_view stem
   return output;
 }
 
-void Lowering::dequantise_to(ValueId output, const Operand& operand, NodeId op) {
+void Lowering::dequantize_to(ValueId output, const Operand& operand, NodeId op) {
   Node node;
   node.name = graph.unique_node_name(graph.node(op).name + "/dequantize");
   node.op = "DequantizeLinear";
@@ -193,7 +193,7 @@ void Lowering::dequantise_to(ValueId output, const Operand& operand, NodeId op) 
   graph.add_node(std::move(node));
 }
 
-Node Lowering::rescale(const Operand& x, const Quantisation& q, Range range, std::string_view stem, Refusal& refusal) {
+Node Lowering::rescale(const Operand& x, const Quantization& q, Range range, std::string_view stem, Refusal& refusal) {
   Node node;
   const auto numbers = addition(x.q, {q.scale, 0}, q.scale, false);
   if (!numbers) {

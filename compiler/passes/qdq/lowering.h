@@ -1,4 +1,4 @@
-// What the rules of lower_qdq share: how they read quantisation parameters off the graph, and how they put an integer
+// What the rules of lower_qdq share: how they read quantization parameters off the graph, and how they put an integer
 // node in place of a float operator and its QuantizeLinear.
 #pragma once
 
@@ -23,7 +23,7 @@ using graph::ValueId;
 // An int8 value and its meaning.
 struct Operand {
   ValueId value;
-  Quantisation q;
+  Quantization q;
 };
 
 // A constant int8 tensor with a scale and a zero point per slice of `axis` (expanded where the model has one for all).
@@ -38,7 +38,7 @@ struct Weight {
 struct Target {
   NodeId quantize;
   ValueId output;
-  Quantisation q;
+  Quantization q;
   Range range;                      // from Relu and Clip in front of the QuantizeLinear
   std::vector<NodeId> float_nodes;  // what is between the operator and the QuantizeLinear, result first
 };
@@ -56,12 +56,12 @@ struct Lowering {
 
   // Per-tensor parameters of a QuantizeLinear or DequantizeLinear; nothing where they are no constants, not per tensor,
   // or of another type than int8 and uint8.
-  std::optional<Quantisation> parameters(const Node& node) const;
+  std::optional<Quantization> parameters(const Node& node) const;
   // Why there are none.
   Refusal why_no_parameters(const Node& node) const;
   // The int8 value behind a float value, where a DequantizeLinear with per-tensor parameters is between. A constant
   // uint8 gets an int8 twin.
-  std::optional<Operand> dequantised(ValueId value);
+  std::optional<Operand> dequantized(ValueId value);
   // The weight behind a float value; `axis` is where its scales may vary. Else the reason.
   Refusal read_weight(ValueId value, std::int64_t axis, Weight& weight) const;
 
@@ -73,15 +73,15 @@ struct Lowering {
   // operator refuses it.
   std::optional<ValueId> add(Node node, NodeId op, std::string_view stem, Refusal& refusal);
   // DequantizeLinear to `output`, which has no producer.
-  void dequantise_to(ValueId output, const Operand& operand, NodeId op);
+  void dequantize_to(ValueId output, const Operand& operand, NodeId op);
   ValueId int8_constant(std::string_view stem, NdArray array) { return graph.add_constant(stem, std::move(array)); }
 
   // qadd of `x` and zero: x in the steps of `q`.
-  Node rescale(const Operand& x, const Quantisation& q, Range range, std::string_view stem, Refusal& refusal);
+  Node rescale(const Operand& x, const Quantization& q, Range range, std::string_view stem, Refusal& refusal);
 };
 
 // y_zero_point, y_min, y_max.
-void set_output(Node& node, const Quantisation& q, Range range);
+void set_output(Node& node, const Quantization& q, Range range);
 
 // The rules. Each lowers `op` (of the name in compiler/passes/lower_qdq.cpp) whose result reaches the target.
 Refusal lower_convolution(Lowering& lowering, NodeId op, const Target& target);
@@ -100,7 +100,7 @@ bool is_pointwise(std::string_view op);  // its result at a place depends on its
 // Tables, sums and products of tables of one tensor become one table. Precondition: no dead nodes.
 void compose_tables(Lowering& lowering);
 
-// A constant number, quantised or positive: what lower_scaling multiplies by.
+// A constant number, quantized or positive: what lower_scaling multiplies by.
 bool is_one_constant(Lowering& lowering, ValueId value);
 // The sums over windows of `kernel` of [N, C, spatial...], over `divisor`: a dovetail.qconv without window attributes.
 Refusal sum_windows(Lowering& lowering, NodeId op, const Operand& x, const std::vector<std::int64_t>& kernel,
@@ -120,7 +120,7 @@ struct Accumulation {
 // `biases`: constants that add up (float, or behind a DequantizeLinear); each holds one value or O. `multiplier`: of
 // the scale (Gemm's alpha).
 Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& weight, const std::vector<ValueId>& biases,
-                   const Quantisation& y, Accumulation& result);
+                   const Quantization& y, Accumulation& result);
 
 // Operators that only move values, and Relu and Clip: op(DequantizeLinear(x)) becomes DequantizeLinear(op(x)), exactly.
 Refusal move_values(Lowering& lowering, NodeId op);
@@ -134,7 +134,7 @@ std::optional<Refusal> move_weight(Lowering& lowering, NodeId op);
 // Bounds of a Relu or Clip; nothing where they are no constants or NaN.
 std::optional<std::pair<float, float>> clip_bounds(const Graph& graph, const Node& node);
 
-// uint8 activations become int8 with dovetail.recentre at the border.
-void recentre_activations(Lowering& lowering);
+// uint8 activations become int8 with dovetail.recenter at the border.
+void recenter_activations(Lowering& lowering);
 
 }  // namespace dovetail::passes::qdq

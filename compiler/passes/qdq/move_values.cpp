@@ -37,7 +37,7 @@ const Mover* find_mover(std::string_view op) {
 }
 
 // What keeps this node from moving steps; `node` is adapted where needed (Pad's value).
-Refusal adapt(Lowering& lowering, Node& node, const Quantisation& q) {
+Refusal adapt(Lowering& lowering, Node& node, const Quantization& q) {
   Graph& graph = lowering.graph;
   if (node.op == "Resize" && graph::string_attribute(node, "mode", "nearest") != "nearest") return "it interpolates";
   if (node.op == "Resize" &&
@@ -64,10 +64,10 @@ Refusal move_values(Lowering& lowering, NodeId op) {
   const Node original = graph.node(op);
   const Mover& mover = *find_mover(original.op);
   Node moved = original;
-  std::optional<Quantisation> q;
+  std::optional<Quantization> q;
   for (std::size_t i = 0; i < (mover.all_inputs ? original.inputs.size() : 1); ++i) {
-    const auto operand = lowering.dequantised(original.inputs[i]);
-    if (!operand) return "an input is not quantised with one scale";
+    const auto operand = lowering.dequantized(original.inputs[i]);
+    if (!operand) return "an input is not quantized with one scale";
     if (q && *q != operand->q)
       return fmt::format("its inputs have different scales or zero points ({}, {} and {}, {})", q->scale, q->zero_point,
                          operand->q.scale, operand->q.zero_point);
@@ -97,7 +97,7 @@ Refusal move_values(Lowering& lowering, NodeId op) {
   graph.edit(placed)->name = original.name;
   for (std::size_t i = 0; i < outputs; ++i) {
     lowering.fresh.insert(results[i]);
-    lowering.dequantise_to(original.outputs[i], {results[i], *q}, placed);
+    lowering.dequantize_to(original.outputs[i], {results[i], *q}, placed);
   }
   if (all_constant)
     if (auto values = evaluate_node(graph, placed, lowering.context.evaluate))
@@ -108,8 +108,8 @@ Refusal move_values(Lowering& lowering, NodeId op) {
 
 Refusal order_steps(Lowering& lowering, NodeId op) {
   Graph& graph = lowering.graph;
-  const auto x = lowering.dequantised(graph.node(op).inputs[0]);
-  if (!x) return "its input is not quantised with one scale";
+  const auto x = lowering.dequantized(graph.node(op).inputs[0]);
+  if (!x) return "its input is not quantized with one scale";
   const ValueId real = graph.node(op).inputs[0];
   graph.edit(op)->inputs[0] = x->value;
   if (auto inferred = ops::infer(graph, op); !inferred) {
@@ -137,8 +137,8 @@ std::optional<std::pair<float, float>> clip_bounds(const Graph& graph, const Nod
 Refusal clip_steps(Lowering& lowering, NodeId op) {
   Graph& graph = lowering.graph;
   const Node original = graph.node(op);
-  const auto x = lowering.dequantised(original.inputs[0]);
-  if (!x) return "its input is not quantised with one scale";
+  const auto x = lowering.dequantized(original.inputs[0]);
+  if (!x) return "its input is not quantized with one scale";
   const auto bounds = clip_bounds(graph, original);
   if (!bounds) return "its bounds are no constants";
   // A bound inside the range of int8 must be the value of a step, as DequantizeLinear computes it.
@@ -161,7 +161,7 @@ Refusal clip_steps(Lowering& lowering, NodeId op) {
   const NodeId placed = graph.value(*clipped).producer;
   graph.remove_node(op);
   graph.edit(placed)->name = original.name;
-  lowering.dequantise_to(original.outputs[0], {*clipped, x->q}, placed);
+  lowering.dequantize_to(original.outputs[0], {*clipped, x->q}, placed);
   ++lowering.outcome.changes;
   return "";
 }

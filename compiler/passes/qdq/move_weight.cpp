@@ -1,4 +1,4 @@
-// Exporters transpose and reshape quantised weights in the graph: Transpose(DequantizeLinear(w)) becomes
+// Exporters transpose and reshape quantized weights in the graph: Transpose(DequantizeLinear(w)) becomes
 // DequantizeLinear(Transpose(w)), the scales along another axis.
 #include <algorithm>
 

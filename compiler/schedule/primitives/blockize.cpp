@@ -75,7 +75,7 @@ Result<Program> apply_blockize(const Program& program, Step& step, const Intrins
   const Block& block = *found;
   DOVETAIL_TRY(require_no_inner_block(block, kName, loop_name));
   if (block.init)
-    return refuse(kName, loop_name, fmt::format("block {} initialises its result", block.name),
+    return refuse(kName, loop_name, fmt::format("block {} initializes its result", block.name),
                   "apply decompose_reduction first");
   if (block.predicate)
     return refuse(kName, loop_name,

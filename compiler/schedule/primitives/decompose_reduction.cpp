@@ -3,7 +3,7 @@
 //   for y { for k { B: init { A[y] = 0 }  A[y] = A[y] + f(y, k) } }
 //   ==>   for y { INIT: A[y] = 0   for k { B: A[y] = A[y] + f(y, k) } }                                (LOOP k)
 //
-// The initialisation becomes a block of its own over the spatial loops inside LOOP, just before LOOP. Legal where every
+// The initialization becomes a block of its own over the spatial loops inside LOOP, just before LOOP. Legal where every
 // loop that feeds a reduction iterator is LOOP or lies inside it: else the init would run again after a part of the
 // sum; and where the loops inside visit each element of the result by one path, so that no element is started twice.
 //

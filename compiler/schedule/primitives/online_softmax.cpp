@@ -15,7 +15,7 @@
 // A softmax that weighs the rows of a matrix, piece by piece of its row: what was summed up fades by exp(old largest -
 // new largest) where a piece holds a larger value (Milakov and Gimelshein, "Online normalizer calculation for softmax",
 // 2018). Neither x nor P exists whole. The width of v is rounded up to a multiple of WIDTH. The largest value and the
-// sum of a piece are taken from LANES parts, of VECTOR neighbours each in turn: a loop over lanes for threads. Where
+// sum of a piece are taken from LANES parts, of VECTOR neighbors each in turn: a loop over lanes for threads. Where
 // all of a row so far is -inf, its largest value counts as 0, so that no -inf - -inf arises that the whole row has not.
 //
 // Loops of one tile are called BLOCK.part.axis: axes m (rows), j, t, v (columns: LANES times VECTOR together make one

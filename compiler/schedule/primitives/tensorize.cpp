@@ -54,14 +54,14 @@ Result<const Intrinsic*> require_intrinsic(const IntrinsicTable& intrinsics, std
                 fmt::format("the intrinsics are {}", fmt::join(names, ", ")));
 }
 
-// A call has no mask of its own, and where it initialises its result, it does so each time: what the block's predicate,
+// A call has no mask of its own, and where it initializes its result, it does so each time: what the block's predicate,
 // init and the loops around may not ask for.
 Result<void> require_whole_calls(const Nest& nest, const Block& pattern) {
   const Block& block = *nest.block;
   if (static_cast<bool>(block.init) != static_cast<bool>(pattern.init))
     return refuse(kTensorize, block.name,
-                  block.init ? "the block initialises its result and the intrinsic does not"
-                             : "the intrinsic initialises its result and the block does not",
+                  block.init ? "the block initializes its result and the intrinsic does not"
+                             : "the intrinsic initializes its result and the block does not",
                   "apply decompose_reduction first, or name another intrinsic");
   if (block.predicate) {
     bool concerned = false;
@@ -80,7 +80,7 @@ Result<void> require_whole_calls(const Nest& nest, const Block& pattern) {
       if (iterator.kind == IterKind::reduce && loop->extent > 1 && mentions(iterator.binding, loop->var))
         return refuse(
             kTensorize, block.name,
-            fmt::format("the intrinsic initialises its result in each call, and the reduction goes on in loop {}",
+            fmt::format("the intrinsic initializes its result in each call, and the reduction goes on in loop {}",
                         loop->var->name),
             "apply decompose_reduction, and name an intrinsic that accumulates");
   return {};

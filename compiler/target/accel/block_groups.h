@@ -1,4 +1,4 @@
-// Convolutions of groups as products of channel blocks. Neighbouring groups are merged into block groups that have
+// Convolutions of groups as products of channel blocks. Neighboring groups are merged into block groups that have
 // whole channel blocks on both sides; weights off a block group's diagonal are zero. A depthwise convolution reads one
 // channel block for each that it writes.
 #pragma once

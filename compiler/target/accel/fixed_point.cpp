@@ -76,7 +76,7 @@ bool has_ties(const Scale& scale, const Span& span) {
 }
 
 // The signed remainder modulo 2^places, nearest to 0.
-std::int64_t centred(std::int64_t value, int places) {
+std::int64_t centered(std::int64_t value, int places) {
   const std::int64_t half = places > 0 ? std::int64_t{1} << (places - 1) : 0;
   return value - (floor_shift(value + half, places) << places);
 }
@@ -88,7 +88,7 @@ bool cut_at(FixedPointChannel& channel, const Scale& scale, int limbs, int place
   channel.shifts = {};
   for (int i = kMostLimbs - limbs; i < kMostLimbs - 1; ++i) {
     const auto at = static_cast<std::size_t>(i);
-    channel.limbs[at] = centred(rest, places);
+    channel.limbs[at] = centered(rest, places);
     channel.shifts[at] = places;
     rest = floor_shift(rest - channel.limbs[at], places);
   }
@@ -122,16 +122,16 @@ std::int32_t before_shift(const OutputRange& range, const FixedPoint& plan) {
   return range.zero_point - plan.zero_point;
 }
 
-// All but limbs and shifts. Nothing where the centre would take the room of accumulators.
+// All but limbs and shifts. Nothing where the center would take the room of accumulators.
 std::optional<FixedPointChannel> uncut_channel(const Scale& scale, const Span& span, std::int32_t zero_point) {
   FixedPointChannel channel;
   const std::int64_t constant = scale.half() + (std::int64_t{zero_point} << scale.e);
-  channel.centre = loops::floor_div(constant, scale.m);
-  channel.rounding = constant - channel.centre * scale.m;
+  channel.center = loops::floor_div(constant, scale.m);
+  channel.rounding = constant - channel.center * scale.m;
   // Bounds beyond those of accumulators do not bound.
-  channel.low = std::max(span.low + channel.centre, -kMostAccumulator);
-  channel.high = std::min(span.high + channel.centre, kMostAccumulator);
-  if (zero_point != 0 && std::abs(channel.centre) > kMostZeroPoint) return std::nullopt;
+  channel.low = std::max(span.low + channel.center, -kMostAccumulator);
+  channel.high = std::min(span.high + channel.center, kMostAccumulator);
+  if (zero_point != 0 && std::abs(channel.center) > kMostZeroPoint) return std::nullopt;
   return channel;
 }
 
@@ -230,7 +230,7 @@ FixedPointChannel fixed_point_channel(float value, const FixedPoint& plan, const
 }
 
 std::vector<std::int32_t> FixedPointChannel::words(const FixedPoint& plan, std::int32_t bias) const {
-  std::vector<std::int64_t> words{bias + centre, low, high};
+  std::vector<std::int64_t> words{bias + center, low, high};
   const auto first = limbs.end() - plan.limbs;
   words.insert(words.end(), first, limbs.end());
   if (plan.limbs > 0) words.push_back(rounding);

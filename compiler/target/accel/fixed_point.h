@@ -34,7 +34,7 @@ struct FixedPoint {
   };
   std::optional<Shifts> common;
 
-  // Constants per channel. In the order of FixedPointChannel::words: centre, low, high, limbs, rounding and shifts
+  // Constants per channel. In the order of FixedPointChannel::words: center, low, high, limbs, rounding and shifts
   // between limbs where there are such, parity, the last shift.
   std::int64_t words() const { return last_shift_word() + (shifts && !common ? 1 : 0); }
   std::int64_t limb_word(int limb) const { return 3 + limb; }
@@ -50,7 +50,7 @@ struct FixedPoint {
 std::optional<FixedPoint> plan_fixed_point(std::span<const float> scales, const OutputRange& range, std::int64_t bound);
 
 struct FixedPointChannel {
-  std::int64_t centre = 0;                       // added to the accumulator, besides the bias
+  std::int64_t center = 0;                       // added to the accumulator, besides the bias
   std::int64_t low = 0, high = 0;                // bounds of w
   std::array<std::int64_t, kMostLimbs> limbs{};  // signed, lowest first; the last `FixedPoint::limbs` count
   std::array<int, kMostLimbs> shifts{};          // after each

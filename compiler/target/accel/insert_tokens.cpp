@@ -203,7 +203,7 @@ class Inserter {
     return made;
   }
 
-  // Instruction `popper` waits for `pusher`, of a neighbour queue. Precondition: it does not do so yet.
+  // Instruction `popper` waits for `pusher`, of a neighbor queue. Precondition: it does not do so yet.
   void wait(int popper, int pusher) {
     const TokenFifo fifo = fifo_between(at(pusher).queue, at(popper).queue);
     std::vector<Token>& tokens = tokens_[index(fifo)];

@@ -59,7 +59,7 @@ Expr meaning(isa::AluOp op, const Expr& a, const std::function<Expr(int)>& sourc
 
 enum class Operand { vector, immediate, vector_and_parameter };
 
-// In a function, since GCC 12 destroys vectors of an initialiser within an initialiser that it has not made when memory
+// In a function, since GCC 12 destroys vectors of an initializer within an initializer that it has not made when memory
 // runs out in it.
 Intrinsic intrinsic(const std::string& name, std::vector<Parameter> parameters, const Stmt& body,
                     std::vector<std::string> scopes, std::vector<Var> immediates, bool in_place) {

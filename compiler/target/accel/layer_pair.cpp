@@ -13,7 +13,7 @@ namespace dovetail::accel {
 
 namespace {
 
-// What must be gained, as estimated: so many cycles, and that part of both layers'. Neighbours that are as fast apart
+// What must be gained, as estimated: so many cycles, and that part of both layers'. Neighbors that are as fast apart
 // are faster so, since the next layers find more room.
 constexpr std::uint64_t kLeastCycles = 1000, kLeastPart = 100;
 

@@ -1,4 +1,4 @@
-// Neighbouring layers that share the SRAMs, so that tiles of one can come between tiles of the other.
+// Neighboring layers that share the SRAMs, so that tiles of one can come between tiles of the other.
 #pragma once
 
 #include <cstddef>

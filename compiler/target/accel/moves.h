@@ -16,7 +16,7 @@ namespace dovetail::accel {
 // A graph value as the accelerator sees it: rank 4 is [n, c, h, w], rank 2 [n, c, 1, 1].
 //
 // A matrix whose rows are pixels (`rows` > 0) has the product of its leading extents as rows, its last one as channels,
-// in one block of the batch: row r is [r % batch, :, 0, r / batch]. So a block of channels of block_out neighbouring
+// in one block of the batch: row r is [r % batch, :, 0, r / batch]. So a block of channels of block_out neighboring
 // rows is an element of WGT where blocks are of equal size, and columns at borders of blocks can be cut out.
 struct ImageShape {
   std::int64_t n, c, h, w;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kSteps = 256, kLowest = -128;
 constexpr double kOne = 1 << kSlopeBits;
-// A centred number is at most 255 large, and a half is added.
+// A centered number is at most 255 large, and a half is added.
 constexpr std::int32_t kSteepest = (INT32_MAX - (1 << kSlopeBits)) / 255;
 
 using Slopes = PiecewiseLinear::Slopes;
@@ -27,8 +27,8 @@ std::int32_t rounded(std::int32_t x, std::int32_t slope, bool requant) {
 }
 
 std::int32_t value(const PiecewiseLinear& lines, const Slopes& slopes, std::int32_t x, bool requant) {
-  const std::int32_t centred = x - lines.x_zero, left = rounded(centred, slopes.left, requant),
-                     right = rounded(centred, slopes.right, requant);
+  const std::int32_t centered = x - lines.x_zero, left = rounded(centered, slopes.left, requant),
+                     right = rounded(centered, slopes.right, requant);
   const std::int32_t chosen = lines.larger ? std::max(left, right) : std::min(left, right);
   return std::clamp(chosen + lines.y_zero, lines.y_min, lines.y_max);
 }

@@ -10,7 +10,7 @@
 
 namespace dovetail::accel {
 
-// Slopes are multiples of 2^-15: halves then fit an immediate, and products with a centred int8 number fit int32.
+// Slopes are multiples of 2^-15: halves then fit an immediate, and products with a centered int8 number fit int32.
 constexpr int kSlopeBits = 15;
 
 // y = clamp(larger or smaller of round((x - x_zero) * left) and round((x - x_zero) * right), + y_zero, y_min, y_max).

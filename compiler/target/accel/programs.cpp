@@ -121,7 +121,7 @@ Buffer scaled(Definition& d, const AddSpec& spec, const isa::HardwareConfig& con
   Stages stages(d, axes, prefix);
   if (requant) return stages.requant("requant", operand, k, 0);
   return stages.multiplied(side == Side::a ? spec.a_multiplier : spec.b_multiplier,
-                           stages.with_constant("centre", BinaryOp::add, operand, k, 0), k);
+                           stages.with_constant("center", BinaryOp::add, operand, k, 0), k);
 }
 
 // b: null where it is constant.
@@ -351,7 +351,7 @@ Program lines_program(const LinesSpec& spec, const isa::HardwareConfig& config) 
     value = stages.requant("left", value, k, lines.y_zero, 0);
     value = stages.combine("chosen", chosen, value, stages.requant("right", other, k, lines.y_zero, 2));
   } else {
-    value = stages.with_immediate("centre", BinaryOp::add, value, -lines.x_zero);
+    value = stages.with_immediate("center", BinaryOp::add, value, -lines.x_zero);
     const Buffer other = stages.copy("other", value);
     value = stages.with_constant("left", BinaryOp::mul, value, k, 0);
     value = stages.combine("chosen", chosen, value, stages.with_constant("right", BinaryOp::mul, other, k, 1));

@@ -43,7 +43,7 @@ Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, 
   e.fixed_point = *plan;
   std::int64_t constant = 0;  // what is added to an accumulator at most
   for (const float scale : scales)
-    constant = std::max(constant, std::abs(fixed_point_channel(scale, e.fixed_point, e.range).centre));
+    constant = std::max(constant, std::abs(fixed_point_channel(scale, e.fixed_point, e.range).center));
   if (bound + constant >= INT32_MAX)
     return c.refuse(
         fmt::format("its accumulators reach {}, which with the rounding constant {} exceeds int32", bound, constant));

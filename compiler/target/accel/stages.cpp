@@ -47,7 +47,7 @@ Buffer Stages::requant(const std::string& step, const Buffer& a, const Buffer& k
 }
 
 Buffer Stages::fixed_point(const FixedPoint& plan, Buffer a, const Buffer& k) {
-  a = with_constant("centre", BinaryOp::add, a, k, 0);
+  a = with_constant("center", BinaryOp::add, a, k, 0);
   a = with_constant("floor", BinaryOp::max, a, k, 1);
   a = with_constant("ceiling", BinaryOp::min, a, k, 2);
   Buffer carried;

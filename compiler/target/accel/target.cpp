@@ -40,7 +40,7 @@ class AccelTarget : public Target {
   std::string no_pattern(const Graph& graph, NodeId node) const override {
     const std::string& op = graph.node(node).op;
     if (op == "MatMulInteger" || op == "ConvInteger")
-      return fmt::format("{} has activations that are quantised as they come, the accelerator takes constant scales",
+      return fmt::format("{} has activations that are quantized as they come, the accelerator takes constant scales",
                          op);
     const auto floating = [&](ValueId value) { return value.valid() && is_floating(graph.value(value).type.dtype); };
     return std::ranges::any_of(graph.node(node).inputs, floating)

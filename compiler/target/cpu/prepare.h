@@ -31,7 +31,7 @@ class Preparation : public prepare::Preparation {
   // Extends iterators of block `main` (extend_product.h). Nothing where that cannot be done.
   void extend_product(const std::string& main, const Extents& extents);
   // Writes down how large the accumulator of integer block `main` can be where its weights and bias say that it is
-  // small, and how large constant scales are in any case, as clamps that change no result: requantisation is then a few
+  // small, and how large constant scales are in any case, as clamps that change no result: requantization is then a few
   // operations of binary32 or binary64 (codegen/kernel.h).
   void bound_accumulator(const std::string& main, const std::string& weights);
   // The sums of integer block `main` start with the constant that is added to them, and are not clamped where the types

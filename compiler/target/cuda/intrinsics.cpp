@@ -93,7 +93,7 @@ Intrinsic row(const MatrixMultiply& mma) {
   intrinsic.semantics = *std::move(program);
   intrinsic.scopes = {"register", "shared", "shared"};
   intrinsic.execution = ExecutionScope::warp;
-  // A register holds `packed` neighbours of the depth; four lanes have a run of it, and then the next one.
+  // A register holds `packed` neighbors of the depth; four lanes have a run of it, and then the next one.
   const std::int64_t packed = 4 / size_bytes(mma.left);
   intrinsic.layouts = {"i1,i2|i0,i3", fmt::format("i1,i2/{0}%4|i2/{1},i0,i2%{0}", packed, 4 * packed),
                        fmt::format("i0,i1,i2/{0}%4|i2/{1},i2%{0}", packed, 4 * packed)};

@@ -88,7 +88,7 @@ void set_windows(const ops::Window& window, LibraryOperation& operation) {
 
 // The int8 weights of dovetail.wconv and dovetail.wgemm as floats: (w - zero point) * scale, by output, which is axis
 // `axis`. Error: something of it is no constant.
-Result<std::shared_ptr<const NdArray>> dequantised(const Graph& graph, const Node& node, std::size_t axis) {
+Result<std::shared_ptr<const NdArray>> dequantized(const Graph& graph, const Node& node, std::size_t axis) {
   const auto constant = [&](std::size_t i) -> const NdArray* {
     if (i >= node.inputs.size() || !node.inputs[i].valid()) return nullptr;
     const auto& value = graph.value(node.inputs[i]).constant;
@@ -182,7 +182,7 @@ Result<Body> take_convolution(const Graph& graph, const Found& found) {
     operands.push_back(residual->second);
   }
   if (dense != nullptr) return body(graph, found, std::move(operation), std::move(operands));
-  DOVETAIL_ASSIGN(auto floats, dequantised(graph, node, 0));
+  DOVETAIL_ASSIGN(auto floats, dequantized(graph, node, 0));
   return body(graph, found, std::move(operation), std::move(operands), {{1, std::move(floats)}});
 }
 
@@ -201,7 +201,7 @@ Result<Body> take_gemm(const Graph& graph, const Found& found) {
 
 Result<Body> take_weight_only_gemm(const Graph& graph, const Found& found) {
   const Node& node = *find_node(graph, found, "dovetail.wgemm");
-  DOVETAIL_ASSIGN(auto weights, dequantised(graph, node, 1));
+  DOVETAIL_ASSIGN(auto weights, dequantized(graph, node, 1));
   std::vector<ValueId> operands{node.inputs[0], node.inputs[1]};
   if (node.inputs.size() > 3 && node.inputs[3].valid()) operands.push_back(node.inputs[3]);
   LibraryOperation operation{.kind = LibraryKind::product};

@@ -86,7 +86,7 @@ std::optional<Candidate> Explorer::draw() {
   return walk();
 }
 
-// As often a neighbour in the space's order, which is mostly that of numbers, as any other.
+// As often a neighbor in the space's order, which is mostly that of numbers, as any other.
 const std::string& Explorer::other_value(const schedule::Decision& decision) {
   const auto& [name, space, value] = decision;
   const std::size_t count = space.values.size(), now = space.find(value).value_or(0);

@@ -27,7 +27,7 @@ struct Point {
   explicit Point(const Candidate& candidate) : sampled(candidate.sampled), text(candidate.text()) {}
 };
 
-// A candidate is taken once it was claimed, by a proposal or by what was learnt of it, and is never handed out again.
+// A candidate is taken once it was claimed, by a proposal or by what was learned of it, and is never handed out again.
 // To complete one takes tens of milliseconds, so what cannot give a new one is not tried twice.
 class Explorer {
  public:
@@ -44,7 +44,7 @@ class Explorer {
   // ---- What is known
   std::shared_ptr<const Point> start();  // the default candidate, which is taken; null: the task has no schedule
   void learn(const Candidate& candidate, double cost);
-  std::optional<double> cost(const std::string& text) const;  // nullopt: not learnt
+  std::optional<double> cost(const std::string& text) const;  // nullopt: not learned
 
   // ---- New candidates. Claimed: nobody gets them again. nullopt: nothing new came of it.
   std::optional<Candidate> take(const schedule::Decisions& wanted);

@@ -90,7 +90,7 @@ class Guided final : public Search {
     return std::nullopt;
   }
 
-  // Puts the best first. False: the ranking has nothing to say about them, since it has learnt too little.
+  // Puts the best first. False: the ranking has nothing to say about them, since it has learned too little.
   bool rank() {
     std::vector<std::vector<double>> features;
     for (const Candidate& candidate : pool_) features.push_back(candidate.features);

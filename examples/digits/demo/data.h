@@ -1,4 +1,4 @@
-// The labelled test images, and what an independent implementation says of them.
+// The labeled test images, and what an independent implementation says of them.
 #pragma once
 
 #include <filesystem>

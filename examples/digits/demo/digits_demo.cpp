@@ -1,6 +1,6 @@
 // digits_demo OUTPUT_DIR [--images N]
 //
-// Two quantised models of the digits example, compiled for two accelerators, executed instruction by instruction on the
+// Two quantized models of the digits example, compiled for two accelerators, executed instruction by instruction on the
 // functional simulator for every test image, and compared bit for bit with two other implementations; then, where
 // Verilator is installed, on the design itself, whose values and cycles are compared too. Exit code 0: all agree; 1:
 // something differs; 2: bad usage or a file that cannot be read. How to compile, bundle and run a model from C++ is in
@@ -25,7 +25,7 @@ int fail(int exit, const Diagnostics& diagnostics) {
   return exit;
 }
 
-// The extensions requantise in one instruction; the base instruction set builds the same arithmetic from shifts, sums
+// The extensions requantize in one instruction; the base instruction set builds the same arithmetic from shifts, sums
 // and products, with less work where all scales are powers of two.
 const std::vector<digits::Variant> kVariants{{"digits_int8.onnx", "1x16x16-ext", "expected_int8_logits.npy"},
                                              {"digits_int8.onnx", "1x16x16", "expected_int8_logits.npy"},

@@ -7,7 +7,7 @@ const make = (tag, text, kind) => {
   if (kind) element.className = kind;
   return element;
 };
-const colour = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+const color = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const number = value => {
   const size = Math.abs(value);
   if (size === 0) return "0";
@@ -41,7 +41,7 @@ const fill = (select, rows, value) => {
 };
 fill(byId("across"), metrics, data.objectives[0].key);
 fill(byId("up"), metrics, (data.objectives[1] || data.objectives[0]).key);
-fill(byId("colour"), [["", "front"], ...parameters.map(name => [name, name])], "");
+fill(byId("color"), [["", "front"], ...parameters.map(name => [name, name])], "");
 byId("logarithmic").addEventListener("change", drawAll);
 
 // Of a choice of a parameter, from the first to the last.
@@ -87,15 +87,15 @@ function axis(values, from, to, logarithmic) {
 
 let places = [];
 function drawScatter() {
-  const across = byId("across").value, up = byId("up").value, by = byId("colour").value, log = byId("logarithmic").checked;
+  const across = byId("across").value, up = byId("up").value, by = byId("color").value, log = byId("logarithmic").checked;
   const {pen, width, height} = prepare(byId("scatter"));
   places = [];
   if (!measured.length) return;
   const left = 62, right = width - 10, top = 10, bottom = height - 38;
   const x = axis(measured.map(point => point.values[across]), left, right, log);
   const y = axis(measured.map(point => point.values[up]), bottom, top, log);
-  pen.strokeStyle = colour("--line");
-  pen.fillStyle = colour("--muted");
+  pen.strokeStyle = color("--line");
+  pen.fillStyle = color("--muted");
   pen.lineWidth = 1;
   let last = -Infinity;
   for (const mark of x.marks) {
@@ -122,7 +122,7 @@ function drawScatter() {
   const order = measured.filter(passes).map(point => [point, ...costs(point)]).sort((a, b) => a[1] - b[1] || a[2] - b[2]);
   let least = Infinity;
   const steps = order.filter(([, , cost]) => cost < least && ((least = cost), true)).map(([point]) => point);
-  pen.strokeStyle = colour("--front");
+  pen.strokeStyle = color("--front");
   pen.globalAlpha = 0.55;
   pen.beginPath();
   steps.forEach((point, i) => {
@@ -134,14 +134,14 @@ function drawScatter() {
   for (const point of [...measured].sort((a, b) => isFront(a) - isFront(b))) {
     const px = x.at(point.values[across]), py = y.at(point.values[up]), front = isFront(point), visible = passes(point);
     pen.globalAlpha = visible ? (front ? 1 : 0.6) : 0.08;
-    pen.fillStyle = by ? shade(by, point.chosen[by]) : colour(front ? "--front" : "--point");
+    pen.fillStyle = by ? shade(by, point.chosen[by]) : color(front ? "--front" : "--point");
     pen.beginPath(); pen.arc(px, py, front ? 4.5 : 3, 0, 7); pen.fill();
-    if (by && front) { pen.strokeStyle = colour("--text"); pen.stroke(); }
+    if (by && front) { pen.strokeStyle = color("--text"); pen.stroke(); }
     if (visible) places.push([px, py, point]);
   }
   pen.globalAlpha = 1;
   if (kept) {
-    pen.strokeStyle = colour("--kept"); pen.lineWidth = 2;
+    pen.strokeStyle = color("--kept"); pen.lineWidth = 2;
     pen.beginPath(); pen.arc(x.at(kept.values[across]), y.at(kept.values[up]), 8, 0, 7); pen.stroke();
   }
   const legend = byId("legend");
@@ -153,7 +153,7 @@ function drawScatter() {
     legend.append(item);
   };
   if (by) for (const value of choicesOf[by]) entry(`${by} ${JSON.parse(value)}`, shade(by, JSON.parse(value)));
-  else { entry("on the front of all objectives", colour("--front")); entry("beaten by another point", colour("--point")); }
+  else { entry("on the front of all objectives", color("--front")); entry("beaten by another point", color("--point")); }
 }
 
 const nearest = event => {
@@ -250,7 +250,7 @@ function drawParallel() {
   for (const point of [...measured].sort((a, b) => isFront(a) - isFront(b))) {
     const front = isFront(point), chosen = point === kept;
     pen.globalAlpha = chosen ? 1 : passes(point) ? (front ? 0.75 : Math.max(0.05, Math.min(0.3, 60 / measured.length))) : 0.01;
-    pen.strokeStyle = colour(chosen ? "--kept" : front ? "--front" : "--point");
+    pen.strokeStyle = color(chosen ? "--kept" : front ? "--front" : "--point");
     pen.lineWidth = chosen ? 2.5 : 1;
     pen.beginPath();
     columns.forEach((column, i) => pen[i ? "lineTo" : "moveTo"](column.x, column.at(point)));
@@ -259,12 +259,12 @@ function drawParallel() {
   pen.globalAlpha = 1;
   pen.lineWidth = 1;
   columns.forEach((column, i) => {
-    pen.strokeStyle = colour("--line");
+    pen.strokeStyle = color("--line");
     pen.beginPath(); pen.moveTo(column.x, top); pen.lineTo(column.x, bottom); pen.stroke();
-    pen.fillStyle = colour("--text");
+    pen.fillStyle = color("--text");
     pen.textAlign = i === 0 ? "left" : i === columns.length - 1 ? "right" : "center";
     pen.fillText(column.key.replace("_buffer_bytes", ""), i === 0 ? 2 : i === columns.length - 1 ? width - 2 : column.x, i % 2 ? 12 : 25);
-    pen.fillStyle = colour("--muted");
+    pen.fillStyle = color("--muted");
     pen.textAlign = "left";
     const marks = column.choices
       ? column.choices.map((text, k) => [String(JSON.parse(text)), column.choices.length < 2 ? (top + bottom) / 2 : bottom - (bottom - top) * k / (column.choices.length - 1)])
@@ -273,10 +273,10 @@ function drawParallel() {
       const kept_value = filters[column.key] !== undefined && String(JSON.parse(filters[column.key])) === text;
       // On a ground of its own: lines meet here.
       pen.globalAlpha = 0.8;
-      pen.fillStyle = colour("--panel");
+      pen.fillStyle = color("--panel");
       pen.fillRect(column.x + 2, y - 6, pen.measureText(text).width + 2, 13);
       pen.globalAlpha = 1;
-      pen.fillStyle = colour(kept_value ? "--kept" : "--muted");
+      pen.fillStyle = color(kept_value ? "--kept" : "--muted");
       pen.fillText(text, column.x + 3, y + 4);
     }
   });

@@ -54,7 +54,7 @@ Status Functions::start(void** made, cuda::StreamHandle) const { return create(m
 
 cuda::Trouble Functions::trouble_of(Status status) {
   switch (status) {
-    case 1: return cuda::Trouble::not_initialised;
+    case 1: return cuda::Trouble::not_initialized;
     case 3: return cuda::Trouble::no_memory;
     case 8: return cuda::Trouble::other_architecture;
     default: return cuda::Trouble::other;

@@ -11,7 +11,7 @@ Diagnostic vendor_refusal(const LibraryNames& names, std::string_view action, Ve
                      fmt::format("leave {} out of --target, and report this with `dovetail doctor`", names.target)};
   switch (trouble) {
     case Trouble::other: break;
-    case Trouble::not_initialised:
+    case Trouble::not_initialized:
       problem.hint = "look at `nvidia-smi`: the driver may be older than the library needs";
       break;
     case Trouble::other_architecture:

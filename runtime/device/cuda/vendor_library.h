@@ -17,7 +17,7 @@ namespace dovetail::runtime::cuda {
 using VendorStatus = int;  // 0: done
 
 // What a status says that a user can do something about.
-enum class Trouble { other, not_initialised, no_memory, other_architecture };
+enum class Trouble { other, not_initialized, no_memory, other_architecture };
 Diagnostic vendor_refusal(const LibraryNames& names, std::string_view action, VendorStatus status, const char* text,
                           Trouble trouble);
 

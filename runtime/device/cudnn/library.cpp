@@ -72,7 +72,7 @@ Status Functions::start(void** made, cuda::StreamHandle stream) const {
 cuda::Trouble Functions::trouble_of(Status status) {
   switch (status) {
     case 1:
-    case 1001: return cuda::Trouble::not_initialised;
+    case 1001: return cuda::Trouble::not_initialized;
     case 2:
     case 4003:  // of the host
     case 4004: return cuda::Trouble::no_memory;

@@ -142,11 +142,11 @@ const grouped = value => Math.round(value).toLocaleString('en-US');
 const percent = (part, whole) => whole ? (100 * part / whole).toFixed(1) + ' %' : '–';
 const compact = value => value >= 1e9 ? (value / 1e9).toFixed(2) + ' G' : value >= 1e6 ? (value / 1e6).toFixed(2) + ' M' : value >= 1e4 ? (value / 1e3).toFixed(1) + ' k' : grouped(value);
 const bytesText = value => value >= 1 << 20 ? (value / (1 << 20)).toFixed(1) + ' MiB' : value >= 1024 ? (value / 1024).toFixed(1) + ' KiB' : value + ' B';
-let colours = {};
-function readColours() {
+let colors = {};
+function readColors() {
   const style = getComputedStyle(document.documentElement);
   for (const name of ['page', 'panel', 'line', 'text', 'muted', 'grid', 'accent', 'hover', 'read', 'written', ...KINDS, ...CAUSES, ...MEMORY])
-    colours[name] = style.getPropertyValue('--' + name).trim();
+    colors[name] = style.getPropertyValue('--' + name).trim();
 }
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -252,7 +252,7 @@ function drawUnit(unit) {
     const x0 = Math.max(LEFT, xOf(E.begin[i])), x1 = Math.min(width, xOf(E.end[i] + 1));
     if (x1 - x0 < 1) {
       // Slices that share a pixel are one mark; the search jumps to the next pixel.
-      context.fillStyle = colours[KINDS[E.kind[i]]];
+      context.fillStyle = colors[KINDS[E.kind[i]]];
       context.globalAlpha = .75;
       context.fillRect(Math.floor(x0), y, 1, SLICE);
       context.globalAlpha = 1;
@@ -262,10 +262,10 @@ function drawUnit(unit) {
     }
     const idle = Math.max(LEFT, xOf(E.idle[i]));
     if (x0 - idle >= 1) {
-      context.fillStyle = colours[CAUSES[E.cause[i]]];
+      context.fillStyle = colors[CAUSES[E.cause[i]]];
       context.fillRect(idle, y + SLICE + 2, x0 - idle, WAIT);
     }
-    context.fillStyle = colours[KINDS[E.kind[i]]];
+    context.fillStyle = colors[KINDS[E.kind[i]]];
     context.fillRect(x0, y, Math.max(1, x1 - x0 - (perPixel < .25 ? 1 : .5)), SLICE);
     // Of the slice, the part that waited for memory.
     const split = waits.get(i);
@@ -274,7 +274,7 @@ function drawUnit(unit) {
       let x = x0;
       MEMORY.forEach((name, m) => {
         const part = (x1 - x0) * split[m] / Math.max(length, sum);
-        context.fillStyle = colours[name];
+        context.fillStyle = colors[name];
         if (part >= .5) context.fillRect(x, y + SLICE - 5, part, 5);
         x += part;
       });
@@ -287,7 +287,7 @@ function drawUnit(unit) {
       context.fillText(fitText('#' + E.instruction[i] + '  ' + grouped(E.end[i] - E.start[i] + 1), x1 - x0 - 8), x0 + 4, y + 23);
     }
     if (i === kept || i === hovered) {
-      context.strokeStyle = colours.text;
+      context.strokeStyle = colors.text;
       context.lineWidth = i === kept ? 2 : 1;
       context.strokeRect(x0 + .5, y + .5, Math.max(1, x1 - x0 - 1.5), SLICE - 1);
     }
@@ -307,7 +307,7 @@ function drawArrows() {
     const from = E.unit[push], to = E.unit[pop], down = to > from;
     const x0 = xOf(E.end[push] + 1), x1 = xOf(E.begin[pop]), y0 = trackY(from) + (down ? SLICE : 0), y1 = trackY(to) + (down ? 0 : SLICE);
     const chosen = push === kept || pop === kept;
-    context.strokeStyle = context.fillStyle = chosen ? colours.text : colours.accent;
+    context.strokeStyle = context.fillStyle = chosen ? colors.text : colors.accent;
     context.globalAlpha = chosen ? 1 : .55;
     context.lineWidth = chosen ? 1.8 : 1;
     const bend = Math.max(12, Math.min(60, (x1 - x0) / 2));
@@ -326,7 +326,7 @@ function drawArrows() {
 
 function drawCurve(curve, k) {
   const y = curveY(k), perPixel = (view[1] - view[0]) / (width - LEFT);
-  context.fillStyle = colours.grid;
+  context.fillStyle = colors.grid;
   context.fillRect(LEFT, y + CURVE, width - LEFT, 1);
   const heights = [];
   let most;
@@ -336,7 +336,7 @@ function drawCurve(curve, k) {
       const from = cycleOf(x);
       heights.push(beats(curve.way, from, from + perPixel) / perPixel * data.bus_bytes / most);
     }
-    context.fillStyle = colours[curve.way];
+    context.fillStyle = colors[curve.way];
   } else {
     most = queueMost[curve.unit];
     const issues = issuesOf[curve.unit], starts = startsOf[curve.unit];
@@ -344,12 +344,12 @@ function drawCurve(curve, k) {
       const at = cycleOf(x);
       heights.push((bound(issues.length, p => issues[p] > at) - bound(starts.length, p => starts[p] > at)) / most);
     }
-    context.fillStyle = colours.accent;
+    context.fillStyle = colors.accent;
   }
   context.globalAlpha = .7;
   heights.forEach((height, n) => height > 0 && context.fillRect(LEFT + n, y + CURVE - Math.min(1, height) * (CURVE - 4), 1, Math.min(1, height) * (CURVE - 4)));
   context.globalAlpha = 1;
-  context.fillStyle = colours.muted;
+  context.fillStyle = colors.muted;
   context.font = '11px system-ui, sans-serif';
   context.fillText(curve.way ? curve.way : curve.name, 4, y + 13);
   context.font = '10px system-ui, sans-serif';
@@ -364,9 +364,9 @@ function drawRuler() {
   context.font = '10.5px system-ui, sans-serif';
   for (let cycle = Math.ceil(view[0] / step) * step; cycle <= view[1]; cycle += step) {
     const x = xOf(cycle);
-    context.fillStyle = colours.grid;
+    context.fillStyle = colors.grid;
     context.fillRect(x, RULER - 6, 1, HEIGHT - MAP - RULER);
-    context.fillStyle = colours.muted;
+    context.fillStyle = colors.muted;
     const label = grouped(cycle), room = context.measureText(label).width;
     if (x + room + 4 < width) context.fillText(label, x + 3, 12);
   }
@@ -374,19 +374,19 @@ function drawRuler() {
 
 function drawMap() {
   const y = HEIGHT - MAP;
-  context.fillStyle = colours.grid;
+  context.fillStyle = colors.grid;
   context.fillRect(LEFT, y + 4, width - LEFT, MAP - 8);
   const x = cycle => LEFT + cycle / total * (width - LEFT);
   ribbons.forEach((ribbon, n) => {
-    context.fillStyle = colours.accent;
+    context.fillStyle = colors.accent;
     context.globalAlpha = n % 2 ? .3 : .5;
     context.fillRect(x(ribbon.begin), y + 4, Math.max(.5, x(ribbon.end) - x(ribbon.begin)), MAP - 8);
   });
   context.globalAlpha = 1;
-  context.strokeStyle = colours.text;
+  context.strokeStyle = colors.text;
   context.lineWidth = 1.5;
   context.strokeRect(x(view[0]) + .5, y + 2.5, Math.max(3, x(view[1]) - x(view[0]) - 1), MAP - 5);
-  context.fillStyle = colours.muted;
+  context.fillStyle = colors.muted;
   context.font = '11px system-ui, sans-serif';
   context.fillText('all', 4, y + 17);
 }
@@ -400,28 +400,28 @@ function draw() {
     canvas.style.height = HEIGHT + 'px';
   }
   context.setTransform(scale, 0, 0, scale, 0, 0);
-  context.fillStyle = colours.panel;
+  context.fillStyle = colors.panel;
   context.fillRect(0, 0, width, HEIGHT);
   drawRuler();
   // Layers.
   context.font = '11px system-ui, sans-serif';
   for (let n = bound(ribbons.length, p => ribbons[p].end > view[0]); n < ribbons.length && ribbons[n].begin < view[1]; ++n) {
     const x0 = Math.max(LEFT, xOf(ribbons[n].begin)), x1 = Math.min(width, xOf(ribbons[n].end));
-    context.fillStyle = colours.accent;
+    context.fillStyle = colors.accent;
     context.globalAlpha = n % 2 ? .14 : .28;
     context.fillRect(x0, RULER, x1 - x0, RIBBON - 3);
     context.globalAlpha = 1;
-    context.fillStyle = colours.text;
+    context.fillStyle = colors.text;
     if (x1 - x0 > 24) context.fillText(fitText(data.sources[ribbons[n].source] || '', x1 - x0 - 6), x0 + 3, RULER + 12);
   }
-  context.fillStyle = colours.muted;
+  context.fillStyle = colors.muted;
   context.fillText('layer', 4, RULER + 12);
   for (let unit = 0; unit < 3; ++unit) {
     drawUnit(unit);
-    context.fillStyle = colours.text;
+    context.fillStyle = colors.text;
     context.font = '600 12px system-ui, sans-serif';
     context.fillText(UNITS[unit], 4, trackY(unit) + 19);
-    context.fillStyle = colours.muted;
+    context.fillStyle = colors.muted;
     context.font = '10px system-ui, sans-serif';
     context.fillText('waits', 4, trackY(unit) + SLICE + 9);
   }
@@ -477,9 +477,9 @@ canvas.addEventListener('pointerdown', event => {
   const [x, y] = place(event);
   drag = {x, y, view: view.slice(), moved: false, map: y > HEIGHT - MAP};
   canvas.setPointerCapture(event.pointerId);
-  if (drag.map) centre(x);
+  if (drag.map) center(x);
 });
-function centre(x) {
+function center(x) {
   const middle = (x - LEFT) / (width - LEFT) * total, half = (view[1] - view[0]) / 2;
   look(middle - half, middle + half);
 }
@@ -487,7 +487,7 @@ canvas.addEventListener('pointermove', event => {
   const [x, y] = place(event);
   if (drag) {
     if (Math.abs(x - drag.x) > 3) drag.moved = true;
-    if (drag.map) return centre(x);
+    if (drag.map) return center(x);
     if (!drag.moved) return;
     canvas.classList.add('moving');
     const move = (drag.x - x) * (drag.view[1] - drag.view[0]) / (width - LEFT);
@@ -725,8 +725,8 @@ if (data.programs.length > 1) {
   $('program').onchange = () => showProgram(data.programs[$('program').value]);
 }
 const shownProgram = () => data.programs[$('program').value || 0];
-readColours();
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { readColours(); redraw(); });
+readColors();
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => { readColors(); redraw(); });
 addEventListener('resize', () => { redraw(); showRoofline(shownProgram()); });
 // An address that ends in #FROM-TO shows these cycles.
 const asked = /^#(\d+)-(\d+)$/.exec(location.hash);

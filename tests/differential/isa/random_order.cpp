@@ -33,7 +33,7 @@ bool ReferenceMachine::run(std::uint64_t seed) {
                      [&](const isa::Launch& launch) { return run_launch(launch, random); });
 }
 
-// Where a queue is left alone for long, orders are reached that a fair coin would not find: the favourite changes now
+// Where a queue is left alone for long, orders are reached that a fair coin would not find: the favorite changes now
 // and then.
 bool ReferenceMachine::run_launch(const isa::Launch& launch, Random& random) {
   std::array<std::vector<std::size_t>, isa::kQueues> queues;
@@ -41,7 +41,7 @@ bool ReferenceMachine::run_launch(const isa::Launch& launch, Random& random) {
     queues[isa::index(program_.program[i].queue())].push_back(i);
   std::array<std::size_t, isa::kQueues> done{};
   std::array<std::size_t, isa::kTokenFifos> tokens{};
-  std::size_t favourite = random.below(isa::kQueues);
+  std::size_t favorite = random.below(isa::kQueues);
   for (std::size_t executed = 0; executed < launch.count; ++executed) {
     std::vector<std::size_t> ready;
     for (std::size_t q = 0; q < isa::kQueues; ++q) {
@@ -52,9 +52,9 @@ bool ReferenceMachine::run_launch(const isa::Launch& launch, Random& random) {
       if (may_start) ready.push_back(q);
     }
     if (ready.empty()) return false;
-    if (random.chance(10)) favourite = random.below(isa::kQueues);
-    const bool favour = random.chance(80) && std::find(ready.begin(), ready.end(), favourite) != ready.end();
-    const std::size_t q = favour ? favourite : ready[random.below(ready.size())];
+    if (random.chance(10)) favorite = random.below(isa::kQueues);
+    const bool favor = random.chance(80) && std::find(ready.begin(), ready.end(), favorite) != ready.end();
+    const std::size_t q = favor ? favorite : ready[random.below(ready.size())];
     const isa::Instruction& instruction = program_.program[queues[q][done[q]++]];
     const isa::TokenUse use = isa::token_use(instruction);
     std::visit([&](const auto& body) { execute(body); }, instruction.body);

@@ -1,7 +1,7 @@
 #include "tests/differential/simulator/directed.h"
 
 #include "tests/catch.h"
-#include "tests/generator/synchronise.h"
+#include "tests/generator/synchronize.h"
 #include "tests/torture/models.h"
 
 namespace dovetail::test {
@@ -46,7 +46,7 @@ std::vector<simulator::LaunchTrace> agree(const isa::HardwareConfig& config,
 
 simulator::LaunchTrace agree_in_order(const isa::HardwareConfig& config, const std::vector<isa::Instruction>& program,
                                       const simulator::Dram& dram) {
-  const auto traces = agree(config, synchronised(config, program, dram.base, dram.bytes), dram);
+  const auto traces = agree(config, synchronized(config, program, dram.base, dram.bytes), dram);
   return traces.empty() ? simulator::LaunchTrace{} : traces.front();
 }
 

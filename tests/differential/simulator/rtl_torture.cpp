@@ -18,7 +18,7 @@ TortureCoverage run_torture(const isa::HardwareConfig& config, std::size_t instr
     const TortureCase how = torture_case(config, seed);
     const GeneratedProgram program = generate(config, how.program);
     std::vector<simulator::LaunchTrace> trace;
-    if (torture(program, how, {}, &trace)) FAIL(explain(minimised(program, how), how));
+    if (torture(program, how, {}, &trace)) FAIL(explain(minimized(program, how), how));
     coverage.add(program, trace);
   }
   return coverage;

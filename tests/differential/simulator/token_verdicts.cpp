@@ -127,7 +127,7 @@ std::string lines(int count, const std::string& line) {
   return text;
 }
 
-// Each of two neighbours pushes `count` tokens before it pops those of the other.
+// Each of two neighbors pushes `count` tokens before it pops those of the other.
 std::string crossed(int count) {
   return lines(count, "nop.inp push_next") + lines(count, "finish push_prev") + lines(count, "nop.inp pop_next") +
          lines(count, "finish pop_prev");

@@ -16,7 +16,7 @@
 
 #include "simulator/cycle/cycle.h"
 #include "simulator/rtl/rtl.h"
-#include "tests/generator/synchronise.h"
+#include "tests/generator/synchronize.h"
 #include "tests/torture/models.h"
 #include "tests/turn.h"
 
@@ -58,7 +58,7 @@ const bool with_clocks = [] {
                          const Dram& dram, const Dram& expected) {
     const bool has_tokens = std::ranges::any_of(
         program, [](const isa::Instruction& instruction) { return instruction.flags != isa::DependencyFlags{}; });
-    const auto runnable = has_tokens ? program : test::synchronised(config, program, dram.base, dram.bytes);
+    const auto runnable = has_tokens ? program : test::synchronized(config, program, dram.base, dram.bytes);
     const Counters values = run_on(*make_functional(config), config, runnable, dram, expected),
                    timed = run_on(*make_cycle(config), config, runnable, dram, expected);
     CAPTURE(config.name, difference(values, timed));

@@ -42,15 +42,15 @@ std::ostream& operator<<(std::ostream& out, const Reported& reported) {
 
 // What the registers must say; nullopt: which error comes first is a matter of time, or there is none.
 std::optional<Reported> expected(const GeneratedProgram& program) {
-  const Judgement judgement = judge(program);
-  const auto at = static_cast<std::uint32_t>(judgement.instruction.value_or(program.program.size()));
-  switch (judgement.verdict) {
+  const Judgment judgment = judge(program);
+  const auto at = static_cast<std::uint32_t>(judgment.instruction.value_or(program.program.size()));
+  switch (judgment.verdict) {
     case Verdict::right: return Reported{};
     case Verdict::illegal:
     case Verdict::undecodable: return Reported{ErrorCode::illegal, at};
     case Verdict::bus_error: return Reported{ErrorCode::decode_error, at};
     case Verdict::leftover:
-      return judgement.racing ? std::nullopt : std::optional(Reported{ErrorCode::leftover_tokens, at});
+      return judgment.racing ? std::nullopt : std::optional(Reported{ErrorCode::leftover_tokens, at});
     default: return std::nullopt;
   }
 }

@@ -1,4 +1,4 @@
-// Accelerators that store side by side, down to neighbouring bytes of one beat.
+// Accelerators that store side by side, down to neighboring bytes of one beat.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -32,7 +32,7 @@ std::vector<isa::Instruction> every_second(std::uint64_t source, std::uint64_t t
 
 }  // namespace
 
-TEST_CASE("two accelerators that store neighbouring elements of one beat lose none, on one SystemC platform") {
+TEST_CASE("two accelerators that store neighboring elements of one beat lose none, on one SystemC platform") {
   std::vector<std::byte> image(kStoreMemoryBytes);
   for (std::size_t i = 0; i < image.size(); ++i) image[i] = static_cast<std::byte>(i * 31 + i / 256 + 1);
   const std::uint64_t bytes = kElements * kStoredBytes;

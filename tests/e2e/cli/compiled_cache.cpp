@@ -177,7 +177,7 @@ TEST_CASE("compiled cache: tensors beside the model count as well") {
   entries.message(13, Message().text(1, "location").text(2, "w.bin"));
   Model model;
   model.inputs = {value_info("x", DType::float32, {2})};
-  model.initialisers = {entries};
+  model.initializers = {entries};
   model.nodes = {node("Add", {"x", "w"}, {"y"})};
   model.outputs = {value_info("y", DType::float32, {2})};
   const Message message = model.message();

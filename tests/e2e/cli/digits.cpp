@@ -116,10 +116,10 @@ TEST_CASE("compile dumps, stops, places and refuses") {
   CHECK(dumped.exit == 0);
   CHECK_THAT(dumped.out, ContainsSubstring("---- integer ----") && ContainsSubstring("conv1"));
   const Finished unknown = compile(
-      {"--dump", "everything", "--pass", "vectorise", "--no-pass", "fold_constants", "--pass", "fold_constants"});
+      {"--dump", "everything", "--pass", "vectorize", "--no-pass", "fold_constants", "--pass", "fold_constants"});
   CHECK(unknown.exit == 2);
   CHECK_THAT(unknown.error, ContainsSubstring("cannot dump \"everything\"") &&
-                                ContainsSubstring("unknown pass \"vectorise\" (--pass)") &&
+                                ContainsSubstring("unknown pass \"vectorize\" (--pass)") &&
                                 ContainsSubstring("the passes are fold_constants, ") &&
                                 ContainsSubstring("pass \"fold_constants\" is asked for and forbidden"));
   CHECK_THAT(compile({"-O", "4"}).error, ContainsSubstring("bad value of -O (4)"));

@@ -191,7 +191,7 @@ TEST_CASE("explore: numeric choices, with the accuracy of each and the files tha
     CHECK_THAT(run.error, ContainsSubstring(text));
   };
   refused({"explore", test::kFloatDigits, space, "-o", out}, "add --samples");
-  refused({"explore", kDigits, space, "-o", out, "--samples", images}, "quantised");
+  refused({"explore", kDigits, space, "-o", out, "--samples", images}, "quantized");
   REQUIRE(write_text_file(folder / "plain.json", R"({"axes": {"bus_bytes": [8, 16]}})").ok());
   refused({"explore", kDigits, folder / "plain.json", "-o", out, "--samples", images}, "no numeric choices");
 }
@@ -225,7 +225,7 @@ TEST_CASE("explore: what it cannot take is refused with a remedy") {
   refused({kDigits, space, "-o", none, "--weights", "0"}, "above 0");
   refused({kDigits, space, "-o", none, "--confirm", "silicon"}, "rtl, systemc or area");
   refused({kDigits, space, "--point", "0123"}, "points.csv lists the keys");
-  refused({DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx", space, "-o", none}, "quantise the model first");
+  refused({DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx", space, "-o", none}, "quantize the model first");
   REQUIRE(write_text_file(folder / "bad.json", R"({"axes": {"buss_bytes": [8]}})").ok());
   refused({kDigits, folder / "bad.json", "-o", none}, "bus_bytes");
 }

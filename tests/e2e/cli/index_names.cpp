@@ -61,7 +61,7 @@ TEST_CASE("an index of a constant that is out of range names the constant") {
   model.inputs = {value_info("x", DType::float32, {3})};
   model.nodes = {node("Gather", {"tab", "idx"}, {"picked"}), node("Add", {"picked", "x"}, {"y"})};
   model.outputs = {value_info("y", DType::float32, {3})};
-  model.initialisers = {tensor("tab", NdArray::from<float>({5}, {1, 2, 3, 4, 5})), tensor("idx", numbers({1, 12, 3}))};
+  model.initializers = {tensor("tab", NdArray::from<float>({5}, {1, 2, 3, 4, 5})), tensor("idx", numbers({1, 12, 3}))};
   REQUIRE(write_file(folder / "m.onnx", model.message().bytes()).ok());
   const Finished folded = test::dovetail({"run", folder / "m.onnx", "--target", "cpu"});
   CHECK(folded.exit != 0);

@@ -118,7 +118,7 @@ TEST_CASE("a model whose kernel runs for hours ends by its limit") {
   const int length = 400'000;
   test::onnx::Model model;
   model.inputs = {test::onnx::value_info("x", DType::int8, {1, 1, length})};
-  model.initialisers = {test::onnx::tensor("w", NdArray(DType::int8, {1, 1, length}))};
+  model.initializers = {test::onnx::tensor("w", NdArray(DType::int8, {1, 1, length}))};
   model.nodes = {test::onnx::node("ConvInteger", {"x", "w"}, {"y"},
                                   {test::onnx::attribute("pads", std::vector<std::int64_t>{length, length})})};
   model.outputs = {test::onnx::Message().text(1, "y")};
@@ -157,7 +157,7 @@ std::vector<std::pair<std::string, test::onnx::Model>> models_of_many_steps() {
       node("MatMul", {"a", "b"}, {"y"}));
   add("the best 100,000 of 1,000,000", {value_info("a", DType::float32, {1'000'000})},
       node("TopK", {"a", "k"}, {"y", "i"}))
-      .initialisers = {test::onnx::tensor("k", NdArray::from<std::int64_t>({1}, {100'000}))};
+      .initializers = {test::onnx::tensor("k", NdArray::from<std::int64_t>({1}, {100'000}))};
   return models;
 }
 

@@ -47,7 +47,7 @@ TEST_CASE("quantize: the digits lose nothing, and all of them goes to the accele
   REQUIRE(done.exit == 0);
   CHECK_THAT(done.out, ContainsSubstring("output        logits: ") &&
                            ContainsSubstring("of 360 rows choose as in float\n") &&
-                           ContainsSubstring("layers        8, each quantised alone on 8 samples"));
+                           ContainsSubstring("layers        8, each quantized alone on 8 samples"));
   const Json report = read_json_file(folder / "r.json").value();
   CHECK(report["kind"] == "quantize");
   CHECK(report["tensors"].size() == 11);
@@ -61,11 +61,12 @@ TEST_CASE("quantize: the digits lose nothing, and all of them goes to the accele
 
 TEST_CASE("quantize: every method and grid keeps the digits") {
   const test::TemporaryFolder folder;
-  const std::vector<std::vector<std::string>> all{{"--calibration", "percentile", "--tail", "0.001"},
-                                                  {"--calibration", "kl"},
-                                                  {"--calibration", "mse", "--weights", "per-tensor", "--equalise"},
-                                                  {"--powers-of-two", "--symmetric", "--correct-biases"},
-                                                  {"--keep-float", "dense2"}};
+  const std::vector<std::vector<std::string>> all{
+      {"--calibration", "percentile", "--tail", "0.001"},
+      {"--calibration", "kl"},
+      {"--calibration", "mse", "--weights", "per-tensor", "--equalize"},
+      {"--powers-of-two", "--symmetric", "--correct-biases", "--equalise"},  // former name
+      {"--keep-float", "dense2"}};
   for (const auto& more : all) {
     std::vector<std::string> line{"--measure-layers", "0", "--json"};
     line.insert(line.end(), more.begin(), more.end());
@@ -130,11 +131,11 @@ TEST_CASE("quantize: what it refuses") {
   const Finished twice = test::dovetail({"quantize", kDigitsFolder + "digits_int8.onnx", "-o", folder / "q.onnx",
                                          "--samples", kDigitsFolder + "test_images.npy"});
   CHECK(twice.exit == 2);
-  CHECK_THAT(twice.error, ContainsSubstring("the model is quantised already"));
+  CHECK_THAT(twice.error, ContainsSubstring("the model is quantized already"));
   CHECK_FALSE(std::filesystem::exists(folder / "q.onnx"));
 }
 
-TEST_CASE("words: a float model that leaves the accelerator is told how to be quantised") {
+TEST_CASE("words: a float model that leaves the accelerator is told how to be quantized") {
   const Finished done = test::dovetail(
       {"evaluate", kFloatDigits, "--target", "accel,cpu", "--inputs", kDigitsFolder + "test_images.npy"});
   REQUIRE(done.exit == 0);

@@ -21,7 +21,7 @@ TEST_CASE("a bundle for several shapes runs the program for the inputs that it i
   model.nodes = {node("Conv", {"x", "w"}, {"c"}, {attribute("pads", std::vector<std::int64_t>{1, 1, 1, 1})}),
                  node("Relu", {"c"}, {"r"}), node("GlobalAveragePool", {"r"}, {"p"}), node("Flatten", {"p"}, {"y"})};
   model.outputs = {value_info("y", DType::float32, {})};
-  model.initialisers = {tensor("w", w)};
+  model.initializers = {tensor("w", w)};
   const Message message = model.message();
   REQUIRE(write_file(path("model.onnx"), message.bytes()).ok());
 

@@ -17,7 +17,7 @@ using test::Finished;
 
 namespace {
 
-// A colour, a C1 control sequence, a delete, a change of direction, a forged line.
+// A color, a C1 control sequence, a delete, a change of direction, a forged line.
 const std::string kEvil =
     "a\x1b[31mb\xc2\x9b"
     "31mc\x7f"
@@ -138,7 +138,7 @@ TEST_CASE("a bare file name has its external data beside it, for every command")
                         .text(8, "w")
                         .message(13, Message().text(1, "location").text(2, "w.bin"))
                         .number(14, 1);
-  model.initialisers = {w};
+  model.initializers = {w};
   write(model, folder / "m.onnx");
   REQUIRE(write_file(folder / "w.bin", std::vector<std::byte>(16)).ok());
   for (const std::string command : {"inspect m.onnx", "run m.onnx --target cpu"}) {

@@ -34,7 +34,7 @@ const ModelCase kModelCases[] = {
     {"13_int4_blocked_matmul", 1e-5},
     {"13b_int8_blocked_matmul", 1e-5},
     {"17_contrib_llm", 1e-5},
-    {"33_ort_quantize_static_default", 0.01},  // a step of the output's quantisation
+    {"33_ort_quantize_static_default", 0.01},  // a step of the output's quantization
     {"51_scale_1_zero_point_scalar", 0.01},
 };
 

@@ -217,7 +217,7 @@ TEST_CASE("trained int8 models have the same tensors and the same cycles on ever
                   hardware, memories());
 }
 
-TEST_CASE("a quantised ResNet-18 has the same tensors and the same cycles on every engine") {
+TEST_CASE("a quantized ResNet-18 has the same tensors and the same cycles on every engine") {
   const EngineCase& each = GENERATE(from_range(std::begin(kZoo), std::end(kZoo)));
   if (test::test_scale() < each.scale) {
     test::skip("minutes of work: set DOVETAIL_TEST_SCALE to 2 or more");
@@ -227,9 +227,9 @@ TEST_CASE("a quantised ResNet-18 has the same tensors and the same cycles on eve
   REQUIRE(model.ok());
   std::vector<quantize::Values> samples;
   for (int i = 0; i < 2; ++i) samples.push_back(zoo::sample_inputs(model->graph, 1, i));
-  auto quantised = quantize::quantize(model->graph, samples, {}, test::compiled_forward());
-  if (!quantised) FAIL(to_string(quantised.errors()));
-  compare_engines(each.model, quantised->graph, zoo::sample_inputs(quantised->graph, 1, 100), "1x16x16-ext",
+  auto quantized = quantize::quantize(model->graph, samples, {}, test::compiled_forward());
+  if (!quantized) FAIL(to_string(quantized.errors()));
+  compare_engines(each.model, quantized->graph, zoo::sample_inputs(quantized->graph, 1, 100), "1x16x16-ext",
                   {"ideal:latency=64,bytes=8", "bank:ddr4-2400"});
 }
 

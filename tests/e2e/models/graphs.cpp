@@ -1,5 +1,5 @@
 // What the passes make of every model, as a golden file; and what must hold of all of them: the clutter of exporters is
-// gone, and no activation, bias or normalisation is a kernel of its own.
+// gone, and no activation, bias or normalization is a kernel of its own.
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -78,7 +78,7 @@ Made make(const std::filesystem::path& file) {
       made.changes[pass.at("pass").get<std::string>()] += changes;
   made.integer = compiled->integer.live_nodes().size();
   made.before = std::move(compiled->integer);
-  made.after = std::move(compiled->optimised);
+  made.after = std::move(compiled->optimized);
   auto groups = fuse_groups(made.after, made.after.topological_order());
   if (!groups) FAIL(to_string(groups.errors()));
   made.groups = *std::move(groups);
@@ -100,7 +100,7 @@ std::string section(const std::string& name, const Made& made) {
   for (const auto& [pass, changes] : made.changes)
     passes += fmt::format("{}{} {}", passes.empty() ? "" : ", ", pass, changes);
   return fmt::format(
-      "[{}]\nnodes    {} imported, {} integer, {} optimised\nbefore   {}\nafter    {}\npasses   {}\nkernels  "
+      "[{}]\nnodes    {} imported, {} integer, {} optimized\nbefore   {}\nafter    {}\npasses   {}\nkernels  "
       "{}\nregions  {} (operations of accel,cpu in turn)\nmoved    {} bytes between targets; {} copies between "
       "layouts, {} bytes read and written\n",
       name, made.imported, made.integer, made.after.live_nodes().size(), operators(made.before), operators(made.after),
@@ -208,7 +208,7 @@ TEST_CASE("graphs: what the passes make of every model is the golden file") {
        << differences << "accept with: DOVETAIL_ACCEPT=1 build/release/bin/test_e2e_models \"graphs: what*\"");
 }
 
-TEST_CASE("graphs: no activation, bias or normalisation is a kernel of its own") {
+TEST_CASE("graphs: no activation, bias or normalization is a kernel of its own") {
   for (const std::string& model : kGraphModels) {
     const auto file = test::model_file(model);
     if (file.empty()) continue;

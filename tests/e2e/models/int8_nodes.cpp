@@ -1,4 +1,4 @@
-// Every quantised node of the int8 models, fed the float evaluation's operands: the same bits on interpreter, CPU and
+// Every quantized node of the int8 models, fed the float evaluation's operands: the same bits on interpreter, CPU and
 // accelerator, and one step from TFLite's arithmetic.
 #include <cmath>
 #include <cstdlib>
@@ -164,7 +164,7 @@ std::optional<Theirs> tflite_result(const Graph& graph, const Node& node, const 
   const std::int64_t zy = graph::int_attribute(node, "y_zero_point", 0),
                      low = graph::int_attribute(node, "y_min", -128), high = graph::int_attribute(node, "y_max", 127);
   Theirs result;
-  const auto put = [&](std::int64_t centred) { result.steps.push_back(std::clamp(centred + zy, low, high)); };
+  const auto put = [&](std::int64_t centered) { result.steps.push_back(std::clamp(centered + zy, low, high)); };
   if (node.op == "dovetail.qadd") {
     const double unit = std::ldexp(1.0, -static_cast<int>(graph::int_attribute(node, "shift", 0)));
     const test::tflite::Sum add(graph::float_attribute(node, "a_multiplier", 1) * unit,
@@ -208,7 +208,7 @@ bool is_average(const Graph& imported, const Node& node) {
   });
 }
 
-// Fed 127.5 steps to subtract, mobilenetv2's input normalisation is nothing but ties.
+// Fed 127.5 steps to subtract, mobilenetv2's input normalization is nothing but ties.
 bool subtracts_half_steps(const Graph& imported, const Node& node) {
   return std::any_of(node.origins.begin(), node.origins.end(), [&](const std::string& origin) {
     const auto found = imported.find_node(origin);
@@ -218,7 +218,7 @@ bool subtracts_half_steps(const Graph& imported, const Node& node) {
 
 }  // namespace
 
-TEST_CASE("every quantised node of the int8 models has the same bits on every target") {
+TEST_CASE("every quantized node of the int8 models has the same bits on every target") {
   const char* model = GENERATE(from_range(std::begin(kNodeModels), std::end(kNodeModels)));
   const std::string target = GENERATE("cpu", "accel");
   INFO(model << " on " << target);
@@ -245,7 +245,7 @@ TEST_CASE("every quantised node of the int8 models has the same bits on every ta
   }
 }
 
-TEST_CASE("every quantised node of the int8 models is one step from TFLite's arithmetic") {
+TEST_CASE("every quantized node of the int8 models is one step from TFLite's arithmetic") {
   const char* model = GENERATE(from_range(std::begin(kNodeModels), std::end(kNodeModels)));
   INFO(model);
   const test::fs::path file = test::model_file(model);
@@ -304,7 +304,7 @@ TEST_CASE("every quantised node of the int8 models is one step from TFLite's ari
 }
 
 // ONNX Runtime's own values, where DOVETAIL_ORT_VALUES names the folder that tools/onnxruntime_values.py wrote.
-TEST_CASE("every quantised node of the int8 models is one step from ONNX Runtime") {
+TEST_CASE("every quantized node of the int8 models is one step from ONNX Runtime") {
   const char* values_folder = std::getenv("DOVETAIL_ORT_VALUES");
   if (values_folder == nullptr) {
     WARN("skipped: DOVETAIL_ORT_VALUES names no folder");

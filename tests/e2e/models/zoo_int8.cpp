@@ -1,4 +1,4 @@
-// The zoo's models quantised on seeded samples: no tensor is saturated or empty, different inputs give different
+// The zoo's models quantized on seeded samples: no tensor is saturated or empty, different inputs give different
 // results, and what is written is read again. Small models in turn, large ones with DOVETAIL_TEST_SCALE.
 #include <set>
 
@@ -28,7 +28,7 @@ constexpr ZooCase kZooCases[] = {
 
 }  // namespace
 
-TEST_CASE("zoo models quantise well") {
+TEST_CASE("zoo models quantize well") {
   const ZooCase& each = GENERATE(from_range(std::begin(kZooCases), std::end(kZooCases)));
   if (test::test_scale() < each.scale || !test::is_in_turn(each.model, 2)) return;
   INFO(each.model);
@@ -38,16 +38,16 @@ TEST_CASE("zoo models quantise well") {
   REQUIRE(model.ok());
   std::vector<quantize::Values> samples;
   for (int i = 0; i < 4; ++i) samples.push_back(zoo::sample_inputs(model->graph, 1, i));
-  auto quantised = quantize::quantize(model->graph, samples, {}, test::compiled_forward());
-  if (!quantised) FAIL(to_string(quantised.errors()));
-  CHECK(quantize::degenerate(*quantised) == std::vector<std::string>{});
-  for (const quantize::TensorReport& tensor : quantised->tensors) {
+  auto quantized = quantize::quantize(model->graph, samples, {}, test::compiled_forward());
+  if (!quantized) FAIL(to_string(quantized.errors()));
+  CHECK(quantize::degenerate(*quantized) == std::vector<std::string>{});
+  for (const quantize::TensorReport& tensor : quantized->tensors) {
     INFO(tensor.value);
     CHECK(tensor.signal_to_noise_db > 5);
   }
 
-  // Written, read, in integers: nothing but normalisations, Softmax and what touches them is float.
-  const auto bytes = export_onnx(quantised->graph, each.model);
+  // Written, read, in integers: nothing but normalizations, Softmax and what touches them is float.
+  const auto bytes = export_onnx(quantized->graph, each.model);
   REQUIRE(bytes.ok());
   auto imported = import::import_onnx(*bytes, each.model, {});
   if (!imported) FAIL(to_string(imported.errors()));

@@ -1,4 +1,4 @@
-// Random chains of int8 operators with one graph input, as quantised models have them: those that the accelerator takes
+// Random chains of int8 operators with one graph input, as quantized models have them: those that the accelerator takes
 // (dovetail.qconv, averages among them, qgemm, qadd, MaxPool, what moves values, tables of two lines), or every form
 // that lower_qdq makes.
 #pragma once
@@ -24,7 +24,7 @@ struct RandomInt8Graph {
   graph::Graph graph;
   Draw draw;
   bool shifts_only;                                  // scales that hardware without `requant` can do
-  std::map<std::int32_t, std::int32_t> zero_points;  // by value: producers and consumers agree, as in a quantised model
+  std::map<std::int32_t, std::int32_t> zero_points;  // by value: producers and consumers agree, as in a quantized model
 
   Forms forms;
 
@@ -301,7 +301,7 @@ struct RandomInt8Graph {
   // To uint8 and back, as at the border of a model.
   graph::ValueId through_uint8(graph::ValueId x) {
     return keep(
-        x, add("dovetail.recentre", {add("dovetail.recentre", {x}, {{"to", std::int64_t{info(DType::uint8).onnx}}})},
+        x, add("dovetail.recenter", {add("dovetail.recenter", {x}, {{"to", std::int64_t{info(DType::uint8).onnx}}})},
                {{"to", std::int64_t{info(DType::int8).onnx}}}));
   }
   // Rows times the transpose of rows, as in attention.

@@ -51,7 +51,7 @@ void check_all_patterns(const Format& format) {
   }
 }
 
-// Between two neighbours: the midpoint goes to the even one, one step of float beside it to the nearer.
+// Between two neighbors: the midpoint goes to the even one, one step of float beside it to the nearer.
 void check_all_ties(const Format& format) {
   for (std::uint32_t bits = 0; bits < format.infinity(); ++bits) {
     const double low = value_of(bits, format.exponent_bits, format.fraction_bits);

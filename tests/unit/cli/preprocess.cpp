@@ -74,8 +74,8 @@ TEST_CASE("image: PPM and PGM, comments, and what is damaged") {
   CHECK_FALSE(is_image(bytes_of("\x93NUMPY")));
 }
 
-// Written by Pillow. PNG: [[red, green], [blue, (10, 20, 30)]]; in JPEG, 8x8 of (200, 100, 50), and 8x8 grey.
-TEST_CASE("image: PNG in its colour types, JPEG in colour and grey") {
+// Written by Pillow. PNG: [[red, green], [blue, (10, 20, 30)]]; in JPEG, 8x8 of (200, 100, 50), and 8x8 gray.
+TEST_CASE("image: PNG in its color types, JPEG in color and gray") {
   const auto decoded = [](std::string_view hex) {
     std::string file;
     for (std::size_t i = 0; i < hex.size(); i += 2)
@@ -101,26 +101,26 @@ TEST_CASE("image: PNG in its colour types, JPEG in colour and grey") {
     CHECK(image->pixels == std::vector<std::uint8_t>{255, 0, 0, 0, 255, 0, 0, 0, 255, 10, 20, 30});
   }
   const auto near = [](int value, int wanted) { return std::abs(value - wanted) <= 2; };
-  const auto colour = decoded(
+  const auto color = decoded(
       "ffd8ffe000104a46494600010100000100010000ffdb0043000302020302020303030304030304050805050404050a070706080c0a0c0c0b"
       "0a0b0b0d0e12100d0e110e0b0b1016101113141515150c0f171816141812141514ffdb00430103040405040509050509140d0b0d14141414"
       "14141414141414141414141414141414141414141414141414141414141414141414141414141414141414141414ffc00011080008000803"
       "011100021101031101ffc40014000100000000000000000000000000000004ffc40014100100000000000000000000000000000000ffc400"
       "1501010100000000000000000000000000000708ffc40014110100000000000000000000000000000000ffda000c03010002110311003f00"
       "203d483fffd9");
-  if (not_built(colour)) return test::skip("no libjpeg");
-  if (!colour) FAIL(to_string(colour.errors()));
-  CHECK((colour->width == 8 && colour->height == 8));
-  CHECK((near(colour->at(3, 4, 0), 200) && near(colour->at(3, 4, 1), 100) && near(colour->at(3, 4, 2), 50)));
-  const auto grey = decoded(
+  if (not_built(color)) return test::skip("no libjpeg");
+  if (!color) FAIL(to_string(color.errors()));
+  CHECK((color->width == 8 && color->height == 8));
+  CHECK((near(color->at(3, 4, 0), 200) && near(color->at(3, 4, 1), 100) && near(color->at(3, 4, 2), 50)));
+  const auto gray = decoded(
       "ffd8ffe000104a46494600010100000100010000ffdb0043000302020302020303030304030304050805050404050a070706080c0a0c0c0b"
       "0a0b0b0d0e12100d0e110e0b0b1016101113141515150c0f171816141812141514ffc0000b080008000801011100ffc40014000100000000"
       "000000000000000000000006ffc40018100002030000000000000000000000000000084684c3ffda0008010100003f0076a54aaa6c7fffd"
       "9");
-  if (!grey) FAIL(to_string(grey.errors()));
+  if (!gray) FAIL(to_string(gray.errors()));
   for (int channel = 0; channel < 3; ++channel) {
-    CHECK(near(grey->at(7, 1, channel), 100));
-    CHECK(near(grey->at(0, 6, channel), 200));
+    CHECK(near(gray->at(7, 1, channel), 100));
+    CHECK(near(gray->at(0, 6, channel), 200));
   }
 }
 
@@ -164,13 +164,13 @@ TEST_CASE("preprocess: text and back, and all that is wrong with it at once") {
                                     "scale": 0.1, "mean": [1, 2, 3], "input": "x"})");
   CHECK(Preprocess::parse(one.to_json(), "again")->to_json() == one.to_json());
   const auto bad = Preprocess::parse(
-      parse_json(R"({"channels": "RBG", "mean": [1, 2], "deviation": 0, "resize": "big", "centre": 1})", "t").value(),
+      parse_json(R"({"channels": "RBG", "mean": [1, 2], "deviation": 0, "resize": "big", "center": 1})", "t").value(),
       "f.json");
   REQUIRE_FALSE(bad.ok());
   CHECK(bad.errors().size() == 7);
   const std::string text = to_string(bad.errors());
   for (const char* key :
-       {"\"channels\"", "\"layout\"", "\"scale\"", "\"mean\"", "\"deviation\"", "\"resize\"", "\"centre\""})
+       {"\"channels\"", "\"layout\"", "\"scale\"", "\"mean\"", "\"deviation\"", "\"resize\"", "\"center\""})
     CHECK_THAT(text, ContainsSubstring(key));
   CHECK_FALSE(Preprocess::parse(parse_json("[1]", "t").value(), "f.json").ok());
 }

@@ -38,7 +38,7 @@ TEST_CASE("lines break at spaces, and words that are too long only where asked")
   CHECK(wrapped("  indented text", 10, 10) == std::vector<std::string>{"  indented", "text"});
 }
 
-TEST_CASE("a labelled line goes on below its text") {
+TEST_CASE("a labeled line goes on below its text") {
   CHECK(cli::fitted("samples       one two three four five\n", 30) ==
         "samples       one two three\n              four five\n");
   CHECK(cli::fitted("short\n", 22) == "short\n");

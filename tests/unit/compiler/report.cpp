@@ -82,7 +82,7 @@ TEST_CASE("report: nodes with code say where, as what, with whom, at what cost, 
   CHECK(conv.refused[0].target == "accel");
   CHECK(conv.why == "Conv computes in floating point, the accelerator in int8");
   REQUIRE(conv.cost.has_value());
-  // 3 x 16 results of 2 products each, and the bias that the normalisation left.
+  // 3 x 16 results of 2 products each, and the bias that the normalization left.
   CHECK(conv.cost->operations >= 2 * 2 * 3 * 16);
   CHECK(conv.cost->operations <= 2 * 2 * 3 * 16 + 3 * 16);
   CHECK(conv.cost->macs == 2 * 3 * 16);
@@ -110,7 +110,7 @@ TEST_CASE("report: a node that has become several is listed by the one with its 
   options.targets = {"accel", "cpu"};
   const auto compiled = compile({std::move(make.graph), {}}, options);
   if (!compiled) FAIL(to_string(compiled.errors()));
-  REQUIRE(compiled->optimised.live_nodes().size() > 1);
+  REQUIRE(compiled->optimized.live_nodes().size() > 1);
   REQUIRE(compiled->placement.size() == 1);
   const NodePlacement& row = compiled->placement.front();
   REQUIRE(row.cost);
@@ -118,7 +118,7 @@ TEST_CASE("report: a node that has become several is listed by the one with its 
   CHECK(row.cost->operations > 2 * 4 * 8 * 16);
   CHECK(row.target == "cpu");
   CHECK(compiled->summary.macs.at("cpu") == 4 * 8 * 16);
-  CHECK(row.why.find("quantised as they come") != std::string::npos);
+  CHECK(row.why.find("quantized as they come") != std::string::npos);
 }
 
 TEST_CASE("report: what JSON says of nodes and regions can be read again") {

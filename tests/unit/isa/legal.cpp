@@ -32,7 +32,7 @@ using Texts = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("flags towards queues that do not exist are illegal") {
+TEST_CASE("flags toward queues that do not exist are illegal") {
   CHECK(wrong("nop.inp pop_next push_next").empty());
   CHECK(wrong("nop.inp pop_prev") == Texts{"pop_prev on a load of inp: the load queue has no previous queue"});
   CHECK(wrong("load.wgt size=1x1 push_prev") ==

@@ -328,7 +328,7 @@ TEST_CASE("bounds, affine forms and values of single expressions") {
   CHECK(evaluate(binary(BinaryOp::floor_div, int_imm(1), int_imm(0)), {}) == std::nullopt);
 }
 
-TEST_CASE("a requantised value is bounded where its scale is known") {
+TEST_CASE("a requantized value is bounded where its scale is known") {
   const Var acc = make_var("acc", DType::int32);
   const Bounds bounds{{acc.get(), {-1000, 50}}};
   const auto by = [&](double scale) {

@@ -33,7 +33,7 @@ std::int32_t shifted(std::int32_t value, std::int64_t amount) {
 }
 
 // long double holds 64 bits: the product of 31 and 24 is exact, and nearbyint rounds half to even.
-std::int32_t requantised(std::int32_t acc, std::int32_t bias, std::uint32_t scale, std::int32_t zero_point) {
+std::int32_t requantized(std::int32_t acc, std::int32_t bias, std::uint32_t scale, std::int32_t zero_point) {
   const int exponent = static_cast<int>((scale >> 23) & 255);
   const long double mantissa = exponent == 0 ? 0.0L : static_cast<long double>((scale & 0x7fffff) + 0x800000);
   const long double value = std::ldexp(mantissa, exponent - 150) * (scale >> 31 != 0 ? -1 : 1);
@@ -157,7 +157,7 @@ void Reference::alu(const isa::Alu& alu) {
             case isa::AluOp::shr: value = shifted(value, other); break;
             case isa::AluOp::mul: value = wrapped(value * other); break;
             case isa::AluOp::requant:
-              value = requantised(value, acc_[(src + 1) * lanes + lane], static_cast<std::uint32_t>(other & 0xffffffff),
+              value = requantized(value, acc_[(src + 1) * lanes + lane], static_cast<std::uint32_t>(other & 0xffffffff),
                                   alu.imm);
               break;
           }

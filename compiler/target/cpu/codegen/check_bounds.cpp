@@ -1,5 +1,5 @@
 // Kernels that check themselves (Cpu::check_bounds): before an access happens, the bytes that it touches are compared
-// with the extent of its buffer, whose neighbours may lie right beside it. One that lies outside is reported, and goes
+// with the extent of its buffer, whose neighbors may lie right beside it. One that lies outside is reported, and goes
 // to memory of no account instead. What LLVM's passes add is no access of the loop program and is not compared.
 #include <optional>
 

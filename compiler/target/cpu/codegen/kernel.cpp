@@ -142,7 +142,7 @@ Result<Built> build(const Program& program, const IntrinsicTable& intrinsics, co
   return result;
 }
 
-void optimise(Built& built) {
+void optimize(Built& built) {
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager graph;
@@ -150,7 +150,7 @@ void optimise(Built& built) {
   llvm::PipelineTuningOptions options;
   options.LoopUnrolling = false;  // schedules decide
   options.SLPVectorization = false;
-  options.LoopVectorization = true;  // for what no schedule vectorised
+  options.LoopVectorization = true;  // for what no schedule vectorized
   // Kernels call no library: loops that fill or copy stay loops instead of becoming memset and memcpy.
   llvm::TargetLibraryInfoImpl library{llvm::Triple(kTriple)};
   library.disableAllFunctions();
@@ -193,7 +193,7 @@ Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable
   const NoUnwinding no_unwinding;
   DOVETAIL_TRY(check_loops(program, kLoopSupport));
   DOVETAIL_ASSIGN(Built built, build(program, intrinsics, symbol, cpu));
-  optimise(built);
+  optimize(built);
   note_register_buffers(program, built);
 
   llvm::SmallVector<char, 0> buffer;
@@ -225,7 +225,7 @@ Result<std::string> kernel_ir(const Program& program, const IntrinsicTable& intr
   DOVETAIL_TRY(check_loops(program, kLoopSupport));
   DOVETAIL_ASSIGN(Built built, build(program, intrinsics, symbol, cpu));
   std::string text = "; as emitted\n" + text_of(*built.module);
-  optimise(built);
+  optimize(built);
   return text + "\n; after LLVM's passes\n" + text_of(*built.module);
 }
 

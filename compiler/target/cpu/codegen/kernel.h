@@ -23,13 +23,13 @@ struct KernelObject {
   std::int64_t local_bytes = 0;       // workspace of each thread
   std::vector<std::string> failures;  // what each site of KernelServices::fail means
   std::vector<std::string>
-      notes;  // register buffers that had to stay in memory, loops that were not vectorised: why it may be slow
+      notes;  // register buffers that had to stay in memory, loops that were not vectorized: why it may be slow
 };
 
 inline constexpr std::array kLoopKinds{loops::ForKind::parallel, loops::ForKind::vectorized, loops::ForKind::unrolled};
 inline constexpr LoopSupport kLoopSupport{"the CPU back end", kLoopKinds, {}, kWidestVectorBytes};
 
-// What an accumulator, and its product with a scale, are proven to be decides how it is requantised, always exactly.
+// What an accumulator, and its product with a scale, are proven to be decides how it is requantized, always exactly.
 // Below kSmallAccumulator, or of any size where the processor fuses, binary64 rounds the product with the 24 bits of a
 // scale once. Where the product is below 2^31 as well, adding a large number rounds it. An accumulator of at most
 // kFloatAccumulator is a binary32; where its product is below kFloatProduct, one fused multiply-add rounds it.

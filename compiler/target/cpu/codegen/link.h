@@ -10,7 +10,7 @@
 namespace dovetail::cpu {
 
 // Exports every global symbol of the objects; refuses undefined ones, so that the result loads anywhere. Calls are
-// serialised: lld keeps state.
+// serialized: lld keeps state.
 Result<std::vector<std::byte>> link_shared(std::span<const std::vector<std::byte>> objects);
 
 }  // namespace dovetail::cpu

@@ -28,7 +28,7 @@ struct TileRegisters {
   std::array<std::byte, 64> configuration() const;
 };
 
-// Elements between neighbours of an operand along one of its axes.
+// Elements between neighbors of an operand along one of its axes.
 std::int64_t axis_stride(const loops::IntrinsicOperand& operand, std::size_t axis);
 
 // Errors: more tiles than registers, a tile whose place differs between iterations of a loop that is not unrolled, one

@@ -1,6 +1,6 @@
 // Convolution in one to three dimensions, dense or in groups, in float32 and int8. Activations are channels-last,
 // weights [o / columns][ky][kx][c][columns], with dot products of bytes [o / columns][ky][kx][c / 4][columns][4]. A
-// register tile holds `rows` neighbouring pixels of one output row times `columns` output channels of one group over
+// register tile holds `rows` neighboring pixels of one output row times `columns` output channels of one group over
 // the whole reduction; padding is written out for a block of rows (in one dimension: of pixels) at a time, where it
 // stays in the cache while all output channels use it.
 #include <algorithm>
@@ -29,7 +29,7 @@ class Convolution {
   Convolution(schedule::Context& c, const Cpu& cpu) : c_(c), cpu_(cpu) {}
 
   bool schedule() {
-    if (!recognise()) return false;
+    if (!recognize()) return false;
     choose_products();
     choose_rows_of_a_block();
     cut_reduction();
@@ -45,7 +45,7 @@ class Convolution {
   }
 
  private:
-  bool recognise() {
+  bool recognize() {
     const Block* block = c_.block(kConv);
     if (!is_convolution(block)) return false;
     integer_ = block->writes.front().buffer->dtype == DType::int32;
@@ -62,7 +62,7 @@ class Convolution {
     spatial_ = {loops.begin() + 2, loops.begin() + static_cast<std::ptrdiff_t>(rank_)};
     kernel_ = {loops.begin() + static_cast<std::ptrdiff_t>(rank_) + 1, loops.end()};
     for (const std::string& loop : kernel_) window_ *= c_.extent(loop);
-    // Pixels that are neighbours in memory: of an image one pixel wide, those of a column.
+    // Pixels that are neighbors in memory: of an image one pixel wide, those of a column.
     while (spatial_.size() > 1 && c_.extent(spatial_.back()) == 1 && c_.extent(spatial_[spatial_.size() - 2]) > 1) {
       single_.push_back(spatial_.back());
       spatial_.pop_back();

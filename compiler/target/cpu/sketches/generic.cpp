@@ -80,7 +80,7 @@ bool joins_in_any_order(const Block& block, const Store& store) {
          is_product_sum(block);
 }
 
-// Loops of a reduction over neighbours in memory, one around the other, become one, which LLVM's vectorizer takes
+// Loops of a reduction over neighbors in memory, one around the other, become one, which LLVM's vectorizer takes
 // vectors of. In any order: first they come as memory has what most of them move in.
 void fuse_reduction(schedule::Context& c, const std::string& name) {
   std::vector<std::string> loops = by_stride(c, name, nest_of(c, name).reduce);

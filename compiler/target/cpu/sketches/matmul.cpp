@@ -100,7 +100,7 @@ class Matmul {
   Matmul(schedule::Context& c, const Cpu& cpu) : c_(c), cpu_(cpu) {}
 
   bool schedule() {
-    if (!recognise()) return false;
+    if (!recognize()) return false;
     choose_products();
     lay_out();
     copy_left_by_blocks();
@@ -114,7 +114,7 @@ class Matmul {
   }
 
  private:
-  bool recognise() {
+  bool recognize() {
     auto product = product_of(c_.task.program);
     if (product) p_ = *std::move(product);
     return !p_.m.empty();

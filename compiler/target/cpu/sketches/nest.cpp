@@ -42,7 +42,7 @@ std::int64_t step_of(const Affine& index, const std::string& loop) {
   return 0;
 }
 
-// The loop that goes from neighbour to neighbour in the buffer's memory; "" where none does.
+// The loop that goes from neighbor to neighbor in the buffer's memory; "" where none does.
 std::string loop_along(const LoopIndices& indices, const Shape& shape, const std::vector<Expr>& at) {
   for (std::size_t d = shape.size(); d-- > 0;) {
     if (shape[d] == 1) continue;

@@ -15,7 +15,7 @@ inline constexpr std::int64_t kFewestLanes = 4;  // iterations below which a loo
 
 struct Nest {
   std::vector<std::string> spatial, reduce;
-  std::string innermost;                 // goes from neighbour to neighbour in what is written; "" where no loop does
+  std::string innermost;                 // goes from neighbor to neighbor in what is written; "" where no loop does
   const loops::VarNode* lane = nullptr;  // the block's iterator over that loop alone; null: there is none
 };
 Nest nest_of(const schedule::Context& c, const std::string& block);
@@ -35,7 +35,7 @@ std::vector<std::string> by_stride(const schedule::Context& c, const std::string
 bool follow_in_memory(const schedule::Context& c, const std::string& block, const std::string& outer,
                       const std::string& inner);
 
-// The loop along which an operand lies in memory while neighbouring lanes of the innermost loop read it far apart, as
+// The loop along which an operand lies in memory while neighboring lanes of the innermost loop read it far apart, as
 // where a matrix is transposed, and how many of its elements are read at once (codegen/transpose_loads.h). "": there is
 // none.
 struct Across {

@@ -25,7 +25,7 @@ constexpr double kCyclesOfCopy = 0.5;         // of an element of the input, tra
 constexpr double kCyclesOfCrowdedCopy = 1.5;  // to rows of the channels that fall into few sets of the first level
 constexpr double kLessThan = 0.8;             // of the cycles of a tile whose lanes are output channels
 
-// Neighbouring pixels of a row read neighbouring elements.
+// Neighboring pixels of a row read neighboring elements.
 bool reads_in_step(const Block& block, const Buffer& x, std::size_t rank) {
   const VarNode* column = block.iterators[rank - 1].var.get();
   bool in_step = true;
@@ -57,7 +57,7 @@ class PixelConvolution {
   PixelConvolution(schedule::Context& c, const Cpu& cpu) : c_(c), cpu_(cpu) {}
 
   bool schedule() {
-    if (!recognise()) return false;
+    if (!recognize()) return false;
     tile_ = sample_register_tile(c_, by_pixel_, cpu_, [this](std::int64_t columns) { return copied(columns); });
     lay_out();
     cut_into_tiles();
@@ -70,7 +70,7 @@ class PixelConvolution {
   }
 
  private:
-  bool recognise() {
+  bool recognize() {
     const Block* block = c_.block(kSums);
     if (!is_convolution(block) || block->predicate || block->writes.front().buffer->dtype != DType::float32)
       return false;

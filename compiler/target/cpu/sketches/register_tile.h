@@ -15,8 +15,8 @@ struct RegisterTile {
   std::int64_t rows, vectors, lanes;
   std::int64_t columns;  // of the tile; at most vectors * lanes, and more than one vector less
 };
-// What tiles divide: rows (neighbouring pixels) by columns (output channels) of sums, each of `steps` products of
-// vectors. An element of the left operand is part of `reuse` neighbouring rows. `whole`: the processor's instruction
+// What tiles divide: rows (neighboring pixels) by columns (output channels) of sums, each of `steps` products of
+// vectors. An element of the left operand is part of `reuse` neighboring rows. `whole`: the processor's instruction
 // takes no vectors with idle lanes. `broken`: tiles are whole vectors that need not divide the columns.
 struct TiledProduct {
   std::int64_t rows, columns, steps, reuse = 1;
@@ -43,7 +43,7 @@ RegisterTile sample_register_tile(schedule::Context& c, const TiledProduct& prod
                                   const CyclesByColumns& beside = {});
 // What that choice takes for all of the product.
 double least_cycles(const TiledProduct& product, const Cpu& cpu, const CyclesByColumns& beside = {});
-// Decides how many of `extent` neighbours a tile takes, `most` at most: few idle ones in the last tile, else as many as
+// Decides how many of `extent` neighbors a tile takes, `most` at most: few idle ones in the last tile, else as many as
 // possible. The analytic choice is at most `fitting`.
 std::int64_t sample_rows(schedule::Context& c, std::int64_t extent, std::int64_t fitting, std::int64_t most);
 // Decides how many steps of a reduction over `extent` are written out; one, says the analytic choice.

@@ -1,4 +1,4 @@
-// Dense 2-D convolution of bytes in tile registers. A tile of sums is `rows` neighbouring pixels of one output row
+// Dense 2-D convolution of bytes in tile registers. A tile of sums is `rows` neighboring pixels of one output row
 // times 16 output channels. Its left operand is read from the channels-last image, which is padded for a block of rows
 // at a time: a row of a tile is 64 channels of a pixel, of four channels or less a window's row of pixels. The weights
 // lie as tiles are loaded: [o / 16][ky][kx][c / 4][16][4]. Whole tiles of sums pass through memory of the first level,

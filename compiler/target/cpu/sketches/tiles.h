@@ -35,7 +35,7 @@ bool worth_tiles(const TileShape& shape, const Cpu& cpu);
 // Products of fewer columns would leave most of a tile to zeros.
 inline constexpr std::int64_t kFewestColumns = 4;
 
-// Tiles of sums that are in registers at once: `across` neighbours by `down` times `columns`.
+// Tiles of sums that are in registers at once: `across` neighbors by `down` times `columns`.
 struct TileBlock {
   std::int64_t down, across, columns;
 };

@@ -1,5 +1,5 @@
 // Depthwise convolution and pooling, in one to three dimensions: each channel by itself. Channels lie in lanes, the
-// window is unrolled, and a register tile holds neighbouring pixels of a row, whose windows share most of their
+// window is unrolled, and a register tile holds neighboring pixels of a row, whose windows share most of their
 // elements. Padding becomes a condition on the element, which peeling takes out of all tiles but those at the border.
 #include <algorithm>
 
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMostTaps = 64;
 
-// Neighbouring results read neighbouring channels: false where several results share one (a channel multiplier).
+// Neighboring results read neighboring channels: false where several results share one (a channel multiplier).
 bool channels_in_step(const Block& block) {
   const VarNode* channel = block.iterators[1].var.get();
   bool in_step = true;

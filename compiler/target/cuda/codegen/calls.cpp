@@ -8,7 +8,7 @@
 #include "compiler/target/cuda/codegen/emitter.h"
 #include "compiler/target/cuda/intrinsics.h"
 #include "loops/rewrite.h"
-#include "loops/threads/neighbours.h"
+#include "loops/threads/neighbors.h"
 
 namespace dovetail::cuda {
 
@@ -44,7 +44,7 @@ std::vector<Expr> Emitter::lane_element(const IntrinsicOperand& operand, const L
   return lane_element(operand, map, coordinate("thread.y") * kLanesInX + coordinate("thread.x"), int_imm(number));
 }
 
-// Where ldmatrix may read the operand: its registers are matrices of 8 rows of 16 bytes, neighbours at multiples of 16.
+// Where ldmatrix may read the operand: its registers are matrices of 8 rows of 16 bytes, neighbors at multiples of 16.
 // A lane has four bytes of a row, or, turned, halves of two rows at one column. Empty: it may not; else the row that
 // this lane names, of matrix lane / 8.
 std::string Emitter::matrix_row(const IntrinsicOperand& operand, const LaneMap& map, bool turned) {
@@ -53,7 +53,7 @@ std::string Emitter::matrix_row(const IntrinsicOperand& operand, const LaneMap& 
   const std::int64_t matrices = LaneMap::count(map.registers) / packed;
   if (std::ranges::find(kernel_.shared, operand.buffer) == kernel_.shared.end() || (turned && packed != 2)) return "";
   const Expr lane_row = coordinate("thread.y");
-  // Neighbour `n` of a row of matrix `matrix`; `row`: turned, which of them.
+  // Neighbor `n` of a row of matrix `matrix`; `row`: turned, which of them.
   const auto element = [&](std::int64_t matrix, std::int64_t row, std::int64_t n) {
     const Expr lane = turned ? int_imm(n * kLanesInX + row / packed) : lane_row * kLanesInX + n / packed;
     return offset_of(buffer, lane_element(operand, map, lane, int_imm(matrix * packed + (turned ? row : n) % packed)),
@@ -78,7 +78,7 @@ std::string Emitter::matrix_row(const IntrinsicOperand& operand, const LaneMap& 
   return place(operand.buffer, lane_element(operand, map, lane, number));
 }
 
-// So many elements as fill 32 bits: in one load where they are neighbours, else one by one.
+// So many elements as fill 32 bits: in one load where they are neighbors, else one by one.
 std::string Emitter::packed_register(const IntrinsicOperand& operand, const LaneMap& map, std::int64_t number) {
   const BufferNode& buffer = *operand.buffer;
   const std::int64_t packed = 4 / size_bytes(buffer.dtype);

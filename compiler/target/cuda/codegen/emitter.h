@@ -74,7 +74,7 @@ class Emitter {
   void emit_node(const loops::CoreCall& n);  // calls.cpp, and what follows
   // False, and nothing is written: it is no nest of unrolled loops around a call alone.
   bool emit_unrolled_products(const loops::CoreLoop& outermost);
-  // Likewise: it is no unrolled loop over a store of small neighbours, which one instruction can write.
+  // Likewise: it is no unrolled loop over a store of small neighbors, which one instruction can write.
   bool emit_stores_together(const loops::CoreLoop& n);
   void emit_products(const std::vector<const loops::CoreLoop*>& loops, const loops::CoreCall& n);
   std::vector<loops::Expr> lane_element(const loops::IntrinsicOperand& operand, const loops::LaneMap& map,

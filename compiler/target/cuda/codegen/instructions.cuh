@@ -2,7 +2,7 @@
 // tests/emulated_gpu/instructions.h has the same functions for the machine that tests run on.
 #pragma once
 
-// The address, known to be a multiple of so many bytes: loads and stores of neighbours become one.
+// The address, known to be a multiple of so many bytes: loads and stores of neighbors become one.
 template <int bytes, typename T>
 inline T* aligned(T* address) {
   return static_cast<T*>(__builtin_assume_aligned(address, bytes));
@@ -104,7 +104,7 @@ inline void copy_box(void* to, const TensorMap* map, void* signal, int x, int y,
 
 // ---- Operations of warps: sm_80 and later
 
-// 32 bits of neighbours at a multiple of four bytes, and of elements that lie apart; the first is the lowest.
+// 32 bits of neighbors at a multiple of four bytes, and of elements that lie apart; the first is the lowest.
 inline unsigned load_register(const void* place) { return *static_cast<const unsigned*>(place); }
 inline unsigned pack_register(unsigned short a, unsigned short b) { return a | (unsigned)b << 16; }
 inline unsigned pack_register(signed char a, signed char b, signed char c, signed char d) {

@@ -58,7 +58,7 @@ T shuffle_xor(unsigned mask, T value, int distance) {
   else return __shfl_xor_sync(mask, value, distance);
 }
 
-// Neighbours in memory, written by one instruction: `to` is a multiple of their bytes.
+// Neighbors in memory, written by one instruction: `to` is a multiple of their bytes.
 template <typename T, int count>
 struct alignas(sizeof(T) * count) Together {
   T elements[count];

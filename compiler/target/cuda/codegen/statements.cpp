@@ -14,7 +14,7 @@
 #include "loops/rewrite.h"
 #include "loops/simplify.h"
 #include "loops/threads/accesses.h"
-#include "loops/threads/neighbours.h"
+#include "loops/threads/neighbors.h"
 
 namespace dovetail::cuda {
 
@@ -167,15 +167,15 @@ void Emitter::emit_node(const CoreSequence& n) {
 }
 
 bool Emitter::emit_stores_together(const CoreLoop& n) {
-  constexpr std::int64_t kMostBytes = 16, kLeastOfOne = 4;  // of larger elements the compiler finds neighbours
+  constexpr std::int64_t kMostBytes = 16, kLeastOfOne = 4;  // of larger elements the compiler finds neighbors
   const auto* store = n.kind == ForKind::unrolled ? std::get_if<CoreStore>(&n.body->node) : nullptr;
   if (store == nullptr || store->targets.size() != 1 || store->product_sum || n.extent < 2) return false;
   const StoreTarget& target = store->targets.front();
   const DType dtype = target.buffer->dtype;
   if (size_bytes(dtype) >= kLeastOfOne || dtype == DType::boolean || element_count(target.buffer->shape) == 0 ||
       std::ranges::find(kernel_.local, target.buffer) != kernel_.local.end() ||
-      aligned_neighbours(*target.buffer, offset_of(*target.buffer, target.indices, bounds_), n.var.get(), n.extent,
-                         kMostBytes) != n.extent)
+      aligned_neighbors(*target.buffer, offset_of(*target.buffer, target.indices, bounds_), n.var.get(), n.extent,
+                        kMostBytes) != n.extent)
     return false;
   bool reads_itself = false;
   visit_exprs(target.value, [&](const Expr& e) {

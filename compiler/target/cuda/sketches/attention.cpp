@@ -30,7 +30,7 @@ constexpr std::int64_t kMostKept = 176;  // numbers of a thread
 constexpr std::int64_t kMostUnrolledHere = 512;
 
 // What of a tile threads have. By tensor cores, `y` are warps, each with `own_rows` fragments of rows; else threads in
-// y with so many rows each, neighbours.
+// y with so many rows each, neighbors.
 struct AttentionTile {
   std::int64_t own_rows, y, x, columns, stages;
   bool tensor;
@@ -50,7 +50,7 @@ struct Attention {
     const std::int64_t multiple = mma ? mma->depth : kVector;
     return pieces(product.depth, multiple) * multiple;
   }
-  // Neighbours in the width that a thread has.
+  // Neighbors in the width that a thread has.
   std::int64_t vector(const AttentionTile& tile) const {
     return tile.tensor ? kColumnsOfLane : std::clamp<std::int64_t>(form.width / tile.x, 1, kVector);
   }
@@ -203,7 +203,7 @@ class AttentionSketch {
     if (rows.bound.size() == 2) c_.s.bind(rows.bound.front(), "thread.z");
     c_.s.bind(rows.bound.back(), "thread.y");
   }
-  // Columns of the width: on lanes, a few neighbours each.
+  // Columns of the width: on lanes, a few neighbors each.
   struct Width {
     std::string round, x, own;
   };

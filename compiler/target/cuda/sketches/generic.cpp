@@ -39,11 +39,11 @@ void finish_in_place(schedule::Context& c, const std::string& name, const std::s
 struct Sharing {
   std::vector<std::string> spatial, others;
   std::int64_t threads;
-  std::int64_t results = 1;  // of a thread: neighbours on the second innermost of `spatial`
+  std::int64_t results = 1;  // of a thread: neighbors on the second innermost of `spatial`
 };
 
 // Results that lie beside one another read parts of the same window: those of a thread lie below one another, so that
-// what it has loaded serves several of them, and neighbours in memory still are on neighbouring threads.
+// what it has loaded serves several of them, and neighbors in memory still are on neighboring threads.
 bool overlaps(const Block& block, const Iterator& iterator) {
   bool found = false;
   visit_exprs(block.body, [&](const Expr& e) {
@@ -258,7 +258,7 @@ bool bind_points(schedule::Context& c, const Points& points) {
     blocks.erase(blocks.begin());
     blocks.front() = fused;
   }
-  // Neighbours are on block.x, which is the longest axis too.
+  // Neighbors are on block.x, which is the longest axis too.
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const std::string axis(kBlockAxes[blocks.size() - 1 - i]);
     if (!c.attempt("bind", {blocks[i], axis})) return false;

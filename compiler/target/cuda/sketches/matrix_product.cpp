@@ -1,6 +1,6 @@
 // Contractions (matrix products, convolutions in one group) as products of tiles. A block of threads makes a tile of
 // the result; each of its threads a few rows times a few columns of it, in registers. The operands come through shared
-// memory, a piece of the depth at a time, each fetched by all threads together, neighbours in memory by neighbouring
+// memory, a piece of the depth at a time, each fetched by all threads together, neighbors in memory by neighboring
 // threads. What follows the sum point by point is done where a thread writes its results.
 #include <algorithm>
 #include <array>
@@ -227,7 +227,7 @@ class MatrixProduct {
 
   // Cuts `rows` and `columns`, loops over a tile, into {rows of threads, columns of threads} and what a thread has. A
   // thread's rows, or columns, that lie side by side in the copy are vectors, as far apart as all threads' vectors
-  // need; else its rows are neighbours, and its columns as far apart as all threads' columns.
+  // need; else its rows are neighbors, and its columns as far apart as all threads' columns.
   void cut_tile(const std::string& rows, const std::string& columns, const Tile& tile,
                 std::vector<std::string>& threads, std::vector<std::string>& own) {
     const Product copied = as_copied(product_, tile.turned);

@@ -23,7 +23,7 @@ struct Product {
   struct Operand {
     DType stored;     // in memory
     bool plain;       // it is read as it lies, no patches are gathered
-    bool depth_last;  // neighbours in memory are neighbours in the depth
+    bool depth_last;  // neighbors in memory are neighbors in the depth
     std::size_t batch_dimensions;
   } left, right;
   DType type;                         // of the products, and of their sum
@@ -82,8 +82,8 @@ struct ThreadAxis {
   std::string_view axis;
   std::int64_t extent;
 };
-// Gives the copying of `operand`, a block over one piece of it, to all threads of a block: neighbours in memory on
-// neighbouring threads, and as far as they come out even some on one: as many as are `vector_bytes` of a plain operand.
+// Gives the copying of `operand`, a block over one piece of it, to all threads of a block: neighbors in memory on
+// neighboring threads, and as far as they come out even some on one: as many as are `vector_bytes` of a plain operand.
 inline constexpr std::int64_t kVectorBytes = 16;
 void fetch_together(schedule::Context& c, const std::string& operand, bool plain, std::span<const ThreadAxis> threads,
                     std::int64_t vector_bytes = kVectorBytes);
@@ -96,7 +96,7 @@ bool can_fetch(const Product::Operand& operand, std::int64_t elements, std::int6
 // as its operand does, each row kBankBytes from the next.
 std::int64_t shared_bytes(const Product::Operand& left, std::int64_t rows, const Product::Operand& right,
                           std::int64_t columns, std::int64_t depth, std::int64_t stages);
-// Elements that a thread reads at once where they are neighbours of shared memory, or of patches.
+// Elements that a thread reads at once where they are neighbors of shared memory, or of patches.
 inline constexpr std::int64_t kVector = 4;
 
 }  // namespace dovetail::cuda

@@ -1,5 +1,5 @@
 // Groups that reduce: few results of many elements each (sums, means, argmax, a matrix times few vectors), and rows
-// that are normalised by what their elements have in common (softmax, layer norm). Threads that lie beside one another
+// that are normalized by what their elements have in common (softmax, layer norm). Threads that lie beside one another
 // take elements of a row that lie beside one another in memory, and join what they have of it (bind, rfactor). All
 // blocks of the group are one kernel, whose block of threads has one row or several; what several of its blocks read of
 // a row, threads keep.
@@ -562,7 +562,7 @@ class Reduction {
   std::optional<std::pair<std::string, std::int64_t>> split_rows_;  // a loop over groups of so many members
   std::set<std::size_t> shared_dimensions_;                         // of the result
   std::int64_t elements_ = 0, results_ = 1;                         // of a result; in all
-  bool beside_ = false;                                             // neighbours in memory belong to different results
+  bool beside_ = false;                                             // neighbors in memory belong to different results
 
   std::int64_t threads_ = 1, rows_of_block_ = 1, parts_ = 1;
   bool keeps_ = false;

@@ -18,7 +18,7 @@ namespace dovetail::cuda {
 
 // A softmax that weighs the rows of a matrix: one kernel, which has pieces of the scores alone.
 bool sketch_attention(schedule::Context& c, const Gpu& gpu);
-// Few results of many elements each, and rows that are normalised by what their elements have in common: threads join
+// Few results of many elements each, and rows that are normalized by what their elements have in common: threads join
 // what they have of a row.
 bool sketch_reduction(schedule::Context& c, const Gpu& gpu);
 // A product of matrices, or what has the form of one: tiles of it, through shared memory and in registers.
@@ -65,8 +65,8 @@ struct Points {
   std::vector<std::pair<std::string, std::string_view>> threads;  // innermost first
   std::string innermost() const;                                  // of all these
 };
-// Splits `spatial` loops, the innermost first, so that up to `threads` neighbouring points are of one block, and puts
-// blocks around threads around the loops `inside`. Neighbours in memory are neighbours on thread.x. nullopt: there is
+// Splits `spatial` loops, the innermost first, so that up to `threads` neighboring points are of one block, and puts
+// blocks around threads around the loops `inside`. Neighbors in memory are neighbors on thread.x. nullopt: there is
 // nothing to share, or it cannot be shown that the loops may be reordered.
 std::optional<Points> share_points(schedule::Context& c, const std::vector<std::string>& spatial,
                                    const std::vector<std::string>& inside, std::int64_t threads);

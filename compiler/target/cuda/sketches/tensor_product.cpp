@@ -56,7 +56,7 @@ struct TensorTile {
 };
 
 // How a copy of the operand lies in shared memory. Of bytes, a row holds the depth, as the instruction reads four of
-// its neighbours at once.
+// its neighbors at once.
 Product::Operand laid_out(Product::Operand operand) {
   operand.depth_last = operand.depth_last || size_bytes(operand.stored) == 1;
   return operand;

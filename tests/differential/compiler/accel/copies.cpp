@@ -149,7 +149,7 @@ const Movement kMovements[] = {
      [](CopyMaker& m, Id x, Id, std::int64_t) {
        return m.node("DepthToSpace", "move", {x}, {{"blocksize", std::int64_t{2}}, {"mode", std::string("DCR")}});
      }},
-    {"depth to space, neighbours",
+    {"depth to space, neighbors",
      [](CopyMaker& m, Id x, Id, std::int64_t) {
        return m.node("DepthToSpace", "move", {x}, {{"blocksize", std::int64_t{3}}, {"mode", std::string("CRD")}});
      }},
@@ -296,7 +296,7 @@ TEST_CASE("values that lie within others have the borders of all that read them"
     }
 }
 
-TEST_CASE("a quantised transposed convolution is a convolution, whose phases are moved") {
+TEST_CASE("a quantized transposed convolution is a convolution, whose phases are moved") {
   for (const isa::HardwareConfig& config : isa::named_configs()) DYNAMIC_SECTION(config.name) {
       test::GraphMaker make;
       test::Draw draw{3};

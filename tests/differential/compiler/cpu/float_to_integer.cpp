@@ -43,7 +43,7 @@ loops::Program conversion(DType from, DType to, bool lanes) {
   return *std::move(program);
 }
 
-// NaN, infinities, and powers of two with their neighbours, a half and a quarter beside them; then anything.
+// NaN, infinities, and powers of two with their neighbors, a half and a quarter beside them; then anything.
 NdArray floats_of(DType from) {
   NdArray values(from, {kFloats});
   SplitMix64 random(7);

@@ -71,9 +71,9 @@ void keep_promises(Program& program) {
   const bool broken = schedule::first_broken_kind(program, {}).has_value();
   program.body = rewrite_stmt(program.body, [&](const Stmt& stmt) -> Stmt {
     const auto* loop = std::get_if<For>(&stmt->node);
-    const bool honoured =
+    const bool honored =
         loop != nullptr && std::ranges::find(cpu::kLoopSupport.kinds, loop->kind) != cpu::kLoopSupport.kinds.end();
-    if (loop == nullptr || loop->kind == ForKind::serial || (honoured && !broken)) return stmt;
+    if (loop == nullptr || loop->kind == ForKind::serial || (honored && !broken)) return stmt;
     For serial = *loop;
     serial.kind = ForKind::serial;
     serial.thread_axis.clear();

@@ -1,4 +1,4 @@
-// Every way in which the CPU requantises, by what is proven of accumulator and scale, has the interpreter's bits: on
+// Every way in which the CPU requantizes, by what is proven of accumulator and scale, has the interpreter's bits: on
 // products that are ties, beside them, and at the ends of the ranges.
 #include <algorithm>
 #include <cmath>
@@ -65,7 +65,7 @@ void check_bits(const loops::Program& program, const std::vector<NdArray>& argum
 
 }  // namespace
 
-TEST_CASE("requantisation is exact in binary32, in binary64 and in integers") {
+TEST_CASE("requantization is exact in binary32, in binary64 and in integers") {
   const Way ways[] = {{"binary32", 1 << 24, "min(max({}, -0.125), 0.125)", 0.125},
                       {"binary32, at the end of its range", 1 << 21, "min(max({}, -1.0), 1.0)", 1.0},
                       {"binary64", (1 << 29) - 1, "min(max({}, -2.0), 2.0)", 2.0},
@@ -97,7 +97,7 @@ TEST_CASE("requantisation is exact in binary32, in binary64 and in integers") {
   }
 }
 
-TEST_CASE("requantisation by a literal is exact for each accumulator of nine bits, and by a power of two at all ties") {
+TEST_CASE("requantization by a literal is exact for each accumulator of nine bits, and by a power of two at all ties") {
   constexpr std::int64_t kMost = 255;
   SplitMix64 random(11);
   std::vector<std::string> scales{"16384.5", "32767.5",  "32768.5",    "65535.5",

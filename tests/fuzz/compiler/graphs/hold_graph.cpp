@@ -219,17 +219,17 @@ void compare(const std::string& who, const Arrays& want, const Arrays& have, con
 
 // Every level by the interpreter, which fuses as the CPU does and needs no machine code; one of them, in turn, as
 // kernels of the CPU, and the accelerator where there is something for it.
-std::vector<Way> ways(const FuzzGraph& made, bool quantised) {
+std::vector<Way> ways(const FuzzGraph& made, bool quantized) {
   std::vector<Way> list;
   for (int level = 0; level <= 3; ++level)
     list.push_back({fmt::format("level {}", level), static_cast<passes::Level>(level), {"host"}});
   const auto turn = static_cast<int>(made.file.size() % 4);
   list.push_back({fmt::format("level {} compiled", turn), static_cast<passes::Level>(turn), {"cpu"}});
-  if (quantised) list.push_back({"level 2 accelerated", passes::Level::tolerant, {"accel", "host"}});
+  if (quantized) list.push_back({"level 2 accelerated", passes::Level::tolerant, {"accel", "host"}});
   return list;
 }
 
-bool is_quantised(const Graph& graph) {
+bool is_quantized(const Graph& graph) {
   return std::ranges::any_of(graph.live_nodes(), [&](graph::NodeId id) {
     const std::string& op = graph.node(id).op;
     return op.starts_with("dovetail.") || op.ends_with("QuantizeLinear") || op == "DequantizeLinear";
@@ -246,10 +246,10 @@ Held hold_graph(const FuzzGraph& made) {
     return held;
   }
   const auto expected = reference->run(made.inputs);
-  const bool quantised = is_quantised(made.graph);
+  const bool quantized = is_quantized(made.graph);
   if (!expected) {
     held.refused = to_string(expected.errors());
-    for (const Way& way : ways(made, quantised)) static_cast<void>(run(made, way).ok());
+    for (const Way& way : ways(made, quantized)) static_cast<void>(run(made, way).ok());
     return held;
   }
   for (const ValueId id : made.graph.outputs)
@@ -258,8 +258,8 @@ Held hold_graph(const FuzzGraph& made) {
   const double rounding = kRounding * unit(made.graph);
   const Traits traits = traits_of(made.graph);
   const bool finite = all_finite(*expected);
-  Arrays integers;  // of the quantised graph in integer form, to which kernels are held
-  for (const Way& way : ways(made, quantised)) {
+  Arrays integers;  // of the quantized graph in integer form, to which kernels are held
+  for (const Way& way : ways(made, quantized)) {
     const auto ran = run(made, way);
     if (!ran) {
       held.broken.push_back(fmt::format("{}: {}", way.name, to_string(ran.errors())));
@@ -271,7 +271,7 @@ Held hold_graph(const FuzzGraph& made) {
     // Whether a sum that overflows on the way is infinite or no number depends on the order of its terms.
     if (!finite && (way.level == passes::Level::trading || (way.level == passes::Level::tolerant && traits.sums)))
       continue;
-    if (!quantised) {
+    if (!quantized) {
       compare(way.name, held.reference, ran->outputs, made.graph, bound, held.broken);
       continue;
     }

@@ -1,4 +1,4 @@
-// Graphs as files of older operator sets: the mirror of compiler/import/normalise.h. It is written for itself, from the
+// Graphs as files of older operator sets: the mirror of compiler/import/normalize.h. It is written for itself, from the
 // changelog of ONNX's operators, so that import is held against something that is not its own.
 #pragma once
 

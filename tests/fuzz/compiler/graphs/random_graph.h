@@ -16,7 +16,7 @@ struct FuzzGraph {
   std::map<std::string, NdArray> inputs;
   std::int64_t opset = 0;
   std::vector<std::byte> file;  // the graph in the forms of that operator set
-  // Where the graph is one of the quantised forms that lowering knows: the largest step of its tensors.
+  // Where the graph is one of the quantized forms that lowering knows: the largest step of its tensors.
   double step = 0;
 };
 

@@ -1,4 +1,4 @@
-// A serialised ONNX model as a tree of fields, so that a mutation can change one field and leave all lengths around it
+// A serialized ONNX model as a tree of fields, so that a mutation can change one field and leave all lengths around it
 // right. What is no message, or no well-formed one, stays bytes; a tree always writes back to what it was read from.
 #pragma once
 

@@ -47,7 +47,7 @@ Bytes structural_model() {
   Model model;
   model.opset = 10;
   model.inputs = {value_info("x", DType::float32, {"N", 2, 6, 6})};
-  model.initialisers = {tensor("w", NdArray(DType::float32, {4, 2, 3, 3})), tensor("shape", int64s({0, -1})),
+  model.initializers = {tensor("w", NdArray(DType::float32, {4, 2, 3, 3})), tensor("shape", int64s({0, -1})),
                         tensor("s", NdArray::scalar(0.5f)), tensor("z", NdArray::scalar(std::int8_t{3}))};
   model.nodes = {
       node("QuantizeLinear", {"x", "s", "z"}, {"q"}),
@@ -66,14 +66,14 @@ Bytes structural_model() {
 }
 
 // One node of each kind that import expands or lower_qdq has a rule for.
-Bytes quantised_model() {
+Bytes quantized_model() {
   using namespace test::onnx;
   using Ints = std::vector<std::int64_t>;
   const auto foreign = [](Message each) { return each.text(7, "com.microsoft"); };
   Model model;
   model.opset = 17;
   model.inputs = {value_info("x", DType::int8, {1, 2, 4, 4}), value_info("f", DType::float32, {2, 4})};
-  model.initialisers = {tensor("s", NdArray::scalar(0.5f)),
+  model.initializers = {tensor("s", NdArray::scalar(0.5f)),
                         tensor("z", NdArray::scalar(std::int8_t{3})),
                         tensor("w", NdArray(DType::int8, {4, 3})),
                         tensor("sw", NdArray::from<float>({3}, {1, 2, 3})),
@@ -128,19 +128,19 @@ TEST_CASE("models cut short") {
 }
 
 TEST_CASE("the small models are sound") {
-  for (const Bytes& bytes : {structural_model(), quantised_model()}) {
+  for (const Bytes& bytes : {structural_model(), quantized_model()}) {
     const auto imported = import::import_onnx(bytes, "small.onnx");
     if (!imported) FAIL(to_string(imported.errors()));
   }
 }
 
 TEST_CASE("models with bytes changed") {
-  const Bytes structural = structural_model(), quantised = quantised_model(), digits = bytes_of("digits_int8.onnx");
+  const Bytes structural = structural_model(), quantized = quantized_model(), digits = bytes_of("digits_int8.onnx");
   constexpr unsigned char kTelling[] = {0x00, 0x01, 0x7F, 0x80,
                                         0xFF, 0x08, 0x0A, 0x12};  // extremes, and tags of early fields
   for (unsigned seed = 0; seed < 3000u * static_cast<unsigned>(scale()); ++seed) {
     std::mt19937 random(seed);
-    Bytes bytes = seed % 50 == 0 ? digits : seed % 2 == 0 ? quantised : structural;
+    Bytes bytes = seed % 50 == 0 ? digits : seed % 2 == 0 ? quantized : structural;
     for (unsigned count = 1 + random() % 4; count > 0; --count) {
       std::byte& byte = bytes[random() % bytes.size()];
       byte = random() % 2 ? std::byte{static_cast<unsigned char>(random())}
@@ -152,7 +152,7 @@ TEST_CASE("models with bytes changed") {
 }
 
 TEST_CASE("models with pieces repeated, moved and removed") {
-  const Bytes models[] = {structural_model(), quantised_model()};
+  const Bytes models[] = {structural_model(), quantized_model()};
   for (unsigned seed = 0; seed < 1000u * static_cast<unsigned>(scale()); ++seed) {
     std::mt19937 random(seed);
     const Bytes& small = models[seed % 2];

@@ -23,13 +23,13 @@ std::vector<std::byte> bytes_of(const Model& model) {
 }
 
 // Convolution, pooling and shape changes between QuantizeLinear and DequantizeLinear, in the forms of opset 10.
-Model quantised() {
+Model quantized() {
   Model model;
   model.opset = 10;
   model.inputs = {value_info("x", DType::float32, {"N", 2, 6, 6})};
   NdArray weights(DType::int8, {4, 2, 3, 3});
   for (std::int64_t i = 0; i < weights.count(); ++i) weights.set_int64(i, i % 7 - 3);
-  model.initialisers = {tensor("w", weights), tensor("shape", int64s({0, -1})), tensor("s", NdArray::scalar(0.5f)),
+  model.initializers = {tensor("w", weights), tensor("shape", int64s({0, -1})), tensor("s", NdArray::scalar(0.5f)),
                         tensor("z", NdArray::scalar(std::int8_t{3})), tensor("zero", NdArray::scalar(std::int8_t{0}))};
   model.nodes = {
       node("QuantizeLinear", {"x", "s", "z"}, {"q"}),
@@ -54,7 +54,7 @@ Model qoperators() {
   NdArray weights(DType::int8, {4, 2, 1, 1}), matrix(DType::int8, {4, 3});
   for (std::int64_t i = 0; i < weights.count(); ++i) weights.set_int64(i, i - 4);
   model.inputs = {value_info("x", DType::uint8, {1, 2, 3, 3})};
-  model.initialisers = {tensor("w", weights), tensor("s", NdArray::scalar(0.25f)),
+  model.initializers = {tensor("w", weights), tensor("s", NdArray::scalar(0.25f)),
                         tensor("z", NdArray::scalar(std::uint8_t{128})), tensor("zw", NdArray::scalar(std::int8_t{0})),
                         tensor("b", NdArray(DType::int32, {4}))};
   model.nodes = {node("QLinearConv", {"x", "s", "z", "w", "s", "zw", "s", "z", "b"}, {"c"}, {}, "qconv"),
@@ -63,7 +63,7 @@ Model qoperators() {
   return model;
 }
 
-// Batch normalisation behind a convolution, a matrix product with a bias, the Shape-Gather-Concat clutter of exporters.
+// Batch normalization behind a convolution, a matrix product with a bias, the Shape-Gather-Concat clutter of exporters.
 Model floats() {
   Model model;
   model.inputs = {value_info("x", DType::float32, {"N", 2, 4, 4})};
@@ -72,7 +72,7 @@ Model floats() {
     for (std::int64_t i = 0; i < array.count(); ++i) array.set_double(i, 0.5 + static_cast<double>(i % 5));
     return array;
   };
-  model.initialisers = {tensor("w", filled({3, 2, 3, 3})),
+  model.initializers = {tensor("w", filled({3, 2, 3, 3})),
                         tensor("g", filled({3})),
                         tensor("m", filled({12, 5})),
                         tensor("b", filled({5})),
@@ -99,7 +99,7 @@ Model floats() {
 std::vector<SeedModel> seed_models() {
   std::vector<SeedModel> seeds;
   for (const auto& [name, model] :
-       {std::pair{"quantised", quantised()}, {"qoperators", qoperators()}, {"floats", floats()}})
+       {std::pair{"quantized", quantized()}, {"qoperators", qoperators()}, {"floats", floats()}})
     seeds.push_back({name, bytes_of(model)});
   for (const ops::OpDef& def : ops::all()) {
     std::size_t kept = 0;

@@ -1,5 +1,5 @@
 // Small sound models to start from: one or more for each operator, made from its table row, and a few that hold what
-// quantised and exported models do.
+// quantized and exported models do.
 #pragma once
 
 #include <cstddef>

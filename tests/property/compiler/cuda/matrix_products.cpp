@@ -239,7 +239,7 @@ TEST_CASE("cuda: tiles of products compile by NVRTC") {
   check_nvrtc(list);
 }
 
-TEST_CASE("cuda: NVIDIA's compiler makes wide loads and stores of neighbours") {
+TEST_CASE("cuda: NVIDIA's compiler makes wide loads and stores of neighbors") {
   const auto compiler = cuda::Nvrtc::find();
   if (!compiler) return dovetail::test::skip("no NVRTC: " + compiler.errors().front().why);
   const Case one = layer_case(layer(64, 64, 64, DType::float32, false), decided({{"sum_columns", "4"}}), 1);

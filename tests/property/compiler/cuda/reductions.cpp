@@ -1,4 +1,4 @@
-// Reductions by several threads, and rows that are normalised: random shapes, axes and decisions.
+// Reductions by several threads, and rows that are normalized: random shapes, axes and decisions.
 #include <array>
 
 #include <fmt/ranges.h>
@@ -130,17 +130,17 @@ int count_reads(const loops::ThreadKernel& kernel, const std::string& buffer) {
 
 }  // namespace
 
-TEST_CASE("cuda: rows are normalised by one kernel that reads them once, and knows their sums in every thread") {
-  struct Normalisation {
+TEST_CASE("cuda: rows are normalized by one kernel that reads them once, and knows their sums in every thread") {
+  struct Normalization {
     std::string op;
     std::vector<graph::TensorType> types;
     int barriers;
   };
   // Rows of one warp need no barrier; of several, one for each sum, and one before its memory is used again.
-  for (const Normalisation& one :
-       {Normalisation{"Softmax", {{kFloat, {12, 128, 128}}}, 0}, Normalisation{"Softmax", {{kFloat, {64, 4096}}}, 2},
-        Normalisation{"LayerNormalization", {{kFloat, {8, 128, 768}}, {kFloat, {768}}, {kFloat, {768}}}, 0},
-        Normalisation{"RMSNormalization", {{kFloat, {1, 4096}}, {kFloat, {4096}}}, 1}}) {
+  for (const Normalization& one :
+       {Normalization{"Softmax", {{kFloat, {12, 128, 128}}}, 0}, Normalization{"Softmax", {{kFloat, {64, 4096}}}, 2},
+        Normalization{"LayerNormalization", {{kFloat, {8, 128, 768}}, {kFloat, {768}}, {kFloat, {768}}}, 0},
+        Normalization{"RMSNormalization", {{kFloat, {1, 4096}}, {kFloat, {4096}}}, 1}}) {
     const cuda::ScheduledGroup group = scheduled(one.op, one.types);
     INFO(loops::to_string(group.kernels));
     CHECK(group.kind == kKind);

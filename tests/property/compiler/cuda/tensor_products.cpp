@@ -34,17 +34,17 @@ std::vector<Case> drawn(std::span<const char* const> graphs) {
     return array;
   };
   for (const char* text : graphs) {
-    const auto graph = graph::parse(text, "quantised", [&](auto, const graph::TensorType& type) { return draw(type); });
+    const auto graph = graph::parse(text, "quantized", [&](auto, const graph::TensorType& type) { return draw(type); });
     if (!graph) FAIL(to_string(graph.errors()));
-    auto one = case_of("quantised", *graph, 1'000'000, draw);
+    auto one = case_of("quantized", *graph, 1'000'000, draw);
     REQUIRE(one);
     list.push_back(*std::move(one));
   }
   return list;
 }
 
-// Layers of a quantised network: activations less a zero point, weights, bias and scales constant.
-std::vector<Case> quantised_cases() {
+// Layers of a quantized network: activations less a zero point, weights, bias and scales constant.
+std::vector<Case> quantized_cases() {
   constexpr std::array<const char*, 3> kGraphs{
       R"(graph conv(%x: int8[2, 8, 7, 6]) -> (%y)
   constant %w: int8[12, 8, 3, 3]
@@ -110,7 +110,7 @@ std::vector<Case> tensor_cases() {
   list.push_back(node_case("MatMulInteger", {{kByte, {2, 20, 40}}, {kByte, {2, 40, 24}}}, {}, 1, nullptr));
   list.push_back(node_case("ConvInteger", {{kByte, {2, 8, 7, 6}}, {kByte, {12, 8, 3, 3}}},
                            {{"pads", Ints{1, 1, 1, 1}}, {"strides", Ints{2, 1}}}, 2, nullptr));
-  for (Case& one : quantised_cases()) list.push_back(std::move(one));
+  for (Case& one : quantized_cases()) list.push_back(std::move(one));
   for (Case& one : integer_cases()) list.push_back(std::move(one));
   return list;
 }
@@ -178,7 +178,7 @@ TEST_CASE("cuda: tensor cores are for what may be added in their order, on proce
 }
 
 TEST_CASE("cuda: layers with zero points are products of bytes, and their bias is corrected") {
-  for (Case& one : quantised_cases()) {
+  for (Case& one : quantized_cases()) {
     INFO(loops::to_string(one.scheduled.program));
     CHECK(one.scheduled.kind == kKind);
     REQUIRE(one.scheduled.constants.size() == 1);

@@ -26,7 +26,7 @@ graph::Graph digits(const std::string& number) {
   options.stop_after = "graph";
   auto compiled = compile(*imported, options);
   REQUIRE((compiled.ok() ? "" : to_string(compiled.errors())) == "");
-  return std::move(compiled->optimised);
+  return std::move(compiled->optimized);
 }
 
 }  // namespace

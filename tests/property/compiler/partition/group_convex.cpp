@@ -78,7 +78,7 @@ std::string wrong(const Case& c, const Units& groups) {
     if (groups[g].empty()) return fmt::format("group {} is empty", g);
     for (const std::size_t u : groups[g]) {
       if (u >= n || group_of[u] != n) return fmt::format("unit {} is none, or there twice", u);
-      if (c.colors[u] != c.colors[groups[g].front()]) return fmt::format("group {} has two colours", g);
+      if (c.colors[u] != c.colors[groups[g].front()]) return fmt::format("group {} has two colors", g);
       group_of[u] = g;
       position[u] = count++;
     }
@@ -113,17 +113,17 @@ TEST_CASE("groups of random graphs are convex, run in their order, and are maxim
     const Units groups = group_convex(c.reads, c.colors);
     const std::string problem = wrong(c, groups);
     if (!problem.empty()) {
-      UNSCOPED_INFO("seed " << seed << "\nreads " << fmt::format("{}", c.reads) << "\ncolours "
+      UNSCOPED_INFO("seed " << seed << "\nreads " << fmt::format("{}", c.reads) << "\ncolors "
                             << fmt::format("{}", c.colors) << "\ngroups " << fmt::format("{}", groups));
       FAIL(problem);
     }
     several += groups.size() > std::set<std::size_t>(c.colors.begin(), c.colors.end()).size();
   }
-  CHECK(several > 500);  // graphs in which a colour needs more than one group
+  CHECK(several > 500);  // graphs in which a color needs more than one group
 }
 
 TEST_CASE("groups that an order of execution tears apart are joined") {
-  // 0 and 3 are of one colour, and 3 reads from 2 of another, which reads nothing of 0.
+  // 0 and 3 are of one color, and 3 reads from 2 of another, which reads nothing of 0.
   CHECK(group_convex({{}, {0}, {}, {2}}, {0, 0, 1, 0}).size() == 2);
   // Here 2 lies between 0 and 3.
   CHECK(group_convex({{}, {0}, {1}, {2}}, {0, 0, 1, 0}).size() == 3);

@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "tests/property/compiler/passes/quantised_patterns.h"
+#include "tests/property/compiler/passes/quantized_patterns.h"
 
 namespace dovetail::test {
 
-struct Pattern : QuantisedPatterns {
-  using QuantisedPatterns::QuantisedPatterns;
+struct Pattern : QuantizedPatterns {
+  using QuantizedPatterns::QuantizedPatterns;
 
   void product() {
     graph::Attributes attributes;
@@ -238,7 +238,7 @@ struct Pattern : QuantisedPatterns {
 constexpr void (Pattern::*kPatterns[])() = {
     &Pattern::product,       &Pattern::product,   &Pattern::convolution, &Pattern::convolution, &Pattern::pool,
     &Pattern::normalization, &Pattern::attention, &Pattern::activation,  &Pattern::movement,    &Pattern::parallel,
-    &Pattern::quantised,     &Pattern::quantised, &Pattern::dynamic};
+    &Pattern::quantized,     &Pattern::quantized, &Pattern::dynamic};
 
 inline Pattern make_pattern(int seed) {
   Pattern pattern(static_cast<std::uint64_t>(seed));

@@ -83,8 +83,8 @@ inline void compare(const Values& expected, const Values& actual, const std::vec
   }
 }
 
-// The graph after the passes, or the kernels, compute what it computes as it came. `step`: of its quantised tensors, of
-// which the integer form may take a neighbour; the integer form itself is kept to the tolerance of floats.
+// The graph after the passes, or the kernels, compute what it computes as it came. `step`: of its quantized tensors, of
+// which the integer form may take a neighbor; the integer form itself is kept to the tolerance of floats.
 inline void check(const graph::Graph& graph, const Values& inputs, const std::function<void(CompileOptions&)>& set,
                   bool kernels, double step = 0) {
   auto reference = Reference::make(graph);
@@ -98,7 +98,7 @@ inline void check(const graph::Graph& graph, const Values& inputs, const std::fu
   set(options);
   const auto compiled = compile({graph, {}}, options);
   REQUIRE((compiled.ok() ? "" : to_string(compiled.errors())) == "");
-  INFO("optimised to\n" << to_string(compiled->optimised));
+  INFO("optimized to\n" << to_string(compiled->optimized));
   std::vector<std::string> names;
   for (const ValueId id : graph.outputs) names.push_back(graph.value(id).name);
   // Functions that amplify what rounding moved follow each other here.
@@ -111,7 +111,7 @@ inline void check(const graph::Graph& graph, const Values& inputs, const std::fu
     compare(*integer, actual, names, within);
   };
   if (!kernels) {
-    const auto actual = Reference::make(compiled->optimised).value().run(inputs);
+    const auto actual = Reference::make(compiled->optimized).value().run(inputs);
     REQUIRE((actual.ok() ? "" : to_string(actual.errors())) == "");
     return hold(*actual, tolerance);
   }

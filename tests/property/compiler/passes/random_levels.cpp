@@ -213,7 +213,7 @@ TEST_CASE("random int8 graphs keep every bit at every level, and with each pass 
     const auto hold = [&](const CompileOptions& options) {
       const auto compiled = compile({random.graph, {}}, options);
       REQUIRE((compiled.ok() ? "" : to_string(compiled.errors())) == "");
-      const auto actual = Reference::make(compiled->optimised).value().run(inputs).value();
+      const auto actual = Reference::make(compiled->optimized).value().run(inputs).value();
       for (const std::string& name : names) REQUIRE(actual.at(name) == expected.at(name));
     };
     CompileOptions options;

@@ -112,7 +112,7 @@ class ChainGenerator {
             });
       }
       case 5: return transpose(name, x);
-      case 6: {  // masked sum, the padding form that decompose_reduction recognises
+      case 6: {  // masked sum, the padding form that decompose_reduction recognizes
         const std::int64_t window = 2 + pick(2);
         return definition_.reduce(
             name, dtype_, {{"r", rows}, {"c", columns}}, {{"k", window}}, tensor::sum_reducer(),

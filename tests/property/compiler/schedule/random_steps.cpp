@@ -52,7 +52,7 @@ const IntrinsicTable& intrinsics() {
       for i in 2 { block copy { spatial vi in 2 = i reads a[vi] writes d[vi] d[vi] = a[vi] } } })"));
     rows.push_back(row("t.relu", R"(program relu { output d: int32[1, 2] input a: int32[1, 2]
       for i in 2 { block relu { spatial vi in 2 = i reads a[0, vi] writes d[0, vi] d[0, vi] = max(a[0, vi], 0) } } })"));
-    // An intrinsic that initialises its own result.
+    // An intrinsic that initializes its own result.
     rows.push_back(row("t.dot", R"(program dot { output d: int32[1] input a: int32[2] input b: int32[2]
       for k in 2 { block dot { reduce vk in 2 = k reads d[0], a[vk], b[vk] writes d[0] init { d[0] = 0 } d[0] = d[0] + a[vk] * b[vk] } } })"));
     return rows;

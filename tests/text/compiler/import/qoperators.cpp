@@ -21,9 +21,9 @@ Result<import::Imported> imported_qoperator(const std::string& op, const std::ve
   Model model;
   model.inputs = {value_info("x", DType::int8, {2, 3, 4, 4}), value_info("z", DType::int8, {2, 3, 4, 4}),
                   value_info("f", DType::float32, {2, 4}), value_info("m", DType::int8, {2, 4})};
-  model.initialisers = {tensor("s", NdArray::scalar(0.5f)), int8("o", {}),
+  model.initializers = {tensor("s", NdArray::scalar(0.5f)), int8("o", {}),
                         tensor("s1", NdArray::from<float>({1}, {0.25f}))};
-  model.initialisers.insert(model.initialisers.end(), constants.begin(), constants.end());
+  model.initializers.insert(model.initializers.end(), constants.begin(), constants.end());
   Message only = node(op, inputs, {"y"}, attributes, "n");
   only.text(7, "com.microsoft");
   model.nodes = {only};
@@ -88,9 +88,9 @@ TEST_CASE("qoperators: QGemm has a bias in steps of the product, and a float res
   const std::vector<Message> constants{int8("w", {5, 4}), tensor("sw", NdArray::from<float>({5}, {1, 2, 3, 4, 5})),
                                        int8("zw", {5}), tensor("c", NdArray(DType::int32, {5}))};
   const std::vector<Message> attributes{attribute("transB", 1), attribute("alpha", 2.0f)};
-  const std::string quantised =
+  const std::string quantized =
       text(imported_qoperator("QGemm", {"m", "s", "o", "w", "sw", "zw", "c", "s", "o"}, attributes, constants));
-  CHECK_THAT(quantised,
+  CHECK_THAT(quantized,
              ContainsSubstring("constant %n/bias_scale: float32[5] = [1.0, 2.0, 3.0, 4.0, 5.0]") &&
                  ContainsSubstring("%n/b: float32[5, 4] = DequantizeLinear(%w, %sw, %zw) {axis=0}") &&
                  ContainsSubstring("%y/float: float32[2, 5] = Gemm(%n/a, %n/b, %n/bias) {alpha=2.0, transB=1}") &&

@@ -221,7 +221,7 @@ TEST_CASE("partition: a region that cannot pay, or does not, goes to the next li
   CHECK(placed_with(20e-6, 100e-6, 5e-6, Offload::cost, {"dsp", "host"}, {{"r_node", "dsp"}}) == on_dsp);
 }
 
-TEST_CASE("partition: after a region is given up, its neighbours are made again") {
+TEST_CASE("partition: after a region is given up, its neighbors are made again") {
   Maker make;
   const ValueId x = make.input("x", DType::float32, {2, 4});
   const ValueId a = make.node("Neg", "a", {x}), m = make.node("Abs", "m", {a});

@@ -64,10 +64,10 @@ TEST_CASE("fold_constants: giants stay, with a note; a caller without an interpr
   CHECK_FALSE(passes::fold_constants(small.graph, refusing).ok());
 }
 
-TEST_CASE("fold_constants: quantised weights stay visible until lower_qdq has run") {
+TEST_CASE("fold_constants: quantized weights stay visible until lower_qdq has run") {
   GraphMaker make;
   make.output(make.dequantize("w_dq", make.constant("w", NdArray::from<std::int8_t>({2}, {2, 4})), 0.5f, 0));
-  CHECK(fold(make, passes::FoldScope::keep_dequantised).changes == 0);
+  CHECK(fold(make, passes::FoldScope::keep_dequantized).changes == 0);
   CHECK(fold(make).changes == 1);
   CHECK(make.constant_of("w_dq") == row({1, 2}));
 }

@@ -1,4 +1,4 @@
-// Products of float activations by quantised weights: which read bytes, and why others do not.
+// Products of float activations by quantized weights: which read bytes, and why others do not.
 #include "compiler/passes/keep_weights_int8.h"
 
 #include "compiler/reference/reference.h"

@@ -62,7 +62,7 @@ TEST_CASE("lower_qdq: Relu and Clip become the range") {
   CHECK_THAT(relu.nodes(),
              ContainsSubstring("y_max=127, y_min=-3, y_zero_point=-3}  // conv_node <- conv_node, r_node, y_node"));
   GraphMaker clip;
-  // 5 / 2 = 2.5 rounds to 2, the even neighbour.
+  // 5 / 2 = 2.5 rounds to 2, the even neighbor.
   lower_conv(clip, int8_weight(clip), {}, [&](ValueId v) {
     return clip.node("Clip", "c",
                      {v, clip.constant("lo", NdArray::scalar(-1e30f)), clip.constant("hi", NdArray::scalar(5.0f))});
@@ -137,11 +137,11 @@ TEST_CASE("lower_qdq: uint8 tensors become int8, the border keeps its type") {
       make.quantize("y", make.node("Gemm", "gemm", {x, w}, {{"transB", std::int64_t{1}}}), 2.0f, 125, DType::uint8));
   CHECK(lower(make).notes.empty());
   CHECK(make.nodes() ==
-        "  %x/int8: int8[1, 4] = dovetail.recentre(%x) {to=3}  // x_dq_node/recentre <- x_dq_node\n"
+        "  %x/int8: int8[1, 4] = dovetail.recenter(%x) {to=3}  // x_dq_node/recenter <- x_dq_node\n"
         "  %y/int8: int8[1, 3] = dovetail.qgemm(%x/int8, %gemm_node/weight, %gemm_node/bias, %gemm_node/scale, "
         "%gemm_node/weight_zero_point) "
         "{x_zero_point=0, y_max=127, y_min=-128, y_zero_point=-3}  // gemm_node <- gemm_node, y_node\n"
-        "  %y: uint8[1, 3] = dovetail.recentre(%y/int8) {to=2}  // y_node/recentre <- y_node\n");
+        "  %y: uint8[1, 3] = dovetail.recenter(%y/int8) {to=2}  // y_node/recenter <- y_node\n");
   CHECK(make.constant_of("gemm_node/weight") == filled(DType::int8, {3, 4}, 2));
   CHECK(make.constant_of("gemm_node/weight_zero_point") == filled(DType::int8, {3}, -1));
 }
@@ -220,7 +220,7 @@ TEST_CASE("lower_qdq: averages and scaling are depthwise convolutions") {
   CHECK(make.constant_of("mul_node/weight") == filled(DType::int8, {2, 1, 1, 1}, 100));
 }
 
-TEST_CASE("lower_qdq: requantisation and clipping without an operator between") {
+TEST_CASE("lower_qdq: requantization and clipping without an operator between") {
   GraphMaker make;
   const ValueId x = make.int8_input("x", {4}, 0.5f, 4);
   make.output(make.quantize("same", make.node("Relu", "r", {x}), 0.5f, 4));
@@ -260,7 +260,7 @@ TEST_CASE("lower_qdq: what stays float, and why") {
         {image, make.dequantize("w_dq", make.constant("w", filled(DType::int8, {3, 2, 3, 3}, 1)), 0.25f, 0)}));
     CHECK(lower(make).notes ==
           std::vector<std::string>{
-              "conv_node (Conv) stays float: only its constants are quantised, its activations are float"});
+              "conv_node (Conv) stays float: only its constants are quantized, its activations are float"});
   }
   SECTION("a weight that varies") {
     const ValueId square = make.activation("square", make.input("rows", DType::float32, {4, 4}), 0.5f, 0);

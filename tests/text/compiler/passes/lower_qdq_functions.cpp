@@ -212,12 +212,12 @@ TEST_CASE("lower_qdq: Gemm's alpha joins the scale") {
 TEST_CASE("lower_qdq: functions that stay float, and why") {
   GraphMaker make;
   const ValueId x = make.int8_input("x", {1, 2, 4, 4}, 0.5f, 0);
-  SECTION("of something that is not quantised") {
+  SECTION("of something that is not quantized") {
     const ValueId conv = make.node("Softmax", "soft", {x});
     make.output(make.quantize("y", make.node("Sigmoid", "s", {conv}), 0.5f, 0));
     const auto notes = lowered_nodes(make);
     REQUIRE(notes.size() == 2);
-    CHECK(notes[1] == "s_node (Sigmoid) stays float: it reads %soft, the result of Softmax, which is not quantised");
+    CHECK(notes[1] == "s_node (Sigmoid) stays float: it reads %soft, the result of Softmax, which is not quantized");
   }
   SECTION("of two tensors") {
     make.output(make.quantize("y", make.node("Div", "d", {x, make.int8_input("z", {1, 2, 4, 4}, 0.25f, 0)}), 0.5f, 0));
@@ -238,12 +238,12 @@ TEST_CASE("lower_qdq: functions that stay float, and why") {
           std::vector<std::string>{
               "p_node (PRelu) stays float: its tables, one for each of 5000 slices, take 1280000 bytes > 1048576"});
   }
-  SECTION("axes that are no neighbours") {
+  SECTION("axes that are no neighbors") {
     const ValueId axes = make.constant("axes", NdArray::from<std::int64_t>({2}, {0, 2}));
     make.output(make.quantize("y", make.node("ReduceMean", "mean", {x, axes}), 0.5f, 0));
     CHECK(lowered_nodes(make) ==
           std::vector<std::string>{
-              "mean_node (ReduceMean) stays float: it reduces 2 axes that are no neighbours; transpose first"});
+              "mean_node (ReduceMean) stays float: it reduces 2 axes that are no neighbors; transpose first"});
   }
   SECTION("steps of 16 bits") {
     const ValueId wide =
@@ -252,7 +252,7 @@ TEST_CASE("lower_qdq: functions that stay float, and why") {
     const auto notes = lowered_nodes(make);
     REQUIRE(notes.size() == 3);
     CHECK(notes[0] ==
-          "r_node (Relu) stays float: its result is quantised to int16, integer forms exist for int8 and uint8");
+          "r_node (Relu) stays float: its result is quantized to int16, integer forms exist for int8 and uint8");
     CHECK(notes[1] == "q_node (QuantizeLinear) stays: its steps are int16, integer forms exist for int8 and uint8");
     CHECK(notes[2] == "after_node (Relu) stays float: it reads int16 steps, integer forms exist for int8 and uint8");
   }

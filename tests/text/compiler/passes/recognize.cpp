@@ -1,4 +1,4 @@
-// Activations and normalisations written out, as exporters of several frameworks write them, and near misses.
+// Activations and normalizations written out, as exporters of several frameworks write them, and near misses.
 #include "compiler/passes/recognize_activations.h"
 #include "compiler/passes/recognize_attention.h"
 #include "compiler/passes/recognize_normalizations.h"

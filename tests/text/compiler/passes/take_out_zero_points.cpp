@@ -25,7 +25,7 @@ bool stays(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("take_out_zero_points: of activations into a term for each column, as dynamic quantisation has it") {
+TEST_CASE("take_out_zero_points: of activations into a term for each column, as dynamic quantization has it") {
   CHECK(taken_out(R"(graph g(%x: uint8[2, 3, 4], %zx: uint8[]) -> (%y)
   constant %w: int8[4, 5]
   constant %zw: int8[] = 0

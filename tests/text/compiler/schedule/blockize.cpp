@@ -77,7 +77,7 @@ TEST_CASE("blockize: a producer is computed where the block needs it") {
 }
 
 TEST_CASE("schedule refusals: blockize") {
-  check_refused(kBlockizeSum, "blockize k", "block b initialises its result. Hint: apply decompose_reduction first");
+  check_refused(kBlockizeSum, "blockize k", "block b initializes its result. Hint: apply decompose_reduction first");
   check_refused(kBlockizeCopy, "split i 3 -> a c\nblockize c",
                 "masks block b. Hint: split by a factor that divides, or peel the rest first");
   check_refused(kBlockizeCopy, "unroll i\nblockize i",

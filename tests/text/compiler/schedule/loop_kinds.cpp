@@ -16,7 +16,7 @@ const std::string kLoopKindsChain =
     "for i in 9 { block a { spatial v in 9 = i reads x[v] writes t[v] t[v] = x[v] + 1 } } "
     "for j in 2 { for k in 4 { block b { spatial v in 8 = j * 4 + k reads t[v +: 2] writes y[v] y[v] = t[v] + t[v + 1] "
     "} } } }";
-// Both elements of an iteration of i; the windows of neighbours overlap.
+// Both elements of an iteration of i; the windows of neighbors overlap.
 const std::string kLoopKindsOverlap =
     "program p { input x: int32[5] output y: int32[4] for i in 3 { for j in 2 { block b { spatial v in 4 = i + j reads "
     "x[v] writes y[v] y[v] = x[v] } } } }";

@@ -76,7 +76,7 @@ TEST_CASE("schedule refusals: tensorize says what did not match") {
       kTensorizeCopy, "split i 5 -> o n\ntensorize n t.copy",
       "operand d of t.copy must be in scope local, y is in global. Hint: use cache_read, cache_write or set_scope",
       {copy("local")});
-  check_refused(kTensorizeProduct, "tensorize k t.copy", "the block initialises its result and the intrinsic does not",
+  check_refused(kTensorizeProduct, "tensorize k t.copy", "the block initializes its result and the intrinsic does not",
                 {copy()});
   check_refused(kTensorizeProduct, "decompose_reduction b i -> z\ntensorize k t.copy",
                 "it does not unify with t.copy: y[v, u] + w[r, u] * x[v, r] does not match s[v]. Hint: bring it to the "

@@ -1,4 +1,4 @@
-// Kinds of loops that a target does not honour are refused, with the kind, the target and the remedy.
+// Kinds of loops that a target does not honor are refused, with the kind, the target and the remedy.
 #include "compiler/target/accel/lower.h"
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cuda/lower.h"
@@ -38,13 +38,13 @@ TEST_CASE("the CPU back end makes code for parallel, vectorized and unrolled loo
 
 TEST_CASE("the CPU back end refuses the other kinds of loops") {
   CHECK(on_cpu(copy(8, "vthread")) ==
-        "error: cannot make code of copy (loop i): it is of kind vthread, which the CPU back end does not honour. "
-        "Hint: leave out the step that made it so (kinds honoured: serial, parallel, vectorized, unrolled), or choose "
-        "a target that honours it; docs/schedules.md lists them");
+        "error: cannot make code of copy (loop i): it is of kind vthread, which the CPU back end does not honor. "
+        "Hint: leave out the step that made it so (kinds honored: serial, parallel, vectorized, unrolled), or choose "
+        "a target that honors it; docs/schedules.md lists them");
   CHECK_THAT(on_cpu(copy(8, "pipelined @stages(\"2\")")),
-             Catch::Matchers::ContainsSubstring("it is of kind pipelined, which the CPU back end does not honour"));
+             Catch::Matchers::ContainsSubstring("it is of kind pipelined, which the CPU back end does not honor"));
   CHECK_THAT(on_cpu(copy(8, "thread(block.x)")),
-             Catch::Matchers::ContainsSubstring("it is of kind thread, which the CPU back end does not honour"));
+             Catch::Matchers::ContainsSubstring("it is of kind thread, which the CPU back end does not honor"));
 }
 
 TEST_CASE("the CPU back end takes as many lanes as the widest register has bytes") {
@@ -54,11 +54,11 @@ TEST_CASE("the CPU back end takes as many lanes as the widest register has bytes
         "most 64 lanes. Hint: split it and vectorize the inner loop");
 }
 
-TEST_CASE("the accelerator back end refuses the kinds that it does not honour") {
+TEST_CASE("the accelerator back end refuses the kinds that it does not honor") {
   CHECK(on_accelerator(copy(8, "vectorized")) ==
         "error: cannot make code of copy (loop i): it is of kind vectorized, which the accelerator back end does not "
-        "honour. Hint: leave out the step that made it so (kinds honoured: serial, vthread, pipelined), or choose a "
-        "target that honours it; docs/schedules.md lists them");
+        "honor. Hint: leave out the step that made it so (kinds honored: serial, vthread, pipelined), or choose a "
+        "target that honors it; docs/schedules.md lists them");
   for (const std::string kind : {"parallel", "unrolled"})
     CHECK_THAT(on_accelerator(copy(8, kind)), Catch::Matchers::ContainsSubstring("it is of kind " + kind + ","));
 }
@@ -74,7 +74,7 @@ TEST_CASE("a pipelined loop of more stages than a target has is refused, with bo
         "stages");
 }
 
-TEST_CASE("every loop that a target does not honour is named, and an axis that it does not have") {
+TEST_CASE("every loop that a target does not honor is named, and an axis that it does not have") {
   constexpr std::array kKinds{loops::ForKind::thread};
   constexpr std::array<std::string_view, 2> kAxes{"block.x", "thread.x"};
   const auto program = parsed(
@@ -87,8 +87,8 @@ TEST_CASE("every loop that a target does not honour is named, and an axis that i
         "error: cannot make code of p (loop j): it is bound to thread.y, an axis that this GPU does not have. Hint: "
         "bind it to one of block.x, thread.x");
   CHECK(to_string(status.errors()[1]) ==
-        "error: cannot make code of p (loop k): it is of kind unrolled, which this GPU does not honour. Hint: leave "
-        "out the step that made it so (kinds honoured: serial, thread), or choose a target that honours it; "
+        "error: cannot make code of p (loop k): it is of kind unrolled, which this GPU does not honor. Hint: leave "
+        "out the step that made it so (kinds honored: serial, thread), or choose a target that honors it; "
         "docs/schedules.md lists them");
 }
 
@@ -103,7 +103,7 @@ TEST_CASE("the interpreter runs loops of every kind in order") {
   }
 }
 
-TEST_CASE("slots and scopes that a target does not honour are refused with their name") {
+TEST_CASE("slots and scopes that a target does not honor are refused with their name") {
   const auto program = [](const std::string& slots, const std::string& scope) {
     return parsed("program p { input x: int32[8] output y: int32[8] alloc t: int32[8]" + scope +
                   " for i in 8 { block a " + slots +
@@ -117,8 +117,8 @@ TEST_CASE("slots and scopes that a target does not honour are refused with their
   };
   CHECK(on_gpu(program("", "")) == "lowered");
   CHECK(on_cpu(program("@slots(\"2\")", "")) ==
-        "error: cannot make code of p (block a): its result has 2 slots, which the CPU back end does not honour. Hint: "
-        "leave out the step `slots t`, or choose a target that honours it; docs/schedules.md lists them");
+        "error: cannot make code of p (block a): its result has 2 slots, which the CPU back end does not honor. Hint: "
+        "leave out the step `slots t`, or choose a target that honors it; docs/schedules.md lists them");
   // A GPU gives them to what the threads of a block share.
   CHECK(on_gpu(program("@slots(\"2\")", "")) ==
         "error: cannot lower to threads (p, buffer t): it has slots, and the threads of a block do not share it. Hint: "

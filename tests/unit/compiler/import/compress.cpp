@@ -17,7 +17,7 @@ NdArray mask(const std::vector<int>& holds) {
 Model compress(const std::vector<int>& holds, const std::vector<Message>& attributes) {
   Model model;
   model.inputs = {value_info("x", DType::float32, {2, 3})};
-  model.initialisers = {tensor("condition", mask(holds))};
+  model.initializers = {tensor("condition", mask(holds))};
   model.nodes = {node("Compress", {"x", "condition"}, {"y"}, attributes, "c")};
   model.outputs = {Message().text(1, "y")};
   return model;

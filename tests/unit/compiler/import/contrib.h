@@ -29,7 +29,7 @@ struct ContribNode {
     return *this;
   }
   ContribNode& constant(std::string name, const NdArray& array) {
-    model.initialisers.push_back(onnx::tensor(name, array));
+    model.initializers.push_back(onnx::tensor(name, array));
     names.push_back(std::move(name));
     return *this;
   }

@@ -10,13 +10,13 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 struct Body {
-  std::vector<Message> inputs, outputs, nodes, initialisers;
+  std::vector<Message> inputs, outputs, nodes, initializers;
 
   Message attribute(std::string_view name) const {
     Message graph;
     for (const Message& each : nodes) graph.message(1, each);
     graph.text(2, "body");
-    for (const Message& each : initialisers) graph.message(5, each);
+    for (const Message& each : initializers) graph.message(5, each);
     for (const Message& each : inputs) graph.message(11, each);
     for (const Message& each : outputs) graph.message(12, each);
     return Message().text(1, name).message(6, graph).number(20, 5);
@@ -75,20 +75,20 @@ TEST_CASE("import: If becomes the branch that its condition chooses, which sees 
   for (const bool condition : {true, false}) {
     Model model =
         model_of_body({node("If", {"c"}, {"y"}, {branch("then_branch", "Neg"), branch("else_branch", "Relu")})});
-    model.initialisers = {tensor("c", flag(condition))};
+    model.initializers = {tensor("c", flag(condition))};
     CHECK(results_of(model, kInput) == (condition ? std::vector<double>{-3, -5} : std::vector<double>{3, 5}));
   }
   // From the shape of x: rank 1 is not 2.
   Model model =
       model_of_body({node("Shape", {"x"}, {"s"}), node("Size", {"s"}, {"n"}), node("Equal", {"n", "two"}, {"c"}),
                      node("If", {"c"}, {"y"}, {branch("then_branch", "Neg"), branch("else_branch", "Relu")})});
-  model.initialisers = {tensor("two", NdArray::scalar(std::int64_t{2}))};
+  model.initializers = {tensor("two", NdArray::scalar(std::int64_t{2}))};
   CHECK(results_of(model, kInput) == std::vector<double>{3, 5});
 }
 
 TEST_CASE("import: an If without the branch that its condition chooses is refused") {
   Model without = model_of_body({node("If", {"c"}, {"y"}, {branch("then_branch", "Neg")}, "choose")});
-  without.initialisers = {tensor("c", flag(false))};
+  without.initializers = {tensor("c", flag(false))};
   CHECK_THAT(refusal(without), ContainsSubstring("it has no subgraph else_branch"));
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("import: Loop carries values, stacks others, and ends by count or cond
       {tensor("last", NdArray::scalar(std::int64_t{1}))}};
   Model model = model_of_body({node("Loop", {"m", "", "x"}, {"y", "z"}, {body.attribute("body")})});
   model.outputs.push_back(any("z"));
-  model.initialisers = {tensor("m", NdArray::scalar(std::int64_t{4}))};
+  model.initializers = {tensor("m", NdArray::scalar(std::int64_t{4}))};
   CHECK(results_of(model, kInput) == std::vector<double>{9, 15});  // two iterations: the second one's condition fails
   CHECK(results_of(model, kInput, 1) == std::vector<double>{6, 10, 9, 15});
   body.nodes[2] = node("Identity", {"c"}, {"again"});
@@ -116,7 +116,7 @@ TEST_CASE("import: a Loop that never runs hands its values on") {
                   {}};
   Model model = model_of_body({node("Loop", {"m", "", "x"}, {"y", "z"}, {body.attribute("body")})});
   model.outputs.push_back(any("z"));
-  model.initialisers = {tensor("m", NdArray::scalar(std::int64_t{0}))};
+  model.initializers = {tensor("m", NdArray::scalar(std::int64_t{0}))};
   CHECK(results_of(model, kInput) == std::vector<double>{3, 5});
   CHECK(results_of(model, kInput, 1).empty());
 }
@@ -132,7 +132,7 @@ TEST_CASE("import: Scan goes over slices, in either direction") {
                             {body.attribute("body"), attribute("num_scan_inputs", 1),
                              attribute("scan_input_directions", std::vector<std::int64_t>{backwards ? 1 : 0})})});
     model.outputs.push_back(any("z"));
-    model.initialisers = {tensor("zero", scalar(0))};
+    model.initializers = {tensor("zero", scalar(0))};
     CHECK(results_of(model, kInput) == std::vector<double>{8});
     CHECK(results_of(model, kInput, 1) == (backwards ? std::vector<double>{5, 8} : std::vector<double>{3, 8}));
   }
@@ -149,7 +149,7 @@ TEST_CASE("import: control flow nests, and inner bodies see the values of outer 
       {node("Identity", {"c"}, {"again"}), node("Loop", {"two", "", "x"}, {"next"}, {inner.attribute("body")})},
       {}};
   Model model = model_of_body({node("Loop", {"two", "", "x"}, {"y"}, {outer.attribute("body")})});
-  model.initialisers = {tensor("two", NdArray::scalar(std::int64_t{2}))};
+  model.initializers = {tensor("two", NdArray::scalar(std::int64_t{2}))};
   // v1 = x + 2 x, v2 = x + 2 v1.
   CHECK(results_of(model, kInput) == std::vector<double>{21, 35});
 }

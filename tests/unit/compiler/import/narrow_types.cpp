@@ -59,7 +59,7 @@ Message narrow_tensor(const Narrow& type, const Shape& shape, const std::string&
 Result<import::Imported> import_constant(const Message& tensor, const std::filesystem::path& folder = {}) {
   Model model;
   model.opset = 25;
-  model.initialisers = {tensor};
+  model.initializers = {tensor};
   model.nodes = {node("Identity", {"w"}, {"y"})};
   model.outputs = {Message().text(1, "y")};
   import::ImportOptions options;
@@ -121,14 +121,14 @@ TEST_CASE("QuantizeLinear and Cast to less than a byte keep to its range") {
     // The zero point says it, itself or through an operator that keeps its type, or the attribute does.
     Model by_input, by_moved, by_attribute, by_cast, by_like;
     const Message scale = tensor("s", NdArray::scalar(1.0f)), scalar_shape = tensor("n", int64s({}));
-    by_input.initialisers = {zero_point, scale};
+    by_input.initializers = {zero_point, scale};
     by_input.nodes = {node("QuantizeLinear", {"x", "s", "w"}, {"y"})};
-    by_moved.initialisers = {shaped, scale, scalar_shape};
+    by_moved.initializers = {shaped, scale, scalar_shape};
     by_moved.nodes = {node("Reshape", {"w", "n"}, {"z"}), node("QuantizeLinear", {"x", "s", "z"}, {"y"})};
-    by_attribute.initialisers = {scale};
+    by_attribute.initializers = {scale};
     by_attribute.nodes = {node("QuantizeLinear", {"x", "s"}, {"y"}, {attribute("output_dtype", type.onnx)})};
     by_cast.nodes = {node("Cast", {"x"}, {"y"}, {attribute("to", type.onnx)})};
-    by_like.initialisers = {shaped};
+    by_like.initializers = {shaped};
     by_like.nodes = {node("CastLike", {"x", "w"}, {"y"})};
     for (Model* model : {&by_input, &by_moved, &by_attribute, &by_cast, &by_like}) {
       const bool casts = model == &by_cast || model == &by_like;

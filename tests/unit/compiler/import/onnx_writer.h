@@ -1,4 +1,4 @@
-// Serialised ONNX models, written field by field: tests of the importer share no code with it, and can write what no
+// Serialized ONNX models, written field by field: tests of the importer share no code with it, and can write what no
 // exporter would.
 #pragma once
 
@@ -120,13 +120,13 @@ inline Message node(std::string_view op, const std::vector<std::string>& inputs,
 struct Model {
   std::int64_t opset = 21;
   std::int64_t ir_version = 8;
-  std::vector<Message> inputs, outputs, nodes, initialisers;
+  std::vector<Message> inputs, outputs, nodes, initializers;
 
   Message message() const {
     Message graph;
     for (const Message& each : nodes) graph.message(1, each);
     graph.text(2, "test");
-    for (const Message& each : initialisers) graph.message(5, each);
+    for (const Message& each : initializers) graph.message(5, each);
     for (const Message& each : inputs) graph.message(11, each);
     for (const Message& each : outputs) graph.message(12, each);
     return Message()

@@ -18,11 +18,11 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 constexpr std::int64_t kHuge = std::int64_t{1} << 40;
 
-Model model_of(std::vector<Message> nodes, std::vector<Message> initialisers = {}) {
+Model model_of(std::vector<Message> nodes, std::vector<Message> initializers = {}) {
   Model model;
   model.inputs = {value_info("x", DType::float32, {1, 4})};
   model.nodes = std::move(nodes);
-  model.initialisers = std::move(initialisers);
+  model.initializers = std::move(initializers);
   model.outputs = {Message().text(1, "y")};
   return model;
 }
@@ -58,7 +58,7 @@ TEST_CASE("robustness: everything that cannot be taken is reported at once, with
   Model model;
   model.inputs = {value_info("x", DType::float32, {"N", "H", "W"}),
                   Message().text(1, "words").message(2, Message().message(1, Message().number(1, 8)))};
-  model.initialisers = {Message().number(1, 4).number(2, 17).text(8, "quarter")};
+  model.initializers = {Message().number(1, 4).number(2, 17).text(8, "quarter")};
   model.nodes = {node("Mystery", {"x"}, {"a"}, {}, "m1"), node("StringNormalizer", {"words"}, {"b"}, {}, "s1"),
                  node("Mystery", {"quarter"}, {"y"}, {}, "m2")};
   model.outputs = {Message().text(1, "y")};
@@ -66,7 +66,7 @@ TEST_CASE("robustness: everything that cannot be taken is reported at once, with
   CHECK_THAT(text, ContainsSubstring("unknown extents: x axis 1 (H), x axis 2 (W)") &&
                        ContainsSubstring("--shape NAME=1x3x224x224"));
   CHECK_THAT(text, ContainsSubstring("input words") && ContainsSubstring("element type string (8) is not supported"));
-  CHECK_THAT(text, ContainsSubstring("initialiser quarter") &&
+  CHECK_THAT(text, ContainsSubstring("initializer quarter") &&
                        ContainsSubstring("element type float8e4m3fn (17) is not supported"));
   CHECK_THAT(text, ContainsSubstring("operator Mystery is not supported; 2 nodes: m1, m2") &&
                        ContainsSubstring("add it in compiler/ops, or rewrite the model without it"));
@@ -123,10 +123,10 @@ TEST_CASE("robustness: names that are given twice") {
                ContainsSubstring("node second (Abs)") && ContainsSubstring("value y is defined twice") &&
                    ContainsSubstring("rename one of them"));
   }
-  SECTION("two initialisers") {
+  SECTION("two initializers") {
     const NdArray array(DType::float32, {4});
     CHECK_THAT(errors(model_of({node("Add", {"x", "w"}, {"y"})}, {tensor("w", array), tensor("w", array)})),
-               ContainsSubstring("initialiser w") && ContainsSubstring("value w is defined twice"));
+               ContainsSubstring("initializer w") && ContainsSubstring("value w is defined twice"));
   }
   SECTION("two inputs") {
     Model model = model_of({node("Neg", {"x"}, {"y"})});
@@ -324,7 +324,7 @@ TEST_CASE("robustness: messages nested without end are damaged") {
       Message().number(1, 8).message(7, graph).message(8, Message().number(2, 21)).bytes(), "branches.onnx");
   REQUIRE_FALSE(branches.ok());
   CHECK_THAT(to_string(branches.errors()),
-             ContainsSubstring("subgraph") || ContainsSubstring("no serialised ONNX model"));
+             ContainsSubstring("subgraph") || ContainsSubstring("no serialized ONNX model"));
 }
 
 }  // namespace dovetail

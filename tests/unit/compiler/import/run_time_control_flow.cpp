@@ -11,13 +11,13 @@ using Catch::Matchers::ContainsSubstring;
 namespace {
 
 struct InnerGraph {
-  std::vector<Message> inputs, outputs, nodes, initialisers = {};
+  std::vector<Message> inputs, outputs, nodes, initializers = {};
 
   Message as(std::string_view attribute) const {
     Message graph;
     for (const Message& each : nodes) graph.message(1, each);
     graph.text(2, "inner");
-    for (const Message& each : initialisers) graph.message(5, each);
+    for (const Message& each : initializers) graph.message(5, each);
     for (const Message& each : inputs) graph.message(11, each);
     for (const Message& each : outputs) graph.message(12, each);
     return Message().text(1, attribute).message(6, graph).number(20, 5);
@@ -88,7 +88,7 @@ Model countdown(const std::vector<std::string>& outputs, const std::string& trip
   std::vector<std::string> all{"left", "y", "all"};
   model.nodes = {node("Greater", {"n", "nothing"}, {"c"}),
                  node("Loop", {trips, "c", "n", "x"}, all, {counting_down().as("body")}, "count")};
-  model.initialisers = {tensor("nothing", NdArray::scalar(std::int64_t{0})),
+  model.initializers = {tensor("nothing", NdArray::scalar(std::int64_t{0})),
                         tensor("three", NdArray::scalar(std::int64_t{3}))};
   return model;
 }
@@ -126,7 +126,7 @@ TEST_CASE("import: branches of an If on data yield the same types") {
                                     ContainsSubstring("node choose") && ContainsSubstring("pad the smaller one"));
   // With a constant condition only one of them is there.
   model.inputs.pop_back();
-  model.initialisers = {tensor("c", one_bool(false))};
+  model.initializers = {tensor("c", one_bool(false))};
   CHECK(imported_graph(model).value(imported_graph(model).outputs[0]).type.shape == Shape{4});
 }
 
@@ -275,7 +275,7 @@ TEST_CASE("import: what would read elements that are not meant is refused, with 
     Model model;
     model.inputs = {value_info("x", DType::float32, {2, 3}), value_info("d", DType::float32, {6})};
     model.outputs = {untyped("y")};
-    model.initialisers = {tensor("zero", int64s({0})),   tensor("one", int64s({1})),
+    model.initializers = {tensor("zero", int64s({0})),   tensor("one", int64s({1})),
                           tensor("two", int64s({2})),    tensor("five", NdArray::scalar(std::int64_t{5})),
                           tensor("shape", int64s({12})), tensor("open", int64s({-1, 2}))};
     model.nodes = {node("NonZero", {"x"}, {"n"}), node("Transpose", {"n"}, {"t"})};  // [2, count] and [count, 2]
@@ -326,7 +326,7 @@ TEST_CASE("import: NonMaxSuppression of data gives the boxes of the definition, 
   Model model;
   model.inputs = {value_info("b", DType::float32, {1, 4, 4}), value_info("s", DType::float32, {1, 2, 4})};
   model.outputs = {untyped("y")};
-  model.initialisers = {tensor("k", int64s({3})), tensor("iou", NdArray::from<float>({1}, {0.5F})),
+  model.initializers = {tensor("k", int64s({3})), tensor("iou", NdArray::from<float>({1}, {0.5F})),
                         tensor("least", NdArray::from<float>({1}, {0.2F}))};
   model.nodes = {node("NonMaxSuppression", {"b", "s", "k", "iou", "least"}, {"y"}, {}, "nms")};
   const graph::Graph graph = imported_graph(model);
@@ -337,7 +337,7 @@ TEST_CASE("import: NonMaxSuppression of data gives the boxes of the definition, 
   REQUIRE((run.ok() ? "" : to_string(run.errors())) == "");
   CHECK(run->at(graph.extents.at(0).extent).as_int64(0) == 3);
   CHECK(values(run->at("y")) == std::vector<double>{0, 0, 1, 0, 0, 2, 0, 1, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0});
-  model.initialisers.erase(model.initialisers.begin());
+  model.initializers.erase(model.initializers.begin());
   model.inputs.push_back(value_info("k", DType::int64, {1}));
   CHECK_THAT(refusal_of(model), ContainsSubstring("nms") && ContainsSubstring("must be known at compile time"));
 }
@@ -347,8 +347,8 @@ TEST_CASE("import: what must be known at compile time inside a Loop on data is n
   InnerGraph body = counting_down();
   body.nodes.push_back(node("Unsqueeze", {"i", "axes"}, {"at"}));
   body.nodes.push_back(node("Slice", {"v", "at", "end"}, {"part"}, {}, "cut"));
-  body.initialisers.push_back(tensor("axes", int64s({0})));
-  body.initialisers.push_back(tensor("end", int64s({2})));
+  body.initializers.push_back(tensor("axes", int64s({0})));
+  body.initializers.push_back(tensor("end", int64s({2})));
   model.nodes[1] = node("Loop", {"", "c", "n", "x"}, {"left", "y"}, {body.as("body")}, "count");
   CHECK_THAT(refusal_of(model), ContainsSubstring("count/body/cut (Slice)") &&
                                     ContainsSubstring("which its subgraph reads when it runs") &&

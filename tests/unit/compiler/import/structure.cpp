@@ -143,11 +143,11 @@ TEST_CASE("import: subgraphs of other operators than If, Loop and Scan are refus
   CHECK_THAT(text, !ContainsSubstring("nothing defines"));
 }
 
-TEST_CASE("import: initialisers that are listed as inputs too stay constants") {
+TEST_CASE("import: initializers that are listed as inputs too stay constants") {
   Model model = relu();
   model.ir_version = 3;
   model.inputs.push_back(value_info("w", DType::float32, {4}));
-  model.initialisers = {tensor("w", NdArray(DType::float32, {4}))};
+  model.initializers = {tensor("w", NdArray(DType::float32, {4}))};
   model.nodes = {node("Add", {"x", "w"}, {"y"})};
   const auto imported = model.import();
   REQUIRE(imported.ok());
@@ -201,7 +201,7 @@ TEST_CASE("import: types and shapes that are no tensors of ours") {
 
 TEST_CASE("import: a bad node does not hide the others, nor is what follows it blamed") {
   Model model = relu();
-  model.initialisers = {tensor("w", NdArray(DType::float32, {3}))};
+  model.initializers = {tensor("w", NdArray(DType::float32, {3}))};
   model.nodes = {node("Add", {"x", "w"}, {"a"}, {}, "bad1"), node("Relu", {"a"}, {"b"}, {}, "behind"),
                  node("MatMul", {"x", "w"}, {"c"}, {}, "bad2"), node("Add", {"b", "c"}, {"y"}, {}, "both")};
   const std::string text = structure_errors(model);
@@ -212,7 +212,7 @@ TEST_CASE("import: a bad node does not hide the others, nor is what follows it b
 TEST_CASE("import: values needed at compile time are computed, or asked for") {
   Model model = relu();
   model.inputs = {value_info("x", DType::float32, {"N", 2, 3})};
-  model.initialisers = {tensor("rest", int64s({-1})), tensor("zero", NdArray::scalar(std::int64_t{0})),
+  model.initializers = {tensor("rest", int64s({-1})), tensor("zero", NdArray::scalar(std::int64_t{0})),
                         tensor("axis", int64s({0}))};
   model.outputs = {value_info("y", DType::float32, {"N", 6})};
   SECTION("exporters' clutter: Shape, Gather, Unsqueeze, Concat") {

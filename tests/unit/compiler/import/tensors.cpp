@@ -31,7 +31,7 @@ Model external(const std::string& location, const std::string& offset, const std
     entries.message(13, Message().text(1, key).text(2, value));
   Model model;
   model.inputs = {value_info("x", DType::float32, {2})};
-  model.initialisers = {entries};
+  model.initializers = {entries};
   model.nodes = {node("Add", {"x", "w"}, {"y"})};
   model.outputs = {value_info("y", DType::float32, {2})};
   return model;
@@ -81,7 +81,7 @@ TEST_CASE("tensors: what does not fit is refused before anything is allocated") 
   const Message whole = Message().number(2, 1).text(8, "name");
   const auto cut = import::parse_tensor_proto(whole.bytes().first(5), "t.pb");
   REQUIRE_FALSE(cut.ok());
-  CHECK_THAT(to_string(cut.errors()), ContainsSubstring("5 bytes that are no serialised TensorProto"));
+  CHECK_THAT(to_string(cut.errors()), ContainsSubstring("5 bytes that are no serialized TensorProto"));
 }
 
 TEST_CASE("tensors: external data lie beside the model and nowhere else") {
@@ -130,7 +130,7 @@ Model sum_of_references(int references, int step) {
                                      {"offset", std::to_string(i * step)},
                                      {"length", "40000"}})
       entries.message(13, Message().text(1, key).text(2, value));
-    model.initialisers.push_back(entries);
+    model.initializers.push_back(entries);
     const std::string next = i + 1 == references ? "y" : "s" + std::to_string(i);
     model.nodes.push_back(node("Add", {sum, name}, {next}));
     sum = next;
@@ -150,7 +150,7 @@ TEST_CASE("tensors: a model file beyond what the format can hold is refused with
              ContainsSubstring("3221225472 bytes > 2147483647, the limit of a protobuf file"));
 }
 
-TEST_CASE("tensors: a data file that a hundred initialisers name is held once, or refused by file and tensor") {
+TEST_CASE("tensors: a data file that a hundred initializers name is held once, or refused by file and tensor") {
   test::TemporaryFolder folder;
   write_bytes(folder / "w.bin", std::string(50000, '\1'));
   const import::ImportOptions options{.shapes = {}, .external_data_folder = folder / ""};
@@ -167,12 +167,12 @@ TEST_CASE("tensors: a data file that a hundred initialisers name is held once, o
   REQUIRE_FALSE(different.ok());
   CHECK_THAT(
       to_string(different.errors()),
-      ContainsSubstring("cannot read external tensor data (test.onnx, initialiser w2, with all tensors before it, "
+      ContainsSubstring("cannot read external tensor data (test.onnx, initializer w2, with all tensors before it, "
                         "from ") &&
           ContainsSubstring("w.bin): 120000 bytes of memory > limit 100000"));
 }
 
-TEST_CASE("tensors: an initialiser that is an output too keeps its name beside an equal one") {
+TEST_CASE("tensors: an initializer that is an output too keeps its name beside an equal one") {
   test::TemporaryFolder folder;
   write_bytes(folder / "w.bin", std::string(50000, '\1'));
   Model model = sum_of_references(2, 0);

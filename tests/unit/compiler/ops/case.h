@@ -16,7 +16,7 @@ class Case {
   explicit Case(std::string op, int outputs = 1);
 
   Case& input(NdArray value);     // a run-time input
-  Case& constant(NdArray value);  // an initialiser
+  Case& constant(NdArray value);  // an initializer
   Case& omitted();
   Case& with(std::string attribute, graph::Attribute value);
   Case& ints(std::string attribute, std::vector<std::int64_t> values) {

@@ -113,7 +113,7 @@ TEST_CASE("Conv: blocks and axes are those that schedules name") {
 
 std::int64_t round_half_even(double value) { return static_cast<std::int64_t>(std::nearbyint(value)); }
 
-TEST_CASE("dovetail.qconv is exact: zero points, padding, requantisation, clamp") {
+TEST_CASE("dovetail.qconv is exact: zero points, padding, requantization, clamp") {
   std::mt19937 rng(2);
   for (const Geometry& g : geometries())
     for (const bool weight_zero : {false, true}) {
@@ -168,8 +168,8 @@ TEST_CASE("Conv: refusals name the node, the rule with both numbers and the reme
   CHECK(conv({1, 4, 8, 8}, {4, 4, 3, 3}).ints("kernel_shape", {3, 5}).refusal() ==
         "error: cannot take Conv (node node): kernel_shape is [3, 5], the weight's is [3, 3]. Hint: make them equal, "
         "or drop the attribute");
-  CHECK(conv({1, 4, 8, 8}, {4, 4, 3, 3}).integer("colour", 3).refusal() ==
-        "error: cannot take Conv (node node): attribute colour is unknown to this operator. Hint: remove the "
+  CHECK(conv({1, 4, 8, 8}, {4, 4, 3, 3}).integer("color", 3).refusal() ==
+        "error: cannot take Conv (node node): attribute color is unknown to this operator. Hint: remove the "
         "attribute, or teach compiler/ops its meaning");
   // All mistakes of a node at once.
   const std::string both = conv({1, 6, 8, 8}, {4, 4, 3, 3}).ints("pads", {1}).ints("strides", {1, -1}).refusal();

@@ -33,7 +33,7 @@ TEST_CASE("Reshape keeps row-major order whatever the grouping of axes") {
              Catch::Matchers::ContainsSubstring("6 elements of [2, 3] do not divide by the 4"));
   CHECK(Case("Reshape").input(iota({2, 3})).input(list({6})).refusal() ==
         "error: cannot take Reshape (node node): input 1 (shape) is computed at run time, but shapes are fixed at "
-        "compile time. Hint: make it an initialiser, or fold "
+        "compile time. Hint: make it an initializer, or fold "
         "constants first");
 }
 

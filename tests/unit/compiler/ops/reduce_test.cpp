@@ -1,4 +1,4 @@
-// Reductions, ArgMax and ArgMin, softmax, normalisations, Resize.
+// Reductions, ArgMax and ArgMin, softmax, normalizations, Resize.
 #include <cmath>
 
 #include "tests/unit/compiler/ops/case.h"
@@ -68,7 +68,7 @@ TEST_CASE("Softmax and LogSoftmax along any axis, without overflow") {
                 floats({2, 2}, {std::log(1 - p), std::log(p), std::log(1 - p), std::log(p)}));
 }
 
-TEST_CASE("Normalisations have mean and variance as stated") {
+TEST_CASE("Normalizations have mean and variance as stated") {
   std::mt19937 rng(10);
   const NdArray x = random_whole(rng, DType::float32, {2, 4, 3, 5});
   const NdArray scale = floats({4}, {1, 2, 0.5f, -1}), bias = floats({4}, {0, 1, 2, 3}),
@@ -107,7 +107,7 @@ TEST_CASE("Normalisations have mean and variance as stated") {
                 expected);
 
   // Rows of `size` consecutive elements.
-  const auto normalise = [&](std::int64_t size, const NdArray& s, const NdArray& b, auto parameter) {
+  const auto normalize = [&](std::int64_t size, const NdArray& s, const NdArray& b, auto parameter) {
     NdArray y(DType::float32, x.shape());
     for (std::int64_t row = 0; row < x.count() / size; ++row) {
       double sum = 0, squares = 0;
@@ -123,13 +123,13 @@ TEST_CASE("Normalisations have mean and variance as stated") {
   };
   const auto channel = [](std::int64_t i) { return i / 15 % 4; };
   require_close(Case("InstanceNormalization").input(x).constant(scale).constant(bias).run1(),
-                normalise(15, scale, bias, channel));
+                normalize(15, scale, bias, channel));
   require_close(Case("GroupNormalization").input(x).constant(scale).constant(bias).integer("num_groups", 2).run1(),
-                normalise(30, scale, bias, channel));
+                normalize(30, scale, bias, channel));
   const NdArray s = random_whole(rng, DType::float32, {3, 5}), b = random_whole(rng, DType::float32, {3, 5});
   const std::vector<NdArray> layer =
       Case("LayerNormalization", 3).input(x).constant(s).constant(b).integer("axis", -2).run();
-  require_close(layer[0], normalise(15, s, b, [](std::int64_t i) { return i % 15; }));
+  require_close(layer[0], normalize(15, s, b, [](std::int64_t i) { return i % 15; }));
   CHECK(layer[1].shape() == Shape{2, 4, 1, 1});
   CHECK_THAT(Case("BatchNormalization")
                  .input(x)
@@ -199,7 +199,7 @@ TEST_CASE("LpNormalization and MeanVarianceNormalization") {
                 }));
 }
 
-TEST_CASE("LRN sums squares over neighbouring channels") {
+TEST_CASE("LRN sums squares over neighboring channels") {
   std::mt19937 rng(11);
   const NdArray x = random_whole(rng, DType::float32, {2, 7, 2, 2});
   for (const std::int64_t size : {1, 2, 3, 5, 12, 13, 14, 15, 2147483647}) {

@@ -40,7 +40,7 @@ struct Grid {
     const std::size_t rank = extents.size();
     for (std::size_t d = 0; d < rank; ++d) {
       if (mode == "nearest") point[d] = std::nearbyint(point[d]);
-      if (padding == "border" && !moves_neighbours())
+      if (padding == "border" && !moves_neighbors())
         point[d] = std::min(std::max(point[d], 0.0), static_cast<double>(extents[d] - 1));
       if (padding == "reflection") point[d] = reflected(point[d], low(), high(extents[d]));
       if (mode == "nearest") point[d] = std::nearbyint(point[d]);
@@ -68,8 +68,8 @@ struct Grid {
   }
 
  private:
-  // The place stays where it is, and each of its neighbours moves to the border.
-  bool moves_neighbours() const { return mode == "cubic" && !align; }
+  // The place stays where it is, and each of its neighbors moves to the border.
+  bool moves_neighbors() const { return mode == "cubic" && !align; }
   double low() const { return align ? 0 : -0.5; }
   double high(std::int64_t extent) const { return static_cast<double>(extent) - (align ? 1 : 0.5); }
 };
@@ -130,7 +130,7 @@ TEST_CASE("GridSample, cubic outside of the image: each neighbor moves to the bo
         .run1();
   };
   const NdArray places = NdArray::from<float>({1, 1, 3, 2}, {-0.875f, 0, -1.125f, 0, -1e30f, 0});
-  const auto others = [](double t) { return 1 - keys(2 - t, -0.75); };  // of the neighbours at -2, -1 and 0
+  const auto others = [](double t) { return 1 - keys(2 - t, -0.75); };  // of the neighbors at -2, -1 and 0
   require_close(sample(places, 0),
                 NdArray::from<float>({1, 1, 1, 3},
                                      {static_cast<float>(8 * others(0.75)), static_cast<float>(8 * others(0.25)), 8}),
@@ -139,7 +139,7 @@ TEST_CASE("GridSample, cubic outside of the image: each neighbor moves to the bo
                 NdArray::from<float>({1, 1, 1, 2}, {8, 8}), 1e-5);
 }
 
-TEST_CASE("AffineGrid maps the corners or the centres of the elements") {
+TEST_CASE("AffineGrid maps the corners or the centers of the elements") {
   const NdArray theta = NdArray::from<float>({1, 2, 3}, {2, 0, 1, 0, 3, -1});
   require_close(Case("AffineGrid").input(theta).constant(list({1, 1, 2, 2})).integer("align_corners", 1).run1(),
                 NdArray::from<float>({1, 2, 2, 2}, {-1, -4, 3, -4, -1, 2, 3, 2}), 1e-6);

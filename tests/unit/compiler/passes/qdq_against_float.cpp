@@ -17,7 +17,7 @@ using graph::ValueId;
 using Ints = std::vector<std::int64_t>;
 
 struct Pattern;
-// A float value from quantised ones.
+// A float value from quantized ones.
 using Build = std::function<ValueId(Pattern&)>;
 
 struct Pattern {
@@ -40,7 +40,7 @@ struct Pattern {
     for (float& value : array.data<float>()) value = real(low, high);
     return array;
   }
-  // A quantised input: int8 or uint8, reals within about ±`reach`.
+  // A quantized input: int8 or uint8, reals within about ±`reach`.
   ValueId x(const std::string& name, const Shape& shape, float reach = 4) {
     const bool bytes = whole(0, 3) == 0;
     const DType dtype = bytes ? DType::uint8 : DType::int8;

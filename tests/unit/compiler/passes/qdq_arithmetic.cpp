@@ -1,4 +1,4 @@
-// The formulas of docs/quantisation.md at their edges.
+// The formulas of docs/quantization.md at their edges.
 #include "compiler/passes/qdq/arithmetic.h"
 
 #include <algorithm>
@@ -19,9 +19,9 @@ TEST_CASE("quantize: half to even, saturated") {
   CHECK(quantize(-200, {1, 100}) == -100);
 }
 
-TEST_CASE("clamp_behind: clamping before quantising is clamping behind it") {
+TEST_CASE("clamp_behind: clamping before quantizing is clamping behind it") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  const Quantisation q{0.3f, -7};
+  const Quantization q{0.3f, -7};
   for (const auto& [low, high] :
        {std::pair{0.0f, kInfinity}, {0.0f, 6.0f}, {-kInfinity, 1.05f}, {-2.0f, -3.0f}, {-100.0f, 100.0f}}) {
     const Range range = clamp_behind({}, low, high, q);
@@ -37,9 +37,9 @@ TEST_CASE("clamp_behind: clamping before quantising is clamping behind it") {
   CHECK(clamp_behind(clamp_behind({}, 0, 1, {0.1f, 0}), 2, 3, {0.1f, 0}) == Range{20, 20});
 }
 
-TEST_CASE("requantisation_scale: one rounding from binary64") {
+TEST_CASE("requantization_scale: one rounding from binary64") {
   const float x = 0.1f, w = 0.3f, y = 0.7f;
-  CHECK(requantisation_scale(x, w, y) == static_cast<float>(static_cast<double>(x) * w / y));
+  CHECK(requantization_scale(x, w, y) == static_cast<float>(static_cast<double>(x) * w / y));
 }
 
 TEST_CASE("is_product_scale: the rounding of an exporter, no more") {
@@ -49,10 +49,10 @@ TEST_CASE("is_product_scale: the rounding of an exporter, no more") {
   CHECK_FALSE(is_product_scale(product * 1.00001f, 0.1f, 0.3f));
 }
 
-TEST_CASE("largest_centred") {
-  CHECK(largest_centred(-128) == 255);
-  CHECK(largest_centred(127) == 255);
-  CHECK(largest_centred(0) == 128);
+TEST_CASE("largest_centered") {
+  CHECK(largest_centered(-128) == 255);
+  CHECK(largest_centered(127) == 255);
+  CHECK(largest_centered(0) == 128);
 }
 
 TEST_CASE("addition: the largest shift of at most 16 that fits") {

@@ -40,7 +40,7 @@ std::vector<Values> samples_of_layers(int count) {
   return inputs;
 }
 
-Quantised quantised_with(const Options& options, int count = 6) {
+Quantized quantized_with(const Options& options, int count = 6) {
   auto result = quantize(three_layers().graph, samples_of_layers(count), options, reference_forward());
   if (!result) FAIL(to_string(result.errors()));
   return *std::move(result);
@@ -60,7 +60,7 @@ TEST_CASE("layers: the one that costs most is found, and its rest alone is the r
     }
     return {};
   };
-  const Quantised result = quantised_with(options);
+  const Quantized result = quantized_with(options);
   std::vector<std::string> names;
   for (const LayerReport& layer : result.layers) names.push_back(layer.layer);
   CHECK(names == std::vector<std::string>{"x", "conv1_node", "conv2_node", "mean_node", "product_node"});
@@ -80,7 +80,7 @@ TEST_CASE("layers: the one that costs most is found, and its rest alone is the r
   // Kept float, it costs nothing any more.
   options.keep_float = {"conv2_node"};
   options.progress = nullptr;
-  const Quantised better = quantised_with(options);
+  const Quantized better = quantized_with(options);
   CHECK(better.outputs[0].signal_to_noise_db > result.outputs[0].signal_to_noise_db);
 }
 
@@ -145,9 +145,9 @@ TEST_CASE("layers: whoever watches may end the work") {
 TEST_CASE("biases: the mean of each layer comes back, a product gets an Add") {
   Options options;
   options.weights = WeightScales::per_tensor;
-  const Quantised plain = quantised_with(options);
+  const Quantized plain = quantized_with(options);
   options.correct_biases = true;
-  const Quantised corrected = quantised_with(options);
+  const Quantized corrected = quantized_with(options);
   CHECK(corrected.corrected == std::vector<std::string>{"conv1_node", "conv2_node", "product_node"});
   CHECK(plain.corrected.empty());
   CHECK(corrected.outputs[0].signal_to_noise_db > plain.outputs[0].signal_to_noise_db);
@@ -160,7 +160,7 @@ TEST_CASE("grid: powers of two and zero points of 0, weights included") {
   options.grid = {ZeroPoint::middle, Scales::power_of_two};
   for (const Method method : {Method::min_max, Method::percentile, Method::entropy, Method::mse}) {
     options.method = method;
-    const Quantised result = quantised_with(options);
+    const Quantized result = quantized_with(options);
     for (const TensorReport& tensor : result.tensors) {
       INFO(name(method) << " " << tensor.value);
       CHECK(tensor.q.zero_point == 0);
@@ -175,11 +175,11 @@ TEST_CASE("grid: powers of two and zero points of 0, weights included") {
   }
 }
 
-TEST_CASE("quantize: models that cannot be quantised") {
-  const Quantised once = quantised_with({});
+TEST_CASE("quantize: models that cannot be quantized") {
+  const Quantized once = quantized_with({});
   const auto twice = quantize(once.graph, samples_of_layers(1), {}, reference_forward());
   REQUIRE_FALSE(twice.ok());
-  CHECK(twice.errors()[0].why == "the model is quantised already");
+  CHECK(twice.errors()[0].why == "the model is quantized already");
   test::GraphMaker make;
   make.output(make.node("Softmax", "y", {make.input("x", DType::float32, {1, 4})}, {{"axis", std::int64_t{1}}}));
   const auto nothing =

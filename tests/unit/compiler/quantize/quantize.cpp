@@ -1,4 +1,4 @@
-// Where a float graph is quantised, and what the report says.
+// Where a float graph is quantized, and what the report says.
 #include "compiler/quantize/quantize.h"
 
 #include "compiler/export/onnx.h"
@@ -42,7 +42,7 @@ std::vector<Values> samples(int count) {
   return inputs;
 }
 
-Quantised quantised(const Options& options = {}) {
+Quantized quantized(const Options& options = {}) {
   auto result = quantize(small(), samples(4), options, reference_forward());
   if (!result) FAIL(to_string(result.errors()));
   return *std::move(result);
@@ -60,13 +60,13 @@ TEST_CASE("quantize: the range of a Clip ends at its bounds, which cut nothing")
   REQUIRE(result.ok());
   const TensorReport& clipped = result->tensors[1];
   CHECK(clipped.value == "relu6");
-  CHECK(clipped.q == passes::qdq::Quantisation{6.0f / 255, -128});
+  CHECK(clipped.q == passes::qdq::Quantization{6.0f / 255, -128});
   CHECK(clipped.commonest > 0.3);
   CHECK(clipped.saturated == 0);
 }
 
 TEST_CASE("quantize: places, shared steps, what stays float") {
-  const Quantised result = quantised();
+  const Quantized result = quantized();
   std::vector<std::string> names;
   for (const TensorReport& tensor : result.tensors) names.push_back(tensor.value);
   CHECK(names == std::vector<std::string>{"x", "relu", "sum", "pool", "flat", "soft", "product",
@@ -85,7 +85,7 @@ TEST_CASE("quantize: places, shared steps, what stays float") {
 }
 
 TEST_CASE("quantize: the report says how far the integers are") {
-  const Quantised result = quantised();
+  const Quantized result = quantized();
   CHECK(result.samples == 4);
   CHECK(result.same_choice >= 3);
   for (const TensorReport& tensor : result.tensors) {
@@ -97,12 +97,12 @@ TEST_CASE("quantize: the report says how far the integers are") {
   // Coarser weights are reported.
   Options coarse;
   coarse.weights = WeightScales::per_tensor;
-  CHECK(quantised(coarse).tensors[1].signal_to_noise_db < result.tensors[1].signal_to_noise_db + 1);
+  CHECK(quantized(coarse).tensors[1].signal_to_noise_db < result.tensors[1].signal_to_noise_db + 1);
   CHECK(result.to_json().at("tensors").size() == 8);
 }
 
 TEST_CASE("quantize: the result is ONNX, and becomes integers") {
-  const Quantised result = quantised();
+  const Quantized result = quantized();
   const auto bytes = export_onnx(result.graph, "small");
   REQUIRE(bytes.ok());
   auto imported = import::import_onnx(*bytes, "small.onnx", {});
@@ -126,7 +126,7 @@ TEST_CASE("quantize: the result is ONNX, and becomes integers") {
 TEST_CASE("quantize: nodes may be kept float") {
   Options options;
   options.keep_float = {"conv_node"};
-  const Quantised result = quantised(options);
+  const Quantized result = quantized(options);
   CHECK(result.float_nodes[0] == std::pair<std::string, std::string>{"conv_node", "Conv"});
   CHECK_THAT(to_string(result.graph), ContainsSubstring("%conv: float32[1, 4, 6, 6] = Conv(%x/real, %w, %b)"));
   options.keep_float = {"nobody"};
@@ -141,7 +141,7 @@ namespace {
 
 // A detector's head: boxes of hundreds and scores below 1 in one tensor, which is the output, but for a Transpose, or
 // is read by another convolution.
-Quantised detector(bool ends, float boxes_scale) {
+Quantized detector(bool ends, float boxes_scale) {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {1, 4, 6, 6});
   const ValueId boxes =
@@ -159,7 +159,7 @@ Quantised detector(bool ends, float boxes_scale) {
 }  // namespace
 
 TEST_CASE("quantize: a Concat at the end of a model keeps the scales of its parts where one scale would lose one") {
-  const Quantised far = detector(true, 100);
+  const Quantized far = detector(true, 100);
   REQUIRE(far.lost_parts.size() == 1);
   CHECK(far.lost_parts[0].operand == "scores");
   CHECK(far.lost_parts[0].node_stays_float);
@@ -176,13 +176,13 @@ TEST_CASE("quantize: a Concat at the end of a model keeps the scales of its part
   CHECK(far.to_json().at("lost_parts").at(0).at("operand") == "scores");
   CHECK(degenerate(far).empty());
 
-  const Quantised near = detector(true, 4);
+  const Quantized near = detector(true, 4);
   CHECK(near.lost_parts.empty());
   CHECK_THAT(to_string(near.graph), ContainsSubstring("%joined/steps"));
 }
 
 TEST_CASE("quantize: a Concat inside a model warns of the part that its scale loses, and says what to do") {
-  const Quantised inside = detector(false, 100);
+  const Quantized inside = detector(false, 100);
   REQUIRE(inside.lost_parts.size() == 1);
   CHECK_FALSE(inside.lost_parts[0].node_stays_float);
   const std::vector<std::string> findings = degenerate(inside);
@@ -194,7 +194,7 @@ TEST_CASE("quantize: a Concat inside a model warns of the part that its scale lo
 }
 
 TEST_CASE("quantize: degenerate tensors are found") {
-  Quantised result;
+  Quantized result;
   result.tensors = {{"good", {}, 0.05, 0.9, 30}, {"cut", {}, 0.051, 0.1, 30}, {"flat", {}, 0, 0.91, 30}};
   CHECK(degenerate(result) ==
         std::vector<std::string>{"cut: 5.1 % saturated > 5 %", "flat: 91.0 % of its elements are one value > 90 %"});

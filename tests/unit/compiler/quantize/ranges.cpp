@@ -9,7 +9,7 @@
 namespace dovetail::quantize {
 namespace {
 
-using passes::qdq::Quantisation;
+using passes::qdq::Quantization;
 
 NdArray reals(const std::vector<float>& values) {
   return NdArray::from<float>({static_cast<std::int64_t>(values.size())}, values);
@@ -22,16 +22,16 @@ Observation normal(int count, const std::vector<float>& outliers = {}) {
   return observed;
 }
 
-double greatest_real(const Quantisation& q) { return (127 - q.zero_point) * static_cast<double>(q.scale); }
+double greatest_real(const Quantization& q) { return (127 - q.zero_point) * static_cast<double>(q.scale); }
 
 }  // namespace
 
 TEST_CASE("ranges: steps hold 0 exactly") {
-  CHECK(steps_of(0, 25.5) == Quantisation{0.1f, -128});
-  CHECK(steps_of(-25.5, 0) == Quantisation{0.1f, 127});
-  CHECK(steps_of(-12.8, 12.7) == Quantisation{0.1f, 0});
-  CHECK(steps_of(3, 25.5) == Quantisation{0.1f, -128});  // widened to 0
-  CHECK(steps_of(0, 0) == Quantisation{1.0f, -128});
+  CHECK(steps_of(0, 25.5) == Quantization{0.1f, -128});
+  CHECK(steps_of(-25.5, 0) == Quantization{0.1f, 127});
+  CHECK(steps_of(-12.8, 12.7) == Quantization{0.1f, 0});
+  CHECK(steps_of(3, 25.5) == Quantization{0.1f, -128});  // widened to 0
+  CHECK(steps_of(0, 0) == Quantization{1.0f, -128});
 }
 
 TEST_CASE("ranges: min-max takes what was seen, to the step") {
@@ -45,7 +45,7 @@ TEST_CASE("ranges: min-max takes what was seen, to the step") {
 TEST_CASE("ranges: none reaches beyond what the tensor cannot exceed") {
   Observation observed;
   observed.add(reals({0, 6}));
-  const Quantisation q = choose(observed, Method::min_max, 1e-4, {0, 6});
+  const Quantization q = choose(observed, Method::min_max, 1e-4, {0, 6});
   CHECK(q.zero_point == -128);
   CHECK(q.scale == Approx(6.0 / 255));
   CHECK(choose(observed, Method::min_max, 1e-4, {-1, 100}).scale == Approx(6.0 / 255));
@@ -81,10 +81,10 @@ TEST_CASE("ranges: methods") {
   CHECK(greatest_real(choose(normal(2000000, {100}), Method::mse)) < 70);
   CHECK(greatest_real(choose(outlier, Method::entropy)) < 50);
   for (const Method method : {Method::min_max, Method::percentile, Method::entropy, Method::mse}) {
-    const Quantisation q = choose(plain, method);
+    const Quantization q = choose(plain, method);
     CHECK(q.scale > 0.005f);
     CHECK(q.scale < 0.035f);
-    CHECK(choose(Observation(), method) == Quantisation{1.0f, -128});
+    CHECK(choose(Observation(), method) == Quantization{1.0f, -128});
     CHECK(parse_method(name(method)).value() == method);
   }
   CHECK(parse_method("best").errors()[0].hint == "methods: min-max, percentile, entropy, kl, mse");

@@ -1,4 +1,4 @@
-// The float network behind a quantised one.
+// The float network behind a quantized one.
 #include "compiler/quantize/strip_qdq.h"
 
 #include <string>
@@ -12,8 +12,8 @@ namespace {
 
 using graph::ValueId;
 
-// x, quantised and dequantised, times a dequantised weight; the product quantised and dequantised again.
-test::GraphMaker quantised_graph() {
+// x, quantized and dequantized, times a dequantized weight; the product quantized and dequantized again.
+test::GraphMaker quantized_graph() {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {2, 2});
   const ValueId weight =
@@ -31,8 +31,8 @@ std::vector<std::string> operators(const graph::Graph& graph) {
 
 }  // namespace
 
-TEST_CASE("strip: pairs around activations go, dequantised weights stay") {
-  graph::Graph graph = quantised_graph().graph;
+TEST_CASE("strip: pairs around activations go, dequantized weights stay") {
+  graph::Graph graph = quantized_graph().graph;
   CHECK(strip_qdq(graph) == 2);
   CHECK(operators(graph) == std::vector<std::string>{"DequantizeLinear", "MatMul", "Relu"});
   CHECK(graph::verify(graph).ok());
@@ -40,7 +40,7 @@ TEST_CASE("strip: pairs around activations go, dequantised weights stay") {
 }
 
 TEST_CASE("strip: steps that something else reads stay") {
-  test::GraphMaker make = quantised_graph();
+  test::GraphMaker make = quantized_graph();
   const auto steps = make.graph.find_value("x_q");
   REQUIRE(steps.has_value());
   make.output(*steps);

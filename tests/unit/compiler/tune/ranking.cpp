@@ -7,7 +7,7 @@
 #include <numeric>
 
 #include "base/random.h"
-#include "compiler/tune/neighbour_ranking.h"
+#include "compiler/tune/neighbor_ranking.h"
 #include "compiler/tune/rankings.h"
 #include "compiler/tune/training_rows.h"
 #include "compiler/tune/xgboost.h"
@@ -65,7 +65,7 @@ void learn(tune::Ranking& ranking, const Samples& all) {
 
 void check_ranking(tune::Ranking& ranking, double least_correlation) {
   const Samples test = samples(1000, 2);
-  // Nothing is learnt: nothing is said.
+  // Nothing is learned: nothing is said.
   const std::vector<double> nothing = ranking.predict(test.features);
   CHECK(std::ranges::min(nothing) == std::ranges::max(nothing));
   CHECK(ranking.predict({}).empty());
@@ -94,9 +94,9 @@ TEST_CASE("ranking: XGBoost learns a simple function, and what fails") {
   check_ranking(**trees, 0.9);
 }
 
-TEST_CASE("ranking: nearest neighbours learn a simple function, and what fails") {
-  tune::NeighbourRanking neighbours;
-  check_ranking(neighbours, 0.6);
+TEST_CASE("ranking: nearest neighbors learn a simple function, and what fails") {
+  tune::NeighborRanking neighbors;
+  check_ranking(neighbors, 0.6);
 }
 
 TEST_CASE("ranking: the same rows give the same predictions, however often they are added") {
@@ -110,7 +110,7 @@ TEST_CASE("ranking: the same rows give the same predictions, however often they 
   CHECK((*trees)->predict(test.features) == (*again)->predict(test.features));
 }
 
-TEST_CASE("ranking: rows of another length are not learnt from") {
+TEST_CASE("ranking: rows of another length are not learned from") {
   tune::TrainingRows rows;
   CHECK(rows.add(std::vector<double>{1, 2}, 1));
   CHECK_FALSE(rows.add(std::vector<double>{1, 2, 3}, 1));
@@ -134,5 +134,5 @@ TEST_CASE("ranking: without its library, or with another one, XGBoost is refused
   CHECK_FALSE(tune::XgboostRanking::takes_version(1, 3));
   CHECK_FALSE(tune::XgboostRanking::takes_version(4, 0));
   const auto chosen = tune::make_ranking();
-  CHECK(chosen.ranking->name() == (chosen.why.empty() ? "XGBoost" : "nearest neighbours"));
+  CHECK(chosen.ranking->name() == (chosen.why.empty() ? "XGBoost" : "nearest neighbors"));
 }

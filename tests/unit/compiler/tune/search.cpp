@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/tune/neighbour_ranking.h"
+#include "compiler/tune/neighbor_ranking.h"
 #include "compiler/tune/rankings.h"
 #include "tests/skip.h"
 #include "tests/unit/compiler/tune/synthetic_space.h"
@@ -68,7 +68,7 @@ const std::vector<Case>& cases() {
 
 Searched searched(const Case& c, const tune::SearchRow& row, std::uint64_t seed, std::size_t trials = 4096) {
   SyntheticSpace space = c.space();
-  tune::NeighbourRanking ranking;
+  tune::NeighborRanking ranking;
   const auto search = row.make(space, ranking, seed);
   return search_space(space, *search, trials);
 }
@@ -115,12 +115,12 @@ TEST_CASE("search: the same seed gives the same candidates, another one others")
   }
 }
 
-TEST_CASE("search: what was learnt of is not proposed") {
+TEST_CASE("search: what was learned of is not proposed") {
   const Case& c = cases().front();
   for (const tune::SearchRow& row : tune::searches()) {
     INFO(row.name);
     SyntheticSpace space = c.space();
-    tune::NeighbourRanking ranking;
+    tune::NeighborRanking ranking;
     const auto search = row.make(space, ranking, 1);
     SplitMix64 random(5);
     std::set<std::string> known;
@@ -147,7 +147,7 @@ TEST_CASE("search: an exhausted space costs no further work") {
   for (const tune::SearchRow& row : tune::searches()) {
     INFO(row.name);
     SyntheticSpace space = c.space();
-    tune::NeighbourRanking ranking;
+    tune::NeighborRanking ranking;
     const auto search = row.make(space, ranking, 1);
     search_space(space, *search, 4096);
     const int before = space.completed;
@@ -161,13 +161,13 @@ TEST_CASE("search: a task without a schedule has no candidates") {
     INFO(row.name);
     SyntheticSpace space(
         {decision("x", {1, 2})}, [](const Values&) { return 1.0; }, [](const Values&) { return false; });
-    tune::NeighbourRanking ranking;
+    tune::NeighborRanking ranking;
     CHECK(row.make(space, ranking, 1)->propose(8).empty());
   }
 }
 
 TEST_CASE("search: a third of the candidates fails, and the best is found") {
-  // Measuring fails wherever the sum is 2 more than a multiple of 3, neighbours of the best included.
+  // Measuring fails wherever the sum is 2 more than a multiple of 3, neighbors of the best included.
   const Case c{
       "failing", {decision("x", up_to(8)), decision("y", up_to(8)), decision("z", up_to(4))}, [](const Values& v) {
         if ((v.at("x") + v.at("y") + v.at("z")) % 3 == 2) return std::numeric_limits<double>::infinity();

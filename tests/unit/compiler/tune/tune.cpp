@@ -142,7 +142,7 @@ TEST_CASE("tune: trials go to all tasks, and the network's gain counts how often
   CHECK(gain.network == Approx((3 + 1) / (3 / first + 1 / second)));
 }
 
-TEST_CASE("tune: what is recorded is learnt from, and not measured again") {
+TEST_CASE("tune: what is recorded is learned from, and not measured again") {
   const test::TemporaryFolder folder;
   auto records = Records::open(folder / "r.db", Records::Open::write);
   REQUIRE(records.ok());
@@ -169,7 +169,7 @@ TEST_CASE("tune: what is recorded is learnt from, and not measured again") {
   CHECK(best->record->cost == second->front().best_cost);
 }
 
-TEST_CASE("tune: records of an older sketch are not learnt from") {
+TEST_CASE("tune: records of an older sketch are not learned from") {
   const test::TemporaryFolder folder;
   auto records = Records::open(folder / "r.db", Records::Open::write);
   REQUIRE(records.ok());

@@ -8,7 +8,7 @@
 
 #include "base/file.h"
 #include "bundle/code/accel.h"
-#include "compiler/tune/neighbour_ranking.h"
+#include "compiler/tune/neighbor_ranking.h"
 #include "compiler/tune/sketch_space.h"
 #include "explore/measure/accel.h"
 #include "explore/replay/make_table.h"
@@ -138,13 +138,13 @@ TEST_CASE("replay: in as many trials as there are candidates, every search finds
   const double best = std::ranges::min_element(whole.table.rows, {}, &TableRow::cost)->cost;
   for (const tune::SearchRow& search : tune::searches()) {
     INFO(search.name);
-    tune::NeighbourRanking ranking;
+    tune::NeighborRanking ranking;
     const Curve curve = replay(space, search, ranking, 1, whole.table.rows.size(), 8);
     CHECK(curve.size() == whole.table.rows.size() + 1);
     CHECK(curve.front() == whole.table.rows.front().cost);
     CHECK(std::ranges::is_sorted(curve, std::ranges::greater()));
     CHECK(curve.back() == best);
-    tune::NeighbourRanking again;
+    tune::NeighborRanking again;
     CHECK(replay(space, search, again, 1, 24, 8) == Curve(curve.begin(), curve.begin() + 25));
   }
 }

@@ -30,7 +30,7 @@ TEST_CASE("space: points are counted with the system's parameters last") {
     const auto machine = space->machine(space->genes(i));
     REQUIRE(machine.ok());
     keys.insert(key_of(*machine));
-    // Neighbours share their hardware.
+    // Neighbors share their hardware.
     if (i % 2 == 1) CHECK(space->machine(space->genes(i - 1))->hardware == machine->hardware);
   }
   CHECK(keys.size() == space->size());

@@ -165,7 +165,7 @@ TEST_CASE("threads: rows beside one another in a warp join their sums apart; odd
     const char* axis;
     int shuffles;
   };
-  // Along y, neighbours are as many lanes apart as there are rows; 12 threads of 4 rows share warps of which 4 lanes
+  // Along y, neighbors are as many lanes apart as there are rows; 12 threads of 4 rows share warps of which 4 lanes
   // each can be told apart.
   for (const Row& row :
        {Row{4, 16, "thread.x", 4}, Row{3, 8, "thread.x", 3}, Row{8, 12, "thread.x", 2}, Row{5, 7, "thread.x", 0},

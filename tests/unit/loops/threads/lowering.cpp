@@ -285,7 +285,7 @@ TEST_CASE(
   CHECK(why(program, broken) != "");
 }
 
-TEST_CASE("threads: a thread's own elements may be neighbours that come again, and a nest of one block is one kernel") {
+TEST_CASE("threads: a thread's own elements may be neighbors that come again, and a nest of one block is one kernel") {
   const Program program = parsed(R"(program tile {
   input x: float32[16]
   output y: float32[16]

@@ -18,7 +18,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Each piece, a row of x, is fetched, `width` neighbours by a thread, and turned around by other threads. `value` is
+// Each piece, a row of x, is fetched, `width` neighbors by a thread, and turned around by other threads. `value` is
 // what is fetched of x[l, i]; x has `columns`, and where it is `deep` two more dimensions of one element.
 Program pieces(int stages, int width, int columns, const std::string& value, const std::string& type = "float32",
                bool deep = false) {
@@ -115,7 +115,7 @@ TEST_CASE("threads: copies are as wide as addresses are proven to allow") {
   CHECK(copies(2, 16, "float64") == two_of(2));
 }
 
-TEST_CASE("threads: neighbours lie in the last dimension of several elements") {
+TEST_CASE("threads: neighbors lie in the last dimension of several elements") {
   const Program program = pieces(3, 4, 32, "x[l, i, 0, 0]", "float32", true);
   const auto kernels = lowered(program);
   if (!kernels) FAIL(to_string(kernels.errors()));

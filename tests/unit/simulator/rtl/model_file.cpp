@@ -51,7 +51,7 @@ TEST_CASE("the name of a model's file changes with everything that it is made fr
     other.recipe.*script += " ";
     CHECK(is_new(rtl_model_file(other, "verilator-5.006")));
   }
-  for (const RtlModelKind kind : {RtlModelKind{.waves = true}, {.synthesised_dot = true}, {.optimise = false}})
+  for (const RtlModelKind kind : {RtlModelKind{.waves = true}, {.synthesized_dot = true}, {.optimize = false}})
     CHECK(is_new(rtl_model_file(sources_of(config, kind), "verilator-5.006")));
   isa::HardwareConfig wider = config;
   wider.bus_bytes *= 2;

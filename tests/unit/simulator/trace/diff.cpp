@@ -72,9 +72,9 @@ TEST_CASE("cycles, classes, causes, launches count too") {
   CHECK(first_difference(a, b)->what == "launches 1, not 2");
 }
 
-TEST_CASE("the neighbourhood marks the instruction and names its node") {
+TEST_CASE("the neighborhood marks the instruction and names its node") {
   const Trace a = sample_to_compare();
-  const std::string text = neighbourhood(a, {.launch = 0, .event = 1, .what = ""}, 1);
+  const std::string text = neighborhood(a, {.launch = 0, .event = 1, .what = ""}, 1);
   CHECK_THAT(text, ContainsSubstring(">        1 compute") && ContainsSubstring("         0 load") &&
                        ContainsSubstring("conv1"));
 }

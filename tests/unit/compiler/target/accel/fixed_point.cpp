@@ -228,7 +228,7 @@ TEST_CASE("fixed point: operands of sums are scaled exactly") {
       const loops::Buffer k = definition.constant("K", DType::int32, {1, config.block_out, operand_words(spec)});
       Stages stages(definition, {{"n", 1}, {"o", config.block_out}, {"y", 1}, {"x", 256}}, "");
       const loops::Buffer y =
-          stages.multiplied(*split, stages.with_constant("centre", loops::BinaryOp::add, x, k, 0), k);
+          stages.multiplied(*split, stages.with_constant("center", loops::BinaryOp::add, x, k, 0), k);
       const auto result = loops::evaluate(
           definition.build({y}), std::vector{a, operand_constants(spec, config, zero_point, multiplier, *split)});
       REQUIRE(result.ok());

@@ -106,7 +106,7 @@ TEST_CASE("group stages: a convolution's epilogue of two limbs changes its kind 
   spec.epilogue.form = Epilogue::Form::fixed_point;
   spec.epilogue.fixed_point = *plan_fixed_point(std::array{0.0123f, 0.0457f}, spec.epilogue.range, 1 << 22);
   REQUIRE(spec.epilogue.fixed_point.limbs == 2);
-  // Products and fills; centre, bounds and the copy; both products; the rest.
+  // Products and fills; center, bounds and the copy; both products; the rest.
   CHECK(changes(conv_program(spec, config)) == 4);
 }
 

@@ -187,7 +187,7 @@ TEST_CASE("cpu sketches: depthwise sums of bytes are words with VNNI, from the b
   CHECK(task(8, "avx2-vnni").prepared == words);
   CHECK(task(12, "avx512-vnni").prepared == floats);  // no vector of that processor
   CHECK(task(32, "avx512").prepared == floats);
-  // The types bound the sum: what is requantised is no clamp of it.
+  // The types bound the sum: what is requantized is no clamp of it.
   CHECK(loops::to_string(task(32, "avx512-vnni").program).find("requantize(conv[") != std::string::npos);
 }
 

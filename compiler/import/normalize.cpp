@@ -1,4 +1,4 @@
-#include "compiler/import/normalise.h"
+#include "compiler/import/normalize.h"
 
 #include <algorithm>
 #include <optional>
@@ -98,7 +98,7 @@ Result<void> dropout(Rewrite& rewrite) {
   return {};
 }
 
-Result<void> batch_normalisation(Rewrite& rewrite) {
+Result<void> batch_normalization(Rewrite& rewrite) {
   const graph::NodeEdit edit = rewrite.edit();
   Node& node = *edit;
   if (const auto spatial = node.attributes.find("spatial"); spatial != node.attributes.end()) {
@@ -152,7 +152,7 @@ Result<void> matrix_softmax(Rewrite& rewrite) {
   return {};
 }
 
-// Resize of opset 10: no transformation of coordinates; nearest is the lower neighbour when growing, the upper one when
+// Resize of opset 10: no transformation of coordinates; nearest is the lower neighbor when growing, the upper one when
 // shrinking.
 Result<void> resize_10(Rewrite& rewrite) {
   if (rewrite.node().inputs.size() != 2 || !rewrite.has(1))
@@ -199,7 +199,7 @@ Result<void> scatter(Rewrite& rewrite) {
 }
 
 // Scale and bias per group (opset 18) become scale and bias per channel.
-Result<void> group_normalisation(Rewrite& rewrite) {
+Result<void> group_normalization(Rewrite& rewrite) {
   const std::int64_t groups = rewrite.integer("num_groups", 0).value_or(0);
   if (!rewrite.has(0) || rewrite.type(0).shape.size() < 2 || groups <= 0) return {};  // infer reports it
   const std::int64_t channels = rewrite.type(0).shape[1];
@@ -307,7 +307,7 @@ Result<void> roi_align(Rewrite& rewrite) {
 constexpr std::int64_t kAlways = 1'000;  // the operator itself is gone, or the old form stays legal
 constexpr Row kRules[] = {
     {"Attention", kAlways, expand_attention},
-    {"BatchNormalization", kAlways, batch_normalisation},
+    {"BatchNormalization", kAlways, batch_normalization},
     {"Cast", kAlways, without_effect},
     {"Cast", kAlways, cast_narrow},
     {"CastLike", kAlways, without_effect},
@@ -316,7 +316,7 @@ constexpr Row kRules[] = {
     {"Dropout", kAlways, dropout},
     {"Einsum", kAlways, einsum_as_product},
     {"GridSample", 20, grid_sample},
-    {"GroupNormalization", 21, group_normalisation},
+    {"GroupNormalization", 21, group_normalization},
     {"Hardmax", 13, matrix_softmax},
     {"LogSoftmax", 13, matrix_softmax},
     {"Pad", 11, pad},
@@ -346,12 +346,12 @@ constexpr Row kRules[] = {
     {"Unsqueeze", 13, axes_to_input},
     {"Upsample", kAlways, upsample},
 };
-constexpr std::string_view kNormalisedAway[] = {"Attention", "Constant", "Scatter", "Upsample"};
+constexpr std::string_view kNormalizedAway[] = {"Attention", "Constant", "Scatter", "Upsample"};
 
 }  // namespace
 
-bool is_normalised_away(std::string_view op) {
-  return std::find(std::begin(kNormalisedAway), std::end(kNormalisedAway), op) != std::end(kNormalisedAway);
+bool is_normalized_away(std::string_view op) {
+  return std::find(std::begin(kNormalizedAway), std::end(kNormalizedAway), op) != std::end(kNormalizedAway);
 }
 
 std::span<const std::size_t> inputs_of_rules(std::string_view op) {
@@ -362,7 +362,7 @@ std::span<const std::size_t> inputs_of_rules(std::string_view op) {
                             : std::span<const std::size_t>();
 }
 
-Result<std::vector<NodeId>> normalise(Graph& graph, NodeId node, std::int64_t opset) {
+Result<std::vector<NodeId>> normalize(Graph& graph, NodeId node, std::int64_t opset) {
   Rewrite rewrite{graph, node, opset};
   const std::string op = graph.node(node).op;
   for (const Row& row : old_rules())

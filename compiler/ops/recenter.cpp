@@ -1,4 +1,4 @@
-// dovetail.recentre: uint8 to int8 by -128 and back by +128, the integer form's only view of uint8 data.
+// dovetail.recenter: uint8 to int8 by -128 and back by +128, the integer form's only view of uint8 data.
 #include <fmt/format.h>
 
 #include "compiler/ops/list.h"
@@ -7,16 +7,16 @@
 namespace dovetail::ops {
 namespace {
 
-Result<Types> infer_recentre(const Operands& operands) {
+Result<Types> infer_recenter(const Operands& operands) {
   const DType from = operands.type(0).dtype, to = from == DType::uint8 ? DType::int8 : DType::uint8;
   if (const std::int64_t number = graph::int_attribute(operands.node, "to", 0); number != info(to).onnx)
     return refuse(operands,
-                  fmt::format("to is {}, but {} is recentred to {} ({})", number, name(from), name(to), info(to).onnx),
+                  fmt::format("to is {}, but {} is recentered to {} ({})", number, name(from), name(to), info(to).onnx),
                   "fix the pass that made the node");
   return Types{{to, operands.type(0).shape}};
 }
 
-Result<loops::Program> define_recentre(const Operands& operands) {
+Result<loops::Program> define_recenter(const Operands& operands) {
   Naive program(operands);
   const DType to = operands.output(0).dtype;
   return program.map([&](const Indices& i) {
@@ -27,11 +27,11 @@ Result<loops::Program> define_recentre(const Operands& operands) {
 
 }  // namespace
 
-std::vector<OpDef> recentre_ops() {
-  return {{"dovetail.recentre",
+std::vector<OpDef> recenter_ops() {
+  return {{"dovetail.recenter",
            Category::injective,
-           infer_recentre,
-           define_recentre,
+           infer_recenter,
+           define_recenter,
            {},
            {{{"x", kByte}}, {{"to", AttributeKind::integer, Presence::required}}}}};
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/summarise_tests.py counts what CTest wrote, and takes a test that could not run for a failure."""
+"""tools/summarize_tests.py counts what CTest wrote, and takes a test that could not run for a failure."""
 
 import contextlib
 import io
@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.environ.get("DOVETAIL_SOURCE_DIR", "."), "tools"))
-import summarise_tests  # noqa: E402
+import summarize_tests  # noqa: E402
 
 PASSED = '<testcase name="a" status="run"/>'
 FAILED = '<testcase name="b" status="fail"><failure message="Failed"/><system-out>1 != 2</system-out></testcase>'
@@ -18,14 +18,14 @@ SKIPPED = ('<testcase name="c" status="notrun"><skipped message="SKIP_RETURN_COD
 MISSING = '<testcase name="d" status="notrun"><skipped message="Unable to find executable: x"/></testcase>'
 
 
-class SummariseTests(unittest.TestCase):
+class SummarizeTests(unittest.TestCase):
     def summary(self, *cases):
         with tempfile.NamedTemporaryFile("w", suffix=".xml") as file:
             file.write(f"<testsuite>{''.join(cases)}</testsuite>")
             file.flush()
             output = io.StringIO()
             with contextlib.redirect_stdout(output):
-                status = summarise_tests.main(file.name)
+                status = summarize_tests.main(file.name)
             return status, output.getvalue().splitlines()
 
     def test_all_passed(self):

@@ -1,4 +1,4 @@
-#include "explore/sweep/quantised.h"
+#include "explore/sweep/quantized.h"
 
 #include <algorithm>
 #include <utility>
@@ -49,7 +49,7 @@ Result<std::vector<std::int64_t>> expected(const FloatModel& model, const quanti
 
 }  // namespace
 
-Result<std::vector<NumericChoice>> quantise(std::span<const FloatModel> models, std::span<const Numerics> choices,
+Result<std::vector<NumericChoice>> quantize(std::span<const FloatModel> models, std::span<const Numerics> choices,
                                             const quantize::MakeForward& make_forward,
                                             const std::function<void(std::string_view what)>& step) {
   std::vector<NumericChoice> made;
@@ -59,21 +59,21 @@ Result<std::vector<NumericChoice>> quantise(std::span<const FloatModel> models, 
   for (const FloatModel& model : models) {
     DOVETAIL_ASSIGN(const std::vector<std::int64_t> wanted, expected(model, make_forward));
     for (NumericChoice& choice : made) {
-      step(fmt::format("quantising {}: {}", model.path, choice.numerics.text()));
+      step(fmt::format("quantizing {}: {}", model.path, choice.numerics.text()));
       quantize::Options options;
       options.method = choice.numerics.calibration;
       options.weights = choice.numerics.weights;
       options.grid.scales = choice.numerics.scales;
       if (choice.numerics.symmetric) options.grid.zero_point = quantize::ZeroPoint::middle;
-      DOVETAIL_ASSIGN(const quantize::Quantised quantised,
+      DOVETAIL_ASSIGN(const quantize::Quantized quantized,
                       quantize::quantize(model.imported.graph, model.samples, options, make_forward));
-      DOVETAIL_ASSIGN(const std::vector<std::int64_t> got, decisions(quantised.graph, model, make_forward));
-      DOVETAIL_CHECK(got.size() == wanted.size(), "rows of the quantised model");
+      DOVETAIL_ASSIGN(const std::vector<std::int64_t> got, decisions(quantized.graph, model, make_forward));
+      DOVETAIL_CHECK(got.size() == wanted.size(), "rows of the quantized model");
       std::int64_t same = 0;
       for (std::size_t i = 0; i < got.size(); ++i) same += got[i] == wanted[i] ? 1 : 0;
       choice.accuracy += model.weight / weights * static_cast<double>(same) /
                          static_cast<double>(std::max<std::size_t>(1, got.size()));
-      DOVETAIL_ASSIGN(auto file, export_onnx(quantised.graph, model.path, model.imported.report.metadata));
+      DOVETAIL_ASSIGN(auto file, export_onnx(quantized.graph, model.path, model.imported.report.metadata));
       choice.files.push_back(std::move(file));
     }
   }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Quantises float models with `dovetail quantize` and with ONNX Runtime's quantiser, on the same samples, and compares what is left.
+"""Quantizes float models with `dovetail quantize` and with ONNX Runtime's quantizer, on the same samples, and compares what is left.
 
-usage: compare_quantisers.py [--variants N] DOVETAIL MODELS [NAME...]
+usage: compare_quantizers.py [--variants N] DOVETAIL MODELS [NAME...]
 
-MODELS is a folder of models as ../shared/models has them: NAME/model.onnx, NAME/<sample>/in_<input>.npy. Both quantisers calibrate on all samples of a model and
-make int8 QDQ models with one weight scale per channel; ONNX Runtime then runs the float model and both quantised ones, so that arithmetic is the same. Printed for
+MODELS is a folder of models as ../shared/models has them: NAME/model.onnx, NAME/<sample>/in_<input>.npy. Both quantizers calibrate on all samples of a model and
+make int8 QDQ models with one weight scale per channel; ONNX Runtime then runs the float model and both quantized ones, so that arithmetic is the same. Printed for
 each: signal-to-noise ratio of the outputs (the worst output), and on how many samples the largest element of the first output is where it was. With --variants,
 N changed forms of each sample are judged beside it (pictures moved, mirrored, brighter, darker or mixed with another sample, others scaled and mixed), seeded, never
 calibrated on: on a handful of samples one near tie is a sixth of all. Needs onnx and onnxruntime; models are brought to opset 13 for ONNX Runtime where they are
@@ -71,8 +71,8 @@ def variant(samples, index, random):
 
 def with_opset(model, folder):
     loaded = onnx.load(model)
-    initialisers = {tensor.name for tensor in loaded.graph.initializer}
-    kept = [value for value in loaded.graph.input if value.name not in initialisers]  # older files list both
+    initializers = {tensor.name for tensor in loaded.graph.initializer}
+    kept = [value for value in loaded.graph.input if value.name not in initializers]  # older files list both
     del loaded.graph.input[:]
     loaded.graph.input.extend(kept)
     if max(each.version for each in loaded.opset_import if each.domain in ("", "ai.onnx")) < 13:

@@ -1,4 +1,4 @@
-// Quantised forms as exporters write them: operators between DequantizeLinear and QuantizeLinear, with zero points,
+// Quantized forms as exporters write them: operators between DequantizeLinear and QuantizeLinear, with zero points,
 // biases and attributes absent, at their default and odd.
 #pragma once
 
@@ -10,11 +10,11 @@
 
 namespace dovetail::test {
 
-struct QuantisedPatterns : PatternPieces {
+struct QuantizedPatterns : PatternPieces {
   using PatternPieces::PatternPieces;
 
-  // The largest step of a quantised tensor. The integer form rounds once where the float form rounds several times, so
-  // a value that lies between two steps may take either (docs/quantisation.md).
+  // The largest step of a quantized tensor. The integer form rounds once where the float form rounds several times, so
+  // a value that lies between two steps may take either (docs/quantization.md).
   double step = 0;
 
   // `absent`: the zero point of uint8 that the standard then means.
@@ -36,7 +36,7 @@ struct QuantisedPatterns : PatternPieces {
                {x, number(scale), zero_point(is_signed ? DType::int8 : DType::uint8, !is_signed && draw.coin())},
                attributes);
   }
-  // With the scale and zero point of the node that quantised it.
+  // With the scale and zero point of the node that quantized it.
   ValueId dequantize(ValueId q) {
     const graph::Node& node = graph.node(graph.value(q).producer);
     std::vector<ValueId> operands{q, node.inputs[1]};
@@ -46,7 +46,7 @@ struct QuantisedPatterns : PatternPieces {
   ValueId through_steps(ValueId x) { return dequantize(quantize(x)); }
 
   // int8 weights with one scale or one for each output, along `axis`.
-  ValueId quantised_weights(const Shape& shape, std::int64_t axis) {
+  ValueId quantized_weights(const Shape& shape, std::int64_t axis) {
     const bool per_output = draw.coin();
     const Shape scales = per_output ? Shape{shape[static_cast<std::size_t>(axis)]} : Shape{};
     graph::Attributes attributes;
@@ -74,7 +74,7 @@ struct QuantisedPatterns : PatternPieces {
     return add("DequantizeLinear", {constant(std::move(steps)), constant(std::move(scales))}, attributes);
   }
 
-  ValueId quantised_convolution() {
+  ValueId quantized_convolution() {
     const ValueId x = through_steps(input({1, 4, 6, 5}));
     graph::Attributes attributes;
     maybe(attributes, "strides", {Ints{1, 1}, Ints{2, 1}});
@@ -82,28 +82,28 @@ struct QuantisedPatterns : PatternPieces {
     maybe(attributes, "pads", {Ints{0, 0, 0, 0}, Ints{1, 1, 1, 1}, Ints{0, 1, 2, 0}});
     const std::int64_t group = one_of<std::int64_t>({1, 1, 2, 4});
     if (group > 1 || draw.coin()) attributes["group"] = group;
-    const ValueId w = quantised_weights({4, 4 / group, 3, 3}, 0);
+    const ValueId w = quantized_weights({4, 4 / group, 3, 3}, 0);
     return add("Conv", {x, w, bias(x, w, 4)}, attributes);
   }
-  ValueId quantised_product() {
+  ValueId quantized_product() {
     const ValueId x = through_steps(input({3, 8}));
     graph::Attributes attributes;
-    if (draw.coin()) return add("MatMul", {x, quantised_weights({8, 5}, 1)});
+    if (draw.coin()) return add("MatMul", {x, quantized_weights({8, 5}, 1)});
     maybe(attributes, "alpha", {1.0, 0.5});
     maybe(attributes, "beta", {1.0, 2.0, 0.0});
     maybe(attributes, "transB", {std::int64_t{0}, std::int64_t{1}});
     const bool outputs_first = integer(attributes, "transB", 0) != 0;
-    const ValueId w = outputs_first ? quantised_weights({5, 8}, 0) : quantised_weights({8, 5}, 1);
+    const ValueId w = outputs_first ? quantized_weights({5, 8}, 0) : quantized_weights({8, 5}, 1);
     return add("Gemm", {x, w, bias(x, w, 5)}, attributes);
   }
   ValueId of_two() {
     const ValueId a = through_steps(input({2, 3, 4}));
-    const ValueId b = draw.one_in(3) ? a : draw.coin() ? through_steps(input({2, 3, 4})) : quantised_weights({3, 1}, 0);
+    const ValueId b = draw.one_in(3) ? a : draw.coin() ? through_steps(input({2, 3, 4})) : quantized_weights({3, 1}, 0);
     if (shape(b) == shape(a) && draw.one_in(4))
       return add("Concat", {a, b}, {{"axis", one_of<std::int64_t>({0, 1, -1})}});
     return add(one_of<std::string>({"Add", "Mul", "Sub"}), draw.coin() ? std::vector{a, b} : std::vector{b, a});
   }
-  ValueId quantised_pool() {
+  ValueId quantized_pool() {
     const ValueId x = through_steps(input({1, 3, 6, 5}));
     if (draw.one_in(4)) return add("GlobalAveragePool", {x});
     const bool average = draw.coin();
@@ -129,7 +129,7 @@ struct QuantisedPatterns : PatternPieces {
                    {x});
     }
   }
-  // Sums of bytes as dynamic quantisation makes them, their zero points in every form.
+  // Sums of bytes as dynamic quantization makes them, their zero points in every form.
   void dynamic() {
     const bool conv = draw.coin();
     const ValueId x = input(conv ? Shape{1, 4, 6, 5} : Shape{2, 3, 8});
@@ -166,15 +166,15 @@ struct QuantisedPatterns : PatternPieces {
     const ValueId y = add(conv ? "ConvInteger" : "MatMulInteger", {q, bytes(of_w), of_q, zero_points}, attributes);
     graph.outputs = {add("Mul", {add("Cast", {y}, {{"to", std::int64_t{info(DType::float32).onnx}}}), number(0.001F)})};
   }
-  void quantised() {
+  void quantized() {
     ValueId y;
     switch (draw.between(0, 6)) {
       case 0:
-      case 1: y = quantised_convolution(); break;
+      case 1: y = quantized_convolution(); break;
       case 2:
-      case 3: y = quantised_product(); break;
+      case 3: y = quantized_product(); break;
       case 4: y = of_two(); break;
-      case 5: y = quantised_pool(); break;
+      case 5: y = quantized_pool(); break;
       default: y = of_one(); break;
     }
     if (draw.one_in(3)) y = add("Relu", {y});

@@ -1,4 +1,4 @@
-#include "compiler/quantize/equalise.h"
+#include "compiler/quantize/equalize.h"
 
 #include <algorithm>
 #include <array>
@@ -160,7 +160,7 @@ void apply(Graph& graph, const Pair& pair, const std::vector<int>& exponents) {
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> equalise(Graph& graph) {
+std::vector<std::pair<std::string, std::string>> equalize(Graph& graph) {
   std::vector<Pair> pairs;
   for (const NodeId id : graph.topological_order())
     if (is_layer(graph, id))

@@ -1,20 +1,20 @@
-#include "tests/generator/synchronise.h"
+#include "tests/generator/synchronize.h"
 
 #include "isa/codec.h"
 #include "isa/semantics/load.h"
-#include "tests/generator/synchroniser.h"
+#include "tests/generator/synchronizer.h"
 #include "tests/generator/touches.h"
 
 namespace dovetail::test {
 
-std::vector<isa::Instruction> synchronised(const isa::HardwareConfig& config, std::span<const isa::Instruction> program,
+std::vector<isa::Instruction> synchronized(const isa::HardwareConfig& config, std::span<const isa::Instruction> program,
                                            std::uint64_t dram_base, std::span<const std::byte> dram) {
   const isa::Codec codec(config);
   const auto uop_bytes = static_cast<std::size_t>(config.uop_bytes());
   std::vector<isa::Uop> uops(static_cast<std::size_t>(config.depth(isa::Memory::uop)));
-  Synchroniser synchroniser(config, {dram_base, dram_base + dram.size()}, 0, 1);
+  Synchronizer synchronizer(config, {dram_base, dram_base + dram.size()}, 0, 1);
   for (const isa::Instruction& instruction : program) {
-    synchroniser.append(instruction, touches(config, instruction, uops));
+    synchronizer.append(instruction, touches(config, instruction, uops));
     const auto* load = std::get_if<isa::Load>(&instruction.body);
     if (load == nullptr || load->memory != isa::Memory::uop) continue;
     isa::semantics::for_each_loaded_run(
@@ -27,8 +27,8 @@ std::vector<isa::Instruction> synchronised(const isa::HardwareConfig& config, st
             uops[to + i] = codec.decode_uop(dram.subspan((from + i) * uop_bytes - dram_base, uop_bytes));
         });
   }
-  synchroniser.end_launch();
-  return synchroniser.take_program();
+  synchronizer.end_launch();
+  return synchronizer.take_program();
 }
 
 }  // namespace dovetail::test

@@ -1,4 +1,4 @@
-#include "loops/threads/neighbours.h"
+#include "loops/threads/neighbors.h"
 
 #include "loops/rewrite.h"
 
@@ -14,8 +14,8 @@ Linear offset_of(const BufferNode& buffer, const std::vector<Expr>& indices, con
   return offset;
 }
 
-std::int64_t aligned_neighbours(const BufferNode& buffer, const Linear& offset, const VarNode* var, std::int64_t extent,
-                                std::int64_t most_bytes) {
+std::int64_t aligned_neighbors(const BufferNode& buffer, const Linear& offset, const VarNode* var, std::int64_t extent,
+                               std::int64_t most_bytes) {
   bool moves = false;
   std::int64_t divides = offset.constant;  // what is odd in it is odd in some term
   for (const LinearTerm& term : offset.terms) {

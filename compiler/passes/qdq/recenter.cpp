@@ -1,5 +1,5 @@
 // uint8 activations become int8: every QuantizeLinear to uint8 and DequantizeLinear from uint8 works on int8 with a
-// zero point less 128, and dovetail.recentre converts where a uint8 value itself is needed (graph inputs and outputs,
+// zero point less 128, and dovetail.recenter converts where a uint8 value itself is needed (graph inputs and outputs,
 // operators that stay as they are).
 #include "compiler/passes/qdq/lowering.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 // The zero points of a uint8 Quantize- or DequantizeLinear, less 128, as int8; scalar where the model gives none.
 // Nothing where they are no constants.
-std::optional<NdArray> recentred_zero_points(const Graph& graph, const Node& node) {
+std::optional<NdArray> recentered_zero_points(const Graph& graph, const Node& node) {
   if (node.inputs.size() <= 2 || !node.inputs[2].valid()) {
     NdArray zero_points(DType::int8, graph.value(node.inputs[1]).type.shape);
     for (std::int64_t i = 0; i < zero_points.count(); ++i) zero_points.set_int64(i, -128);
@@ -21,10 +21,10 @@ std::optional<NdArray> recentred_zero_points(const Graph& graph, const Node& nod
   return zero_points;
 }
 
-Node recentre(Lowering& lowering, ValueId from, ValueId to, NodeId of) {
+Node recenter(Lowering& lowering, ValueId from, ValueId to, NodeId of) {
   Node node;
-  node.op = "dovetail.recentre";
-  node.name = lowering.graph.unique_node_name(lowering.graph.node(of).name + "/recentre");
+  node.op = "dovetail.recenter";
+  node.name = lowering.graph.unique_node_name(lowering.graph.node(of).name + "/recenter");
   node.inputs = {from};
   node.outputs = {to};
   node.attributes["to"] = std::int64_t{info(lowering.graph.value(to).type.dtype).onnx};
@@ -39,9 +39,9 @@ void set_zero_point(Lowering& lowering, NodeId node, NdArray zero_points) {
   lowering.graph.edit(node)->inputs[2] = value;
 }
 
-void recentre_quantize(Lowering& lowering, NodeId id) {
+void recenter_quantize(Lowering& lowering, NodeId id) {
   Graph& graph = lowering.graph;
-  auto zero_points = recentred_zero_points(graph, graph.node(id));
+  auto zero_points = recentered_zero_points(graph, graph.node(id));
   if (!zero_points) return;
   const ValueId bytes = graph.node(id).outputs[0];
   const ValueId steps =
@@ -51,25 +51,25 @@ void recentre_quantize(Lowering& lowering, NodeId id) {
   graph.edit(id)->outputs[0] = steps;
   graph.edit(id)->attributes.erase("output_dtype");
   set_zero_point(lowering, id, *std::move(zero_points));
-  graph.add_node(recentre(lowering, steps, bytes, id));
+  graph.add_node(recenter(lowering, steps, bytes, id));
 }
 
-void recentre_dequantize(Lowering& lowering, NodeId id) {
+void recenter_dequantize(Lowering& lowering, NodeId id) {
   Graph& graph = lowering.graph;
-  auto zero_points = recentred_zero_points(graph, graph.node(id));
+  auto zero_points = recentered_zero_points(graph, graph.node(id));
   const ValueId bytes = graph.node(id).inputs[0];
   if (!zero_points || graph.is_constant(bytes)) return;  // constants are read as they are
   const NodeId producer = graph.value(bytes).producer;
   ValueId steps;
-  if (producer.valid() && graph.node(producer).op == "dovetail.recentre") {
+  if (producer.valid() && graph.node(producer).op == "dovetail.recenter") {
     steps = graph.node(producer).inputs[0];
   } else {
     // One conversion per value: its first DequantizeLinear makes it, the others find it.
     for (NodeId user : graph.users(bytes))
-      if (graph.node(user).op == "dovetail.recentre") steps = graph.node(user).outputs[0];
+      if (graph.node(user).op == "dovetail.recenter") steps = graph.node(user).outputs[0];
     if (!steps.valid()) {
       steps = graph.add_value(graph.value(bytes).name + "/int8", {DType::int8, graph.value(bytes).type.shape});
-      graph.add_node(recentre(lowering, bytes, steps, id));
+      graph.add_node(recenter(lowering, bytes, steps, id));
     }
   }
   graph.edit(id)->inputs[0] = steps;
@@ -78,14 +78,14 @@ void recentre_dequantize(Lowering& lowering, NodeId id) {
 
 }  // namespace
 
-void recentre_activations(Lowering& lowering) {
+void recenter_activations(Lowering& lowering) {
   Graph& graph = lowering.graph;
   for (NodeId id : graph.topological_order()) {
     const std::string op = graph.node(id).op;
     if (op == "QuantizeLinear" && graph.value(graph.node(id).outputs[0]).type.dtype == DType::uint8)
-      recentre_quantize(lowering, id);
+      recenter_quantize(lowering, id);
     else if (op == "DequantizeLinear" && graph.value(graph.node(id).inputs[0]).type.dtype == DType::uint8)
-      recentre_dequantize(lowering, id);
+      recenter_dequantize(lowering, id);
   }
 }
 

@@ -15,7 +15,7 @@ namespace dovetail::test {
 // The instructions in their order, with tokens, and NOPs where those need some, such that every engine does what
 // program order does. Micro-ops are those of the image. Preconditions: the program is legal but for the tokens, and no
 // instruction has a flag.
-std::vector<isa::Instruction> synchronised(const isa::HardwareConfig& config, std::span<const isa::Instruction> program,
+std::vector<isa::Instruction> synchronized(const isa::HardwareConfig& config, std::span<const isa::Instruction> program,
                                            std::uint64_t dram_base, std::span<const std::byte> dram);
 
 }  // namespace dovetail::test

@@ -12,14 +12,14 @@
 
 namespace dovetail::import {
 
-// True for operators that later opsets dropped: normalise() replaces them, compiler/ops has no row for them.
-bool is_normalised_away(std::string_view op);
+// True for operators that later opsets dropped: normalize() replaces them, compiler/ops has no row for them.
+bool is_normalized_away(std::string_view op);
 
 // Positions of inputs on whose values the rules depend; where they can be known, they are constants before.
 std::span<const std::size_t> inputs_of_rules(std::string_view op);
 
 // Rewrites the node from the form of `opset`. Returns the nodes that now represent it, in execution order; their
 // outputs have no types yet. Precondition: the types of the node's inputs are known (some rules need the rank).
-Result<std::vector<graph::NodeId>> normalise(graph::Graph& graph, graph::NodeId node, std::int64_t opset);
+Result<std::vector<graph::NodeId>> normalize(graph::Graph& graph, graph::NodeId node, std::int64_t opset);
 
 }  // namespace dovetail::import

@@ -1,6 +1,6 @@
 // Turns a serially correct sequence of instructions into a decoupled one: for each instruction it finds the latest
 // earlier instructions of the other queues that it conflicts with, and orders it after them by tokens where that is not
-// implied already. Queues that are no neighbours (load, store) are ordered through a NOP of the compute queue that
+// implied already. Queues that are no neighbors (load, store) are ordered through a NOP of the compute queue that
 // relays the token.
 #pragma once
 
@@ -22,10 +22,10 @@ namespace dovetail::test {
 // Moves tokens alone.
 isa::Instruction nop(isa::Queue queue);
 
-class Synchroniser {
+class Synchronizer {
  public:
   // `dram`: the byte range of the image. `extra_percent`: how often an instruction gets a token that it does not need.
-  Synchroniser(const isa::HardwareConfig& config, isa::Extent dram, unsigned extra_percent, std::uint64_t seed);
+  Synchronizer(const isa::HardwareConfig& config, isa::Extent dram, unsigned extra_percent, std::uint64_t seed);
 
   // Appends the instruction, and before it whatever NOPs its tokens need. Its own flags are ignored.
   void append(isa::Instruction instruction, const Touches& touches);

@@ -1,4 +1,4 @@
-// QuantizeLinear, DequantizeLinear, dovetail.qadd, qclip and recentre.
+// QuantizeLinear, DequantizeLinear, dovetail.qadd, qclip and recenter.
 #include <cmath>
 
 #include "tests/unit/compiler/ops/case.h"
@@ -139,7 +139,7 @@ TEST_CASE("dovetail.qadd follows its definition step by step, sums and differenc
   CHECK_THAT(add().real("a_multiplier", 0x1p24).refusal(), Catch::Matchers::ContainsSubstring(">= 2^31"));
 }
 
-TEST_CASE("dovetail.qclip and dovetail.recentre") {
+TEST_CASE("dovetail.qclip and dovetail.recenter") {
   require_close(Case("dovetail.qclip")
                     .input(NdArray::from<std::int8_t>({4}, {-128, -5, 5, 127}))
                     .integer("y_min", -5)
@@ -147,11 +147,11 @@ TEST_CASE("dovetail.qclip and dovetail.recentre") {
                     .run1(),
                 NdArray::from<std::int8_t>({4}, {-5, -5, 5, 6}));
   const NdArray bytes = NdArray::from<std::uint8_t>({4}, {0, 1, 128, 255}),
-                centred = NdArray::from<std::int8_t>({4}, {-128, -127, 0, 127});
-  require_close(Case("dovetail.recentre").input(bytes).integer("to", 3).run1(), centred);
-  require_close(Case("dovetail.recentre").input(centred).integer("to", 2).run1(), bytes);
-  CHECK_THAT(Case("dovetail.recentre").input(bytes).integer("to", 2).refusal(),
-             Catch::Matchers::ContainsSubstring("uint8 is recentred to int8 (3)"));
+                centered = NdArray::from<std::int8_t>({4}, {-128, -127, 0, 127});
+  require_close(Case("dovetail.recenter").input(bytes).integer("to", 3).run1(), centered);
+  require_close(Case("dovetail.recenter").input(centered).integer("to", 2).run1(), bytes);
+  CHECK_THAT(Case("dovetail.recenter").input(bytes).integer("to", 2).refusal(),
+             Catch::Matchers::ContainsSubstring("uint8 is recentered to int8 (3)"));
 }
 
 TEST_CASE("dovetail.qtable looks steps up, in one table or in one per slice") {

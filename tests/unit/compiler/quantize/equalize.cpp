@@ -1,5 +1,5 @@
-// Cross-layer equalisation: the same function, ranges spread.
-#include "compiler/quantize/equalise.h"
+// Cross-layer equalization: the same function, ranges spread.
+#include "compiler/quantize/equalize.h"
 
 #include <cmath>
 #include <map>
@@ -57,10 +57,10 @@ NdArray result_of(const graph::Graph& graph, const Values& inputs) {
 
 }  // namespace
 
-TEST_CASE("equalise: the function keeps every bit") {
+TEST_CASE("equalize: the function keeps every bit") {
   test::GraphMaker make = unequal();
   graph::Graph equal = make.graph;
-  CHECK(equalise(equal) ==
+  CHECK(equalize(equal) ==
         std::vector<std::pair<std::string, std::string>>{{"conv1_node", "conv2_node"}, {"conv2_node", "gemm_node"}});
   const NdArray& before = make.constant_of("w1");
   const NdArray& after = *equal.value(*equal.find_value("w1")).constant;
@@ -68,27 +68,27 @@ TEST_CASE("equalise: the function keeps every bit") {
   for (const Values& sample : mixed_samples(3)) CHECK(result_of(make.graph, sample) == result_of(equal, sample));
   // Nothing is left to do.
   const graph::Graph once = equal;
-  equalise(equal);
+  equalize(equal);
   CHECK(to_string(once, graph::Elements::all) == to_string(equal, graph::Elements::all));
 }
 
-TEST_CASE("equalise: one scale per tensor loses less") {
+TEST_CASE("equalize: one scale per tensor loses less") {
   Options plain;
   plain.weights = WeightScales::per_tensor;
   Options spread = plain;
-  spread.equalise = true;
+  spread.equalize = true;
   const auto before = quantize(unequal().graph, mixed_samples(4), plain, reference_forward()),
              after = quantize(unequal().graph, mixed_samples(4), spread, reference_forward());
   REQUIRE(before.ok());
   REQUIRE(after.ok());
-  CHECK(after->equalised.size() == 2);
+  CHECK(after->equalized.size() == 2);
   CHECK(after->outputs[0].signal_to_noise_db > before->outputs[0].signal_to_noise_db);
 }
 
-TEST_CASE("equalise: what something else reads, or a Clip holds, stays") {
+TEST_CASE("equalize: what something else reads, or a Clip holds, stays") {
   test::GraphMaker make = unequal();
   make.output(*make.graph.find_value("relu1"));
-  CHECK(equalise(make.graph).size() == 1);
+  CHECK(equalize(make.graph).size() == 1);
   test::GraphMaker clipped;
   const ValueId x = clipped.input("x", DType::float32, {1, 3, 8, 8});
   const ValueId conv = clipped.node("Conv", "conv1", {x, clipped.constant("w1", random_array({4, 3, 1, 1}, "w1"))});
@@ -96,7 +96,7 @@ TEST_CASE("equalise: what something else reads, or a Clip holds, stays") {
       "Clip", "clip",
       {conv, clipped.constant("low", NdArray::scalar(0.0F)), clipped.constant("high", NdArray::scalar(6.0F))});
   clipped.output(clipped.node("Conv", "conv2", {clip, clipped.constant("w2", random_array({4, 4, 1, 1}, "w2"))}));
-  CHECK(equalise(clipped.graph).empty());
+  CHECK(equalize(clipped.graph).empty());
 }
 
 }  // namespace dovetail::quantize

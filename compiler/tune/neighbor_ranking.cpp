@@ -1,4 +1,4 @@
-#include "compiler/tune/neighbour_ranking.h"
+#include "compiler/tune/neighbor_ranking.h"
 
 #include <algorithm>
 #include <cmath>
@@ -8,7 +8,7 @@ namespace dovetail::tune {
 
 namespace {
 
-constexpr std::size_t kNeighbours = 5, kFewestNeighbourRows = 8;
+constexpr std::size_t kNeighbors = 5, kFewestNeighborRows = 8;
 
 // 1 / deviation of each feature; 0 where all are equal.
 std::vector<double> weights_of(const TrainingRows& rows) {
@@ -25,9 +25,9 @@ std::vector<double> weights_of(const TrainingRows& rows) {
 
 }  // namespace
 
-std::vector<double> NeighbourRanking::predict(std::span<const std::vector<double>> features) {
+std::vector<double> NeighborRanking::predict(std::span<const std::vector<double>> features) {
   std::vector<double> predicted(features.size(), 0.0);
-  if (rows_.size() < kFewestNeighbourRows) return predicted;
+  if (rows_.size() < kFewestNeighborRows) return predicted;
   const std::vector<double> weights = weights_of(rows_), labels = rows_.labels();
   std::vector<std::pair<double, std::size_t>> nearest(rows_.size());  // squared distance, row
   for (std::size_t at = 0; at < features.size(); ++at) {
@@ -38,9 +38,9 @@ std::vector<double> NeighbourRanking::predict(std::span<const std::vector<double
         distance += std::pow((features[at][i] - rows_.features(row)[i]) * weights[i], 2);
       nearest[row] = {distance, row};
     }
-    std::partial_sort(nearest.begin(), nearest.begin() + kNeighbours, nearest.end());
+    std::partial_sort(nearest.begin(), nearest.begin() + kNeighbors, nearest.end());
     double sum = 0, total = 0;
-    for (std::size_t i = 0; i < kNeighbours; ++i) {
+    for (std::size_t i = 0; i < kNeighbors; ++i) {
       const double weight = 1 / (1e-6 + std::sqrt(nearest[i].first));
       sum += weight * labels[nearest[i].second];
       total += weight;

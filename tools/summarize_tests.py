@@ -45,5 +45,5 @@ def main(path):
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("usage: summarise_tests.py JUNIT.xml")
+        sys.exit("usage: summarize_tests.py JUNIT.xml")
     sys.exit(main(sys.argv[1]))

@@ -1,4 +1,4 @@
-// Where elements of a buffer lie: which are neighbours in memory, and at which addresses.
+// Where elements of a buffer lie: which are neighbors in memory, and at which addresses.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ Linear offset_of(const BufferNode& buffer, const std::vector<Expr>& indices, con
 
 // The largest number of elements, at most `most_bytes` together and a divisor of `extent`, that lie side by side at an
 // address which is a multiple of their bytes, where `var` is a multiple of that number and goes on from there: a power
-// of two. 0: `var` does not move the offset from one neighbour to the next.
-std::int64_t aligned_neighbours(const BufferNode& buffer, const Linear& offset, const VarNode* var, std::int64_t extent,
-                                std::int64_t most_bytes);
+// of two. 0: `var` does not move the offset from one neighbor to the next.
+std::int64_t aligned_neighbors(const BufferNode& buffer, const Linear& offset, const VarNode* var, std::int64_t extent,
+                               std::int64_t most_bytes);
 
 }  // namespace dovetail::loops

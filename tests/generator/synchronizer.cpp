@@ -1,4 +1,4 @@
-#include "tests/generator/synchroniser.h"
+#include "tests/generator/synchronizer.h"
 
 #include <algorithm>
 #include <utility>
@@ -19,7 +19,7 @@ TokenFifo fifo_between(Queue from, Queue to) {
   return to == Queue::load ? TokenFifo::compute_to_load : TokenFifo::compute_to_store;
 }
 
-bool neighbours(Queue a, Queue b) { return a != b && (a == Queue::compute || b == Queue::compute); }
+bool neighbors(Queue a, Queue b) { return a != b && (a == Queue::compute || b == Queue::compute); }
 
 }  // namespace
 
@@ -31,14 +31,14 @@ isa::Instruction nop(Queue queue) {
   return instruction;
 }
 
-Synchroniser::Synchroniser(const isa::HardwareConfig& config, isa::Extent dram, unsigned extra_percent,
+Synchronizer::Synchronizer(const isa::HardwareConfig& config, isa::Extent dram, unsigned extra_percent,
                            std::uint64_t seed)
     : config_(config), dram_(dram), extra_percent_(extra_percent), random_(seed) {
   for (std::size_t m = 0; m < kSharedMemories; ++m) sram_[m].resize(static_cast<std::size_t>(config.depth(kShared[m])));
   bytes_.resize(dram.end - dram.begin);
 }
 
-void Synchroniser::append(isa::Instruction instruction, const Touches& touches) {
+void Synchronizer::append(isa::Instruction instruction, const Touches& touches) {
   const Queue queue = instruction.queue();
   Clock after = requirements(queue, touches);
   add_extra_tokens(queue, after);
@@ -46,7 +46,7 @@ void Synchroniser::append(isa::Instruction instruction, const Touches& touches) 
   record(queue, touches);
 }
 
-void Synchroniser::end_launch() {
+void Synchronizer::end_launch() {
   if (program_.size() == launch_begin_) return;
   launches_.push_back({launch_begin_, program_.size() - launch_begin_});
   launch_begin_ = program_.size();
@@ -56,7 +56,7 @@ void Synchroniser::end_launch() {
   for (auto& edges : edges_) edges.clear();
 }
 
-Synchroniser::Clock Synchroniser::requirements(Queue queue, const Touches& touches) const {
+Synchronizer::Clock Synchronizer::requirements(Queue queue, const Touches& touches) const {
   Clock after{};
   const auto require = [&](const Place& place, bool write) {
     for (const Queue other : isa::kAllQueues) {
@@ -77,7 +77,7 @@ Synchroniser::Clock Synchroniser::requirements(Queue queue, const Touches& touch
   return after;
 }
 
-void Synchroniser::record(Queue queue, const Touches& touches) {
+void Synchronizer::record(Queue queue, const Touches& touches) {
   const auto position = static_cast<std::uint32_t>(order_[index(queue)].size());
   for (std::size_t m = 0; m < kSharedMemories; ++m) {
     for (const std::uint32_t e : touches.reads[m]) sram_[m][e].read.of(queue) = position;
@@ -89,16 +89,16 @@ void Synchroniser::record(Queue queue, const Touches& touches) {
     for (std::uint64_t b = row.begin; b < row.end; ++b) bytes_[b - dram_.begin].write.of(queue) = position;
 }
 
-void Synchroniser::add_extra_tokens(Queue queue, Clock& after) {
+void Synchronizer::add_extra_tokens(Queue queue, Clock& after) {
   for (const Queue other : isa::kAllQueues) {
-    if (!neighbours(queue, other) || !random_.chance(extra_percent_)) continue;
+    if (!neighbors(queue, other) || !random_.chance(extra_percent_)) continue;
     const auto done = static_cast<std::uint32_t>(order_[index(other)].size());
     const std::uint32_t known = std::max(now_[index(queue)][index(other)], after[index(other)]);
     if (known < done) after[index(other)] = known + static_cast<std::uint32_t>(random_.between(1, done - known));
   }
 }
 
-void Synchroniser::append_token_run(Queue from, Queue to, std::size_t count) {
+void Synchronizer::append_token_run(Queue from, Queue to, std::size_t count) {
   const unsigned later_percent = std::exchange(later_percent_, 0);
   const auto ahead = std::min(count, static_cast<std::size_t>(config_.token_queue_depth));
   const auto first = static_cast<std::uint32_t>(order_[index(from)].size()) + 1;
@@ -112,13 +112,13 @@ void Synchroniser::append_token_run(Queue from, Queue to, std::size_t count) {
   later_percent_ = later_percent;
 }
 
-void Synchroniser::place_nop(Queue queue, Clock after) { place(nop(queue), after); }
+void Synchronizer::place_nop(Queue queue, Clock after) { place(nop(queue), after); }
 
-void Synchroniser::place(isa::Instruction instruction, Clock after) {
+void Synchronizer::place(isa::Instruction instruction, Clock after) {
   const Queue queue = instruction.queue();
-  // Queues that are no neighbours first, because their relay is an instruction of the compute queue.
+  // Queues that are no neighbors first, because their relay is an instruction of the compute queue.
   for (const Queue other : isa::kAllQueues) {
-    if (other == queue || neighbours(queue, other) || after[index(other)] <= now_[index(queue)][index(other)]) continue;
+    if (other == queue || neighbors(queue, other) || after[index(other)] <= now_[index(queue)][index(other)]) continue;
     Clock relayed{};
     relayed[index(other)] = after[index(other)];
     place_nop(Queue::compute, relayed);
@@ -128,7 +128,7 @@ void Synchroniser::place(isa::Instruction instruction, Clock after) {
   std::vector<TokenFifo> popped;
   Clock& now = now_[index(queue)];
   for (const Queue other : isa::kAllQueues) {
-    if (!neighbours(queue, other) || after[index(other)] <= now[index(other)]) continue;
+    if (!neighbors(queue, other) || after[index(other)] <= now[index(other)]) continue;
     const std::size_t pusher = connect(other, queue, after[index(other)]);
     popped.push_back(fifo_between(other, queue));
     (other < queue ? instruction.flags.pop_prev : instruction.flags.pop_next) = true;
@@ -147,14 +147,14 @@ void Synchroniser::place(isa::Instruction instruction, Clock after) {
 
 // A token that is in flight from `push` on, in program order. If the FIFO has room when instructions run one by one in
 // program order, the program cannot deadlock on its depth, because every execution makes the same moves.
-bool Synchroniser::has_room(TokenFifo fifo, std::size_t push) const {
+bool Synchronizer::has_room(TokenFifo fifo, std::size_t push) const {
   const auto& edges = edges_[index(fifo)];
   std::int64_t in_flight = 0;
   for (auto edge = edges.rbegin(); edge != edges.rend() && edge->pop > push; ++edge) ++in_flight;
   return in_flight < config_.token_queue_depth;
 }
 
-std::size_t Synchroniser::connect(Queue from, Queue to, std::uint32_t position) {
+std::size_t Synchronizer::connect(Queue from, Queue to, std::uint32_t position) {
   const TokenFifo fifo = fifo_between(from, to);
   auto& order = order_[index(from)];
   // Any later instruction of the queue serves as well. All that pushed before are popped by `to` already, which would

@@ -1,4 +1,4 @@
-// The models of a space with numeric choices: quantised for each choice by the quantiser of `dovetail quantize`, and
+// The models of a space with numeric choices: quantized for each choice by the quantizer of `dovetail quantize`, and
 // held against the float models.
 #pragma once
 
@@ -40,8 +40,8 @@ struct NumericChoice {
 };
 
 // Share of rows whose largest element of the first output is where `labels`, or the float model's own output, has it.
-// Errors: of the quantiser, as for a model that is quantised already; labels of another number.
-Result<std::vector<NumericChoice>> quantise(std::span<const FloatModel> models, std::span<const Numerics> choices,
+// Errors: of the quantizer, as for a model that is quantized already; labels of another number.
+Result<std::vector<NumericChoice>> quantize(std::span<const FloatModel> models, std::span<const Numerics> choices,
                                             const quantize::MakeForward& make_forward,
                                             const std::function<void(std::string_view what)>& step);
 

@@ -12,11 +12,11 @@ namespace {
 using Ints = std::vector<std::int64_t>;
 
 // The nodes' lines of a model of one node on x: float32[2, 3, 4].
-std::string imported(std::int64_t opset, const Message& only, const std::vector<Message>& initialisers = {}) {
+std::string imported(std::int64_t opset, const Message& only, const std::vector<Message>& initializers = {}) {
   Model model;
   model.opset = opset;
   model.inputs = {value_info("x", DType::float32, {2, 3, 4})};
-  model.initialisers = initialisers;
+  model.initializers = initializers;
   model.nodes = {only};
   model.outputs = {Message().text(1, "y")};
   const auto result = model.import();
@@ -27,7 +27,7 @@ std::string imported(std::int64_t opset, const Message& only, const std::vector<
 
 }  // namespace
 
-TEST_CASE("normalise: attributes that became inputs") {
+TEST_CASE("normalize: attributes that became inputs") {
   CHECK(imported(10, node("Clip", {"x"}, {"y"}, {attribute("max", 6.0f)}, "n")) ==
         "  constant %n/max: float32[] = 6.0\n  %y: float32[2, 3, 4] = Clip(%x, _, %n/max)  // n\n");
   CHECK(imported(10, node("Pad", {"x"}, {"y"}, {attribute("pads", Ints{0, 0, 1, 0, 0, 1}), attribute("value", 2.0f)},
@@ -45,7 +45,7 @@ TEST_CASE("normalise: attributes that became inputs") {
         "  constant %n/axes: int64[1] = [2]\n  %y: float32[2, 3] = ReduceMean(%x, %n/axes) {keepdims=0}  // n\n");
 }
 
-TEST_CASE("normalise: Softmax before opset 13 works on a matrix") {
+TEST_CASE("normalize: Softmax before opset 13 works on a matrix") {
   CHECK(imported(12, node("Softmax", {"x"}, {"y"}, {attribute("axis", 2)}, "n")) ==
         "  %y: float32[2, 3, 4] = Softmax(%x) {axis=2}  // n\n");
   CHECK(imported(12, node("Softmax", {"x"}, {"y"}, {}, "n")) ==
@@ -59,7 +59,7 @@ TEST_CASE("normalise: Softmax before opset 13 works on a matrix") {
              ContainsSubstring("axis 5 of rank 3"));
 }
 
-TEST_CASE("normalise: unused outputs of inference go, used ones are refused") {
+TEST_CASE("normalize: unused outputs of inference go, used ones are refused") {
   CHECK(imported(9, node("Dropout", {"x"}, {"y", "mask"}, {attribute("ratio", 0.5f)}, "n")) ==
         "  %y: float32[2, 3, 4] = Dropout(%x)  // n\n");
   const std::vector<Message> statistics = {tensor("s", NdArray(DType::float32, {3}))};
@@ -73,7 +73,7 @@ TEST_CASE("normalise: unused outputs of inference go, used ones are refused") {
              ContainsSubstring("spatial = 0"));
 }
 
-TEST_CASE("normalise: Upsample becomes Resize") {
+TEST_CASE("normalize: Upsample becomes Resize") {
   CHECK(
       imported(9, node("Upsample", {"x", "k"}, {"y"}, {}, "n"), {tensor("k", NdArray::from<float>({3}, {1, 1, 2}))}) ==
       "  constant %k: float32[3] = [1.0, 1.0, 2.0]\n"
@@ -81,12 +81,12 @@ TEST_CASE("normalise: Upsample becomes Resize") {
       "nearest_mode=\"floor\"}  // n\n");
 }
 
-TEST_CASE("normalise: Split counted its outputs") {
+TEST_CASE("normalize: Split counted its outputs") {
   CHECK_THAT(imported(13, node("Split", {"x"}, {"y", "z"}, {attribute("axis", 2)}, "n")),
              ContainsSubstring("Split(%x) {axis=2, num_outputs=2}"));
 }
 
-TEST_CASE("normalise: QOperator forms become QDQ") {
+TEST_CASE("normalize: QOperator forms become QDQ") {
   const auto int8 = [](const char* name, Shape shape) { return tensor(name, NdArray(DType::int8, std::move(shape))); };
   const std::vector<Message> constants = {tensor("sx", NdArray::scalar(0.5f)),
                                           int8("z", {}),
@@ -96,7 +96,7 @@ TEST_CASE("normalise: QOperator forms become QDQ") {
                                           tensor("b", NdArray(DType::int32, {5}))};
   Model model;
   model.inputs = {value_info("x", DType::int8, {2, 3, 4})};
-  model.initialisers = constants;
+  model.initializers = constants;
   model.nodes = {node("QLinearConv", {"x", "sx", "z", "w", "sw", "z", "sy", "z", "b"}, {"y"}, {}, "n")};
   model.outputs = {value_info("y", DType::int8, {2, 5, 4})};
   const auto result = model.import();
