@@ -1,4 +1,4 @@
-// The table of contents. Stages in order; each comment says why it is where it is.
+// The table of contents: the passes and the stages (kStages) in order; a comment says why each is where it is.
 #include "compiler/pipeline.h"
 
 #include <algorithm>
@@ -117,122 +117,130 @@ constexpr NamedPass kPassesAfterSubgraphs[] = {
 constexpr int kMostRounds = 16;
 constexpr double kRounding = 1e-4;  // of a tensor's largest value: what folding constants into weights moves in float32
 
-struct Stage {
-  std::string_view name;
-  bool whole;  // of the whole model: one may stop after it. The others come from inside a region, once per operation or
-               // region
-};
-constexpr Stage kStages[] = {{"import", true},    {"integer", true}, {"graph", true},     {"partition", true},
-                             {"layouts", true},   {"groups", false}, {"loops", false},    {"trace", false},
-                             {"schedule", false}, {"places", false}, {"symbolic", false}, {"micro-ops", false},
-                             {"order", false},    {"stream", false}, {"kernels", false},  {"code", false},
-                             {"bundle", true}};
-
 class Pipeline {
  public:
   explicit Pipeline(const CompileOptions& options) : options_(options) {}
 
-  Result<Compiled> run(import::Imported model) {
-    DOVETAIL_TRY(check_names(options_));
-    Compiled result;
-    graph::Graph graph = model.graph;
-    result.imported = std::move(model.graph);
-    fates_.emplace(result.imported);
-    dump("import", [&] { return graph::to_string(graph); });
-    if (stop("import")) return finish(std::move(result));
+  Result<Compiled> run(import::Imported model);
 
-    DOVETAIL_TRY(timed("integer", [&]() -> Result<void> {
-      if (!options_.graph_passes) return {};
-      return integer_passes(graph);
-    }));
-    tolerance_ = 0;  // the integer graph is what runs are held against
-    if (options_.keep_graphs) result.integer = graph;
-    dump("integer", [&] { return graph::to_string(graph); });
-    if (stop("integer")) return finish(std::move(result));
+  // ---- Stages (kStages)
 
-    DOVETAIL_TRY(timed("graph", [&]() -> Result<void> {
-      if (!options_.graph_passes) return {};
-      return graph_passes(graph);
-    }));
-    dump("graph", [&] { return graph::to_string(graph); });
-    if (options_.keep_graphs) result.optimized = graph;
-    if (stop("graph")) return finish(std::move(result));
-
-    PartitionOptions partition_options{options_.available, options_.targets, {},
-                                       places_in(graph),   options_.strict,  options_.offload};
-    partition_options.control_flow =
-        flow::make_target([this](graph::NodeId node, std::size_t subgraph) -> const bundle::Bundle& {
-          return programs_.at({node, subgraph});
-        });
-    for (const TargetPointer& target : options_.available) {
-      if (options_.targets.empty()) partition_options.targets.emplace_back(target->name());
-      if (target->is_fallback()) partition_options.fallback.emplace_back(target->name());
-    }
-    while (true) {
-      std::vector<GivenUp> given_up;
-      auto made = make_code(graph, partition_options, result, given_up);
-      if (made.ok()) break;
-      // Every time a target gives up nodes that it had, so that this ends.
-      if (given_up.empty()) return made.errors();
-      for (const GivenUp& node : given_up) partition_options.given_up[node.node].push_back({node.target, node.why});
-    }
-    return finish(std::move(result));
+  Result<void> lower_to_integers() {
+    if (options_.graph_passes) DOVETAIL_TRY(integer_passes(graph_));
+    tolerance_ = 0;  // the integer graph is the reference of every run
+    if (options_.keep_graphs) result_.integer = graph_;
+    return {};
   }
-
- private:
-  // From the integer graph to the bundle, or to where the user stops. `given_up`: where the error is that a target
-  // cannot hold all that it took.
-  Result<void> make_code(const graph::Graph& graph, const PartitionOptions& partition_options, Compiled& result,
-                         std::vector<GivenUp>& given_up) {
+  Result<void> optimize() {
+    if (options_.graph_passes) DOVETAIL_TRY(graph_passes(graph_));
+    if (options_.keep_graphs) result_.optimized = graph_;
+    return {};
+  }
+  Result<void> partition_graph() {
     // What an attempt left that a target gave up.
-    groups_.clear(), kernels_.clear(), programs_.clear(), result.schedules.clear(), result.codes.clear();
+    plans_.clear(), groups_.clear(), kernels_.clear(), programs_.clear();
+    result_.schedules.clear(), result_.codes.clear();
     relayouts_ = Json::array();
     memory_ = {};
-    Partition parts;
-    DOVETAIL_TRY(timed("partition", [&]() -> Result<void> {
-      DOVETAIL_ASSIGN(parts, partition(graph, partition_options));
-      return {};
-    }));
-    for (const PartitionRegion& placed : parts.regions) tolerance_ = std::max(tolerance_, placed.target->tolerance());
-    result.placement = place_nodes(result.imported, graph, parts, *fates_);
-    result.summary = summarize(graph, parts, result.placement);
-    dump("partition", [&] { return placement_text(result.placement); });
-    DOVETAIL_TRY(compile_subgraphs(graph, result));
-    if (stop("partition")) return {};
-
-    if (options_.expose_all) expose_all(parts);
-    std::vector<RegionOffer> offers;
-    LayoutPlan layouts;
-    DOVETAIL_TRY(timed("layouts", [&]() -> Result<void> {
-      DOVETAIL_ASSIGN(offers, offer_layouts(graph, parts,
-                                            {.fuse = options_.fuse && options_.context.level > Level::needed,
-                                             .free_sums = options_.context.level > Level::exact,
-                                             .recorded = options_.recorded,
-                                             .progress = options_.progress}));
-      layouts = choose_layouts(graph, offers, {options_.free_borders, options_.choose_layouts});
-      return {};
-    }));
-    dump("layouts", [&] { return to_string(graph, layouts); });
-    for (Json& row : relayout_report(graph, layouts)) relayouts_.push_back(std::move(row));
-    if (stop("layouts")) return {};
-
-    DOVETAIL_TRY(timed("code", [&]() -> Result<void> {
-      DOVETAIL_ASSIGN(Assembled assembled, generate(graph, parts, offers, layouts.chosen, given_up));
-      result.bundle = std::move(assembled.bundle);
-      std::ranges::move(assembled.groups, std::back_inserter(groups_));
-      add_kernels(result.placement, groups_);
-      std::ranges::move(assembled.kernels, std::back_inserter(kernels_));
-      std::ranges::move(assembled.schedules, std::back_inserter(result.schedules));
-      std::ranges::move(assembled.codes, std::back_inserter(result.codes));
-      memory_ += assembled.memory;
-      if (!options_.machine_code) return {};
-      return bundle::verify(result.bundle);
-    }));
-    result.report = report(result);
-    result.bundle.report = without_times(result.report);
+    PartitionOptions options{options_.available, options_.targets, {},
+                             places_in(graph_),  options_.strict,  options_.offload};
+    options.control_flow = flow::make_target([this](graph::NodeId node, std::size_t subgraph) -> const bundle::Bundle& {
+      return programs_.at({node, subgraph});
+    });
+    for (const TargetPointer& target : options_.available) {
+      if (options_.targets.empty()) options.targets.emplace_back(target->name());
+      if (target->is_fallback()) options.fallback.emplace_back(target->name());
+    }
+    for (const GivenUp& node : given_up_) options.given_up[node.node].push_back({node.target, node.why});
+    DOVETAIL_ASSIGN(parts_, partition(graph_, options));
+    for (const PartitionRegion& placed : parts_.regions) tolerance_ = std::max(tolerance_, placed.target->tolerance());
+    result_.placement = place_nodes(result_.imported, graph_, parts_, *fates_);
+    result_.summary = summarize(graph_, parts_, result_.placement);
+    return {};
+  }
+  // Each subgraph becomes a program by the same stages, behind the passes, which it has been through with its graph.
+  Result<void> compile_subgraphs() {
+    for (const graph::NodeId id : graph_.topological_order()) {
+      const graph::Node& node = graph_.node(id);
+      for (std::size_t s = 0; s < node.subgraphs.size(); ++s) {
+        CompileOptions options = options_;
+        options.graph_passes = options.keep_graphs = options.expose_all = options.free_borders = false;
+        std::erase_if(options.place, [&](const auto& entry) {
+          return !has_node(*node.subgraphs[s], entry.first) && !has_node_inside(*node.subgraphs[s], entry.first);
+        });
+        if (options_.on_dump)
+          options.on_dump = [this](std::string_view stage, std::string_view text) {
+            // The graph around it has shown it in these.
+            if (stage != "import" && stage != "integer" && stage != "graph") options_.on_dump(stage, text);
+          };
+        Pipeline inner(options);
+        auto compiled = inner.run({*node.subgraphs[s], {}});
+        if (!compiled.ok()) return compiled.errors();
+        add(std::move(inner), *std::move(compiled), id, s);
+      }
+    }
+    return {};
+  }
+  Result<void> plan() {
+    if (options_.expose_all) expose_all(parts_);
+    DOVETAIL_ASSIGN(plans_, plan_regions(graph_, parts_,
+                                         {.fuse = options_.fuse && options_.context.level > Level::needed,
+                                          .free_sums = options_.context.level > Level::exact,
+                                          .recorded = options_.recorded,
+                                          .progress = options_.progress}));
+    return {};
+  }
+  Result<void> lay_out() {
+    layouts_ = choose_layouts(graph_, offers_of(plans_), {options_.free_borders, options_.choose_layouts});
+    for (Json& row : relayout_report(graph_, layouts_)) relayouts_.push_back(std::move(row));
+    return {};
+  }
+  Result<void> settle() {
+    for (const RegionPlanPointer& plan : plans_) DOVETAIL_TRY(plan->settle(graph_, layouts_.chosen));
+    return {};
+  }
+  // The plans append the steps of their regions, the builder the copies between layouts.
+  Result<void> generate() {
+    std::vector<std::unique_ptr<ProgramCompiler>> compilers;
+    for (const TargetPointer& target : options_.available)
+      if (auto compiler = target->program_compiler()) compilers.push_back(std::move(compiler));
+    if (compilers.empty())
+      return Diagnostic{"cannot make a bundle", "CompileOptions::available",
+                        "none of the targets runs loop programs on the host, which copies between layouts are",
+                        "hand in the interpreter as well (compiler/target/host/target.h)"};
+    BundleBuilder builder(graph_, layouts_.chosen, std::move(compilers), options_.progress, options_.machine_code);
+    Dump dump_inner;  // none where nothing is asked for, so that targets print nothing in vain
+    if (!options_.dump.empty())
+      dump_inner = [this](std::string_view stage, std::string_view text) {
+        if (wanted(stage)) options_.on_dump(stage, text);
+      };
+    for (const RegionPlanPointer& plan : plans_) {
+      const Result<void> emitted = plan->emit(layouts_.chosen, builder, dump_inner);
+      std::ranges::copy(builder.given_up(), std::back_inserter(given_up_));
+      DOVETAIL_TRY(emitted);
+    }
+    DOVETAIL_ASSIGN(Assembled assembled, builder.finish());
+    result_.bundle = std::move(assembled.bundle);
+    std::ranges::move(assembled.groups, std::back_inserter(groups_));
+    add_kernels(result_.placement, groups_);
+    std::ranges::move(assembled.kernels, std::back_inserter(kernels_));
+    std::ranges::move(assembled.schedules, std::back_inserter(result_.schedules));
+    std::ranges::move(assembled.codes, std::back_inserter(result_.codes));
+    memory_ += assembled.memory;
+    return {};
+  }
+  Result<void> finish_bundle() {
+    if (options_.machine_code) DOVETAIL_TRY(bundle::verify(result_.bundle));
+    result_.bundle.report = without_times(report());
     return {};
   }
 
+  std::string graph_text() const { return graph::to_string(graph_); }
+  std::string placement_text() const { return to_string(result_.placement); }
+  std::string offers_text() const { return to_string(graph_, offers_of(plans_)); }
+  std::string layouts_text() const { return to_string(graph_, layouts_); }
+
+ private:
   // ---- Subgraphs
 
   // What `run` does to a graph, it does to those that nodes of it hold, too.
@@ -284,48 +292,25 @@ class Pipeline {
     return places;
   }
 
-  // Each subgraph becomes a program by the same stages, behind the passes, which it has been through with its graph.
-  Result<void> compile_subgraphs(const graph::Graph& graph, Compiled& result) {
-    for (const graph::NodeId id : graph.topological_order()) {
-      const graph::Node& node = graph.node(id);
-      for (std::size_t s = 0; s < node.subgraphs.size(); ++s) {
-        CompileOptions options = options_;
-        options.graph_passes = options.keep_graphs = options.expose_all = options.free_borders = false;
-        std::erase_if(options.place, [&](const auto& entry) {
-          return !has_node(*node.subgraphs[s], entry.first) && !has_node_inside(*node.subgraphs[s], entry.first);
-        });
-        if (options_.on_dump)
-          options.on_dump = [this](std::string_view stage, std::string_view text) {
-            // The graph around it has shown it in these.
-            if (stage != "import" && stage != "integer" && stage != "graph") options_.on_dump(stage, text);
-          };
-        Pipeline inner(options);
-        auto compiled = inner.run({*node.subgraphs[s], {}});
-        if (!compiled.ok()) return compiled.errors();
-        add(std::move(inner), *std::move(compiled), id, s, result);
-      }
-    }
-    return {};
-  }
-  void add(Pipeline inner, Compiled compiled, graph::NodeId node, std::size_t subgraph, Compiled& result) {
+  void add(Pipeline inner, Compiled compiled, graph::NodeId node, std::size_t subgraph) {
     const auto append = [](auto& to, auto& from) { std::ranges::move(from, std::back_inserter(to)); };
     const std::string& name = compiled.bundle.name;
     for (NodePlacement& row : compiled.placement) row.region = fmt::format("{}: {}", name, row.region);
     for (RegionSummary& row : compiled.summary.regions) row.name = fmt::format("{}: {}", name, row.name);
     append(groups_, inner.groups_);
     append(kernels_, inner.kernels_);
-    append(result.placement, compiled.placement);
-    append(result.schedules, compiled.schedules);
-    append(result.codes, compiled.codes);
+    append(result_.placement, compiled.placement);
+    append(result_.schedules, compiled.schedules);
+    append(result_.codes, compiled.codes);
     for (Json& row : inner.relayouts_) relayouts_.push_back(std::move(row));
-    result.summary += std::move(compiled.summary);
+    result_.summary += std::move(compiled.summary);
     tolerance_ = std::max(tolerance_, inner.tolerance_);
     memory_ += inner.memory_;
     compiled.bundle.report = Json::object();  // all of it is in that of the whole
     programs_[{node, subgraph}] = std::move(compiled.bundle);
   }
 
-  // ---- Stages
+  // ---- Passes
 
   bool runs(const NamedPass& pass) const {
     const auto has = [&](const std::vector<std::string>& names) {
@@ -348,31 +333,6 @@ class Pipeline {
     return any;
   }
 
-  // Each target's code generator appends the steps of its regions, the builder the copies between layouts.
-  Result<Assembled> generate(const graph::Graph& graph, const Partition& parts, const std::vector<RegionOffer>& offers,
-                             const ChosenLayouts& layouts, std::vector<GivenUp>& given_up) const {
-    std::vector<std::unique_ptr<ProgramCompiler>> compilers;
-    for (const TargetPointer& target : options_.available)
-      if (auto compiler = target->program_compiler()) compilers.push_back(std::move(compiler));
-    if (compilers.empty())
-      return Diagnostic{"cannot make a bundle", "CompileOptions::available",
-                        "none of the targets runs loop programs on the host, which copies between layouts are",
-                        "hand in the interpreter as well (compiler/target/host/target.h)"};
-    BundleBuilder builder(graph, layouts, std::move(compilers), options_.progress, options_.machine_code);
-    Dump dump_inner;  // none where nothing is asked for, so that targets print nothing in vain
-    if (!options_.dump.empty())
-      dump_inner = [this](std::string_view stage, std::string_view text) {
-        dump(stage, [&] { return std::string(text); });
-      };
-    for (std::size_t i = 0; i < parts.regions.size(); ++i) {
-      auto generated =
-          parts.regions[i].target->generate(parts.regions[i].region, offers[i], layouts, builder, dump_inner);
-      given_up = builder.given_up();
-      DOVETAIL_TRY(std::move(generated));
-    }
-    return builder.finish();
-  }
-
   Result<void> run_passes(std::span<const NamedPass> list, int most_rounds, graph::Graph& graph) {
     bool changed = true;
     for (int round = 1; changed; ++round) {
@@ -387,7 +347,7 @@ class Pipeline {
       changed = false;
       for (const NamedPass& pass : list) {
         if (!runs(pass)) continue;
-        const bool dumped = wanted(pass.name) || wanted("passes");
+        const bool dumped = asked_for(pass.name) || asked_for("passes");
         const std::string before = dumped ? graph::to_string(graph) : "";
         DOVETAIL_ASSIGN(const passes::PassOutcome outcome, pass.run(graph, options_.context));
         changed |= outcome.changes > 0;
@@ -414,114 +374,33 @@ class Pipeline {
     return {};
   }
 
-  template <typename Body>
-  Result<void> timed(std::string name, const Body& body) {
-    const auto begin = std::chrono::steady_clock::now();
-    Result<void> status = body();
-    stages_.push_back(
-        {std::move(name), std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count()});
-    return status;
-  }
-  template <typename Text>
-  void dump(std::string_view stage, const Text& text) const {
-    if ((wanted(stage) || wanted("all")) && options_.on_dump) options_.on_dump(stage, text());
-  }
-  bool wanted(std::string_view name) const {
-    return std::find(options_.dump.begin(), options_.dump.end(), name) != options_.dump.end();
-  }
-  bool stop(std::string_view stage) const { return options_.stop_after == stage; }
+  // ---- Dumps and the report
 
-  Compiled finish(Compiled result) const {
-    result.stages = stages_;
-    result.tolerance = tolerance_;
-    if (result.report.is_null()) result.report = report(result);
-    return result;
-  }
+  bool wanted(std::string_view stage) const { return options_.on_dump && (asked_for(stage) || asked_for("all")); }
+  bool asked_for(std::string_view name) const { return std::ranges::find(options_.dump, name) != options_.dump.end(); }
 
-  static std::string placement_text(const std::vector<NodePlacement>& placed) {
-    std::string text;
-    for (const NodePlacement& row : placed)
-      text += fmt::format("{:<32} {:<20} {:<12} {}\n", row.node, row.op, row.target, row.why);
-    return text;
+  void add_time(std::string_view stage, std::chrono::steady_clock::time_point begin) {
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    const auto row = std::ranges::find(result_.stages, stage, &StageTime::name);
+    if (row != result_.stages.end()) row->seconds += seconds;
+    else result_.stages.push_back({std::string(stage), seconds});
   }
-
-  static Json relayout_report(const graph::Graph& graph, const LayoutPlan& layouts) {
-    Json rows = Json::array();
-    for (const Relayout& relayout : layouts.relayouts) {
-      Json readers = Json::array();
-      for (const graph::NodeId reader : relayout.readers) readers.push_back(graph.node(reader).name);
-      rows.push_back({{"value", graph.value(relayout.value).name},
-                      {"from", relayout.from},
-                      {"to", relayout.to},
-                      {"bytes", relayout.bytes},
-                      {"readers", readers}});
-    }
-    return rows;
-  }
-
-  Json report(const Compiled& result) const {
-    Json nodes = Json::array();
-    for (const NodePlacement& row : result.placement) nodes.push_back(to_json(row));
-    Json stages = Json::array();
-    for (const StageTime& stage : stages_) stages.push_back({{"stage", stage.name}, {"seconds", stage.seconds}});
-    Json groups = Json::array();
-    for (const GroupReport& group : groups_)
-      groups.push_back({{"name", group.name},
-                        {"schedule", group.kind},
-                        {"nodes", group.nodes},
-                        {"trace", group.trace},
-                        {"notes", group.notes},
-                        {"unfused", group.unfused}});
-    Json kernels = Json::array();
-    for (const KernelReport& kernel : kernels_)
-      kernels.push_back({{"symbol", kernel.symbol},
-                         {"uses", kernel.uses},
-                         {"code_bytes", kernel.code_bytes},
-                         {"compile_seconds", kernel.seconds},
-                         {"notes", kernel.notes}});
-    Json schedules = Json::array();
-    for (const ScheduleReport& schedule : result.schedules)
-      schedules.push_back({{"name", schedule.name},
-                           {"target", schedule.target},
-                           {"kind", schedule.kind},
-                           {"task", schedule.origin.key},
-                           {"recorded", schedule.origin.recorded},
-                           {"counted", schedule.origin.counted},
-                           {"from", schedule.origin.text}});
-    Json codes = Json::array();
-    for (const CodeReport& code : result.codes) {
-      codes.push_back({{"region", code.region}, {"target", code.target}});
-      codes.back().update(code.facts);
-    }
-    const Json memory{{"bytes", memory_.bytes}, {"bound_bytes", memory_.bound_bytes}, {"sum_bytes", memory_.sum_bytes}};
-    Json report{{"memory", memory},
-                {"relayouts", relayouts_},
-                {"groups", groups},
-                {"schedules", schedules},
-                {"codes", codes},
-                {"kernels", kernels},
-                {"model", result.imported.name},
-                {"nodes", nodes},
-                {"summary", to_json(result.summary)},
-                {"passes", passes_},
-                {"stages", stages}};
+  Json report() const {
+    Json report = compile_report(result_, {groups_, kernels_, relayouts_, passes_, memory_});
     for (const TargetPointer& target : options_.available) report.update(target->facts());
     return report;
   }
 
-  // A model gives the same bundle, byte for byte, however long the compiler takes.
-  static Json without_times(Json report) {
-    report.erase("stages");
-    for (const char* part : {"kernels", "codes"})
-      for (Json& row : report[part]) row.erase("compile_seconds");
-    return report;
-  }
-
   const CompileOptions& options_;
+  graph::Graph graph_;  // as the last stage left it
+  Compiled result_;
+  Partition parts_;
+  std::vector<RegionPlanPointer> plans_;
+  LayoutPlan layouts_;
+  std::vector<GivenUp> given_up_;   // by targets, after they had taken them
   std::optional<NodeFates> fates_;  // of the imported nodes
   std::string subgraph_;            // on which passes run; empty: the graph itself
   std::map<std::pair<graph::NodeId, std::size_t>, bundle::Bundle> programs_;  // of its nodes' subgraphs
-  std::vector<StageTime> stages_;
   Json passes_ = Json::array();
   double tolerance_ = 0;
   std::vector<GroupReport> groups_;
@@ -530,19 +409,76 @@ class Pipeline {
   MemoryPlan memory_;
 };
 
+struct Stage {
+  std::string_view name;
+  bool whole;  // of the whole model: --stop-after may name it. The others dump what is inside a region, once per
+               // operation or region
+  Result<void> (Pipeline::*run)() = nullptr;
+  std::string (Pipeline::*text)() const = nullptr;  // what --dump prints after it
+};
+// In the order in which they run; two rows of one name are one stage.
+constexpr Stage kStages[] = {
+    {"import", true, nullptr, &Pipeline::graph_text},
+    {"integer", true, &Pipeline::lower_to_integers, &Pipeline::graph_text},
+    {"graph", true, &Pipeline::optimize, &Pipeline::graph_text},
+    {"partition", true, &Pipeline::partition_graph, &Pipeline::placement_text},
+    {"partition", true, &Pipeline::compile_subgraphs},
+    // Before layouts are chosen: the schedules decide which ones the kernels can work in.
+    {"schedules", true, &Pipeline::plan, &Pipeline::offers_text},
+    {"layouts", true, &Pipeline::lay_out, &Pipeline::layouts_text},
+    {"schedules", true, &Pipeline::settle},
+    {"groups", false},
+    {"loops", false},
+    {"trace", false},
+    {"schedule", false},
+    {"places", false},
+    {"symbolic", false},
+    {"micro-ops", false},
+    {"order", false},
+    {"stream", false},
+    {"kernels", false},
+    {"code", false, &Pipeline::generate},
+    {"bundle", true, &Pipeline::finish_bundle},
+};
+constexpr const Stage* kPartition = std::ranges::find(kStages, std::string_view("partition"), &Stage::name);
+
+Result<Compiled> Pipeline::run(import::Imported model) {
+  DOVETAIL_TRY(check_names(options_));
+  graph_ = model.graph;
+  result_.imported = std::move(model.graph);
+  fates_.emplace(result_.imported);
+  for (const Stage* stage = std::begin(kStages); stage != std::end(kStages); ++stage) {
+    const std::size_t given_up = given_up_.size();
+    const auto begin = std::chrono::steady_clock::now();
+    const Result<void> status = stage->run != nullptr ? (this->*stage->run)() : Result<void>();
+    if (stage->run != nullptr) add_time(stage->name, begin);
+    if (given_up_.size() > given_up) {
+      // Another attempt, in which the targets do not get what they could not hold. Each one is about fewer nodes.
+      stage = std::prev(kPartition);
+      continue;
+    }
+    DOVETAIL_TRY(status);
+    if (stage->text != nullptr && wanted(stage->name)) options_.on_dump(stage->name, (this->*stage->text)());
+    const bool ends = std::next(stage) == std::end(kStages) || std::next(stage)->name != stage->name;
+    if (ends && options_.stop_after == stage->name) break;
+  }
+  result_.tolerance = tolerance_;
+  result_.report = report();
+  return std::move(result_);
+}
+
 }  // namespace
 
-std::vector<std::string_view> stage_names() {
-  std::vector<std::string_view> names;
-  for (const Stage& stage : kStages) names.push_back(stage.name);
-  return names;
-}
-std::vector<std::string_view> whole_stage_names() {
+namespace {
+std::vector<std::string_view> stage_names(bool whole) {
   std::vector<std::string_view> names;
   for (const Stage& stage : kStages)
-    if (stage.whole) names.push_back(stage.name);
+    if ((stage.whole || !whole) && std::ranges::find(names, stage.name) == names.end()) names.push_back(stage.name);
   return names;
 }
+}  // namespace
+std::vector<std::string_view> stage_names() { return stage_names(false); }
+std::vector<std::string_view> whole_stage_names() { return stage_names(true); }
 
 std::vector<PassRow> pass_table() {
   std::vector<PassRow> rows;

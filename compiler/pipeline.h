@@ -52,10 +52,6 @@ struct CompileOptions {
   ReportProgress progress = nullptr;  // what takes long, part after part: schedules, operations, kernels
 };
 
-struct StageTime {
-  std::string name;
-  double seconds;
-};
 struct Compiled {
   graph::Graph imported;   // after import, before any pass
   graph::Graph integer;    // after lower_qdq: the graph that the reference evaluates

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "compiler/ops/op.h"
+#include "compiler/pipeline.h"
 
 namespace dovetail {
 
@@ -267,6 +268,83 @@ PlacementSummary summary_from_json(const Json& json) {
   json.at("input_bytes").get_to(summary.input_bytes);
   json.at("output_bytes").get_to(summary.output_bytes);
   return summary;
+}
+
+std::string to_string(const std::vector<NodePlacement>& rows) {
+  std::string text;
+  for (const NodePlacement& row : rows)
+    text += fmt::format("{:<32} {:<20} {:<12} {}\n", row.node, row.op, row.target, row.why);
+  return text;
+}
+
+Json relayout_report(const graph::Graph& graph, const LayoutPlan& layouts) {
+  Json rows = Json::array();
+  for (const Relayout& relayout : layouts.relayouts) {
+    Json readers = Json::array();
+    for (const graph::NodeId reader : relayout.readers) readers.push_back(graph.node(reader).name);
+    rows.push_back({{"value", graph.value(relayout.value).name},
+                    {"from", relayout.from},
+                    {"to", relayout.to},
+                    {"bytes", relayout.bytes},
+                    {"readers", readers}});
+  }
+  return rows;
+}
+
+Json compile_report(const Compiled& result, const ReportParts& parts) {
+  Json nodes = Json::array();
+  for (const NodePlacement& row : result.placement) nodes.push_back(to_json(row));
+  Json stages = Json::array();
+  for (const StageTime& stage : result.stages) stages.push_back({{"stage", stage.name}, {"seconds", stage.seconds}});
+  Json groups = Json::array();
+  for (const GroupReport& group : parts.groups)
+    groups.push_back({{"name", group.name},
+                      {"schedule", group.kind},
+                      {"nodes", group.nodes},
+                      {"trace", group.trace},
+                      {"notes", group.notes},
+                      {"unfused", group.unfused}});
+  Json kernels = Json::array();
+  for (const KernelReport& kernel : parts.kernels)
+    kernels.push_back({{"symbol", kernel.symbol},
+                       {"uses", kernel.uses},
+                       {"code_bytes", kernel.code_bytes},
+                       {"compile_seconds", kernel.seconds},
+                       {"notes", kernel.notes}});
+  Json schedules = Json::array();
+  for (const ScheduleReport& schedule : result.schedules)
+    schedules.push_back({{"name", schedule.name},
+                         {"target", schedule.target},
+                         {"kind", schedule.kind},
+                         {"task", schedule.origin.key},
+                         {"recorded", schedule.origin.recorded},
+                         {"counted", schedule.origin.counted},
+                         {"from", schedule.origin.text}});
+  Json codes = Json::array();
+  for (const CodeReport& code : result.codes) {
+    codes.push_back({{"region", code.region}, {"target", code.target}});
+    codes.back().update(code.facts);
+  }
+  const Json memory{
+      {"bytes", parts.memory.bytes}, {"bound_bytes", parts.memory.bound_bytes}, {"sum_bytes", parts.memory.sum_bytes}};
+  return Json{{"memory", memory},
+              {"relayouts", parts.relayouts},
+              {"groups", groups},
+              {"schedules", schedules},
+              {"codes", codes},
+              {"kernels", kernels},
+              {"model", result.imported.name},
+              {"nodes", nodes},
+              {"summary", to_json(result.summary)},
+              {"passes", parts.passes},
+              {"stages", stages}};
+}
+
+Json without_times(Json report) {
+  report.erase("stages");
+  for (const char* part : {"kernels", "codes"})
+    for (Json& row : report[part]) row.erase("compile_seconds");
+  return report;
 }
 
 }  // namespace dovetail

@@ -11,6 +11,7 @@
 #include "base/json.h"
 #include "compiler/assemble/bundle_builder.h"
 #include "compiler/graph/graph.h"
+#include "compiler/layout/choose_layouts.h"
 #include "compiler/partition/partition.h"
 
 namespace dovetail {
@@ -73,6 +74,28 @@ struct PlacementSummary {
   PlacementSummary& operator+=(PlacementSummary inner);  // of a subgraph; the borders stay
 };
 PlacementSummary summarize(const graph::Graph& graph, const Partition& parts, const std::vector<NodePlacement>& rows);
+
+std::string to_string(const std::vector<NodePlacement>& rows);  // a line for each
+
+struct StageTime {
+  std::string name;
+  double seconds;
+};
+// What the pipeline gathers for the report, besides Compiled.
+struct ReportParts {
+  const std::vector<GroupReport>& groups;
+  const std::vector<KernelReport>& kernels;
+  const Json& relayouts;
+  const Json& passes;
+  const MemoryPlan& memory;
+};
+struct Compiled;
+// The report of docs/schema/compile.json, without what targets add.
+Json compile_report(const Compiled& compiled, const ReportParts& parts);
+// A model gives the same bundle, byte for byte, however long the compiler takes.
+Json without_times(Json report);
+// A row for each copy.
+Json relayout_report(const graph::Graph& graph, const LayoutPlan& layouts);
 
 Json to_json(const NodePlacement& row);
 Json to_json(const PlacementSummary& summary);

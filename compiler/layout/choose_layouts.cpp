@@ -30,9 +30,8 @@ class Chooser {
  public:
   Chooser(const Graph& graph, const LayoutOptions& options) : graph_(graph), options_(options) {}
 
-  LayoutPlan run(const std::vector<RegionOffer>& offers) {
-    for (const RegionOffer& offer : offers)
-      for (const KernelOffer& kernel : offer.kernels) add(kernel);
+  LayoutPlan run(std::span<const KernelOffer> offers) {
+    for (const KernelOffer& kernel : offers) add(kernel);
     add_borders();
     for (const auto& [value, writer] : writers_) {
       const double bytes = 2 * static_cast<double>(layout_bytes(graph_.value(value).type, ""));
@@ -123,8 +122,23 @@ std::string shown(const std::string& layout) { return layout.empty() ? "plain" :
 
 }  // namespace
 
-LayoutPlan choose_layouts(const Graph& graph, const std::vector<RegionOffer>& offers, const LayoutOptions& options) {
+LayoutPlan choose_layouts(const Graph& graph, std::span<const KernelOffer> offers, const LayoutOptions& options) {
   return Chooser(graph, options).run(offers);
+}
+
+std::string to_string(const Graph& graph, std::span<const KernelOffer> offers) {
+  std::string text;
+  for (const KernelOffer& kernel : offers) {
+    text += fmt::format("kernel of {}\n", graph.node(kernel.last).name);
+    for (const LayoutVariable& variable : kernel.variables) {
+      std::vector<std::string> words, layouts;
+      for (const ValueId value : variable.reads) words.push_back("reads " + graph.value(value).name);
+      for (const ValueId value : variable.writes) words.push_back("writes " + graph.value(value).name);
+      for (const std::string& layout : variable.layouts) layouts.push_back(shown(layout));
+      text += fmt::format("  {}: {}\n", fmt::join(words, ", "), fmt::join(layouts, " or "));
+    }
+  }
+  return text;
 }
 
 std::string to_string(const Graph& graph, const LayoutPlan& plan) {

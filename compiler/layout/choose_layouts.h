@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,10 +30,11 @@ struct LayoutOptions {
   bool choose = true;         // else every kernel takes the layout that it likes best, whatever that costs
 };
 
-// `offers`: of all regions of the graph, in execution order.
-LayoutPlan choose_layouts(const graph::Graph& graph, const std::vector<RegionOffer>& offers,
-                          const LayoutOptions& options);
+// `offers`: of all kernels of the graph, in execution order.
+LayoutPlan choose_layouts(const graph::Graph& graph, std::span<const KernelOffer> offers, const LayoutOptions& options);
 
+// A line per kernel, and one per variable: the layouts that it takes, the best first.
+std::string to_string(const graph::Graph& graph, std::span<const KernelOffer> offers);
 // A line per value that does not lie as the model has it, and one per copy.
 std::string to_string(const graph::Graph& graph, const LayoutPlan& plan);
 

@@ -1,7 +1,6 @@
 // In which layouts kernels can work, and which were chosen for them: what targets and choose_layouts exchange.
 #pragma once
 
-#include <any>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -32,10 +31,6 @@ struct KernelOffer {
   std::vector<LayoutVariable> variables =
       {};  // every value that it reads or writes belongs to one; constants may be left out
   std::vector<Passage> passages = {};
-};
-struct RegionOffer {
-  std::vector<KernelOffer> kernels;
-  std::any prepared = {};  // the target's own, for generate()
 };
 // What was chosen for the whole graph.
 struct ChosenLayouts {

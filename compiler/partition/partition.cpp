@@ -308,13 +308,19 @@ Result<Partition> partition(const Graph& graph, const PartitionOptions& options)
   return Partitioner(graph, options).run();
 }
 
-Result<std::vector<RegionOffer>> offer_layouts(const Graph& graph, const Partition& parts,
-                                               const OfferOptions& options) {
-  std::vector<RegionOffer> offers;
+Result<std::vector<RegionPlanPointer>> plan_regions(const Graph& graph, const Partition& parts,
+                                                    const PlanOptions& options) {
+  std::vector<RegionPlanPointer> plans;
   for (const PartitionRegion& part : parts.regions) {
-    DOVETAIL_ASSIGN(RegionOffer offer, part.target->offer_layouts(graph, part.region, options));
-    offers.push_back(std::move(offer));
+    DOVETAIL_ASSIGN(RegionPlanPointer plan, part.target->plan(graph, part.region, options));
+    plans.push_back(std::move(plan));
   }
+  return plans;
+}
+
+std::vector<KernelOffer> offers_of(std::span<const RegionPlanPointer> plans) {
+  std::vector<KernelOffer> offers;
+  for (const RegionPlanPointer& plan : plans) offers.insert(offers.end(), plan->offers().begin(), plan->offers().end());
   return offers;
 }
 

@@ -65,10 +65,11 @@ struct Partition {
 // pattern allows; with `strict`, every node that no listed target takes.
 Result<Partition> partition(const graph::Graph& graph, const PartitionOptions& options);
 
-// In which layouts the regions' kernels can work, in the order of the regions. Errors: those of a target that cannot
-// offer anything for a region.
-Result<std::vector<RegionOffer>> offer_layouts(const graph::Graph& graph, const Partition& parts,
-                                               const OfferOptions& options);
+// The plans of all regions, in their order. Errors: those of a target that cannot plan a region.
+Result<std::vector<RegionPlanPointer>> plan_regions(const graph::Graph& graph, const Partition& parts,
+                                                    const PlanOptions& options);
+// The offers of all their kernels, in execution order.
+std::vector<KernelOffer> offers_of(std::span<const RegionPlanPointer> plans);
 
 // Every match's results leave its region: for comparing a run with the reference, operation by operation.
 void expose_all(Partition& parts);

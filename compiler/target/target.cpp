@@ -41,7 +41,7 @@ Result<Match> select(const Target& target, const Graph& graph, NodeId id) {
       note(mismatches, found.errors().front());
       continue;
     }
-    std::any body;
+    TakenPointer made;
     if (row.take) {
       auto taken = row.take(graph, *found);
       if (!taken.ok()) {
@@ -49,9 +49,9 @@ Result<Match> select(const Target& target, const Graph& graph, NodeId id) {
         hint = taken.errors().front().hint;
         continue;
       }
-      body = *std::move(taken);
+      made = *std::move(taken);
     }
-    Match match{row.name, found->nodes, found->inputs, {}, std::move(body), {}};
+    Match match{row.name, found->nodes, found->inputs, {}, std::move(made), {}};
     for (const graph::ValueId output : node.outputs)
       if (output.valid()) match.outputs.push_back(output);
     return match;
@@ -106,7 +106,7 @@ PatternRow pattern_row(std::string name, std::string_view text, decltype(Pattern
   return {std::move(name), *std::move(pattern), std::move(take)};
 }
 
-Result<RegionOffer> Target::offer_layouts(const Graph& graph, const GraphRegion& region, const OfferOptions&) const {
+std::vector<KernelOffer> plain_offer(const Graph& graph, const GraphRegion& region) {
   KernelOffer kernel{region.matches.back().nodes.back()};
   LayoutVariable plain{{""}};
   for (const ValueId input : region.inputs)
@@ -116,7 +116,7 @@ Result<RegionOffer> Target::offer_layouts(const Graph& graph, const GraphRegion&
     for (const ValueId output : graph.node(node).outputs)
       if (output.valid()) plain.writes.push_back(output);
   kernel.variables.push_back(std::move(plain));
-  return RegionOffer{{std::move(kernel)}};
+  return {std::move(kernel)};
 }
 
 }  // namespace dovetail

@@ -1,9 +1,7 @@
 // The open interface of a back end. A target is a name, a table of patterns with predicates, an estimate of what they
-// cost, and a code generator that turns regions of the graph into steps of the bundle. docs/adding-a-target.md leads
-// through one.
+// cost, and plans that turn regions of the graph into steps of the bundle. docs/adding-a-target.md leads through one.
 #pragma once
 
-#include <any>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/check.h"
 #include "base/json.h"
 #include "base/report_progress.h"
 #include "base/result.h"
@@ -36,22 +35,37 @@ struct Cost {
   Cost& operator+=(const Cost& other);
 };
 
+// What a predicate made of the nodes that it takes. A target derives a class of its own from it, which its cost and its
+// plans read.
+struct Taken {
+  virtual ~Taken() = default;
+};
+using TakenPointer = std::shared_ptr<const Taken>;
+
 // What a row of a target's table takes of a graph, and what the target has made of it.
 struct Match {
   std::string row;                      // its name
   std::vector<graph::NodeId> nodes;     // covered, in execution order
   std::vector<graph::ValueId> inputs;   // read from outside, constants left out
   std::vector<graph::ValueId> outputs;  // results of the last node
-  std::any body;                        // the target's own
+  TakenPointer taken;                   // null where the predicate keeps nothing
   Cost cost = {};                       // Target::cost, filled in by the partition
+
+  // Precondition: the predicates of the match's target make a T of what they take.
+  template <typename T>
+  const T& taken_as() const {
+    const T* own = dynamic_cast<const T*>(taken.get());
+    DOVETAIL_CHECK(own != nullptr, "a match of another target");
+    return *own;
+  }
 };
 
 struct PatternRow {
   std::string name;
   pattern::Pattern pattern;
-  // The predicate: what the target makes of the nodes (Match::body), or a diagnostic whose `why` says in words why
+  // The predicate: what the target makes of the nodes (Match::taken), or a diagnostic whose `why` says in words why
   // it refuses, with both numbers. Null: everything that the pattern matches is taken.
-  std::function<Result<std::any>(const graph::Graph& graph, const pattern::Found& found)> take = nullptr;
+  std::function<Result<TakenPointer>(const graph::Graph& graph, const pattern::Found& found)> take = nullptr;
 };
 
 // Matches that run on one target without leaving it.
@@ -63,7 +77,7 @@ struct GraphRegion {
   std::vector<graph::NodeId> nodes() const;
 };
 
-struct OfferOptions {
+struct PlanOptions {
   bool fuse = true;  // nodes to kernels; else each node is a kernel of its own
   // Sums of products may be rounded once a term and added in any order (loops/product_sum.h); else every operation
   // rounds by itself, as the operators' definitions have it.
@@ -75,6 +89,28 @@ struct OfferOptions {
 // Dumps of a region's inner stages, one call per operation or region: "loops", "schedule", "trace", "places", "stream",
 // … (compiler/pipeline.cpp lists them).
 using Dump = std::function<void(std::string_view stage, std::string_view text)>;
+
+// What a target will make of a region: its kernels, scheduled. Made in stage "schedules" by Target::plan.
+class RegionPlan {
+ public:
+  virtual ~RegionPlan() = default;
+  RegionPlan(const RegionPlan&) = delete;
+  RegionPlan& operator=(const RegionPlan&) = delete;
+
+  // In which layouts the kernels can read and write, in execution order.
+  std::span<const KernelOffer> offers() const { return offers_; }
+  // Schedules anew what was scheduled for other layouts than those chosen. Called once, before emit().
+  virtual Result<void> settle(const graph::Graph&, const ChosenLayouts&) { return {}; }
+  // Appends the region's steps. Called once, after those of all regions that it reads from. Pure but for the builder.
+  virtual Result<void> emit(const ChosenLayouts& chosen, BundleBuilder& builder, const Dump& dump) const = 0;
+
+ protected:
+  explicit RegionPlan(std::vector<KernelOffer> offers) : offers_(std::move(offers)) {}
+
+ private:
+  std::vector<KernelOffer> offers_;
+};
+using RegionPlanPointer = std::unique_ptr<RegionPlan>;
 
 class Target {
  public:
@@ -103,14 +139,9 @@ class Target {
   virtual std::unique_ptr<ProgramCompiler> program_compiler() const { return nullptr; }
   // What the compile report says of the target, beside the fields that all targets share.
   virtual Json facts() const { return Json::object(); }
-  // The layouts in which the region's kernels can read and write. Default: one kernel, everything as the model has it.
-  virtual Result<RegionOffer> offer_layouts(const graph::Graph& graph, const GraphRegion& region,
-                                            const OfferOptions& options) const;
-  // Appends the region's steps. Called once, after those of all regions that it reads from. `offer` is the target's own
-  // answer for the region, `chosen` what was made of it. Pure but for the builder: no state is kept from region to
-  // region.
-  virtual Result<void> generate(const GraphRegion& region, const RegionOffer& offer, const ChosenLayouts& chosen,
-                                BundleBuilder& builder, const Dump& dump) const = 0;
+  // Schedules the region's kernels. Target, graph and region outlive the plan; no state is kept from region to region.
+  virtual Result<RegionPlanPointer> plan(const graph::Graph& graph, const GraphRegion& region,
+                                         const PlanOptions& options) const = 0;
 };
 using TargetPointer = std::shared_ptr<const Target>;
 
@@ -121,6 +152,9 @@ Result<Match> select(const Target& target, const graph::Graph& graph, graph::Nod
 // Operations and bytes of nodes, by the operators' loop programs; no seconds. Results that only these nodes read count
 // nothing.
 Cost count_work(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes);
+
+// The offer of a region that is one kernel and works on everything as the model has it.
+std::vector<KernelOffer> plain_offer(const graph::Graph& graph, const GraphRegion& region);
 
 // A row of a table; the pattern's text must be right.
 PatternRow pattern_row(std::string name, std::string_view pattern, decltype(PatternRow::take) take = nullptr);

@@ -31,7 +31,7 @@ Diagnostic refuse(std::string why) {
 }
 
 // y[i, j] = bias[j] + sum over k of x[i, k] * w[k, j], or w[j, k] where `transposed`.
-Result<std::any> product(const Graph& graph, const Found& found, ValueId bias, bool transposed) {
+Result<TakenPointer> product(const Graph& graph, const Found& found, ValueId bias, bool transposed) {
   const ValueId x = found.values.at("x"), w = found.values.at("w"), y = result_of(graph, found);
   const Shape &weights = shape_of(graph, w), &rows = shape_of(graph, x);
   if (weights.size() != 2)
@@ -53,10 +53,10 @@ Result<std::any> product(const Graph& graph, const Found& found, ValueId bias, b
                         fmt::arg("result", rectified(graph, found, "sum"))),
             {x, w}};
   if (bias.valid()) code.reads.push_back(bias);
-  return std::any(std::move(code));
+  return TakenPointer(std::make_shared<const Code>(std::move(code)));
 }
 
-Result<std::any> take_gemm(const Graph& graph, const Found& found) {
+Result<TakenPointer> take_gemm(const Graph& graph, const Found& found) {
   const graph::Node& node = *find_node(graph, found, "Gemm");
   const double alpha = graph::float_attribute(node, "alpha", 1), beta = graph::float_attribute(node, "beta", 1);
   if (alpha != 1 || beta != 1)
@@ -64,12 +64,12 @@ Result<std::any> take_gemm(const Graph& graph, const Found& found) {
   if (graph::int_attribute(node, "transA", 0) != 0) return refuse("its left operand is transposed");
   return product(graph, found, found.values.at("b"), graph::int_attribute(node, "transB", 0) != 0);
 }
-Result<std::any> take_matmul(const Graph& graph, const Found& found) {
+Result<TakenPointer> take_matmul(const Graph& graph, const Found& found) {
   const auto bias = found.values.find("b");
   return product(graph, found, bias == found.values.end() ? ValueId{} : bias->second, false);
 }
 
-Result<std::any> take_elementwise(const Graph& graph, const Found& found) {
+Result<TakenPointer> take_elementwise(const Graph& graph, const Found& found) {
   const ValueId a = found.values.at("a"), y = result_of(graph, found);
   const auto b = found.values.find("b");
   std::string value = array(a) + "[i]";
@@ -84,12 +84,12 @@ Result<std::any> take_elementwise(const Graph& graph, const Found& found) {
   code.statements =
       fmt::format("  for (long i = 0; i < {}; ++i) {{\n    const float value = {};\n    {}[i] = {};\n  }}\n",
                   element_count(shape_of(graph, y)), value, array(y), rectified(graph, found, "value"));
-  return std::any(std::move(code));
+  return TakenPointer(std::make_shared<const Code>(std::move(code)));
 }
 
 // Every array is one of floats.
-decltype(PatternRow::take) of_floats(Result<std::any> (*take)(const Graph&, const Found&)) {
-  return [take](const Graph& graph, const Found& found) -> Result<std::any> {
+decltype(PatternRow::take) of_floats(Result<TakenPointer> (*take)(const Graph&, const Found&)) {
+  return [take](const Graph& graph, const Found& found) -> Result<TakenPointer> {
     for (const auto& [name, value] : found.values)
       if (const DType dtype = graph.value(value).type.dtype; dtype != DType::float32)
         return refuse(fmt::format("`{}` is {}, the loops take float32", name, dovetail::name(dtype)));
@@ -112,7 +112,7 @@ std::string generate(const Graph& graph, const GraphRegion& region, std::vector<
   std::string locals, body;
   std::vector<ValueId> made;
   for (const Match& match : region.matches) {
-    const Code& code = std::any_cast<const Code&>(match.body);
+    const Code& code = match.taken_as<Code>();
     for (const ValueId read : code.reads)
       if (std::ranges::find(made, read) == made.end() && std::ranges::find(arguments, read) == arguments.end())
         arguments.push_back(read);

@@ -9,8 +9,11 @@
 
 namespace backend_c {
 
-// What the target makes of a match (Match::body): statements over C arrays named v<index of the value>.
-struct Code {
+// What the target makes of a match (Match::taken): statements over C arrays named v<index of the value>.
+struct Code : dovetail::Taken {
+  Code(std::string text, std::vector<dovetail::graph::ValueId> arrays)
+      : statements(std::move(text)), reads(std::move(arrays)) {}
+
   std::string statements;
   std::vector<dovetail::graph::ValueId> reads;  // arrays that they read, constants among them
 };

@@ -37,6 +37,27 @@ Result<std::vector<std::byte>> compile_c(const std::string& source) {
   return object;
 }
 
+// Arrays as the model has them, on both sides.
+class CPlan : public RegionPlan {
+ public:
+  CPlan(const Graph& graph, const GraphRegion& region) : RegionPlan(plain_offer(graph, region)), region_(region) {}
+
+  Result<void> emit(const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
+    std::vector<ValueId> arguments;
+    const std::string source = generate(builder.graph(), region_, arguments);
+    if (dump) dump("stream", source);
+    DOVETAIL_ASSIGN(std::vector<std::byte> object, compile_c(source));
+    bundle::Step step{region_.name, "c", builder.origins(region_.nodes()), {}, {}, std::move(object)};
+    for (const ValueId argument : arguments) step.arguments.push_back(builder.in_layout(argument, ""));
+    for (const ValueId output : region_.outputs) step.results.push_back(builder.result(output, ""));
+    builder.add_step(std::move(step));
+    return {};
+  }
+
+ private:
+  const GraphRegion& region_;
+};
+
 class CTarget : public Target {
  public:
   std::string_view name() const override { return "c"; }
@@ -51,18 +72,8 @@ class CTarget : public Target {
   // It reads and writes the tensors where they are.
   double border_seconds(const graph::TensorType&) const override { return 0; }
 
-  // Arrays as the model has them, on both sides: what offer_layouts says for a target that does not say anything else.
-  Result<void> generate(const GraphRegion& region, const RegionOffer&, const ChosenLayouts&, BundleBuilder& builder,
-                        const Dump& dump) const override {
-    std::vector<ValueId> arguments;
-    const std::string source = backend_c::generate(builder.graph(), region, arguments);
-    if (dump) dump("stream", source);
-    DOVETAIL_ASSIGN(std::vector<std::byte> object, compile_c(source));
-    bundle::Step step{region.name, "c", builder.origins(region.nodes()), {}, {}, std::move(object)};
-    for (const ValueId argument : arguments) step.arguments.push_back(builder.in_layout(argument, ""));
-    for (const ValueId output : region.outputs) step.results.push_back(builder.result(output, ""));
-    builder.add_step(std::move(step));
-    return {};
+  Result<RegionPlanPointer> plan(const Graph& graph, const GraphRegion& region, const PlanOptions&) const override {
+    return RegionPlanPointer(std::make_unique<CPlan>(graph, region));
   }
 
  private:

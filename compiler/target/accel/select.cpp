@@ -500,9 +500,9 @@ std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config, std::sha
   for (const Row& row : kRows)
     rows.push_back(
         pattern_row(std::string(row.name), row.pattern,
-                    [&row, config, models](const Graph& graph, const pattern::Found& found) -> Result<std::any> {
+                    [&row, config, models](const Graph& graph, const pattern::Found& found) -> Result<TakenPointer> {
                       DOVETAIL_ASSIGN(Operation operation, take({graph, config, found}, row, models));
-                      return std::any(std::make_shared<const Operation>(std::move(operation)));
+                      return TakenPointer(std::make_shared<const TakenOperation>(std::move(operation)));
                     }));
   return rows;
 }

@@ -79,7 +79,11 @@ TensorLayout input_layout(const graph::Graph& graph, const Operation& operation,
 // How the transposed parts of a product's second operand lie. Precondition: there are some.
 TensorLayout transposed_layout(const MatMulOperation& operation, const isa::HardwareConfig& config);
 
-// The table for that hardware; a match's body is a std::shared_ptr<const Operation>.
+struct TakenOperation final : Taken {
+  explicit TakenOperation(Operation operation) : operation(std::move(operation)) {}
+  Operation operation;
+};
+// The table for that hardware; its predicates make a TakenOperation of what they take.
 // `models`: what is known of tasks on this hardware (sketches.h); null: nothing.
 std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config, std::shared_ptr<TileModels> models = nullptr);
 

@@ -25,15 +25,117 @@ using graph::ValueId;
 
 namespace {
 
+// What plans share with their target.
+struct Shared {
+  isa::HardwareConfig hardware;
+  std::shared_ptr<TileModels> models;
+  std::shared_ptr<Memo> memo;
+  Counting counting;
+};
+
+class AccelPlan : public RegionPlan {
+ public:
+  AccelPlan(std::vector<KernelOffer> offers, const GraphRegion& region, const Shared& target,
+            std::vector<Operation> operations, RegionLayouts layouts, schedule::FindRecorded recorded)
+      : RegionPlan(std::move(offers)),
+        region_(region),
+        target_(target),
+        operations_(std::move(operations)),
+        layouts_(std::move(layouts)),
+        recorded_(std::move(recorded)) {
+    for (const Match& match : region.matches) macs_.push_back(match.cost.macs);
+  }
+
+  Result<void> emit(const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
+    const std::map<ValueId, TensorLayout>& layouts = layouts_.layouts;
+    DeviceSpace& space = builder.space(bundle::kAccelTarget, "DRAM of " + target_.hardware.name, kMemoryBase, kPage);
+    const auto address = [&](ValueId value) {
+      const TensorLayout& layout = layouts.at(value);
+      const auto [it, added] = space.tensors.try_emplace({value, layout.text()}, 0);
+      if (added) it->second = space.allocate(static_cast<std::uint64_t>(layout.bytes()));
+      return it->second;
+    };
+    bundle::Step step;
+    step.name = region_.name;
+    std::map<ValueId, std::uint64_t> addresses;
+    for (const ValueId input : region_.inputs) {
+      step.arguments.push_back(builder.in_layout(input, layouts.at(input).text()));
+      addresses[input] = address(input);
+    }
+    for (const ValueId output : region_.outputs) addresses[output] = address(output);
+    std::uint64_t memory_end = 0;
+    const RegionSpec spec{region_.name,       operations_,    macs_,        layouts_, addresses,
+                          builder.progress(), target_.models, target_.memo, nullptr,  &memory_end};
+    auto built = target_.counting.count ? build_counted_region(builder.graph(), spec, target_.hardware, recorded_,
+                                                               target_.counting, space, dump)
+                                        : build_region(builder.graph(), spec, target_.hardware, recorded_, space, dump);
+    if (!built.ok() && memory_end > 0) give_up_largest(memory_end, builder);
+    DOVETAIL_ASSIGN(RegionCode made, std::move(built));
+    bundle::AccelCode& code = made.code;
+    prove(code, region_.name, space);
+    for (const RegionCode::Use& use : made.uses) {
+      const TaskSchedule& schedule = made.schedules.at(use.content);
+      if (!schedule.origin.key.empty())
+        builder.add_schedule(
+            {use.name, std::string(bundle::kAccelTarget), std::string(schedule.kind.name), schedule.origin});
+    }
+    builder.add_code({region_.name, std::string(bundle::kAccelTarget), line_of(made.statistics, target_.hardware),
+                      to_json(made.statistics, target_.hardware)});
+    for (const ValueId output : region_.outputs)
+      step.results.push_back(builder.result(output, layouts.at(output).text()));
+    for (const ValueId input : region_.inputs) code.argument_addresses.push_back(addresses.at(input));
+    for (const ValueId output : region_.outputs) code.result_addresses.push_back(addresses.at(output));
+    for (std::size_t i = 0; i < step.arguments.size(); ++i)
+      builder.place(step.arguments[i], space, code.argument_addresses[i]);
+    for (std::size_t i = 0; i < step.results.size(); ++i)
+      builder.place(step.results[i], space, code.result_addresses[i]);
+    for (const bundle::InstructionRange& range : code.ranges)
+      // An operation has several ranges where its loads lie elsewhere.
+      for (const std::string& origin : range.origins)
+        if (std::ranges::find(step.origins, origin) == step.origins.end()) step.origins.push_back(origin);
+    bundle::encode(code, step);
+    builder.add_step(std::move(step));
+    return {};
+  }
+
+ private:
+  // As many operations as have the bytes that are too many, the largest first.
+  void give_up_largest(std::uint64_t memory_end, BundleBuilder& builder) const {
+    const std::uint64_t limit = end_of_memory(target_.hardware);
+    std::vector<std::pair<std::uint64_t, const Operation*>> by_size;
+    for (const Operation& operation : operations_) {
+      std::uint64_t bytes = static_cast<std::uint64_t>(layouts_.layouts.at(operation.output).bytes());
+      for (const ValueId input : operation.inputs)
+        bytes += static_cast<std::uint64_t>(layouts_.layouts.at(input).bytes());
+      by_size.emplace_back(bytes, &operation);
+    }
+    std::ranges::stable_sort(by_size, std::ranges::greater(), &decltype(by_size)::value_type::first);
+    std::uint64_t given_up = 0;
+    for (const auto& [bytes, operation] : by_size) {
+      if (given_up > 0 && given_up + limit >= memory_end) return;
+      given_up += bytes;
+      for (const NodeId node : operation->nodes)
+        builder.give_up({node, std::string(bundle::kAccelTarget),
+                         fmt::format("its region takes {} KiB of memory, {} of them its operands and its result; {} "
+                                     "reaches {} KiB",
+                                     memory_end / 1024, bytes / 1024, target_.hardware.name, limit / 1024)});
+    }
+  }
+
+  const GraphRegion& region_;
+  const Shared& target_;
+  std::vector<Operation> operations_;
+  std::vector<std::uint64_t> macs_;  // of each
+  RegionLayouts layouts_;
+  schedule::FindRecorded recorded_;
+};
+
 class AccelTarget : public Target {
  public:
   AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo, Counting counting)
-      : hardware_(hardware),
+      : shared_{hardware, make_tile_models(memo), memo, std::move(counting)},
         clock_hz_(clock_mhz * 1e6),
-        models_(make_tile_models(memo)),
-        rows_(pattern_rows(hardware, models_)),
-        memo_(std::move(memo)),
-        counting_(std::move(counting)) {}
+        rows_(pattern_rows(hardware, shared_.models)) {}
 
   std::string_view name() const override { return bundle::kAccelTarget; }
   std::span<const PatternRow> patterns() const override { return rows_; }
@@ -48,82 +150,26 @@ class AccelTarget : public Target {
                : fmt::format("no accelerator pattern takes {}", op);
   }
 
-  Json facts() const override { return {{"hardware", isa::config_to_json(hardware_)}}; }
+  Json facts() const override { return {{"hardware", isa::config_to_json(shared_.hardware)}}; }
 
-  Result<RegionOffer> offer_layouts(const Graph& graph, const GraphRegion& part,
-                                    const OfferOptions& options) const override {
-    Prepared prepared;
-    prepared.recorded = options.recorded;
-    for (const Match& match : part.matches) {
-      prepared.operations.push_back(operation_of(match));
-      prepared.macs.push_back(match.cost.macs);
-    }
-    std::set<ValueId> crossing(part.inputs.begin(), part.inputs.end());
-    crossing.insert(part.outputs.begin(), part.outputs.end());
-    DOVETAIL_ASSIGN(prepared.region, region_layouts(graph, prepared.operations, crossing, hardware_));
-    const std::map<ValueId, TensorLayout>& layouts = prepared.region.layouts;
-    KernelOffer kernel{part.matches.back().nodes.back()};
-    for (const ValueId input : part.inputs) kernel.variables.push_back({{layouts.at(input).text()}, {}, {input}, {}});
-    for (const ValueId output : part.outputs)
-      kernel.variables.push_back({{layouts.at(output).text()}, {}, {}, {output}});
-    return RegionOffer{{std::move(kernel)}, std::move(prepared)};
-  }
-
-  Result<void> generate(const GraphRegion& part, const RegionOffer& offer, const ChosenLayouts&, BundleBuilder& builder,
-                        const Dump& dump) const override {
-    const auto& prepared = std::any_cast<const Prepared&>(offer.prepared);
-    const std::map<ValueId, TensorLayout>& layouts = prepared.region.layouts;
-    DeviceSpace& space = builder.space(bundle::kAccelTarget, "DRAM of " + hardware_.name, kMemoryBase, kPage);
-    const auto address = [&](ValueId value) {
-      const TensorLayout& layout = layouts.at(value);
-      const auto [it, added] = space.tensors.try_emplace({value, layout.text()}, 0);
-      if (added) it->second = space.allocate(static_cast<std::uint64_t>(layout.bytes()));
-      return it->second;
-    };
-    bundle::Step step;
-    step.name = part.name;
-    std::map<ValueId, std::uint64_t> addresses;
-    for (const ValueId input : part.inputs) {
-      step.arguments.push_back(builder.in_layout(input, layouts.at(input).text()));
-      addresses[input] = address(input);
-    }
-    for (const ValueId output : part.outputs) addresses[output] = address(output);
-    std::uint64_t memory_end = 0;
-    const RegionSpec spec{part.name, prepared.operations, prepared.macs, prepared.region,
-                          addresses, builder.progress(),  models_,       memo_,
-                          nullptr,   &memory_end};
-    auto built = counting_.count
-                     ? build_counted_region(builder.graph(), spec, hardware_, prepared.recorded, counting_, space, dump)
-                     : build_region(builder.graph(), spec, hardware_, prepared.recorded, space, dump);
-    if (!built.ok() && memory_end > 0) give_up_largest(prepared, memory_end, builder);
-    DOVETAIL_ASSIGN(RegionCode made, std::move(built));
-    bundle::AccelCode& code = made.code;
-    prove(code, part.name, space);
-    for (const RegionCode::Use& use : made.uses) {
-      const TaskSchedule& schedule = made.schedules.at(use.content);
-      if (!schedule.origin.key.empty())
-        builder.add_schedule({use.name, std::string(name()), std::string(schedule.kind.name), schedule.origin});
-    }
-    builder.add_code(
-        {part.name, std::string(name()), line_of(made.statistics, hardware_), to_json(made.statistics, hardware_)});
-    for (const ValueId output : part.outputs) step.results.push_back(builder.result(output, layouts.at(output).text()));
-    for (const ValueId input : part.inputs) code.argument_addresses.push_back(addresses.at(input));
-    for (const ValueId output : part.outputs) code.result_addresses.push_back(addresses.at(output));
-    for (std::size_t i = 0; i < step.arguments.size(); ++i)
-      builder.place(step.arguments[i], space, code.argument_addresses[i]);
-    for (std::size_t i = 0; i < step.results.size(); ++i)
-      builder.place(step.results[i], space, code.result_addresses[i]);
-    for (const bundle::InstructionRange& range : code.ranges)
-      // An operation has several ranges where its loads lie elsewhere.
-      for (const std::string& origin : range.origins)
-        if (std::ranges::find(step.origins, origin) == step.origins.end()) step.origins.push_back(origin);
-    bundle::encode(code, step);
-    builder.add_step(std::move(step));
-    return {};
+  Result<RegionPlanPointer> plan(const Graph& graph, const GraphRegion& region,
+                                 const PlanOptions& options) const override {
+    std::vector<Operation> operations;
+    for (const Match& match : region.matches) operations.push_back(operation_of(match));
+    std::set<ValueId> crossing(region.inputs.begin(), region.inputs.end());
+    crossing.insert(region.outputs.begin(), region.outputs.end());
+    DOVETAIL_ASSIGN(RegionLayouts layouts, region_layouts(graph, operations, crossing, shared_.hardware));
+    KernelOffer kernel{region.matches.back().nodes.back()};
+    for (const ValueId input : region.inputs)
+      kernel.variables.push_back({{layouts.layouts.at(input).text()}, {}, {input}, {}});
+    for (const ValueId output : region.outputs)
+      kernel.variables.push_back({{layouts.layouts.at(output).text()}, {}, {}, {output}});
+    return RegionPlanPointer(std::make_unique<AccelPlan>(std::vector<KernelOffer>{std::move(kernel)}, region, shared_,
+                                                         std::move(operations), std::move(layouts), options.recorded));
   }
 
   Cost cost(const Graph& graph, const Match& match) const override {
-    const CycleEstimate estimate = estimate_cycles(graph, operation_of(match), hardware_);
+    const CycleEstimate estimate = estimate_cycles(graph, operation_of(match), shared_.hardware);
     Cost cost = count_work(graph, match.nodes);
     cost.cycles = estimate.cycles;
     cost.seconds = static_cast<double>(estimate.cycles) / clock_hz_;
@@ -134,52 +180,18 @@ class AccelTarget : public Target {
     const Shape& shape = type.shape;
     const std::int64_t columns = shape.empty() ? 1 : shape.back();
     const TensorLayout layout =
-        shape.size() == 4 ? make_layout(hardware_, shape[0], shape[1], shape[2], shape[3])
-                          : make_layout(hardware_, columns == 0 ? 0 : element_count(shape) / columns, columns, 1, 1);
+        shape.size() == 4
+            ? make_layout(shared_.hardware, shape[0], shape[1], shape[2], shape[3])
+            : make_layout(shared_.hardware, columns == 0 ? 0 : element_count(shape) / columns, columns, 1, 1);
     return host::kKernelSeconds + 2.0 * static_cast<double>(layout.bytes()) / host::kMemoryBytesPerSecond;
   }
 
  private:
-  static const Operation& operation_of(const Match& match) {
-    return *std::any_cast<const std::shared_ptr<const Operation>&>(match.body);
-  }
+  static const Operation& operation_of(const Match& match) { return match.taken_as<TakenOperation>().operation; }
 
-  struct Prepared {
-    std::vector<Operation> operations;
-    std::vector<std::uint64_t> macs;  // of each
-    RegionLayouts region;
-    schedule::FindRecorded recorded;
-  };
-
-  // As many operations as have the bytes that are too many, the largest first.
-  void give_up_largest(const Prepared& prepared, std::uint64_t memory_end, BundleBuilder& builder) const {
-    const std::uint64_t limit = end_of_memory(hardware_);
-    std::vector<std::pair<std::uint64_t, const Operation*>> by_size;
-    for (const Operation& operation : prepared.operations) {
-      std::uint64_t bytes = static_cast<std::uint64_t>(prepared.region.layouts.at(operation.output).bytes());
-      for (const ValueId input : operation.inputs)
-        bytes += static_cast<std::uint64_t>(prepared.region.layouts.at(input).bytes());
-      by_size.emplace_back(bytes, &operation);
-    }
-    std::ranges::stable_sort(by_size, std::ranges::greater(), &decltype(by_size)::value_type::first);
-    std::uint64_t given_up = 0;
-    for (const auto& [bytes, operation] : by_size) {
-      if (given_up > 0 && given_up + limit >= memory_end) return;
-      given_up += bytes;
-      for (const NodeId node : operation->nodes)
-        builder.give_up({node, std::string(name()),
-                         fmt::format("its region takes {} KiB of memory, {} of them its operands and its result; {} "
-                                     "reaches {} KiB",
-                                     memory_end / 1024, bytes / 1024, hardware_.name, limit / 1024)});
-    }
-  }
-
-  isa::HardwareConfig hardware_;
+  Shared shared_;
   double clock_hz_;
-  std::shared_ptr<TileModels> models_;
   std::vector<PatternRow> rows_;
-  std::shared_ptr<Memo> memo_;
-  Counting counting_;
 };
 
 }  // namespace

@@ -35,10 +35,6 @@ struct Prepared {
   ScheduledGroup scheduled;  // for operands that lie as the kernel likes them best
   std::vector<std::string> notes;
 };
-struct PreparedRegion {
-  std::vector<Prepared> groups;
-  schedule::FindRecorded recorded;
-};
 
 // What reading or writing a tensor across its order costs a kernel, as a part of moving it.
 constexpr double kAcross = 0.5;
@@ -62,147 +58,105 @@ std::string image_layout(const Graph& graph, ValueId value) {
   return rank == 4 || rank == 5 ? channels_last(rank) : "";  // of three dimensions what broadcasts may be one
 }
 
-class CpuTarget : public Target {
- public:
-  explicit CpuTarget(std::optional<Cpu> processor) : processor_(std::move(processor)) {
-    rows_.push_back(
-        pattern_row("operator", "*", [](const Graph& graph, const pattern::Found& found) -> Result<std::any> {
-          DOVETAIL_TRY(ops::define(graph, found.nodes.back()));
-          return std::any{};
-        }));
-  }
+ScheduledGroup schedule(const Graph& graph, const FusedGroup& group, const GroupLayouts& layouts,
+                        const std::optional<Cpu>& processor, const schedule::FindRecorded& recorded,
+                        std::vector<std::string>& notes) {
+  if (!is_view(graph, group) && processor) return schedule_group(group, layouts, *processor, recorded, notes);
+  const std::size_t arguments = group.arguments.size(), results = group.results.size();
+  return ScheduledGroup{group.program,
+                        {},
+                        std::vector<std::string>(arguments),
+                        std::vector<std::string>(results),
+                        is_view(graph, group) ? "view" : "interpreted",
+                        {},
+                        std::vector<bool>(arguments + results, false)};
+}
 
-  std::string_view name() const override { return bundle::kCpuTarget; }
-  std::span<const PatternRow> patterns() const override { return rows_; }
+// A value that is two arguments is read in the layouts that the schedule wants: what is chosen for a kernel and a
+// value could not say which of them it is for.
+bool is_twice(const FusedGroup& group, std::size_t argument) {
+  return std::ranges::count(group.arguments, group.arguments[argument]) > 1;
+}
 
-  Cost cost(const Graph& graph, const Match& match) const override {
-    Cost cost = count_work(graph, match.nodes);
-    cost.seconds = processor_ ? estimate_seconds(graph, match.nodes, cost.operations, cost.bytes, *processor_)
-                              : host::estimate_seconds(match.nodes.size(), cost.operations, cost.bytes,
-                                                       host::kInterpretedOperationsPerSecond);
-    return cost;
-  }
-  double border_seconds(const graph::TensorType&) const override { return 0; }
+// An operand that follows is needed in another layout than the one that the group is scheduled for.
+bool differs(const FusedGroup& group, const ScheduledGroup& scheduled, const GroupLayouts& layouts) {
+  bool differs = false;
+  for (std::size_t i = 0; i < group.arguments.size(); ++i)
+    differs |= scheduled.follows[i] && scheduled.argument_layouts[i] != layouts.arguments[i];
+  for (std::size_t i = 0; i < group.results.size(); ++i)
+    differs |= scheduled.follows[group.arguments.size() + i] && scheduled.result_layouts[i] != layouts.results[i];
+  return differs;
+}
 
-  bool is_fallback() const override { return true; }
-  std::unique_ptr<ProgramCompiler> program_compiler() const override {
-    return processor_ ? std::make_unique<KernelLibrary>(*processor_) : nullptr;
-  }
+double bytes(const Graph& graph, ValueId value) {
+  return static_cast<double>(layout_bytes(graph.value(value).type, ""));
+}
 
-  Result<RegionOffer> offer_layouts(const Graph& graph, const GraphRegion& region,
-                                    const OfferOptions& options) const override {
-    DOVETAIL_ASSIGN(std::vector<FusedGroup> groups,
-                    fuse_groups(graph, region.nodes(), processor_.has_value() && options.fuse));
-    RegionOffer offer;
-    PreparedRegion prepared{{}, options.recorded};
-    for (FusedGroup& group : groups) {
-      if (options.progress)
-        options.progress("schedules", static_cast<std::int64_t>(offer.kernels.size()),
-                         static_cast<std::int64_t>(groups.size()));
-      if (!options.free_sums) group.program = loops::with_fixed_rounding(std::move(group.program));
-      std::vector<std::string> notes;
-      GroupLayouts best;
-      const bool images = has_window(group);
-      for (const ValueId argument : group.arguments)
-        best.arguments.push_back(images ? image_layout(graph, argument) : "");
-      for (const ValueId result : group.results) best.results.push_back(images ? image_layout(graph, result) : "");
-      ScheduledGroup scheduled = schedule(graph, group, best, options.recorded, notes);
-      offer.kernels.push_back(offer_of(graph, group, scheduled));
-      prepared.groups.push_back({std::move(group), std::move(scheduled), std::move(notes)});
+// A variable for each operand: the schedule's own layout, or one of several where it follows.
+KernelOffer offer_of(const Graph& graph, const FusedGroup& group, const ScheduledGroup& scheduled) {
+  KernelOffer offer{group.nodes.back()};
+  std::vector<std::size_t> following, written;
+  const auto add = [&](ValueId value, const std::string& layout, bool follows, bool result) {
+    LayoutVariable variable{{layout}};
+    const std::size_t rank = graph.value(value).type.shape.size();
+    if (follows && may_be_image(rank)) {
+      if (scheduled.kind == "generic") {
+        variable.layouts = {"", channels_last(rank)};
+      } else if (scheduled.kind == "convolution") {
+        // It copies what it reads anyway, to pad or to pack it.
+        variable.layouts = {channels_last(rank), ""};
+        variable.costs = {0, kAcross * bytes(graph, value)};
+      }
     }
-    offer.prepared = std::move(prepared);
-    return offer;
-  }
+    (result ? variable.writes : variable.reads).push_back(value);
+    if (follows) (result ? written : following).push_back(offer.variables.size());
+    offer.variables.push_back(std::move(variable));
+  };
+  for (std::size_t i = 0; i < group.arguments.size(); ++i)
+    if (!graph.is_constant(group.arguments[i]))
+      add(group.arguments[i], scheduled.argument_layouts[i], scheduled.follows[i] && !is_twice(group, i), false);
+  for (std::size_t i = 0; i < group.results.size(); ++i)
+    add(group.results[i], scheduled.result_layouts[i], scheduled.follows[group.arguments.size() + i], true);
+  // In one order it reads and writes at least cost.
+  for (const std::size_t from : following)
+    for (const std::size_t to : written) {
+      const ValueId argument = offer.variables[from].reads.front(), result = offer.variables[to].writes.front();
+      if (graph.value(argument).type.shape.size() == graph.value(result).type.shape.size())
+        offer.passages.push_back({from, to, kAcross * std::min(bytes(graph, argument), bytes(graph, result))});
+    }
+  return offer;
+}
+class CpuPlan : public RegionPlan {
+ public:
+  CpuPlan(std::vector<KernelOffer> offers, std::vector<Prepared> groups, const std::optional<Cpu>& processor,
+          schedule::FindRecorded recorded)
+      : RegionPlan(std::move(offers)),
+        groups_(std::move(groups)),
+        processor_(processor),
+        recorded_(std::move(recorded)) {}
 
-  Result<void> generate(const GraphRegion&, const RegionOffer& offer, const ChosenLayouts& chosen,
-                        BundleBuilder& builder, const Dump& dump) const override {
-    const auto& prepared = std::any_cast<const PreparedRegion&>(offer.prepared);
-    for (const Prepared& known : prepared.groups) {
-      Prepared next = known;
+  Result<void> settle(const Graph& graph, const ChosenLayouts& chosen) override {
+    for (Prepared& next : groups_) {
       const FusedGroup& group = next.group;
       GroupLayouts layouts;
       for (std::size_t i = 0; i < group.arguments.size(); ++i)
         layouts.arguments.push_back(is_twice(group, i) ? next.scheduled.argument_layouts[i]
                                                        : chosen.read(group.nodes.back(), group.arguments[i]));
       for (const ValueId result : group.results) layouts.results.push_back(chosen.write(result));
-      if (differs(group, next.scheduled, layouts)) {
-        next.notes.clear();
-        next.scheduled = schedule(builder.graph(), group, layouts, prepared.recorded, next.notes);
-      }
-      emit(std::move(next), builder, dump);
+      if (!differs(group, next.scheduled, layouts)) continue;
+      next.notes.clear();
+      next.scheduled = schedule(graph, group, layouts, processor_, recorded_, next.notes);
     }
     return {};
   }
 
+  Result<void> emit(const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
+    for (const Prepared& group : groups_) emit_group(group, builder, dump);
+    return {};
+  }
+
  private:
-  ScheduledGroup schedule(const Graph& graph, const FusedGroup& group, const GroupLayouts& layouts,
-                          const schedule::FindRecorded& recorded, std::vector<std::string>& notes) const {
-    if (!is_view(graph, group) && processor_) return schedule_group(group, layouts, *processor_, recorded, notes);
-    const std::size_t arguments = group.arguments.size(), results = group.results.size();
-    return ScheduledGroup{group.program,
-                          {},
-                          std::vector<std::string>(arguments),
-                          std::vector<std::string>(results),
-                          is_view(graph, group) ? "view" : "interpreted",
-                          {},
-                          std::vector<bool>(arguments + results, false)};
-  }
-
-  // A value that is two arguments is read in the layouts that the schedule wants: what is chosen for a kernel and a
-  // value could not say which of them it is for.
-  static bool is_twice(const FusedGroup& group, std::size_t argument) {
-    return std::ranges::count(group.arguments, group.arguments[argument]) > 1;
-  }
-
-  // An operand that follows is needed in another layout than the one that the group is scheduled for.
-  static bool differs(const FusedGroup& group, const ScheduledGroup& scheduled, const GroupLayouts& layouts) {
-    bool differs = false;
-    for (std::size_t i = 0; i < group.arguments.size(); ++i)
-      differs |= scheduled.follows[i] && scheduled.argument_layouts[i] != layouts.arguments[i];
-    for (std::size_t i = 0; i < group.results.size(); ++i)
-      differs |= scheduled.follows[group.arguments.size() + i] && scheduled.result_layouts[i] != layouts.results[i];
-    return differs;
-  }
-
-  // A variable for each operand: the schedule's own layout, or one of several where it follows.
-  static KernelOffer offer_of(const Graph& graph, const FusedGroup& group, const ScheduledGroup& scheduled) {
-    KernelOffer offer{group.nodes.back()};
-    std::vector<std::size_t> following, written;
-    const auto add = [&](ValueId value, const std::string& layout, bool follows, bool result) {
-      LayoutVariable variable{{layout}};
-      const std::size_t rank = graph.value(value).type.shape.size();
-      if (follows && may_be_image(rank)) {
-        if (scheduled.kind == "generic") {
-          variable.layouts = {"", channels_last(rank)};
-        } else if (scheduled.kind == "convolution") {
-          // It copies what it reads anyway, to pad or to pack it.
-          variable.layouts = {channels_last(rank), ""};
-          variable.costs = {0, kAcross * bytes(graph, value)};
-        }
-      }
-      (result ? variable.writes : variable.reads).push_back(value);
-      if (follows) (result ? written : following).push_back(offer.variables.size());
-      offer.variables.push_back(std::move(variable));
-    };
-    for (std::size_t i = 0; i < group.arguments.size(); ++i)
-      if (!graph.is_constant(group.arguments[i]))
-        add(group.arguments[i], scheduled.argument_layouts[i], scheduled.follows[i] && !is_twice(group, i), false);
-    for (std::size_t i = 0; i < group.results.size(); ++i)
-      add(group.results[i], scheduled.result_layouts[i], scheduled.follows[group.arguments.size() + i], true);
-    // In one order it reads and writes at least cost.
-    for (const std::size_t from : following)
-      for (const std::size_t to : written) {
-        const ValueId argument = offer.variables[from].reads.front(), result = offer.variables[to].writes.front();
-        if (graph.value(argument).type.shape.size() == graph.value(result).type.shape.size())
-          offer.passages.push_back({from, to, kAcross * std::min(bytes(graph, argument), bytes(graph, result))});
-      }
-    return offer;
-  }
-  static double bytes(const Graph& graph, ValueId value) {
-    return static_cast<double>(layout_bytes(graph.value(value).type, ""));
-  }
-
-  static void emit(Prepared planned, BundleBuilder& builder, const Dump& dump) {
+  static void emit_group(Prepared planned, BundleBuilder& builder, const Dump& dump) {
     const Graph& graph = builder.graph();
     const FusedGroup& group = planned.group;
     GroupReport report{
@@ -240,6 +194,64 @@ class CpuTarget : public Target {
     builder.add_group(std::move(report));
   }
 
+  std::vector<Prepared> groups_;
+  const std::optional<Cpu>& processor_;
+  schedule::FindRecorded recorded_;
+};
+
+class CpuTarget : public Target {
+ public:
+  explicit CpuTarget(std::optional<Cpu> processor) : processor_(std::move(processor)) {
+    rows_.push_back(
+        pattern_row("operator", "*", [](const Graph& graph, const pattern::Found& found) -> Result<TakenPointer> {
+          DOVETAIL_TRY(ops::define(graph, found.nodes.back()));
+          return TakenPointer();
+        }));
+  }
+
+  std::string_view name() const override { return bundle::kCpuTarget; }
+  std::span<const PatternRow> patterns() const override { return rows_; }
+
+  Cost cost(const Graph& graph, const Match& match) const override {
+    Cost cost = count_work(graph, match.nodes);
+    cost.seconds = processor_ ? estimate_seconds(graph, match.nodes, cost.operations, cost.bytes, *processor_)
+                              : host::estimate_seconds(match.nodes.size(), cost.operations, cost.bytes,
+                                                       host::kInterpretedOperationsPerSecond);
+    return cost;
+  }
+  double border_seconds(const graph::TensorType&) const override { return 0; }
+
+  bool is_fallback() const override { return true; }
+  std::unique_ptr<ProgramCompiler> program_compiler() const override {
+    return processor_ ? std::make_unique<KernelLibrary>(*processor_) : nullptr;
+  }
+
+  Result<RegionPlanPointer> plan(const Graph& graph, const GraphRegion& region,
+                                 const PlanOptions& options) const override {
+    DOVETAIL_ASSIGN(std::vector<FusedGroup> groups,
+                    fuse_groups(graph, region.nodes(), processor_.has_value() && options.fuse));
+    std::vector<KernelOffer> offers;
+    std::vector<Prepared> prepared;
+    for (FusedGroup& group : groups) {
+      if (options.progress)
+        options.progress("schedules", static_cast<std::int64_t>(offers.size()),
+                         static_cast<std::int64_t>(groups.size()));
+      if (!options.free_sums) group.program = loops::with_fixed_rounding(std::move(group.program));
+      std::vector<std::string> notes;
+      GroupLayouts best;
+      const bool images = has_window(group);
+      for (const ValueId argument : group.arguments)
+        best.arguments.push_back(images ? image_layout(graph, argument) : "");
+      for (const ValueId result : group.results) best.results.push_back(images ? image_layout(graph, result) : "");
+      ScheduledGroup scheduled = schedule(graph, group, best, processor_, options.recorded, notes);
+      offers.push_back(offer_of(graph, group, scheduled));
+      prepared.push_back({std::move(group), std::move(scheduled), std::move(notes)});
+    }
+    return RegionPlanPointer(
+        std::make_unique<CpuPlan>(std::move(offers), std::move(prepared), processor_, options.recorded));
+  }
+
+ private:
   std::optional<Cpu> processor_;
   std::vector<PatternRow> rows_;
 };

@@ -1,7 +1,6 @@
 #include "compiler/target/cuda/target.h"
 
 #include <algorithm>
-#include <any>
 #include <cctype>
 #include <chrono>
 #include <map>
@@ -86,7 +85,7 @@ class Kernels {
 
 // The parameters of a kernel have 32,764 bytes (PTX ISA 8.1), an address 8. A few are left to the workspace, tensor
 // maps and the place of a failure.
-Result<std::any> fits_parameters(const Graph& graph, const pattern::Found& found) {
+Result<TakenPointer> fits_parameters(const Graph& graph, const pattern::Found& found) {
   constexpr std::size_t kMostOperands = 4000;
   std::size_t operands = 0;
   for (const graph::NodeId id : found.nodes) {
@@ -98,64 +97,21 @@ Result<std::any> fits_parameters(const Graph& graph, const pattern::Found& found
     return Diagnostic{"cannot compile for the GPU", "",
                       fmt::format("it has {} operands and results, a kernel takes {}", operands, kMostOperands),
                       "take it in parts, one operator after the other"};
-  return std::any();
+  return TakenPointer();
 }
 
-class CudaTarget : public Target {
+class CudaPlan : public RegionPlan {
  public:
-  explicit CudaTarget(Gpu gpu) : gpu_(std::move(gpu)), variants_(variants_of(gpu_)) {
-    rows_.push_back(pattern_row("operator", "*", fits_parameters));
-  }
+  CudaPlan(std::vector<KernelOffer> offers, const GraphRegion& region, const std::vector<Gpu>& variants,
+           std::vector<Prepared> groups)
+      : RegionPlan(std::move(offers)), region_(region), variants_(variants), groups_(std::move(groups)) {}
 
-  std::string_view name() const override { return bundle::kCudaTarget; }
-  std::span<const PatternRow> patterns() const override { return rows_; }
-  std::string_view memory() const override { return bundle::kCudaSpace; }
-  double tolerance() const override { return gpu_.tf32 ? gpu::kTf32Tolerance : 0; }
-  std::span<const std::string_view> passes() const override {
-    static constexpr std::string_view kPasses[] = {"recognize_attention"};
-    return kPasses;
-  }
-
-  Cost cost(const Graph& graph, const Match& match) const override {
-    Cost cost = count_work(graph, match.nodes);
-    cost.seconds = gpu::estimate_seconds(match.nodes.size(), cost.operations, cost.bytes);
-    return cost;
-  }
-  double border_seconds(const graph::TensorType& type) const override {
-    return gpu::estimate_copy_seconds(layout_bytes(type, kPlainLayout));
-  }
-
-  Result<RegionOffer> offer_layouts(const Graph& graph, const GraphRegion& region,
-                                    const OfferOptions& options) const override {
-    DOVETAIL_ASSIGN(std::vector<FusedGroup> groups, fuse_groups(graph, region.nodes(), options.fuse));
-    RegionOffer offer;
-    std::vector<Prepared> prepared;
-    Known known;
-    for (FusedGroup& group : groups) {
-      if (!options.free_sums) group.program = loops::with_fixed_rounding(std::move(group.program));
-      KernelOffer kernel{group.nodes.back()};
-      for (const ValueId argument : group.arguments)
-        if (!graph.is_constant(argument)) kernel.variables.push_back({{kPlainLayout}, {}, {argument}, {}});
-      for (const ValueId result : group.results) kernel.variables.push_back({{kPlainLayout}, {}, {}, {result}});
-      offer.kernels.push_back(std::move(kernel));
-      Prepared next{std::move(group), {}, options.free_sums};
-      if (!is_view(graph, next.group)) {
-        DOVETAIL_ASSIGN(next.scheduled, schedules_of(next.group, options, known));
-      }
-      prepared.push_back(std::move(next));
-    }
-    offer.prepared = std::move(prepared);
-    return offer;
-  }
-
-  Result<void> generate(const GraphRegion& region, const RegionOffer& offer, const ChosenLayouts&,
-                        BundleBuilder& builder, const Dump& dump) const override {
-    const auto& prepared = std::any_cast<const std::vector<Prepared>&>(offer.prepared);
+  Result<void> emit(const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
     std::vector<Variant> all(variants_.size());
     const auto start = std::chrono::steady_clock::now();
     for (std::size_t v = 0; v < variants_.size(); ++v) {
       Variant& variant = all[v];
-      for (const Prepared& group : prepared)
+      for (const Prepared& group : groups_)
         variant.sources.push_back(group.scheduled.empty() ? nullptr : &variant.kernels.add(group.scheduled[v]));
       if (dump && !variant.kernels.text().empty() && (v == 0 || variant.kernels.text() != all[0].kernels.text()))
         dump("code", fmt::format("// {}\n{}", fmt::join(variants_[v].architectures, ", "), variant.kernels.text()));
@@ -165,33 +121,12 @@ class CudaTarget : public Target {
     const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - start;
     DeviceSpace& space =
         builder.space(bundle::kCudaTarget, std::string(bundle::kCudaSpace), 0, bundle::kTensorAlignment);
-    for (std::size_t i = 0; i < prepared.size(); ++i) add_step(prepared[i], i, all, builder, space, dump);
-    report(region, all, seconds.count(), builder);
+    for (std::size_t i = 0; i < groups_.size(); ++i) add_step(groups_[i], i, all, builder, space, dump);
+    report(region_, all, seconds.count(), builder);
     return {};
   }
 
  private:
-  using Known = std::map<std::string, std::vector<ScheduledGroup>>;
-
-  // For each variant. A layer that a model has several times is scheduled once, unless its schedule changes constants,
-  // whose values are its own.
-  Result<std::vector<ScheduledGroup>> schedules_of(const FusedGroup& group, const OfferOptions& options,
-                                                   Known& known) const {
-    std::string key = loops::to_string(group.program);
-    for (const NdArray* constant : group.constants) key += constant != nullptr ? 'c' : 'v';
-    if (const auto found = known.find(key); found != known.end()) return found->second;
-    std::vector<ScheduledGroup> schedules;
-    for (const Gpu& variant : variants_) {
-      DOVETAIL_ASSIGN(
-          ScheduledGroup scheduled,
-          schedule_group(group, variant, options.recorded, options.free_sums ? FloatSums::free : FloatSums::in_order));
-      schedules.push_back(std::move(scheduled));
-    }
-    const bool own = std::ranges::any_of(schedules, [](const ScheduledGroup& one) { return !one.constants.empty(); });
-    if (!own) known.emplace(std::move(key), schedules);
-    return schedules;
-  }
-
   // The text of a variant, and what it becomes.
   struct Variant {
     Kernels kernels;
@@ -297,6 +232,79 @@ class CudaTarget : public Target {
          std::string(bundle::kCudaTarget),
          fmt::format("{} programs of kernels, compiled in {:.2f} s: {}", programs, seconds, fmt::join(words, ", ")),
          {{"programs", programs}, {"compile_seconds", seconds}, {"images", sizes}}});
+  }
+
+  const GraphRegion& region_;
+  const std::vector<Gpu>& variants_;
+  std::vector<Prepared> groups_;
+};
+
+class CudaTarget : public Target {
+ public:
+  explicit CudaTarget(Gpu gpu) : gpu_(std::move(gpu)), variants_(variants_of(gpu_)) {
+    rows_.push_back(pattern_row("operator", "*", fits_parameters));
+  }
+
+  std::string_view name() const override { return bundle::kCudaTarget; }
+  std::span<const PatternRow> patterns() const override { return rows_; }
+  std::string_view memory() const override { return bundle::kCudaSpace; }
+  double tolerance() const override { return gpu_.tf32 ? gpu::kTf32Tolerance : 0; }
+  std::span<const std::string_view> passes() const override {
+    static constexpr std::string_view kPasses[] = {"recognize_attention"};
+    return kPasses;
+  }
+
+  Cost cost(const Graph& graph, const Match& match) const override {
+    Cost cost = count_work(graph, match.nodes);
+    cost.seconds = gpu::estimate_seconds(match.nodes.size(), cost.operations, cost.bytes);
+    return cost;
+  }
+  double border_seconds(const graph::TensorType& type) const override {
+    return gpu::estimate_copy_seconds(layout_bytes(type, kPlainLayout));
+  }
+
+  Result<RegionPlanPointer> plan(const Graph& graph, const GraphRegion& region,
+                                 const PlanOptions& options) const override {
+    DOVETAIL_ASSIGN(std::vector<FusedGroup> groups, fuse_groups(graph, region.nodes(), options.fuse));
+    std::vector<KernelOffer> offers;
+    std::vector<Prepared> prepared;
+    Known known;
+    for (FusedGroup& group : groups) {
+      if (!options.free_sums) group.program = loops::with_fixed_rounding(std::move(group.program));
+      KernelOffer kernel{group.nodes.back()};
+      for (const ValueId argument : group.arguments)
+        if (!graph.is_constant(argument)) kernel.variables.push_back({{kPlainLayout}, {}, {argument}, {}});
+      for (const ValueId result : group.results) kernel.variables.push_back({{kPlainLayout}, {}, {}, {result}});
+      offers.push_back(std::move(kernel));
+      Prepared next{std::move(group), {}, options.free_sums};
+      if (!is_view(graph, next.group)) {
+        DOVETAIL_ASSIGN(next.scheduled, schedules_of(next.group, options, known));
+      }
+      prepared.push_back(std::move(next));
+    }
+    return RegionPlanPointer(std::make_unique<CudaPlan>(std::move(offers), region, variants_, std::move(prepared)));
+  }
+
+ private:
+  using Known = std::map<std::string, std::vector<ScheduledGroup>>;
+
+  // For each variant. A layer that a model has several times is scheduled once, unless its schedule changes constants,
+  // whose values are its own.
+  Result<std::vector<ScheduledGroup>> schedules_of(const FusedGroup& group, const PlanOptions& options,
+                                                   Known& known) const {
+    std::string key = loops::to_string(group.program);
+    for (const NdArray* constant : group.constants) key += constant != nullptr ? 'c' : 'v';
+    if (const auto found = known.find(key); found != known.end()) return found->second;
+    std::vector<ScheduledGroup> schedules;
+    for (const Gpu& variant : variants_) {
+      DOVETAIL_ASSIGN(
+          ScheduledGroup scheduled,
+          schedule_group(group, variant, options.recorded, options.free_sums ? FloatSums::free : FloatSums::in_order));
+      schedules.push_back(std::move(scheduled));
+    }
+    const bool own = std::ranges::any_of(schedules, [](const ScheduledGroup& one) { return !one.constants.empty(); });
+    if (!own) known.emplace(std::move(key), schedules);
+    return schedules;
   }
 
   Gpu gpu_;

@@ -12,22 +12,13 @@ namespace {
 
 using graph::Graph;
 
-class FlowTarget : public Target {
+class FlowPlan : public RegionPlan {
  public:
-  explicit FlowTarget(FindProgram programs)
-      : rows_{pattern_row("if", ops::kIf), pattern_row("loop", ops::kLoop)}, programs_(std::move(programs)) {}
+  FlowPlan(std::vector<KernelOffer> offers, std::vector<graph::NodeId> nodes, FindProgram programs)
+      : RegionPlan(std::move(offers)), nodes_(std::move(nodes)), programs_(std::move(programs)) {}
 
-  std::string_view name() const override { return bundle::kFlowTarget; }
-  std::span<const PatternRow> patterns() const override { return rows_; }
-
-  // Nothing by itself: the programs that it runs are estimated with their nodes.
-  Cost cost(const Graph&, const Match&) const override { return {}; }
-  double border_seconds(const graph::TensorType&) const override { return 0; }
-  std::string_view memory() const override { return "host"; }
-
-  Result<void> generate(const GraphRegion& region, const RegionOffer&, const ChosenLayouts&, BundleBuilder& builder,
-                        const Dump&) const override {
-    for (const graph::NodeId id : region.nodes()) {
+  Result<void> emit(const ChosenLayouts&, BundleBuilder& builder, const Dump&) const override {
+    for (const graph::NodeId id : nodes_) {
       const graph::Node& node = builder.graph().node(id);
       bundle::FlowCode code;
       if (node.op == ops::kLoop) {
@@ -45,6 +36,28 @@ class FlowTarget : public Target {
       builder.add_step(std::move(step));
     }
     return {};
+  }
+
+ private:
+  std::vector<graph::NodeId> nodes_;
+  FindProgram programs_;
+};
+
+class FlowTarget : public Target {
+ public:
+  explicit FlowTarget(FindProgram programs)
+      : rows_{pattern_row("if", ops::kIf), pattern_row("loop", ops::kLoop)}, programs_(std::move(programs)) {}
+
+  std::string_view name() const override { return bundle::kFlowTarget; }
+  std::span<const PatternRow> patterns() const override { return rows_; }
+
+  // Nothing by itself: the programs that it runs are estimated with their nodes.
+  Cost cost(const Graph&, const Match&) const override { return {}; }
+  double border_seconds(const graph::TensorType&) const override { return 0; }
+  std::string_view memory() const override { return "host"; }
+
+  Result<RegionPlanPointer> plan(const Graph& graph, const GraphRegion& region, const PlanOptions&) const override {
+    return RegionPlanPointer(std::make_unique<FlowPlan>(plain_offer(graph, region), region.nodes(), programs_));
   }
 
  private:

@@ -28,6 +28,33 @@ class Interpreter : public ProgramCompiler {
   }
 };
 
+class HostPlan : public RegionPlan {
+ public:
+  HostPlan(std::vector<KernelOffer> offers, std::vector<FusedGroup> groups)
+      : RegionPlan(std::move(offers)), groups_(std::move(groups)) {}
+
+  Result<void> emit(const ChosenLayouts&, BundleBuilder& builder, const Dump&) const override {
+    for (const FusedGroup& group : groups_) {
+      const graph::Node& node = builder.graph().node(group.nodes.front());
+      const bool view = ops::find(node.op)->movement == ops::Movement::reshapes;
+      builder.add_group({node.name, view ? "view" : "interpreted", {node.name}, {}, {}, {}});
+      if (view) {
+        builder.add_view(group.results.front(), group.arguments.front());
+        continue;
+      }
+      bundle::Step step{node.name, {}, builder.origins(group.nodes), {}, {}};
+      bundle::encode(bundle::HostCode{group.program}, step);
+      for (const graph::ValueId argument : group.arguments) step.arguments.push_back(builder.in_layout(argument, ""));
+      for (const graph::ValueId result : group.results) step.results.push_back(builder.result(result, ""));
+      builder.add_step(std::move(step));
+    }
+    return {};
+  }
+
+ private:
+  std::vector<FusedGroup> groups_;
+};
+
 class HostTarget : public Target {
  public:
   HostTarget() : rows_{pattern_row("operator", "*")} {}
@@ -44,24 +71,9 @@ class HostTarget : public Target {
   bool is_fallback() const override { return true; }
   std::unique_ptr<ProgramCompiler> program_compiler() const override { return std::make_unique<Interpreter>(); }
 
-  Result<void> generate(const GraphRegion& region, const RegionOffer&, const ChosenLayouts&, BundleBuilder& builder,
-                        const Dump&) const override {
-    DOVETAIL_ASSIGN(const std::vector<FusedGroup> groups, fuse_groups(builder.graph(), region.nodes(), false));
-    for (const FusedGroup& group : groups) {
-      const graph::Node& node = builder.graph().node(group.nodes.front());
-      const bool view = ops::find(node.op)->movement == ops::Movement::reshapes;
-      builder.add_group({node.name, view ? "view" : "interpreted", {node.name}, {}, {}, {}});
-      if (view) {
-        builder.add_view(group.results.front(), group.arguments.front());
-        continue;
-      }
-      bundle::Step step{node.name, {}, builder.origins(group.nodes), {}, {}};
-      bundle::encode(bundle::HostCode{group.program}, step);
-      for (const graph::ValueId argument : group.arguments) step.arguments.push_back(builder.in_layout(argument, ""));
-      for (const graph::ValueId result : group.results) step.results.push_back(builder.result(result, ""));
-      builder.add_step(std::move(step));
-    }
-    return {};
+  Result<RegionPlanPointer> plan(const Graph& graph, const GraphRegion& region, const PlanOptions&) const override {
+    DOVETAIL_ASSIGN(std::vector<FusedGroup> groups, fuse_groups(graph, region.nodes(), false));
+    return RegionPlanPointer(std::make_unique<HostPlan>(plain_offer(graph, region), std::move(groups)));
   }
 
  private:

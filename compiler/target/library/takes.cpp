@@ -358,13 +358,14 @@ Result<void> check_facts(const bundle::LibraryFacts& facts, const Graph& graph, 
 
 PatternRow library_row(std::string_view target, std::string name, std::string_view pattern, Take take, Fits fits) {
   const bundle::LibraryFacts* const facts = &bundle::library_facts(target);
-  return pattern_row(std::move(name), pattern,
-                     [facts, take, fits = std::move(fits)](const Graph& graph, const Found& found) -> Result<std::any> {
-                       DOVETAIL_ASSIGN(Body taken, take(graph, found));
-                       DOVETAIL_TRY(check_facts(*facts, graph, taken));
-                       if (fits) DOVETAIL_TRY(fits(graph, taken));
-                       return std::any(std::move(taken));
-                     });
+  return pattern_row(
+      std::move(name), pattern,
+      [facts, take, fits = std::move(fits)](const Graph& graph, const Found& found) -> Result<TakenPointer> {
+        DOVETAIL_ASSIGN(Body taken, take(graph, found));
+        DOVETAIL_TRY(check_facts(*facts, graph, taken));
+        if (fits) DOVETAIL_TRY(fits(graph, taken));
+        return TakenPointer(std::make_shared<const TakenBody>(std::move(taken)));
+      });
 }
 
 }  // namespace dovetail::library

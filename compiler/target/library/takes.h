@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bundle/code/library.h"
@@ -14,7 +15,8 @@
 
 namespace dovetail::library {
 
-// Match::body. The operation names no tensors yet: these are the values that it reads, and the one that it computes.
+// What a match of a library is. The operation names no tensors yet: these are the values that it reads, and the one
+// that it computes.
 struct Body {
   bundle::LibraryOperation operation;
   std::vector<graph::ValueId> operands;
@@ -22,6 +24,10 @@ struct Body {
   // Constants that take the place of operands, by their number: bytes with scales as floats, what was scaled or
   // transposed.
   std::map<std::size_t, std::shared_ptr<const NdArray>> made = {};
+};
+struct TakenBody final : Taken {
+  explicit TakenBody(Body body) : body(std::move(body)) {}
+  Body body;
 };
 // Of an operand, or of what takes its place.
 graph::TensorType operand_type(const graph::Graph& graph, const Body& body, std::size_t operand);

@@ -22,42 +22,23 @@ using graph::ValueId;
 
 namespace {
 
-class LibraryTarget : public Target {
+// Arrays as the model has them, on both sides.
+class LibraryPlan : public RegionPlan {
  public:
-  explicit LibraryTarget(Library library) : library_(std::move(library)) {}
+  LibraryPlan(const Graph& graph, const GraphRegion& region, const Library& library)
+      : RegionPlan(plain_offer(graph, region)), region_(region), library_(library) {}
 
-  std::string_view name() const override { return library_.target; }
-  std::span<const PatternRow> patterns() const override { return library_.rows; }
-  std::string_view memory() const override { return library_.on_device ? bundle::kCudaSpace : name(); }
-  std::string no_pattern(const Graph& graph, graph::NodeId node) const override {
-    return fmt::format("the library's operations do not cover {}", graph.node(node).op);
-  }
-
-  double tolerance() const override { return library_.tolerance; }
-
-  Cost cost(const Graph& graph, const Match& match) const override {
-    Cost cost = count_work(graph, match.nodes);
-    const auto& body = std::any_cast<const Body&>(match.body);
-    cost.seconds = library_.seconds(operand_type(graph, body, 0).dtype, cost);
-    return cost;
-  }
-  double border_seconds(const graph::TensorType& type) const override {
-    return library_.on_device ? gpu::estimate_copy_seconds(layout_bytes(type, kPlainLayout)) : 0;
-  }
-
-  // Arrays as the model has them, on both sides.
-  Result<void> generate(const GraphRegion& region, const RegionOffer&, const ChosenLayouts&, BundleBuilder& builder,
-                        const Dump& dump) const override {
+  Result<void> emit(const ChosenLayouts&, BundleBuilder& builder, const Dump& dump) const override {
     if (library_.on_device) {
-      for (const Match& match : region.matches) {
-        const auto& body = std::any_cast<const Body&>(match.body);
+      for (const Match& match : region_.matches) {
+        const auto& body = match.taken_as<TakenBody>().body;
         add_step(builder.graph().node(match.nodes.back()).name, std::span(&match, 1), match.nodes, {body.result},
                  builder, dump);
       }
     } else {
-      add_step(region.name, region.matches, region.nodes(), region.outputs, builder, dump);
+      add_step(region_.name, region_.matches, region_.nodes(), region_.outputs, builder, dump);
     }
-    report(region, builder);
+    report(builder);
     return {};
   }
 
@@ -71,7 +52,7 @@ class LibraryTarget : public Target {
     std::map<const NdArray*, std::uint64_t> made;
     std::set<ValueId> computed;
     for (const Match& match : matches) {
-      const auto& body = std::any_cast<const Body&>(match.body);
+      const auto& body = match.taken_as<TakenBody>().body;
       for (std::size_t i = 0; i < body.operands.size(); ++i) {
         const ValueId operand = body.operands[i];
         if (const auto other = body.made.find(i); other != body.made.end()) {
@@ -95,7 +76,7 @@ class LibraryTarget : public Target {
     }
     bundle::LibraryCode code;
     for (const Match& match : matches) {
-      const auto& body = std::any_cast<const Body&>(match.body);
+      const auto& body = match.taken_as<TakenBody>().body;
       bundle::LibraryOperation operation = body.operation;
       for (std::size_t i = 0; i < body.operands.size(); ++i) {
         const auto other = body.made.find(i);
@@ -118,17 +99,49 @@ class LibraryTarget : public Target {
     builder.add_step(std::move(step));
   }
 
-  void report(const GraphRegion& region, BundleBuilder& builder) const {
+  void report(BundleBuilder& builder) const {
     std::map<std::string, int> rows;
-    for (const Match& match : region.matches) ++rows[match.row];
+    for (const Match& match : region_.matches) ++rows[match.row];
     std::vector<std::string> words;
     for (const auto& [row, count] : rows) words.push_back(fmt::format("{} {}", row, count));
-    builder.add_code({region.name,
+    builder.add_code({region_.name,
                       std::string(library_.target),
-                      fmt::format("{} operations of the library: {}", region.matches.size(), fmt::join(words, ", ")),
+                      fmt::format("{} operations of the library: {}", region_.matches.size(), fmt::join(words, ", ")),
                       {{"operations", rows}}});
   }
 
+  const GraphRegion& region_;
+  const Library& library_;
+};
+
+class LibraryTarget : public Target {
+ public:
+  explicit LibraryTarget(Library library) : library_(std::move(library)) {}
+
+  std::string_view name() const override { return library_.target; }
+  std::span<const PatternRow> patterns() const override { return library_.rows; }
+  std::string_view memory() const override { return library_.on_device ? bundle::kCudaSpace : name(); }
+  std::string no_pattern(const Graph& graph, graph::NodeId node) const override {
+    return fmt::format("the library's operations do not cover {}", graph.node(node).op);
+  }
+
+  double tolerance() const override { return library_.tolerance; }
+
+  Cost cost(const Graph& graph, const Match& match) const override {
+    Cost cost = count_work(graph, match.nodes);
+    const auto& body = match.taken_as<TakenBody>().body;
+    cost.seconds = library_.seconds(operand_type(graph, body, 0).dtype, cost);
+    return cost;
+  }
+  double border_seconds(const graph::TensorType& type) const override {
+    return library_.on_device ? gpu::estimate_copy_seconds(layout_bytes(type, kPlainLayout)) : 0;
+  }
+
+  Result<RegionPlanPointer> plan(const Graph& graph, const GraphRegion& region, const PlanOptions&) const override {
+    return RegionPlanPointer(std::make_unique<LibraryPlan>(graph, region, library_));
+  }
+
+ private:
   Library library_;
 };
 

@@ -1,6 +1,8 @@
 // choose_layouts: graph in, layouts and copies out.
 #include "compiler/layout/choose_layouts.h"
 
+#include <functional>
+
 #include "compiler/graph/parse.h"
 #include "compiler/partition/partition.h"
 #include "tests/catch.h"
@@ -17,16 +19,39 @@ graph::Graph read(std::string_view text) {
   return *std::move(graph);
 }
 
-std::string laid_out(const std::string& text, const std::string& target = "cpu", LayoutOptions options = {}) {
-  const graph::Graph graph = read(text);
+// What is printed of the kernels' offers.
+std::string with_offers(const graph::Graph& graph, const std::string& target,
+                        const std::function<std::string(const std::vector<KernelOffer>&)>& print) {
   const auto parts = partition(graph, {test::kit_targets({}, "avx2"), {target}, {"cpu", "host"}, {}, false});
   REQUIRE((parts.ok() ? "" : to_string(parts.errors())) == "");
-  const auto offers = offer_layouts(graph, *parts, {});
-  REQUIRE((offers.ok() ? "" : to_string(offers.errors())) == "");
-  return to_string(graph, choose_layouts(graph, *offers, options));
+  const auto plans = plan_regions(graph, *parts, {});
+  REQUIRE((plans.ok() ? "" : to_string(plans.errors())) == "");
+  return print(offers_of(*plans));
+}
+
+std::string laid_out(const std::string& text, const std::string& target = "cpu", LayoutOptions options = {}) {
+  const graph::Graph graph = read(text);
+  return with_offers(graph, target,
+                     [&](const auto& offers) { return to_string(graph, choose_layouts(graph, offers, options)); });
 }
 
 }  // namespace
+
+TEST_CASE("layouts: what kernels offer, the best first") {
+  const graph::Graph graph = read(R"(graph g(%x: float32[1, 16, 32, 32]) -> (%y)
+  constant %w: float32[16, 16, 3, 3]
+  %a: float32[1, 16, 32, 32] = Conv(%x, %w) {pads=[1, 1, 1, 1]}  // a_conv
+  %y: float32[1, 16, 32, 32] = Softmax(%a) {axis=1}  // y_softmax
+)");
+  CHECK(with_offers(graph, "cpu", [&](const auto& offers) { return to_string(graph, offers); }) ==
+        R"(kernel of a_conv
+  reads x: i0,i2,i3,i1 or plain
+  writes a: i0,i2,i3,i1
+kernel of y_softmax
+  reads a: plain or i0,i2,i3,i1
+  writes y: plain or i0,i2,i3,i1
+)");
+}
 
 TEST_CASE("layouts: between convolutions images stay channels-last, through kernels that take either") {
   CHECK(laid_out(R"(graph g(%x: float32[1, 16, 32, 32]) -> (%y)

@@ -28,9 +28,8 @@ class TableTarget : public Target {
   double border_seconds(const graph::TensorType&) const override { return border_; }
   std::string_view name() const override { return name_; }
   std::span<const PatternRow> patterns() const override { return rows_; }
-  Result<void> generate(const GraphRegion&, const RegionOffer&, const ChosenLayouts&, BundleBuilder&,
-                        const Dump&) const override {
-    return {};
+  Result<RegionPlanPointer> plan(const graph::Graph&, const GraphRegion&, const PlanOptions&) const override {
+    return Diagnostic{"no plan", "", "it is a table alone", ""};
   }
 
  private:
@@ -46,10 +45,10 @@ TargetPointer target(std::string name, std::vector<PatternRow> rows, double seco
 
 // "dsp": products with a Relu behind them, of no more than 4 columns; "vec": elementwise operators; "host": everything.
 std::vector<TargetPointer> targets() {
-  const auto narrow = [](const graph::Graph& graph, const pattern::Found& found) -> Result<std::any> {
+  const auto narrow = [](const graph::Graph& graph, const pattern::Found& found) -> Result<TakenPointer> {
     const Shape& shape = graph.value(found.values.at("w")).type.shape;
     if (shape[1] > 4) return Diagnostic{"too wide", "", fmt::format("{} columns > 4", shape[1]), "split it"};
-    return std::any{};
+    return TakenPointer();
   };
   return {target("dsp", {pattern_row("product", "Relu?(MatMul(_, w=#))", narrow)}),
           target("vec", {pattern_row("elementwise", "Add|Mul|Relu|Neg")}), target("host", {pattern_row("any", "*")})};
