@@ -1,4 +1,5 @@
-// What a kind of loop allows on any machine. A target may take less and says so (compiler/target/loop_support.h).
+// What a kind of loop allows on any machine. A target may take less and says so
+// (compiler/target/support/loop_support.h).
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@
 #include "compiler/target/accel/lowering_facts.h"
 #include "compiler/target/accel/on_chip.h"
 #include "compiler/target/accel/stream.h"
-#include "compiler/target/loop_support.h"
+#include "compiler/target/support/loop_support.h"
 #include "isa/config.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/target/element_sources.h"
+#include "compiler/target/support/element_sources.h"
 
 namespace dovetail::accel {
 

@@ -5,7 +5,7 @@
 
 #include "compiler/target/accel/matrix_view.h"
 #include "compiler/target/accel/selection.h"
-#include "compiler/target/element_sources.h"
+#include "compiler/target/support/element_sources.h"
 
 namespace dovetail::accel {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler/target/accel/selection.h"
-#include "compiler/target/element_sources.h"
+#include "compiler/target/support/element_sources.h"
 
 namespace dovetail::accel {
 

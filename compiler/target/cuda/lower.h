@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "compiler/target/cuda/gpu.h"
-#include "compiler/target/loop_support.h"
+#include "compiler/target/support/loop_support.h"
 #include "loops/ir.h"
 #include "loops/threads/thread_program.h"
 

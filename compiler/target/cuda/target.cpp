@@ -20,7 +20,7 @@
 #include "compiler/target/cuda/launches.h"
 #include "compiler/target/cuda/nvrtc.h"
 #include "compiler/target/cuda/schedule_group.h"
-#include "compiler/target/gpu_cost.h"
+#include "compiler/target/support/gpu_cost.h"
 #include "loops/operations.h"
 #include "loops/print.h"
 #include "loops/product_sum.h"

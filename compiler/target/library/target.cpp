@@ -12,8 +12,8 @@
 #include "bundle/code/cuda.h"
 #include "bundle/code/library.h"
 #include "compiler/layout/layout.h"
-#include "compiler/target/gpu_cost.h"
 #include "compiler/target/library/takes.h"
+#include "compiler/target/support/gpu_cost.h"
 
 namespace dovetail::library {
 

@@ -10,7 +10,7 @@
 
 #include "base/result.h"
 #include "compiler/target/cpu/cpu.h"
-#include "compiler/target/loop_support.h"
+#include "compiler/target/support/loop_support.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "compiler/target/element_sources.h"
+#include "compiler/target/support/element_sources.h"
 #include "tests/catch.h"
 
 namespace dovetail::accel {

@@ -1,4 +1,4 @@
-#include "compiler/target/gpu_cost.h"
+#include "compiler/target/support/gpu_cost.h"
 
 #include <algorithm>
 

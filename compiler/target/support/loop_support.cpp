@@ -1,4 +1,4 @@
-#include "compiler/target/loop_support.h"
+#include "compiler/target/support/loop_support.h"
 
 #include <algorithm>
 #include <optional>

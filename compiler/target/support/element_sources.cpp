@@ -1,4 +1,4 @@
-#include "compiler/target/element_sources.h"
+#include "compiler/target/support/element_sources.h"
 
 #include <charconv>
 #include <map>
