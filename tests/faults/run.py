@@ -38,7 +38,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
-import turn  # noqa: E402
+import tier  # noqa: E402
 
 DIGITS = ROOT / "examples" / "digits" / "digits_int8.onnx"
 DIGITS_FLOAT = ROOT / "examples" / "digits" / "digits_float.onnx"
@@ -429,12 +429,12 @@ def main():
     parser.add_argument("--calls", type=int, choices=range(1, 7), help="which tell places of the heap apart")
     parser.add_argument("--count", nargs="+", default=[], metavar="NAME", help="commands that are run once, and whose places count as reached")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
-    parser.add_argument("--in-turn", action="store_true", help="a third of the names, others in the next turn (tools/turn.py)")
+    parser.add_argument("--sample", nargs="+", default=[], metavar="NAME", help="those of the names that ./dev test judges (tools/tier.py)")
     parser.add_argument("--list", action="store_true", help="print the places too")
     parser.add_argument("names", nargs="*", help="of the commands below, and signals; default: all")
     arguments = parser.parse_args()
-    if arguments.in_turn:
-        arguments.names, which = turn.share(arguments.names or [*COMMANDS, "signals"], 3)
+    if arguments.sample:
+        arguments.names, which = tier.judged(arguments.names or [*COMMANDS, "signals"], arguments.sample)
         print(f"commands: {which}")
     if arguments.calls:
         os.environ["DOVETAIL_TEST_FRAMES"] = str(arguments.calls)
