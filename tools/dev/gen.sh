@@ -6,6 +6,8 @@ generated_files() {
   cat <<'LIST'
 docs/gen/isa.md isa --format markdown
 docs/gen/operators.md operators --format markdown
+docs/gen/passes.md operators --format passes
+docs/schema/gen/hardware.json isa --format schema
 hw/gen/dovetail_isa_pkg.sv isa --format sv
 LIST
 }

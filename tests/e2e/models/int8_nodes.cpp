@@ -11,7 +11,7 @@
 #include "compiler/import/onnx.h"
 #include "compiler/ops/convolve.h"
 #include "compiler/ops/op.h"
-#include "compiler/passes/lower_qdq.h"
+#include "compiler/passes/list.h"
 #include "compiler/pipeline.h"
 #include "compiler/reference/reference.h"
 #include "runtime/executor.h"

@@ -1,11 +1,11 @@
 // The zoo's models quantized on seeded samples: no tensor is saturated or empty, different inputs give different
-// results, and what is written is read again. The sample of ./dev test has the first three; large models are tested with
-// DOVETAIL_TEST_SCALE.
+// results, and what is written is read again. The sample of ./dev test has the first three; large models are tested
+// with DOVETAIL_TEST_SCALE.
 #include <set>
 
 #include "compiler/export/onnx.h"
 #include "compiler/import/onnx.h"
-#include "compiler/passes/lower_qdq.h"
+#include "compiler/passes/list.h"
 #include "compiler/quantize/quantize.h"
 #include "compiler/zoo/inputs.h"
 #include "compiler/zoo/zoo.h"
@@ -30,7 +30,8 @@ constexpr ZooCase kZooCases[] = {
 }  // namespace
 
 TEST_CASE("zoo models quantize well") {
-  const ZooCase& each = GENERATE(from_range(std::begin(kZooCases), test::judges_everything() ? std::end(kZooCases) : std::begin(kZooCases) + 3));
+  const ZooCase& each = GENERATE(
+      from_range(std::begin(kZooCases), test::judges_everything() ? std::end(kZooCases) : std::begin(kZooCases) + 3));
   if (test::test_scale() < each.scale) return;
   INFO(each.model);
   zoo::Choices choices;

@@ -5,7 +5,7 @@
 #include <functional>
 #include <utility>
 
-#include "compiler/passes/lower_qdq.h"
+#include "compiler/passes/list.h"
 #include "tests/catch.h"
 #include "tests/differential/compiler/accel/int8_graph_maker.h"
 #include "tests/differential/compiler/accel/on_accelerator.h"
