@@ -11,7 +11,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fault.h"
 #include "base/memory_file.h"
 #include "base/user_folder.h"
 #include "base/vanishing.h"
@@ -87,7 +86,7 @@ void default_signals() {
 Result<ChildEnd> run_child(const ChildProcess& child) {
   const Start start(child);
   const pid_t parent = ::getpid();
-  const pid_t watcher = refused_for_test(Refusable::process) ? -1 : ::fork();
+  const pid_t watcher = ::fork();
   if (watcher == 0) watch(start, parent);
   if (watcher < 0)
     return Diagnostic{"cannot start a program", "sh", std::strerror(errno), "end some processes, or raise `ulimit -u`",

@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/fault.h"
 #include "base/thread.h"
 
 namespace dovetail {
@@ -20,8 +19,7 @@ Result<std::unique_ptr<CollectingPipe>> CollectingPipe::make() {
     return Diagnostic{what, "", std::strerror(error), "raise the limits (`ulimit -a`)", Cause::resource};
   };
   std::array<int, 2> ends{};
-  if (refused_for_test(Refusable::map) || ::pipe2(ends.data(), O_CLOEXEC) != 0)
-    return none("cannot make a pipe", errno);
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return none("cannot make a pipe", errno);
   std::unique_ptr<CollectingPipe> pipe(new CollectingPipe(ends[0], ends[1]));
   try {
     pipe->reader_ = start_thread([raw = pipe.get()] { raw->read(); });

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "base/fault.h"
 #include "base/memory_limit.h"
 #include "base/vanishing.h"
 
@@ -91,9 +90,7 @@ Diagnostic write_refusal(const fs::path& path, std::string why, std::string hint
 class WrittenFile {
  public:
   WrittenFile(const fs::path& path, int flags)
-      : file_(refused_for_test(Refusable::write) ? -1
-                                                 : ::open(path.c_str(), flags | O_WRONLY | O_CREAT | O_CLOEXEC, 0666)),
-        error_(file_ < 0 ? errno : 0) {}
+      : file_(::open(path.c_str(), flags | O_WRONLY | O_CREAT | O_CLOEXEC, 0666)), error_(file_ < 0 ? errno : 0) {}
   ~WrittenFile() { close(); }
   WrittenFile(const WrittenFile&) = delete;
   WrittenFile& operator=(const WrittenFile&) = delete;
@@ -103,9 +100,7 @@ class WrittenFile {
   }
   // errno of the first failure; 0: there was none.
   int close() {
-    if (file_ >= 0 && (refused_for_test(Refusable::write) || ::close(std::exchange(file_, -1)) != 0) && error_ == 0)
-      error_ = errno;
-    if (file_ >= 0) ::close(std::exchange(file_, -1));
+    if (file_ >= 0 && ::close(std::exchange(file_, -1)) != 0 && error_ == 0) error_ = errno;
     return error_;
   }
 
@@ -133,7 +128,6 @@ Result<std::string> read_text_file(const fs::path& path, std::size_t limit_bytes
 
 bool write_all(int file, std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    if (refused_for_test(Refusable::write)) return false;
     const ssize_t count = ::write(file, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
     if (count == 0) errno = ENOSPC;
@@ -168,7 +162,6 @@ Result<void> write_file(const fs::path& path, const Pieces& pieces) {
   temporary += fmt::format(".{}.tmp", ::getpid());
   const Vanishing file(temporary);
   DOVETAIL_TRY(write_in_place(temporary, pieces, O_TRUNC));
-  if (refused_for_test(Refusable::write)) return write_error(path, errno);
   fs::rename(temporary, target, error);
   if (error) return write_error(path, error.value());
   return {};

@@ -8,8 +8,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include "base/fault.h"
-
 namespace dovetail {
 
 namespace {
@@ -27,9 +25,7 @@ Diagnostic failure(const std::filesystem::path& path) {
 }
 
 // Closed in programs that this one starts: they must not hold the lock when it is gone.
-int open_lock(const std::filesystem::path& path) {
-  return refused_for_test(Refusable::write) ? -1 : ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666);
-}
+int open_lock(const std::filesystem::path& path) { return ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666); }
 
 }  // namespace
 

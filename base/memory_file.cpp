@@ -8,7 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "base/fault.h"
 #include "base/file.h"
 
 namespace dovetail {
@@ -22,7 +21,7 @@ Diagnostic no_memory(const char* what) {
 }  // namespace
 
 Result<MemoryFile> MemoryFile::make(const std::string& name) {
-  const int file = refused_for_test(Refusable::map) ? -1 : ::memfd_create(name.c_str(), MFD_CLOEXEC);
+  const int file = ::memfd_create(name.c_str(), MFD_CLOEXEC);
   if (file < 0) return no_memory("cannot make a file in memory");
   return MemoryFile(file);
 }

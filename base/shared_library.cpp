@@ -9,7 +9,6 @@
 #include <link.h>
 #include <unistd.h>
 
-#include "base/fault.h"
 #include "base/memory_file.h"
 
 namespace dovetail {
@@ -18,12 +17,13 @@ namespace {
 
 // nullptr, and what the loader says.
 void* load_object(const std::string& path, Diagnostic& problem) {
-  const bool refused = refused_for_test(Refusable::library);
-  void* const handle = refused ? nullptr : ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  errno = 0;
+  void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle != nullptr) return handle;
-  const char* const why = refused ? std::strerror(errno) : ::dlerror();
+  const Cause cause = cause_of(errno);
+  const char* const why = ::dlerror();
   problem = {"cannot load the shared object", path, why != nullptr ? why : "the loader does not say why",
-             "make it again", refused ? Cause::resource : Cause::input};
+             "make it again", cause};
   return nullptr;
 }
 

@@ -7,15 +7,12 @@
 #include <thread>
 #include <utility>
 
-#include "base/fault.h"
-
 namespace dovetail {
 
 // Runs `body`, which lets no exception out. Whoever drops the thread waits for its end.
 // Throws std::system_error where the system makes no thread, or has no memory for one.
 template <typename Body>
-std::jthread start_thread(Body body, const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
-  if (refused_for_test(Refusable::thread, file, line)) throw std::system_error(errno, std::generic_category());
+std::jthread start_thread(Body body) {
   try {
     return std::jthread(std::move(body));
   } catch (const std::bad_alloc&) {

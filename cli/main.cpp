@@ -1,19 +1,15 @@
 #include <csignal>
 #include <cstdio>
-#include <cstdlib>
-#include <exception>
 #include <new>
 #include <stdexcept>
 
 #ifdef __GLIBC__
 #include <malloc.h>
 #endif
-#include <unistd.h>
 
 #include "base/check.h"
-#include "base/no_unwinding.h"
+#include "base/out_of_memory.h"
 #include "base/resource_error.h"
-#include "cli/allocation.h"
 #include "cli/command.h"
 #include "cli/output.h"
 #include "cli/watched_work.h"
@@ -21,29 +17,6 @@
 namespace {
 
 using dovetail::cli::Exit;
-
-// Written as it is: there may be no memory to word it.
-Exit out_of_memory() {
-  std::fflush(stdout);
-  [[maybe_unused]] const ssize_t written =
-      ::write(STDERR_FILENO, dovetail::kOutOfMemory.data(), dovetail::kOutOfMemory.size());
-  return Exit::failed;
-}
-
-// What may not throw (a destructor of nlohmann::json's, libstdc++'s directory_iterator) needs memory and gets none.
-void end_where_nothing_can_be_thrown() {
-  // GCC's code of a noexcept function does not say which exception is on its way.
-  const bool unknown = std::current_exception() == nullptr && std::uncaught_exceptions() > 0;
-  if (unknown && dovetail::cli::heap_has_refused()) dovetail::end_out_of_memory();
-  try {
-    if (const std::exception_ptr error = std::current_exception()) std::rethrow_exception(error);
-  } catch (const std::bad_alloc&) {
-    dovetail::end_out_of_memory();
-  } catch (...) {  // a defect: the message of the C++ library, and a core
-    __gnu_cxx::__verbose_terminate_handler();
-  }
-  std::abort();
-}
 
 // Tensors of megabytes come and go by the dozen. What one gives back serves the next, instead of going back to the
 // system and coming anew, page by page.
@@ -59,10 +32,10 @@ Exit run(int argument_count, char** arguments) {
     return dovetail::cli::run_command_line(argument_count, arguments);
   } catch (const dovetail::ResourceError& error) {
     return dovetail::cli::fail(Exit::failed, {error.diagnostic()});
-  } catch (const std::bad_alloc&) {
-    return out_of_memory();
+  } catch (const std::bad_alloc&) {  // memory outside the heap
+    dovetail::end_out_of_memory();
   } catch (const std::length_error&) {  // more than a container can ever hold
-    return out_of_memory();
+    dovetail::end_out_of_memory();
   } catch (const std::exception& error) {
     return dovetail::cli::fail(Exit::failed,
                                {{"internal error", "", error.what(),
@@ -74,15 +47,10 @@ Exit run(int argument_count, char** arguments) {
 
 int main(int argument_count, char** arguments) {
   keep_freed_memory();
-  std::set_terminate(end_where_nothing_can_be_thrown);
+  std::set_new_handler(dovetail::end_out_of_memory);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that must not grow further is an error of writing it
   std::signal(SIGPIPE, SIG_IGN);  // cli/output.h says what becomes of a reader that leaves
-  Exit exit;
-  try {
-    exit = run(argument_count, arguments);
-  } catch (const std::bad_alloc&) {  // while another failure was being worded
-    exit = out_of_memory();
-  }
+  Exit exit = run(argument_count, arguments);
   dovetail::cli::end_by_signal();
   if (!dovetail::cli::flush_output() && (exit == Exit::success || exit == Exit::failed))
     exit = dovetail::cli::fail(Exit::failed,

@@ -17,7 +17,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fault.h"
 #include "base/file.h"
 #include "base/printable.h"
 #include "base/resource_error.h"
@@ -318,10 +317,9 @@ void OnnxTestProcess::start() {
       if (one >= 0) ::close(one);
     return error;
   };
-  if (refused_for_test(Refusable::map) || ::pipe2(requests.data(), O_CLOEXEC) != 0 ||
-      ::pipe2(answers.data(), O_CLOEXEC) != 0)
+  if (::pipe2(requests.data(), O_CLOEXEC) != 0 || ::pipe2(answers.data(), O_CLOEXEC) != 0)
     throw no_more("cannot make a pipe");
-  const pid_t parent = ::getpid(), child = refused_for_test(Refusable::process) ? -1 : ::fork();
+  const pid_t parent = ::getpid(), child = ::fork();
   if (child < 0) throw no_more("cannot start a process");
   if (child == 0) {
     ::close(requests[1]), ::close(answers[0]);

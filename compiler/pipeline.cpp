@@ -17,28 +17,7 @@
 #include "compiler/layout/choose_layouts.h"
 #include "compiler/ops/op.h"
 #include "compiler/partition/partition.h"
-#include "compiler/passes/eliminate_common_subexpressions.h"
-#include "compiler/passes/eliminate_dead_nodes.h"
-#include "compiler/passes/eliminate_identities.h"
-#include "compiler/passes/fold_batch_norm.h"
 #include "compiler/passes/fold_constants.h"
-#include "compiler/passes/fold_pads.h"
-#include "compiler/passes/fold_scales.h"
-#include "compiler/passes/fuse_matmul_add.h"
-#include "compiler/passes/keep_weights_int8.h"
-#include "compiler/passes/lower_conv_transpose.h"
-#include "compiler/passes/lower_qdq.h"
-#include "compiler/passes/merge_parallel_convolutions.h"
-#include "compiler/passes/pool_early.h"
-#include "compiler/passes/recognize_activations.h"
-#include "compiler/passes/recognize_attention.h"
-#include "compiler/passes/recognize_normalizations.h"
-#include "compiler/passes/simplify_algebra.h"
-#include "compiler/passes/simplify_movement.h"
-#include "compiler/passes/sink_into_subgraphs.h"
-#include "compiler/passes/split_recurrent.h"
-#include "compiler/passes/split_to_slices.h"
-#include "compiler/passes/take_out_zero_points.h"
 #include "compiler/report.h"
 #include "compiler/target/flow/target.h"
 
@@ -46,74 +25,73 @@ namespace dovetail {
 
 namespace {
 
-using GraphPass = Result<passes::PassOutcome> (*)(graph::Graph&, const passes::PassContext&);
-
 using passes::Level;
+using passes::pass;
 
-struct NamedPass {
-  std::string_view name;
-  Level level;  // the least at which it runs
-  GraphPass run;
-};
-Result<passes::PassOutcome> fold_all_constants(graph::Graph& graph, const passes::PassContext& context) {
-  return passes::fold_constants(graph, context);
-}
 Result<passes::PassOutcome> fold_but_dequantized(graph::Graph& graph, const passes::PassContext& context) {
   return passes::fold_constants(graph, context, passes::FoldScope::keep_dequantized);
 }
 
 // From ONNX's quantized forms to the integer graph, which is the reference of every run.
-constexpr NamedPass kIntegerPasses[] = {
+constexpr passes::Row kIntegerPasses[] = {
     // Scales and weights that exporters compute from constants must be constants when lower_qdq looks at them.
-    {"fold_constants", Level::needed, fold_but_dequantized},
+    pass("fold_constants", Level::needed, fold_but_dequantized),
     // Constants that subgraphs capture, likewise.
-    {"sink_into_subgraphs", Level::needed, passes::sink_into_subgraphs},
+    pass("sink_into_subgraphs"),
     // Identities between a DequantizeLinear and its user would hide the pair.
-    {"eliminate_identities", Level::needed, passes::eliminate_identities},
-    {"lower_qdq", Level::needed, passes::lower_qdq},
+    pass("eliminate_identities", Level::needed),
+    pass("lower_qdq"),
     // What lower_qdq left of quantized weights has float activations; folding would expand them.
-    {"keep_weights_int8", Level::needed, passes::keep_weights_int8},
+    pass("keep_weights_int8"),
 };
 // On the integer graph, over and over while one of them changes something: each makes room for others.
-constexpr NamedPass kGraphPasses[] = {
+constexpr passes::Row kGraphPasses[] = {
     // First: the patterns below look for constants; what is left of dequantized weights becomes float.
-    {"fold_constants", Level::needed, fold_all_constants},
-    {"sink_into_subgraphs", Level::needed, passes::sink_into_subgraphs},
-    {"eliminate_identities", Level::exact, passes::eliminate_identities},
-    {"simplify_movement", Level::exact, passes::simplify_movement},
+    pass("fold_constants"),
+    pass("sink_into_subgraphs"),
+    pass("eliminate_identities"),
+    pass("simplify_movement"),
     // Into convolutions while their BatchNormalization is still one node, whose factors are then rounded once.
-    {"fold_batch_norm", Level::tolerant, passes::fold_batch_norm},
-    {"simplify_algebra", Level::exact, passes::simplify_algebra},
+    pass("fold_batch_norm"),
+    pass("simplify_algebra"),
     // Behind simplify_algebra, which gives each pattern fewer forms.
-    {"recognize_normalizations", Level::tolerant, passes::recognize_normalizations},
-    {"recognize_activations", Level::tolerant, passes::recognize_activations},
+    pass("recognize_normalizations"),
+    pass("recognize_activations"),
     // Where targets gain by it (Target::passes): three kernels of the CPU are faster than its loop program.
-    {"recognize_attention", Level::named, passes::recognize_attention},
+    pass("recognize_attention"),
     // In front of what folds into convolutions, and of what merges the movements that it leaves.
-    {"lower_conv_transpose", Level::tolerant, passes::lower_conv_transpose},
+    pass("lower_conv_transpose"),
     // In front of what folds its sum into its product.
-    {"split_recurrent", Level::exact, passes::split_recurrent},
+    pass("split_recurrent"),
     // Behind the patterns, which it would take apart.
-    {"fuse_matmul_add", Level::exact, passes::fuse_matmul_add},
-    {"take_out_zero_points", Level::exact, passes::take_out_zero_points},
-    {"fold_scales", Level::tolerant, passes::fold_scales},
-    {"fold_pads", Level::exact, passes::fold_pads},
-    {"pool_early", Level::exact, passes::pool_early},
+    pass("fuse_matmul_add"),
+    pass("take_out_zero_points"),
+    pass("fold_scales"),
+    pass("fold_pads"),
+    pass("pool_early"),
     // Last: the passes above leave duplicates and dead nodes behind.
-    {"eliminate_common_subexpressions", Level::exact, passes::eliminate_common_subexpressions},
-    {"eliminate_dead_nodes", Level::exact, passes::eliminate_dead_nodes},
+    pass("eliminate_common_subexpressions"),
+    pass("eliminate_dead_nodes"),
 };
 // Once, when nothing is left that could still be folded into one of the parts.
-constexpr NamedPass kLatePasses[] = {
-    {"merge_parallel_convolutions", Level::exact, passes::merge_parallel_convolutions},
+constexpr passes::Row kLatePasses[] = {
+    pass("merge_parallel_convolutions"),
     // Behind it, since it makes Splits, and behind what looks for Splits.
-    {"split_to_slices", Level::exact, passes::split_to_slices},
-    {"eliminate_dead_nodes", Level::exact, passes::eliminate_dead_nodes},
+    pass("split_to_slices"),
+    pass("eliminate_dead_nodes"),
 };
-constexpr NamedPass kPassesAfterSubgraphs[] = {
-    {"sink_into_subgraphs", Level::needed, passes::sink_into_subgraphs},
-    {"eliminate_dead_nodes", Level::exact, passes::eliminate_dead_nodes},
+constexpr passes::Row kPassesAfterSubgraphs[] = {
+    pass("sink_into_subgraphs"),
+    pass("eliminate_dead_nodes"),
 };
+static_assert(std::ranges::all_of(passes::kPasses,
+                                  [](const passes::Row& row) {
+                                    const auto has = [&](std::span<const passes::Row> list) {
+                                      return std::ranges::find(list, row.name, &passes::Row::name) != list.end();
+                                    };
+                                    return has(kIntegerPasses) || has(kGraphPasses) || has(kLatePasses);
+                                  }),
+              "every pass of the list runs somewhere");
 constexpr int kMostRounds = 16;
 constexpr double kRounding = 1e-4;  // of a tensor's largest value: what folding constants into weights moves in float32
 
@@ -312,7 +290,7 @@ class Pipeline {
 
   // ---- Passes
 
-  bool runs(const NamedPass& pass) const {
+  bool runs(const passes::Row& pass) const {
     const auto has = [&](const std::vector<std::string>& names) {
       return std::find(names.begin(), names.end(), pass.name) != names.end();
     };
@@ -333,7 +311,7 @@ class Pipeline {
     return any;
   }
 
-  Result<void> run_passes(std::span<const NamedPass> list, int most_rounds, graph::Graph& graph) {
+  Result<void> run_passes(std::span<const passes::Row> list, int most_rounds, graph::Graph& graph) {
     bool changed = true;
     for (int round = 1; changed; ++round) {
       if (round > most_rounds && most_rounds > 1) {
@@ -345,7 +323,7 @@ class Pipeline {
       }
       if (round > most_rounds) break;
       changed = false;
-      for (const NamedPass& pass : list) {
+      for (const passes::Row& pass : list) {
         if (!runs(pass)) continue;
         const bool dumped = asked_for(pass.name) || asked_for("passes");
         const std::string before = dumped ? graph::to_string(graph) : "";
@@ -467,9 +445,6 @@ Result<Compiled> Pipeline::run(import::Imported model) {
   return std::move(result_);
 }
 
-}  // namespace
-
-namespace {
 std::vector<std::string_view> stage_names(bool whole) {
   std::vector<std::string_view> names;
   for (const Stage& stage : kStages)
@@ -480,24 +455,10 @@ std::vector<std::string_view> stage_names(bool whole) {
 std::vector<std::string_view> stage_names() { return stage_names(false); }
 std::vector<std::string_view> whole_stage_names() { return stage_names(true); }
 
-std::vector<PassRow> pass_table() {
-  std::vector<PassRow> rows;
-  const auto add = [&](std::span<const NamedPass> list) {
-    for (const NamedPass& pass : list)
-      if (std::none_of(rows.begin(), rows.end(), [&](const PassRow& row) { return row.name == pass.name; }))
-        rows.push_back({pass.name, pass.level});
-  };
-  add(kIntegerPasses);
-  add(kGraphPasses);
-  add(kLatePasses);
-  add(kPassesAfterSubgraphs);
-  return rows;
-}
-
 Result<void> check_names(const CompileOptions& options) {
   Diagnostics errors;
   std::vector<std::string_view> known = stage_names(), passes;
-  for (const PassRow& row : pass_table()) passes.push_back(row.name);
+  for (const passes::Row& row : passes::kPasses) passes.push_back(row.name);
   const auto has = [](const auto& names, std::string_view name) {
     return std::find(names.begin(), names.end(), name) != names.end();
   };

@@ -16,7 +16,7 @@
 #include "compiler/graph/graph.h"
 #include "compiler/import/onnx.h"
 #include "compiler/partition/partition.h"
-#include "compiler/passes/pass.h"
+#include "compiler/passes/list.h"
 #include "compiler/report.h"
 #include "compiler/target/target.h"
 
@@ -40,7 +40,7 @@ struct CompileOptions {
   bool free_borders = false;   // the model's inputs and outputs lie as the kernels like them best, as their tensors say
   schedule::FindRecorded recorded = nullptr;             // schedules that a tuner has found
   passes::PassContext context;                           // its level says which passes run
-  std::vector<std::string> with_passes, without_passes;  // by name, whatever the level says; see pass_table()
+  std::vector<std::string> with_passes, without_passes;  // by name, whatever the level says; compiler/passes/list.h
   // Called with each stage's printed form when its name is in `dump` ("all" for every one), and with the graph before
   // and after each pass whose name is there ("passes" for every one). Stages: see stage_names().
   std::vector<std::string> dump;
@@ -70,13 +70,6 @@ struct Compiled {
 // The names of the stages in order: all, for --dump, and those of the whole model, for --stop-after.
 std::vector<std::string_view> stage_names();
 std::vector<std::string_view> whole_stage_names();
-
-struct PassRow {
-  std::string_view name;
-  passes::Level level;  // the least at which it runs
-};
-// The passes in the order in which they run first, each once.
-std::vector<PassRow> pass_table();
 
 // Names of stages and passes that the options hold; compile() checks them first.
 Result<void> check_names(const CompileOptions& options);

@@ -1,5 +1,5 @@
-// HardwareConfig: one design point of the accelerator as run-time data. The parameters' names, ranges, defaults and
-// JSON keys are the table in isa/spec/config.h; this struct only holds the values.
+// HardwareConfig: one design point of the accelerator as run-time data. isa/spec/parameters.h
+// lists the parameters with their defaults and ranges; this struct only holds the values.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "base/json.h"
 #include "base/result.h"
+#include "isa/spec/parameters.h"
 
 namespace dovetail::isa {
 
@@ -23,27 +24,14 @@ enum class Encoding : std::uint8_t {
 
 struct HardwareConfig {
   std::string name = "1x16x16";
-  // Tensor block: one GEMM micro-op multiplies [batch][block_in] by [block_out][block_in]^T.
-  std::int64_t batch = 1;
-  std::int64_t block_in = 16;
-  std::int64_t block_out = 16;
-  // Buffer sizes in bytes (powers of two). OUT has as many elements as ACC.
-  std::int64_t uop_buffer_bytes = 32 << 10;
-  std::int64_t inp_buffer_bytes = 32 << 10;
-  std::int64_t wgt_buffer_bytes = 256 << 10;
-  std::int64_t acc_buffer_bytes = 128 << 10;
-  // Queues.
-  std::int64_t command_queue_depth = 128;
-  std::int64_t token_queue_depth = 64;
-  // Memory port.
-  std::int64_t address_bits = 32;
-  std::int64_t bus_bytes = 8;
-  std::int64_t burst_beats = 32;
-  std::int64_t outstanding_beats = 128;
-  // Extensions.
-  bool requant = false;    // ALU operation REQUANT
-  bool saturate = false;   // Store::saturate
-  bool overwrite = false;  // Gemm::overwrite
+  // One GEMM micro-op multiplies [batch][block_in] by [block_out][block_in]^T; the members are the rows of
+  // isa/spec/parameters.h.
+#define DOVETAIL_MEMBER(name, initial, ...) std::int64_t name = initial;
+  DOVETAIL_PARAMETERS(DOVETAIL_MEMBER)
+#undef DOVETAIL_MEMBER
+#define DOVETAIL_MEMBER(name, doc) bool name = false;
+  DOVETAIL_EXTENSIONS(DOVETAIL_MEMBER)
+#undef DOVETAIL_MEMBER
 
   bool operator==(const HardwareConfig&) const = default;
 

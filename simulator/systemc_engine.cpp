@@ -6,7 +6,6 @@
 #include <fmt/format.h>
 
 #include "base/kit_folder.h"
-#include "base/no_unwinding.h"
 #include "base/shared_library.h"
 #include "base/user_folder.h"
 
@@ -54,8 +53,8 @@ Result<std::unique_ptr<Simulator>> make_systemc(const isa::HardwareConfig& confi
         library.ok() ? "build it again" : "`sudo apt-get install libsystemc` brings the library of SystemC",
         library.ok() ? Cause::input : cause_of(library.errors())};
   library->keep();  // simulators that it makes may be anywhere
-  using Make = Simulator* (*)(const isa::HardwareConfig*, const EngineOptions*, void (*)());
-  return std::unique_ptr<Simulator>(reinterpret_cast<Make>(function)(&config, &options, end_out_of_memory));
+  using Make = Simulator* (*)(const isa::HardwareConfig*, const EngineOptions*);
+  return std::unique_ptr<Simulator>(reinterpret_cast<Make>(function)(&config, &options));
 }
 
 }  // namespace dovetail::simulator

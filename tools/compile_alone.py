@@ -3,8 +3,7 @@
 
 usage: compile_alone.py [--jobs N] [--root ROOT] BUILD [SOURCE...]
 
-Without SOURCE: in a turn (tools/turn.py) those that changed last, else all. Code is not generated. Exit status 77 where the build compiles
-every source alone anyway, as ./dev test does in every tenth turn.
+Without SOURCE: all. Code is not generated. Exit status 77 where the build compiles every source alone anyway.
 """
 
 import argparse
@@ -15,10 +14,8 @@ import subprocess
 import sys
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-import turn  # noqa: E402
 from build_units import read_units  # noqa: E402
 
-CHANGED_LAST = 6
 HEADER_CHECK = "/header_check/"  # below the build: a source for each header that has none of its own
 
 
@@ -55,16 +52,11 @@ def main():
     root = arguments.root.resolve()
     units = read_units(arguments.build, root)
     joint = {source: unit for source, unit in units.items() if is_joint(source, unit, root)}
-    chosen = arguments.sources
     if not joint:
         print("this build compiles every source alone")
         return 77
     joint.update({header: unit for source, unit in units.items() if (header := header_of(source))})
-    if not chosen and turn.number() is None:
-        chosen = list(joint)
-    elif not chosen:
-        chosen = [source for source in turn.files_of_last_commits(root, 100) if source in joint][:CHANGED_LAST]
-        print(f"the {len(chosen)} sources that changed last")
+    chosen = arguments.sources or list(joint)
 
     def compile_one(source):
         return subprocess.run(command_alone(source, joint[source], root), cwd=arguments.build, capture_output=True, text=True, check=False)

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Makes the kept areas (hw/syn/results) again where the design, a flow or a configuration has changed since, or none is kept.
 
-usage: keep_areas.py --cli DOVETAIL [--jobs N] [--check [--lag COMMITS]] [FILTER]     (those whose CONFIG.FLOW matches the regular expression FILTER)
+usage: keep_areas.py --cli DOVETAIL [--jobs N] [--check [--fresh]] [FILTER]     (those whose CONFIG.FLOW matches the regular expression FILTER)
 
---check makes nothing: it names what is missing or stale, and leaves with 1 if anything is. All of them take an hour, which not every change of the design
-is worth: with --lag, those that one of the last COMMITS made may be stale. `dovetail hw area` says of each whether it is.
+--check makes nothing: it names what is missing, with --fresh also what is stale, and leaves with 1 if anything is. All of them take an hour, which not
+every change of the design is worth; `dovetail hw area` says of each whether it is stale.
 """
 
 import argparse
@@ -17,9 +17,6 @@ import subprocess
 import sys
 
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(SOURCE / "tools"))
-import turn  # noqa: E402
-
 RESULTS = SOURCE / "hw/syn/results"
 FLOWS = ("xc7", "xcup", "generic")
 
@@ -46,18 +43,16 @@ def main():
     parser.add_argument("--cli", required=True)
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--lag", type=int, default=0)
+    parser.add_argument("--fresh", action="store_true")
     parser.add_argument("filter", nargs="?", default="")
     arguments = parser.parse_args()
     configs = [config["name"] for config in json.loads(run(arguments.cli, "hw", "list", "--json").stdout)]
     wanted = [(config, flow) for config in configs for flow in FLOWS
               if re.search(arguments.filter, f"{config}.{flow}") and not is_kept(arguments.cli, config, flow)]
     if arguments.check:
-        recent = turn.files_of_last_commits(SOURCE, arguments.lag, ["hw/syn/results/"])
-        overdue = [path for path in (f"hw/syn/results/{config}.{flow}.json" for config, flow in wanted)
-                   if path not in recent or not (SOURCE / path).exists()]
+        overdue = [path for path in (RESULTS / f"{config}.{flow}.json" for config, flow in wanted) if arguments.fresh or not path.exists()]
         for path in overdue:
-            print(f"{path} is missing or stale: ./dev area")
+            print(f"{path.relative_to(SOURCE)} is {'stale' if path.exists() else 'missing'}: ./dev area")
         return 1 if overdue else 0
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:

@@ -1,9 +1,12 @@
 #!/usr/bin/env python3
-"""Prints "N passed, N failed, N skipped" for a JUnit file of CTest, after the output of the failed tests, the slowest tests and the reasons of the skipped.
+"""Prints "N passed, N failed, N skipped" for a JUnit file of CTest, after the output of the failed tests, the slowest tests, the reasons of the skipped
+and how long all took: as run side by side, and the sum for each kind of tests.
 
 Exit status 1 where a test failed or none ran.
 """
 
+import collections
+import os
 import sys
 import xml.etree.ElementTree
 
@@ -17,9 +20,11 @@ def last_line(text):
 
 
 def main(path):
-    passed, failed, skipped, slow = 0, [], [], []
-    for case in xml.etree.ElementTree.parse(path).getroot().iter("testcase"):
+    passed, failed, skipped, slow, kinds = 0, [], [], [], collections.Counter()
+    suite = xml.etree.ElementTree.parse(path).getroot()
+    for case in suite.iter("testcase"):
         status = case.get("status")
+        kinds[case.get("name").partition("/")[0]] += float(case.get("time", 0))
         if float(case.get("time", 0)) >= SLOW_SECONDS:
             slow.append((float(case.get("time")), case.get("name")))
         if status == "run":
@@ -39,6 +44,9 @@ def main(path):
         print(f"failed: {name}")
     for name, reason in skipped:
         print(f"skipped: {name}: {reason}")
+    tier = "the sample of the tests" if os.environ.get("DOVETAIL_TESTS") == "sample" else "the tests"
+    shares = ", ".join(f"{kind} {seconds:.0f} s" for kind, seconds in kinds.most_common())
+    print(f"time: {float(suite.get('time', 0)):.0f} s for {tier}; of each kind: {shares}")
     print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
     return 1 if failed or passed == 0 else 0
 

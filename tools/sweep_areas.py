@@ -3,7 +3,8 @@
 
 usage: sweep_areas.py --cli DOVETAIL [--jobs N] [--from FOLDER]
 
-Around a small base, one parameter at a time and some together: what a block takes then shows what it grows with. The held-back points are drawn, and larger:
+Around a small base, one parameter at a time and some together: what a block takes then shows what it grows with. A parameter that FACTORS does not name is
+tried at a quarter and at four times its default. The held-back points are drawn, and larger:
 they are what the model has not seen. All of them take half an hour to an hour. --from takes what `dovetail hw area FILE --flow generic --run --json` has written for a point into FOLDER/POINT.json, with its "parameters".
 """
 
@@ -39,7 +40,18 @@ HELD_BACK = 13
 MOST_MULTIPLIERS, MOST_SCALERS = 256, 16
 
 
-def held_back():
+def other_factors(parameters):
+    """Of the parameters (docs/schema/gen/hardware.json) that FACTORS does not name."""
+    named = set().union(*FACTORS)
+    for key, row in parameters.items():
+        if key not in named and "default" in row:
+            for value in (row["default"] // 4, 4 * row["default"]):
+                yield {key: min(max(value, row["minimum"]), row["maximum"])}
+        elif key not in named and row["type"] == "boolean":
+            yield {key: True}
+
+
+def held_back(parameters):
     draw = random.Random(21)
     points = []
     while len(points) < HELD_BACK:
@@ -50,6 +62,8 @@ def held_back():
                  "address_bits": draw.choice([32, 36, 40]), "bus_bytes": draw.choice([8, 16, 32]), "burst_beats": draw.choice([8, 16, 32]),
                  "outstanding_beats": draw.choice([64, 128, 256]), "requant": draw.random() < .5, "saturate": draw.random() < .5,
                  "overwrite": draw.random() < .5}
+        point |= {key: draw.choice([row["default"], min(2 * row["default"], row["maximum"])]) for key, row in parameters.items()
+                  if key not in point and "default" in row}
         if point["batch"] * point["block_in"] * point["block_out"] > MOST_MULTIPLIERS:
             continue
         if point["requant"] and point["batch"] * point["block_out"] > MOST_SCALERS:
@@ -81,7 +95,8 @@ def main():
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)))
     parser.add_argument("--from", dest="folder", type=pathlib.Path)
     arguments = parser.parse_args()
-    points = [({**BASE, **factors}, False) for factors in FACTORS] + [(point, True) for point in held_back()]
+    parameters = json.loads((SOURCE / "docs/schema/gen/hardware.json").read_text())["properties"]
+    points = [({**BASE, **factors}, False) for factors in (*FACTORS, *other_factors(parameters))] + [(point, True) for point in held_back(parameters)]
     runs = []
     if arguments.folder:
         areas = [json.loads(path.read_text()) for path in sorted(arguments.folder.glob("*.json"))]

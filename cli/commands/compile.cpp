@@ -21,7 +21,7 @@ class Compile : public Command {
  public:
   void declare(Options& options) override {
     std::vector<std::string_view> passes;
-    for (const PassRow& row : pass_table()) passes.push_back(row.name);
+    for (const passes::Row& row : passes::kPasses) passes.push_back(row.name);
     const std::vector<std::string_view> whole_stages = whole_stage_names();
     options.positional("MODEL.onnx", model_.model, "the model", Need::required, File::read);
     model_.declare(options);

@@ -19,18 +19,20 @@ struct Format {
   std::string_view name;
   std::string (*emit)(const isa::HardwareConfig& config);
 };
-constexpr std::array<Format, 5> kFormats{{{"markdown", isa::emit_markdown},
+constexpr std::array<Format, 6> kFormats{{{"markdown", isa::emit_markdown},
                                           {"sv", isa::emit_sv_package},
                                           {"json", isa::emit_json},
                                           {"c", isa::emit_c_header},
-                                          {"python", isa::emit_python}}};
+                                          {"python", isa::emit_python},
+                                          {"schema", isa::emit_schema}}};
 
 class Isa : public Command {
  public:
   void declare(Options& options) override {
     options
         .value("--format", "FORMAT", format_,
-               "markdown: the manual; sv: SystemVerilog package; c: header; python: encoders; json: everything")
+               "markdown: the manual; sv: SystemVerilog package; c: header; python: encoders; json: everything; "
+               "schema: JSON Schema of the parameters")
         .choices(format_names());
     options.json(json_, "the same as --format json");
     options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware),
@@ -56,7 +58,7 @@ class Isa : public Command {
       return Exit::success;
     }
     return Diagnostic{"bad value of --format", format_, "there is no format of that name",
-                      "formats: markdown, sv, json, c, python"};
+                      fmt::format("formats: {}", fmt::join(format_names(), ", "))};
   }
 
  private:

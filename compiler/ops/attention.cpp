@@ -1,7 +1,7 @@
 // dovetail.attention: softmax(q * k * scale + mask) * v, the softmax along the last axis. q is [..., m, d], k [..., d,
 // n], v [..., n, e]; the leading axes are equal. The optional mask broadcasts to [..., m, n]. What attention written
-// out becomes (compiler/passes/recognize_attention.h): ONNX has it as one operator from opset 23 on, with the keys the
-// other way round.
+// out becomes (compiler/passes/recognize_attention.cpp): ONNX has it as one operator from opset 23 on, with the keys
+// the other way round.
 #include <fmt/format.h>
 
 #include "compiler/ops/broadcast.h"

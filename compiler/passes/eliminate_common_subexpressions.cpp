@@ -1,9 +1,10 @@
-#include "compiler/passes/eliminate_common_subexpressions.h"
-
+// Merges constants of equal type and bytes, and nodes of equal operator, attributes and operands.
 #include <algorithm>
 #include <map>
 #include <string_view>
 #include <unordered_map>
+
+#include "compiler/passes/list.h"
 
 namespace dovetail::passes {
 namespace {

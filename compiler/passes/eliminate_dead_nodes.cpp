@@ -1,4 +1,5 @@
-#include "compiler/passes/eliminate_dead_nodes.h"
+// Removes nodes none of whose outputs reaches a graph output, and values that nothing uses.
+#include "compiler/passes/list.h"
 
 namespace dovetail::passes {
 

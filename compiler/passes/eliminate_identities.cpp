@@ -1,7 +1,9 @@
-#include "compiler/passes/eliminate_identities.h"
-
+// Removes nodes that hand on their input: Identity, Dropout in inference, Cast to the same type, reshapes to the same
+// shape, Transpose that moves nothing, Slice of everything, Pad by nothing, Expand and Tile that repeat nothing,
+// Concat, Sum, Min, Max and Mean of one, Split into one.
 #include <algorithm>
 
+#include "compiler/passes/list.h"
 #include "compiler/passes/rewriting.h"
 
 namespace dovetail::passes {

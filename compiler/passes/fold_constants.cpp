@@ -1,3 +1,4 @@
+// Evaluates nodes of constants, and Shape and Size, at compile time.
 #include "compiler/passes/fold_constants.h"
 
 #include <algorithm>
@@ -7,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "compiler/passes/evaluate_node.h"
+#include "compiler/passes/list.h"
 
 namespace dovetail::passes {
 namespace {
@@ -65,6 +67,10 @@ Result<PassOutcome> fold_constants(graph::Graph& graph, const PassContext& conte
     ++outcome.changes;
   }
   return outcome;
+}
+
+Result<PassOutcome> fold_constants(graph::Graph& graph, const PassContext& context) {
+  return fold_constants(graph, context, FoldScope::everything);
 }
 
 }  // namespace dovetail::passes

@@ -1,7 +1,7 @@
-// Evaluates nodes of constants, and Shape and Size, at compile time.
+// The pass fold_constants (list.h) for a part of the nodes, and its limit.
 #pragma once
 
-#include "compiler/passes/pass.h"
+#include "compiler/passes/list.h"
 
 namespace dovetail::passes {
 
@@ -14,7 +14,6 @@ enum class FoldScope : std::uint8_t {
 // ConstantOfShape weights would become gigabytes of constants that nothing needs at compile time.
 inline constexpr std::int64_t kFoldedBytesLimit = std::int64_t{1} << 26;
 
-Result<PassOutcome> fold_constants(graph::Graph& graph, const PassContext& context = {},
-                                   FoldScope scope = FoldScope::everything);
+Result<PassOutcome> fold_constants(graph::Graph& graph, const PassContext& context, FoldScope scope);
 
 }  // namespace dovetail::passes

@@ -1,9 +1,11 @@
-#include "compiler/passes/fold_pads.h"
-
+// A Pad before a convolution or pool becomes the padding of that node, of floats and of integers: where it pads with 0,
+// or the zero point, for convolutions; with 0 for averages that count pads; for a maximum with the least value of the
+// type, or with one that no element is less than.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "compiler/passes/list.h"
 #include "compiler/passes/rewriting.h"
 #include "loops/integer.h"
 

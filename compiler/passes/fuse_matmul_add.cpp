@@ -1,6 +1,6 @@
-#include "compiler/passes/fuse_matmul_add.h"
-
+// MatMul of two matrices and an Add of a row or a full matrix become one Gemm, which means the same.
 #include "compiler/ops/naive.h"
+#include "compiler/passes/list.h"
 
 namespace dovetail::passes {
 namespace {

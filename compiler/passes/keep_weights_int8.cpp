@@ -1,10 +1,14 @@
-#include "compiler/passes/keep_weights_int8.h"
-
+// Convolutions and matrix products of float activations by quantized constants read the weights as int8: dovetail.wconv
+// and wgemm.
+//
+// Takes Conv, Gemm and MatMul whose weight is DequantizeLinear of a constant int8 or uint8 with one scale, or one per
+// output; everything else is left to constant folding, with a note. Run it behind lower_qdq, before constants are
+// folded.
 #include <fmt/format.h>
 
 #include "compiler/ops/convolve.h"
 #include "compiler/ops/op.h"
-#include "compiler/passes/eliminate_dead_nodes.h"
+#include "compiler/passes/list.h"
 #include "compiler/passes/qdq/lowering.h"
 
 namespace dovetail::passes {

@@ -1,11 +1,15 @@
-#include "compiler/passes/lower_qdq.h"
-
+// Quantized graphs in ONNX's QDQ form become integer graphs: docs/quantization.md, operator by operator. QOperator
+// forms (QLinearConv, QLinearMatMul) are QDQ forms since import.
+//
+// What cannot be taken stays float (DequantizeLinear, the operator, QuantizeLinear) and a note says why. Values that
+// QuantizeLinear nodes produced keep their names, but for those between tables that are composed. Run it before folding
+// DequantizeLinear of constants (FoldScope::keep_dequantized).
 #include <algorithm>
 
 #include <fmt/format.h>
 
-#include "compiler/passes/eliminate_dead_nodes.h"
 #include "compiler/passes/evaluate_node.h"
+#include "compiler/passes/list.h"
 #include "compiler/passes/lower_conv_transpose.h"
 #include "compiler/passes/qdq/lowering.h"
 

@@ -1,7 +1,9 @@
-#include "compiler/passes/pool_early.h"
-
+// A MaxPool goes in front of what commutes with it, toward the integer convolution whose results it reads, with which
+// targets may make it one: a Concat along channels of such results becomes one of their poolings, a change of scale
+// that rises with its operand works on what is pooled. Every bit of every value stays.
 #include <algorithm>
 
+#include "compiler/passes/list.h"
 #include "compiler/passes/rewriting.h"
 
 namespace dovetail::passes {

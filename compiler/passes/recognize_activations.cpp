@@ -1,8 +1,10 @@
-#include "compiler/passes/recognize_activations.h"
-
+// Activations that exporters write out become the one operator that they are: Sigmoid, Softplus, Swish (SiLU),
+// HardSigmoid, HardSwish, Mish, and Gelu in the form with erf and in the one with tanh. Products may be written in any
+// order and association.
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/passes/list.h"
 #include "compiler/passes/rewriting.h"
 
 namespace dovetail::passes {

@@ -1,9 +1,10 @@
-#include "compiler/passes/recognize_attention.h"
-
+// Scaled dot-product attention written out, MatMul(Softmax(MatMul(q, k) * scale + mask), v), becomes
+// dovetail.attention; the scale may be a factor or a divisor behind the first product, or apply to q alone.
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "compiler/passes/list.h"
 #include "compiler/passes/rewriting.h"
 
 namespace dovetail::passes {

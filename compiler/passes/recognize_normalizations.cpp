@@ -1,9 +1,11 @@
-#include "compiler/passes/recognize_normalizations.h"
-
+// LayerNormalization and Softmax written out become one node. A mean is ReduceMean, or ReduceSum with a factor or
+// quotient; a variance is the mean of squared distances, or the mean of squares less the square of the mean, cut off at
+// 0 or not. Softmax is recognized around its maximum alone, where it means the same for large numbers too.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
 
+#include "compiler/passes/list.h"
 #include "compiler/passes/rewriting.h"
 
 namespace dovetail::passes {

@@ -1,3 +1,10 @@
+// Algebraic simplification by a table of rules. Each rule says from which level on it may be used, and so what it
+// keeps:
+//   exact     every value: NaN where there was one, infinities, and the sign of zeros but for those that a minimum or
+//             maximum yields
+//   tolerant  values within a few roundings; the sign of zeros may change
+//   trading   what is true of finite numbers alone: x * 0 is 0, x / c is x * (1 / c)
+// Integers wrap, and for them every rule of the table is exact.
 #include "compiler/passes/simplify_algebra.h"
 
 #include <algorithm>
@@ -6,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler/passes/list.h"
 #include "compiler/passes/rewriting.h"
 
 namespace dovetail::passes {

@@ -1,10 +1,11 @@
-#include "compiler/passes/sink_into_subgraphs.h"
-
+// Nodes of control flow and what their subgraphs capture: constants become the subgraphs' own, so that they are folded
+// there and are weights to their nodes; what a subgraph does not read is no operand any more.
 #include <algorithm>
 #include <map>
 #include <memory>
 
 #include "compiler/ops/control_flow.h"
+#include "compiler/passes/list.h"
 
 namespace dovetail::passes {
 namespace {

@@ -1,10 +1,12 @@
-#include "compiler/passes/split_recurrent.h"
-
+// LSTM, GRU and RNN of constant weights become a MatMul of all steps' inputs with W, an Add of the biases, and the
+// recurrence alone (dovetail.lstm, …), whose weights lie as it reads them. Sums keep their order, so every bit stays,
+// but for 16-bit floats, which are rounded in between: those from level 2 on.
 #include <algorithm>
 
 #include <fmt/format.h>
 
 #include "compiler/ops/recurrent.h"
+#include "compiler/passes/list.h"
 #include "compiler/passes/rewriting.h"
 
 namespace dovetail::passes {

@@ -1,7 +1,8 @@
-#include "compiler/passes/split_to_slices.h"
-
+// A Split of int8 values becomes a Slice for each of its results: targets whose operations have one result take them,
+// on the accelerator as addresses where the parts begin at borders of channel blocks.
 #include <utility>
 
+#include "compiler/passes/list.h"
 #include "compiler/passes/rewriting.h"
 
 namespace dovetail::passes {

@@ -7,10 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "compiler/passes/eliminate_dead_nodes.h"
-#include "compiler/passes/eliminate_identities.h"
-#include "compiler/passes/fold_batch_norm.h"
 #include "compiler/passes/fold_constants.h"
+#include "compiler/passes/list.h"
 #include "compiler/passes/rewriting.h"
 #include "compiler/quantize/correct_biases.h"
 #include "compiler/quantize/equalize.h"

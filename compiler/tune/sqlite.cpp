@@ -11,8 +11,6 @@
 #include <sys/types.h>
 #include <unistd.h>
 
-#include "base/fault.h"
-
 namespace dovetail::tune::sqlite {
 
 namespace fs = std::filesystem;
@@ -36,32 +34,6 @@ namespace {
 
 constexpr int kPatienceSeconds = 30;         // for the lock of another process; a transaction takes milliseconds
 constexpr int kLongestTextBytes = 16 << 20;  // of a value; a record's traces and features take kilobytes
-
-// ---- Writing that fails on request (base/fault.h) ----
-
-using WriteCall = ssize_t (*)(int, const void*, std::size_t);
-using WriteAtCall = ssize_t (*)(int, const void*, std::size_t, off_t);
-WriteCall real_write = nullptr;
-WriteAtCall real_pwrite = nullptr;
-
-ssize_t refusable_write(int file, const void* bytes, std::size_t count) {
-  return refused_for_test(Refusable::write) ? -1 : real_write(file, bytes, count);
-}
-ssize_t refusable_pwrite(int file, const void* bytes, std::size_t count, off_t place) {
-  return refused_for_test(Refusable::write) ? -1 : real_pwrite(file, bytes, count, place);
-}
-
-void make_writes_refusable() {
-  sqlite3_vfs* files = sqlite3_vfs_find(nullptr);
-  real_write = reinterpret_cast<WriteCall>(files->xGetSystemCall(files, "write"));
-  files->xSetSystemCall(files, "write", reinterpret_cast<sqlite3_syscall_ptr>(refusable_write));
-  for (const char* name : {"pwrite", "pwrite64"}) {  // SQLite has one of the two
-    const sqlite3_syscall_ptr call = files->xGetSystemCall(files, name);
-    if (call == nullptr) continue;
-    real_pwrite = reinterpret_cast<WriteAtCall>(call);
-    files->xSetSystemCall(files, name, reinterpret_cast<sqlite3_syscall_ptr>(refusable_pwrite));
-  }
-}
 
 Diagnostic refusal(const fs::path& path, Access access, std::string why, std::string hint, Cause cause = Cause::input) {
   return {access == Access::read ? "cannot read records" : "cannot write records", path.string(), std::move(why),
@@ -186,10 +158,6 @@ std::optional<double> Statement::real(int column) const {
 // ---- The file ----
 
 Result<Database> Database::open(const fs::path& path, Access access) {
-  [[maybe_unused]] static const bool kOnce = [] {
-    if (fault::kAreRequested) make_writes_refusable();
-    return true;
-  }();
   DOVETAIL_TRY(check_path(path, access));
   // An absolute path, for SQLite gives ":memory:" and "file:..." a meaning of their own. Also a reader asks to write:
   // it has to undo what a killed writer left. Where it may not, SQLite opens the file to be read.

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <exception>
 #include <fstream>
+#include <new>
 #include <span>
 #include <utility>
 
@@ -19,7 +20,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/fault.h"
 #include "base/file.h"
 
 namespace dovetail::explore {
@@ -84,6 +84,7 @@ int become_child(pid_t parent, int answer, std::optional<std::uint64_t> most_dat
   for (int standard = 0; standard < 3; ++standard) ::dup2(nothing, standard);
   ::close_range(3, static_cast<unsigned>(answer) - 1, 0);
   ::close_range(static_cast<unsigned>(answer) + 1, ~0U, 0);
+  std::set_new_handler(nullptr);  // std::bad_alloc is an answer
   limit(RLIMIT_CORE, 0);
   if (!open_to_others) ::prctl(PR_SET_DUMPABLE, 0);  // nor is a crash reported to the system's collector
   if (most_data_bytes) limit(RLIMIT_DATA, *most_data_bytes);
@@ -217,7 +218,7 @@ Result<ChildEnd> call_in_child(const std::function<std::vector<std::byte>()>& fu
                       Cause::resource};
   };
   std::array<int, 2> ends{-1, -1};
-  if (refused_for_test(Refusable::map) || ::pipe2(ends.data(), O_CLOEXEC) != 0) return refused("cannot make a pipe");
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return refused("cannot make a pipe");
   const Descriptor from(ends[0]);
   Descriptor to(ends[1]);
   std::optional<std::uint64_t> most_data_bytes;
@@ -228,7 +229,7 @@ Result<ChildEnd> call_in_child(const std::function<std::vector<std::byte>()>& fu
   sigset_t all, before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t process = refused_for_test(Refusable::process) ? -1 : ::fork();
+  const pid_t process = ::fork();
   if (process == 0) {
     const int answer = become_child(parent, to.file(), most_data_bytes, limits.open_to_others);
     serve(function, answer);

@@ -4,8 +4,8 @@
 usage: prove.py [--faults] [--jobs N] [FILTER]
 
 Every proof consists of a base from reset, an induction step where the line has one, and the cover statements. Exit code 0: all hold; 1: one does
-not, or a fault was not seen; 77: Yosys or the solver is not installed. Without FILTER, proofs of what the last commits have left alone are taken in turn
-(tools/turn.py).
+not, or a fault was not seen; 77: Yosys or the solver is not installed. Without FILTER, those of the tier (tools/tier.py): ./dev test judges one of
+each harness.
 """
 
 import argparse
@@ -20,9 +20,14 @@ import time
 
 HARDWARE = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(HARDWARE.parent / "tools"))
-import turn  # noqa: E402
+import tier  # noqa: E402
 
 SOLVER = "z3"
+# What ./dev test judges: of each harness a proof, and a fault that it must see, of a few seconds.
+PROOFS_SAMPLE = ("token FIFO of 4", "FIFO of 5", "read arbiter, 2 beats", "splitter, 64 bytes a beat", "read buffer of 8", "write port of 4",
+                 "bodies of dot, 1 lane", "REQUANT up to its product")
+FAULTS_SAMPLE = ("tokens survive a flush", "head wraps one word early", "length one too long", "longer than allowed by one", "credit not given back",
+                 "W waits for AW", "products of magnitudes", "scale's sign forgotten")
 # From a flat design to SMT-LIB.
 FINISH = "async2sync; dffunmap; opt_clean; check -assert; write_smt2 -wires design.smt2"
 
@@ -68,21 +73,6 @@ def check(folder, *mode):
     done = run("yosys-smtbmc", "--noprogress", "--unroll", "--noincr", "-s", SOLVER, *mode, "design.smt2", folder=folder)
     said = [re.sub(r"^##\s+\S+\s+", "", line) for line in done.stdout.splitlines() if re.search(r"Assert failed|Unreached|Status|rror", line)]
     return done.returncode == 0 and "Status: PASSED" in done.stdout, "; ".join(said) + done.stderr[-500:]
-
-
-def in_turn(proofs, rows, what, of):
-    """The names of those rows (proofs, or faults planted for them) whose proof is of what the last commits have changed, and the turn's share of the others."""
-    recent = set(turn.files_of_last_commits(HARDWARE, 10, ["hw/"]))
-
-    def changed(proof):
-        _, harness, _, modules, *_ = proof
-        files = {f"hw/formal/{harness}.sv", f"hw/formal/{harness}.ys", *(f"hw/rtl/dovetail_{module}.sv" for module in modules.split())}
-        return not recent.isdisjoint(files)
-
-    always = [name for name, proof in rows.items() if proof not in proofs or changed(proofs[proof])]
-    others, which = turn.share([name for name in rows if name not in always], of)
-    print(f"{len(always)} {what} of what changed last, and of the others {which}")
-    return always + others
 
 
 def prove(package, proof):
@@ -147,13 +137,15 @@ def main():
             print(f"no fault is planted for {', '.join(sorted(unwatched))}")
             return 1
         names = [fault[0] for fault in faults]
-        if not arguments.filter:
-            names = in_turn(proofs, {fault[0]: fault[1] for fault in faults}, "faults", 3)
-        work = [(fault[0], lambda fault=fault: try_fault(package, proofs, fault)) for fault in faults if fault[0] in names]
+        sample = FAULTS_SAMPLE
+        work = [(fault[0], lambda fault=fault: try_fault(package, proofs, fault)) for fault in faults]
     else:
-        names = proofs if arguments.filter else in_turn(proofs, {name: name for name in proofs}, "proofs", 6)
-        work = [(name, lambda proof=proofs[name]: prove(package, proof)) for name in names]
-    chosen = [task for name, task in work if re.search(arguments.filter, name)]
+        names, sample = list(proofs), PROOFS_SAMPLE
+        work = [(name, lambda proof=proof: prove(package, proof)) for name, proof in proofs.items()]
+    if not arguments.filter:
+        names, which = tier.judged(names, sample)
+        print(f"{'faults' if arguments.faults else 'proofs'}: {which}")
+    chosen = [task for name, task in work if name in names and re.search(arguments.filter, name)]
     failures = 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
         for good, message in pool.map(lambda task: task(), chosen):

@@ -1,5 +1,5 @@
 // The only writers of generated files: documentation and packages derived from the tables of isa/spec. Each returns the
-// whole file, banner included; `dovetail isa --format markdown|sv|json|c|python [--hw CONFIG]` prints it.
+// whole file, banner included; `dovetail isa --format markdown|sv|json|c|python|schema [--hw CONFIG]` prints it.
 #pragma once
 
 #include <string>
@@ -15,5 +15,6 @@ std::string emit_sv_package(const HardwareConfig& config);  // package dovetail_
 std::string emit_c_header(const HardwareConfig& config);    // register map, encodings and design point for drivers
 std::string emit_python(const HardwareConfig& config);      // encoders and constants, for programs that write programs
 std::string emit_json(const HardwareConfig& config);        // everything, for other generators
+std::string emit_schema(const HardwareConfig& config);      // docs/schema/gen/hardware.json, of any configuration
 
 }  // namespace dovetail::isa

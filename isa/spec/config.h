@@ -1,6 +1,5 @@
-// The parameters of a HardwareConfig: JSON key, range, VTA's key and documentation, one row each. Reading, writing,
-// validation, `.config` lines, the parameter table of docs/gen/isa.md and the constants of the generated packages are
-// derived from these rows.
+// The rows of isa/spec/parameters.h as tables, and the keys of VTA. Reading, writing, validation, `.config` lines, the
+// parameter table of docs/gen/isa.md and the constants of the generated packages are derived from them.
 #pragma once
 
 #include <array>
@@ -31,30 +30,14 @@ struct Parameter {
   std::int64_t minimum, maximum;
   bool power_of_two;
   std::string_view unit;
+  std::string_view resource;  // what-if: words for having `{}` of it; empty: not tried
   std::string_view doc;
 };
 
-// clang-format off
-inline constexpr std::array kParameters{
-    Parameter{"batch", &HardwareConfig::batch, 1, 1024, true, "rows", "rows of an INP, ACC and OUT element"},
-    Parameter{"block_in", &HardwareConfig::block_in, 1, 4096, true, "lanes",
-              "lanes of an INP row, and of a WGT row; the length of one dot product"},
-    Parameter{"block_out", &HardwareConfig::block_out, 1, 1024, true, "lanes", "lanes of an ACC or OUT row, and rows of a WGT element"},
-    Parameter{"uop_buffer_bytes", &HardwareConfig::uop_buffer_bytes, 16, std::int64_t{1} << 27, true, "bytes", "micro-op SRAM"},
-    Parameter{"inp_buffer_bytes", &HardwareConfig::inp_buffer_bytes, 4, std::int64_t{1} << 33, true, "bytes", "input SRAM"},
-    Parameter{"wgt_buffer_bytes", &HardwareConfig::wgt_buffer_bytes, 4, std::int64_t{1} << 33, true, "bytes", "weight SRAM"},
-    Parameter{"acc_buffer_bytes", &HardwareConfig::acc_buffer_bytes, 16, std::int64_t{1} << 33, true, "bytes",
-              "accumulator SRAM; OUT has as many elements"},
-    Parameter{"command_queue_depth", &HardwareConfig::command_queue_depth, 1, 65536, false, "instructions",
-              "entries of each of the load, compute and store command queues"},
-    Parameter{"token_queue_depth", &HardwareConfig::token_queue_depth, 1, 65536, false, "tokens", "entries of each of the four token FIFOs"},
-    Parameter{"address_bits", &HardwareConfig::address_bits, 16, 56, false, "bits", "width of a physical byte address"},
-    Parameter{"bus_bytes", &HardwareConfig::bus_bytes, 4, 128, true, "bytes", "data width of the AXI4 memory port, each way"},
-    Parameter{"burst_beats", &HardwareConfig::burst_beats, 1, 256, false, "beats", "longest AXI4 burst; none crosses a 4 KiB boundary"},
-    Parameter{"outstanding_beats", &HardwareConfig::outstanding_beats, 1, 65536, false, "beats",
-              "read beats that a unit may have requested and not yet received: its beat buffer"},
-};
-// clang-format on
+#define DOVETAIL_ROW(name, initial, minimum, maximum, power_of_two, unit, resource, doc) \
+  Parameter{#name, &HardwareConfig::name, minimum, maximum, power_of_two, unit, resource, doc},
+inline constexpr std::array kParameters{DOVETAIL_PARAMETERS(DOVETAIL_ROW)};
+#undef DOVETAIL_ROW
 
 struct Extension {
   std::string_view key;
@@ -62,13 +45,9 @@ struct Extension {
   std::string_view doc;
 };
 
-// clang-format off
-inline constexpr std::array kExtensions{
-    Extension{"requant", &HardwareConfig::requant, "ALU operation REQUANT: exact scaling by a binary32 per lane, bias, zero point"},
-    Extension{"saturate", &HardwareConfig::saturate, "STORE may clamp to the output width instead of wrapping"},
-    Extension{"overwrite", &HardwareConfig::overwrite, "GEMM may write the product instead of adding it: no reset pass"},
-};
-// clang-format on
+#define DOVETAIL_ROW(name, doc) Extension{#name, &HardwareConfig::name, doc},
+inline constexpr std::array kExtensions{DOVETAIL_EXTENSIONS(DOVETAIL_ROW)};
+#undef DOVETAIL_ROW
 
 constexpr std::string_view extension_key(bool HardwareConfig::*member) {
   for (const Extension& row : kExtensions)

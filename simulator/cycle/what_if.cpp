@@ -23,12 +23,6 @@ struct Scenario {
 // The memory with latencies gone, or with room for any number of bursts.
 MemorySpec at_once() { return IdealMemory{.latency = 1, .outstanding = kManyBursts}; }
 
-std::int64_t most(std::int64_t isa::HardwareConfig::*member) {
-  for (const isa::spec::Parameter& row : isa::spec::kParameters)
-    if (row.member == member) return row.maximum;
-  return 0;
-}
-
 // Cycles from the acceptance of a read to its first beat where nothing is in its way.
 std::int64_t idle_latency(const MemorySpec& memory, std::int64_t bus_bytes) {
   const auto model = make_memory(memory, bus_bytes);
@@ -42,11 +36,14 @@ std::vector<Scenario> scenarios(const isa::HardwareConfig& config, const MemoryS
   std::vector<Scenario> all;
   all.push_back(
       {fmt::format("memory that answers at once, {} bytes a cycle each way", config.bus_bytes), config, at_once()});
-  const auto doubled = [&](isa::HardwareConfig wider, std::int64_t isa::HardwareConfig::*member) {
-    wider.*member = std::min(2 * wider.*member, most(member));
+  const auto doubled = [&](const isa::spec::Parameter& row) {
+    isa::HardwareConfig wider = config;
+    wider.*row.member = std::min(2 * wider.*row.member, row.maximum);
     return wider;
   };
-  const isa::HardwareConfig wide = doubled(config, &isa::HardwareConfig::bus_bytes);
+  const isa::spec::Parameter& bus =
+      *std::ranges::find(isa::spec::kParameters, &isa::HardwareConfig::bus_bytes, &isa::spec::Parameter::member);
+  const isa::HardwareConfig wide = doubled(bus);
   if (wide != config) {
     MemorySpec faster = memory;
     std::string change = fmt::format("a port of {} bytes", wide.bus_bytes);
@@ -57,18 +54,15 @@ std::vector<Scenario> scenarios(const isa::HardwareConfig& config, const MemoryS
     all.push_back({change, wide, faster});
   }
   isa::HardwareConfig widest = config;
-  widest.bus_bytes = most(&isa::HardwareConfig::bus_bytes);
+  widest.bus_bytes = bus.maximum;
   all.push_back(
       {fmt::format("memory that answers at once, {} bytes a cycle each way", widest.bus_bytes), widest, at_once()});
   const std::int64_t latency = idle_latency(memory, config.bus_bytes);
   all.push_back({fmt::format("memory of latency {}, {} bytes a cycle each way", latency, widest.bus_bytes), widest,
                  IdealMemory{.latency = latency, .outstanding = kManyBursts}});
-  all.push_back({fmt::format("command queues of {}", 2 * config.command_queue_depth),
-                 doubled(config, &isa::HardwareConfig::command_queue_depth), memory});
-  all.push_back({fmt::format("token queues of {}", 2 * config.token_queue_depth),
-                 doubled(config, &isa::HardwareConfig::token_queue_depth), memory});
-  all.push_back({fmt::format("beat buffers of {}", 2 * config.outstanding_beats),
-                 doubled(config, &isa::HardwareConfig::outstanding_beats), memory});
+  for (const isa::spec::Parameter& row : isa::spec::kParameters)
+    if (!row.resource.empty())
+      all.push_back({fmt::format(fmt::runtime(row.resource), 2 * config.*row.member), doubled(row), memory});
   all.push_back({"no instruction waiting for a token (values would be wrong)", config, memory, false});
   std::erase_if(all, [&](const Scenario& scenario) {
     return scenario.config == config && scenario.memory == memory && scenario.wait_for_tokens;

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <string>
 #include <system_error>
 
@@ -11,7 +10,6 @@
 
 #include "base/check.h"
 #include "base/child_process.h"
-#include "base/fault.h"
 #include "base/file.h"
 #include "base/file_lock.h"
 #include "base/kit_folder.h"
@@ -46,16 +44,14 @@ class Build {
   Result<void> run() {
     remove_interrupted();
     std::error_code error;
-    if (refused_for_test(Refusable::write)) error.assign(errno, std::generic_category());
-    else fs::create_directories(work_.path(), error);
+    fs::create_directories(work_.path(), error);
     if (error) return refusal(config_, fmt::format("{}: {}", work_.path().string(), error.message()), kChoose);
     DOVETAIL_TRY(write_text_file(work_.path() / "dovetail_isa_pkg.sv", sources_.package));
     DOVETAIL_TRY(step("verilating", sources_.recipe.verilate));
     DOVETAIL_TRY(make_run_time());
     DOVETAIL_TRY(step("compiling the model", sources_.recipe.compile_model));
     DOVETAIL_TRY(seal_rtl_model(work_.path() / "model.so"));
-    if (refused_for_test(Refusable::write)) error.assign(errno, std::generic_category());
-    else fs::rename(work_.path() / "model.so", model_, error);
+    fs::rename(work_.path() / "model.so", model_, error);
     if (error) return refusal(config_, fmt::format("{}: {}", model_.string(), error.message()), kChoose);
     return {};
   }

@@ -10,7 +10,6 @@
 
 #include <fmt/format.h>
 
-#include "base/no_unwinding.h"
 #include "base/shared_library.h"
 #include "isa/legal.h"
 #include "isa/spec/registers.h"
@@ -110,7 +109,6 @@ class VerilatedSimulator final : public RtlSimulator {
 
  private:
   void power_up() {
-    const NoUnwinding no_unwinding;
     model_ = library_->api->create(options_.power_up_seed, options_.engine.assertions);
     waves_open_ = false;
     timing_.reset();
@@ -128,11 +126,7 @@ class VerilatedSimulator final : public RtlSimulator {
         waves_files_ == 0 ? first
                           : first.parent_path() / fmt::format("{}-run{}{}", first.stem().string(), waves_files_ + 1,
                                                               first.extension().string());
-    const bool opened = [&] {
-      const NoUnwinding no_unwinding;
-      return library_->api->open_waves(model_, path.c_str()) != 0;
-    }();
-    if (!opened)
+    if (library_->api->open_waves(model_, path.c_str()) == 0)
       return Diagnostic{"cannot write waveforms", path.string(),
                         "the file cannot be opened, or the model was built without waveforms",
                         "choose a folder that can be written"};
@@ -344,10 +338,7 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
                                  .address_to_data = static_cast<std::uint32_t>(isa::spec::kAddressToData.value),
                                  .slave = options_.slave ? &slave : nullptr};
   dovetail_rtl_result result;
-  {
-    const NoUnwinding no_unwinding;
-    library_->api->launch(model_, &host, &what, &result);
-  }
+  library_->api->launch(model_, &host, &what, &result);
   if (result.outcome == DOVETAIL_RTL_STOPPED) {
     reset();
     return options_.engine.work->stopped_at(fmt::format("cycle {}", result.cycles));

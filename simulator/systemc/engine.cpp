@@ -14,7 +14,6 @@
 
 #include "base/check.h"
 #include "base/memory_limit.h"
-#include "base/no_unwinding.h"
 #include "isa/codec.h"
 #include "simulator/cycle/execution.h"
 #include "simulator/simulator.h"
@@ -144,9 +143,7 @@ class SystemcSimulator final : public Simulator {
 }  // namespace dovetail::simulator::systemc
 
 extern "C" __attribute__((visibility("default"))) dovetail::simulator::Simulator* dovetail_make_systemc(
-    const dovetail::isa::HardwareConfig* config, const dovetail::simulator::EngineOptions* options,
-    void (*end_out_of_memory)()) {
-  dovetail::end_out_of_memory_by(end_out_of_memory);
+    const dovetail::isa::HardwareConfig* config, const dovetail::simulator::EngineOptions* options) {
   setenv("SYSTEMC_DISABLE_COPYRIGHT_MESSAGE", "1", 0);
   setenv("SC_COPYRIGHT_MESSAGE", "DISABLE", 0);
   return new dovetail::simulator::systemc::SystemcSimulator(*config, *options);

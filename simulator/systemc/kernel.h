@@ -1,7 +1,6 @@
 // SystemC keeps its kernel in global variables: one simulation at a time in a process, each with a kernel of its own.
 #pragma once
 
-#include <cerrno>
 #include <future>
 #include <memory>
 #include <mutex>
@@ -10,8 +9,6 @@
 
 #include <systemc>
 
-#include "base/fault.h"
-#include "base/no_unwinding.h"
 #include "base/resource_error.h"
 
 namespace dovetail::simulator::systemc {
@@ -30,18 +27,15 @@ class Kernel {
 
 // What `elaborate_and_run` returns; it makes the modules, calls sc_start() and lets go of the modules again. SystemC's
 // coroutines report their stacks to AddressSanitizer, and leave it with the last of them for the thread that runs them:
-// this one ends with the simulation. Throws ResourceError: the system gives no thread. Where memory runs out, the
-// process ends.
+// this one ends with the simulation. Throws ResourceError: the system gives no thread.
 template <typename Work>
 auto in_fresh_kernel(Work&& elaborate_and_run) {
   const auto work = [&] {
-    const NoUnwinding no_unwinding;  // SystemC catches what processes throw
     const Kernel kernel;
     return std::forward<Work>(elaborate_and_run)();
   };
   std::future<decltype(work())> result;
   try {
-    if (refused_for_test(Refusable::thread)) throw std::system_error(errno, std::generic_category());
     result = std::async(std::launch::async, work);
   } catch (const std::system_error& error) {
     throw ResourceError({"cannot start a thread", "SystemC", error.code().message(), "raise `ulimit -u`"});

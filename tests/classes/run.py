@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 """Runs tests that depend on the class of the processor as on a machine of a lower class than this one: DOVETAIL_PROCESSOR=CLASS.
 
-dependent.txt lists them. A share of each file's tests is judged in turn (tools/turn.py), other shares for other classes; without
-DOVETAIL_TEST_TURN all are. Exit status 77, with the reason in the last line: this machine has no such class below its own.
+dependent.txt lists them. ./dev test judges a share of each file's tests, other shares for other classes (tools/tier.py). Exit status 77, with the reason in the last line: this machine has no such class below its own.
 """
 
 import argparse
@@ -15,7 +14,7 @@ import tempfile
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tools"))
-import turn  # noqa: E402
+import tier  # noqa: E402
 
 VARIABLE = "DOVETAIL_PROCESSOR"
 SKIPPED = 77
@@ -45,8 +44,7 @@ def tests_in(listing, path):
 
 
 def chosen(names, shares, offset):
-    number = turn.number()
-    return names if number is None else names[(number + offset) % shares::shares]
+    return names[offset % shares::shares] if tier.is_sample() else names
 
 
 def as_catch_reads_it(name):

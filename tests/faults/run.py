@@ -1,13 +1,12 @@
-"""Has the machine give no more, at every place of a command that asks it for something (base/fault.h).
+"""Has the machine give no more, at every place of a command that asks it for something (refuse.cpp, which is preloaded).
 
-run.py --dovetail PROGRAM [--allocations N|all] [--calls N] [--count NAME...] [--jobs N] [--list] [NAME...]
+run.py --dovetail PROGRAM --library REFUSE.so [--allocations N|all] [--jobs N] [--list] [NAME...]
 
 Each command below first runs to its end, and counts its places: uses of writing, memory outside the heap, threads, shared
 objects and programs, and places that ask for heap memory. Then it runs once for each use, which is refused; and once more
 for each with all that follow refused too, as on a full disk. Of the heap's places --allocations evenly spread ones are
-refused (default 40), or all that no command before has reached. A place of the heap is the last calls on the way to it
-(cli/allocation.cpp): six, or as many as --calls says. --count: commands whose places are counted alone, as others have
-refused them before. What must hold each time:
+refused (default 40), or all that no command before has reached: a heap that has no more ends the process, always in the
+same way. What must hold each time:
 
   - the command ends, within a minute, by itself: no signal, no hang
   - it reports the failure in a diagnostic that is no "internal error", with exit code 1; or it does its work without, says
@@ -38,7 +37,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
-import turn  # noqa: E402
+import tier  # noqa: E402
 
 DIGITS = ROOT / "examples" / "digits" / "digits_int8.onnx"
 DIGITS_FLOAT = ROOT / "examples" / "digits" / "digits_float.onnx"
@@ -155,7 +154,7 @@ class Place:
 
     def environment(self, shelf, name, more):
         environment = dict(os.environ, TMPDIR=str(self.path / "tmp"), XDG_STATE_HOME=str(self.path / "state"),
-                           HOME=str(self.path), DOVETAIL_TEST_SEEN=str(self.path / "seen"), **more)
+                           HOME=str(self.path), DOVETAIL_REFUSE_SEEN=str(self.path / "seen"), **more)
         if name in ("build a model of the design", "area"):
             environment["PATH"] = f"{shelf.root / 'bin'}:{environment['PATH']}"
             environment["XDG_CACHE_HOME"] = str(self.path / "cache")
@@ -183,8 +182,8 @@ class Place:
 class Shelf:
     """What all commands read."""
 
-    def __init__(self, dovetail):
-        self.dovetail = dovetail
+    def __init__(self, dovetail, library):
+        self.dovetail, self.library = dovetail, library
         self.root = pathlib.Path(tempfile.mkdtemp(prefix="dovetail-faults-"))
         (self.root / "bin").mkdir()
         (self.root / "state").mkdir(mode=0o700)
@@ -212,6 +211,10 @@ class Shelf:
                 sys.exit(f"{' '.join(command)}: {done.stderr}")
 
 
+    def refusing(self, request):
+        return {"LD_PRELOAD": self.library, "DOVETAIL_REFUSE": request}
+
+
 def heed_interrupts():
     """A shell has its background commands ignore them."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -223,7 +226,7 @@ class Run:
     def __init__(self, shelf, name, request, seconds=LIMIT_S, stop=None, more=None):
         self.place = Place(shelf)
         words = [w.format(p=shelf.root, d=self.place.path / "d") for w in COMMANDS[name]]
-        environment = self.place.environment(shelf, name, {**(more or {}), **({"DOVETAIL_TEST": request} if request else {})})
+        environment = self.place.environment(shelf, name, {**(more or {}), **(shelf.refusing(request) if request else {})})
         with open(self.place.path / "stdout", "wb") as out, open(self.place.path / "stderr", "wb") as error:
             process = subprocess.Popen([shelf.dovetail] + words, stdin=subprocess.DEVNULL, stdout=out, stderr=error,
                                        env=environment, preexec_fn=heed_interrupts)
@@ -315,45 +318,41 @@ def count_places(shelf, name):
     file = shelf.root / "count"
     file.unlink(missing_ok=True)
     sound = Run(shelf, name, f"count:{file}", seconds=600)
-    uses, here, places, heap = dict.fromkeys(KINDS, 0), {}, {}, []
+    uses, places, heap = dict.fromkeys(KINDS, 0), {}, []
     for line in file.read_text().splitlines() if file.exists() else []:
-        if line == "object":  # each refuses its own N-th use
-            here = dict.fromkeys(KINDS, 0)
-            continue
         kind, place, number = line.split()
         if kind == "heap":
             heap.append((place, int(number)))
-            continue
-        here[kind] += int(number)
-        uses[kind] = max(uses[kind], here[kind])
-        places[(kind, place.replace(str(ROOT) + "/", ""))] = places.get((kind, place), 0) + int(number)
+        else:
+            uses[kind] += int(number)
+            places[(kind, place)] = int(number)
+    heap.sort(key=lambda place: place[1])
     uses["heap"] = len(heap)
     return sound, uses, places, heap
 
 
-FOLDERS = ["base", "bundle", "cli", "compiler", "explore", "isa", "loops", "runtime", "simulator"]
-ASKS = re.compile(r"\brefused_for_test\(Refusable::(\w+)\)|\bstart_(thread)\(")
+def functions_of(file, which):
+    """Names of the functions that an ELF file needs, or has for others."""
+    listed = subprocess.run(["nm", "--dynamic", which, file], capture_output=True, text=True, check=True).stdout
+    return {line.split()[-1].partition("@")[0] for line in listed.splitlines() if line.split()[-2] in ("U", "T")}
 
 
-def places_of_sources():
-    """Every place outside the heap, as the counts name them: kind, file and line."""
-    places = set()
-    for path in (path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in (".cpp", ".h")):
-        if path.parent.name == "base" and path.stem in ("fault", "thread"):
-            continue
-        for number, line in enumerate(path.read_text().splitlines(), 1):
-            places |= {(one or other, f"{path.relative_to(ROOT)}:{number}") for one, other in ASKS.findall(line)}
-    return places
-
-
-def check_every_place(reached):
-    """Every place of the sources is reached by some command."""
-    places = places_of_sources()
-    missing = sorted(places - set(reached))
-    print(f"{len(places) - len(missing)} of the {len(places)} places of the sources outside the heap were reached")
-    for kind, place in missing:
-        print(f"no command reaches {place} ({kind})")
+def check_every_function(shelf, reached):
+    """What the program asks of the machine, and the library can refuse, some command reaches."""
+    heap = {"malloc", "calloc", "realloc", "aligned_alloc", "posix_memalign", "dlerror"}
+    needed = functions_of(shelf.dovetail, "--undefined-only") & functions_of(shelf.library, "--defined-only") - heap
+    missing = needed - {place.partition("+")[0] for _, place in reached}
+    print(f"{len(needed - missing)} of the {len(needed)} functions that the program may be refused were reached")
+    for function in sorted(missing):
+        print(f"no command reaches {function}")
     return len(missing)
+
+
+def name_of(shelf, place):
+    """A place as the functions on it: what was called, and by whom."""
+    function, _, offset = place.partition("+")
+    found = subprocess.run(["addr2line", "-fCe", shelf.dovetail, offset], capture_output=True, text=True, check=False).stdout
+    return f"{function} in {found.partition(chr(10))[0] or offset}"
 
 
 def spread(items, number):
@@ -362,7 +361,7 @@ def spread(items, number):
 
 
 def requests_of(uses, heap, allocations, known):
-    """What to refuse, as DOVETAIL_TEST has it. `known`: places of the heap that a command before has reached; grows."""
+    """What to refuse, as DOVETAIL_REFUSE has it. `known`: places of the heap that a command before has reached; grows."""
     requests = [f"{kind}:{n}{lasting}" for kind in KINDS if kind != "heap" for n in range(1, uses[kind] + 1)
                 for lasting in ("", "+")]
     chosen = [(place, use) for place, use in heap if place not in known] if allocations == "all" else spread(heap, int(allocations))
@@ -398,7 +397,7 @@ def check_command(shelf, name, pool, allocations, known, refused, all_places):
         without += works
         for problem in problems:
             failures += 1
-            print(f"{name}, DOVETAIL_TEST={request}: {problem}\n    {error.strip()[-600:]}", flush=True)
+            print(f"{name}, DOVETAIL_REFUSE={request}: {problem}\n    {error.strip()[-600:]}", flush=True)
     counts = ", ".join(f"{uses[kind]} {kind}" for kind in KINDS if uses[kind])
     print(f"{name}: {counts}; {len(requests)} runs, {without} did their work without, {failures} failures",
           flush=True)
@@ -425,26 +424,21 @@ def check_signals(shelf):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--dovetail", required=True)
+    parser.add_argument("--library", required=True, help="refuse.cpp, compiled")
     parser.add_argument("--allocations", default="40")
-    parser.add_argument("--calls", type=int, choices=range(1, 7), help="which tell places of the heap apart")
-    parser.add_argument("--count", nargs="+", default=[], metavar="NAME", help="commands that are run once, and whose places count as reached")
     parser.add_argument("--jobs", type=int, default=1, help="runs at a time")
-    parser.add_argument("--in-turn", action="store_true", help="a third of the names, others in the next turn (tools/turn.py)")
+    parser.add_argument("--sample", nargs="+", default=[], metavar="NAME", help="those of the names that ./dev test judges (tools/tier.py)")
     parser.add_argument("--list", action="store_true", help="print the places too")
     parser.add_argument("names", nargs="*", help="of the commands below, and signals; default: all")
     arguments = parser.parse_args()
-    if arguments.in_turn:
-        arguments.names, which = turn.share(arguments.names or [*COMMANDS, "signals"], 3)
+    if arguments.sample:
+        arguments.names, which = tier.judged(arguments.names or [*COMMANDS, "signals"], arguments.sample)
         print(f"commands: {which}")
-    if arguments.calls:
-        os.environ["DOVETAIL_TEST_FRAMES"] = str(arguments.calls)
-    shelf = Shelf(str(pathlib.Path(arguments.dovetail).resolve()))
+    shelf = Shelf(str(pathlib.Path(arguments.dovetail).resolve()), str(pathlib.Path(arguments.library).resolve()))
     refused, places, known, failures = dict.fromkeys(KINDS, 0), {}, set(), 0
     context = multiprocessing.get_context("fork")
     try:
         with concurrent.futures.ProcessPoolExecutor(arguments.jobs, mp_context=context, initializer=become_reaper) as pool:
-            for name in arguments.count:
-                known.update(place for place, _ in pool.submit(count_places, shelf, name).result()[3])
             for name in COMMANDS:
                 if not arguments.names or name in arguments.names:
                     failures += check_command(shelf, name, pool, arguments.allocations, known, refused, places)
@@ -453,10 +447,10 @@ def main():
     finally:
         shutil.rmtree(shelf.root, ignore_errors=True)
     if not arguments.names:
-        failures += check_every_place(places)
+        failures += check_every_function(shelf, places)
     if arguments.list:
         for (kind, place), number in sorted(places.items()):
-            print(f"  {kind:10} {place:45} {number} uses")
+            print(f"  {kind:10} {name_of(shelf, place):70} {number} uses")
     print("refused: " + ", ".join(f"{number} {kind}" for kind, number in refused.items()))
     print(f"{failures} failures")
     return 1 if failures else 0

@@ -21,6 +21,18 @@ using Member = std::int64_t HardwareConfig::*;
 constexpr std::array<Member, 3> kBlocks{&HardwareConfig::batch, &HardwareConfig::block_in, &HardwareConfig::block_out};
 constexpr std::array<Member, 4> kBuffers{&HardwareConfig::uop_buffer_bytes, &HardwareConfig::inp_buffer_bytes,
                                          &HardwareConfig::wgt_buffer_bytes, &HardwareConfig::acc_buffer_bytes};
+// These are drawn by rules of their own.
+constexpr std::array<Member, 11> kSpecial{&HardwareConfig::batch,
+                                          &HardwareConfig::block_in,
+                                          &HardwareConfig::block_out,
+                                          &HardwareConfig::uop_buffer_bytes,
+                                          &HardwareConfig::inp_buffer_bytes,
+                                          &HardwareConfig::wgt_buffer_bytes,
+                                          &HardwareConfig::acc_buffer_bytes,
+                                          &HardwareConfig::address_bits,
+                                          &HardwareConfig::bus_bytes,
+                                          &HardwareConfig::burst_beats,
+                                          &HardwareConfig::outstanding_beats};
 
 const isa::spec::Parameter& row_of(Member member) {
   for (const isa::spec::Parameter& row : isa::spec::kParameters)
@@ -68,8 +80,8 @@ class Drawing {
     draw_blocks(config);
     draw_port(config);
     draw_buffers(config);
-    config.command_queue_depth = few_or_any(&HardwareConfig::command_queue_depth);
-    config.token_queue_depth = few_or_any(&HardwareConfig::token_queue_depth);
+    for (const isa::spec::Parameter& row : isa::spec::kParameters)
+      if (std::ranges::find(kSpecial, row.member) == kSpecial.end()) config.*row.member = few_or_any(row.member);
     config.address_bits = draw_address_bits();
     for (std::size_t i = 0; i < isa::spec::kExtensions.size(); ++i)
       config.*isa::spec::kExtensions[i].member = (seed_ >> i & 1) != 0;
@@ -97,7 +109,8 @@ class Drawing {
   // Small numbers are where instructions meet.
   std::int64_t few_or_any(Member member) {
     const isa::spec::Parameter& row = row_of(member);
-    if (member != forced_ && random_.chance(60)) return static_cast<std::int64_t>(random_.between(1, 8));
+    if (member != forced_ && random_.chance(60))
+      return std::clamp(static_cast<std::int64_t>(random_.between(1, 8)), row.minimum, row.maximum);
     return between(member, row.minimum, row.maximum);
   }
 

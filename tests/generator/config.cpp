@@ -1,8 +1,10 @@
+#include <algorithm>
 #include <cstdlib>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
+#include "isa/spec/config.h"
 #include "isa/text.h"
 #include "tests/generator/generator.h"
 #include "tests/generator/random.h"
@@ -13,6 +15,7 @@ isa::HardwareConfig random_config(std::uint64_t seed) {
   Random random(seed ^ 0x5eed);
   isa::HardwareConfig config;
   config.name = fmt::format("random-{}", seed);
+  for (const isa::spec::Parameter& row : isa::spec::kParameters) config.*row.member = 0;
   config.batch = random.pick({1, 1, 2, 4});
   config.block_in = random.pick({1, 2, 4, 8, 16, 16, 32});
   config.block_out = random.pick({1, 2, 4, 8, 16, 16, 32});
@@ -34,6 +37,10 @@ isa::HardwareConfig random_config(std::uint64_t seed) {
   config.requant = random.chance(50);
   config.saturate = random.chance(50);
   config.overwrite = random.chance(50);
+  // Parameters without numbers of their own above.
+  for (const isa::spec::Parameter& row : isa::spec::kParameters)
+    if (config.*row.member == 0)
+      config.*row.member = std::clamp<std::int64_t>(random.pick({1, 2, 4, 8}), row.minimum, row.maximum);
   const auto valid = isa::validate(config);
   DOVETAIL_CHECK(valid.ok(), to_string(valid.errors()));
   return config;

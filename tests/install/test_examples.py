@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The installed examples: built by themselves against the kit, and run. In a turn (tools/turn.py) one of those that are C++, and one space."""
+"""The installed examples: built by themselves against the kit, and run. ./dev test builds one that is C++, and sweeps one space (tools/tier.py)."""
 
 import shutil
 import sys
@@ -8,7 +8,7 @@ import unittest
 from kit import PREFIX, PROGRAM, SOURCE, WORK, configure, exported, run
 
 sys.path.insert(0, str(SOURCE / "tools"))
-import turn  # noqa: E402
+import tier  # noqa: E402
 
 EXAMPLES, FOLDER, BUILD = PREFIX / "share/dovetail/examples", WORK / "examples", WORK / "examples" / "build"
 FLOAT, INT8 = EXAMPLES / "digits/digits_float.onnx", EXAMPLES / "digits/digits_int8.onnx"
@@ -20,12 +20,12 @@ class Examples(unittest.TestCase):
         shutil.rmtree(FOLDER, ignore_errors=True)
         FOLDER.mkdir(parents=True)
         configure(EXAMPLES, BUILD)
-        cls.judged, words = turn.share(["backend_c", "digits_demo", "systemc_region", "generate_matmul"], 4)
+        cls.judged, words = tier.judged(["backend_c", "digits_demo", "systemc_region", "generate_matmul"], ["backend_c"])
         print(f"C++ examples: {words}", file=sys.stderr)
 
     def build(self, name):
         if name not in self.judged:
-            self.skipTest("another turn's")
+            self.skipTest("left to ./dev test --all")
         run("cmake", "--build", BUILD, "--parallel", "1", "--target", name)
         return next(path for path in BUILD.rglob(name) if path.is_file())
 
@@ -71,7 +71,7 @@ class Examples(unittest.TestCase):
 
     def test_explore(self):
         run(PROGRAM, "zoo", "resnet8", "--int8", "--samples", "2", "-o", FOLDER / "resnet8.onnx")
-        spaces, _ = turn.share(sorted((EXAMPLES / "explore").glob("*.json")), 3)
+        spaces, _ = tier.judged(sorted((EXAMPLES / "explore").glob("*.json")), [EXAMPLES / "explore/space.json"])
         for space in spaces:
             # Numeric choices quantize a float model.
             model = [FOLDER / "resnet8.onnx"]

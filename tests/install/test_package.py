@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The Debian packages: what they hold and depend on, and that the program runs where they are unpacked. In turns (tools/turn.py), every third one makes them."""
+"""The Debian packages: what they hold and depend on, and that the program runs where they are unpacked."""
 
 import re
 import shutil
@@ -10,15 +10,12 @@ import unittest
 from kit import BINARY, PREFIX, SOURCE, WORK, environment, run
 
 FOLDER = WORK / "packages"
-sys.path.insert(0, str(SOURCE / "tools"))
-import turn  # noqa: E402
 
 TOOLS = ("cpack", "dpkg-shlibdeps", "dpkg-deb", "file")
 # What lintian would have and a package that is not Debian's does without.
 NOT_DEBIANS = {"no-changelog", "bogus-mail-host", "copyright-without-copyright-notice"}
 
 
-@unittest.skipUnless(turn.share(["packages"], 3)[0], "another turn's")
 @unittest.skipUnless(all(map(shutil.which, TOOLS)), f"one of {', '.join(TOOLS)} is missing")
 class Package(unittest.TestCase):
     @classmethod

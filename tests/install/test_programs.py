@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """docs/installing.md has a program for every target of the package; each is built from the page's text, runs, and prints what the page says.
 
-In a turn (tools/turn.py) a third of them are built, and always base, which has the headers that the others share.
+./dev test builds those of SAMPLE (tools/tier.py).
 """
 
 import os
@@ -15,11 +15,13 @@ import unittest
 from kit import PAGE, PREFIX, PROGRAM, SOURCE, WORK, configure, environment, exported, run
 
 sys.path.insert(0, str(SOURCE / "tools"))
-import turn  # noqa: E402
+import tier  # noqa: E402
 
 SECTION = re.compile(r"^### `dovetail::(\w+)`\n+```cpp\n(.*?)^```\n+```\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 FOLDER, BUILD = WORK / "programs", WORK / "programs" / "build"
 
+# base has the headers that the others share; runtime is what an application links that runs bundles, accel the compiler.
+SAMPLE = ("base", "runtime", "accel")
 # Headers that most of them include, compiled once. systemc is compiled with a definition of its own.
 COMMON = "<cstdio> <functional> <map> <optional> <span> <string> <variant> <vector> <fmt/format.h> <nlohmann/json.hpp>"
 
@@ -49,8 +51,8 @@ class Programs(unittest.TestCase):
     def setUpClass(cls):
         page = PAGE.read_text()
         cls.programs = {name: (text, printed) for name, text, printed in SECTION.findall(page)}
-        others, words = turn.share([name for name in cls.programs if name in exported() - {"base"}], 3)
-        cls.here = ["base", *others]
+        cls.here, words = tier.judged([name for name in cls.programs if name in exported()], SAMPLE)
+        cls.here.sort(key=lambda name: name != "base")
         print(f"programs: {words}", file=sys.stderr)
         shutil.rmtree(FOLDER, ignore_errors=True)
         FOLDER.mkdir(parents=True)

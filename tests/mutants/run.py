@@ -4,7 +4,7 @@
 A mutant is a copy of one file with one snippet replaced, in a temporary folder in front of the sources. Only the sources it names are
 compiled again, then linked with the objects and libraries of an existing build. The same test must pass on the unchanged build.
 
-usage: run.py [--build FOLDER] [--jobs N] [NAME...]     (those whose name contains one of the NAMEs; default: the turn's share, see tools/turn.py)
+usage: run.py [--build FOLDER] [--jobs N] [NAME...]     (those whose name contains one of the NAMEs; default: those of the tier, see tools/tier.py)
 """
 
 import argparse
@@ -23,10 +23,12 @@ import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(SOURCE / "tools"))
-import turn  # noqa: E402
+import tier  # noqa: E402
 from build_units import read_units  # noqa: E402
 
 LIST = pathlib.Path(__file__).with_name("mutants.txt")
+# What ./dev test judges: one fault each that a unit test of the ISA, a property of the schedules, the text of a pass and the design find.
+SAMPLE = ("requant: ties away from zero", "tiles: buffer overfilled by one", "qdq: clips in the wrong order", "cycle: loads before computation at the arbiter")
 TEST_SECONDS = 120
 TEST_MEMORY_BYTES = 8 << 30
 SKIPPED = 77
@@ -153,7 +155,7 @@ def main():
     if options.names:
         names = [name for name in listed.sections() if any(part in name for part in options.names)]
     else:
-        names, which = turn.share(listed.sections(), 18)
+        names, which = tier.judged(listed.sections(), SAMPLE)
         print(f"mutants: {which}")
 
     classes = processor_classes(options.build) if any("processor" in listed[name] for name in names) else {""}

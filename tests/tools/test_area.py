@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""The kept areas (hw/syn/results) are complete, of the design as it is or lately was, and sound: blocks sum up, SRAMs are block RAM, multipliers are DSPs;
-and `tiny` comes out again as it is kept. In a turn (tools/turn.py) it is synthesized where the last ten commits have changed the design or its flow, and
-every third time."""
+"""The kept areas (hw/syn/results) are complete and sound: blocks sum up, SRAMs are block RAM, multipliers are DSPs. ./dev test --all demands too that they
+are of the design as it is (./dev area makes those that are not), and that `tiny` comes out again as it is kept."""
 
 import json
 import os
@@ -12,13 +11,11 @@ import sys
 
 SOURCE = pathlib.Path(os.environ.get("DOVETAIL_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(SOURCE / "tools"))
-import turn  # noqa: E402
+import tier  # noqa: E402
 
 CLI = os.environ.get("DOVETAIL_CLI", str(SOURCE / "build/release/bin/dovetail"))
 # Below it, an SRAM may be LUT RAM: `tiny` has none larger.
 SMALL_BITS = 4096
-# So many commits after they were made, kept areas may still be those of an older design.
-LAG = 60
 
 
 def run(*command):
@@ -72,9 +69,9 @@ def main():
             failures.append(f"{name} is of {area['config']}, flow {area['flow']}")
         else:
             failures.extend(check(name, area, configs[area["config"]]))
-    checked = run(sys.executable, SOURCE / "tools/keep_areas.py", "--cli", CLI, "--check", "--lag", str(LAG))
+    checked = run(sys.executable, SOURCE / "tools/keep_areas.py", "--cli", CLI, "--check", *([] if tier.is_sample() else ["--fresh"]))
     failures.extend(checked.stdout.splitlines() if checked.returncode == 1 else [checked.stderr] if checked.returncode else [])
-    if shutil.which("yosys") and (turn.files_of_last_commits(SOURCE, 10, ["hw/rtl/", "hw/syn/"]) or turn.share(["tiny"], 3)[0]):
+    if shutil.which("yosys") and not tier.is_sample():
         made = run(CLI, "hw", "area", "tiny", "--flow", "xc7", "--run", "--json")
         if made.returncode != 0:
             failures.append(f"tiny.xc7: {made.stderr}")

@@ -36,10 +36,10 @@ class CompileAlone(unittest.TestCase):
         unit.write_text("".join(f'#include "{file}"\n' for file in files))
         self.unit(unit)
 
-    def check(self, turn=""):
+    def check(self):
         (self.build / "compile_commands.json").write_text(json.dumps(self.entries))
         done = subprocess.run([sys.executable, SOURCE / "tools/compile_alone.py", "--root", self.root, self.build], capture_output=True, text=True,
-                              check=False, env={**os.environ, "DOVETAIL_TEST_TURN": turn})
+                              check=False)
         return done.returncode, done.stdout
 
     def test_a_source_that_lives_on_its_neighbor(self):
@@ -65,19 +65,6 @@ class CompileAlone(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("h.h does not compile alone", text)
         self.assertIn("2 sources, 1 do not compile alone", text)
-
-    def test_a_turn_looks_at_what_changed_last(self):
-        files = [self.source(f"s{number}.cpp", "int x;\n") for number in range(30)]
-        self.joint(*files)
-        git = ["git", "-C", self.root, "-c", "user.name=n", "-c", "user.email=e"]
-        subprocess.run(["git", "init", "-q", self.root], check=True)
-        subprocess.run([*git, "add", "s29.cpp"], check=True)
-        subprocess.run([*git, "commit", "-qm", "last"], check=True)
-        files[29].write_text(USES)
-        status, text = self.check(turn="3")
-        self.assertEqual(status, 1)
-        self.assertIn("s29.cpp does not compile alone", text)
-        self.assertIn("1 sources, 1 do not compile alone", text)
 
     def test_a_build_that_compiles_each_alone_is_skipped(self):
         self.unit(self.source("a.cpp", "int x;\n"))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""./dev: the package list under DOVETAIL_NO_INSTALL=1, the comparison of generated files, and the formatting of the tree."""
+"""./dev: the package list under DOVETAIL_NO_INSTALL=1, the tiers of the tests, generated files, formatting, and two of them at once in one tree."""
 
 import json
 import os
@@ -19,6 +19,7 @@ class Dev(unittest.TestCase):
         self.addCleanup(temporary.cleanup)
         self.root = pathlib.Path(temporary.name)
         shutil.copy(SOURCE / "dev", self.root)
+        shutil.copytree(SOURCE / "tools/dev", self.root / "tools/dev")
 
     def run_dev(self, *arguments, **environment):
         done = subprocess.run([self.root / "dev", *arguments], capture_output=True, text=True, stdin=subprocess.DEVNULL,
@@ -106,67 +107,60 @@ class Dev(unittest.TestCase):
     def test_generated_files_without_a_cli_are_skipped(self):
         self.assertEqual(self.run_dev("gen", "--check", self.root / "none")[0], 77)
 
-    def test_every_tenth_turn_of_a_fresh_clone_compiles_every_source_alone(self):
+    def programs(self, **texts):
+        """Programs in place of those of the machine, each a shell script; and the environment in which ./dev finds them."""
         (self.root / "packages.txt").write_text("build bash bash shell\n")
         (self.root / "bin").mkdir()
-        (self.root / "bin/cmake").write_text('#!/bin/sh\necho "$*" >> cmake.log\n')
-        (self.root / "bin/cmake").chmod(0o755)
-
-        def configured(**environment):
-            self.run_dev("build", PATH=f"{self.root}/bin:{os.environ['PATH']}", **environment)
-            log = self.root / "cmake.log"
-            lines = log.read_text().splitlines()
-            log.unlink()
-            return lines[0]
-
-        joint, alone = "--preset release -DDOVETAIL_PCH=ON -DDOVETAIL_UNITY=ON", "--preset release"
-        self.assertEqual(configured(DOVETAIL_TEST_TURN=""), joint)
-        self.assertEqual(configured(DOVETAIL_TEST_TURN="11"), joint)
-        self.assertEqual(configured(DOVETAIL_TEST_TURN="20"), alone)
-
-    def test_benchmarks_are_built_in_every_third_turn_and_on_request(self):
-        (self.root / "packages.txt").write_text("build bash bash shell\n")
-        (self.root / "bin").mkdir()
-        for name in ("cmake", "ctest"):
-            (self.root / "bin" / name).write_text('#!/bin/sh\necho "$*" >> commands.log\n')
+        for name, text in texts.items():
+            (self.root / "bin" / name).write_text(f"#!/bin/sh\n{text}\n")
             (self.root / "bin" / name).chmod(0o755)
+        return {"PATH": f"{self.root / 'bin'}:{os.environ['PATH']}", "DOVETAIL_BUILD_LOCK": "", "DOVETAIL_PROCESSOR": "", "DOVETAIL_TESTS": ""}
 
-        def built(*arguments, **environment):
-            self.run_dev(*arguments, PATH=f"{self.root}/bin:{os.environ['PATH']}", **environment)
-            log = self.root / "commands.log"
-            lines = log.read_text().splitlines()
-            log.unlink()
-            return next(line for line in lines if "--build" in line)
+    def write_long_tests(self):
+        (self.root / "tests").mkdir()
+        (self.root / "tests/long.txt").write_text("# of sizes\n\ne2e/cli/2^31 (or more)\ninstall/package\n")
 
-        everything, tests = "--build build/release --target all dovetail_bench", "--build build/release --target all"
-        self.assertEqual(built("build"), everything)
-        self.assertEqual(built("test", DOVETAIL_TEST_TURN="12"), everything)
-        self.assertEqual(built("test", DOVETAIL_TEST_TURN="13"), tests)
-        self.assertEqual(built("test", "--all", DOVETAIL_TEST_TURN=""), everything)
-        self.assertEqual(built("test", "cli", DOVETAIL_TEST_TURN=""), tests)
+    def test_what_is_built_and_run_for_each_tier(self):
+        environment = self.programs(**dict.fromkeys(("cmake", "ctest"), 'echo "[$DOVETAIL_TESTS] $*" >> commands.log'))
+        self.write_long_tests()
+
+        def commands(*arguments, **more):
+            self.run_dev(*arguments, **environment, **more)
+            lines = (self.root / "commands.log").read_text().splitlines()
+            (self.root / "commands.log").unlink()
+            return lines
+
+        everything, tests = "[] --build build/release --target all dovetail_bench", "[] --build build/release --target all"
+        self.assertEqual(commands("build"), ["[] --preset release -DDOVETAIL_PCH=ON -DDOVETAIL_UNITY=ON", everything])
+        sample = commands("test")
+        self.assertEqual(sample[1], tests)
+        self.assertRegex(sample[2], r"^\[sample\] .* -E \^\(e2e/cli/2\\\^31 \\\(or more\\\)\|install/package\)\$ ")
+        named = commands("test", "cli")
+        self.assertEqual(named[1], tests)
+        self.assertRegex(named[2], r"^\[\] .* -R cli ")
+        whole = commands("test", "--all")
+        self.assertEqual(whole[1], everything)
+        self.assertRegex(whole[2], r"^\[\] ")
+        self.assertNotIn("-E", whole[2])
 
     def test_all_runs_the_tests_on_each_lower_class_and_on_busy_cores(self):
-        (self.root / "packages.txt").write_text("build bash bash shell\n")
-        for folder in ("bin", "tools", "build/release/bin"):
-            (self.root / folder).mkdir(parents=True)
+        (self.root / "build/release/bin").mkdir(parents=True)
         for name in ("summarize_tests.py", "lower_classes.py"):
             shutil.copy(SOURCE / "tools" / name, self.root / "tools")
         report = {"processor": {"class": "avx512", "cap": None, "runs": ["baseline", "avx2", "avx512"]}}
-        programs = {
-            "bin/cmake": "exit 0",
+        environment = self.programs(
+            cmake="exit 0",
             # Notes what other work this run of ./dev has begun, and writes the result of one test.
-            "bin/ctest": 'echo "[$DOVETAIL_PROCESSOR] [$(ps --ppid $PPID -o stat= | grep -c R)] $*" >> ctest.log\n'
+            ctest='echo "[$DOVETAIL_PROCESSOR] [$(ps --ppid $PPID -o stat= | grep -c R)] $*" >> ctest.log\n'
                          'while [ "$1" != --output-junit ]; do shift; done\n'
-                         'echo "<testsuite><testcase name=\'t\' status=\'${STATUS:-run}\' time=\'1\'/></testsuite>" > "$2"',
-            "build/release/bin/dovetail": f"echo '{json.dumps(report)}'",
-        }
-        for name, text in programs.items():
-            (self.root / name).write_text(f"#!/bin/sh\n{text}\n")
-            (self.root / name).chmod(0o755)
+                         'echo "<testsuite><testcase name=\'t\' status=\'${STATUS:-run}\' time=\'1\'/></testsuite>" > "$2"')
+        cli = self.root / "build/release/bin/dovetail"
+        cli.write_text(f"#!/bin/sh\necho '{json.dumps(report)}'\n")
+        cli.chmod(0o755)
 
-        def runs(*arguments, **environment):
+        def runs(*arguments, **more):
             (self.root / "ctest.log").unlink(missing_ok=True)
-            status, text = self.run_dev("test", *arguments, PATH=f"{self.root}/bin:{os.environ['PATH']}", DOVETAIL_PROCESSOR="", **environment)
+            status, text = self.run_dev("test", *arguments, **environment, **more)
             lines = (self.root / "ctest.log").read_text().splitlines()
             return status, text, [line.split()[0].strip("[]") for line in lines], lines
 
@@ -190,36 +184,56 @@ class Dev(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("flock"), "no flock")
     def test_a_second_one_in_a_tree_waits_for_the_first(self):
-        (self.root / "packages.txt").write_text("build bash bash shell\n")
-        (self.root / "bin").mkdir()
-        # The first build ends when the second one waits, and within the first another ./dev of its own runs.
-        (self.root / "bin/cmake").write_text(
-            '#!/bin/sh\ncase "$*" in *--build*) ;; *) exit 0 ;; esac\n'
+        # The first build ends when the second command waits, and within the first another ./dev of its own runs.
+        environment = self.programs(cmake=
+            'case "$*" in *--build*) ;; *) exit 0 ;; esac\n'
             'echo "begin $WHO" >> order.log\n'
             'if [ "$WHO" = first ]; then WHO=nested ./dev build >> nested.log 2>&1; until [ -e go ]; do sleep 0.05; done; fi\n'
-            'echo "end $WHO" >> order.log\n')
-        (self.root / "bin/cmake").chmod(0o755)
-        environment = {**os.environ, "DOVETAIL_NO_INSTALL": "1", "DOVETAIL_BUILD_LOCK": "", "PATH": f"{self.root}/bin:{os.environ['PATH']}"}
-
-        def start(who):
-            return subprocess.Popen([self.root / "dev", "build"], env={**environment, "WHO": who}, stderr=subprocess.PIPE, text=True)
-
+            'echo "end $WHO" >> order.log')
+        first = self.start(environment, "first", "build")
         log = self.root / "order.log"
-        first = start("first")
         while not log.exists() or "end nested" not in log.read_text():
             self.assertIsNone(first.poll())
-        second = start("second")
+        self.waits_for(environment, first, "build")
+        self.assertEqual(log.read_text().split("\n")[:-1],
+                         ["begin first", "begin nested", "end nested", "end first", "begin second", "end second"])
+        # A lock that nobody holds any more is in nobody's way.
+        self.assertTrue((self.root / "build/release.lock").exists())
+        self.assertEqual(self.run_dev("build", **environment, WHO="third")[0], 0)
+
+    def start(self, environment, who, *arguments):
+        return subprocess.Popen([self.root / "dev", *arguments], env={**os.environ, "DOVETAIL_NO_INSTALL": "1", **environment, "WHO": who},
+                                stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+
+    def waits_for(self, environment, first, *arguments):
+        """A second command says that it waits for the first, which then ends (the file go); both succeed."""
+        second = self.start(environment, "second", *arguments)
         self.assertEqual(second.stderr.readline(),
                          "dev: another ./dev works in build/release; waiting for it to end (its lock: build/release.lock)\n")
         (self.root / "go").touch()
         first.communicate()
         second.communicate()
         self.assertEqual((first.returncode, second.returncode), (0, 0))
-        self.assertEqual(log.read_text().split("\n")[:-1],
-                         ["begin first", "begin nested", "end nested", "end first", "begin second", "end second"])
-        # A lock that nobody holds any more is in nobody's way.
-        self.assertTrue((self.root / "build/release.lock").exists())
-        self.assertEqual(self.run_dev("build", PATH=environment["PATH"], WHO="third")[0], 0)
+
+    @unittest.skipUnless(shutil.which("flock"), "no flock")
+    def test_a_second_one_configures_nothing_while_the_first_works(self):
+        note = 'echo "$WHO {} $1" >> order.log'
+        hold = 'if [ "$WHO$1" = first--preset ]; then until [ -e go ]; do sleep 0.05; done; fi'
+        targets = 'case "$*" in *"--target help") echo digits_demo: ;; esac'
+        environment = self.programs(cmake="\n".join([note.format("begins"), hold, targets, note.format("ends")]))
+        demo = self.root / "build/release/bin/digits_demo"
+        demo.parent.mkdir(parents=True)
+        demo.write_text("#!/bin/sh\n" + note.format("runs") + "\n")
+        demo.chmod(0o755)
+        first = self.start(environment, "first", "demo")
+        while not (self.root / "order.log").exists():
+            self.assertIsNone(first.poll())
+        self.waits_for(environment, first, "demo")
+        # All of the first before anything of the second: configured, asked for its targets, built, run, built.
+        lines = (self.root / "order.log").read_text().splitlines()
+        self.assertEqual([line.split()[0] for line in lines], ["first"] * (len(lines) // 2) + ["second"] * (len(lines) // 2))
+        self.assertIn("first runs build/demo", lines)
+        self.assertIn("second runs build/demo", lines)
 
     def test_help_and_unknown_commands(self):
         self.assertIn("usage: ./dev COMMAND", self.run_dev("help")[1])

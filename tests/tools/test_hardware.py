@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The design is clean under Verilator's lint, and Yosys takes it, at every named configuration, a third of them in each turn (tools/turn.py)."""
+"""The design is clean under Verilator's lint, and Yosys takes it, at every named configuration; ./dev test judges those of SAMPLE (tools/tier.py)."""
 
 import json
 import os
@@ -12,7 +12,10 @@ import tempfile
 SOURCE = pathlib.Path(os.environ.get("DOVETAIL_SOURCE_DIR", pathlib.Path(__file__).resolve().parents[2]))
 CLI = os.environ.get("DOVETAIL_CLI", str(SOURCE / "build/release/bin/dovetail"))
 sys.path.insert(0, str(SOURCE / "tools"))
-import turn  # noqa: E402
+import tier  # noqa: E402
+
+# The smallest, and the largest of the default shape, with all extensions.
+SAMPLE = ("tiny", "1x16x16-ext")
 
 
 def run(*command):
@@ -29,10 +32,11 @@ def main():
     design = sorted((SOURCE / "hw/rtl").glob("*.sv"))
     checkers = sorted((SOURCE / "hw/sva").glob("*.sv"))
     failures = []
-    configs, which = turn.share(json.loads(run(CLI, "hw", "list", "--json").stdout), 3)
+    configs = {config["name"]: config for config in json.loads(run(CLI, "hw", "list", "--json").stdout)}
+    judged, which = tier.judged(configs, SAMPLE)
     print(f"configurations: {which}")
     with tempfile.TemporaryDirectory() as folder:
-        for config in configs:
+        for config in map(configs.get, judged):
             package = pathlib.Path(folder) / "dovetail_isa_pkg.sv"
             parameters = pathlib.Path(folder) / "config.json"
             parameters.write_text(json.dumps(config))

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """What the commands print with --json is what docs/schema says: each real output validates, and each schema is used and documented."""
+import functools
 import json
 import os
 import pathlib
@@ -83,6 +84,8 @@ OPTIONAL = {"rtl"}  # needs a model that Verilator has made
 SPACE = {"hardware": "1x16x16-ext", "axes": {"bus_bytes": [8, 16]}}
 SEVERAL = {"hardware": "1x16x16-ext", "axes": {"accelerators": [1, 2]}}
 NUMERIC = {"hardware": "1x16x16-ext", "axes": {"scales": ["any", "power-of-two"]}}
+# What other schemas refer to.
+PARTS = {"shared"}
 TYPES = {"object": dict, "array": list, "string": str, "boolean": bool, "null": type(None)}
 
 
@@ -92,16 +95,36 @@ def is_of(value: object, name: str) -> bool:
     return isinstance(value, TYPES[name])
 
 
-def problems(value: object, schema: dict, root: dict, where: str = "$") -> list[str]:
-    """The keywords of JSON Schema that docs/schema uses; an unknown one is an error."""
-    known = {"$schema", "title", "description", "$defs", "$ref", "type", "properties", "required", "additionalProperties", "items", "enum", "const",
-             "anyOf"}
+@functools.cache
+def load(path: pathlib.Path) -> dict:
+    return json.loads(path.read_text())
+
+
+def referred(reference: str, file: pathlib.Path) -> tuple[dict, pathlib.Path]:
+    """What a $ref in that file refers to, and the file that it is in."""
+    path, _, place = reference.partition("#")
+    file = file.parent / path if path else file
+    schema = load(file)
+    for key in filter(None, place.split("/")):
+        schema = schema[key]
+    return schema, file
+
+
+def problems(value: object, schema: dict, file: pathlib.Path, where: str = "$") -> list[str]:
+    """The keywords of JSON Schema that docs/schema uses; an unknown one is an error. `file`: which holds the schema."""
+    known = {"$schema", "title", "description", "default", "$defs", "$ref", "type", "properties", "required", "additionalProperties", "unevaluatedProperties",
+             "items", "enum", "const", "anyOf", "minimum", "maximum"}
     if extra := set(schema) - known:
         return [f"{where}: the validator does not know {extra}"]
     if "$ref" in schema:
-        return problems(value, root["$defs"][schema["$ref"].removeprefix("#/$defs/")], root, where)
+        target, target_file = referred(schema["$ref"], file)
+        rest = {keyword: schema[keyword] for keyword in schema if keyword not in ("$ref", "unevaluatedProperties")}
+        found = problems(value, target, target_file, where) + problems(value, rest, file, where)
+        if schema.get("unevaluatedProperties") is False:
+            found += [f"{where}: {key} is not documented" for key in set(value) - set(target["properties"]) - set(rest.get("properties", {}))]
+        return found
     if "anyOf" in schema:
-        tries = [problems(value, option, root, where) for option in schema["anyOf"]]
+        tries = [problems(value, option, file, where) for option in schema["anyOf"]]
         return [] if any(not found for found in tries) else min(tries, key=len)
     names = schema.get("type", [])
     names = [names] if isinstance(names, str) else names
@@ -111,6 +134,8 @@ def problems(value: object, schema: dict, root: dict, where: str = "$") -> list[
         return [f"{where}: {value!r} is not {schema['const']!r}"]
     if "enum" in schema and value not in schema["enum"]:
         return [f"{where}: {value!r} is none of {schema['enum']}"]
+    if not schema.get("minimum", value) <= value <= schema.get("maximum", value) if is_of(value, "number") else False:
+        return [f"{where}: {value} is out of range"]
     found = []
     if isinstance(value, dict):
         found += [f"{where}: {key} is missing" for key in schema.get("required", []) if key not in value]
@@ -120,10 +145,10 @@ def problems(value: object, schema: dict, root: dict, where: str = "$") -> list[
             if inner is False:
                 found.append(f"{where}: {key} is not documented")
             elif inner is not True:
-                found += problems(item, inner, root, f"{where}.{key}")
+                found += problems(item, inner, file, f"{where}.{key}")
     if isinstance(value, list) and "items" in schema:
         for index, item in enumerate(value):
-            found += problems(item, schema["items"], root, f"{where}[{index}]")
+            found += problems(item, schema["items"], file, f"{where}[{index}]")
     return found
 
 
@@ -132,9 +157,18 @@ class Validator(unittest.TestCase):
         schema = {"type": "object", "required": ["a"], "additionalProperties": False,
                   "properties": {"a": {"type": "integer"}, "b": {"type": "array", "items": {"enum": ["x"]}}, "c": {"$ref": "#/$defs/d"}},
                   "$defs": {"d": {"anyOf": [{"type": "null"}, {"const": 2}]}}}
-        self.assertEqual(problems({"a": 1, "b": ["x"], "c": None}, schema, schema), [])
-        for wrong in ({}, {"a": True}, {"a": 1.5}, {"a": 1, "z": 0}, {"a": 1, "b": ["y"]}, {"a": 1, "c": 3}, []):
-            self.assertNotEqual(problems(wrong, schema, schema), [], wrong)
+        other = {"$ref": "schema.json#/$defs/e", "properties": {"more": {"type": "string"}}, "unevaluatedProperties": False}
+        schema["$defs"]["e"] = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer", "minimum": 1, "maximum": 4}}}
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "schema.json"
+            file.write_text(json.dumps(schema))
+            self.assertEqual(problems({"a": 1, "b": ["x"], "c": None}, schema, file), [])
+            for wrong in ({}, {"a": True}, {"a": 1.5}, {"a": 1, "z": 0}, {"a": 1, "b": ["y"]}, {"a": 1, "c": 3}, []):
+                self.assertNotEqual(problems(wrong, schema, file), [], wrong)
+            file = file.with_name("other.json")
+            self.assertEqual(problems({"n": 4, "more": "x"}, other, file), [])
+            for wrong in ({}, {"n": 0}, {"n": 5}, {"n": 1, "more": 1}, {"n": 1, "z": 0}):
+                self.assertEqual(len(problems(wrong, other, file)), 1, wrong)
 
 
 class Outputs(unittest.TestCase):
@@ -150,10 +184,10 @@ class Outputs(unittest.TestCase):
                     continue
                 with self.subTest(command=" ".join(words)):
                     self.assertEqual(finished.returncode, 1 if None in line else 0, finished.stderr)
-                    schema = json.loads((SCHEMAS / f"{name}.json").read_text())
+                    file = SCHEMAS / f"{name}.json"
                     values = [json.loads(row) for row in finished.stdout.splitlines()] if name == "debug" else [json.loads(finished.stdout)]
-                    self.assertEqual([text for value in values for text in problems(value, schema, schema)][:20], [])
-        self.assertEqual(used, {path.stem for path in SCHEMAS.glob("*.json")})
+                    self.assertEqual([text for value in values for text in problems(value, load(file), file)][:20], [])
+        self.assertEqual(used, {path.stem for path in SCHEMAS.glob("*.json")} - PARTS)
 
     def prepare(self, folder: pathlib.Path) -> None:
         (folder / "space.json").write_text(json.dumps(SPACE))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The commands that pages show, and what they print, of all pages with a mark `<!-- run ...` (tools/run_page.py): README.md, and in a
-turn (tools/turn.py) half of the others.
+"""The commands that pages show, and what they print, of all pages with a mark `<!-- run ...` (tools/run_page.py): ./dev test
+judges those of SAMPLE (tools/tier.py).
 
 To accept what is printed now: python3 tools/run_page.py --update --dovetail build/release/bin/dovetail PAGE
 """
@@ -11,17 +11,19 @@ import sys
 
 ROOT = pathlib.Path(os.environ["DOVETAIL_SOURCE_DIR"])
 sys.path.insert(0, str(ROOT / "tools"))
-import turn  # noqa: E402
+import tier  # noqa: E402
 from run_page import PageError, run_page  # noqa: E402
 
+# The first two pages that a reader tries.
+SAMPLE = [ROOT / "README.md", ROOT / "docs/first-week.md"]
 KNOWN = {"README.md", "docs/first-week.md", "docs/assembly.md", "docs/debugging.md", "docs/own-data.md", "docs/regions.md"}
 
 failed = False
 pages = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
          if "\n<!-- run" in path.read_text(encoding="utf-8")]
-others, which = turn.share([page for page in pages if page.name != "README.md"], 2)
-print(f"pages beside README.md: {which}")
-for page in [ROOT / "README.md", *others]:
+judged, which = tier.judged(pages, SAMPLE)
+print(f"pages: {which}")
+for page in judged:
     try:
         problems, count = run_page(page, os.environ["DOVETAIL_CLI"])
     except PageError as error:

@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "bench/cpu/onednn/convolution.h"
-#include "compiler/passes/fold_batch_norm.h"
+#include "compiler/passes/list.h"
 
 namespace dovetail::bench::onednn {
 namespace {

@@ -8,7 +8,6 @@
 #include <fmt/format.h>
 #include <sys/mman.h>
 
-#include "base/fault.h"
 #include "compiler/target/accel/order_loads.h"
 #include "compiler/target/accel/start_early.h"
 #include "isa/codec.h"
@@ -28,9 +27,7 @@ struct Unmap {
   void operator()(std::byte* zeros) const { ::munmap(zeros, bytes); }
 };
 std::unique_ptr<std::byte, Unmap> map_zeros(std::size_t bytes) {
-  void* const zeros = refused_for_test(Refusable::map)
-                          ? MAP_FAILED
-                          : ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const zeros = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (zeros == MAP_FAILED) throw std::bad_alloc();
   return {static_cast<std::byte*>(zeros), Unmap{bytes}};
 }

@@ -1,15 +1,10 @@
 #include "compiler/target/cpu/jit.h"
 
-#include <cerrno>
-#include <system_error>
-
 #include <llvm/ExecutionEngine/Orc/LLJIT.h>
 #include <llvm/Support/Error.h>
 #include <llvm/Support/MemoryBuffer.h>
 
 #include "base/check.h"
-#include "base/fault.h"
-#include "base/no_unwinding.h"
 #include "bundle/code/kernel_host.h"
 #include "compiler/target/cpu/intrinsics.h"
 #include "loops/interpreter.h"
@@ -32,9 +27,6 @@ Result<LoadedKernel> LoadedKernel::load(KernelObject object, const std::string& 
     return Diagnostic{"cannot run machine code while compiling", "", llvm::toString(std::move(error)),
                       "close other programs, or raise the limits (`ulimit -a`)", Cause::resource};
   };
-  if (refused_for_test(Refusable::map))
-    return no_memory(llvm::errorCodeToError(std::error_code(errno, std::generic_category())));
-  const NoUnwinding no_unwinding;
   auto state = std::make_shared<State>();
   state->object = std::move(object);
   auto jit = llvm::orc::LLJITBuilder().create();

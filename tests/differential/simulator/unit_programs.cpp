@@ -17,8 +17,8 @@
 #include "simulator/cycle/cycle.h"
 #include "simulator/rtl/rtl.h"
 #include "tests/generator/synchronize.h"
+#include "tests/tier.h"
 #include "tests/torture/models.h"
-#include "tests/turn.h"
 
 namespace dovetail::simulator::testing {
 
@@ -33,19 +33,19 @@ Counters run_on(Simulator& simulator, const isa::HardwareConfig& config, const s
   return *counters;
 }
 
-// The models of named configurations are there already (fixtures). One of another costs a quarter of a minute, so that
-// a run judges a sixth of those.
-bool is_in_turn(const isa::HardwareConfig& config) {
+// The models of named configurations are there already (fixtures). That of another one takes a quarter of a minute: the
+// sample of ./dev test goes without.
+bool has_model(const isa::HardwareConfig& config) {
   if (const auto named = isa::load_config(config.name); named.ok() && *named == config) return true;
-  return test::is_in_turn(isa::config_to_json(config).dump(), 6);
+  return test::judges_everything();
 }
 
 // One simulator for all programs of a configuration: what a launch leaves behind must not matter to the next. Null
-// where there is no model, or it is not its turn.
+// where there is no model.
 RtlSimulator* design_of(const isa::HardwareConfig& config) {
   static std::map<std::string, std::unique_ptr<RtlSimulator>> simulators;
   const auto [at, is_new] = simulators.try_emplace(isa::config_to_json(config).dump());
-  if (is_new && is_in_turn(config)) {
+  if (is_new && has_model(config)) {
     RtlOptions options;
     options.model = test::rtl_model(config);
     if (options.model) at->second = make_rtl(config, options).value();

@@ -199,9 +199,12 @@ TEST_CASE("records on a full disk: exit code 1, and what was there is there") {
   check_records_refused(test::run_process({"/bin/sh", "-c", "ulimit -f 200; exec \"$0\" records import \"$1\" \"$2\"",
                                            DOVETAIL_CLI, path, lines}),
                         "cannot write records", 1);
-  for (int n = 1; n <= 4; ++n)  // each write of SQLite in turn (base/fault.h)
-    check_records_refused(test::run_process({"/usr/bin/env", "DOVETAIL_TEST=write:" + std::to_string(n), DOVETAIL_CLI,
-                                             "records", "import", path, lines}),
+#ifdef DOVETAIL_REFUSE_LIBRARY
+  for (int n = 1; n <= 4; ++n)  // each write of SQLite in turn (tests/faults/refuse.cpp)
+    check_records_refused(test::run_process({"/usr/bin/env", "LD_PRELOAD=" DOVETAIL_REFUSE_LIBRARY,
+                                             "DOVETAIL_REFUSE=write:" + std::to_string(n), DOVETAIL_CLI, "records",
+                                             "import", path, lines}),
                           "the disk is full", 1);
+#endif
   CHECK(records_of(path) == std::vector{sample_record(1)});
 }

@@ -1,7 +1,7 @@
 // The digits models against goldens that an implementation of its own computed from the definition of the integer form
 // (examples/digits).
 #include "compiler/import/onnx.h"
-#include "compiler/passes/lower_qdq.h"
+#include "compiler/passes/list.h"
 #include "compiler/reference/reference.h"
 #include "tests/e2e/models/sample.h"
 

@@ -6,7 +6,7 @@
 #include "compiler/ops/op.h"
 #include "compiler/passes/evaluate_node.h"
 #include "compiler/passes/fold_constants.h"
-#include "compiler/passes/lower_qdq.h"
+#include "compiler/passes/list.h"
 #include "compiler/reference/reference.h"
 #include "loops/interpreter.h"
 #include "tests/e2e/models/sample.h"

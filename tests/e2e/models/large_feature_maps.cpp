@@ -1,7 +1,7 @@
 // Models whose feature maps reach the limits of instructions, from shared/cases, whole on the accelerator: the tensors
 // of the integer graph, bit for bit.
 #include "compiler/import/onnx.h"
-#include "compiler/passes/lower_qdq.h"
+#include "compiler/passes/list.h"
 #include "compiler/zoo/inputs.h"
 #include "tests/differential/compiler/accel/on_accelerator.h"
 #include "tests/e2e/models/sample.h"

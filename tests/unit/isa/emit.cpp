@@ -4,6 +4,9 @@
 #include <set>
 
 #include "base/file.h"
+#include "base/json.h"
+#include "isa/config.h"
+#include "isa/spec/config.h"
 #include "isa/spec/instructions.h"
 #include "isa/spec/registers.h"
 #include "isa/spec/timing.h"
@@ -20,6 +23,20 @@ TEST_CASE("docs/gen/isa.md is fresh") {
   REQUIRE(committed.ok());
   INFO("to accept: dovetail isa --format markdown > docs/gen/isa.md");
   CHECK(*committed == emit_markdown(HardwareConfig{}));
+}
+
+TEST_CASE("the schema of the hardware has every parameter with its range, and a configuration keeps to it") {
+  const auto schema = parse_json(emit_schema(HardwareConfig{}), "hardware.json");
+  REQUIRE(schema.ok());
+  const Json values = config_to_json(HardwareConfig{});
+  CHECK((*schema)["required"].size() == values.size());
+  for (const Json& key : (*schema)["required"]) CHECK(values.contains(key));
+  for (const spec::Parameter& row : spec::kParameters) {
+    const Json& property = (*schema)["properties"][std::string(row.key)];
+    CHECK(property["minimum"] == row.minimum);
+    CHECK(property["maximum"] == row.maximum);
+    CHECK(property["default"] == values[std::string(row.key)]);
+  }
 }
 
 TEST_CASE("every format names every field, for every configuration") {

@@ -19,7 +19,7 @@
 #include <llvm/TargetParser/Host.h>
 
 #include "base/check.h"
-#include "base/no_unwinding.h"
+#include "base/out_of_memory.h"
 #include "base/resource_error.h"
 #include "bundle/code/kernel_signature.h"
 #include "compiler/target/cpu/codegen/emitter.h"
@@ -44,7 +44,7 @@ constexpr std::int64_t kStatementBytes = 16;  // of code, about
 constexpr std::int64_t kLongNest = 256;       // stores that are worth one branch
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
-// LLVM would abort the process. What is thrown passes its frames, though not without harm (base/no_unwinding.h):
+// LLVM would abort the process. What is thrown passes its frames, though not without harm (base/out_of_memory.h):
 // nothing of LLVM is used afterwards.
 void report_failures() {
   llvm::install_bad_alloc_error_handler([](void*, const char*, bool) { end_out_of_memory(); });
@@ -190,7 +190,6 @@ std::string text_of(const llvm::Module& module) {
 
 Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol,
                                     const Cpu& cpu) {
-  const NoUnwinding no_unwinding;
   DOVETAIL_TRY(check_loops(program, kLoopSupport));
   DOVETAIL_ASSIGN(Built built, build(program, intrinsics, symbol, cpu));
   optimize(built);
@@ -221,7 +220,6 @@ Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable
 
 Result<std::string> kernel_ir(const Program& program, const IntrinsicTable& intrinsics, const std::string& symbol,
                               const Cpu& cpu) {
-  const NoUnwinding no_unwinding;
   DOVETAIL_TRY(check_loops(program, kLoopSupport));
   DOVETAIL_ASSIGN(Built built, build(program, intrinsics, symbol, cpu));
   std::string text = "; as emitted\n" + text_of(*built.module);

@@ -1,5 +1,7 @@
 #include "compiler/target/cpu/codegen/link.h"
 
+#include <cerrno>
+#include <cstring>
 #include <mutex>
 #include <string>
 #include <string_view>
@@ -11,7 +13,6 @@
 #include "base/check.h"
 #include "base/collecting_pipe.h"
 #include "base/memory_file.h"
-#include "base/no_unwinding.h"
 
 LLD_HAS_DRIVER(elf)
 
@@ -57,14 +58,17 @@ Result<std::vector<std::byte>> link_shared(std::span<const std::vector<std::byte
                                            "--whole-archive",
                                            from.c_str()};
 
-  const NoUnwinding no_unwinding;
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
   std::string messages;
   llvm::raw_string_ostream stream(messages);
   const lld::DriverDef drivers[] = {{lld::Gnu, &lld::elf::link}};
   const lld::Result result = lld::lldMain(arguments, stream, stream, drivers);
-  DOVETAIL_CHECK(result.retCode == 0 && result.canRunAgain, "the kernels' objects link: " + stream.str());
+  stream.flush();
+  if (result.retCode != 0 && messages.find(std::strerror(ENOMEM)) != std::string::npos)
+    return Diagnostic{"cannot link the kernels", "", messages,
+                      "close other programs, or raise the limits (`ulimit -a`)", Cause::resource};
+  DOVETAIL_CHECK(result.retCode == 0 && result.canRunAgain, "the kernels' objects link: " + messages);
   return output->finish();
 }
 

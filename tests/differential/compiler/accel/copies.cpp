@@ -5,13 +5,13 @@
 #include <functional>
 #include <utility>
 
-#include "compiler/passes/lower_qdq.h"
+#include "compiler/passes/list.h"
 #include "tests/catch.h"
 #include "tests/differential/compiler/accel/int8_graph_maker.h"
 #include "tests/differential/compiler/accel/on_accelerator.h"
 #include "tests/generator_graphs/draw.h"
 #include "tests/text/compiler/passes/make_graph.h"
-#include "tests/turn.h"
+#include "tests/tier.h"
 
 using namespace dovetail;
 
@@ -186,7 +186,7 @@ std::vector<isa::HardwareConfig> machines() {
 TEST_CASE("what moves values equals the reference") {
   for (const isa::HardwareConfig& config : machines())
     for (const Movement& movement : kMovements) {
-      if (!test::is_in_turn(config.name + movement.name, 2)) continue;
+      if (!test::is_judged(config.name + movement.name, 2)) continue;
       DYNAMIC_SECTION(config.name << ", " << movement.name) {
         const std::int64_t n = config.batch > 1 ? 3 : 1;
         CopyMaker make;

@@ -3,7 +3,7 @@
 #include "tests/differential/compiler/accel/int8_graph_maker.h"
 #include "tests/differential/compiler/accel/on_accelerator.h"
 #include "tests/generator_graphs/draw.h"
-#include "tests/turn.h"
+#include "tests/tier.h"
 
 using namespace dovetail;
 using Id = graph::ValueId;
@@ -133,7 +133,7 @@ TEST_CASE("products of activations equal the reference, with the movement around
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const Products& test : kProducts) {
       const bool too_large = config.address_bits < 32;
-      if (too_large || !test::is_in_turn(config.name + test.name, 3)) continue;
+      if (too_large || !test::is_judged(config.name + test.name, 3)) continue;
       DYNAMIC_SECTION(config.name << ", " << test.name) {
         MatMulMaker make;
         const Id x = make.input(test.x);

@@ -6,8 +6,7 @@
 
 #include "base/file.h"
 #include "compiler/import/onnx.h"
-#include "compiler/passes/keep_weights_int8.h"
-#include "compiler/passes/lower_qdq.h"
+#include "compiler/passes/list.h"
 #include "tests/catch.h"
 #include "tests/unit/compiler/import/onnx_writer.h"
 

@@ -13,7 +13,6 @@ using test::scaled;
 using test::Values;
 
 TEST_CASE("what passes match, operands and attributes absent, default and odd: at every level, and each pass alone") {
-  const std::vector<PassRow> table = pass_table();
   for (int seed = 0; seed < scaled(400); ++seed) {
     INFO("seed " << seed);
     Pattern pattern = make_pattern(seed);
@@ -30,13 +29,13 @@ TEST_CASE("what passes match, operands and attributes absent, default and odd: a
           false, pattern.step);
     }
     const std::string_view alone =
-        table[static_cast<std::size_t>(seed) / std::size(test::kPatterns) % table.size()].name;
+        passes::kPasses[static_cast<std::size_t>(seed) / std::size(test::kPatterns) % passes::kPasses.size()].name;
     INFO(alone << " alone");
     check(
         pattern.graph, inputs,
         [&](CompileOptions& options) {
           options.with_passes = {std::string(alone)};
-          for (const PassRow& row : table)
+          for (const passes::Row& row : passes::kPasses)
             if (row.name != alone) options.without_passes.emplace_back(row.name);
         },
         false, pattern.step);

@@ -179,8 +179,7 @@ TEST_CASE("random float graphs keep their values at every level, and with each p
       check(
           random.graph, inputs, [&](CompileOptions& options) { options.context.level = level; }, false);
     }
-    const auto table = pass_table();
-    const PassRow& row = table[static_cast<std::size_t>(seed) % table.size()];
+    const passes::Row& row = passes::kPasses[static_cast<std::size_t>(seed) % passes::kPasses.size()];
     INFO("without " << row.name);
     check(
         random.graph, inputs, [&](CompileOptions& options) { options.without_passes = {std::string(row.name)}; },
@@ -222,7 +221,7 @@ TEST_CASE("random int8 graphs keep every bit at every level, and with each pass 
       options.context.level = static_cast<passes::Level>(level);
       hold(options);
     }
-    for (const PassRow& row : pass_table()) {
+    for (const passes::Row& row : passes::kPasses) {
       if (row.name == "lower_qdq" || row.name == "fold_constants") continue;
       options.without_passes = {std::string(row.name)};
       hold(options);

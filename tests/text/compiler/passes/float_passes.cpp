@@ -1,10 +1,6 @@
 // The passes on float graphs, as text before and after.
-#include "compiler/passes/eliminate_common_subexpressions.h"
-#include "compiler/passes/eliminate_dead_nodes.h"
-#include "compiler/passes/eliminate_identities.h"
-#include "compiler/passes/fold_batch_norm.h"
 #include "compiler/passes/fold_constants.h"
-#include "compiler/passes/fuse_matmul_add.h"
+#include "compiler/passes/list.h"
 #include "tests/catch.h"
 #include "tests/text/compiler/passes/make_graph.h"
 

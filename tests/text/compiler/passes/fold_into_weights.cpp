@@ -1,7 +1,5 @@
 // fold_batch_norm, fold_scales and fold_pads: what goes into a convolution, and what may not.
-#include "compiler/passes/fold_batch_norm.h"
-#include "compiler/passes/fold_pads.h"
-#include "compiler/passes/fold_scales.h"
+#include "compiler/passes/list.h"
 #include "tests/text/compiler/passes/rewrite_case.h"
 
 namespace dovetail {

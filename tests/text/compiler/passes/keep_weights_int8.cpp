@@ -1,5 +1,5 @@
 // Products of float activations by quantized weights: which read bytes, and why others do not.
-#include "compiler/passes/keep_weights_int8.h"
+#include "compiler/passes/list.h"
 
 #include "compiler/reference/reference.h"
 #include "compiler/zoo/weights.h"

@@ -1,5 +1,5 @@
 // What lower_qdq makes of each pattern, as text, and what it leaves and why.
-#include "compiler/passes/lower_qdq.h"
+#include "compiler/passes/list.h"
 
 #include "tests/catch.h"
 #include "tests/text/compiler/passes/make_graph.h"

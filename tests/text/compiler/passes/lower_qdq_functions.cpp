@@ -2,7 +2,7 @@
 // why.
 #include <cmath>
 
-#include "compiler/passes/lower_qdq.h"
+#include "compiler/passes/list.h"
 #include "tests/catch.h"
 #include "tests/text/compiler/passes/make_graph.h"
 

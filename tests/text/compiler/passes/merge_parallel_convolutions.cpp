@@ -1,4 +1,4 @@
-#include "compiler/passes/merge_parallel_convolutions.h"
+#include "compiler/passes/list.h"
 
 #include "tests/text/compiler/passes/rewrite_case.h"
 

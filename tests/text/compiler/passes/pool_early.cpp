@@ -1,4 +1,4 @@
-#include "compiler/passes/pool_early.h"
+#include "compiler/passes/list.h"
 
 #include <fmt/format.h>
 

@@ -1,9 +1,6 @@
 // Activations and normalizations written out, as exporters of several frameworks write them, and near misses.
-#include "compiler/passes/recognize_activations.h"
-#include "compiler/passes/recognize_attention.h"
-#include "compiler/passes/recognize_normalizations.h"
+#include "compiler/passes/list.h"
 #include "compiler/passes/simplify_algebra.h"
-#include "compiler/passes/simplify_movement.h"
 #include "tests/text/compiler/passes/rewrite_case.h"
 
 namespace dovetail {

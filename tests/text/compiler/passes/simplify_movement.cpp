@@ -1,6 +1,5 @@
-#include "compiler/passes/simplify_movement.h"
+#include "compiler/passes/list.h"
 
-#include "compiler/passes/eliminate_identities.h"
 #include "tests/text/compiler/passes/rewrite_case.h"
 
 namespace dovetail {

@@ -1,4 +1,4 @@
-#include "compiler/passes/split_to_slices.h"
+#include "compiler/passes/list.h"
 
 #include "tests/text/compiler/passes/rewrite_case.h"
 

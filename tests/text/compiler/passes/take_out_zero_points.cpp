@@ -1,4 +1,4 @@
-#include "compiler/passes/take_out_zero_points.h"
+#include "compiler/passes/list.h"
 
 #include <fmt/format.h>
 

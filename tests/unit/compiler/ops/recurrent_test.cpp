@@ -2,7 +2,7 @@
 // attributes; and the forms whose input is projected beforehand against the whole ones.
 #include <cmath>
 
-#include "compiler/passes/split_recurrent.h"
+#include "compiler/passes/list.h"
 #include "compiler/reference/reference.h"
 #include "tests/unit/compiler/ops/case.h"
 

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler/passes/lower_qdq.h"
+#include "compiler/passes/list.h"
 #include "compiler/reference/reference.h"
 #include "tests/text/compiler/passes/make_graph.h"
 

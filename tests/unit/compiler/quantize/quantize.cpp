@@ -3,7 +3,7 @@
 
 #include "compiler/export/onnx.h"
 #include "compiler/import/onnx.h"
-#include "compiler/passes/lower_qdq.h"
+#include "compiler/passes/list.h"
 #include "compiler/zoo/weights.h"
 #include "tests/catch.h"
 #include "tests/text/compiler/passes/make_graph.h"

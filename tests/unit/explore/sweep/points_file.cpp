@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/no_unwinding.h"
+#include "base/out_of_memory.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 
