@@ -1,5 +1,5 @@
-// Quantized graphs in ONNX's QDQ form become integer graphs: docs/quantization.md, operator by operator. QOperator
-// forms (QLinearConv, QLinearMatMul) are QDQ forms since import.
+// Quantized graphs in ONNX's QDQ form become integer graphs: docs/reference/quantization.md, operator by operator.
+// QOperator forms (QLinearConv, QLinearMatMul) are QDQ forms since import.
 #pragma once
 
 #include "compiler/passes/pass.h"

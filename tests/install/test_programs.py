@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/installing.md has a program for every target of the package; each is built from the page's text, runs, and prints what the page says.
+"""docs/howto/installing.md has a program for every target of the package; each is built from the page's text, runs, and prints what the page says.
 
 In a turn (tools/turn.py) a third of them are built, and always base, which has the headers that the others share.
 """

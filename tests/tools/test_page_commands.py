@@ -14,10 +14,10 @@ sys.path.insert(0, str(ROOT / "tools"))
 import turn  # noqa: E402
 from run_page import PageError, run_page  # noqa: E402
 
-KNOWN = {"README.md", "docs/first-week.md", "docs/assembly.md", "docs/debugging.md", "docs/own-data.md", "docs/regions.md"}
+KNOWN = {"README.md", "docs/guide/first-week.md", "docs/howto/assembly.md", "docs/howto/debugging.md", "docs/howto/own-data.md", "docs/howto/regions.md"}
 
 failed = False
-pages = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+pages = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
          if "\n<!-- run" in path.read_text(encoding="utf-8")]
 others, which = turn.share([page for page in pages if page.name != "README.md"], 2)
 print(f"pages beside README.md: {which}")
