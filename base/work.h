@@ -1,6 +1,6 @@
 // Work that may take long: how many steps lie ahead, how many are done, and whether it is to stop. One Work is shared
-// by those who do it, each through a WorkMeter of its own, and by whoever watches. docs/trust-and-limits.md says what a
-// step is.
+// by those who do it, each through a WorkMeter of its own, and by whoever watches. docs/reference/trust-and-limits.md
+// says what a step is.
 #pragma once
 
 #include <atomic>

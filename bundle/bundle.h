@@ -101,7 +101,7 @@ struct Bundle {
   std::vector<Step> steps;                                 // in execution order
   std::vector<MemorySpace> spaces = {{"host", "memory"}};  // the first is the host's
   std::vector<Module> modules;                             // at most one of a target
-  Json report;  // compile report: nodes, targets, reasons (docs/architecture.md, "compile report")
+  Json report;  // compile report: nodes, targets, reasons (docs/explanation/architecture.md, "compile report")
   // The same model for other shapes of its inputs: the same names and types of inputs and outputs, and nothing of this
   // in turn. A run takes the program whose inputs have the shapes that it is given.
   std::vector<Bundle> other_shapes;

@@ -1,5 +1,5 @@
 // What `dovetail compare` found: one row for each target (and configuration) that a model was to run on, as values, as
-// text, as JSON and as a page. docs/comparing.md describes every number.
+// text, as JSON and as a page. docs/howto/comparing.md describes every number.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,5 @@
-// What was compiled before, kept under the content of all that it follows from: --cache (docs/command-line.md).
+// What was compiled before, kept under the content of all that it follows from: --cache
+// (docs/reference/command-line.md).
 #pragma once
 
 #include <filesystem>

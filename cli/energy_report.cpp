@@ -22,7 +22,7 @@ double per_mac_pj(double joules, std::uint64_t macs) {
 
 void EnergyArguments::declare(Options& options) {
   options.value("--energy", "FILE.json", file,
-                "what differs from the kit's energy table (docs/energy.md): rows with value, unit and source",
+                "what differs from the kit's energy table (docs/reference/energy.md): rows with value, unit and source",
                 File::read);
 }
 
@@ -105,7 +105,7 @@ std::string energy_text(const EnergyFacts& facts) {
   if (facts.macs > 0)
     text += fmt::format("; {:.3g} and {:.3g} pJ a MAC", per_mac_pj(energy.chip_joules(), facts.macs),
                         per_mac_pj(energy.dram_joules(), facts.macs));
-  text += fmt::format("\n              {}; docs/energy.md\n", energy.statement);
+  text += fmt::format("\n              {}; docs/reference/energy.md\n", energy.statement);
   for (const std::string& what : energy.missing) text += fmt::format("not in it     {}\n", what);
   TextTable table({"component", "place", ">energy", ">share"});
   for (const explore::Energy::Part& part : energy.parts)

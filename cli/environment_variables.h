@@ -1,4 +1,5 @@
-// The environment variables that change what a command does: `dovetail --help` and docs/command-line.md list them.
+// The environment variables that change what a command does: `dovetail --help` and docs/reference/command-line.md list
+// them.
 #pragma once
 
 #include <span>

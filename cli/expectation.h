@@ -31,7 +31,7 @@ struct Expectation {
 };
 
 // Names are compared as they are in files (cli/arguments.h). A uint8 that is expected where the run has int8 is the
-// same value less 128, as in the integer form (docs/quantization.md). Error: the run has none of the tensors.
+// same value less 128, as in the integer form (docs/reference/quantization.md). Error: the run has none of the tensors.
 Result<Expectation> compare(const std::map<std::string, NdArray>& expected, const std::vector<KeptTensor>& tensors,
                             const dovetail::Tolerance& tolerance);
 

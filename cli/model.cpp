@@ -100,14 +100,14 @@ void ModelArguments::declare(Options& options) {
       "analytic cost)");
   options.values(
       "--decide", "NAME=VALUE", decide,
-      "take this value wherever a schedule decides NAME and may take it, as in slots_inp=1 (docs/tuning.md); "
+      "take this value wherever a schedule decides NAME and may take it, as in slots_inp=1 (docs/howto/tuning.md); "
       "repeatable");
 }
 
 void ModelArguments::declare_cache(Options& options) {
   options.flag("--cache", cache,
                "take what was compiled of this model before, by this program and with these options, and keep what is "
-               "compiled now (docs/command-line.md)");
+               "compiled now (docs/reference/command-line.md)");
 }
 
 std::vector<std::string> ModelArguments::compile_only_options() const {

@@ -154,7 +154,7 @@ Result<std::string> operators_markdown() {
       "markdown`. Do not edit. -->\n\n# Operators\n\n";
   text += fmt::format(
       "Versions are the operator sets (up to {}) that brought or changed an operator, as far as its forms are known; "
-      "older forms are rewritten at import ([import.md](../import.md)). "
+      "older forms are rewritten at import ([import.md](../reference/import.md)). "
       "Every operator runs on {}, as far as the CPU's code generator knows the types of its loop program; the last "
       "column names rows of a target's own for it. `?` marks inputs that may be left out, `...` one or more.\n\n",
       import::kNewestOpset, one_after_another(tables.everywhere));

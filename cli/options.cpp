@@ -182,7 +182,7 @@ CommandLine::CommandLine() {
   app_.set_version_flag("--version", fmt::format("dovetail {}", build_facts().version), "print the version");
   app_.require_subcommand(1);
   app_.footer(
-      "`dovetail help COMMAND` describes a command. docs/command-line.md has what all of them share.\n"
+      "`dovetail help COMMAND` describes a command. docs/reference/command-line.md has what all of them share.\n"
       "Exit codes: 0 success, 1 the work failed (mismatch, race, deadlock, a limit) or the machine gave no more, 2 bad "
       "usage or bad input.\n"
       "Example: dovetail run examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --check");

@@ -76,7 +76,7 @@ class Options {
   // `former_name` is accepted too, but not listed in the help.
   void flag(std::string_view name, bool& target, std::string_view help, std::string_view former_name = {});
   // --json: the report as JSON instead of text, in the form of docs/schema.
-  void json(bool& target, std::string_view help = "print the report as JSON (docs/command-line.md)");
+  void json(bool& target, std::string_view help = "print the report as JSON (docs/reference/command-line.md)");
   // An option of the full command line that this version does not have: using it is an error that says so, not a silent
   // nothing.
   void unavailable(std::string_view name, std::string_view why);

@@ -158,7 +158,8 @@ double luma(const Image& image, std::int64_t y, std::int64_t x) {
 
 Result<Preprocess> Preprocess::parse(const Json& json, const std::string& where) {
   if (!json.is_object())
-    return Diagnostic{"cannot use the preprocessing", where, "it is no JSON object", "docs/own-data.md has an example"};
+    return Diagnostic{"cannot use the preprocessing", where, "it is no JSON object",
+                      "docs/howto/own-data.md has an example"};
   Reader reader(json, where);
   Preprocess result;
   if (const Json* found = reader.find("resize")) {
@@ -308,7 +309,7 @@ Result<std::optional<Preprocess>> preprocess_of(const bundle::Bundle& bundle) {
 
 void PreprocessArguments::declare(Options& options) {
   options.value("--preprocess", "FILE.json", file,
-                "what becomes of pictures (docs/own-data.md); before what the model itself says", File::read);
+                "what becomes of pictures (docs/howto/own-data.md); before what the model itself says", File::read);
 }
 
 Result<std::optional<Preprocess>> PreprocessArguments::resolve(const bundle::Bundle& bundle) const {

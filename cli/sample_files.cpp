@@ -78,7 +78,7 @@ Result<NdArray> read_one(const std::filesystem::path& path, const bundle::Tensor
     return Diagnostic{
         "cannot use the image", path.string(),
         fmt::format("nothing says how input {}, {}, is made of it", input.name, type_text(input.dtype, input.shape)),
-        "give --preprocess FILE.json (docs/own-data.md); `dovetail quantize` stores it in the model"};
+        "give --preprocess FILE.json (docs/howto/own-data.md); `dovetail quantize` stores it in the model"};
   if (!preprocess->input.empty() && preprocess->input != input.name)
     return Diagnostic{"cannot use the image", path.string(),
                       fmt::format("the preprocessing is for input {}, this is for {}", preprocess->input, input.name),

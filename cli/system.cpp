@@ -61,10 +61,10 @@ void SystemArguments::declare(Options& options) {
       "--memory", "MODEL", memory,
       "the DRAM behind the accelerator (default: the one of the configuration):\n"
       "ideal:latency=64,bytes=8,outstanding=16 (bytes 0: a beat), bank:ddr4-2400|lpddr4|hbm2, perturbed:seed=7\n"
-      "(docs/memory-models.md)");
+      "(docs/reference/memory-models.md)");
   options.value("--accelerators", "N", accelerators,
                 "so many accelerators share the memory, each with a sample of its own (default: the number of the\n"
-                "configuration, 1 unless it says otherwise; docs/several-accelerators.md)");
+                "configuration, 1 unless it says otherwise; docs/howto/several-accelerators.md)");
 }
 
 Result<void> SystemArguments::check_engine(std::string_view engine, bool estimates) const {

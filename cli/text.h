@@ -24,7 +24,7 @@ std::string extensions_text(const isa::HardwareConfig& config);  // "requant, sa
 std::string program_text(const bundle::ProgramSummary& summary);
 // What a run did: instructions, DRAM bytes, MACs, and events_text(); the same form.
 std::string counters_text(const simulator::Counters& counters);
-// Accesses of SRAM, beats and DRAM commands (docs/events.md).
+// Accesses of SRAM, beats and DRAM commands (docs/reference/events.md).
 std::string events_text(const simulator::Counters& counters);
 
 // Pretty, with a line break at its end; text that is no UTF-8 is replaced, since names come from files.

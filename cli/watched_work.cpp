@@ -86,7 +86,7 @@ std::string duration_text(double seconds) {
 void LimitArguments::declare(Options& options) {
   options.values("--limit", "LIMIT", limits,
                  "stop running after so many seconds, or refuse more steps than so many: 10s, 5min, 2h, 1e9steps;\n"
-                 "repeatable (docs/trust-and-limits.md)");
+                 "repeatable (docs/reference/trust-and-limits.md)");
 }
 
 WatchedWork::WatchedWork(const WorkLimit& limit)

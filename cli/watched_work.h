@@ -1,6 +1,6 @@
 // What a command that runs something shows of its work, and how that ends early: work that will take long is announced
-// before it starts, its progress is shown, and --limit, Ctrl-C and SIGTERM stop it. docs/trust-and-limits.md describes
-// it.
+// before it starts, its progress is shown, and --limit, Ctrl-C and SIGTERM stop it. docs/reference/trust-and-limits.md
+// describes it.
 #pragma once
 
 #include <atomic>

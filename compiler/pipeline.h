@@ -23,7 +23,7 @@
 namespace dovetail {
 
 struct CompileOptions {
-  // The targets that there are, handed in by the caller (docs/adding-a-target.md). Among them one that
+  // The targets that there are, handed in by the caller (docs/howto/adding-a-target.md). Among them one that
   // runs loop programs on the host, as cpu and host do: copies between layouts are such programs.
   std::vector<TargetPointer> available = {};
   std::vector<std::string> targets = {};     // names of those asked for, in order of preference; empty: all of them

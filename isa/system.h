@@ -1,6 +1,6 @@
 // What an accelerator runs with: its clock, and the memory behind its port. It turns cycles into seconds. No part of
-// the hardware: it enters no generated package, no key of a model and no program. docs/memory-models.md, «The system»,
-// gives the reasons of the defaults.
+// the hardware: it enters no generated package, no key of a model and no program. docs/reference/memory-models.md, «The
+// system», gives the reasons of the defaults.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct SystemConfig {
   // A memory model in the words of --memory (simulator/memory/memory.h), which is read where it is used.
   std::string memory = "ideal";
   std::optional<double> memory_clock_mhz = std::nullopt;  // of a DRAM; absent: that of its standard
-  // That share the memory, each with a sample of its own (docs/several-accelerators.md); 1 to kMostAccelerators.
+  // That share the memory, each with a sample of its own (docs/howto/several-accelerators.md); 1 to kMostAccelerators.
   std::int64_t accelerators = 1;
 
   bool operator==(const SystemConfig&) const = default;

@@ -1,6 +1,6 @@
 // The loop-program interpreter: the executable meaning of every loop program. Programs are compiled to bytecode once
 // and run many times. Float programs may be run in binary64 (`Precision::wide`), which gives the reference y64 of the
-// error bound in docs/architecture.md.
+// error bound in docs/explanation/architecture.md.
 #pragma once
 
 #include <cstddef>

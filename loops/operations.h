@@ -19,9 +19,9 @@ struct Operations {
 };
 Operations count_operations(const Program& program);
 
-// Steps of a run, at most, for what it takes (docs/trust-and-limits.md): operations on single values of every type,
-// comparisons and selections too, each store at least one; those that find an index are not counted. An expression that
-// several places hold counts once.
+// Steps of a run, at most, for what it takes (docs/reference/trust-and-limits.md): operations on single values of every
+// type, comparisons and selections too, each store at least one; those that find an index are not counted. An
+// expression that several places hold counts once.
 std::uint64_t count_steps(const Program& program);
 
 // Whether a value depends on a function that mathematics libraries round differently: exp, erf, pow and their like. All

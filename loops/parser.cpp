@@ -95,7 +95,7 @@ void Parser::expected(std::string_view what) {
   fail(token,
        fmt::format("expected {}, found {}", what,
                    token.kind == TokenKind::end ? "the end of the text" : "\"" + token.text + "\""),
-       "docs/loop-programs.md has the grammar");
+       "docs/reference/loop-programs.md has the grammar");
 }
 
 Buffer Parser::find_buffer(const Token& at, const std::string& name) {

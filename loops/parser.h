@@ -1,4 +1,4 @@
-// The recursive-descent parser behind parse_program. Grammar: docs/loop-programs.md.
+// The recursive-descent parser behind parse_program. Grammar: docs/reference/loop-programs.md.
 #pragma once
 
 #include <algorithm>

@@ -245,7 +245,7 @@ Parser::Parsed Parser::function(const Token& token) {
   const auto count = [&](std::size_t needed) {
     if (arguments.size() != needed)
       fail(token, fmt::format("{} takes {} arguments, {} given", token.text, needed, arguments.size()),
-           "docs/loop-programs.md lists the functions");
+           "docs/reference/loop-programs.md lists the functions");
   };
   if (const auto op = unary_op(token.text)) {
     count(1);
@@ -273,7 +273,7 @@ Parser::Parsed Parser::function(const Token& token) {
             false, depth};
   }
   fail(token, fmt::format("no function is named {}", token.text),
-       "functions are the operations of docs/loop-programs.md and the element types");
+       "functions are the operations of docs/reference/loop-programs.md and the element types");
 }
 
 }  // namespace dovetail::loops

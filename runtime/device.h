@@ -1,7 +1,7 @@
 // The open interface of the runtime: a device runs the steps of a target. Those of the kit are listed in
 // runtime/device/all.cpp, the caller hands others to the executor. The target's code generator
-// (compiler/target/target.h) and the device agree on what a step's code means; docs/adding-a-target.md leads through
-// both.
+// (compiler/target/target.h) and the device agree on what a step's code means; docs/howto/adding-a-target.md leads
+// through both.
 #pragma once
 
 #include <cstddef>

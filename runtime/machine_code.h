@@ -1,6 +1,6 @@
 // Machine code in bundles: which of it there is, and which this user trusts. `dovetail compile` keeps a record of the
 // bundles that it writes; a file with machine code that is not in it runs only where the user vouches for it
-// (docs/trust-and-limits.md).
+// (docs/reference/trust-and-limits.md).
 #pragma once
 
 #include <cstddef>

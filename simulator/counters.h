@@ -1,5 +1,5 @@
 // What a run did: instructions, bytes, and the events that cost energy. Every engine fills it, and all agree on what
-// they know; the RTL counts events from signals of the design. docs/events.md defines every number.
+// they know; the RTL counts events from signals of the design. docs/reference/events.md defines every number.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-"""Where ONNX Runtime computes something else than the reference, and may: the differences that fuzz_graphs.py explains by name (docs/fuzzing.md)."""
+"""Where ONNX Runtime computes something else than the reference, and may: the differences that fuzz_graphs.py explains by name (docs/howto/fuzzing.md)."""
 import collections
 import math
 

@@ -1,4 +1,4 @@
-"""The two tiers of the tests: ./dev test judges a fixed sample (docs/architecture.md, «Tests»), ./dev test --all everything.
+"""The two tiers of the tests: ./dev test judges a fixed sample (docs/explanation/architecture.md, «Tests»), ./dev test --all everything.
 
 ./dev test sets DOVETAIL_TESTS=sample; without it everything is judged.
 """

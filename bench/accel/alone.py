@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cycles of layers alone on the accelerator, first loads and last stores included, against their bounds (docs/accelerator-bound.md).
+"""Cycles of layers alone on the accelerator, first loads and last stores included, against their bounds (docs/explanation/accelerator-bound.md).
 
 usage: alone.py DOVETAIL FOLDER [--only TEXT] [--least MACS] [--check]
 

@@ -1,6 +1,6 @@
 """Lower bounds of a layer's cycles on the accelerator, from its shape alone: no program is looked at.
 
-docs/accelerator-bound.md has the definitions. Shapes are those of the model; n, c, h and w of activations.
+docs/explanation/accelerator-bound.md has the definitions. Shapes are those of the model; n, c, h and w of activations.
 """
 
 import struct
@@ -94,7 +94,7 @@ def reset_steps(machine):
 
 
 def epilogue_cycles(layer, machine):
-    """ALU cycles an element takes from its sum to what is stored: docs/accelerator-bound.md lists the passes."""
+    """ALU cycles an element takes from its sum to what is stored: docs/explanation/accelerator-bound.md lists the passes."""
     if machine.requant:
         return 1 if machine.saturate else 3
     # The clamp is part of both: 9 passes, or 11 with two limbs, and a cycle more for each other vector than constants.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Cycles of whole networks on the accelerator against the bounds of their layers (docs/accelerator-bound.md).
+"""Cycles of whole networks on the accelerator against the bounds of their layers (docs/explanation/accelerator-bound.md).
 
 usage: run.py DOVETAIL FOLDER [--only TEXT] [--batch N] [--check] [-o OUT.json]
 

@@ -208,7 +208,7 @@ Result<std::vector<CaseRow>> all_cases(const Sizes& sizes) {
       cases.push_back(
           {Group::product, fmt::format("product {}", n), number.name, 1, [=] { return product(n, number); }});
   for (const NumberRow& number : kNumbers) {
-    if (number.type == DType::int8) continue;  // the library's are rounded otherwise (docs/quantization.md)
+    if (number.type == DType::int8) continue;  // the library's are rounded otherwise (docs/reference/quantization.md)
     for (const std::int64_t batch : sizes.batches)
       for (const ConvolutionRow& row : convolutions(sizes.image))
         cases.push_back({Group::convolution, text_of(row, batch), number.name, row.count,

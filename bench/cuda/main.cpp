@@ -1,5 +1,6 @@
 // Our CUDA kernels beside cuBLAS, cuDNN and ONNX Runtime, on this machine's GPU: products, the convolutions of
-// ResNet-50, chains of elementwise operators and normalizations, whole networks. docs/benchmarks.md has the method.
+// ResNet-50, chains of elementwise operators and normalizations, whole networks. docs/results/benchmarks.md has the
+// method.
 //
 // Usage: bench_cuda [OPTIONS]. Prints one JSON document. Exit code 1: a result was wrong, or a program failed; 2: what
 // it needs is not here, or an option is wrong.

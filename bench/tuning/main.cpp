@@ -1,4 +1,4 @@
-// The searches of the tuner, compared by replay (docs/tuning.md).
+// The searches of the tuner, compared by replay (docs/explanation/tuning-search.md).
 //
 //   search_replay tables [FILTER] [--most N]     measures N candidates of each task (4096) into bench/tuning/tables,
 //                                                and then the best of each task of the CPU again

@@ -1,5 +1,5 @@
 // How products of matrices with leading axes become calls of a library that multiplies a row of matrices at equal
-// distances: docs/vendor-backends.md.
+// distances: docs/explanation/vendor-backends.md.
 #pragma once
 
 #include <cstdint>

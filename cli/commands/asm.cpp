@@ -23,7 +23,7 @@ class Asm : public Command {
  public:
   void declare(Options& options) override {
     options.positional("FILE.s", source_,
-                       "assembly text (docs/assembly.md; `dovetail isa --format markdown` has the grammar)",
+                       "assembly text (docs/howto/assembly.md; `dovetail isa --format markdown` has the grammar)",
                        Need::required, File::read);
     options.value("-o", "P.bin", output_, "write the raw instructions", Need::required, File::written);
     options.value("--uops", "OUT.bin", uops_, "write the micro-ops of the .uop lines, to be placed in the memory image",

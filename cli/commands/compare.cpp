@@ -46,7 +46,7 @@ class Compare : public Command {
     model_.system.declare(options);
     energy_.declare(options);
     limit_.declare(options);
-    options.json(json_, "print the comparison as JSON (docs/comparing.md)");
+    options.json(json_, "print the comparison as JSON (docs/howto/comparing.md)");
     options.value("--html", "PAGE.html", html_, "write it as a page for a browser", File::written_text);
     options.footer(
         "The accelerator's latency is its cycles by its clock, and the time of what runs beside it; a processor's is "

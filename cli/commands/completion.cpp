@@ -20,7 +20,8 @@ class CompletionCommand : public Command {
                   File::written_text);
     options.footer(
         "The script knows the commands and options of this version, and completes choices, configurations and files.\n"
-        "Try it with `source <(dovetail completion bash)`; docs/command-line.md says where each shell looks for it.\n"
+        "Try it with `source <(dovetail completion bash)`; docs/reference/command-line.md says where each shell looks "
+        "for it.\n"
         "Example: dovetail completion bash -o ~/.local/share/bash-completion/completions/dovetail");
     tree_ = &options.tree();
   }

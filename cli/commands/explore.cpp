@@ -53,8 +53,8 @@ class Explore : public Command {
         "points that are chosen before the strategy and the bounds learn of them (default 64); for very many\n"
         "processes more, a few for each");
     options.value("--jobs", "N", jobs_, "points at once (default: one for each processor)");
-    options.value("--energy", "FILE", energy_, "what differs from the kit's table of energies (docs/energy.md)",
-                  File::read);
+    options.value("--energy", "FILE", energy_,
+                  "what differs from the kit's table of energies (docs/reference/energy.md)", File::read);
     numeric_.declare(options);
     options.flag("--no-prune", no_prune_, "measure what lower bounds rule out, too");
     options.flag("--no-check", no_check_, "do not run each hardware's programs with values");
@@ -74,7 +74,7 @@ class Explore : public Command {
         "report.html;\n"
         "Ctrl-C or a crash loses no finished point, and several explorers may share DIR. `mpirun -n N dovetail explore "
         "...` measures\n"
-        "in N processes, on several machines too. docs/exploring.md describes the space.\n"
+        "in N processes, on several machines too. docs/howto/exploring.md describes the space.\n"
         "Example: dovetail explore examples/digits/digits_int8.onnx examples/explore/space.json -o build/explore");
   }
 

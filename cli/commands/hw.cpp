@@ -41,7 +41,7 @@ class Hw : public Command {
         .choices({"generic", "xc7", "xcup"});
     options.flag("--run", run_, "for area: run Yosys, also where the kit keeps a result");
     options.flag("--estimate", estimate_,
-                 "for area: do not run Yosys, but ask the model fitted to its runs (docs/exploring.md)");
+                 "for area: do not run Yosys, but ask the model fitted to its runs (docs/howto/exploring.md)");
     options.flag("--all", all_, "for area: every block, not the larger ones alone");
     options.json(json_, "print JSON; of show: a file that --hw takes");
     options.footer(

@@ -62,7 +62,7 @@ class Quantize : public Command {
                   "folder of these or of pictures",
                   Need::required, File::read);
     options.value("--preprocess", "FILE.json", preprocess_,
-                  "what becomes of pictures (docs/own-data.md); the quantized model carries it", File::read);
+                  "what becomes of pictures (docs/howto/own-data.md); the quantized model carries it", File::read);
     options.values("--shape", "NAME=SHAPE", shapes_,
                    "extent of a symbolic dimension, or shape of an input; repeatable");
     options

@@ -84,7 +84,7 @@ class Run : public Command {
         "Code is loaded only from files named .dvt. A bundle of accelerator and interpreter steps alone holds no "
         "machine "
         "code; one that does needs --trust,\n"
-        "unless `dovetail compile` of the same user wrote it (docs/trust-and-limits.md).\n"
+        "unless `dovetail compile` of the same user wrote it (docs/reference/trust-and-limits.md).\n"
         "Example: dovetail run examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --check --output-dir "
         "out");
   }

@@ -65,7 +65,7 @@ class Tune : public Command {
         "compile` and `run` take\n"
         "the best with the same --records. `mpirun -n N dovetail tune ...` measures on the accelerator in N "
         "processes.\n"
-        "docs/tuning.md has the searches and how candidates are measured.\n"
+        "docs/explanation/tuning-search.md has the searches and how candidates are measured.\n"
         "Without a model: dovetail tune --task accel.conv3x3 --hw 1x16x16-ext --records tasks.db\n"
         "Example: dovetail tune examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --trials 32 --records "
         "digits.db");

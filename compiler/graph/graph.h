@@ -1,6 +1,6 @@
 // The graph IR: typed SSA values and nodes with static shapes. The graph knows no operator: a node's type is a name,
 // its meaning is the row of that name in compiler/ops. Import yields ONNX operators; lower_qdq turns quantized ones
-// into the integer operators of docs/quantization.md.
+// into the integer operators of docs/reference/quantization.md.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,7 @@
 // Operators that take scales as inputs, written with ONNX's own: QOperator forms (QLinearConv,
 // com.microsoft.QLinearAdd, ...) as DequantizeLinear, float operator, QuantizeLinear, so that all passes know one
-// quantized form; com.microsoft's dynamic products as exact integer products with a float scale. docs/import.md.
+// quantized form; com.microsoft's dynamic products as exact integer products with a float scale.
+// docs/reference/import.md.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // Older forms of ONNX operators, rewritten to the newest, so that compiler/ops knows one form of each.
-// docs/import.md lists the rules.
+// docs/reference/import.md lists the rules.
 #pragma once
 
 #include <cstddef>

@@ -296,7 +296,7 @@ class Reader {
       const std::string_view hint =
           refused != nullptr ? refused->hint
           : op.find('.') != std::string::npos
-              ? "of other domains the operators of docs/import.md are supported; export with ONNX operators"
+              ? "of other domains the operators of docs/reference/import.md are supported; export with ONNX operators"
               : "add it in compiler/ops, or rewrite the model without it";
       report("",
              fmt::format("operator {} is not supported{}{}; {} node{}: {}{}", op, refused != nullptr ? ": " : "",

@@ -69,8 +69,8 @@ Expr coordinate(const Expr& normal, std::int64_t extent, const GridAttributes& a
   if (attributes.mode == "nearest") return loops::unary(loops::UnaryOp::round_even, x);
   if (attributes.padding == "border") {
     // With corners aligned a place outside is the border's, as the standard's text and reference have it. Without, each
-    // neighbor moves to the border by itself, which for cubic weights is another value (docs/import.md); two elements
-    // outside all four neighbors are the border's.
+    // neighbor moves to the border by itself, which for cubic weights is another value (docs/reference/import.md); two
+    // elements outside all four neighbors are the border's.
     const std::int64_t outside = attributes.mode == "cubic" && !attributes.align_corners ? 2 : 0;
     return tensor::clamp(x, like(static_cast<double>(-outside), x), like(static_cast<double>(extent - 1 + outside), x));
   }

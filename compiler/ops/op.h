@@ -1,5 +1,5 @@
 // What the compiler knows of an operator: one row per operator, made in the operator's file; list.h lists the files.
-// docs/adding-an-operator.md leads through a new one.
+// docs/howto/adding-an-operator.md leads through a new one.
 #pragma once
 
 #include <cstdint>

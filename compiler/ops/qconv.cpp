@@ -1,5 +1,5 @@
-// dovetail.qconv: the integer convolution (docs/quantization.md). acc = bias + sum (x - zx)(w - zw) in int32, padding
-// contributes 0; y = clamp(requantize(acc, scale[o], zy), y_min, y_max).
+// dovetail.qconv: the integer convolution (docs/reference/quantization.md). acc = bias + sum (x - zx)(w - zw) in int32,
+// padding contributes 0; y = clamp(requantize(acc, scale[o], zy), y_min, y_max).
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/convolve.h"
 #include "compiler/ops/list.h"

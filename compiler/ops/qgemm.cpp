@@ -1,4 +1,4 @@
-// dovetail.qgemm: the integer matrix product (docs/quantization.md). x [..., K], w [N, K]; arithmetic as
+// dovetail.qgemm: the integer matrix product (docs/reference/quantization.md). x [..., K], w [N, K]; arithmetic as
 // dovetail.qconv.
 #include <fmt/format.h>
 

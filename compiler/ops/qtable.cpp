@@ -1,5 +1,5 @@
-// dovetail.qtable: any function of one int8 tensor, tabulated (docs/quantization.md). y = table[x + 128]; with a table
-// per slice of `axis`, y = table[c][x + 128], c the position on that axis.
+// dovetail.qtable: any function of one int8 tensor, tabulated (docs/reference/quantization.md). y = table[x + 128];
+// with a table per slice of `axis`, y = table[c][x + 128], c the position on that axis.
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"

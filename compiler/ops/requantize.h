@@ -1,4 +1,4 @@
-// What the integer operators share (docs/quantization.md): zero points, requantization, the output range.
+// What the integer operators share (docs/reference/quantization.md): zero points, requantization, the output range.
 #pragma once
 
 #include "compiler/ops/naive.h"

@@ -1,4 +1,4 @@
-// dovetail.wconv and dovetail.wgemm: float activations, int8 weights (docs/quantization.md). y = (sum x (w -
+// dovetail.wconv and dovetail.wgemm: float activations, int8 weights (docs/reference/quantization.md). y = (sum x (w -
 // w_zero_point[o])) * scale[o] + bias[o]: the weights are read as bytes, and scaled once per sum instead of once per
 // product.
 #include <fmt/format.h>

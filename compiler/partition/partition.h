@@ -16,7 +16,8 @@
 
 namespace dovetail {
 
-// When a region goes to a target although another listed one would take it, too. Estimates, of docs/partition.md.
+// When a region goes to a target although another listed one would take it, too. Estimates, of
+// docs/explanation/partition.md.
 enum class Offload : std::uint8_t {
   always,    // whenever its patterns take it
   possible,  // unless it cannot pay: its borders alone cost more than all of it on the other target, however fast this

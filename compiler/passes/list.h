@@ -1,7 +1,7 @@
 // The list of graph passes: one row each, in the order in which the pipeline first runs them. A row has the name, which
 // is also that of the function; the least level at which the pass runs (pass.h); the law that it uses, which its .cpp
 // states in full; and what it does. docs/gen/passes.md is printed from these rows. compiler/pipeline.cpp says when each
-// pass runs; docs/adding-a-pass.md leads through a new one.
+// pass runs; docs/howto/adding-a-pass.md leads through a new one.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
   PASS(eliminate_identities, exact, "f(x) = x", \
        "nodes that hand on their input; before `lower_qdq` at every level") \
   PASS(lower_qdq, needed, "quantize(f(dequantize(q))) = an integer operator", \
-       "quantized forms to integer operators (docs/quantization.md)") \
+       "quantized forms to integer operators (docs/reference/quantization.md)") \
   PASS(keep_weights_int8, needed, "x · dequantize(w) = wgemm(x, w)", \
        "products of float activations by quantized constants, left by `lower_qdq`, read the weights as int8") \
   PASS(simplify_movement, exact, "no element changes", \
@@ -40,7 +40,7 @@
   PASS(fuse_matmul_add, exact, "a · b + c = gemm(a, b, c)", \
        "MatMul and Add to Gemm; of 16-bit floats, which Gemm rounds once less, from level 2 on") \
   PASS(take_out_zero_points, exact, "(a - z) · b = a · b - z · Σ b", \
-       "MatMulInteger and ConvInteger of constant weights, as dynamic quantization makes them: zero points out of the sum and into terms of channels and rows after it, so that the sum is one of bytes, which processors and GPUs have instructions for (docs/quantization.md)") \
+       "MatMulInteger and ConvInteger of constant weights, as dynamic quantization makes them: zero points out of the sum and into terms of channels and rows after it, so that the sum is one of bytes, which processors and GPUs have instructions for (docs/reference/quantization.md)") \
   PASS(fold_scales, tolerant, "s · (w · x) = (s · w) · x", \
        "factors and summands per channel into the weights of the Conv, Gemm or MatMul before or after") \
   PASS(fold_pads, exact, "conv(pad(x), p) = conv(x, p + pad)", \

@@ -1,4 +1,4 @@
-// Quantized graphs in ONNX's QDQ form become integer graphs: docs/quantization.md, operator by operator. QOperator
+// Quantized graphs in ONNX's QDQ form become integer graphs: docs/reference/quantization.md, operator by operator. QOperator
 // forms (QLinearConv, QLinearMatMul) are QDQ forms since import.
 //
 // What cannot be taken stays float (DequantizeLinear, the operator, QuantizeLinear) and a note says why. Values that

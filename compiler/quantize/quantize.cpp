@@ -231,7 +231,7 @@ Result<Quantized> quantize(Graph model, std::span<const Values> samples, const O
   Places places = find_places(model, options.keep_float);
   if (places.observed.empty())
     return Diagnostic{"cannot quantize " + model.name, "the model",
-                      "it has no float operator that computes on int8 (docs/quantization.md)",
+                      "it has no float operator that computes on int8 (docs/reference/quantization.md)",
                       options.keep_float.empty() ? "run it as it is" : "keep fewer nodes float"};
 
   // Ranges on the float graph.

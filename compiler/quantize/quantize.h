@@ -1,5 +1,5 @@
 // Post-training quantization: a float graph and samples of its inputs become a graph in ONNX's QDQ form, with a report
-// tensor by tensor and layer by layer. What the integers then compute is docs/quantization.md.
+// tensor by tensor and layer by layer. What the integers then compute is docs/reference/quantization.md.
 #pragma once
 
 #include <cstdint>

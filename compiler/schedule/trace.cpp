@@ -45,7 +45,7 @@ Result<std::vector<Step>> parse_trace(std::string_view text, std::string_view wh
     if (!find_primitive(step.primitive)) {
       errors.push_back({fmt::format("unknown schedule primitive {}", step.primitive),
                         fmt::format("{}:{}", where, line_number), "no such primitive exists",
-                        "see docs/schedules.md for the list"});
+                        "see docs/reference/schedules.md for the list"});
       continue;
     }
     trace.push_back(std::move(step));

@@ -1,5 +1,5 @@
 // The open interface of a back end. A target is a name, a table of patterns with predicates, an estimate of what they
-// cost, and plans that turn regions of the graph into steps of the bundle. docs/adding-a-target.md leads through one.
+// cost, and plans that turn regions of the graph into steps of the bundle. docs/howto/adding-a-target.md leads through one.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@
 
 namespace dovetail {
 
-// An analytic estimate; docs/partition.md states the models.
+// An analytic estimate; docs/explanation/partition.md states the models.
 struct Cost {
   double seconds = 0;
   std::uint64_t operations = 0;  // arithmetic, a multiply-add counted as two

@@ -37,7 +37,7 @@ constexpr std::array kLibraryNames{"libxgboost.so.0", "libxgboost.so"};
 constexpr const char* kInstall = "install libxgboost (Debian: apt-get install libxgboost0)";
 
 // Squared errors of logarithms: they rank better than XGBoost's pairwise objective with few rows, and need no groups
-// (docs/tuning.md). Each node looks at a part of the features, of which many say nearly the same.
+// (docs/explanation/tuning-search.md). Each node looks at a part of the features, of which many say nearly the same.
 constexpr std::array<std::array<const char*, 2>, 10> kTreeParameters{{{"objective", "reg:squarederror"},
                                                                       {"tree_method", "hist"},
                                                                       {"max_bin", "32"},

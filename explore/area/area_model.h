@@ -1,5 +1,5 @@
 // Area of a design point without synthesis: what each block takes, by models fitted to runs of Yosys that vary one
-// parameter at a time, and memories by their exact sizes. docs/exploring.md describes fit and error.
+// parameter at a time, and memories by their exact sizes. docs/howto/exploring.md describes fit and error.
 #pragma once
 
 #include <cstdint>

@@ -23,7 +23,7 @@ struct ChipMemory {
   double bits() const { return words * word_bits; }
 };
 
-// docs/events.md, «Memories on chip».
+// docs/reference/events.md, «Memories on chip».
 ChipMemory sram_shape(const isa::HardwareConfig& config, isa::Memory memory) {
   const auto elements = as_double(config.depth(memory));
   switch (memory) {

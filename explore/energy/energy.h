@@ -1,5 +1,6 @@
-// The energy of a run: each event that the engines count (docs/events.md) times what the table says of it, and what
-// passes with time. A pure function, cheap enough for thousands of design points. docs/energy.md says what it covers.
+// The energy of a run: each event that the engines count (docs/reference/events.md) times what the table says of it,
+// and what passes with time. A pure function, cheap enough for thousands of design points. docs/reference/energy.md
+// says what it covers.
 #pragma once
 
 #include <cstdint>

@@ -43,7 +43,7 @@ class TableReader {
   }
   // Members that are none of `known`.
   void check_keys(const Json& json, std::span<const std::string_view> known, const std::string& place) {
-    if (!json.is_object()) return wrong(place, "it is no object", "see docs/energy.md");
+    if (!json.is_object()) return wrong(place, "it is no object", "see docs/reference/energy.md");
     for (const auto& [key, value] : json.items())
       if (std::find(known.begin(), known.end(), key) == known.end())
         wrong(place, fmt::format("there is no \"{}\"", key), isa::suggestion(key, known));

@@ -1,5 +1,5 @@
 // What one event costs, as data: rows with unit, node, voltage, source and the bounds of a sane value. The kit's table
-// is explore/energy/cmos45.json; a user's file says what differs. docs/energy.md describes it.
+// is explore/energy/cmos45.json; a user's file says what differs. docs/reference/energy.md describes it.
 #pragma once
 
 #include <array>

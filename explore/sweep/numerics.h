@@ -1,4 +1,5 @@
-// The numeric choices of a space: how a float model is quantized for a point (docs/exploring.md, «Numeric choices»).
+// The numeric choices of a space: how a float model is quantized for a point (docs/howto/exploring.md, «Numeric
+// choices»).
 #pragma once
 
 #include <span>

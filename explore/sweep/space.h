@@ -1,5 +1,5 @@
 // A space of design points: values for parameters of the hardware and of the system it runs in, as a JSON file says
-// them. docs/exploring.md describes the file.
+// them. docs/howto/exploring.md describes the file.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The write port: sends a burst only when all its beats are buffered, so that W has no gap of its own. Address and first beat are offered in the
-// same cycle, and neither waits for the other to be accepted. docs/timing.md, section 10.
+// same cycle, and neither waits for the other to be accepted. docs/reference/timing.md, section 10.
 module dovetail_axi_write #(
   parameter int unsigned AddrWidth = 32,
   parameter int unsigned BusBytes = 8,

@@ -1,5 +1,5 @@
 // Executes the compute queue: serial instructions one at a time (dovetail_serial), GEMM and ALU through the stages U and X (dovetail_steps), R
-// (dovetail_operands) and a fixed pipe. docs/timing.md, section 9.
+// (dovetail_operands) and a fixed pipe. docs/reference/timing.md, section 9.
 module dovetail_compute #(
   localparam int unsigned UopBits = dovetail_isa_pkg::UOP_BITS,
   localparam int unsigned Lanes = dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT,

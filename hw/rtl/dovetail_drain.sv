@@ -1,5 +1,5 @@
 // Walks over the elements that a LOAD writes, in destination order, one slot a cycle: a pad element, a beat, or an element within a beat
-// (docs/timing.md, section 3). Collects elements of several beats.
+// (docs/reference/timing.md, section 3). Collects elements of several beats.
 module dovetail_drain #(
   parameter int unsigned BusBits = 64,
   parameter int unsigned LineBits = 64,    // of the beats before an element's last; at least BusBits

@@ -1,4 +1,4 @@
-// Reads a launch's instructions ahead, checks them, and puts each into its command queue. docs/timing.md, section 6.
+// Reads a launch's instructions ahead, checks them, and puts each into its command queue. docs/reference/timing.md, section 6.
 module dovetail_fetch #(
   localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS,
   localparam int unsigned BusBits = 8 * dovetail_isa_pkg::BUS_BYTES,

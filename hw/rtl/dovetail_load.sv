@@ -1,4 +1,4 @@
-// Executes LOADs of INP and WGT: a requester, which runs ahead, and a drainer, which writes the SRAMs in order. docs/timing.md, section 8.
+// Executes LOADs of INP and WGT: a requester, which runs ahead, and a drainer, which writes the SRAMs in order. docs/reference/timing.md, section 8.
 module dovetail_load #(
   localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS,
   localparam int unsigned BusBits = 8 * dovetail_isa_pkg::BUS_BYTES,

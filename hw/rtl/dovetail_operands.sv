@@ -1,5 +1,5 @@
 // Stage R: the operands of a step. GEMM's come from INP and WGT in one cycle; ALU's come from ACC, an index a cycle, the destination last.
-// docs/timing.md, section 9.
+// docs/reference/timing.md, section 9.
 module dovetail_operands #(
   localparam int unsigned Lanes = dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT,
   localparam int unsigned AccBits = 32 * Lanes,

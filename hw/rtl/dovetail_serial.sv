@@ -1,4 +1,4 @@
-// The serial instructions of the compute queue, one at a time: LOADs of UOP, ACC and ACC8, NOPs, FINISH. docs/timing.md, section 9.
+// The serial instructions of the compute queue, one at a time: LOADs of UOP, ACC and ACC8, NOPs, FINISH. docs/reference/timing.md, section 9.
 module dovetail_serial #(
   localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS,
   localparam int unsigned BusBits = 8 * dovetail_isa_pkg::BUS_BYTES,

@@ -1,5 +1,5 @@
 // The steps of GEMM and ALU instructions, in the order of their loop nest: stage U reads the micro-op, stage X adds its indices to those of the
-// loops. docs/timing.md, section 9.
+// loops. docs/reference/timing.md, section 9.
 module dovetail_steps #(
   localparam int unsigned InstrBits = dovetail_isa_pkg::INSTRUCTION_BITS,
   localparam int unsigned UopBits = dovetail_isa_pkg::UOP_BITS,

@@ -1,4 +1,4 @@
-// Executes STOREs, one at a time: fills beats from the shadow of ACC and hands them to the write port. docs/timing.md, section 10.
+// Executes STOREs, one at a time: fills beats from the shadow of ACC and hands them to the write port. docs/reference/timing.md, section 10.
 module dovetail_store #(
   localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS,
   localparam int unsigned BusBytes = dovetail_isa_pkg::BUS_BYTES,

@@ -1,5 +1,5 @@
-// The rules of AXI4 at the memory port, and those that the kit adds (docs/timing.md): what the design promises to the memory, and what it needs of
-// it. docs/rtl.md lists the rules of the standard by the names of Arm's protocol assertions, each with the assertion that holds it here.
+// The rules of AXI4 at the memory port, and those that the kit adds (docs/reference/timing.md): what the design promises to the memory, and what it needs of
+// it. docs/reference/rtl.md lists the rules of the standard by the names of Arm's protocol assertions, each with the assertion that holds it here.
 module dovetail_axi_sva #(
   localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS,
   localparam int unsigned BusBytes = dovetail_isa_pkg::BUS_BYTES,

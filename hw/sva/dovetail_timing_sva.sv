@@ -1,4 +1,4 @@
-// The constants of isa/spec/timing.h that stage R and the pipes have in their structure: what a step costs, and when it writes. docs/timing.md, section 9.
+// The constants of isa/spec/timing.h that stage R and the pipes have in their structure: what a step costs, and when it writes. docs/reference/timing.md, section 9.
 module dovetail_operands_timing_sva (
   input logic clk_i,
   input logic rst_ni,

@@ -1,4 +1,4 @@
-// What trace and counters need of a cycle, gathered in one place and bound into the design: it drives nothing. docs/timing.md, section 11, defines
+// What trace and counters need of a cycle, gathered in one place and bound into the design: it drives nothing. docs/reference/timing.md, section 11, defines
 // classes and causes; their numbers are those of simulator/trace/trace.h.
 module dovetail_probe (
   input logic        rst_ni,

@@ -180,7 +180,8 @@ std::string alu_section() {
                  op.commutes ? "yes" : "",
                  op.enabled_by == nullptr ? std::string_view("") : spec::extension_key(op.enabled_by)});
   text +=
-      "\nWhat kinds and cycles mean is the subject of docs/timing.md, section 9. An operation commutes where op(a, b) "
+      "\nWhat kinds and cycles mean is the subject of docs/reference/timing.md, section 9. An operation commutes where "
+      "op(a, b) "
       "= "
       "op(b, a).\n\n";
   for (const spec::AluOpInfo& op : spec::kAluOps)
@@ -189,7 +190,7 @@ std::string alu_section() {
 }
 
 std::string timing_section() {
-  std::string text = "## Timing constants\n\nHow they combine is the subject of docs/timing.md.\n\n" +
+  std::string text = "## Timing constants\n\nHow they combine is the subject of docs/reference/timing.md.\n\n" +
                      header({"constant", "value", "unit", "meaning"});
   for (const spec::TimingConstant& t : spec::kTimingConstants)
     text += row({fmt::format("`{}`", t.name), fmt::format("{}", t.value), t.unit, t.doc});

@@ -11,8 +11,8 @@
 
 namespace dovetail::isa::spec {
 
-// The kind of an ALU instruction, docs/timing.md, section 9: when its steps write, and whether they wait for each
-// other.
+// The kind of an ALU instruction, docs/reference/timing.md, section 9: when its steps write, and whether they wait for
+// each other.
 enum class AluKind : std::uint8_t {
   alu,       // one cycle of work: written in the cycle after the last read, in time for the step behind
   alu_long,  // two: the step behind waits where it would read the result first (interlock)

@@ -1,6 +1,6 @@
-// The timing constants that cycle model, SystemC platform, RTL and documentation share. docs/timing.md says how they
-// combine; what depends on the design point (burst length, queue depths, bus width) is a parameter of HardwareConfig
-// instead.
+// The timing constants that cycle model, SystemC platform, RTL and documentation share. docs/reference/timing.md says
+// how they combine; what depends on the design point (burst length, queue depths, bus width) is a parameter of
+// HardwareConfig instead.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
-// The rule of docs/timing.md, section 7, «Without time», as code: what of a launch may start and what may end.
-// Verifier, functional simulator and the reports of every engine follow it here; RTL and cycle simulator obey the same
-// rule with its times.
+// The rule of docs/reference/timing.md, section 7, «Without time», as code: what of a launch may start and what may
+// end. Verifier, functional simulator and the reports of every engine follow it here; RTL and cycle simulator obey the
+// same rule with its times.
 //
 // Three command queues, their units, four token FIFOs, all of finite depth. The head of a queue starts when its tokens
 // are there and its unit takes it beside what is in flight; the oldest in flight ends when all its tokens have room.
@@ -23,7 +23,7 @@
 
 namespace dovetail::isa {
 
-// Of an instruction of the compute queue (docs/timing.md, section 9): only those of one kind overlap.
+// Of an instruction of the compute queue (docs/reference/timing.md, section 9): only those of one kind overlap.
 enum class ComputeKind : std::uint8_t { serial, gemm, alu, alu_long };
 ComputeKind compute_kind(const Instruction& instruction);
 

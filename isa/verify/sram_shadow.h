@@ -1,5 +1,5 @@
 // Who last touched each element of INP, WGT or ACC. Each of these memories is written by one queue only, so one writer
-// and one reader of the other queue are kept per element, and that is exact: see docs/verify.md.
+// and one reader of the other queue are kept per element, and that is exact: see docs/explanation/verify.md.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
 // A launch executed on counts alone: no data and no time. What may start and end is CommandQueues' matter; here are the
 // order in which it is done, and the record of it.
 //
-// The machine is deterministic in what matters: no move ever disables another (docs/verify.md). Hence every maximal
-// execution makes the same moves, and one greedy execution decides deadlock; and the k-th pop of a FIFO takes the k-th
-// push in every execution.
+// The machine is deterministic in what matters: no move ever disables another (docs/explanation/verify.md). Hence every
+// maximal execution makes the same moves, and one greedy execution decides deadlock; and the k-th pop of a FIFO takes
+// the k-th push in every execution.
 #pragma once
 
 #include <array>

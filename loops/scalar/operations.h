@@ -1,5 +1,6 @@
-// The operations on one value, as docs/loop-programs.md states them, each under its name in loops/ir.h. The interpreter
-// applies them, and the text that the CUDA back end compiles for a device calls them: this is the definition of both.
+// The operations on one value, as docs/reference/loop-programs.md states them, each under its name in loops/ir.h. The
+// interpreter applies them, and the text that the CUDA back end compiles for a device calls them: this is the
+// definition of both.
 //
 // That text is compiled by NVRTC, which has no standard library: this header and those that it includes use of it only
 // what compiler/target/cuda/codegen/standard_headers.cpp provides.

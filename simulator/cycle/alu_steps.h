@@ -1,5 +1,6 @@
-// What the steps of one ALU instruction cost in stage R (docs/timing.md, section 9), without walking through them:
-// between two steps in a row only the difference of two indices matters, and that is linear in the loop variables.
+// What the steps of one ALU instruction cost in stage R (docs/reference/timing.md, section 9), without walking through
+// them: between two steps in a row only the difference of two indices matters, and that is linear in the loop
+// variables.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // The geometry of a transfer: rows of DRAM elements, the bursts that carry them, and the slots in which they are used
-// (docs/timing.md, section 3).
+// (docs/reference/timing.md, section 3).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
 // The cycle-accurate simulator: the exact issue, start and end cycle of every instruction, with the values or without.
-// docs/timing.md is its contract, docs/cycle-simulator.md describes how it works and what was measured.
+// docs/reference/timing.md is its contract, docs/explanation/cycle-simulator.md describes how it works and what was
+// measured.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// Fetch (docs/timing.md, section 6).
+// Fetch (docs/reference/timing.md, section 6).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The load unit (docs/timing.md, section 8): starts instructions ahead of the drainer, which works them off one after
-// the other.
+// The load unit (docs/reference/timing.md, section 8): starts instructions ahead of the drainer, which works them off
+// one after the other.
 #pragma once
 
 #include <cstdint>

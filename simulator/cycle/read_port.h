@@ -1,5 +1,5 @@
-// One of the three requesters with its beat buffer (docs/timing.md, section 4): asks for the bursts of a transfer one
-// after the other, as far as the buffer has room, and keeps those granted until they are used.
+// One of the three requesters with its beat buffer (docs/reference/timing.md, section 4): asks for the bursts of a
+// transfer one after the other, as far as the buffer has room, and keeps those granted until they are used.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// The store unit (docs/timing.md, section 10): fills a write buffer from the shadow of ACC, and writes it out burst by
-// burst.
+// The store unit (docs/reference/timing.md, section 10): fills a write buffer from the shadow of ACC, and writes it out
+// burst by burst.
 #pragma once
 
 #include <cstdint>

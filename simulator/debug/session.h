@@ -1,6 +1,6 @@
 // A program, stopped anywhere in its run. Instructions are executed whole, one at a time, in the order and at the
 // cycles in which the accelerator starts them: the times are the cycle simulator's, the values the functional
-// simulator's. docs/debugging.md says what that means for a program with races.
+// simulator's. docs/howto/debugging.md says what that means for a program with races.
 #pragma once
 
 #include <array>

@@ -35,8 +35,8 @@ IndexRange over_loops(const isa::UopLoop& loop, IndexRange uops, LoopFactors fac
 }
 
 // Reads of ACC by the steps of a vector instruction beyond those of their destinations: none of a step that repeats the
-// operands of the step before (docs/timing.md, section 9), which is one with the same src, unless that has written
-// them. Whether it may have is looked at in full only where the ranges of destinations and operands meet.
+// operands of the step before (docs/reference/timing.md, section 9), which is one with the same src, unless that has
+// written them. Whether it may have is looked at in full only where the ranges of destinations and operands meet.
 std::uint64_t operand_reads(const isa::Alu& alu, const UopView& uops, IndexRange dst, IndexRange src,
                             std::uint64_t operands) {
   const std::uint64_t inner = alu.iter_in, outer = alu.iter_out, last = uops.count - 1;

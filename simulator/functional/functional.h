@@ -1,6 +1,6 @@
 // The functional simulator: values without time, as fast as the host allows. It executes instructions whole, one after
 // the other, in an order that the queues and tokens permit; every order gives a race-free program the same result
-// (isa/verify finds the races). docs/functional-simulator.md describes how it works and what was measured.
+// (isa/verify finds the races). docs/explanation/functional-simulator.md describes how it works and what was measured.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// The `bank` memory: first come first served, open page, all banks refreshed together. docs/memory-models.md describes
-// what it models.
+// The `bank` memory: first come first served, open page, all banks refreshed together. docs/reference/memory-models.md
+// describes what it models.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// What a wait for memory was for. docs/timing.md, section 11, defines every number; docs/memory-models.md says how each
-// memory divides its own part.
+// What a wait for memory was for. docs/reference/timing.md, section 11, defines every number;
+// docs/reference/memory-models.md says how each memory divides its own part.
 #pragma once
 
 #include <algorithm>

@@ -17,7 +17,7 @@ struct DramCommand {
 inline constexpr std::array<std::string_view, 5> kDramCommandNames{"activates", "precharges", "reads", "writes",
                                                                    "refreshes"};
 
-// Commands by kind; docs/events.md defines each.
+// Commands by kind; docs/reference/events.md defines each.
 struct DramCommands {
   std::array<std::uint64_t, kDramCommandNames.size()> counts{};
 

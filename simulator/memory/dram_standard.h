@@ -1,5 +1,5 @@
-// DRAM standards: organization and timing, in DRAM clocks. docs/memory-models.md says how the numbers are used and
-// where they come from.
+// DRAM standards: organization and timing, in DRAM clocks. docs/reference/memory-models.md says how the numbers are
+// used and where they come from.
 #pragma once
 
 #include <array>

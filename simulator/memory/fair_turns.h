@@ -1,5 +1,5 @@
-// Who is served next where several requesters share one memory (docs/systemc.md, «Sharing a memory»): in turn, in each
-// direction by itself. The one rule of the SystemC platform and of the cycle engine.
+// Who is served next where several requesters share one memory (docs/reference/systemc.md, «Sharing a memory»): in
+// turn, in each direction by itself. The one rule of the SystemC platform and of the cycle engine.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // The DRAM behind the memory port, as all timing engines see it: times without data. One object serves one launch after
-// the other and is reset at cycle 0 of each. docs/timing.md, section 5, is the contract.
+// the other and is reset at cycle 0 of each. docs/reference/timing.md, section 5, is the contract.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +70,7 @@ struct IdealMemory {
   bool operator==(const IdealMemory&) const = default;
 };
 
-// DRAM with banks, rows and refresh: docs/memory-models.md.
+// DRAM with banks, rows and refresh: docs/reference/memory-models.md.
 struct BankMemory {
   DramStandard standard;
   std::int64_t clock_ps = 2000;  // of the accelerator

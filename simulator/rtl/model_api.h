@@ -51,7 +51,7 @@ typedef struct {
 typedef struct {
   uint64_t program_base;
   uint32_t begin, count;
-  uint32_t address_to_data;         // docs/timing.md, section 5: cycles from an address to its first beat of data
+  uint32_t address_to_data;  // docs/reference/timing.md, section 5: cycles from an address to its first beat of data
   const dovetail_rtl_slave* slave;  // not null: in the place of accept(), to compare values
 } dovetail_rtl_launch;
 
@@ -63,7 +63,7 @@ enum {
   DOVETAIL_RTL_STOPPED = 4  // by goes_on(); the design is as after power-up but for its memories
 };
 
-// Cycles in which an enable of the design was high (docs/events.md).
+// Cycles in which an enable of the design was high (docs/reference/events.md).
 typedef struct {
   uint64_t sram_reads[5], sram_writes[5];  // by isa::Memory: uop, wgt, inp, acc, out
   // By unit, isa::Queue; 3: fetch.

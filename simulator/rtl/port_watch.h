@@ -1,5 +1,5 @@
 // What the design's waits for memory were for: from the signals of its port, cycle by cycle, and the memory's own
-// answers, by the rules of docs/timing.md, section 11.
+// answers, by the rules of docs/reference/timing.md, section 11.
 #pragma once
 
 #include <array>

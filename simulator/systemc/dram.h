@@ -1,5 +1,6 @@
 // Memory for any number of accelerators and hosts, timed by one of our models (simulator/memory), which they share. In
-// each cycle and direction the requests are served in turn, whatever the order of SystemC's processes: docs/systemc.md.
+// each cycle and direction the requests are served in turn, whatever the order of SystemC's processes:
+// docs/reference/systemc.md.
 #pragma once
 
 #include <cstddef>

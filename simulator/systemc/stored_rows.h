@@ -1,5 +1,5 @@
 // Which bytes the bursts of a STORE write: bursts are whole beats, but rows begin and end within them. Bursts come row
-// by row (docs/timing.md, section 3).
+// by row (docs/reference/timing.md, section 3).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // What a timing engine reports of a launch: one event per instruction, and what each unit did in each cycle. One schema
-// for all engines, so that two traces of one program can be compared event by event. docs/timing.md, sections 1 and 11,
-// defines every number.
+// for all engines, so that two traces of one program can be compared event by event. docs/reference/timing.md, sections
+// 1 and 11, defines every number.
 #pragma once
 
 #include <array>

@@ -15,7 +15,7 @@ BINARY = pathlib.Path(os.environ["DOVETAIL_BINARY_DIR"]).resolve()
 WORK = BINARY / "tests" / "install"
 FIRST, PREFIX = WORK / "installed", WORK / "moved" / "elsewhere"
 PROGRAM = PREFIX / "bin" / "dovetail"
-PAGE = SOURCE / "docs" / "installing.md"
+PAGE = SOURCE / "docs" / "howto" / "installing.md"
 
 
 def environment(**changes):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/installing.md has a program for every target of the package; each is built from the page's text, runs, and prints what the page says.
+"""docs/howto/installing.md has a program for every target of the package; each is built from the page's text, runs, and prints what the page says.
 
 ./dev test builds those of SAMPLE (tools/tier.py).
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The pages docs/adding-*.md end with the exact list of files that their case takes.
+"""The pages docs/howto/adding-*.md end with the exact list of files that their case takes.
 
 Each page leads through a real case of the tree, and has a section of this form:
 
@@ -61,9 +61,9 @@ def problems_of(page, root, files):
 
 def check(root):
     files = repository_files(root)
-    pages = [path for path in files if path.match("docs/adding-*.md")]
+    pages = [path for path in files if path.match("docs/howto/adding-*.md")]
     sources = [path for path in files if counts(path)]
-    return [problem for page in pages for problem in problems_of(page, root, sources)] if pages else ["no page docs/adding-*.md"]
+    return [problem for page in pages for problem in problems_of(page, root, sources)] if pages else ["no page docs/howto/adding-*.md"]
 
 
 class AddingPages(unittest.TestCase):
@@ -74,7 +74,7 @@ class AddingPages(unittest.TestCase):
     def problems(self, page=PAGE, **more):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            for name, content in {**self.TREE, "docs/adding-a-loop.md": page, **more.get("files", {})}.items():
+            for name, content in {**self.TREE, "docs/howto/adding-a-loop.md": page, **more.get("files", {})}.items():
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text(content, encoding="utf-8")
             return check(root)
@@ -87,18 +87,18 @@ class AddingPages(unittest.TestCase):
 
     def test_a_file_that_is_not_listed(self):
         self.assertEqual(self.problems(files={"b/more.h": "x = Peel::first;\n"}),
-                         ["docs/adding-a-loop.md: b/more.h mentions Peel::first and is not listed"])
+                         ["docs/howto/adding-a-loop.md: b/more.h mentions Peel::first and is not listed"])
 
     def test_a_file_that_is_listed_in_vain(self):
         self.assertEqual(self.problems(self.PAGE + "- `a/other.cpp`: nothing\n- `a/gone.cpp`: nothing\n"),
-                         [f"docs/adding-a-loop.md: a/{name}.cpp is listed and mentions none of the identifiers"
+                         [f"docs/howto/adding-a-loop.md: a/{name}.cpp is listed and mentions none of the identifiers"
                           for name in ("other", "gone")])
 
     def test_a_file_that_is_listed_twice(self):
-        self.assertEqual(self.problems(self.PAGE + "- `a/list.h`: again\n"), ["docs/adding-a-loop.md: a/list.h is listed twice"])
+        self.assertEqual(self.problems(self.PAGE + "- `a/list.h`: again\n"), ["docs/howto/adding-a-loop.md: a/list.h is listed twice"])
 
     def test_a_page_without_the_section(self):
-        message = "docs/adding-a-loop.md: no section «## Files» with a line «Identifiers: `a`, `b`.»"
+        message = "docs/howto/adding-a-loop.md: no section «## Files» with a line «Identifiers: `a`, `b`.»"
         self.assertEqual(self.problems("# How\n"), [message])
         self.assertEqual(self.problems("## Files\n\n- `a/peel.cpp`: the code\n"), [message])
 

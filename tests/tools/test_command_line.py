@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Habits that all commands share (docs/command-line.md): help, suggestions, colors, widths, pipes, `-`, folders, and children that end."""
+"""Habits that all commands share (docs/reference/command-line.md): help, suggestions, colors, widths, pipes, `-`, folders, and children that end."""
 import fcntl
 import os
 import pathlib

@@ -81,11 +81,19 @@ class Dev(unittest.TestCase):
         cli = self.root / "cli"
         cli.write_text(f"#!/bin/sh\necho '{text}' \"$@\"\n")
         cli.chmod(0o755)
+        for _, arguments in self.generated():
+            if arguments.startswith("tools/"):  # prints its arguments, too
+                tool = self.root / arguments.split()[0]
+                tool.parent.mkdir(exist_ok=True)
+                tool.write_text(f"import sys\nprint('{text}', *sys.argv)\n")
         return cli
 
+    def generated(self):
+        """(path, arguments of the program or of a tool)"""
+        return [row.replace("PROGRAM", str(self.root / "cli")).split(maxsplit=1) for row in self.run_dev("gen", "--list")[1].splitlines()]
+
     def write_generated(self, word):
-        for row in self.run_dev("gen", "--list")[1].splitlines():
-            path, arguments = row.split(maxsplit=1)
+        for path, arguments in self.generated():
             (self.root / path).parent.mkdir(parents=True, exist_ok=True)
             (self.root / path).write_text(f"{word} {arguments}\n")
 

@@ -207,7 +207,7 @@ class Outputs(unittest.TestCase):
             self.assertEqual("  --json " in text, command not in ("help", "completion"), command)
 
     def test_every_schema_is_described(self) -> None:
-        page = (SOURCE / "docs/command-line.md").read_text()
+        page = (SOURCE / "docs/reference/command-line.md").read_text()
         for path in SCHEMAS.glob("*.json"):
             self.assertIn(f"(schema/{path.name})", page)
             self.assertIn("description", json.loads(path.read_text()))

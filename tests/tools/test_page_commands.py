@@ -15,11 +15,11 @@ import tier  # noqa: E402
 from run_page import PageError, run_page  # noqa: E402
 
 # The first two pages that a reader tries.
-SAMPLE = [ROOT / "README.md", ROOT / "docs/first-week.md"]
-KNOWN = {"README.md", "docs/first-week.md", "docs/assembly.md", "docs/debugging.md", "docs/own-data.md", "docs/regions.md"}
+SAMPLE = [ROOT / "README.md", ROOT / "docs/guide/first-week.md"]
+KNOWN = {"README.md", "docs/guide/first-week.md", "docs/howto/assembly.md", "docs/howto/debugging.md", "docs/howto/own-data.md", "docs/howto/regions.md"}
 
 failed = False
-pages = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))
+pages = [path for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
          if "\n<!-- run" in path.read_text(encoding="utf-8")]
 judged, which = tier.judged(pages, SAMPLE)
 print(f"pages: {which}")

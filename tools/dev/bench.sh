@@ -1,4 +1,4 @@
-# ./dev bench: runs the benchmarks, or compares them with those of another commit (docs/benchmarks.md).
+# ./dev bench: runs the benchmarks, or compares them with those of another commit (docs/results/benchmarks.md).
 
 command_bench() {
   local filter=. against='' there='' program name status failed=0

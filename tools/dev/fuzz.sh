@@ -1,4 +1,4 @@
-# ./dev fuzz: docs/fuzzing.md.
+# ./dev fuzz: docs/howto/fuzzing.md.
 
 # The targets of libFuzzer, each with its corpus: tests/fuzz/target.h.
 fuzz_corpora() {

@@ -1,7 +1,7 @@
 # ./dev gen: writes the generated files, or compares them.
 
-# The generated files: <path> <arguments of the CLI that prints it>, one a line. ./dev gen writes them; the test "tools/generated
-# files" compares them.
+# The generated files: <path> <arguments of the CLI that prints it>, or <path> <tool that prints it> with its arguments, PROGRAM
+# the CLI, one a line. ./dev gen writes them; the test "tools/generated files" compares them.
 generated_files() {
   cat <<'LIST'
 docs/gen/isa.md isa --format markdown
@@ -9,6 +9,13 @@ docs/gen/operators.md operators --format markdown
 docs/gen/passes.md operators --format passes
 docs/schema/gen/hardware.json isa --format schema
 hw/gen/dovetail_isa_pkg.sv isa --format sv
+docs/gen/stages.svg tools/draw_figures.py stages
+docs/gen/accelerator.svg tools/draw_figures.py accelerator
+docs/gen/layer.svg tools/draw_figures.py layer --dovetail PROGRAM
+docs/gen/folders.svg tools/draw_figures.py folders
+docs/gen/results-cpu.md tools/result_pages.py cpu
+docs/gen/results-models.md tools/result_pages.py models
+docs/gen/results-gpu.md tools/result_pages.py gpu
 LIST
 }
 
@@ -18,7 +25,11 @@ generate() {
   while read -r path arguments; do
     mkdir -p "$root/$(dirname "$path")"
     # shellcheck disable=SC2086  # the arguments are words
-    "$cli" $arguments >"$root/$path" || fail "gen: dovetail $arguments failed"
+    if [[ $arguments == tools/* ]]; then
+      "$python" ${arguments/PROGRAM/$cli} >"$root/$path" || fail "gen: $arguments failed"
+    else
+      "$cli" $arguments >"$root/$path" || fail "gen: dovetail $arguments failed"
+    fi
   done < <(generated_files)
 }
 

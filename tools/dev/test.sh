@@ -1,4 +1,4 @@
-# ./dev test: builds and runs the tests (docs/architecture.md, «Tests»).
+# ./dev test: builds and runs the tests (docs/explanation/architecture.md, «Tests»).
 
 # test --require nvrtc, test --cuda: what takes a compiler or a device that not every machine has.
 test_gpu() {

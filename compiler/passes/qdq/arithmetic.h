@@ -1,5 +1,5 @@
-// The numbers of the integer form (docs/quantization.md), apart from any graph: each function is one formula of that
-// page.
+// The numbers of the integer form (docs/reference/quantization.md), apart from any graph: each function is one formula
+// of that page.
 #pragma once
 
 #include <cstdint>

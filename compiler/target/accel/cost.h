@@ -1,4 +1,5 @@
-// What an operation costs on the accelerator, estimated without compiling it: docs/partition.md states the model.
+// What an operation costs on the accelerator, estimated without compiling it: docs/explanation/partition.md states the
+// model.
 #pragma once
 
 #include <cstdint>

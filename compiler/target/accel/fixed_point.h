@@ -1,5 +1,5 @@
 // Scaling int32 accumulators to int8 by wrapping 32-bit passes, exactly, on hardware without `requant`.
-// docs/accelerator-backend.md derives it.
+// docs/explanation/accelerator-backend.md derives it.
 #pragma once
 
 #include <array>

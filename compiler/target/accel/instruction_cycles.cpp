@@ -10,8 +10,8 @@ namespace dovetail::accel {
 
 namespace {
 
-// Slots, docs/timing.md, section 3, as if every row began with a beat: one for each beat, or for each element where
-// several share a beat; pads one for each element.
+// Slots, docs/reference/timing.md, section 3, as if every row began with a beat: one for each beat, or for each element
+// where several share a beat; pads one for each element.
 std::uint64_t slots(const isa::HardwareConfig& config, const isa::Transfer& transfer) {
   if (transfer.x_size == 0) return 0;
   const auto beats =

@@ -1,4 +1,5 @@
-// How long an instruction keeps its unit at work, by docs/timing.md, with a memory that always answers at once.
+// How long an instruction keeps its unit at work, by docs/reference/timing.md, with a memory that always answers at
+// once.
 #pragma once
 
 #include <cstdint>

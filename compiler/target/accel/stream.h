@@ -70,9 +70,10 @@ struct TokenStatistics {
   std::uint64_t all_tokens() const;
 };
 
-// Sets the dependency flags so that every two conflicting accesses of different queues are ordered, as docs/verify.md
-// has it, with a token only where no other one implies the order. The program ends with FIFOs of the configuration's
-// depth. Near-linear in the instructions and the elements and DRAM rows that they touch. Precondition: no flag is set.
+// Sets the dependency flags so that every two conflicting accesses of different queues are ordered, as
+// docs/explanation/verify.md has it, with a token only where no other one implies the order. The program ends with
+// FIFOs of the configuration's depth. Near-linear in the instructions and the elements and DRAM rows that they touch.
+// Precondition: no flag is set.
 TokenStatistics insert_tokens(Stream& stream, const isa::HardwareConfig& config);
 
 }  // namespace dovetail::accel

@@ -1,4 +1,4 @@
-// What nodes cost on the processor, estimated without compiling them: docs/partition.md states the model.
+// What nodes cost on the processor, estimated without compiling them: docs/explanation/partition.md states the model.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The CUDA target (docs/cuda-backend.md): nodes form groups, each a step of one or more kernels.
+// The CUDA target (docs/explanation/cuda-backend.md): nodes form groups, each a step of one or more kernels.
 #pragma once
 
 #include "base/result.h"

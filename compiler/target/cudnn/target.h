@@ -1,5 +1,5 @@
 // cuDNN on NVIDIA GPUs: convolutions, pools and softmax, as operations of a library that the runtime opens where it is
-// there. docs/vendor-backends.md
+// there. docs/explanation/vendor-backends.md
 #pragma once
 
 #include "compiler/target/target.h"

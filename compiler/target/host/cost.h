@@ -1,5 +1,5 @@
-// What steps on the host cost, estimated: docs/partition.md states the model. Targets that bring tensors to the host
-// and back estimate their borders by it.
+// What steps on the host cost, estimated: docs/explanation/partition.md states the model. Targets that bring tensors to
+// the host and back estimate their borders by it.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 // What all targets of GPUs share: what kernels and copies are thought to take, for the partition alone
-// (docs/partition.md), of a large GPU, from its data sheet, and the tolerance of TF32. Nothing here was measured.
+// (docs/explanation/partition.md), of a large GPU, from its data sheet, and the tolerance of TF32. Nothing here was
+// measured.
 #pragma once
 
 #include <cstddef>

@@ -32,7 +32,7 @@ std::optional<Diagnostic> refusal(const loops::Program& program, const loops::Fo
   if (loop.kind != loops::ForKind::serial && std::ranges::find(support.kinds, loop.kind) == support.kinds.end())
     return refuse(fmt::format("it is of kind {}, which {} does not honor", loops::name(loop.kind), support.target),
                   fmt::format("leave out the step that made it so (kinds honored: {}), or choose a target that honors "
-                              "it; docs/schedules.md lists them",
+                              "it; docs/reference/schedules.md lists them",
                               honored(support)));
   if (loop.kind == loops::ForKind::thread &&
       std::ranges::find(support.thread_axes, loop.thread_axis) == support.thread_axes.end())
@@ -54,11 +54,12 @@ std::optional<Diagnostic> refusal(const loops::Program& program, const loops::Bl
                                   const LoopSupport& support) {
   const auto slots = block.annotations.find(schedule::kSlots);
   if (slots == block.annotations.end() || support.slots) return std::nullopt;
-  return Diagnostic{fmt::format("cannot make code of {}", program.name), fmt::format("block {}", block.name),
-                    fmt::format("its result has {} slots, which {} does not honor", slots->second, support.target),
-                    fmt::format("leave out the step `slots{}`, or choose a target that honors it; docs/schedules.md "
-                                "lists them",
-                                block.writes.empty() ? "" : " " + block.writes.front().buffer->name)};
+  return Diagnostic{
+      fmt::format("cannot make code of {}", program.name), fmt::format("block {}", block.name),
+      fmt::format("its result has {} slots, which {} does not honor", slots->second, support.target),
+      fmt::format("leave out the step `slots{}`, or choose a target that honors it; docs/reference/schedules.md "
+                  "lists them",
+                  block.writes.empty() ? "" : " " + block.writes.front().buffer->name)};
 }
 
 }  // namespace

@@ -1,4 +1,5 @@
-// The event-driven simulator gives, for every instruction, the cycles that docs/timing.md read cycle by cycle gives.
+// The event-driven simulator gives, for every instruction, the cycles that docs/reference/timing.md read cycle by cycle
+// gives.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,5 +1,5 @@
-// The events of docs/events.md, worked out by hand for two programs, on every engine; the design counts them by its own
-// signals.
+// The events of docs/reference/events.md, worked out by hand for two programs, on every engine; the design counts them
+// by its own signals.
 #include <functional>
 #include <memory>
 #include <optional>

@@ -1,6 +1,6 @@
 // The units that move data, at their borders: load, the serial loads of compute, store, and what they are made of:
 // splitter, beat buffers, arbiter, drain, elements, write port. Values, SRAM and cycles are compared by agree(); times
-// that docs/timing.md lets one work out by hand are here.
+// that docs/reference/timing.md lets one work out by hand are here.
 #include <algorithm>
 #include <vector>
 

@@ -73,7 +73,8 @@ TEST_CASE("DOVETAIL_PROCESSOR: what this machine is not ends every command with 
 }
 
 // The table of cli/environment_variables.cpp, that of the page, and what the sources ask for.
-TEST_CASE("every environment variable of the kit is listed by `dovetail --help` and in docs/command-line.md") {
+TEST_CASE(
+    "every environment variable of the kit is listed by `dovetail --help` and in docs/reference/command-line.md") {
   namespace fs = std::filesystem;
   const fs::path root = DOVETAIL_SOURCE_DIR;
   const auto names_in = [](const std::string& text, const std::regex& pattern) {
@@ -86,11 +87,11 @@ TEST_CASE("every environment variable of the kit is listed by `dovetail --help` 
     for (const fs::directory_entry& file : fs::recursive_directory_iterator(root / folder)) {
       if (file.path().filename() == "environment_variables.cpp") continue;
       if (file.path().extension() != ".cpp" && file.path().extension() != ".h") continue;
-      // Those of tests are in docs/trust-and-limits.md.
+      // Those of tests are in docs/reference/trust-and-limits.md.
       asked.merge(names_in(read_text_file(file.path().string()).value(), std::regex("\"(DOVETAIL_(?!TEST)[A-Z_]+)\"")));
     }
   CHECK(asked.contains("DOVETAIL_PROCESSOR"));
   CHECK(names_in(test::dovetail({"--help"}).out, std::regex("\n  (DOVETAIL_[A-Z_]+) ")) == asked);
-  CHECK(names_in(read_text_file((root / "docs" / "command-line.md").string()).value(),
+  CHECK(names_in(read_text_file((root / "docs" / "reference" / "command-line.md").string()).value(),
                  std::regex("\n\\| `(DOVETAIL_[A-Z_]+)`")) == asked);
 }

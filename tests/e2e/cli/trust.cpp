@@ -1,4 +1,4 @@
-// Machine code in files: which of it runs, and what keeps the rest from running (docs/trust-and-limits.md).
+// Machine code in files: which of it runs, and what keeps the rest from running (docs/reference/trust-and-limits.md).
 #include <cstring>
 #include <filesystem>
 #include <functional>

@@ -1,4 +1,4 @@
-// Scalar and lane-wise expressions, with the meaning of docs/loop-programs.md.
+// Scalar and lane-wise expressions, with the meaning of docs/reference/loop-programs.md.
 #include <algorithm>
 #include <cmath>
 #include <limits>

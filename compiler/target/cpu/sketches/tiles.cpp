@@ -12,7 +12,7 @@ namespace {
 // Of one core, in cycles: a call streams the rows of A through the multipliers and takes a few at least; a tile's sums
 // go to memory and come back in vectors; two vector instructions, each of all lanes, multiply at a time, at four fifths
 // of which our kernels run. Tiles of weights came from the second level of an Emerald Rapids at about 25 bytes a cycle
-// (ResNet-18's C11, docs/benchmarks.md).
+// (ResNet-18's C11, docs/results/benchmarks.md).
 constexpr double kFreshCall = 16, kStoreAndReload = 24, kDotsPerCycle = 1.6, kFetchedBytesPerCycle = 25;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// Expressions, with the meaning of docs/loop-programs.md: whatever C++ does otherwise is a call of loops/scalar.
+// Expressions, with the meaning of docs/reference/loop-programs.md: whatever C++ does otherwise is a call of
+// loops/scalar.
 #include <algorithm>
 #include <array>
 #include <bit>

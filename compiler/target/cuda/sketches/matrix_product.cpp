@@ -69,7 +69,7 @@ std::int64_t registers_of(const Product& copied, const Tile& tile) {
 
 // Cycles of the processor that has the most to do; nullopt: the tile does not fit. Its blocks run as many at a time as
 // have room; the last ones, when there are fewer, leave it idle. The constants are fitted to tiles that were measured
-// on an H200 (docs/cuda-backend.md).
+// on an H200 (docs/explanation/cuda-backend.md).
 std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& gpu) {
   const Product e = as_copied(part_of(whole, tile.distribution.parts), tile.turned);
   constexpr double kQuarters = 4;                      // of a processor; each issues an operation of a warp a cycle

@@ -130,7 +130,7 @@ bool is_small(const GeneratedProgram& program) {
 }  // namespace
 
 // The verdicts by definition: «race» where two conflicting accesses occur in both orders with unlimited queues,
-// «deadlock» where the units of docs/timing.md stop with the configured ones.
+// «deadlock» where the units of docs/reference/timing.md stop with the configured ones.
 TEST_CASE("verify agrees with all executions of small programs") {
   std::size_t races = 0, clean = 0;
   for (std::uint64_t seed = 7u << 20; seed < (7u << 20) + scaled(400); ++seed) {

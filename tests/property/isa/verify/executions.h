@@ -1,6 +1,7 @@
-// All executions of a launch, one move at a time: the units of docs/timing.md, sections 6 to 10, without their times.
-// Written from that page, and sharing nothing with isa/verify but the names of queues and FIFOs: bursts are granted,
-// beats come and leave, the drainer takes loads one by one. For small launches, whose states are all visited.
+// All executions of a launch, one move at a time: the units of docs/reference/timing.md, sections 6 to 10, without
+// their times. Written from that page, and sharing nothing with isa/verify but the names of queues and FIFOs: bursts
+// are granted, beats come and leave, the drainer takes loads one by one. For small launches, whose states are all
+// visited.
 #pragma once
 
 #include <array>

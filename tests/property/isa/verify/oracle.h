@@ -1,6 +1,6 @@
-// The verifier's judge: everything docs/verify.md says about order, computed by definition. Happens-before is a
-// transitive closure or by enumeration, conflicts are found pair by pair and element by element, deadlock by the units
-// of docs/timing.md moving at random or in all ways. O(n^2) and more; for small programs.
+// The verifier's judge: everything docs/explanation/verify.md says about order, computed by definition. Happens-before
+// is a transitive closure or by enumeration, conflicts are found pair by pair and element by element, deadlock by the
+// units of docs/reference/timing.md moving at random or in all ways. O(n^2) and more; for small programs.
 #pragma once
 
 #include <cstdint>

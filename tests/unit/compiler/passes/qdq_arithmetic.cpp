@@ -1,4 +1,4 @@
-// The formulas of docs/quantization.md at their edges.
+// The formulas of docs/reference/quantization.md at their edges.
 #include "compiler/passes/qdq/arithmetic.h"
 
 #include <algorithm>

@@ -49,7 +49,7 @@ TEST_CASE("energy table: every row has a unit, bounds and a source") {
 TEST_CASE("energy table: the formula of SRAM keeps to its points") {
   const SramModel sram = default_energy_table().value().sram;
   CHECK(sram.points.size() == 29);
-  // docs/energy.md states these errors.
+  // docs/reference/energy.md states these errors.
   CHECK(sram.read.mean_error < 0.12);
   CHECK(sram.read.worst_error < 0.32);
   CHECK(sram.write.mean_error < 0.04);

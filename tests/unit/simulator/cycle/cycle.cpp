@@ -1,4 +1,4 @@
-// Times worked out by hand from docs/timing.md, and what the cycle-accurate simulator refuses.
+// Times worked out by hand from docs/reference/timing.md, and what the cycle-accurate simulator refuses.
 #include "simulator/cycle/cycle.h"
 
 #include <numeric>

@@ -1,5 +1,5 @@
-// The pipe and its perturbation: latency, bandwidth, room, and what the contract of docs/timing.md promises of every
-// model.
+// The pipe and its perturbation: latency, bandwidth, room, and what the contract of docs/reference/timing.md promises
+// of every model.
 #include <vector>
 
 #include "simulator/memory/memory.h"

@@ -40,7 +40,7 @@ TEST_CASE("the CPU back end refuses the other kinds of loops") {
   CHECK(on_cpu(copy(8, "vthread")) ==
         "error: cannot make code of copy (loop i): it is of kind vthread, which the CPU back end does not honor. "
         "Hint: leave out the step that made it so (kinds honored: serial, parallel, vectorized, unrolled), or choose "
-        "a target that honors it; docs/schedules.md lists them");
+        "a target that honors it; docs/reference/schedules.md lists them");
   CHECK_THAT(on_cpu(copy(8, "pipelined @stages(\"2\")")),
              Catch::Matchers::ContainsSubstring("it is of kind pipelined, which the CPU back end does not honor"));
   CHECK_THAT(on_cpu(copy(8, "thread(block.x)")),
@@ -58,7 +58,7 @@ TEST_CASE("the accelerator back end refuses the kinds that it does not honor") {
   CHECK(on_accelerator(copy(8, "vectorized")) ==
         "error: cannot make code of copy (loop i): it is of kind vectorized, which the accelerator back end does not "
         "honor. Hint: leave out the step that made it so (kinds honored: serial, vthread, pipelined), or choose a "
-        "target that honors it; docs/schedules.md lists them");
+        "target that honors it; docs/reference/schedules.md lists them");
   for (const std::string kind : {"parallel", "unrolled"})
     CHECK_THAT(on_accelerator(copy(8, kind)), Catch::Matchers::ContainsSubstring("it is of kind " + kind + ","));
 }
@@ -89,7 +89,7 @@ TEST_CASE("every loop that a target does not honor is named, and an axis that it
   CHECK(to_string(status.errors()[1]) ==
         "error: cannot make code of p (loop k): it is of kind unrolled, which this GPU does not honor. Hint: leave "
         "out the step that made it so (kinds honored: serial, thread), or choose a target that honors it; "
-        "docs/schedules.md lists them");
+        "docs/reference/schedules.md lists them");
 }
 
 TEST_CASE("the interpreter runs loops of every kind in order") {
@@ -118,7 +118,7 @@ TEST_CASE("slots and scopes that a target does not honor are refused with their 
   CHECK(on_gpu(program("", "")) == "lowered");
   CHECK(on_cpu(program("@slots(\"2\")", "")) ==
         "error: cannot make code of p (block a): its result has 2 slots, which the CPU back end does not honor. Hint: "
-        "leave out the step `slots t`, or choose a target that honors it; docs/schedules.md lists them");
+        "leave out the step `slots t`, or choose a target that honors it; docs/reference/schedules.md lists them");
   // A GPU gives them to what the threads of a block share.
   CHECK(on_gpu(program("@slots(\"2\")", "")) ==
         "error: cannot lower to threads (p, buffer t): it has slots, and the threads of a block do not share it. Hint: "

@@ -1,4 +1,4 @@
-// What ALU instructions are taken to cost, by the rules for repeated operands of docs/timing.md, section 9.
+// What ALU instructions are taken to cost, by the rules for repeated operands of docs/reference/timing.md, section 9.
 #include "compiler/target/accel/instruction_cycles.h"
 
 #include <cstdint>
