@@ -30,9 +30,8 @@ class AccelTarget : public Target {
   AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo, Counting counting)
       : hardware_(hardware),
         clock_hz_(clock_mhz * 1e6),
-        models_(make_tile_models(memo)),
-        rows_(pattern_rows(hardware, models_)),
-        memo_(std::move(memo)),
+        memo_(memo ? std::move(memo) : make_small_memo()),
+        rows_(pattern_rows(hardware, memo_)),
         counting_(std::move(counting)) {}
 
   std::string_view name() const override { return bundle::kAccelTarget; }
@@ -90,8 +89,8 @@ class AccelTarget : public Target {
     for (const ValueId output : part.outputs) addresses[output] = address(output);
     std::uint64_t memory_end = 0;
     const RegionSpec spec{part.name, prepared.operations, prepared.macs, prepared.region,
-                          addresses, builder.progress(),  models_,       memo_,
-                          nullptr,   &memory_end};
+                          addresses, builder.progress(),  memo_,         nullptr,
+                          &memory_end};
     auto built = counting_.count
                      ? build_counted_region(builder.graph(), spec, hardware_, prepared.recorded, counting_, space, dump)
                      : build_region(builder.graph(), spec, hardware_, prepared.recorded, space, dump);
@@ -176,9 +175,8 @@ class AccelTarget : public Target {
 
   isa::HardwareConfig hardware_;
   double clock_hz_;
-  std::shared_ptr<TileModels> models_;
-  std::vector<PatternRow> rows_;
   std::shared_ptr<Memo> memo_;
+  std::vector<PatternRow> rows_;
   Counting counting_;
 };
 
