@@ -1,5 +1,5 @@
-// Quantized graphs in ONNX's QDQ form become integer graphs: docs/reference/quantization.md, operator by operator. QOperator
-// forms (QLinearConv, QLinearMatMul) are QDQ forms since import.
+// Quantized graphs in ONNX's QDQ form become integer graphs: docs/reference/quantization.md, operator by operator.
+// QOperator forms (QLinearConv, QLinearMatMul) are QDQ forms since import.
 //
 // What cannot be taken stays float (DequantizeLinear, the operator, QuantizeLinear) and a note says why. Values that
 // QuantizeLinear nodes produced keep their names, but for those between tables that are composed. Run it before folding

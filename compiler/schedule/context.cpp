@@ -133,27 +133,17 @@ std::vector<std::int64_t> Context::drawn(std::span<const Choice> choices, const 
   return {};
 }
 
-void Context::recall(std::string_view facts, std::span<const char* const> unused, const std::function<void()>& write) {
-  if (!task.memo || !s.status().ok()) return write();
-  std::string key = task.kept_as;
-  for (const Decision& decision : s.decisions())
-    if (std::ranges::find(unused, decision.name) == unused.end())
-      key += fmt::format("decided {} {}\n", decision.name, decision.value);
-  key.append(facts);
-  if (const ScheduleMemo::Pointer known = task.memo->find(key)) {
-    s.take(*known);
-    layouts_ = known->layouts;
-    follows_ = known->follows;
-    return;
-  }
-  const std::size_t steps = s.trace().size(), decisions = s.decisions().size();
-  write();
-  if (!s.status().ok()) return;
-  DOVETAIL_CHECK(decisions == s.decisions().size(), "steps that are kept decide nothing");
-  KeptSteps kept = s.kept(steps);
+KeptSteps Context::kept() const {
+  KeptSteps kept = s.kept();
   kept.layouts = layouts_;
   kept.follows = follows_;
-  task.memo->keep(key, std::make_shared<const KeptSteps>(std::move(kept)));
+  return kept;
+}
+
+void Context::take(const KeptSteps& kept) {
+  s.take(kept);
+  layouts_ = kept.layouts;
+  follows_ = kept.follows;
 }
 
 // ---- Questions

@@ -49,10 +49,9 @@ class Context {
   // What those decided together last are thought to cost; nullopt where none were, or they were all given.
   std::optional<double> cost() const { return cost_; }
 
-  // Takes the steps of `write`, or what the task's memo knows to come of them. They are the first steps but samples,
-  // decide nothing, and follow from the program, the intrinsics, `facts`, and the decisions so far but those in
-  // `unused`.
-  void recall(std::string_view facts, std::span<const char* const> unused, const std::function<void()>& write);
+  // Schedule::kept() and take(), layouts included.
+  KeptSteps kept() const;
+  void take(const KeptSteps& kept);
 
   // ---- Questions
 

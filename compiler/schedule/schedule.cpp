@@ -65,8 +65,9 @@ Result<void> Schedule::apply(Step step) {
   return {};
 }
 
-KeptSteps Schedule::kept(std::size_t first) const {
-  return {program_, kinds_hold_, {trace_.begin() + static_cast<std::ptrdiff_t>(first), trace_.end()}, {}, {}};
+KeptSteps Schedule::kept() const {
+  DOVETAIL_CHECK(decisions_.empty(), "steps that are kept decide nothing");
+  return {program_, kinds_hold_, trace_, {}, {}};
 }
 
 void Schedule::take(const KeptSteps& kept) {

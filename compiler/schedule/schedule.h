@@ -3,7 +3,9 @@
 // step creates. The tuner's record, a user's script and a test's input are the same thing.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,7 +15,6 @@
 #include "compiler/schedule/decisions.h"
 #include "compiler/schedule/form.h"
 #include "compiler/schedule/primitives/list.h"
-#include "compiler/schedule/schedule_memo.h"
 #include "compiler/schedule/step.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
@@ -31,6 +32,15 @@ struct Primitive : Form {
 };
 std::span<const Primitive> all_primitives();
 const Primitive* find_primitive(std::string_view name);
+
+// What the first steps of a schedule came to, taken again without taking the steps.
+struct KeptSteps {
+  loops::Program program;  // after the steps, of any name
+  bool kinds_hold = false;
+  std::vector<Step> steps;
+  std::map<std::string, std::string> layouts;  // of parameters, index maps
+  std::set<std::string> follows;
+};
 
 // A program under transformation and the trace that led to it. A refused step leaves both unchanged.
 class Schedule {
@@ -58,9 +68,9 @@ class Schedule {
   // What the sample steps of the trace decided, in order.
   std::span<const Decision> decisions() const { return decisions_; }
 
-  // What the steps from `first` on came to, without layouts; and the same taken without taking the steps, which no
-  // decision may be among. The program keeps its name.
-  KeptSteps kept(std::size_t first) const;
+  // What all steps so far came to, without layouts; and the same taken in place of taking the steps, where those before
+  // decided something and did nothing else. The program keeps its name. Precondition of kept(): no step decides.
+  KeptSteps kept() const;
   void take(const KeptSteps& kept);
 
   // Keeps an error as a refused step would.

@@ -20,10 +20,18 @@ std::string head_of(const Task& task) {
   return text;
 }
 
+// The facts, and an intent that is not the usual one among them.
+Json machine_of(const Task& task) {
+  Json machine = task.facts;
+  if (task.intent.start == Start::alone) machine["start"] = "alone";
+  if (task.intent.order == TileOrder::pixels_first) machine["pixels_first"] = true;
+  return machine;
+}
+
 }  // namespace
 
 std::string to_string(const Task& task) {
-  std::string text = head_of(task) + fmt::format("machine {}\n", task.facts.dump());
+  std::string text = head_of(task) + fmt::format("machine {}\n", machine_of(task).dump());
   for (const loops::Intrinsic& intrinsic : *task.intrinsics)
     text += fmt::format("intrinsic {} {}\n", intrinsic.name, [&] {
       Hash hash;
@@ -31,13 +39,6 @@ std::string to_string(const Task& task) {
       return hash.text();
     }());
   return text + loops::to_string(task.program);
-}
-
-void keep_schedules(Task& task, std::shared_ptr<ScheduleMemo> memo, std::string_view intrinsics) {
-  loops::Program unnamed = task.program;
-  unnamed.name.clear();
-  task.kept_as = head_of(task).append(intrinsics).append(loops::to_string(unnamed));
-  task.memo = std::move(memo);
 }
 
 std::string key(const Task& task) {

@@ -3,18 +3,31 @@
 // the task was made.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/json.h"
-#include "compiler/schedule/schedule_memo.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
 
 namespace dovetail::schedule {
+
+// Whether what is computed before a task takes as long as loading the task's weights, which then come meanwhile. Only
+// analytic choices ask.
+enum class Start : std::uint8_t { after_others, alone };
+// What a task's tiles go over first, where the operation has no reason of its own: pixels where another operation reads
+// all channels of the first rows while this one computes the next.
+enum class TileOrder : std::uint8_t { channels_first, pixels_first };
+
+// What a task's schedule is to suit besides the machine.
+struct Intent {
+  Start start = Start::after_others;
+  TileOrder order = TileOrder::channels_first;
+  auto operator<=>(const Intent&) const = default;
+};
 
 struct Task {
   std::string target, kind;  // "cpu", "convolution": whose sketch writes its schedules
@@ -25,15 +38,8 @@ struct Task {
   std::map<std::string, std::string> layouts = {};  // index maps that are asked for, by parameter; none: as it is
   Json facts = Json::object();                      // of the machine, as far as schedules depend on them
   std::shared_ptr<const loops::IntrinsicTable> intrinsics = std::make_shared<loops::IntrinsicTable>();
-
-  // Where schedules are kept, and what distinguishes this task from others there, its facts left out; null: nowhere.
-  // No part of the task.
-  std::shared_ptr<ScheduleMemo> memo = nullptr;
-  std::string kept_as = {};
+  Intent intent = {};
 };
-
-// Has schedules of the task be kept in `memo`, and taken from it. `intrinsics`: text_of() the task's.
-void keep_schedules(Task& task, std::shared_ptr<ScheduleMemo> memo, std::string_view intrinsics);
 
 // All of it in lines of text, the program last.
 std::string to_string(const Task& task);

@@ -1,5 +1,6 @@
 // The open interface of a back end. A target is a name, a table of patterns with predicates, an estimate of what they
-// cost, and plans that turn regions of the graph into steps of the bundle. docs/howto/adding-a-target.md leads through one.
+// cost, and plans that turn regions of the graph into steps of the bundle. docs/howto/adding-a-target.md leads through
+// one.
 #pragma once
 
 #include <cstdint>

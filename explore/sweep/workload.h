@@ -9,15 +9,16 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "base/memo.h"
 #include "base/ndarray.h"
 #include "base/result.h"
 #include "base/work.h"
 #include "bundle/bundle.h"
 #include "bundle/code/accel.h"
 #include "compiler/graph/graph.h"
-#include "compiler/target/accel/memo.h"
 #include "isa/config.h"
 #include "runtime/executor.h"
 #include "simulator/counters.h"
@@ -77,10 +78,10 @@ class Workload {
   // Sixteen hexadecimal digits of the files' bytes and weights.
   const std::string& key() const { return key_; }
 
-  // What compilations share with those for other hardware (compiler/target/accel/memo.h), unless it is asked that they
-  // do not; the programs are the same. Null: nothing.
-  void share(bool shared) { memo_ = shared ? std::make_shared<accel::Memo>() : nullptr; }
-  const accel::Memo* shared() const { return memo_.get(); }
+  // Where compilations keep what those for other hardware find there: a memo of its own, unless it is given another
+  // one. The programs are the same.
+  void keep_in(std::shared_ptr<Memo> memo) { memo_ = std::move(memo); }
+  Memo& memo() const { return *memo_; }
 
   // The rest of what follows may be called from several threads at once.
 
@@ -104,7 +105,7 @@ class Workload {
 
   std::vector<Model> models_;
   std::string key_;
-  std::shared_ptr<accel::Memo> memo_ = std::make_shared<accel::Memo>();
+  std::shared_ptr<Memo> memo_ = std::make_shared<Memo>();
   std::shared_ptr<std::vector<std::unique_ptr<Expected>>> expected_;
 };
 

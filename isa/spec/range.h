@@ -2,6 +2,7 @@
 // asks here instead of restating a width, which differs between the encodings.
 #pragma once
 
+#include <compare>
 #include <type_traits>
 
 #include "isa/spec/layout.h"
@@ -12,7 +13,7 @@ namespace dovetail::isa::spec {
 struct FieldRange {
   std::int64_t least = 0, most = 0;
   constexpr bool holds(std::int64_t value) const { return least <= value && value <= most; }
-  constexpr bool operator==(const FieldRange&) const = default;
+  constexpr auto operator<=>(const FieldRange&) const = default;
 };
 
 // Precondition: width < 64.

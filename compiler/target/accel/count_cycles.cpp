@@ -126,7 +126,7 @@ class Choice {
       for (const schedule::Decision& decision : task.scheduled.decisions)
         if (task.origin.taken.contains(decision.name)) given[decision.name] = decision.value;
       DOVETAIL_ASSIGN(std::vector<schedule::Scheduled> candidates,
-                      schedule::run_best(sketch_of(task.kind, config_, spec_.models), task.task,
+                      schedule::run_best(sketch_of(task.kind, config_, spec_.memo), task.task,
                                          static_cast<std::size_t>(counting_.candidates), given));
       std::optional<std::pair<std::uint64_t, schedule::Scheduled>> fastest;
       for (schedule::Scheduled& candidate : candidates) {

@@ -7,7 +7,7 @@
 #include "compiler/target/accel/interleave.h"
 #include "compiler/target/accel/intrinsics.h"
 #include "compiler/target/accel/order_loads.h"
-#include "compiler/target/accel/sketches/tile_model.h"
+#include "compiler/target/accel/placed_program.h"
 
 namespace dovetail::accel {
 
@@ -46,29 +46,28 @@ Room room_behind(const Placements& placements, const isa::HardwareConfig& config
 }
 
 // The layer as it is best for hardware that has that room alone; nullopt where no tile fits.
-std::optional<Layer> fit(const Layer& layer, schedule::Task task, const Room& room, const isa::HardwareConfig& config,
-                         TileModels& models) {
+std::optional<Layer> fit(const Layer& layer, const schedule::Task& task, const Room& room,
+                         const isa::HardwareConfig& config, const std::shared_ptr<Memo>& memo) {
   isa::HardwareConfig small = config;
   for (std::size_t b = 0; b < kBuffers.size(); ++b) {
     if (room.of[b].size == 0) return std::nullopt;
     std::int64_t& bytes = small.*kBuffers[b].bytes;
     bytes = bytes / config.depth(kBuffers[b].memory) * room.of[b].size;
   }
-  const auto scheduled = schedule::run(sketch_of(*layer.kind, small, models.of_other_buffers()), task);
+  auto scheduled = schedule::run(sketch_of(*layer.kind, small, memo), task);
   if (!scheduled.ok()) return std::nullopt;
+  const std::shared_ptr<const PlacedProgram> placed = place_program(task, *scheduled, small, *memo);
   Layer made = layer;
-  made.program = scheduled->program;
-  made.program.name = layer.program.name;
-  const auto placements =
-      place_buffers(made.program, find_places(made.program, *task.intrinsics, small), small, SramHistory());
+  made.program = std::move(scheduled->program);
+  const auto placements = place_buffers(made.program, placed->placements, small, SramHistory());
   if (!placements.ok()) return std::nullopt;
   made.placements = *placements;
   for (auto& [buffer, placement] : made.placements)
     for (std::size_t b = 0; b < kBuffers.size(); ++b)
       if (placement.memory == kBuffers[b].memory) placement.base += room.of[b].begin;
-  auto lowered = lower(made.program, *task.intrinsics, LoweringFacts(config), made.placements);
+  auto lowered = memo->ask(LoweredProgramAt(placed, made.placements, LoweringFacts(config)));
   if (!lowered.ok()) return std::nullopt;
-  made.lowered = std::make_shared<const Lowered>(*std::move(lowered));
+  made.lowered = *std::move(lowered);
   return made;
 }
 
@@ -83,7 +82,7 @@ Stream stream_of(const Layer& first, const Layer& second, const isa::HardwareCon
 }  // namespace
 
 std::optional<LayerPair> side_by_side(const Layer& first, const Layer& second, const isa::HardwareConfig& config,
-                                      TileModels& models) {
+                                      const std::shared_ptr<Memo>& memo) {
   const auto [apart, together] = least_cycles(first.lowered->stream, second.lowered->stream, config);
   const std::uint64_t gain = kLeastCycles + apart / kLeastPart;
   if (apart - together < 2 * gain) return std::nullopt;  // half of it, at best, as a rule
@@ -92,13 +91,13 @@ std::optional<LayerPair> side_by_side(const Layer& first, const Layer& second, c
   const std::uint64_t in_sequence = estimated_cycles(sequence, config);
 
   schedule::Task by_pixels = first.task;
-  go_over_pixels_first(by_pixels);
+  by_pixels.intent.order = schedule::TileOrder::pixels_first;
   for (const std::int64_t quarters : {3, 2}) {
     Room room;
     for (std::size_t b = 0; b < kBuffers.size(); ++b) room.of[b] = {0, config.depth(kBuffers[b].memory) * quarters / 4};
-    std::optional<Layer> above = fit(first, by_pixels, room, config, models);
+    std::optional<Layer> above = fit(first, by_pixels, room, config, memo);
     if (!above) continue;
-    std::optional<Layer> below = fit(second, second.task, room_behind(above->placements, config), config, models);
+    std::optional<Layer> below = fit(second, second.task, room_behind(above->placements, config), config, memo);
     if (!below) continue;
     Interleaved interleaved =
         interleave(stream_of(*above, *below, config), above->lowered->stream.instructions.size(), config);

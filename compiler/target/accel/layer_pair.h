@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "base/memo.h"
 #include "compiler/schedule/sketch.h"
 #include "compiler/target/accel/lower.h"
 #include "compiler/target/accel/sketches/sketches.h"
@@ -33,8 +34,8 @@ struct LayerPair {
 
 // Both layers interleaved, the first with tiles for three quarters or half of each SRAM, the second for what those
 // leave. nullopt where memory is not what one of them waits for while the other one computes, or that gains too little
-// as estimated. Precondition: their tiles are the analytic choice. `models`: of this hardware.
+// as estimated. Precondition: their tiles are the analytic choice.
 std::optional<LayerPair> side_by_side(const Layer& first, const Layer& second, const isa::HardwareConfig& config,
-                                      TileModels& models);
+                                      const std::shared_ptr<Memo>& memo);
 
 }  // namespace dovetail::accel

@@ -22,22 +22,21 @@ std::string TensorLayout::text() const {
       border_value, index_map(block), folds);
 }
 
-TensorLayout make_layout(const isa::HardwareConfig& config, std::int64_t n, std::int64_t c, std::int64_t h,
-                         std::int64_t w) {
+TensorLayout make_layout(const BlockSizes& sizes, std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w) {
   TensorLayout layout;
   layout.n = n;
   layout.c = c;
   layout.h = h;
   layout.w = w;
-  layout.batch = config.batch;
-  layout.block = std::max(config.block_in, config.block_out);
+  layout.batch = sizes.batch;
+  layout.block = std::max(sizes.block_in, sizes.block_out);
   return layout;
 }
 
-std::string weight_index_map(const isa::HardwareConfig& config, std::size_t dimensions) {
+std::string weight_index_map(const BlockSizes& sizes, std::size_t dimensions) {
   std::string kernel;
   for (std::size_t d = 2; d < dimensions; ++d) kernel += fmt::format(",i{}", d);
-  return fmt::format("i0/{0},i1/{1}{2},i0%{0},i1%{1}", config.block_out, config.block_in, kernel);
+  return fmt::format("i0/{0},i1/{1}{2},i0%{0},i1%{1}", sizes.block_out, sizes.block_in, kernel);
 }
 
 std::string parts_index_map(std::int64_t block) { return fmt::format("i1/{0},i2,i0,i1%{0}", block); }

@@ -2,6 +2,7 @@
 // it a border of zero points.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -15,6 +16,15 @@ namespace dovetail::accel {
 constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
+
+// The extents of blocks of elements: all that layouts, and places on chip, read of the hardware.
+struct BlockSizes {
+  BlockSizes(const isa::HardwareConfig& config)  // NOLINT: implicit by design
+      : batch(config.batch), block_in(config.block_in), block_out(config.block_out) {}
+
+  std::int64_t batch, block_in, block_out;
+  auto operator<=>(const BlockSizes&) const = default;
+};
 
 struct Border {
   std::int64_t top = 0, left = 0, bottom = 0, right = 0;  // pixels
@@ -57,10 +67,9 @@ struct TensorLayout {
   std::string text() const;
 };
 
-TensorLayout make_layout(const isa::HardwareConfig& config, std::int64_t n, std::int64_t c, std::int64_t h,
-                         std::int64_t w);
+TensorLayout make_layout(const BlockSizes& sizes, std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w);
 // Index map of a weight, [o, c] or with kernel dimensions behind these: the last two dimensions are one element of WGT.
-std::string weight_index_map(const isa::HardwareConfig& config, std::size_t dimensions);
+std::string weight_index_map(const BlockSizes& sizes, std::size_t dimensions);
 // Index map of [batch, channels, parts], such as constants, which have several words for each channel: one part of a
 // block of channels is an element.
 std::string parts_index_map(std::int64_t block);

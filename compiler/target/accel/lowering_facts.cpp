@@ -2,9 +2,6 @@
 
 #include <algorithm>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 namespace dovetail::accel {
 
 LoweringFacts::LoweringFacts(const isa::HardwareConfig& config)
@@ -18,11 +15,6 @@ LoweringFacts::LoweringFacts(const isa::HardwareConfig& config)
       immediate(isa::spec::range_of<isa::Alu, &isa::Alu::imm>(config)) {
   for (std::size_t memory = 0; memory < element_bytes.size(); ++memory)
     element_bytes[memory] = static_cast<std::uint64_t>(config.element_bytes(static_cast<isa::Memory>(memory)));
-}
-
-std::string LoweringFacts::text() const {
-  return fmt::format("{} {} {} {} {} {} {} {} {} {}", fmt::join(element_bytes, " "), overwrite, saturate, most_uops,
-                     most_transferred, most_stride, most_pad, most_trips, immediate.least, immediate.most);
 }
 
 }  // namespace dovetail::accel

@@ -3,8 +3,8 @@
 #pragma once
 
 #include <array>
+#include <compare>
 #include <cstdint>
-#include <string>
 
 #include "isa/config.h"
 #include "isa/spec/memories.h"
@@ -16,7 +16,7 @@ struct LoweringFacts {
   explicit LoweringFacts(const isa::HardwareConfig& config);
 
   std::uint64_t bytes_of(isa::Memory memory) const { return element_bytes[static_cast<std::size_t>(memory)]; }
-  std::string text() const;  // equal where all of it is
+  auto operator<=>(const LoweringFacts&) const = default;
 
   std::array<std::uint64_t, isa::spec::kMemories.size()> element_bytes{};  // in DRAM, by memory
   bool overwrite, saturate;

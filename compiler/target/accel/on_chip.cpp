@@ -25,10 +25,10 @@ std::optional<isa::Memory> memory_of(const std::string& scope) {
   return std::nullopt;
 }
 
-std::array<std::int64_t, 2> element_shape(isa::Memory memory, const isa::HardwareConfig& config) {
-  if (memory == isa::Memory::inp) return {config.batch, config.block_in};
-  if (memory == isa::Memory::wgt) return {config.block_out, config.block_in};
-  return {config.batch, config.block_out};
+std::array<std::int64_t, 2> element_shape(isa::Memory memory, const BlockSizes& sizes) {
+  if (memory == isa::Memory::inp) return {sizes.batch, sizes.block_in};
+  if (memory == isa::Memory::wgt) return {sizes.block_out, sizes.block_in};
+  return {sizes.batch, sizes.block_out};
 }
 
 std::int64_t slots_of(const Program& program, const Buffer& buffer) {
@@ -41,8 +41,7 @@ std::int64_t slots_of(const Program& program, const Buffer& buffer) {
 }
 
 // The part of `buffer` alive within one iteration of the innermost loop around all its accesses.
-Placement shape_of(const Program& program, const Buffer& buffer, isa::Memory memory,
-                   const isa::HardwareConfig& config) {
+Placement shape_of(const Program& program, const Buffer& buffer, isa::Memory memory, const BlockSizes& sizes) {
   const schedule::Path home = schedule::home_of(program.body, buffer.get());
   const std::vector<const For*> outside = schedule::loops_of(home);
   const schedule::Box box = schedule::touched_box(
@@ -51,7 +50,7 @@ Placement shape_of(const Program& program, const Buffer& buffer, isa::Memory mem
 
   const std::size_t dimensions = buffer->shape.size();
   DOVETAIL_CHECK(dimensions >= 2, fmt::format("{} has no element dimensions", buffer->name));
-  const auto element = element_shape(memory, config);
+  const auto element = element_shape(memory, sizes);
   for (std::size_t e = 0; e < 2; ++e)
     DOVETAIL_CHECK(buffer->shape[dimensions - 2 + e] == element[e],
                    fmt::format("the last dimensions of {} {} are no element of its memory", buffer->name,
@@ -150,13 +149,13 @@ std::int64_t Placement::begin(const LoopValues& values) const {
   return base + (context * slots + (first + iteration) % slots) * elements;
 }
 
-Placements find_places(const Program& program, const IntrinsicTable& intrinsics, const isa::HardwareConfig& config) {
+Placements find_places(const Program& program, const IntrinsicTable& intrinsics, const BlockSizes& sizes) {
   Placements placements;
   for (const Buffer& buffer : program.allocations) {
     const auto memory = memory_of(buffer->scope);
     DOVETAIL_CHECK(memory, fmt::format("intermediate buffer {} of {} lies in scope {}, not on chip", buffer->name,
                                        program.name, buffer->scope));
-    placements[buffer.get()] = shape_of(program, buffer, *memory, config);
+    placements[buffer.get()] = shape_of(program, buffer, *memory, sizes);
   }
   const auto sources = in_place_sources(program, intrinsics);
   for (const Buffer& buffer : program.allocations) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "compiler/target/accel/layout.h"
 #include "isa/config.h"
 #include "loops/intrinsic.h"
 #include "loops/ir.h"
@@ -41,8 +42,7 @@ using Placements = std::map<const loops::BufferNode*, Placement>;
 
 // What each allocation of the program needs, and a place for it behind those before it, from address 0 of each memory
 // on, whether it fits or not; results of in-place intrinsics lie where their operand lies.
-Placements find_places(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
-                       const isa::HardwareConfig& config);
+Placements find_places(const loops::Program& program, const loops::IntrinsicTable& intrinsics, const BlockSizes& sizes);
 
 // Who touched which part of the SRAMs last: what was freed first can be filled again first. Across the operations of a
 // region, in the order of its stream.

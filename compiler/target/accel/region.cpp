@@ -11,6 +11,7 @@
 
 #include "compiler/assemble/plan_memory.h"
 #include "compiler/schedule/index_map.h"
+#include "compiler/schedule/keyed_task.h"
 #include "compiler/target/accel/block_groups.h"
 #include "compiler/target/accel/finish_code.h"
 #include "compiler/target/accel/instruction_cycles.h"
@@ -18,6 +19,7 @@
 #include "compiler/target/accel/layer_pair.h"
 #include "compiler/target/accel/lower.h"
 #include "compiler/target/accel/operation_program.h"
+#include "compiler/target/accel/placed_program.h"
 #include "isa/text.h"
 #include "loops/print.h"
 
@@ -26,11 +28,6 @@ namespace dovetail::accel {
 using graph::ValueId;
 
 namespace {
-
-std::string text_without_name(const Kind& kind, loops::Program program) {
-  program.name.clear();
-  return fmt::format("{}\n{}", kind.name, loops::to_string(program));
-}
 
 class Builder {
  public:
@@ -50,9 +47,7 @@ class Builder {
         recorded_(recorded),
         dump_(dump),
         progress_(spec.progress),
-        models_(spec.models ? spec.models : make_tile_models()),
         memo_(spec.memo),
-        intrinsics_text_(memo_ ? schedule::text_of(*intrinsics_) : ""),
         known_(spec.schedules),
         memory_end_(spec.memory_end) {}
 
@@ -309,15 +304,14 @@ class Builder {
 
   // Networks repeat their layers: equal programs have one schedule. Whoever records is asked once for each content.
   Result<schedule::Scheduled> schedule_of(const Kind& kind, const schedule::Task& task) {
-    std::string content = task.memo ? task.kept_as : text_without_name(kind, task.program);
-    if (start_of(task) == Start::alone) content += "starts alone\n";
+    std::string content = schedule::KeyedTask(task, *memo_).text();
     auto at = made_.schedules.find(content);
     if (at == made_.schedules.end() && known_ != nullptr)
       if (const auto known = known_->find(content); known != known_->end()) at = made_.schedules.insert(*known).first;
     if (at == made_.schedules.end()) {
       schedule::Origin origin;
       DOVETAIL_ASSIGN(std::optional<schedule::Scheduled> found,
-                      schedule::try_run(sketch_of(kind, config_, models_), task, recorded_, origin));
+                      schedule::try_run(sketch_of(kind, config_, memo_), task, recorded_, origin));
       at = made_.schedules.emplace(content, TaskSchedule{kind, task, *std::move(found), std::move(origin)}).first;
     }
     made_.uses.push_back({task.program.name, std::move(content)});
@@ -326,61 +320,21 @@ class Builder {
     return scheduled;
   }
 
-  // What find_places says of the scheduled program, which becomes the one that it was found of.
-  std::shared_ptr<const PlacedProgram> place(const schedule::Task& task, schedule::Scheduled& scheduled) const {
-    const auto find = [&] {
-      return std::make_shared<const PlacedProgram>(scheduled.program,
-                                                   find_places(scheduled.program, *intrinsics_, config_));
-    };
-    if (!memo_) return find();
-    std::string key = task.kept_as;
-    for (const schedule::Decision& decision : scheduled.decisions)
-      key += fmt::format("decided {} {}\n", decision.name, decision.value);
-    key += fmt::format("constants stay {}", constants_stay(task.program, config_));
-    std::shared_ptr<const PlacedProgram> known = memo_->placed.find(key);
-    if (!known) {
-      known = find();
-      memo_->placed.keep(key, known);
-    }
-    std::string name = std::move(scheduled.program.name);
-    scheduled.program = known->program;
-    scheduled.program.name = std::move(name);
-    return known;
-  }
-
-  // What lower makes of the program, its buffers at `placements`.
-  Result<std::shared_ptr<const Lowered>> lowered(const PlacedProgram& placed, const loops::Program& program,
-                                                 const Placements& placements) const {
-    std::string key;
-    if (memo_) {
-      key = fmt::format("{}: {} at", placed.number, facts_text_);
-      for (const loops::Buffer& buffer : program.allocations) {
-        const Placement& placement = placements.at(buffer.get());
-        key += fmt::format(" {}+{}", placement.base, placement.first);
-      }
-      if (std::shared_ptr<const Lowered> known = memo_->lowered.find(key)) return known;
-    }
-    DOVETAIL_ASSIGN(Lowered made, lower(program, *intrinsics_, facts_, placements));
-    auto shared = std::make_shared<const Lowered>(std::move(made));
-    if (memo_) memo_->lowered.keep(key, shared);
-    return shared;
-  }
-
   Result<void> lower_program(const Kind& kind, loops::Program program, const Places& dram, int node) {
     if (dump_) dump_("loops", loops::to_string(program));
-    const Start starts = start(kind, program);
-    schedule::Task task = make_task(kind, std::move(program), config_, intrinsics_, starts);
-    if (memo_) schedule::keep_schedules(task, memo_->schedules, intrinsics_text_);
+    const schedule::Start starts = start(kind, program);
+    const schedule::Task task = make_task(kind, std::move(program), config_, intrinsics_, {starts, {}});
     DOVETAIL_ASSIGN(schedule::Scheduled scheduled, schedule_of(kind, task));
     if (dump_) {
       dump_("trace", fmt::format("# {}\n{}", task.program.name, schedule::to_string(scheduled.trace)));
       dump_("schedule", loops::to_string(scheduled.program));
     }
-    const std::shared_ptr<const PlacedProgram> placed = place(task, scheduled);
+    const std::shared_ptr<const PlacedProgram> placed = place_program(task, scheduled, config_, *memo_);
     SramHistory history = history_;
     if (waiting_) touch(*waiting_->lowered, stream_.instructions.size(), history);
     DOVETAIL_ASSIGN(Placements placements, place_buffers(scheduled.program, placed->placements, config_, history));
-    DOVETAIL_ASSIGN(const std::shared_ptr<const Lowered> made, lowered(*placed, scheduled.program, placements));
+    DOVETAIL_ASSIGN(const std::shared_ptr<const Lowered> made,
+                    memo_->ask(LoweredProgramAt(placed, placements, facts_)));
     for (const StreamInstruction& item : made->stream.instructions)
       if (item.instruction.queue() == isa::Queue::compute)
         computed_cycles_ += instruction_cycles(config_, made->stream, item);
@@ -393,7 +347,7 @@ class Builder {
   void add_layer(Layer layer, const schedule::Origin& origin) {
     const bool analytic = !origin.recorded && !origin.counted;
     if (waiting_ && analytic)
-      if (const std::optional<LayerPair> pair = side_by_side(*waiting_, layer, config_, *models_)) {
+      if (const std::optional<LayerPair> pair = side_by_side(*waiting_, layer, config_, memo_)) {
         waiting_.reset();
         const std::size_t before = stream_.instructions.size();
         append(pair->first);
@@ -419,15 +373,15 @@ class Builder {
     accel::append(*layer.lowered, layer.program, facts_, layer.dram, layer.node, history_, stream_);
   }
 
-  Start start(const Kind& kind, const loops::Program& program) const {
-    if (kind.name != kConvolution.name) return Start::behind_others;
+  schedule::Start start(const Kind& kind, const loops::Program& program) const {
+    if (kind.name != kConvolution.name) return schedule::Start::after_others;
     for (const loops::Parameter& parameter : program.parameters)
       if (parameter.buffer->name == "W") {
         const auto bytes = static_cast<std::uint64_t>(element_count(parameter.buffer->shape));
-        return computed_cycles_ * static_cast<std::uint64_t>(config_.bus_bytes) < bytes ? Start::alone
-                                                                                        : Start::behind_others;
+        return computed_cycles_ * static_cast<std::uint64_t>(config_.bus_bytes) < bytes ? schedule::Start::alone
+                                                                                        : schedule::Start::after_others;
       }
-    return Start::behind_others;
+    return schedule::Start::after_others;
   }
 
   // ---- The whole step
@@ -479,15 +433,12 @@ class Builder {
   std::map<ValueId, std::uint64_t> addresses_;
   const isa::HardwareConfig& config_;
   const LoweringFacts facts_;
-  const std::string facts_text_ = facts_.text();
   std::shared_ptr<const loops::IntrinsicTable> intrinsics_;
   DeviceSpace& space_;
   const schedule::FindRecorded& recorded_;
   const Dump& dump_;
   const ReportProgress& progress_;
-  std::shared_ptr<TileModels> models_;
   std::shared_ptr<Memo> memo_;
-  const std::string intrinsics_text_;
   RegionCode made_;
   bundle::AccelCode& code_ = made_.code;
   SramHistory history_;

@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
+#include "base/memo.h"
 #include "base/result.h"
 #include "bundle/code/accel.h"
 #include "compiler/assemble/bundle_builder.h"
 #include "compiler/graph/graph.h"
-#include "compiler/target/accel/memo.h"
 #include "compiler/target/accel/select.h"
 #include "compiler/target/accel/sketches/sketches.h"
 #include "compiler/target/accel/stream_report.h"
@@ -52,7 +52,7 @@ struct TaskSchedule {
   schedule::Scheduled scheduled;
   schedule::Origin origin;
 };
-using TaskSchedules = std::map<std::string, TaskSchedule>;  // by content: kind and program
+using TaskSchedules = std::map<std::string, TaskSchedule>;  // by KeyedTask::text()
 
 // What a region is made of and where.
 struct RegionSpec {
@@ -62,14 +62,13 @@ struct RegionSpec {
   const RegionLayouts& layouts;                              // region_layouts of them
   const std::map<graph::ValueId, std::uint64_t>& addresses;  // of the values that cross the region's border
   ReportProgress progress = nullptr;                         // null: nobody watches
-  std::shared_ptr<TileModels> models = nullptr;              // what is known of tasks on the hardware; null: nothing
-  std::shared_ptr<Memo> memo = nullptr;                      // what other hardware shares with this one; null: nothing
+  std::shared_ptr<Memo> memo;                                // what the region's layers and other hardware share
   const TaskSchedules* schedules = nullptr;                  // what is there is taken; null: nothing
   std::uint64_t* memory_end = nullptr;                       // where it ends, if it does not fit
 };
 struct RegionCode {
   struct Use {
-    std::string name, content;  // of a program, in execution order; its schedule's key
+    std::string name, content;  // of a program, in execution order; the key of its schedule
   };
   bundle::AccelCode code;
   std::vector<Use> uses;

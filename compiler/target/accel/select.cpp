@@ -389,11 +389,10 @@ Result<Operation> select_conv_and_max_pool(const Context& c) {
   return operation;
 }
 
-Result<double> expected_cycles(const Context& c, const Operation& operation,
-                               const std::shared_ptr<TileModels>& models) {
+Result<double> expected_cycles(const Context& c, const Operation& operation, const std::shared_ptr<Memo>& memo) {
   double cycles = 0;
   for (const loops::Program& program : operation_programs(c.graph, operation, c.config)) {
-    DOVETAIL_ASSIGN(const double own, expected_cycles(kind_of(operation), program, c.config, models));
+    DOVETAIL_ASSIGN(const double own, expected_cycles(kind_of(operation), program, c.config, memo));
     cycles += own;
   }
   return cycles;
@@ -401,15 +400,15 @@ Result<double> expected_cycles(const Context& c, const Operation& operation,
 
 // Whether the convolution and the pooling take fewer cycles one after the other: together, what windows of different
 // tiles share is computed for each of them, and tiles are smaller.
-Result<bool> costs_less_apart(const Context& c, const Operation& pooled, const std::shared_ptr<TileModels>& models) {
+Result<bool> costs_less_apart(const Context& c, const Operation& pooled, const std::shared_ptr<Memo>& memo) {
   Operation product = pooled;
   std::get<ConvOperation>(product.body).pooling.reset();
   product.nodes.pop_back();
   product.output = c.node().inputs[0];
   DOVETAIL_ASSIGN(const Operation pooling, select_max_pool(c));
-  DOVETAIL_ASSIGN(const double together, expected_cycles(c, pooled, models));
-  DOVETAIL_ASSIGN(const double first, expected_cycles(c, product, models));
-  DOVETAIL_ASSIGN(const double second, expected_cycles(c, pooling, models));
+  DOVETAIL_ASSIGN(const double together, expected_cycles(c, pooled, memo));
+  DOVETAIL_ASSIGN(const double first, expected_cycles(c, product, memo));
+  DOVETAIL_ASSIGN(const double second, expected_cycles(c, pooling, memo));
   return first + second < together;
 }
 
@@ -448,7 +447,7 @@ bool comes_from_host(const Graph& graph, ValueId value) {
   return graph.count_reads(value, 2) == 1 && (!producer.valid() || std::ranges::none_of(kRows, takes));
 }
 
-Result<Operation> take(const Context& context, const Row& row, const std::shared_ptr<TileModels>& models) {
+Result<Operation> take(const Context& context, const Row& row, const std::shared_ptr<Memo>& memo) {
   const isa::HardwareConfig& config = context.config;
   if (config.batch > 1 && config.block_in != config.block_out)
     return context.refuse(fmt::format("with batch {} and blocks of {} in and {} out, results do not lie as inputs must",
@@ -473,10 +472,10 @@ Result<Operation> take(const Context& context, const Row& row, const std::shared
   if (comes_from_host(context.graph, operation.inputs[0]))
     if (auto folded = fold_window(context.graph, operation, config)) operation = *std::move(folded);
   for (const loops::Program& program : operation_programs(context.graph, operation, config))
-    if (const auto fits = smallest_tile_fits(kind_of(operation), program, config, models); !fits.ok())
+    if (const auto fits = smallest_tile_fits(kind_of(operation), program, config, memo); !fits.ok())
       return context.refuse(fits.errors().front().why, fits.errors().front().hint);
   if (const auto* conv = std::get_if<ConvOperation>(&operation.body); conv && conv->pooling) {
-    DOVETAIL_ASSIGN(const bool apart, costs_less_apart(context, operation, models));
+    DOVETAIL_ASSIGN(const bool apart, costs_less_apart(context, operation, memo));
     if (apart) return context.refuse("its convolution and itself take less time one after the other");
   }
   return operation;
@@ -495,13 +494,13 @@ TensorLayout input_layout(const Graph& graph, const Operation& operation, std::s
   return conv && input == 0 && !conv->folds.empty() ? fold_layout(layout, conv->folds) : layout;
 }
 
-std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config, std::shared_ptr<TileModels> models) {
+std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config, std::shared_ptr<Memo> memo) {
   std::vector<PatternRow> rows;
   for (const Row& row : kRows)
     rows.push_back(
         pattern_row(std::string(row.name), row.pattern,
-                    [&row, config, models](const Graph& graph, const pattern::Found& found) -> Result<TakenPointer> {
-                      DOVETAIL_ASSIGN(Operation operation, take({graph, config, found}, row, models));
+                    [&row, config, memo](const Graph& graph, const pattern::Found& found) -> Result<TakenPointer> {
+                      DOVETAIL_ASSIGN(Operation operation, take({graph, config, found}, row, memo));
                       return TakenPointer(std::make_shared<const TakenOperation>(std::move(operation)));
                     }));
   return rows;

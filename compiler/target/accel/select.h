@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/memo.h"
 #include "base/ndarray.h"
 #include "base/result.h"
 #include "compiler/graph/graph.h"
@@ -19,8 +20,6 @@
 #include "isa/config.h"
 
 namespace dovetail::accel {
-
-class TileModels;
 
 // The border that a convolution needs around its input: pixels of the zero point.
 struct BorderNeed {
@@ -84,7 +83,7 @@ struct TakenOperation final : Taken {
   Operation operation;
 };
 // The table for that hardware; its predicates make a TakenOperation of what they take.
-// `models`: what is known of tasks on this hardware (sketches.h); null: nothing.
-std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config, std::shared_ptr<TileModels> models = nullptr);
+// `memo`: as for sketch_of() (sketches.h).
+std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config, std::shared_ptr<Memo> memo = nullptr);
 
 }  // namespace dovetail::accel

@@ -28,7 +28,6 @@ namespace {
 // What plans share with their target.
 struct Shared {
   isa::HardwareConfig hardware;
-  std::shared_ptr<TileModels> models;
   std::shared_ptr<Memo> memo;
   Counting counting;
 };
@@ -64,8 +63,8 @@ class AccelPlan : public RegionPlan {
     }
     for (const ValueId output : region_.outputs) addresses[output] = address(output);
     std::uint64_t memory_end = 0;
-    const RegionSpec spec{region_.name,       operations_,    macs_,        layouts_, addresses,
-                          builder.progress(), target_.models, target_.memo, nullptr,  &memory_end};
+    const RegionSpec spec{region_.name,       operations_,  macs_,   layouts_,   addresses,
+                          builder.progress(), target_.memo, nullptr, &memory_end};
     auto built = target_.counting.count ? build_counted_region(builder.graph(), spec, target_.hardware, recorded_,
                                                                target_.counting, space, dump)
                                         : build_region(builder.graph(), spec, target_.hardware, recorded_, space, dump);
@@ -133,9 +132,9 @@ class AccelPlan : public RegionPlan {
 class AccelTarget : public Target {
  public:
   AccelTarget(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo, Counting counting)
-      : shared_{hardware, make_tile_models(memo), memo, std::move(counting)},
+      : shared_{hardware, memo ? std::move(memo) : make_small_memo(), std::move(counting)},
         clock_hz_(clock_mhz * 1e6),
-        rows_(pattern_rows(hardware, shared_.models)) {}
+        rows_(pattern_rows(hardware, shared_.memo)) {}
 
   std::string_view name() const override { return bundle::kAccelTarget; }
   std::span<const PatternRow> patterns() const override { return rows_; }

@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "base/memo.h"
 #include "compiler/target/accel/counting.h"
-#include "compiler/target/accel/memo.h"
 #include "compiler/target/target.h"
 #include "isa/config.h"
 

@@ -10,6 +10,7 @@
 #include "tests/catch.h"
 #include "tests/unit/base/refusing_heap.h"
 
+using Catch::Matchers::ContainsSubstring;
 using namespace dovetail;
 
 TEST_CASE("every iteration of a parallel loop runs once") {

@@ -4,6 +4,7 @@
 
 #include "compiler/target/accel/intrinsics.h"
 #include "compiler/target/accel/sketches/steps.h"
+#include "compiler/target/accel/sketches/tile_choice.h"
 
 namespace dovetail::accel {
 
@@ -15,12 +16,12 @@ void make_product(Steps& steps, const std::string& block) {
   const auto loop = [&](const char* name) { return block + "." + name; };
   const std::string init = block + ".init";
   c.s.split(loop("c"), c.extent(loop("c")), loop("c_t"), loop("c_i"));
-  steps.split_channels(loop("c_i"), steps.layout.block, steps.config.block_in);
+  steps.split_channels(loop("c_i"), steps.layout.block, steps.sizes.block_in);
   steps.block_elements(block, loop("n"), loop("o"));
   c.reorder(c.present({loop("c_t"), loop("n"), loop("n_b"), loop("o_g"), loop("o_b"), loop("y"), loop("x"),
                        loop("c_i_b"), loop("part"), loop("n_e"), loop("o_e"), loop("c_i_e")}));
   c.s.decompose_reduction(block, loop("c_t"), init);
-  c.s.transform_layout(block, steps.layout.index_map(steps.config.block_out));
+  c.s.transform_layout(block, steps.layout.index_map(steps.sizes.block_out));
 }
 
 void tensorize_product(Steps& steps, const std::string& block) {
@@ -36,79 +37,82 @@ void keep(Steps& steps, const std::string& block, const std::string& constant, c
   schedule::Context& c = steps.c;
   const std::string copy = constant + ".copy";
   c.s.cache_read(block, constant, scope, copy);
-  c.split(copy + ".1", steps.config.block_in, copy + ".1_b", copy + ".1_e");
+  c.split(copy + ".1", steps.sizes.block_in, copy + ".1_b", copy + ".1_e");
   c.lay_out(constant, map);
   c.s.transform_layout(copy, map);
 }
 
-void write_matmul(schedule::Context& c, const isa::HardwareConfig& config, TileModels& models) {
-  Steps steps(c, config, models);
-  const bool transposes = c.buffer("IX") != nullptr;
-  std::vector<std::string> products{"product"};
-  for (const char* sums : {"columns.sums", "rows.sums"})
-    if (c.block(sums)) products.emplace_back(sums);
+// Whether it transposes: its first operand is the identity.
+bool transposes(const schedule::Context& c) { return c.buffer("IX") != nullptr; }
+
+bool decide_matmul(TileChoice& choice) {
+  const schedule::Context& c = choice.c;
+  const isa::HardwareConfig& config = choice.config;
+  const bool by_identity = transposes(c);
   const auto depth = static_cast<double>(c.extent("product.c") / config.block_in);
-  const double passes = steps.stage_cycles() + (config.overwrite ? 0 : 1);
-  const auto steps_of = [&](const std::string& sums, const Steps::Elements& elements) {
+  const double passes = choice.stage_cycles() + (config.overwrite ? 0 : 1);
+  const auto steps_of = [&](const std::string& sums, const TileChoice::Elements& elements) {
     return c.block(sums) ? static_cast<double>(elements(sums, isa::Memory::acc) * c.extent(sums + ".part")) * depth : 0;
   };
   const auto bytes = [&](std::int64_t elements, isa::Memory memory) {
     return static_cast<double>(elements * config.element_bytes(memory));
   };
-  const auto pace = [&](const Tile& tile, const Tile& trips, const Steps::Elements& elements) {
+  return choice.sample_tile([&](const Tile& tile, const Tile& trips, const TileChoice::Elements& elements) {
     const auto pixels = static_cast<double>(trips.n * trips.x);
     const std::int64_t results = elements("product", isa::Memory::acc);
     // Blocks of channels are rows of a transfer; groups may lie apart.
-    const std::int64_t transfers = transposes ? 1 : tile.y;
-    const double rows = transposes
-                            ? 0
-                            : steps.streamed(bytes(elements("x.copy", isa::Memory::inp), isa::Memory::inp), transfers),
-                 columns = steps.streamed(bytes(elements("w.copy", isa::Memory::wgt), isa::Memory::wgt), transfers);
-    Steps::Pace cycles;
-    cycles.inputs = {rows, transposes ? 0 : trips.results()};
+    const std::int64_t transfers = by_identity ? 1 : tile.y;
+    const double rows =
+        by_identity ? 0 : choice.streamed(bytes(elements("x.copy", isa::Memory::inp), isa::Memory::inp), transfers);
+    const double columns = choice.streamed(bytes(elements("w.copy", isa::Memory::wgt), isa::Memory::wgt), transfers);
+    Pace cycles;
+    cycles.inputs = {rows, by_identity ? 0 : trips.results()};
     cycles.weights = {columns, trips.o * trips.y};
     cycles.first_load = rows + columns;
     cycles.compute = static_cast<double>(results) * depth;
     cycles.finish = static_cast<double>(results) * passes + steps_of("rows.sums", elements) +
                     steps_of("columns.sums", elements) / pixels;
-    cycles.store = steps.stored(bytes(results, isa::Memory::out), transfers);
+    cycles.store = choice.stored(bytes(results, isa::Memory::out), transfers);
     return cycles;
-  };
-  if (!steps.sample_tile(kMatMul, pace)) return;
-  steps.recall([&] {
-    steps.tile_output({"y", "o", "n", "x"});
-    for (auto block = steps.blocks.rbegin(); block != steps.blocks.rend(); ++block) {
-      if (*block == "out") continue;
-      c.s.set_scope(*block, *block == "x.copy" ? kInpScope : *block == "w.copy" ? kWgtScope : kAccScope);
-      if (is_constants(*block)) continue;
-      c.s.compute_at(*block, *block == "w.copy" || *block == "columns.sums" ? "out.o_t" : "out.x_t");
-    }
-    for (const std::string& block : products) make_product(steps, block);
-
-    // Operands.
-    const std::string in_wgt = fmt::format("i2,i1/{1},i0/{0},i0%{0},i1%{1}", config.block_out, config.block_in),
-                      of_parts = parts_index_map(config.block_in);
-    if (transposes) {
-      keep(steps, "product", "IX", kInpScope, parts_index_map(config.block_in));
-    } else {
-      steps.lay_out_in_inp("X", "x.copy", "x.copy.c", "x.copy.n");
-    }
-    c.split("w.copy.o", config.block_out, "w.copy.o_b", "w.copy.o_e");
-    c.split("w.copy.c", config.block_in, "w.copy.c_b", "w.copy.c_e");
-    c.lay_out("W", fmt::format("i1/{1},i0/{0},i0%{0},i1%{1}", config.block_out, config.block_in));
-    c.s.transform_layout("w.copy", in_wgt);
-    if (c.block("columns.sums")) keep(steps, "columns.sums", "IZ", kInpScope, of_parts);
-    if (c.block("rows.sums")) keep(steps, "rows.sums", "IJ", kWgtScope, of_parts);
-
-    steps.finish_stages("");
-    steps.tensorize_stages("");
-    for (const std::string& block : products) tensorize_product(steps, block);
   });
-  steps.take_slots(kMatMul, transposes ? std::vector<std::string>{} : std::vector<std::string>{"x.copy"}, "w.copy");
+}
+
+void write_matmul(Steps& steps) {
+  schedule::Context& c = steps.c;
+  const BlockSizes& sizes = steps.sizes;
+  const bool by_identity = transposes(c);
+  std::vector<std::string> products{"product"};
+  for (const char* sums : {"columns.sums", "rows.sums"})
+    if (c.block(sums)) products.emplace_back(sums);
+  steps.tile_output({"y", "o", "n", "x"});
+  for (auto block = steps.blocks.rbegin(); block != steps.blocks.rend(); ++block) {
+    if (*block == "out") continue;
+    c.s.set_scope(*block, *block == "x.copy" ? kInpScope : *block == "w.copy" ? kWgtScope : kAccScope);
+    if (is_constants(*block)) continue;
+    c.s.compute_at(*block, *block == "w.copy" || *block == "columns.sums" ? "out.o_t" : "out.x_t");
+  }
+  for (const std::string& block : products) make_product(steps, block);
+
+  // Operands.
+  const std::string in_wgt = fmt::format("i2,i1/{1},i0/{0},i0%{0},i1%{1}", sizes.block_out, sizes.block_in),
+                    of_parts = parts_index_map(sizes.block_in);
+  if (by_identity) keep(steps, "product", "IX", kInpScope, of_parts);
+  else steps.lay_out_in_inp("X", "x.copy", "x.copy.c", "x.copy.n");
+  c.split("w.copy.o", sizes.block_out, "w.copy.o_b", "w.copy.o_e");
+  c.split("w.copy.c", sizes.block_in, "w.copy.c_b", "w.copy.c_e");
+  c.lay_out("W", fmt::format("i1/{1},i0/{0},i0%{0},i1%{1}", sizes.block_out, sizes.block_in));
+  c.s.transform_layout("w.copy", in_wgt);
+  if (c.block("columns.sums")) keep(steps, "columns.sums", "IZ", kInpScope, of_parts);
+  if (c.block("rows.sums")) keep(steps, "rows.sums", "IJ", kWgtScope, of_parts);
+
+  steps.finish_stages("");
+  steps.tensorize_stages("");
+  for (const std::string& block : products) tensorize_product(steps, block);
+  steps.take_slots(by_identity ? std::vector<std::string>{} : std::vector<std::string>{"x.copy"}, "w.copy");
 }
 
 }  // namespace
 
-const Kind kMatMul{"matmul", 1, write_matmul};
+const Kind kMatMul{"matmul", 1, decide_matmul, write_matmul};
 
 }  // namespace dovetail::accel

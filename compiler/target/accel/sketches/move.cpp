@@ -2,50 +2,47 @@
 #include <fmt/format.h>
 
 #include "compiler/target/accel/sketches/steps.h"
+#include "compiler/target/accel/sketches/tile_choice.h"
 
 namespace dovetail::accel {
 
 namespace {
 
-void write(const Kind& kind, schedule::Context& c, const isa::HardwareConfig& config, TileModels& models) {
-  Steps steps(c, config, models);
-  std::vector<Steps::Operand> terms;
+std::vector<WidenedOperand> terms_of(const schedule::Context& c) {
+  std::vector<WidenedOperand> terms;
   for (int t = 0; c.buffer(fmt::format("X{}", t)); ++t)
-    terms.push_back(steps.operand(fmt::format("x{}.", t), fmt::format("X{}", t)));
-  std::vector<std::string> copies;
-  for (const Steps::Operand& term : terms)
-    if (term.by_gemm) copies.push_back(term.copy());
-  const double stages = steps.stage_cycles();
-  const std::string result = c.reads_of("out").front().buffer->name;
-  const auto pace = [&](const Tile& tile, const Tile&, const Steps::Elements& elements) {
-    const std::int64_t results = elements(result, isa::Memory::acc);
-    Steps::Pace cycles;
-    for (const Steps::Operand& term : terms) steps.add_operand(cycles, term, tile, elements);
-    cycles.finish += stages * static_cast<double>(results) + steps.constants_cycles(tile);
-    cycles.store = steps.stored(static_cast<double>(results * config.element_bytes(isa::Memory::out)),
-                                steps.transfers_of("Y", tile));
-    return cycles;
-  };
-  if (!steps.sample_tile(kind, pace)) return;
-  steps.recall([&] {
-    steps.tile_output();
-    steps.place_stages();
-    steps.finish_stages("");
-    for (const Steps::Operand& term : terms) steps.widen(term);
-    steps.tensorize_stages("");
-  });
-  steps.take_slots(kind, copies, "");
+    terms.push_back(widened_operand(c, fmt::format("x{}.", t), fmt::format("X{}", t)));
+  return terms;
 }
 
-void write_move(schedule::Context& c, const isa::HardwareConfig& config, TileModels& models) {
-  write(kMove, c, config, models);
+bool decide_move(TileChoice& choice) {
+  const schedule::Context& c = choice.c;
+  const std::vector<WidenedOperand> terms = terms_of(c);
+  const double stages = choice.stage_cycles();
+  const std::string result = c.reads_of("out").front().buffer->name;
+  return choice.sample_tile([&](const Tile& tile, const Tile&, const TileChoice::Elements& elements) {
+    const std::int64_t results = elements(result, isa::Memory::acc);
+    Pace cycles;
+    for (const WidenedOperand& term : terms) choice.add_operand(cycles, term, tile, elements);
+    cycles.finish += stages * static_cast<double>(results) + choice.constants_cycles(tile);
+    cycles.store = choice.stored(static_cast<double>(results * choice.config.element_bytes(isa::Memory::out)),
+                                 choice.transfers_of("Y", tile));
+    return cycles;
+  });
 }
-void write_lines(schedule::Context& c, const isa::HardwareConfig& config, TileModels& models) {
-  write(kLines, c, config, models);
+
+void write_move(Steps& steps) {
+  const std::vector<WidenedOperand> terms = terms_of(steps.c);
+  steps.tile_output();
+  steps.place_stages();
+  steps.finish_stages("");
+  for (const WidenedOperand& term : terms) steps.widen(term);
+  steps.tensorize_stages("");
+  steps.take_slots(copies_of(terms), "");
 }
 
 }  // namespace
 
-const Kind kMove{"move", 1, write_move}, kLines{"piecewise_linear", 1, write_lines};
+const Kind kMove{"move", 1, decide_move, write_move}, kLines{"piecewise_linear", 1, decide_move, write_move};
 
 }  // namespace dovetail::accel

@@ -1,54 +1,53 @@
 // The accelerator's sketches: how its operations are tiled to the SRAMs, which loops become elements, and where stages,
-// constants and operands lie. Tiles are decided in blocks of the layout (TensorLayout); the analytic choice moves the
-// fewest bytes, with a price per transfer.
+// constants and operands lie. Tiles are decided in blocks of the layout (TensorLayout); the analytic choice takes the
+// fewest cycles as tile_cost.h expects them.
 #pragma once
 
 #include <memory>
 #include <string_view>
 
+#include "base/memo.h"
 #include "base/result.h"
-#include "compiler/schedule/context.h"
 #include "compiler/schedule/sketch.h"
+#include "compiler/schedule/task.h"
 #include "isa/config.h"
 #include "loops/ir.h"
 
 namespace dovetail::accel {
 
+class Steps;
+class TileChoice;
+
 // A kind of operation: the programs of programs.h, by name.
-class TileModels;
-struct Memo;
 struct Kind {
   std::string_view name;
   int version;  // of the sketch (compiler/schedule/sketch.h)
-  void (*write)(schedule::Context& context, const isa::HardwareConfig& config, TileModels& models);
+  // Decides a tile, and what else the steps depend on. False: the choice's schedule has the error.
+  bool (*decide)(TileChoice& choice);
+  // Takes the steps, which follow from the task and what was decided.
+  void (*write)(Steps& steps);
 };
 extern const Kind kConvolution, kAddition, kMaxPooling, kLines, kMove, kMatMul;
-
-// Whether what is computed in the region before a task takes as long as loading the task's weights, which then come
-// meanwhile. Only the analytic choice asks.
-enum class Start { behind_others, alone };
+// Precondition: there is one.
+const Kind& kind_named(std::string_view name);
 
 schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,
-                         std::shared_ptr<const loops::IntrinsicTable> intrinsics, Start start = Start::behind_others);
-Start start_of(const schedule::Task& task);
-// Where tiles go over channels first for no reason of the operation's own, over pixels first: another operation reads
-// all channels of the first rows while this one computes the next.
-void go_over_pixels_first(schedule::Task& task);
+                         std::shared_ptr<const loops::IntrinsicTable> intrinsics, schedule::Intent intent = {});
 
-// `memo`: what other hardware left (memo.h); null: nothing.
-std::shared_ptr<TileModels> make_tile_models(const std::shared_ptr<Memo>& memo = nullptr);
-// `models`: what is known of tasks on this hardware, of all sketches that share it; null: of this sketch alone.
-schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config,
-                           std::shared_ptr<TileModels> models = nullptr);
+// What is kept of the schedules, places and instructions of one compilation alone: few of its layers are equal.
+std::shared_ptr<Memo> make_small_memo();
+
+// `memo`: what this and other hardware shares; null: a small one of the sketch alone. The schedules are the same.
+schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config, std::shared_ptr<Memo> memo = nullptr);
 
 // Whether the smallest tile of an operation's program fits the buffers: no tile does otherwise. Errors: names the
-// buffer that is short of space, with both numbers, and the remedy. `models`: as for sketch_of().
+// buffer that is short of space, with both numbers, and the remedy. `memo`: as for sketch_of().
 Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
-                                std::shared_ptr<TileModels> models = nullptr);
+                                std::shared_ptr<Memo> memo = nullptr);
 
 // Cycles of an operation's program by itself, as the sketch expects them of the tile that it chooses. Errors: no tile
-// fits. `models`: as for sketch_of().
+// fits. `memo`: as for sketch_of().
 Result<double> expected_cycles(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
-                               std::shared_ptr<TileModels> models = nullptr);
+                               std::shared_ptr<Memo> memo = nullptr);
 
 }  // namespace dovetail::accel

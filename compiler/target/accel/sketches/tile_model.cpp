@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include "base/check.h"
 #include "compiler/schedule/nest.h"
-#include "compiler/target/accel/memo.h"
-#include "compiler/target/accel/on_chip.h"
 
 namespace dovetail::accel {
 
@@ -24,16 +23,6 @@ std::string origin(const loops::Program& program, const std::string& cached) {
   throw InternalError(cached + " is a copy of one buffer");
 }
 
-// Equal for programs of the same blocks and buffers.
-std::string form_of(const schedule::Task& task) {
-  std::string text = task.kind;
-  for (const schedule::Path& path : schedule::blocks_below(task.program.body))
-    text += " " + schedule::as_block(path.back())->name;
-  for (const loops::Parameter& parameter : task.program.parameters) text += " " + parameter.buffer->name;
-  for (const loops::Buffer& buffer : task.program.allocations) text += " " + buffer->name;
-  return text;
-}
-
 // Of a buffer of the operator's program.
 const Shape& shape_of(const loops::Program& program, std::string_view name) {
   for (const loops::Parameter& parameter : program.parameters)
@@ -44,20 +33,6 @@ const Shape& shape_of(const loops::Program& program, std::string_view name) {
 }
 
 }  // namespace
-
-bool is_constants(std::string_view block) { return block.ends_with("constants"); }
-
-bool is_identity(std::string_view buffer) { return buffer.starts_with("I"); }
-
-bool is_convolution(std::string_view block) { return block.ends_with("conv"); }
-
-std::vector<std::string> convolutions_of(const loops::Program& program) {
-  std::vector<std::string> blocks;
-  for (const schedule::Path& path : schedule::blocks_below(program.body))
-    if (const std::string& block = schedule::as_block(path.back())->name; is_convolution(block))
-      blocks.push_back(block);
-  return blocks;
-}
 
 schedule::Footprint footprint_of(const loops::Program& program) {
   std::vector<std::string> channels = convolutions_of(program);
@@ -74,30 +49,48 @@ bool constants_stay(const loops::Program& program, const isa::HardwareConfig& co
   return numbers * kLeastShare <= config.depth(isa::Memory::acc) * element_size(isa::Memory::acc, config);
 }
 
-std::int64_t element_size(isa::Memory memory, const isa::HardwareConfig& config) {
-  if (memory == isa::Memory::inp) return config.batch * config.block_in;
-  if (memory == isa::Memory::wgt) return config.block_out * config.block_in;
-  return config.batch * config.block_out;
+std::int64_t element_size(isa::Memory memory, const BlockSizes& sizes) {
+  if (memory == isa::Memory::inp) return sizes.batch * sizes.block_in;
+  if (memory == isa::Memory::wgt) return sizes.block_out * sizes.block_in;
+  return sizes.batch * sizes.block_out;
 }
 
-std::vector<OnChip> on_chip_places(const schedule::Task& task, const schedule::Scheduled& smallest,
-                                   const isa::HardwareConfig& config) {
-  const schedule::Footprint footprint = footprint_of(task.program);
-  std::vector<OnChip> places;
-  const Placements found = find_places(smallest.program, *task.intrinsics, config);
+std::vector<OnChip> on_chip_places(const loops::Program& program, const loops::Program& scheduled,
+                                   const Placements& found) {
+  std::set<std::string> read;  // buffers of the operator's program
+  for (const schedule::Path& path : schedule::blocks_below(program.body))
+    for (const loops::Region& region : schedule::as_block(path.back())->reads) read.insert(region.buffer->name);
   const loops::BufferNode* stored = nullptr;
-  for (const schedule::Path& path : schedule::blocks_below(smallest.program.body))
+  for (const schedule::Path& path : schedule::blocks_below(scheduled.body))
     if (const loops::Block& block = *schedule::as_block(path.back()); block.name == "out")
       stored = block.reads.front().buffer.get();
   if (const Placement& placement = found.at(stored); placement.in_place_of) stored = placement.in_place_of;
+  std::vector<OnChip> places;
   for (const auto& [buffer, placement] : found) {
     if (placement.in_place_of) continue;
-    const std::string name = footprint.box(buffer->name) ? buffer->name : origin(smallest.program, buffer->name);
+    const std::string name = read.contains(buffer->name) ? buffer->name : origin(scheduled, buffer->name);
     places.push_back({name, placement.memory,
                       placement.memory == isa::Memory::acc ? buffer == stored : !is_identity(name),
                       is_constants(name)});
   }
+  std::ranges::sort(places);
   return places;
+}
+
+LoopExtents::LoopExtents(const schedule::Footprint& footprint, const TensorLayout& layout)
+    : layout_(layout), extents_(footprint.whole()) {
+  for (const auto& [at, loop] : {std::pair(&n_, "out.n"), std::pair(&o_, "out.o"), std::pair(&y_, "out.y"),
+                                 std::pair(&x_, "out.x"), std::pair(&c_, kChannelsOfSums)})
+    *at = footprint.find(loop);
+}
+
+std::span<const std::int64_t> LoopExtents::of(const Tile& tile) {
+  const auto set = [&](const std::optional<std::size_t>& at, std::int64_t extent) {
+    if (at) extents_[*at] = extent;
+  };
+  set(n_, tile.n * layout_.batch), set(o_, tile.o * layout_.block), set(c_, tile.c * layout_.block);
+  set(y_, tile.y), set(x_, tile.x);
+  return extents_;
 }
 
 TileModel::TileModel(const loops::Program& program, std::span<const OnChip> places, const isa::HardwareConfig& config)
@@ -154,35 +147,6 @@ bool TileModel::fits(std::span<const std::int64_t> tile, const Slots& slots) con
 std::int64_t TileModel::elements(const std::string& buffer, isa::Memory memory,
                                  std::span<const std::int64_t> tile) const {
   return footprint_.elements(buffer, tile) / element_size(memory, config_);
-}
-
-Result<std::shared_ptr<const TileModel>> TileModels::of(const schedule::Task& task, const isa::HardwareConfig& config,
-                                                        const FindPlaces& find_places) {
-  const std::string form = form_of(task);
-  std::optional<std::vector<OnChip>> places;
-  {
-    const std::lock_guard lock(mutex_);
-    if (const auto known = models_.find(task.program.body); known != models_.end()) return known->second;
-    if (const auto known = places_.find(form); known != places_.end()) places = known->second;
-  }
-  const std::string shared_as = shared_ ? Memo::key_of_smallest(form, config) : "";
-  if (!places && shared_)
-    if (const auto known = shared_->smallest.find(shared_as)) places = *known;
-  if (!places) {
-    DOVETAIL_ASSIGN(places, find_places());
-    if (shared_) shared_->smallest.keep(shared_as, std::make_shared<const std::vector<OnChip>>(*places));
-  }
-  auto model = std::make_shared<const TileModel>(task.program, *places, config);
-  const std::lock_guard lock(mutex_);
-  places_.emplace(form, *std::move(places));
-  return models_.emplace(task.program.body, std::move(model)).first->second;
-}
-
-std::shared_ptr<TileModels> TileModels::of_other_buffers() {
-  auto others = std::make_shared<TileModels>(shared_);
-  const std::lock_guard lock(mutex_);
-  others->places_ = places_;
-  return others;
 }
 
 }  // namespace dovetail::accel

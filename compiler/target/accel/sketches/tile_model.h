@@ -3,37 +3,24 @@
 // the operator's program.
 #pragma once
 
+#include <compare>
 #include <cstdint>
-#include <functional>
-#include <map>
-#include <memory>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/result.h"
 #include "compiler/schedule/footprint.h"
-#include "compiler/schedule/sketch.h"
+#include "compiler/target/accel/on_chip.h"
+#include "compiler/target/accel/sketches/operation_shape.h"
 #include "isa/config.h"
 #include "loops/ir.h"
 
 namespace dovetail::accel {
 
 // Numbers that an element of the memory holds.
-std::int64_t element_size(isa::Memory memory, const isa::HardwareConfig& config);
-
-// Blocks that copy constants of the epilogue into ACC, and what they write.
-bool is_constants(std::string_view block);
-
-// Weights that widen an operand, or select its channels: they stay on chip.
-bool is_identity(std::string_view buffer);
-
-// Blocks that are products of a convolution: one for each place in the windows of a pooling behind it, else one.
-bool is_convolution(std::string_view block);
-std::vector<std::string> convolutions_of(const loops::Program& program);
+std::int64_t element_size(isa::Memory memory, const BlockSizes& sizes);
 
 // The footprint of an operation's program: its convolutions share their tiles of channels, the extent of this loop.
 inline constexpr const char* kChannelsOfSums = "channels";
@@ -48,6 +35,7 @@ struct OnChip {
   isa::Memory memory;
   bool has_slots;  // what a queue fills or drains beside the compute queue: operands of GEMM, and what is stored
   bool constants;
+  auto operator<=>(const OnChip&) const = default;
 };
 
 // How many places a buffer has that takes slots, in each memory.
@@ -57,10 +45,22 @@ struct Slots {
     return memory == isa::Memory::inp ? inp : memory == isa::Memory::wgt ? wgt : acc;
   }
 };
-// The places that the schedule of `task` with the smallest tile takes. They are those of every program with the same
-// blocks and buffers, whatever the extents.
-std::vector<OnChip> on_chip_places(const schedule::Task& task, const schedule::Scheduled& smallest,
-                                   const isa::HardwareConfig& config);
+// Those that a program takes which was scheduled from an operator's, in the order of their names; `found`:
+// find_places() of it.
+std::vector<OnChip> on_chip_places(const loops::Program& program, const loops::Program& scheduled,
+                                   const Placements& found);
+
+// Extents of the footprint's loops, as a tile has them.
+class LoopExtents {
+ public:
+  LoopExtents(const schedule::Footprint& footprint, const TensorLayout& layout);
+  std::span<const std::int64_t> of(const Tile& tile);
+
+ private:
+  TensorLayout layout_;
+  std::vector<std::int64_t> extents_;
+  std::optional<std::size_t> n_, o_, y_, x_, c_;
+};
 
 class TileModel {
  public:
@@ -94,27 +94,6 @@ class TileModel {
   isa::HardwareConfig config_;
   std::vector<Term> terms_;
   std::string stored_;
-};
-
-// What is known of places and models, each found once: a model has several operations with the same blocks, and a
-// search runs a sketch many times. Several threads may ask at once.
-struct Memo;
-class TileModels {
- public:
-  // `shared`: what other hardware found of places; null: nothing.
-  explicit TileModels(std::shared_ptr<Memo> shared = nullptr) : shared_(std::move(shared)) {}
-
-  using FindPlaces = std::function<Result<std::vector<OnChip>>()>;
-  Result<std::shared_ptr<const TileModel>> of(const schedule::Task& task, const isa::HardwareConfig& config,
-                                              const FindPlaces& find_places);
-  // For hardware with other buffers, the smallest tile of which is the same.
-  std::shared_ptr<TileModels> of_other_buffers();
-
- private:
-  const std::shared_ptr<Memo> shared_;
-  std::mutex mutex_;
-  std::map<std::string, std::vector<OnChip>> places_;               // by kind, blocks and buffers
-  std::map<loops::Stmt, std::shared_ptr<const TileModel>> models_;  // by the body of the task's program
 };
 
 }  // namespace dovetail::accel

@@ -11,6 +11,7 @@
 #include "compiler/target/accel/on_chip.h"
 #include "compiler/target/accel/sketches/sketches.h"
 #include "compiler/target/accel/sketches/tile_model.h"
+#include "compiler/target/accel/sketches/written_steps.h"
 #include "loops/print.h"
 #include "tests/catch.h"
 #include "tests/property/compiler/accel/random_operation.h"
@@ -81,6 +82,7 @@ TEST_CASE("accelerator: a tile takes what the model says, and task and trace mak
   for (const isa::HardwareConfig& config : isa::named_configs()) {
     DYNAMIC_SECTION(config.name) {
       const auto intrinsics = std::make_shared<loops::IntrinsicTable>(make_intrinsics(config));
+      Memo memo;
       int tiles = 0;
       for (std::uint64_t seed = 1; seed <= 4; ++seed) {
         SplitMix64 random(seed);
@@ -92,7 +94,12 @@ TEST_CASE("accelerator: a tile takes what the model says, and task and trace mak
         for (const char* name : {"tile_o", "tile_c", "tile_n", "tile_y", "tile_x"}) given[name] = "1";
         const auto smallest = schedule::run(sketch_of(*operation.kind, config), task, given);
         REQUIRE(smallest.ok());
-        const std::vector<OnChip> places = on_chip_places(task, *smallest, config);
+        const std::vector<OnChip> places =
+            on_chip_places(task.program, smallest->program, find_places(smallest->program, *task.intrinsics, config));
+        // Of all operations of the form, whatever their extents.
+        const auto of_form = memo.ask(TilePlaces(task_of_steps(task, memo), config));
+        REQUIRE(of_form.ok());
+        CHECK(**of_form == places);
         const schedule::Scheduled chosen = check_needs(operation, task, places, config, {});
         ++tiles;
         for (int varied = 0; varied < 3; ++varied) {

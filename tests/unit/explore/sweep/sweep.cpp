@@ -150,49 +150,6 @@ TEST_CASE("sweep: an explorer leaves points of a batch to another one") {
   CHECK((a.done - a.known) + (b.done - b.known) == fixture.space.size());
 }
 
-TEST_CASE("sweep: what compilations for several hardware share changes no program") {
-  // Hardware that differs in whatever schedules, places and instructions depend on.
-  const Fixture fixture(R"({"hardware": "1x16x16",
-    "axes": {"overwrite": [false, true], "uop_buffer_bytes": [2048, 32768], "bus_bytes": [8, 16],
-             "acc_buffer_bytes": [4096, 32768], "memory": ["ideal", "bank:ddr4-2400"], "clock_mhz": [100, 400]},
-    "together": [[{"block_in": 4, "block_out": 4}, {"block_in": 16, "block_out": 16}]]})");
-  const test::TemporaryFolder folder;
-  Workload anew = *Workload::make(std::vector<ModelFile>{{kModel, 1}});
-  anew.share(false);
-  CHECK(anew.shared() == nullptr);
-  for (std::uint64_t i = 0; i < fixture.space.size(); i += 4) {  // one for each hardware
-    const auto machine = fixture.space.machine(fixture.space.genes(i));
-    REQUIRE(machine.ok());
-    const auto a = fixture.workload.compile(machine->hardware), b = anew.compile(machine->hardware);
-    REQUIRE(a.ok() == b.ok());
-    if (!a.ok()) {
-      CHECK(to_string(a.errors()) == to_string(b.errors()));
-      continue;
-    }
-    CHECK(bundle::serialize(a->models.front().bundle) == bundle::serialize(b->models.front().bundle));
-  }
-  const schedule::ScheduleMemo& schedules = *fixture.workload.shared()->schedules;
-  INFO(schedules.found() << " of " << schedules.asked());
-  CHECK(schedules.found() > schedules.asked() / 2);
-  const auto& lowered = fixture.workload.shared()->lowered;
-  INFO(lowered.found() << " of " << lowered.asked());
-  CHECK(lowered.found() > lowered.asked() / 10);  // tiles depend on most of these axes
-  // What is asked for again is there.
-  const std::uint64_t asked = lowered.asked(), found = lowered.found();
-  REQUIRE(fixture.workload.compile(fixture.space.machine(fixture.space.genes(0))->hardware).ok());
-  CHECK(lowered.asked() > asked);
-  CHECK(lowered.found() - found == lowered.asked() - asked);
-
-  PointsFile one = open_points(folder.path() / "one.db"), other = open_points(folder.path() / "other.db");
-  SweepOptions options;
-  options.check = false;
-  options.prune = false;
-  REQUIRE(sweep(fixture.space, fixture.evaluator, one, options).ok());
-  const Evaluator evaluator = *Evaluator::make(anew, fixture.area, fixture.energy, fixture.space.base());
-  REQUIRE(sweep(fixture.space, evaluator, other, options).ok());
-  CHECK(*one.all() == *other.all());
-}
-
 TEST_CASE("sweep: in several processes every point is measured once, with the same result") {
   const Fixture fixture(kSpace);
   const test::TemporaryFolder folder;

@@ -1,8 +1,7 @@
 // Schedules that are kept from task to task: a task that goes over pixels first does not leave its own to one that goes
 // over channels first, nor the other way round.
-#include "compiler/schedule/schedule_memo.h"
+#include "base/memo.h"
 #include "compiler/target/accel/intrinsics.h"
-#include "compiler/target/accel/memo.h"
 #include "compiler/target/accel/moves.h"
 #include "compiler/target/accel/programs.h"
 #include "compiler/target/accel/sketches/sketches.h"
@@ -28,18 +27,17 @@ TEST_CASE("a task's kept schedules are those of its own order of tiles") {
   const schedule::Decisions decisions{
       {"tile_o", "2"}, {"tile_c", "1"}, {"tile_n", "1"}, {"tile_y", "4"}, {"tile_x", "16"}};
   // The schedule of a task of that order, with what others left.
-  const auto scheduled = [&](bool pixels_first, const std::shared_ptr<schedule::ScheduleMemo>& memo) {
+  const auto scheduled = [&](bool pixels_first, const std::shared_ptr<Memo>& memo) {
     schedule::Task task = make_task(kMove, move_program(clip, config), config, intrinsics);
-    if (memo) schedule::keep_schedules(task, memo, schedule::text_of(*intrinsics));
-    if (pixels_first) go_over_pixels_first(task);
-    const auto made = schedule::run(sketch_of(kMove, config), task, decisions);
+    if (pixels_first) task.intent.order = schedule::TileOrder::pixels_first;
+    const auto made = schedule::run(sketch_of(kMove, config, memo), task, decisions);
     if (!made.ok()) FAIL(to_string(made.errors()));
     return loops::to_string(made->program);
   };
   const std::string by_channels = scheduled(false, nullptr), by_pixels = scheduled(true, nullptr);
   REQUIRE(by_channels != by_pixels);
   for (const bool first : {false, true}) {
-    const auto memo = std::make_shared<schedule::ScheduleMemo>();
+    const auto memo = std::make_shared<Memo>();
     CHECK(scheduled(first, memo) == (first ? by_pixels : by_channels));
     CHECK(scheduled(!first, memo) == (first ? by_channels : by_pixels));
   }

@@ -1,0 +1,75 @@
+// Scheduled programs with places on chip, and what they are lowered to, as questions to a memo (base/memo.h).
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/memo.h"
+#include "base/result.h"
+#include "compiler/schedule/keyed_task.h"
+#include "compiler/schedule/sketch.h"
+#include "compiler/target/accel/layout.h"
+#include "compiler/target/accel/lower.h"
+#include "compiler/target/accel/lowering_facts.h"
+#include "compiler/target/accel/on_chip.h"
+#include "compiler/target/accel/sketches/tile_model.h"
+#include "loops/ir.h"
+
+namespace dovetail::accel {
+
+// A scheduled program and where its buffers lie, by themselves (find_places).
+struct PlacedProgram {
+  loops::Program program;
+  std::shared_ptr<const loops::IntrinsicTable> intrinsics;
+  Placements placements;        // which refer to the program
+  std::vector<OnChip> on_chip;  // on_chip_places()
+};
+
+// The same of a task's schedule. Task and trace make the program, so that they are what is compared.
+class PlacedProgramOf {
+ public:
+  PlacedProgramOf(schedule::KeyedTask task, const schedule::Scheduled& scheduled, const BlockSizes& sizes);
+
+  std::strong_ordering operator<=>(const PlacedProgramOf& other) const;
+  bool operator==(const PlacedProgramOf& other) const { return *this <=> other == 0; }
+  using Answer = PlacedProgram;
+  static constexpr std::size_t kKept = 4096;
+  Result<Answer> answer() const;
+
+ private:
+  schedule::KeyedTask task_;
+  std::string trace_;  // its text
+  loops::Program program_;
+  BlockSizes sizes_;
+};
+
+// Asks for it. `scheduled`: gets the program that the places refer to, with its own name. Throws where the places are
+// not those that the sketch chose the tile by (TilePlaces).
+std::shared_ptr<const PlacedProgram> place_program(const schedule::Task& task, schedule::Scheduled& scheduled,
+                                                   const BlockSizes& sizes, Memo& memo);
+
+// What lower() makes of a placed program whose buffers begin there.
+struct LoweredProgramAt {
+  LoweredProgramAt(std::shared_ptr<const PlacedProgram> program, const Placements& placements,
+                   const LoweringFacts& lowering);
+
+  std::shared_ptr<const PlacedProgram> placed;
+  struct Begin {
+    std::int64_t base, first;  // Placement
+    auto operator<=>(const Begin&) const = default;
+  };
+  std::vector<Begin> begins;  // of each allocation of the program
+  LoweringFacts facts;
+  auto operator<=>(const LoweredProgramAt&) const = default;
+
+  using Answer = Lowered;
+  static constexpr std::size_t kKept = 1024;  // one takes about 50 KiB, mostly instructions
+  Result<Answer> answer() const;
+};
+
+}  // namespace dovetail::accel
