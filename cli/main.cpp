@@ -14,9 +14,9 @@
 #include "base/no_unwinding.h"
 #include "base/resource_error.h"
 #include "cli/allocation.h"
-#include "cli/command.h"
-#include "cli/output.h"
-#include "cli/watched_work.h"
+#include "cli/shell/command.h"
+#include "cli/shell/output.h"
+#include "cli/shell/watched_work.h"
 
 namespace {
 
@@ -76,7 +76,7 @@ int main(int argument_count, char** arguments) {
   keep_freed_memory();
   std::set_terminate(end_where_nothing_can_be_thrown);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that must not grow further is an error of writing it
-  std::signal(SIGPIPE, SIG_IGN);  // cli/output.h says what becomes of a reader that leaves
+  std::signal(SIGPIPE, SIG_IGN);  // cli/shell/output.h says what becomes of a reader that leaves
   Exit exit;
   try {
     exit = run(argument_count, arguments);

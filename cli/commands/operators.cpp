@@ -1,7 +1,7 @@
 #include "cli/commands/all.h"
-#include "cli/operators_text.h"
-#include "cli/output.h"
-#include "cli/text.h"
+#include "cli/report/operators_text.h"
+#include "cli/report/text.h"
+#include "cli/shell/output.h"
 
 namespace dovetail::cli {
 
