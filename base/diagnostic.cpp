@@ -20,9 +20,14 @@ Cause cause_of(int error_number) {
 }
 
 Cause cause_of(const Diagnostics& diagnostics) {
-  const bool resource = std::ranges::any_of(
-      diagnostics, [](const Diagnostic& diagnostic) { return diagnostic.cause == Cause::resource; });
-  return resource ? Cause::resource : Cause::input;
+  Cause cause = Cause::input;
+  for (const Diagnostic& diagnostic : diagnostics) cause = std::max(cause, diagnostic.cause);
+  return cause;
+}
+
+Diagnostics failed_work(Diagnostics diagnostics) {
+  for (Diagnostic& diagnostic : diagnostics) diagnostic.cause = std::max(diagnostic.cause, Cause::work);
+  return diagnostics;
 }
 
 std::string to_string(const Diagnostic& diagnostic, std::string_view severity) {

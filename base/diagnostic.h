@@ -10,8 +10,9 @@
 namespace dovetail {
 
 enum class Cause : std::uint8_t {
-  input,    // what the user has asked for
-  resource  // the machine has no more: a full disk, no memory, no thread. The same may succeed another time
+  input,  // what the user has asked for
+  work,   // what was asked for is in order, and the work failed: a model that does not compile, a run that ends early
+  resource,  // the machine has no more: a full disk, no memory, no thread. The same may succeed another time
 };
 
 struct Diagnostic {
@@ -28,8 +29,10 @@ using Diagnostics = std::vector<Diagnostic>;
 
 // Of a system call that failed: ENOSPC is the machine's, EACCES the user's.
 Cause cause_of(int error_number);
-// resource, where one of them is.
+// The last of Cause that one of them has.
 Cause cause_of(const Diagnostics& diagnostics);
+// Those of Cause::input become Cause::work.
+Diagnostics failed_work(Diagnostics diagnostics);
 
 // One paragraph per diagnostic: "<severity>: what (where): why. Hint: ...".
 std::string to_string(const Diagnostic& diagnostic, std::string_view severity = "error");

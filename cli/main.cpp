@@ -10,9 +10,9 @@
 #include "base/check.h"
 #include "base/out_of_memory.h"
 #include "base/resource_error.h"
-#include "cli/command.h"
-#include "cli/output.h"
-#include "cli/watched_work.h"
+#include "cli/shell/command.h"
+#include "cli/shell/output.h"
+#include "cli/shell/watched_work.h"
 
 namespace {
 
@@ -49,7 +49,7 @@ int main(int argument_count, char** arguments) {
   keep_freed_memory();
   std::set_new_handler(dovetail::end_out_of_memory);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that must not grow further is an error of writing it
-  std::signal(SIGPIPE, SIG_IGN);  // cli/output.h says what becomes of a reader that leaves
+  std::signal(SIGPIPE, SIG_IGN);  // cli/shell/output.h says what becomes of a reader that leaves
   Exit exit = run(argument_count, arguments);
   dovetail::cli::end_by_signal();
   if (!dovetail::cli::flush_output() && (exit == Exit::success || exit == Exit::failed))

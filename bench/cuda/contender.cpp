@@ -7,11 +7,10 @@
 #include <fmt/format.h>
 
 #include "bench/cuda/clock.h"
-#include "bundle/code/cuda.h"
-#include "bundle/code/library.h"
-#include "cli/targets.h"
+#include "bundle/code/target_facts.h"
 #include "compiler/pipeline.h"
 #include "compiler/target/cuda/nvrtc.h"
+#include "driver/targets.h"
 #include "runtime/device/cublas/library.h"
 #include "runtime/device/cuda/context.h"
 #include "runtime/device/cudnn/library.h"
@@ -20,10 +19,6 @@
 namespace dovetail::bench {
 namespace {
 
-bool is_on_gpu(std::string_view target) {
-  return target == bundle::kCudaTarget || target == bundle::kCublasTarget || target == bundle::kCudnnTarget;
-}
-
 // Code for this device alone; Hopper's own instructions have a name of their own.
 std::string architecture_of(int capability) { return fmt::format("sm_{}{}", capability, capability == 90 ? "a" : ""); }
 
@@ -31,7 +26,7 @@ Result<Compiled> compile_for(const Case& one, const Targets& targets, const runt
   CompileOptions options;
   options.targets = targets.targets;
   DOVETAIL_ASSIGN(options.available,
-                  cli::make_targets({.gpu = architecture_of(device.capability), .tf32 = one.tf32}, options.targets));
+                  driver::make_targets({.gpu = architecture_of(device.capability), .tf32 = one.tf32}, options.targets));
   options.fuse = targets.fused;
   options.keep_graphs = false;
   return compile({one.graph, {}}, options);
@@ -56,8 +51,10 @@ Result<Contender> make_contender(const Case& one, const Targets& targets) {
   contender.name = targets.name;
   contender.compile_seconds = wall_seconds() - begin;
   contender.steps = compiled.bundle.steps.size();
-  contender.elsewhere = static_cast<std::uint64_t>(
-      std::ranges::count_if(compiled.bundle.steps, [](const bundle::Step& step) { return !is_on_gpu(step.target); }));
+  contender.elsewhere =
+      static_cast<std::uint64_t>(std::ranges::count_if(compiled.bundle.steps, [](const bundle::Step& step) {
+        return !bundle::runs_on(bundle::TargetDevice::gpu, step.target);
+      }));
   DOVETAIL_ASSIGN(const auto simulators, runtime::simulator_factory("functional"));
   DOVETAIL_ASSIGN(const std::size_t before, free_bytes(*context));
   DOVETAIL_ASSIGN(runtime::Executor executor, runtime::Executor::make(std::move(compiled.bundle), simulators));
@@ -105,9 +102,9 @@ Result<Json> describe_machine() {
 
 std::vector<std::pair<std::string, std::string>> missing_libraries() {
   std::vector<std::pair<std::string, std::string>> missing;
-  for (const cli::TargetRow& row : cli::target_table())
-    if (row.name == bundle::kCublasTarget || row.name == bundle::kCudnnTarget)
-      if (std::string why = cli::missing(row); !why.empty()) missing.emplace_back(row.name, std::move(why));
+  for (const driver::TargetRow& row : driver::target_table())
+    if (row.facts.device == bundle::TargetDevice::gpu && row.facts.floats_only)
+      if (std::string why = driver::missing(row); !why.empty()) missing.emplace_back(row.name(), std::move(why));
   return missing;
 }
 

@@ -1,11 +1,13 @@
 // model_runner BUNDLE.dvt [--threads N] [--input NAME=FILE]...: loads a bundle and times runs of it on demand, so that
 // a driver can alternate it with another program (run.py). Prints a line of JSON when it is ready, and one for each
 // line that it reads: N, so many runs after one that is not timed; or a folder, into which the outputs are written.
+#include <algorithm>
 #include <charconv>
 #include <cstdio>
 #include <ctime>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,7 +15,7 @@
 
 #include "base/json.h"
 #include "bundle/bundle.h"
-#include "cli/tensor_files.h"
+#include "driver/tensor_files.h"
 #include "runtime/executor.h"
 
 namespace dovetail::bench {
@@ -22,7 +24,7 @@ namespace {
 struct Arguments {
   std::string bundle;
   int threads = 1;
-  std::vector<std::string> inputs;
+  std::map<std::string, std::string> inputs;  // by name: a file
 };
 
 Result<Arguments> parse(std::span<char*> words) {
@@ -31,7 +33,9 @@ Result<Arguments> parse(std::span<char*> words) {
     const std::string_view word = words[i];
     const bool valued = i + 1 < words.size();
     if (word == "--input" && valued) {
-      arguments.inputs.emplace_back(words[++i]);
+      const std::string_view text = words[++i];
+      const std::size_t equals = std::min(text.rfind('='), text.size());
+      arguments.inputs.emplace(text.substr(0, equals), text.substr(std::min(equals + 1, text.size())));
     } else if (word == "--threads" && valued) {
       const std::string_view value = words[++i];
       std::from_chars(value.data(), value.data() + value.size(), arguments.threads);
@@ -70,7 +74,7 @@ Result<void> serve(const Arguments& arguments) {
   // The driver has compiled it.
   DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::read_bundle(arguments.bundle, bundle::MachineCode::trusted));
   DOVETAIL_ASSIGN(const auto simulators, runtime::simulator_factory("functional"));
-  DOVETAIL_ASSIGN(const cli::RunInputs inputs, cli::gather_inputs(bundle, arguments.inputs, 1));
+  DOVETAIL_ASSIGN(const driver::RunInputs inputs, driver::gather_inputs(bundle, arguments.inputs, 1));
   DOVETAIL_ASSIGN(runtime::Executor executor,
                   runtime::Executor::make(std::move(bundle), simulators, {arguments.threads}));
   runtime::RunOptions in_place;
@@ -81,7 +85,7 @@ Result<void> serve(const Arguments& arguments) {
     int runs = 0;
     if (std::from_chars(line.data(), line.data() + line.size(), runs).ec != std::errc()) {
       DOVETAIL_ASSIGN(const runtime::RunResult result, executor.run(inputs.tensors));
-      DOVETAIL_TRY(cli::write_outputs(line, result.outputs));
+      DOVETAIL_TRY(driver::write_outputs(line, result.outputs));
       say({{"written", line}});
       continue;
     }

@@ -57,7 +57,7 @@ std::filesystem::path table_path(const explore::ReplayTask& row) {
 
 Result<std::unique_ptr<tune::Measurer>> measurer_of(const explore::ReplayTask& row, const schedule::Task& task,
                                                     double seconds) {
-  if (row.target == bundle::kAccelTarget) {
+  if (bundle::has_clock(row.target)) {
     DOVETAIL_ASSIGN(const isa::HardwareConfig hardware, isa::load_config(explore::kReplayHardware));
     return explore::make_accel_measurer(hardware, {})(task);
   }
@@ -263,7 +263,7 @@ Result<void> run(const Settings& settings) {
   if (settings.action == "replay") return replay(settings);
   for (const explore::ReplayTask* row : settings.tasks()) {
     if (settings.action == "tables") DOVETAIL_TRY(measure_table(*row, settings.most));
-    if (row->target == bundle::kCpuTarget) DOVETAIL_TRY(measure_again(*row));  // cycles are the same at every time
+    if (!bundle::has_clock(row->target)) DOVETAIL_TRY(measure_again(*row));  // cycles are the same at every time
   }
   return {};
 }

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "bundle/checked_json.h"
+#include "bundle/code/program_summary.h"
 #include "bundle/code/text.h"
 #include "isa/codec.h"
 
@@ -102,5 +103,25 @@ std::vector<std::byte> initial_image(const MemorySpace& memory, const AccelCode&
                       image.begin() + static_cast<std::ptrdiff_t>(segment.address - memory.base));
   return image;
 }
+
+constinit const TargetFacts kAccelFacts{.name = kAccelTarget,
+                                        .device = TargetDevice::accelerator,
+                                        .has_clock = true,
+                                        .takes_leftovers = false,
+                                        .floats_only = false,
+                                        .rounds_freely = never,
+                                        .operations = nullptr,
+                                        .describe = [](const Bundle& bundle, const Step& step) -> StepDescription {
+                                          const AccelCode code = decode_accel(step).value();
+                                          const std::uint64_t bytes =
+                                              bundle.spaces[static_cast<std::size_t>(code.space)].bytes;
+                                          return {.json = {{"origins", step.origins},
+                                                           {"hardware", isa::config_to_json(code.config)},
+                                                           {"dram_bytes", bytes},
+                                                           {"program", to_json(summarize(code))}},
+                                                  .instructions = code.program.size(),
+                                                  .memory_bytes = bytes,
+                                                  .hardware = code.config};
+                                        }};
 
 }  // namespace dovetail::bundle

@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "bundle/code/coded_step.h"
+#include "bundle/code/target_facts.h"
 #include "isa/config.h"
 #include "isa/instruction.h"
 #include "isa/verify.h"
@@ -18,6 +19,7 @@
 namespace dovetail::bundle {
 
 inline constexpr std::string_view kAccelTarget = "accel";
+extern const TargetFacts kAccelFacts;
 
 // A contiguous piece of the initial memory image: constants, micro-ops, borders of zero points, the instructions
 // themselves.

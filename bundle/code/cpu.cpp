@@ -52,4 +52,18 @@ Result<std::vector<CodedStep<CpuCode>>> cpu_steps(const Bundle& bundle) {
   });
 }
 
+// Kernels do not keep the order in which the reference adds floats.
+constinit const TargetFacts kCpuFacts{
+    .name = kCpuTarget,
+    .device = TargetDevice::processor,
+    .has_clock = false,
+    .takes_leftovers = true,
+    .floats_only = false,
+    .rounds_freely = always,
+    .operations = [](const Step& step) { return decode_cpu(step).value().operations; },
+    .describe = [](const Bundle&, const Step& step) -> StepDescription {
+      const CpuCode code = decode_cpu(step).value();
+      return {.json = {{"kernel", code.symbol}, {"operations", code.operations}, {"origins", step.origins}}};
+    }};
+
 }  // namespace dovetail::bundle

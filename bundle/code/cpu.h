@@ -10,10 +10,12 @@
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "bundle/code/coded_step.h"
+#include "bundle/code/target_facts.h"
 
 namespace dovetail::bundle {
 
 inline constexpr std::string_view kCpuTarget = "cpu";
+extern const TargetFacts kCpuFacts;
 
 struct CpuCode {
   std::string symbol;              // a Kernel (bundle/code/kernel_abi.h) of the step's arguments and results, in order

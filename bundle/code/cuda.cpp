@@ -208,4 +208,14 @@ Result<std::vector<CodedStep<CudaCode>>> cuda_steps(const Bundle& bundle) {
   });
 }
 
+constinit const TargetFacts kCudaFacts{
+    .name = kCudaTarget,
+    .device = TargetDevice::gpu,
+    .has_clock = false,
+    .takes_leftovers = false,
+    .floats_only = false,
+    .rounds_freely = [](const Step& step) { return decode_cuda(step).value().rounds_freely; },
+    .operations = [](const Step& step) { return decode_cuda(step).value().operations; },
+    .describe = describe_by_size};
+
 }  // namespace dovetail::bundle

@@ -11,10 +11,12 @@
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "bundle/code/coded_step.h"
+#include "bundle/code/target_facts.h"
 
 namespace dovetail::bundle {
 
 inline constexpr std::string_view kCudaTarget = "cuda";
+extern const TargetFacts kCudaFacts;
 // The memory space in which results of its steps lie.
 inline constexpr std::string_view kCudaSpace = "device";
 

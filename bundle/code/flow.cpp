@@ -145,4 +145,15 @@ Result<std::vector<CodedStep<FlowCode>>> flow_steps(const Bundle& bundle) {
                       [&](const Step& step, const FlowCode& code) { return Check(bundle, step).run(code); });
 }
 
+constinit const TargetFacts kFlowFacts{.name = kFlowTarget,
+                                       .device = TargetDevice::interpreter,
+                                       .has_clock = false,
+                                       .takes_leftovers = true,
+                                       .floats_only = false,
+                                       .rounds_freely = never,
+                                       .operations = nullptr,
+                                       .describe = [](const Bundle&, const Step& step) {
+                                         return StepDescription{.json = {{"origins", step.origins}}};
+                                       }};
+
 }  // namespace dovetail::bundle

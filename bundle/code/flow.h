@@ -20,10 +20,12 @@
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "bundle/code/coded_step.h"
+#include "bundle/code/target_facts.h"
 
 namespace dovetail::bundle {
 
 inline constexpr std::string_view kFlowTarget = "flow";
+extern const TargetFacts kFlowFacts;
 
 struct FlowLoop {
   std::size_t carried = 0;

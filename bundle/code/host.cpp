@@ -52,4 +52,15 @@ Result<std::vector<CodedStep<HostCode>>> host_steps(const Bundle& bundle) {
   });
 }
 
+constinit const TargetFacts kHostFacts{.name = kHostTarget,
+                                       .device = TargetDevice::interpreter,
+                                       .has_clock = false,
+                                       .takes_leftovers = true,
+                                       .floats_only = false,
+                                       .rounds_freely = never,
+                                       .operations = nullptr,
+                                       .describe = [](const Bundle&, const Step& step) {
+                                         return StepDescription{.json = {{"origins", step.origins}}};
+                                       }};
+
 }  // namespace dovetail::bundle

@@ -7,11 +7,13 @@
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "bundle/code/coded_step.h"
+#include "bundle/code/target_facts.h"
 #include "loops/ir.h"
 
 namespace dovetail::bundle {
 
 inline constexpr std::string_view kHostTarget = "host";
+extern const TargetFacts kHostFacts;
 
 struct HostCode {
   // Its inputs and constants are the step's arguments, its outputs the results, both in parameter order.

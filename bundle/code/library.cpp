@@ -392,4 +392,23 @@ Result<std::vector<CodedStep<LibraryCode>>> library_steps(const Bundle& bundle, 
                       [&](const Step& step, const LibraryCode& code) { return check_code(bundle, step, code); });
 }
 
+namespace {
+
+constexpr TargetFacts library_target(std::string_view name, TargetDevice device) {
+  return {.name = name,
+          .device = device,
+          .has_clock = false,
+          .takes_leftovers = false,
+          .floats_only = true,
+          .rounds_freely = always,
+          .operations = [](const Step& step) { return decode_library(step).value().arithmetic; },
+          .describe = describe_by_size};
+}
+
+}  // namespace
+
+constinit const TargetFacts kOnednnFacts = library_target(kOnednnTarget, TargetDevice::processor);
+constinit const TargetFacts kCublasFacts = library_target(kCublasTarget, TargetDevice::gpu);
+constinit const TargetFacts kCudnnFacts = library_target(kCudnnTarget, TargetDevice::gpu);
+
 }  // namespace dovetail::bundle

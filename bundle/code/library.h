@@ -10,10 +10,12 @@
 #include "base/result.h"
 #include "bundle/bundle.h"
 #include "bundle/code/coded_step.h"
+#include "bundle/code/target_facts.h"
 
 namespace dovetail::bundle {
 
 inline constexpr std::string_view kOnednnTarget = "onednn", kCublasTarget = "cublas", kCudnnTarget = "cudnn";
+extern const TargetFacts kOnednnFacts, kCublasFacts, kCudnnFacts;
 
 enum class LibraryKind : std::uint8_t {
   convolution,  // of x [n, c, spatial...] with weights [outputs, c / groups, spatial...]; perhaps a bias

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "cli/command.h"
+#include "cli/shell/command.h"
 
 namespace dovetail::cli {
 

@@ -5,13 +5,16 @@
 
 #include "base/file.h"
 #include "cli/commands/all.h"
-#include "cli/output.h"
-#include "cli/program_file.h"
-#include "cli/program_image.h"
-#include "cli/program_input.h"
-#include "cli/program_map.h"
-#include "cli/standard_streams.h"
-#include "cli/text.h"
+#include "cli/program/program_file.h"
+#include "cli/program/program_image.h"
+#include "cli/program/program_input.h"
+#include "cli/program/program_map.h"
+#include "cli/report/text.h"
+#include "cli/shell/arguments.h"
+#include "cli/shell/output.h"
+#include "cli/shell/standard_streams.h"
+#include "driver/compile_model.h"
+#include "driver/value_text.h"
 #include "isa/codec.h"
 #include "isa/text.h"
 
@@ -33,7 +36,7 @@ class Asm : public Command {
                   "write what lies where and which line each instruction is from, for --map of other commands",
                   File::written_text);
     options.value("--hw", "CONFIG", hardware_,
-                  fmt::format("{}; a .config line must agree (default {})", kHardwareHelp, kDefaultHardware),
+                  fmt::format("{}; a .config line must agree (default {})", kHardwareHelp, driver::kDefaultHardware),
                   File::read);
     options.json(json_);
     options.footer(
@@ -65,7 +68,7 @@ class Asm : public Command {
       print("image         {}: {} bytes from {:#x}\n", *image_, image.bytes.size(), image.base);
     }
     if (map_) {
-      DOVETAIL_TRY(write_result_text(*map_, json_text(to_json(map_of(assembly, source_, image)))));
+      DOVETAIL_TRY(write_result_text(*map_, driver::json_text(to_json(map_of(assembly, source_, image)))));
       print("map           {}: {} names\n", *map_, assembly.symbols.size());
     }
     if (json_) print_json(report(assembly, program.size(), image));

@@ -2,10 +2,10 @@
 #include <fmt/format.h>
 
 #include "cli/commands/all.h"
-#include "cli/output.h"
-#include "cli/program_check.h"
-#include "cli/program_input.h"
-#include "cli/text.h"
+#include "cli/program/program_check.h"
+#include "cli/program/program_input.h"
+#include "cli/report/text.h"
+#include "cli/shell/output.h"
 #include "isa/verify.h"
 
 namespace dovetail::cli {

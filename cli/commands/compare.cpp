@@ -3,20 +3,20 @@
 
 #include <fmt/format.h>
 
-#include "base/file.h"
-#include "bundle/code/accel.h"
-#include "cli/arguments.h"
+#include "bundle/code/target_facts.h"
 #include "cli/commands/all.h"
-#include "cli/compare_model.h"
-#include "cli/comparison.h"
-#include "cli/energy_report.h"
-#include "cli/model.h"
-#include "cli/output.h"
-#include "cli/program_file.h"
-#include "cli/standard_streams.h"
-#include "cli/targets.h"
-#include "cli/text.h"
-#include "cli/watched_work.h"
+#include "cli/report/comparison_text.h"
+#include "cli/shell/arguments.h"
+#include "cli/shell/energy_arguments.h"
+#include "cli/shell/model_arguments.h"
+#include "cli/shell/output.h"
+#include "cli/shell/standard_streams.h"
+#include "cli/shell/watched_work.h"
+#include "driver/bundle_file.h"
+#include "driver/compare_model.h"
+#include "driver/comparison.h"
+#include "driver/compile_model.h"
+#include "driver/targets.h"
 
 namespace dovetail::cli {
 
@@ -27,11 +27,11 @@ class Compare : public Command {
   void declare(Options& options) override {
     options.positionals("MODEL.onnx...", models_, "models, each of which runs on every target", File::read);
     options.value("--target", "LIST", targets_, "the rows, as in accel,cpu,cuda (default accel,cpu)")
-        .list(target_names());
+        .list(driver::target_names());
     options.values("--hw", "CONFIG", hardware_,
                    fmt::format("a configuration of the accelerator, or several with commas; repeatable, a row each "
                                "(default {})",
-                               kDefaultHardware));
+                               driver::kDefaultHardware));
     options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
     options.value("--repeat", "N", repeat_, "runs on this machine that count (default: for two seconds, 5 to 200)");
     options.values("--input", "NAME=FILE", inputs_,
@@ -60,11 +60,11 @@ class Compare : public Command {
     if (models_.empty())
       return Diagnostic{"bad usage of `dovetail compare`", "", "no model is given",
                         "name one or more .onnx files; `dovetail compare --help` has an example"};
-    CompareOptions options;
-    options.inputs = inputs_;
+    driver::CompareOptions options;
+    DOVETAIL_ASSIGN(options.inputs, parse_assignments("--input", inputs_));
     DOVETAIL_ASSIGN(options.targets, parse_compared_targets(targets_));
-    options.hardware =
-        hardware_.empty() ? std::vector<std::string>{std::string(kDefaultHardware)} : split_configurations(hardware_);
+    options.hardware = hardware_.empty() ? std::vector<std::string>{std::string(driver::kDefaultHardware)}
+                                         : split_configurations(hardware_);
     // A mistyped one is known before anything has run.
     for (const std::string& hardware : options.hardware) {
       DOVETAIL_ASSIGN([[maybe_unused]] const isa::Machine machine, isa::load_machine(hardware));
@@ -79,23 +79,27 @@ class Compare : public Command {
     }
     DOVETAIL_ASSIGN(options.energy, energy_.table());
     options.work = watched.work();
+    DOVETAIL_ASSIGN(driver::ModelOptions model, model_.parse());
     for (const std::string& file : models_) {
-      DOVETAIL_ASSIGN(const bool is_bundle, is_bundle_file(file));
+      DOVETAIL_ASSIGN(const bool is_bundle, driver::is_bundle_file(file));
       if (is_bundle)
         return Diagnostic{"bad usage of `dovetail compare`", file, "a bundle has its target already",
                           "give the .onnx file that it was made from"};
     }
 
-    Comparison comparison;
+    driver::Comparison comparison;
     comparison.threads = options.threads > 0 ? options.threads : runtime::default_threads();
     std::atomic<std::int64_t> rows_done{0};
     options.rows_done = &rows_done;
+    PartsProgress progress;
+    options.progress = [&](std::string_view what, std::int64_t rows, std::int64_t all) {
+      progress.show(what, rows, all);
+    };
     watched.show({"rows", rows_of(options), &rows_done});
     watched.begin();
     for (const std::string& file : models_) {
-      ModelArguments model = model_;
-      model.model = file;
-      DOVETAIL_ASSIGN(CompareOutcome outcome, compare_model(model, options));
+      model.path = file;
+      DOVETAIL_ASSIGN(driver::CompareOutcome outcome, compare_model(model, options));
       if (!outcome.failure.empty()) return fail(Exit::failed, outcome.failure);
       comparison.models.push_back(std::move(outcome.model));
       for (std::string& line : outcome.announcements)
@@ -109,18 +113,17 @@ class Compare : public Command {
       DOVETAIL_TRY(write_result_text(*html_, comparison_page(comparison)));
       if (!json_) print("\nwritten       {}\n", *html_);
     }
-    for (const ComparedModel& model : comparison.models)
-      for (const ComparedRow& row : model.rows)
+    for (const driver::ComparedModel& model : comparison.models)
+      for (const driver::ComparedRow& row : model.rows)
         if (row.available()) return Exit::success;
     return fail(Exit::failed, {{"nothing was compared", targets_, "no target of the list runs here",
                                 "`dovetail doctor` says which do"}});
   }
 
  private:
-  std::int64_t rows_of(const CompareOptions& options) const {
+  std::int64_t rows_of(const driver::CompareOptions& options) const {
     std::size_t rows = 0;
-    for (const std::string& target : options.targets)
-      rows += target == bundle::kAccelTarget ? options.hardware.size() : 1;
+    for (const std::string& target : options.targets) rows += bundle::has_clock(target) ? options.hardware.size() : 1;
     return static_cast<std::int64_t>(rows * models_.size());
   }
 

@@ -4,12 +4,14 @@
 
 #include "base/file.h"
 #include "cli/commands/all.h"
-#include "cli/emit_region.h"
-#include "cli/model.h"
-#include "cli/output.h"
-#include "cli/standard_streams.h"
-#include "cli/text.h"
-#include "cli/verify_bundle.h"
+#include "cli/program/emit_region.h"
+#include "cli/report/compile_report.h"
+#include "cli/shell/output.h"
+#include "cli/shell/session_arguments.h"
+#include "cli/shell/standard_streams.h"
+#include "driver/bundle_file.h"
+#include "driver/compile_model.h"
+#include "driver/value_text.h"
 #include "runtime/device/all.h"
 #include "runtime/machine_code.h"
 
@@ -63,16 +65,15 @@ class Compile : public Command {
     options.on_dump = [](std::string_view stage, std::string_view text) {
       write_result(fmt::format("---- {} ----\n{}\n", stage, text));
     };
-    DOVETAIL_ASSIGN(CompileOutcome outcome, compile_model(model_, std::move(options)));
-    if (!outcome.model) return fail(Exit::failed, outcome.failure);
-    const CompiledModel& model = *outcome.model;
+    DOVETAIL_ASSIGN(const driver::ModelOptions model_options, model_.parse());
+    DOVETAIL_ASSIGN(const driver::CompiledModel model, compile_shown(model_options, std::move(options)));
     print("{}", report_text(model, model_.model));
     if (verify_) {
-      DOVETAIL_ASSIGN(const VerifiedBundle verified, verify_programs(model.compiled.bundle));
+      DOVETAIL_ASSIGN(const driver::VerifiedBundle verified, driver::verify_programs(model.compiled.bundle));
       if (!verified.problems.empty()) return fail(Exit::failed, verified.problems);
       print("verified      {}\n", verified.summary);
     }
-    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(report_json(model, model_.model))));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(report_json(model, model_.model))));
     if (output_) DOVETAIL_TRY(write_bundle(model.compiled.bundle));
     if (emit_) {
       DOVETAIL_ASSIGN(const std::string written, emit_regions(model.compiled.bundle, *emit_));
@@ -87,7 +88,7 @@ class Compile : public Command {
     DOVETAIL_TRY(bundle::verify(bundle));
     const bundle::Serialized file = bundle::serialize_in_pieces(bundle);
     DOVETAIL_TRY(write_result_file(*output_, file.pieces));
-    print("bundle        {}, {}\n", *output_, bytes_text(file.size()));
+    print("bundle        {}, {}\n", *output_, driver::bytes_text(file.size()));
     std::error_code error;
     if (*output_ != kStandardStream && !std::filesystem::is_regular_file(*output_, error)) return {};
     if (runtime::machine_code_targets(bundle, runtime::built_in_devices({})).empty()) return {};

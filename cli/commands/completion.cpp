@@ -3,9 +3,10 @@
 #include <fmt/format.h>
 
 #include "cli/commands/all.h"
-#include "cli/completion.h"
-#include "cli/output.h"
-#include "cli/standard_streams.h"
+#include "cli/shell/completion.h"
+#include "cli/shell/output.h"
+#include "cli/shell/standard_streams.h"
+#include "driver/tensor_files.h"
 
 namespace dovetail::cli {
 
@@ -44,7 +45,7 @@ class CompletionCommand : public Command {
     if (!output_)
       return Diagnostic{"bad usage of `dovetail completion`", shell_, "there is no folder for the scripts",
                         "add -o DIR"};
-    DOVETAIL_TRY(make_result_folder("-o", *output_));
+    DOVETAIL_TRY(driver::make_result_folder("-o", *output_));
     for (const Shell& shell : shells())
       DOVETAIL_TRY(write_result_text(std::filesystem::path(*output_) / shell.file, shell.script(*tree_)));
     return Exit::success;

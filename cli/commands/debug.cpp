@@ -7,14 +7,15 @@
 
 #include "bundle/bundle.h"
 #include "cli/commands/all.h"
-#include "cli/debugger.h"
-#include "cli/emit_region.h"
-#include "cli/output.h"
-#include "cli/program_check.h"
-#include "cli/program_input.h"
-#include "cli/prompt.h"
-#include "cli/system.h"
-#include "cli/verify_bundle.h"
+#include "cli/program/debugger.h"
+#include "cli/program/emit_region.h"
+#include "cli/program/program_check.h"
+#include "cli/program/program_input.h"
+#include "cli/shell/output.h"
+#include "cli/shell/prompt.h"
+#include "cli/shell/session_arguments.h"
+#include "driver/bundle_file.h"
+#include "driver/system.h"
 #include "simulator/debug/session.h"
 
 namespace dovetail::cli {
@@ -40,9 +41,10 @@ class Debug : public Command {
 
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const ProgramInput input, read());
+    DOVETAIL_ASSIGN(const driver::SystemChanges changes, system_.parse());
     DOVETAIL_ASSIGN(
-        const System system,
-        resolve_system(input.machine.system, input_.hardware.value_or(input.machine.hardware.name), system_));
+        const driver::System system,
+        driver::resolve_system(input.machine.system, input_.hardware.value_or(input.machine.hardware.name), changes));
     DOVETAIL_TRY(refuse_several(system, "`dovetail debug`"));
     simulator::EngineOptions engine;
     engine.memory = system.memory;
@@ -95,7 +97,7 @@ class Debug : public Command {
       DOVETAIL_ASSIGN(ProgramInput input, read_program_input(input_, "debug"));
       return input;
     }
-    DOVETAIL_ASSIGN(const bundle::Bundle bundle, read_bundle_to_run(input_.program, trust_));
+    DOVETAIL_ASSIGN(const bundle::Bundle bundle, driver::read_bundle_to_run(input_.program, trust_));
     return region_input(bundle, region_);
   }
 

@@ -3,9 +3,11 @@
 
 #include "base/file.h"
 #include "cli/commands/all.h"
-#include "cli/output.h"
-#include "cli/program_file.h"
-#include "cli/standard_streams.h"
+#include "cli/program/program_file.h"
+#include "cli/shell/arguments.h"
+#include "cli/shell/output.h"
+#include "cli/shell/standard_streams.h"
+#include "driver/compile_model.h"
 #include "isa/text.h"
 
 namespace dovetail::cli {
@@ -17,7 +19,7 @@ class Disasm : public Command {
   void declare(Options& options) override {
     options.positional("P.bin", program_, "raw instructions, 16 bytes each (32 in the wide encoding)", Need::required,
                        File::read);
-    options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware),
+    options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, driver::kDefaultHardware),
                   Need::optional, File::read);
     options.value("-o", "FILE.s", output_, "write the text there instead of printing it", File::written_text);
     options.json(json_, "print the instructions as JSON");
@@ -41,7 +43,7 @@ class Disasm : public Command {
     return {{"kind", "disasm"}, {"program", program_}, {"config", config.name}, {"instructions", lines}};
   }
 
-  std::string program_, hardware_ = kDefaultHardware;
+  std::string program_, hardware_ = driver::kDefaultHardware;
   std::optional<std::string> output_;
   bool json_ = false;
 };

@@ -8,13 +8,13 @@
 #include "base/processor.h"
 #include "base/text_stream.h"
 #include "base/text_table.h"
-#include "cli/build_facts.h"
 #include "cli/commands/all.h"
-#include "cli/output.h"
-#include "cli/targets.h"
-#include "cli/text.h"
+#include "cli/report/text.h"
+#include "cli/shell/build_facts.h"
+#include "cli/shell/output.h"
 #include "compiler/target/cpu/cpu.h"
 #include "compiler/target/cuda/nvrtc.h"
+#include "driver/targets.h"
 #include "explore/distribute/mpi.h"
 #include "runtime/device/cublas/library.h"
 #include "runtime/device/cuda/context.h"
@@ -99,8 +99,8 @@ class Doctor : public Command {
   }
   static std::vector<runtime::Engine> targets() {
     std::vector<runtime::Engine> list;
-    for (const TargetRow& row : target_table())
-      list.push_back({row.name, row.description, is_available(row), false, missing(row)});
+    for (const driver::TargetRow& row : driver::target_table())
+      list.push_back({row.name(), row.description, is_available(row), false, missing(row)});
     return list;
   }
   static std::string_view here(const runtime::Engine& row) { return row.available ? "yes" : "no"; }

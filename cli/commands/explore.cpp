@@ -12,18 +12,21 @@
 #include "base/file.h"
 #include "base/hash.h"
 #include "base/text_table.h"
-#include "cli/arguments.h"
-#include "cli/build_facts.h"
 #include "cli/commands/all.h"
-#include "cli/explore_confirm.h"
-#include "cli/explore_models.h"
-#include "cli/explore_progress.h"
-#include "cli/grouped.h"
-#include "cli/output.h"
-#include "cli/progress.h"
-#include "cli/standard_streams.h"
-#include "cli/text.h"
-#include "cli/watched_work.h"
+#include "cli/commands/explore_confirm.h"
+#include "cli/report/text.h"
+#include "cli/shell/arguments.h"
+#include "cli/shell/build_facts.h"
+#include "cli/shell/explore_progress.h"
+#include "cli/shell/grouped.h"
+#include "cli/shell/numeric_arguments.h"
+#include "cli/shell/output.h"
+#include "cli/shell/progress.h"
+#include "cli/shell/standard_streams.h"
+#include "cli/shell/watched_work.h"
+#include "driver/explore_models.h"
+#include "driver/tensor_files.h"
+#include "driver/value_text.h"
 #include "explore/distribute/mpi.h"
 #include "explore/sweep/report.h"
 #include "explore/sweep/sweep.h"
@@ -166,7 +169,7 @@ class Explore : public Command {
     explore::AreaModel area;
     explore::EnergyTable energy;
     explore::Space space;
-    std::unique_ptr<ExploreModels> points = {};
+    std::unique_ptr<driver::ExploreModels> points = {};
 
     explore::EvaluatorFor evaluator() const {
       return [this](const explore::Genes& genes) -> const explore::Evaluator& { return points->of(genes); };
@@ -189,7 +192,9 @@ class Explore : public Command {
     DOVETAIL_ASSIGN(explore::Space space, explore::Space::parse(space_json, space_path_));
     if (options_.points == 0 && options_.strategy != "exhaustive") options_.points = 200;
     auto all = std::make_unique<Prepared>(Prepared{std::move(area), std::move(energy), std::move(space)});
-    DOVETAIL_ASSIGN(all->points, ExploreModels::make(all->space, models(), numeric_, all->area, all->energy));
+    RunningStep step;
+    DOVETAIL_ASSIGN(all->points, driver::ExploreModels::make(all->space, models(), numeric_, all->area, all->energy,
+                                                             [&](std::string_view what) { step.begin(what); }));
     return all;
   }
 
@@ -217,7 +222,7 @@ class Explore : public Command {
 
   // `others`: null where this process is alone.
   Result<Exit> run_sweep(Prepared& sweep, explore::Transport* others) {
-    DOVETAIL_TRY(make_result_folder("-o", *folder_));
+    DOVETAIL_TRY(driver::make_result_folder("-o", *folder_));
     DOVETAIL_ASSIGN(explore::PointsFile file,
                     explore::PointsFile::open(fs::path(*folder_) / "points.db", sweep.identity()));
     std::optional<explore::Farm> farm;
@@ -325,7 +330,7 @@ class Explore : public Command {
     return {};
   }
 
-  Result<Exit> show_point(const explore::Space& space, const ExploreModels& models) {
+  Result<Exit> show_point(const explore::Space& space, const driver::ExploreModels& models) {
     for (std::uint64_t index = 0; index < space.size(); ++index) {
       const explore::Genes genes = space.genes(index);
       const auto machine = space.machine(genes);
@@ -346,7 +351,7 @@ class Explore : public Command {
                       "points.csv lists the keys"};
   }
 
-  static Result<void> add_layers(explore::SweepReport& report, const ExploreModels& models) {
+  static Result<void> add_layers(explore::SweepReport& report, const driver::ExploreModels& models) {
     constexpr std::size_t kMostPoints = 64;  // seconds, and readers, are few
     for (std::size_t i = 0; i < std::min(report.front.size(), kMostPoints); ++i) {
       const explore::PointRecord& point = report.points[report.front[i]];
@@ -378,7 +383,7 @@ class Explore : public Command {
     }
     front["front"] = std::move(rows);
     DOVETAIL_TRY(write_text_file(folder / "points.csv", report.csv()));
-    DOVETAIL_TRY(write_text_file(folder / "front.json", json_text(front)));
+    DOVETAIL_TRY(write_text_file(folder / "front.json", driver::json_text(front)));
     return write_text_file(folder / "report.html", report.page());
   }
 

@@ -2,8 +2,8 @@
 #include <vector>
 
 #include "cli/commands/all.h"
-#include "cli/output.h"
-#include "cli/terminal.h"
+#include "cli/shell/output.h"
+#include "cli/shell/terminal.h"
 #include "isa/nearest.h"
 
 namespace dovetail::cli {

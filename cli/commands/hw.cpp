@@ -5,12 +5,15 @@
 
 #include "base/text_table.h"
 #include "cli/commands/all.h"
-#include "cli/hardware_area.h"
-#include "cli/output.h"
-#include "cli/program_file.h"
-#include "cli/progress.h"
-#include "cli/system.h"
-#include "cli/text.h"
+#include "cli/program/program_file.h"
+#include "cli/report/text.h"
+#include "cli/shell/arguments.h"
+#include "cli/shell/output.h"
+#include "cli/shell/progress.h"
+#include "driver/compile_model.h"
+#include "driver/hardware_area.h"
+#include "driver/system.h"
+#include "driver/value_text.h"
 #include "explore/area/area_model.h"
 #include "isa/config.h"
 #include "isa/spec/memories.h"
@@ -33,7 +36,7 @@ class Hw : public Command {
                     "what it takes of a chip")
         .choices({"list", "show", "area"});
     options.positional("CONFIG", config_,
-                       fmt::format("for show and area: {} (default {})", kHardwareHelp, kDefaultHardware),
+                       fmt::format("for show and area: {} (default {})", kHardwareHelp, driver::kDefaultHardware),
                        Need::optional, File::read);
     options
         .value("--flow", "FLOW", flow_,
@@ -99,39 +102,39 @@ class Hw : public Command {
   }
 
   Result<Exit> area() const {
-    DOVETAIL_ASSIGN(const auto config, isa::load_config(config_.empty() ? kDefaultHardware : config_));
-    if (std::ranges::none_of(kAreaFlows, [&](const AreaFlow& flow) { return flow.name == flow_; }))
+    DOVETAIL_ASSIGN(const auto config, isa::load_config(config_.empty() ? driver::kDefaultHardware : config_));
+    if (std::ranges::none_of(driver::kAreaFlows, [&](const driver::AreaFlow& flow) { return flow.name == flow_; }))
       return Diagnostic{"bad usage of `dovetail hw area`", flow_, "the flows are generic, xc7 and xcup",
                         "see `dovetail hw --help`"};
     if (estimate_) return estimate(config);
-    std::optional<CommittedArea> known;
+    std::optional<driver::CommittedArea> known;
     if (!run_) {
-      DOVETAIL_ASSIGN(known, committed_area(config, flow_));
+      DOVETAIL_ASSIGN(known, driver::committed_area(config, flow_));
     }
     if (!known) {
       RunningStep step;
       step.begin(fmt::format("{}: running Yosys, flow {}; large arrays take minutes", config.name, flow_));
-      DOVETAIL_ASSIGN(Area made, run_area(config, flow_));
-      known = CommittedArea{std::move(made), true};
+      DOVETAIL_ASSIGN(driver::Area made, driver::run_area(config, flow_));
+      known = driver::CommittedArea{std::move(made), true};
     }
     const std::string fresh =
         fmt::format("made by {}{}", known->area.tool,
                     known->fresh ? "" : "; STALE: the design or the flow has changed since, --run makes it again");
     if (json_) {
       if (!known->fresh) print_message("{}: {}\n", config.name, fresh);
-      print_json(area_to_json(known->area));
+      print_json(driver::area_to_json(known->area));
     } else {
       print("{}\n{}, flow {}, {}\n", area_text(known->area), config.name, flow_, fresh);
     }
     return Exit::success;
   }
 
-  std::string area_text(const Area& area) const {
-    const std::vector<AreaResource> resources = area_resources(area.flow);
+  std::string area_text(const driver::Area& area) const {
+    const std::vector<driver::AreaResource> resources = driver::area_resources(area.flow);
     std::vector<std::string> headers = {"block", ">instances"};
-    for (const AreaResource& resource : resources) headers.push_back(fmt::format(">{}", resource.title));
+    for (const driver::AreaResource& resource : resources) headers.push_back(fmt::format(">{}", resource.title));
     TextTable table(std::move(headers));
-    for (const AreaRow& row : area.rows) {
+    for (const driver::AreaRow& row : area.rows) {
       const auto depth = row.path.empty() ? 0 : 1 + std::ranges::count(row.path, '/');
       if (!all_ && depth > 2) continue;
       const std::string name = row.path.empty() ? "dovetail_top" : row.path.substr(row.path.rfind('/') + 1);
@@ -155,20 +158,21 @@ class Hw : public Command {
     TextTable table(
         {"name", ">batch", ">in", ">out", ">UOP", ">INP", ">WGT", ">ACC", ">MACs/uop", "encoding", "extensions"});
     for (const isa::HardwareConfig& config : isa::named_configs()) {
-      const auto size = [](std::int64_t bytes) { return bytes_text(static_cast<std::uint64_t>(bytes)); };
+      const auto size = [](std::int64_t bytes) { return driver::bytes_text(static_cast<std::uint64_t>(bytes)); };
       table.add({config.name, fmt::format("{}", config.batch), fmt::format("{}", config.block_in),
                  fmt::format("{}", config.block_out), size(config.uop_buffer_bytes), size(config.inp_buffer_bytes),
                  size(config.wgt_buffer_bytes), size(config.acc_buffer_bytes), fmt::format("{}", config.macs_per_uop()),
-                 encoding_text(config), extensions_text(config).empty() ? "-" : extensions_text(config)});
+                 encoding_text(config),
+                 driver::extensions_text(config).empty() ? "-" : driver::extensions_text(config)});
     }
     print("{}", table.to_string(0));
     return Exit::success;
   }
 
   Result<Exit> show() const {
-    const std::string name = config_.empty() ? kDefaultHardware : config_;
+    const std::string name = config_.empty() ? driver::kDefaultHardware : config_;
     DOVETAIL_ASSIGN(const isa::Machine machine, isa::load_machine(name));
-    DOVETAIL_ASSIGN(const System system, resolve_system(machine.system, name, {}));
+    DOVETAIL_ASSIGN(const driver::System system, driver::resolve_system(machine.system, name, {}));
     if (json_) {
       print_json(isa::machine_to_json(machine));
       return Exit::success;
@@ -190,7 +194,7 @@ class Hw : public Command {
   }
 
   // What the system makes of the hardware.
-  static std::string times_text(const isa::HardwareConfig& config, const System& system) {
+  static std::string times_text(const isa::HardwareConfig& config, const driver::System& system) {
     const double cycles_per_second = system.clock_mhz * 1e6;
     const double bytes = simulator::peak_bytes_per_cycle(system.memory, config.bus_bytes);
     std::string text = fmt::format("system: {:.6g} MHz, memory {}; {:.4g} GMAC/s, {:.4g} GB/s each way\n",

@@ -3,10 +3,12 @@
 
 #include "base/file.h"
 #include "cli/commands/all.h"
-#include "cli/describe.h"
-#include "cli/output.h"
-#include "cli/program_file.h"
-#include "cli/text.h"
+#include "cli/program/program_file.h"
+#include "cli/report/describe.h"
+#include "cli/report/text.h"
+#include "cli/shell/arguments.h"
+#include "cli/shell/output.h"
+#include "driver/value_text.h"
 
 namespace dovetail::cli {
 
@@ -33,7 +35,7 @@ class Inspect : public Command {
     }
     DOVETAIL_ASSIGN(const Description description, describe(bytes, file_, config));
     if (json_) print_json(description.json);
-    else print("file          {}, {}\n{}", file_, bytes_text(bytes.size()), description.text);
+    else print("file          {}, {}\n{}", file_, driver::bytes_text(bytes.size()), description.text);
     return Exit::success;
   }
 

@@ -6,9 +6,11 @@
 
 #include "base/file.h"
 #include "cli/commands/all.h"
-#include "cli/output.h"
-#include "cli/program_file.h"
-#include "cli/standard_streams.h"
+#include "cli/program/program_file.h"
+#include "cli/shell/arguments.h"
+#include "cli/shell/output.h"
+#include "cli/shell/standard_streams.h"
+#include "driver/compile_model.h"
 #include "isa/emit/emit.h"
 
 namespace dovetail::cli {
@@ -35,7 +37,7 @@ class Isa : public Command {
                "schema: JSON Schema of the parameters")
         .choices(format_names());
     options.json(json_, "the same as --format json");
-    options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware),
+    options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, driver::kDefaultHardware),
                   Need::optional, File::read);
     options.value("-o", "FILE", output_, "write it there instead of printing it", File::written_text);
     options.footer("Example: dovetail isa --format sv --hw 1x32x32 -o dovetail_isa_pkg.sv");
@@ -68,7 +70,7 @@ class Isa : public Command {
     return names;
   }
 
-  std::string format_, hardware_ = kDefaultHardware;
+  std::string format_, hardware_ = driver::kDefaultHardware;
   std::optional<std::string> output_;
   bool json_ = false;
 };

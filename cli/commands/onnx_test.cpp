@@ -1,4 +1,4 @@
-#include "cli/onnx_test.h"
+#include "driver/onnx_test.h"
 
 #include <algorithm>
 #include <map>
@@ -8,23 +8,25 @@
 
 #include "base/file.h"
 #include "base/text_table.h"
-#include "cli/arguments.h"
 #include "cli/commands/all.h"
-#include "cli/output.h"
-#include "cli/progress.h"
-#include "cli/text.h"
+#include "cli/report/text.h"
+#include "cli/shell/arguments.h"
+#include "cli/shell/model_arguments.h"
+#include "cli/shell/output.h"
+#include "cli/shell/progress.h"
+#include "driver/compile_model.h"
 #include "explore/measure/child.h"
 
 namespace dovetail::cli {
 namespace {
 
-constexpr OnnxVerdict kVerdicts[] = {OnnxVerdict::passed, OnnxVerdict::refused, OnnxVerdict::wrong,
-                                     OnnxVerdict::failed};
-using Counts = std::map<OnnxVerdict, int>;
+constexpr driver::OnnxVerdict kVerdicts[] = {driver::OnnxVerdict::passed, driver::OnnxVerdict::refused,
+                                             driver::OnnxVerdict::wrong, driver::OnnxVerdict::failed};
+using Counts = std::map<driver::OnnxVerdict, int>;
 
 Json to_json(const Counts& counts) {
   Json json = Json::object();
-  for (const OnnxVerdict verdict : kVerdicts) {
+  for (const driver::OnnxVerdict verdict : kVerdicts) {
     const auto found = counts.find(verdict);
     json[std::string(name(verdict))] = found == counts.end() ? 0 : found->second;
   }
@@ -60,16 +62,18 @@ class OnnxTest : public Command {
     if (!model_.targets)
       return Diagnostic{"bad usage of `dovetail onnx-test`", folders_.front(), "no target is given",
                         "add --target host, or cpu, or accel,cpu"};
+    DOVETAIL_ASSIGN(options_, model_.parse());
     DOVETAIL_TRY(check_target_apart());
     DOVETAIL_ASSIGN(const std::int64_t timeout, parse_count("--timeout", timeout_, 1, 86'400));
-    DOVETAIL_ASSIGN(std::vector<std::filesystem::path> tests, find_onnx_tests(folders_));
+    DOVETAIL_ASSIGN(std::vector<std::filesystem::path> tests, driver::find_onnx_tests(folders_));
     if (list_) DOVETAIL_TRY(keep_listed(tests));
-    model_.threads = 1;  // the tests are small
+    options_.threads = 1;  // the tests are small
     ProgressLine progress;
-    OnnxTestProcess process(model_, compile_only_ ? OnnxRun::not_at_all : OnnxRun::on_each_data_set,
-                            static_cast<int>(timeout));
+    driver::OnnxTestProcess process(options_,
+                                    compile_only_ ? driver::OnnxRun::not_at_all : driver::OnnxRun::on_each_data_set,
+                                    static_cast<int>(timeout), [] { flush_output(); });
     for (const std::filesystem::path& test : tests) {
-      OnnxTestResult result = process.run(test);
+      driver::OnnxTestResult result = process.run(test);
       progress.end();  // lines of tests take its place
       add(std::move(result));
       progress.count(fmt::format("{} tests", tests.size()), static_cast<double>(results_.size()),
@@ -78,21 +82,22 @@ class OnnxTest : public Command {
     progress.end();
     if (json_) print_json(report());
     else print("{}", totals());
-    return counts_[OnnxVerdict::passed] == static_cast<int>(tests.size()) ? Exit::success : Exit::failed;
+    return counts_[driver::OnnxVerdict::passed] == static_cast<int>(tests.size()) ? Exit::success : Exit::failed;
   }
 
  private:
   // In a child first: this process must not use a GPU's driver, or no child of it could, and tests run in children.
   Result<void> check_target_apart() const {
-    DOVETAIL_ASSIGN(const explore::ChildEnd end,
-                    explore::call_in_child([&] { return std::vector<std::byte>(model_.check_target().ok() ? 1 : 0); }));
+    DOVETAIL_ASSIGN(const explore::ChildEnd end, explore::call_in_child([&] {
+                      return std::vector<std::byte>(check_target_options(options_).ok() ? 1 : 0);
+                    }));
     const bool ok = end.ending == explore::ChildEnding::returned && !end.answer.empty();
-    return ok ? Result<void>() : model_.check_target();
+    return ok ? Result<void>() : check_target_options(options_);
   }
   Result<void> keep_listed(std::vector<std::filesystem::path>& tests) {
     DOVETAIL_ASSIGN(const std::string text, read_text_file(*list_));
-    const std::set<std::string> names = parse_test_names(text);
-    std::erase_if(tests, [&](const auto& test) { return !holds_test(names, test.filename().string()); });
+    const std::set<std::string> names = driver::parse_test_names(text);
+    std::erase_if(tests, [&](const auto& test) { return !driver::holds_test(names, test.filename().string()); });
     listed_ = names.size();
     if (tests.empty())
       return Diagnostic{"cannot find tests", *list_, fmt::format("the folders hold none of its {} names", names.size()),
@@ -100,19 +105,19 @@ class OnnxTest : public Command {
     return {};
   }
 
-  void add(OnnxTestResult result) {
+  void add(driver::OnnxTestResult result) {
     ++counts_[result.verdict];
     for (const std::string& op : result.operators) ++by_operator_[op][result.verdict];
-    if (!json_ && !(failures_ && result.verdict == OnnxVerdict::passed))
+    if (!json_ && !(failures_ && result.verdict == driver::OnnxVerdict::passed))
       print("{:8} {}{}{}\n", name(result.verdict), result.test, result.reason.empty() ? "" : ": ", result.reason);
     results_.push_back(std::move(result));
   }
 
   std::string totals() {
-    const auto count = [&](OnnxVerdict verdict) { return counts_[verdict]; };
+    const auto count = [&](driver::OnnxVerdict verdict) { return counts_[verdict]; };
     std::string text = fmt::format("total    {} tests: {} passed, {} refused, {} wrong, {} failed\n", results_.size(),
-                                   count(OnnxVerdict::passed), count(OnnxVerdict::refused), count(OnnxVerdict::wrong),
-                                   count(OnnxVerdict::failed));
+                                   count(driver::OnnxVerdict::passed), count(driver::OnnxVerdict::refused),
+                                   count(driver::OnnxVerdict::wrong), count(driver::OnnxVerdict::failed));
     if (listed_ > results_.size())
       text += fmt::format("note     the list has {} names; the folders hold {} of them\n", listed_, results_.size());
     return text;
@@ -120,7 +125,7 @@ class OnnxTest : public Command {
 
   Json report() const {
     Json tests = Json::array(), operators = Json::object();
-    for (const OnnxTestResult& result : results_)
+    for (const driver::OnnxTestResult& result : results_)
       tests.push_back({{"test", result.test},
                        {"verdict", name(result.verdict)},
                        {"reason", result.reason},
@@ -136,11 +141,12 @@ class OnnxTest : public Command {
   }
 
   ModelArguments model_;
+  driver::ModelOptions options_;
   std::vector<std::string> folders_;
   std::optional<std::string> list_;
   std::string timeout_ = "60";
   bool compile_only_ = false, failures_ = false, json_ = false;
-  std::vector<OnnxTestResult> results_;
+  std::vector<driver::OnnxTestResult> results_;
   Counts counts_;
   std::map<std::string, Counts> by_operator_;
   std::size_t listed_ = 0;

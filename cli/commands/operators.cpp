@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include "cli/commands/all.h"
-#include "cli/operators_text.h"
-#include "cli/output.h"
-#include "cli/text.h"
+#include "cli/report/operators_text.h"
+#include "cli/report/text.h"
+#include "cli/shell/output.h"
 #include "compiler/passes/list.h"
 
 namespace dovetail::cli {

@@ -10,20 +10,21 @@
 #include <fmt/format.h>
 
 #include "base/file.h"
-#include "cli/arguments.h"
 #include "cli/commands/all.h"
-#include "cli/forward.h"
-#include "cli/output.h"
-#include "cli/preprocess.h"
-#include "cli/quantize_report.h"
-#include "cli/sample_files.h"
-#include "cli/samples.h"
-#include "cli/standard_streams.h"
-#include "cli/text.h"
-#include "cli/watched_work.h"
+#include "cli/report/quantize_report.h"
+#include "cli/report/text.h"
+#include "cli/shell/arguments.h"
+#include "cli/shell/output.h"
+#include "cli/shell/standard_streams.h"
+#include "cli/shell/watched_work.h"
 #include "compiler/export/onnx.h"
 #include "compiler/import/onnx.h"
 #include "compiler/quantize/quantize.h"
+#include "driver/forward.h"
+#include "driver/preprocess.h"
+#include "driver/sample_files.h"
+#include "driver/samples.h"
+#include "driver/value_text.h"
 
 namespace dovetail::cli {
 
@@ -102,13 +103,14 @@ class Quantize : public Command {
     DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(model_, std::move(import_options)));
     if (imported.graph.outputs.empty() || imported.graph.inputs.empty())
       return Diagnostic{"cannot quantize", model_, "it has no input or no output", "quantize a model of activations"};
-    DOVETAIL_ASSIGN(std::optional<Preprocess> preprocess, preprocess_of(imported.report.metadata, model_));
+    DOVETAIL_ASSIGN(std::optional<driver::Preprocess> preprocess,
+                    driver::preprocess_of(imported.report.metadata, model_));
     if (preprocess_) {
-      DOVETAIL_ASSIGN(preprocess, Preprocess::read(*preprocess_));
+      DOVETAIL_ASSIGN(preprocess, driver::Preprocess::read(*preprocess_));
     }
-    const bundle::Bundle inputs = inputs_of(imported.graph, model_);
-    DOVETAIL_ASSIGN(auto tensors, read_samples("--samples", samples_, inputs, preprocess));
-    DOVETAIL_ASSIGN(const Samples samples, Samples::make(inputs, std::move(tensors)));
+    const bundle::Bundle inputs = driver::inputs_of(imported.graph, model_);
+    DOVETAIL_ASSIGN(auto tensors, driver::read_samples("--samples", samples_, inputs, preprocess));
+    DOVETAIL_ASSIGN(const driver::Samples samples, driver::Samples::make(inputs, std::move(tensors)));
     std::vector<quantize::Values> runs;
     for (std::int64_t run = 0; run < samples.runs(); ++run) runs.push_back(samples.inputs(run));
 
@@ -117,11 +119,11 @@ class Quantize : public Command {
       options.progress = [&](std::string_view what, std::int64_t done, std::int64_t all) {
         return watched(what, done, all);
       };
-      return quantize::quantize(imported.graph, runs, options, compiled_forward());
+      return quantize::quantize(imported.graph, runs, options, driver::compiled_forward());
     }();
     if (!quantized.ok()) return quantized.errors();
     std::map<std::string, std::string> metadata = imported.report.metadata;
-    if (preprocess) metadata[kPreprocessKey] = preprocess->to_json().dump();
+    if (preprocess) metadata[driver::kPreprocessKey] = preprocess->to_json().dump();
     DOVETAIL_ASSIGN(const auto bytes, export_onnx(quantized->graph, model_, metadata));
     DOVETAIL_TRY(write_result_file(output_, bytes));
     return write_reports(*quantized, samples, bytes.size(), imported.report.notes, preprocess);
@@ -163,8 +165,9 @@ class Quantize : public Command {
                        equalize_ ? ", equalized" : "", correct_ ? ", biases corrected" : "");
   }
 
-  Result<Exit> write_reports(const quantize::Quantized& quantized, const Samples& samples, std::size_t bytes,
-                             const std::vector<std::string>& notes, const std::optional<Preprocess>& preprocess) const {
+  Result<Exit> write_reports(const quantize::Quantized& quantized, const driver::Samples& samples, std::size_t bytes,
+                             const std::vector<std::string>& notes,
+                             const std::optional<driver::Preprocess>& preprocess) const {
     const std::vector<std::string> findings = quantize::degenerate(quantized);
     Json json{{"kind", "quantize"},
               {"model", model_},
@@ -175,7 +178,7 @@ class Quantize : public Command {
               {"preprocess", preprocess ? preprocess->to_json() : Json(nullptr)},
               {"warnings", findings}};
     json.update(quantized.to_json());
-    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(json)));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(json)));
     if (html_)
       DOVETAIL_TRY(write_result_text(
           *html_, quantized_page(model_, fmt::format("{}; {} samples", settings(), samples.rows()), quantized)));
@@ -183,7 +186,7 @@ class Quantize : public Command {
       print_json(json);
       return Exit::success;
     }
-    print("model         {} to {}, {}\n", model_, output_, bytes_text(bytes));
+    print("model         {} to {}, {}\n", model_, output_, driver::bytes_text(bytes));
     for (const std::string& note : notes) print("note          {}\n", note);
     print("samples       {} in {} runs\n", samples.rows(), samples.runs());
     print("calibration   {}\n", settings());

@@ -9,9 +9,9 @@
 #include "base/printable.h"
 #include "base/text_table.h"
 #include "cli/commands/all.h"
-#include "cli/output.h"
-#include "cli/standard_streams.h"
-#include "cli/text.h"
+#include "cli/report/text.h"
+#include "cli/shell/output.h"
+#include "cli/shell/standard_streams.h"
 #include "compiler/tune/records.h"
 
 namespace dovetail::cli {

@@ -4,10 +4,13 @@
 #include <fmt/format.h>
 
 #include "cli/commands/all.h"
-#include "cli/output.h"
-#include "cli/program_file.h"
-#include "cli/progress.h"
-#include "cli/text.h"
+#include "cli/program/program_file.h"
+#include "cli/report/text.h"
+#include "cli/shell/arguments.h"
+#include "cli/shell/output.h"
+#include "cli/shell/progress.h"
+#include "driver/compile_model.h"
+#include "driver/value_text.h"
 #include "isa/config.h"
 #include "simulator/rtl/build.h"
 #include "simulator/rtl/find.h"
@@ -24,7 +27,7 @@ class Rtl : public Command {
                     "build: make the Verilated model of a configuration, where it is not there yet; find: print "
                     "where it is")
         .choices({"build", "find"});
-    options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, kDefaultHardware));
+    options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, driver::kDefaultHardware));
     options.flag("--waves", waves_, "a model that can write waveforms, for --waves; slower");
     options.flag("--synthesis-dot", synthesis_,
                  "with the dot product as it is synthesized, instead of the one that simulates fast");
@@ -66,13 +69,13 @@ class Rtl : public Command {
                   {"model", model->path.string()},
                   {"new", model->is_new},
                   {"seconds", seconds}});
-    else if (model->is_new) print("built         {} in {}\n", model->path.string(), seconds_text(seconds));
+    else if (model->is_new) print("built         {} in {}\n", model->path.string(), driver::seconds_text(seconds));
     else print("is there      {}\n", model->path.string());
     return Exit::success;
   }
 
  private:
-  std::string action_, hardware_ = kDefaultHardware;
+  std::string action_, hardware_ = driver::kDefaultHardware;
   std::optional<std::string> design_, into_;
   bool waves_ = false, synthesis_ = false, fast_ = false, json_ = false;
 };

@@ -7,19 +7,26 @@
 
 #include "base/file.h"
 #include "base/npy.h"
-#include "cli/arguments.h"
 #include "cli/commands/all.h"
-#include "cli/early_stop.h"
-#include "cli/energy_report.h"
-#include "cli/output.h"
-#include "cli/program_check.h"
-#include "cli/program_image.h"
-#include "cli/program_input.h"
-#include "cli/standard_streams.h"
-#include "cli/system.h"
-#include "cli/text.h"
-#include "cli/timing.h"
-#include "cli/watched_work.h"
+#include "cli/program/early_stop.h"
+#include "cli/program/program_check.h"
+#include "cli/program/program_image.h"
+#include "cli/program/program_input.h"
+#include "cli/report/energy_text.h"
+#include "cli/report/system_text.h"
+#include "cli/report/text.h"
+#include "cli/report/timing_text.h"
+#include "cli/shell/arguments.h"
+#include "cli/shell/energy_arguments.h"
+#include "cli/shell/output.h"
+#include "cli/shell/standard_streams.h"
+#include "cli/shell/system_arguments.h"
+#include "cli/shell/watched_work.h"
+#include "driver/energy.h"
+#include "driver/system.h"
+#include "driver/tensor_files.h"
+#include "driver/timed_program.h"
+#include "driver/value_text.h"
 #include "isa/codec.h"
 #include "isa/spec/memories.h"
 #include "isa/verify/findings.h"
@@ -93,21 +100,24 @@ class Simulate : public Command {
     DOVETAIL_ASSIGN(const auto sram_files, sram_files_of(sram_out_));
     DOVETAIL_ASSIGN(ProgramInput input, read_program_input(input_, "simulate", outputs_));
     const isa::HardwareConfig& config = input.machine.hardware;
-    DOVETAIL_ASSIGN(const System system,
-                    resolve_system(input.machine.system, input_.hardware.value_or(config.name), system_));
-    DOVETAIL_ASSIGN(simulator::EngineOptions engine_options, clock_.engine_options(engine_, system));
+    DOVETAIL_ASSIGN(const driver::SystemChanges changes, system_.parse());
+    DOVETAIL_ASSIGN(const driver::System system,
+                    driver::resolve_system(input.machine.system, input_.hardware.value_or(config.name), changes));
+    DOVETAIL_ASSIGN(simulator::EngineOptions engine_options, clock_.engine_options(engine_));
+    engine_options.memory = system.memory;
+    engine_options.accelerators = system.accelerators;
     DOVETAIL_ASSIGN(const explore::EnergyTable table, energy_.table());
     if (!input.has_image)
       return Diagnostic{"bad usage of `dovetail simulate`", "", "the program has no memory to work on",
                         "add --dram IN.bin, --place FILE@ADDRESS, or .data and .space lines"};
     if (until_) DOVETAIL_TRY(refuse_several(system, "--until"));
     simulator::Dram& dram = input.dram;
-    TimedProgram timed{.name = input_.program,
-                       .config = config,
-                       .program = input.program,
-                       .launches = input.launches,
-                       .traces = {},
-                       .counters = {}};
+    driver::TimedProgram timed{.name = input_.program,
+                               .config = config,
+                               .program = input.program,
+                               .launches = input.launches,
+                               .traces = {},
+                               .counters = {}};
     const std::vector<isa::Instruction>& program = timed.program;
     const std::vector<isa::Launch>& launches = timed.launches;
     if (input_.program_base) {
@@ -163,17 +173,18 @@ class Simulate : public Command {
     DOVETAIL_TRY(write_sram(sram_files, sram, config));
     std::optional<explore::RunTime> time;
     if (has_clock) time = {cycles_of(timed), system.clock_mhz * 1e6, system.accelerators};
-    const EnergyFacts energy = energy_facts(total, config, system.memory, time, table);
+    const driver::EnergyFacts energy = driver::energy_facts(total, config, system.memory, time, table);
     DOVETAIL_TRY(write_traces(clock_, input_.program, std::span(&timed, 1), system, std::nullopt, energy_json(energy)));
     print("simulated     {}, {} launch{}, engine {}, {}\n{}", input_.program, launches.size(),
-          launches.size() == 1 ? "" : "es", engine_, seconds_text(seconds), counters_text(total) + energy_text(energy));
+          launches.size() == 1 ? "" : "es", engine_, driver::seconds_text(seconds),
+          counters_text(total) + energy_text(energy));
     print_written();
     print("{}", clock_.written(1));
     if (has_clock) print("{}{}", system_text(system), timing_text(timed, system));
     if (input_.program_base && !has_clock)
       print("note          engine {} does not fetch: --program-base was checked, and has no other effect\n", engine_);
     const Json json = report_ || json_ ? report(timed, counters, system, seconds, energy) : Json();
-    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(json)));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(json)));
     if (json_) print_json(json);
     return Exit::success;
   }
@@ -243,19 +254,20 @@ class Simulate : public Command {
     print_written();
     if (!report_ && !json_) return Exit::success;
     const simulator::Counters& counters = stop->counters();
-    Json json{{"kind", "simulate"},
-              {"program", input_.program},
-              {"engine", engine_},
-              {"hardware", isa::config_to_json(input.machine.hardware)},
-              {"launches", Json::array()},
-              {"until", {{"place", *until_}, {"launch", point->launch}}},
-              {"counters", to_json(counters)},
-              {"seconds", seconds},
-              {"compared_with", nullptr},
-              {"energy", energy_json(energy_facts(counters, input.machine.hardware, options.memory, {}, table))}};
+    Json json{
+        {"kind", "simulate"},
+        {"program", input_.program},
+        {"engine", engine_},
+        {"hardware", isa::config_to_json(input.machine.hardware)},
+        {"launches", Json::array()},
+        {"until", {{"place", *until_}, {"launch", point->launch}}},
+        {"counters", to_json(counters)},
+        {"seconds", seconds},
+        {"compared_with", nullptr},
+        {"energy", energy_json(driver::energy_facts(counters, input.machine.hardware, options.memory, {}, table))}};
     if (point->next) json["until"]["instruction"] = *point->next;
     if (point->cycle) json["until"]["cycle"] = *point->cycle;
-    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(json)));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(json)));
     if (json_) print_json(json);
     return Exit::success;
   }
@@ -275,14 +287,14 @@ class Simulate : public Command {
       DOVETAIL_ASSIGN(const FileAt file, parse_file_at("--output", text));
       DOVETAIL_ASSIGN(const ImageSlice slice, parse_slice("--output", file.place, input.symbols, true));
       DOVETAIL_TRY(write_slice(file.file, dram, slice));
-      written_ +=
-          fmt::format("written       {}, {} at {:#x}\n", file.file, type_text(slice.dtype, slice.shape), slice.address);
+      written_ += fmt::format("written       {}, {} at {:#x}\n", file.file, driver::type_text(slice.dtype, slice.shape),
+                              slice.address);
     }
     return {};
   }
 
-  Json report(const TimedProgram& timed, const std::vector<simulator::Counters>& counters, const System& system,
-              double seconds, const EnergyFacts& energy) const {
+  Json report(const driver::TimedProgram& timed, const std::vector<simulator::Counters>& counters,
+              const driver::System& system, double seconds, const driver::EnergyFacts& energy) const {
     Json list = Json::array();
     for (std::size_t i = 0; i < timed.launches.size(); ++i)
       list.push_back(
@@ -297,7 +309,7 @@ class Simulate : public Command {
               {"compared_with", nullptr},
               {"energy", energy_json(energy)}};
     if (!timed.traces.empty()) {
-      json["system"] = to_json(system);
+      json["system"] = system_json(system);
       json["timing"] = timing_json(timed, system);
     }
     return json;

@@ -7,32 +7,30 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/text_table.h"
-#include "bundle/code/accel.h"
-#include "bundle/code/cpu.h"
-#include "bundle/code/cuda.h"
-#include "cli/arguments.h"
-#include "cli/build_facts.h"
+#include "bundle/code/target_facts.h"
 #include "cli/commands/all.h"
-#include "cli/model.h"
-#include "cli/output.h"
-#include "cli/standard_streams.h"
-#include "cli/targets.h"
-#include "cli/text.h"
-#include "cli/tune_progress.h"
-#include "cli/tune_report.h"
-#include "cli/watched_work.h"
-#include "compiler/target/cpu/cpu.h"
+#include "cli/report/tune_report.h"
+#include "cli/shell/arguments.h"
+#include "cli/shell/build_facts.h"
+#include "cli/shell/output.h"
+#include "cli/shell/session_arguments.h"
+#include "cli/shell/standard_streams.h"
+#include "cli/shell/tune_progress.h"
+#include "cli/shell/watched_work.h"
 #include "compiler/tune/rankings.h"
 #include "compiler/tune/search.h"
 #include "compiler/tune/tune.h"
+#include "driver/compile_model.h"
+#include "driver/names.h"
+#include "driver/system.h"
+#include "driver/targets.h"
+#include "driver/tuning.h"
+#include "driver/value_text.h"
 #include "explore/distribute/mpi.h"
 #include "explore/distribute/shared_measurer.h"
 #include "explore/measure/accel.h"
-#include "explore/measure/cpu.h"
-#include "explore/measure/cuda.h"
 #include "explore/replay/tasks.h"
 
 namespace dovetail::cli {
@@ -90,21 +88,20 @@ class Tune : public Command {
   // `others`: null where this process is alone.
   Result<Exit> run_with(explore::Transport* others) {
     DOVETAIL_ASSIGN(const std::int64_t threads, parse_count("--threads", threads_, 1, 1024));
-    model_.threads = static_cast<int>(threads);
     DOVETAIL_TRY(read_options());
     if (!list_ && !model_.records)
       return Diagnostic{"bad usage of `dovetail tune`", "--records", "there is no database for what is found",
                         "add --records FILE.db, which is made where it does not exist; or --list"};
     const std::optional<std::string> records = std::exchange(model_.records, std::nullopt);
-    DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(model_));
+    DOVETAIL_ASSIGN(options_, model_.parse());
+    options_.threads = static_cast<int>(threads);
+    DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(options_));
     hardware_ = machine.hardware;
-    DOVETAIL_ASSIGN(const System system, system_of(model_));
+    DOVETAIL_ASSIGN(const driver::System system, system_of(options_));
     memory_ = system.memory;
-    if (const auto narrowed = narrow_to_device(); !narrowed) return fail(Exit::failed, narrowed.errors());
+    DOVETAIL_TRY(narrow_to_here());
     if (!model_.model.empty()) {
-      DOVETAIL_ASSIGN(CompileOutcome outcome, compile_asking());
-      if (!outcome.model) return fail(Exit::failed, outcome.failure);
-      compiled_ = std::move(outcome.model);
+      DOVETAIL_ASSIGN(compiled_, compile_asking());
     }
     DOVETAIL_ASSIGN(const Tasks tasks, model_.model.empty() ? named_tasks(system.clock_mhz) : chosen_tasks());
     if (others != nullptr && others->rank() > 0) return serve_measurements(tasks, *others);
@@ -128,7 +125,7 @@ class Tune : public Command {
     if (others != nullptr) farm.emplace(others, 1, identity(tasks));
     for (const auto& [target, of_target] : tasks) {
       DOVETAIL_ASSIGN(tune_options_.measurer, measurer_of(target, watched.work(), others != nullptr));
-      if (farm && target == bundle::kAccelTarget)
+      if (farm && bundle::has_clock(target))
         tune_options_.measurer = explore::share_measurer(tune_options_.measurer, *farm, watched.work());
       else if (farm)
         print_message("note          kernels of target {} are timed by process 0 alone, one at a time\n", target);
@@ -140,34 +137,30 @@ class Tune : public Command {
     }
     watched.finish();
     print("{}", report.text());
-    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(report.json())));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(report.json())));
     if (json_) print_json(report.json());
     if (html_) DOVETAIL_TRY(write_result_text(*html_, report.page()));
     return Exit::success;
   }
 
-  // Kernels for some architectures of GPUs are scheduled apart; those that the device runs are tuned. To list them
-  // needs no device.
-  Result<void> narrow_to_device() {
-    if (!model_.model.empty() && (!model_.targets || model_.targets->find(bundle::kCudaTarget) == std::string::npos))
-      return {};
-    const auto gpu = cuda::parse_gpu("--gpu", model_.gpu);
-    if (!gpu) return {};  // the compiler says why
-    const auto narrowed = explore::narrowed_to_device(*gpu);
-    if (narrowed.ok()) model_.gpu = cuda::list_of(*narrowed);
-    else if (!list_ && !model_.model.empty()) return narrowed.errors();
+  // Tasks that this machine cannot measure are not tuned. To list them needs no device.
+  Result<void> narrow_to_here() {
+    const bool has_model = !model_.model.empty();
+    auto narrowed = driver::narrowed_to_here(options_, has_model ? options_.targets : driver::target_names());
+    if (narrowed.ok()) options_ = *std::move(narrowed);
+    else if (!list_ && has_model) return failed_work(narrowed.errors());
     return {};
   }
 
   // The compiler asks for records of every task that it schedules: that is how tasks are found.
-  Result<CompileOutcome> compile_asking() {
+  Result<driver::CompiledModel> compile_asking() {
     CompileOptions options;
     options.recorded = [this](const schedule::Task& task, const schedule::Sketch& sketch) {
       asked_.try_emplace(schedule::key(task), task, sketch);
       return schedule::Recorded{};
     };
     options.machine_code = false;
-    return compile_model(model_, std::move(options));
+    return compile_shown(options_, std::move(options));
   }
 
   // Those that --task names, of no model, for the hardware and the processor that are asked for; with --list and no
@@ -181,10 +174,7 @@ class Tune : public Command {
     if (!given.empty())
       return Diagnostic{"bad usage of `dovetail tune`", fmt::format("{}", fmt::join(given, ", ")),
                         "a task of no model is compiled in one way", "leave it out, or name a model"};
-    std::vector<std::string> targets;
-    if (model_.targets) {
-      DOVETAIL_ASSIGN(targets, parse_targets("--target", *model_.targets));
-    }
+    const std::vector<std::string>& targets = options_.targets;
     std::vector<std::string> names = only_;
     if (names.empty())
       for (const explore::ReplayTask& row : explore::replay_tasks()) names.emplace_back(row.name);
@@ -197,8 +187,9 @@ class Tune : public Command {
         return Diagnostic{"bad value of --task", name, fmt::format("it is a task of target {}", target),
                           fmt::format("leave out --target, or name {} there", target)};
       }
-      DOVETAIL_ASSIGN(std::vector<TargetPointer> made,
-                      make_targets({hardware_, clock_mhz, model_.cpu, model_.gpu, model_.tf32}, std::vector{target}));
+      DOVETAIL_ASSIGN(
+          std::vector<TargetPointer> made,
+          driver::make_targets({hardware_, clock_mhz, options_.cpu, options_.gpu, options_.tf32}, std::vector{target}));
       const auto of_row = std::ranges::find(made, target, [](const TargetPointer& each) { return each->name(); });
       auto found = explore::find_task(*row, *of_row);
       if (!found.ok() && only_.empty()) continue;  // the hardware does not take it
@@ -212,14 +203,13 @@ class Tune : public Command {
   // Another process's part: cycles of the simulator, for which it does not matter where and beside what it runs.
   Result<Exit> serve_measurements(const Tasks& tasks, explore::Transport& transport) const {
     if (list_) return Exit::success;
+    const auto found = std::ranges::find_if(tasks, [](const auto& row) { return bundle::has_clock(row.first); });
     std::span<const tune::TuningTask> of_target;
-    if (const auto found = tasks.find(std::string(bundle::kAccelTarget)); found != tasks.end())
-      of_target = found->second;
-    explore::CandidateJobs jobs(
-        of_target, [this](const schedule::Task& task) -> Result<std::unique_ptr<tune::Measurer>> {
-          DOVETAIL_ASSIGN(const tune::MakeMeasurer make, measurer_of(std::string(bundle::kAccelTarget), nullptr, true));
-          return make(task);
-        });
+    if (found != tasks.end()) of_target = found->second;
+    explore::CandidateJobs jobs(of_target, [&](const schedule::Task& task) -> Result<std::unique_ptr<tune::Measurer>> {
+      DOVETAIL_ASSIGN(const auto make, measurer_of(found->first, nullptr, true));
+      return make(task);
+    });
     DOVETAIL_TRY(explore::serve(transport, identity(tasks), [&](std::string_view job) { return jobs.measure(job); }));
     return Exit::success;
   }
@@ -271,7 +261,7 @@ class Tune : public Command {
       bool wanted = only_.empty();
       for (std::size_t i = 0; i < only_.size(); ++i) {
         const bool named =
-            row.name == only_[i] || plain_name(row.name) == only_[i] || row.origin.key.starts_with(only_[i]);
+            row.name == only_[i] || driver::plain_name(row.name) == only_[i] || row.origin.key.starts_with(only_[i]);
         if (named) wanted = used[i] = true;
       }
       if (!wanted) continue;
@@ -298,25 +288,7 @@ class Tune : public Command {
 
   // `beside_others`: one candidate at a time, as other processes measure at the same time.
   Result<tune::MakeMeasurer> measurer_of(const std::string& target, Work* work, bool beside_others) const {
-    if (target == bundle::kAccelTarget) {
-      explore::AccelMeasureOptions options;
-      options.workers = beside_others ? 1 : 0;
-      options.memory = memory_;
-      options.work = work;
-      return explore::make_accel_measurer(hardware_, options);
-    }
-    if (target == bundle::kCudaTarget) {
-      DOVETAIL_ASSIGN(cuda::Gpu gpu, cuda::parse_gpu("--gpu", model_.gpu));
-      gpu.tf32 = model_.tf32;
-      explore::CudaMeasureOptions options;
-      options.work = work;
-      return explore::make_cuda_measurer(gpu, options);
-    }
-    DOVETAIL_ASSIGN(const cpu::Cpu processor, cpu::find_cpu(model_.cpu));
-    explore::CpuMeasureOptions options;
-    options.threads = model_.threads;
-    options.work = work;
-    return explore::make_cpu_measurer(processor, options);
+    return driver::measurer_of(target, options_, {hardware_, memory_, work, beside_others});
   }
 
   static Json task_list(const Tasks& tasks) {
@@ -340,6 +312,7 @@ class Tune : public Command {
   }
 
   ModelArguments model_;
+  driver::ModelOptions options_;
   std::vector<std::string> only_;
   bool list_ = false, json_ = false;
   std::string trials_ = "64", early_stop_ = "128", search_ = "guided", batch_ = "8", seed_ = "1", threads_ = "1";
@@ -347,8 +320,8 @@ class Tune : public Command {
   tune::TuneOptions tune_options_;
   isa::HardwareConfig hardware_;
   simulator::MemorySpec memory_;
-  std::optional<CompiledModel> compiled_;  // the sketches refer to its targets
-  std::vector<explore::FoundTask> named_;  // and these to theirs
+  std::optional<driver::CompiledModel> compiled_;  // the sketches refer to its targets
+  std::vector<explore::FoundTask> named_;          // and these to theirs
   std::map<std::string, std::pair<schedule::Task, schedule::Sketch>> asked_;
 };
 

@@ -4,17 +4,18 @@
 
 #include "base/file.h"
 #include "base/text_table.h"
-#include "cli/arguments.h"
 #include "cli/commands/all.h"
-#include "cli/forward.h"
-#include "cli/output.h"
-#include "cli/progress.h"
-#include "cli/standard_streams.h"
-#include "cli/text.h"
+#include "cli/report/text.h"
+#include "cli/shell/arguments.h"
+#include "cli/shell/output.h"
+#include "cli/shell/progress.h"
+#include "cli/shell/standard_streams.h"
 #include "compiler/export/onnx.h"
 #include "compiler/quantize/quantize.h"
 #include "compiler/zoo/inputs.h"
 #include "compiler/zoo/zoo.h"
+#include "driver/forward.h"
+#include "driver/value_text.h"
 
 namespace dovetail::cli {
 
@@ -100,7 +101,7 @@ class Zoo : public Command {
     }
     DOVETAIL_ASSIGN(const auto bytes, export_onnx(model.graph, name_));
     DOVETAIL_TRY(write_result_file(*output_, bytes));
-    if (report_) DOVETAIL_TRY(write_result_text(*report_, json_text(quantized->to_json())));
+    if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(quantized->to_json())));
     if (json_)
       print_json({{"kind", "zoo"},
                   {"model", name_},
@@ -111,8 +112,9 @@ class Zoo : public Command {
                   {"macs", model.macs},
                   {"int8", quantized ? quantized->to_json() : Json()}});
     else
-      print("model         {}: {}, {} nodes, {} parameters, {} MACs, seed {}\n", *output_, bytes_text(bytes.size()),
-            model.graph.live_nodes().size(), with_separators(static_cast<std::uint64_t>(model.parameters)),
+      print("model         {}: {}, {} nodes, {} parameters, {} MACs, seed {}\n", *output_,
+            driver::bytes_text(bytes.size()), model.graph.live_nodes().size(),
+            with_separators(static_cast<std::uint64_t>(model.parameters)),
             with_separators(static_cast<std::uint64_t>(model.macs)), choices.seed);
     if (!quantized) return Exit::success;
     if (!json_) print("{}", summary(*quantized));
@@ -153,7 +155,7 @@ class Zoo : public Command {
       progress.show(fmt::format("runs ({})", what), done, all);
       return {};
     };
-    return quantize::quantize(graph, inputs, options, compiled_forward());
+    return quantize::quantize(graph, inputs, options, driver::compiled_forward());
   }
 
   // The tensors that lost most, and what the whole lost.

@@ -150,7 +150,7 @@ class CpuMeasurer : public tune::Measurer {
       return Diagnostic{"cannot measure", task.program.name, std::move(why), std::move(hint)};
     };
     const cpu::Kind* kind = cpu::find_kind(task.kind);
-    if (task.target != bundle::kCpuTarget || kind == nullptr)
+    if (!bundle::runs_on(bundle::TargetDevice::processor, task.target) || kind == nullptr)
       return refuse(fmt::format("it is a task of {}, kind {}", task.target, task.kind), "give a task of the CPU");
     if (!runs_here(cpu.name))
       return refuse(fmt::format("code for {} does not run here: {}", cpu.name, why_not_here(cpu.name)),

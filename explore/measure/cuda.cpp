@@ -205,7 +205,7 @@ class CudaMeasurer : public tune::Measurer {
       return Diagnostic{"cannot measure", task.program.name, std::move(why), std::move(hint)};
     };
     const auto* const kind = std::ranges::find(cuda::kKinds, task.kind, &cuda::Kind::name);
-    if (task.target != bundle::kCudaTarget || kind == cuda::kKinds.end())
+    if (!bundle::runs_on(bundle::TargetDevice::gpu, task.target) || kind == cuda::kKinds.end())
       return refuse(fmt::format("it is a task of {}, kind {}", task.target, task.kind), "give a task of the GPU");
     DOVETAIL_ASSIGN(const runtime::cuda::DeviceFacts device, ask_device());
     DOVETAIL_ASSIGN(const std::shared_ptr<const cuda::Nvrtc> nvrtc, cuda::Nvrtc::find());

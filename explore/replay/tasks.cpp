@@ -113,7 +113,7 @@ NdArray drawn(const graph::TensorType& type) {
 }
 
 Result<TargetPointer> target_of(const ReplayTask& row) {
-  if (row.target == bundle::kAccelTarget) {
+  if (bundle::runs_on(bundle::TargetDevice::accelerator, row.target)) {
     constexpr double kClockMhz = 1000;
     DOVETAIL_ASSIGN(const isa::HardwareConfig hardware, isa::load_config(kReplayHardware));
     return accel::make_target(hardware, kClockMhz);

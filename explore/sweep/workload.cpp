@@ -147,10 +147,11 @@ Result<Programs> Workload::compile(const isa::HardwareConfig& hardware) const {
     for (auto& step : steps) made.steps.push_back({made.bundle.steps[step.index].name, std::move(step.code)});
     for (const auto& [target, macs] : compiled.summary.macs) {
       made.macs += macs;
-      if (target == bundle::kAccelTarget) made.accel_macs += macs;
+      if (bundle::runs_on(bundle::TargetDevice::accelerator, target)) made.accel_macs += macs;
     }
     for (const NodePlacement& row : compiled.placement)
-      if (row.cost && row.cost->macs > 0 && row.target != bundle::kAccelTarget && made.left_out.empty())
+      if (row.cost && row.cost->macs > 0 && made.left_out.empty() &&
+          !bundle::runs_on(bundle::TargetDevice::accelerator, row.target))
         made.left_out = fmt::format("{}: {}", row.node, row.refused.empty() ? row.why : row.refused.front().why);
     programs.models.push_back(std::move(made));
   }

@@ -24,7 +24,7 @@ class FindPackage(unittest.TestCase):
 
     def test_what_is_left_out_names_what_brings_it(self):
         said = self.find("", NO_SYSTEMC, NO_LLVM, targets=["runtime", "accel", "simulator"])
-        self.assertIn("dovetail::cpu and dovetail::explore need LLVM 19: sudo apt-get install llvm-19-dev liblld-19-dev", said)
+        self.assertIn("dovetail::cpu, dovetail::explore and dovetail::driver need LLVM 19: sudo apt-get install llvm-19-dev liblld-19-dev", said)
         self.assertIn("sudo apt-get install libsystemc-dev pkgconf" if "systemc" in exported() else "./dev deps", said)
 
     def test_what_was_asked_for_and_is_missing_is_an_error(self):

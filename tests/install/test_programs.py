@@ -38,7 +38,7 @@ def first_image(folder):
 
 def arguments_of(name):
     model = PREFIX / "share/dovetail/examples/digits/digits_int8.onnx"
-    if name == "accel":
+    if name in ("accel", "driver"):
         return [model]
     if name == "runtime":
         run(PROGRAM, "compile", model, "--target", "accel", "--hw", "1x16x16-ext", "-o", FOLDER / "digits.dvt")

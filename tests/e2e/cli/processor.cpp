@@ -72,7 +72,7 @@ TEST_CASE("DOVETAIL_PROCESSOR: what this machine is not ends every command with 
   }
 }
 
-// The table of cli/environment_variables.cpp, that of the page, and what the sources ask for.
+// The table of cli/shell/environment_variables.cpp, that of the page, and what the sources ask for.
 TEST_CASE(
     "every environment variable of the kit is listed by `dovetail --help` and in docs/reference/command-line.md") {
   namespace fs = std::filesystem;

@@ -1,0 +1,66 @@
+// What others may ask about a target, so that none of them compares names: a row for each of the kit's targets, defined
+// with the value type of its code. docs/howto/adding-a-target.md says who asks for what.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "base/json.h"
+#include "bundle/bundle.h"
+#include "isa/config.h"
+
+namespace dovetail::bundle {
+
+// What runs a target's steps.
+enum class TargetDevice : std::uint8_t {
+  accelerator,  // an engine of the simulator or of the design
+  processor,    // machine code on threads of this machine
+  gpu,          // a GPU of this machine
+  interpreter   // the program itself, without machine code
+};
+
+// A step in a description of its bundle. JSON: the members after name and target.
+struct StepDescription {
+  Json json = Json::object();
+  std::optional<std::uint64_t> instructions = {}, memory_bytes = {};
+  std::optional<isa::HardwareConfig> hardware = {};
+};
+// Of a step of which nothing but its size is known.
+StepDescription describe_by_size(const Bundle& bundle, const Step& step);
+
+struct TargetFacts {
+  std::string_view name;  // Step::target
+  TargetDevice device;
+  // Steps are timed by cycles and a clock; else by the time that they take on their device.
+  bool has_clock;
+  // The target runs what the targets that a user names leave over, so that a bundle may have its steps whatever it was
+  // compiled for.
+  bool takes_leftovers;
+  // The target takes floats alone: of a quantized model, the float network that it was made from.
+  bool floats_only;
+  // Whether float results of the step may differ from the reference's by rounding: they depend on the order of sums, on
+  // contraction or on a mathematics library. Precondition of this and the next two: the step's code is in order.
+  bool (*rounds_freely)(const Step& step);
+  // Arithmetic operations of the step, a multiply-add counted as two; null: unknown.
+  std::uint64_t (*operations)(const Step& step);
+  StepDescription (*describe)(const Bundle& bundle, const Step& step);
+};
+
+// All of the kit's.
+std::span<const TargetFacts* const> all_target_facts();
+// Null: a target of the caller's (docs/howto/adding-a-target.md).
+const TargetFacts* find_target_facts(std::string_view target);
+
+// Of a target that may be the caller's: it keeps every bit, has no clock, and runs on none of these devices.
+bool rounds_freely(const Step& step);
+bool has_clock(std::string_view target);
+bool runs_on(TargetDevice device, std::string_view target);
+StepDescription describe(const Bundle& bundle, const Step& step);
+
+// For rows.
+inline bool always(const Step&) { return true; }
+inline bool never(const Step&) { return false; }
+
+}  // namespace dovetail::bundle

@@ -1,0 +1,26 @@
+// `dovetail explore --confirm`: points of the front again, on engines and tools that a sweep has no time for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/shell/command.h"
+#include "driver/explore_models.h"
+#include "explore/area/area_model.h"
+#include "explore/sweep/report.h"
+
+namespace dovetail::cli {
+
+struct Confirmation {
+  std::vector<std::string> how;  // rtl, systemc, area
+  std::int64_t most = 4;         // points, evenly along the front
+  std::string folder;            // of the sweep, for messages
+};
+
+// Prints what it found. Failed: a point takes another number of cycles. Errors: of engines and tools.
+Result<Exit> confirm_points(const explore::SweepReport& report, const driver::ExploreModels& models,
+                            const explore::AreaModel& area, const Confirmation& wanted);
+
+}  // namespace dovetail::cli

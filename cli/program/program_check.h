@@ -1,0 +1,22 @@
+// The static verifier's findings on a program from the command line, for people and machines.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/json.h"
+#include "base/result.h"
+#include "cli/program/program_input.h"
+#include "cli/program/source_lines.h"
+#include "isa/verify.h"
+
+namespace dovetail::cli {
+
+// Errors: a malformed --program-base.
+Result<isa::VerifyReport> verify_input(const ProgramArguments& arguments, const ProgramInput& input);
+
+// A paragraph each, then their number; lines of the source where they are known.
+std::string findings_text(const isa::VerifyReport& report, const SourceLines& source, std::size_t instructions);
+Json findings_json(const isa::VerifyReport& report, const SourceLines& source);
+
+}  // namespace dovetail::cli

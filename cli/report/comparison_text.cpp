@@ -1,0 +1,190 @@
+#include "cli/report/comparison_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/text_table.h"
+#include "cli/report/energy_text.h"
+#include "cli/report/latency_text.h"
+#include "driver/value_text.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+// Lines of at most 100 columns; all but the first begin with `indent` spaces.
+std::string wrapped(std::string_view text, std::size_t indent) {
+  constexpr std::size_t kColumns = 100;
+  std::string out;
+  std::size_t column = indent;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::size_t length = end - begin;
+    if (column > indent && column + 1 + length > kColumns) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      out += ' ';
+      ++column;
+    }
+    out += text.substr(begin, length);
+    column += length;
+    begin = end + 1;
+  }
+  return out;
+}
+
+// For a column of the table; the lines below it have the whole name.
+std::string shortened(const std::string& name) {
+  constexpr std::size_t kWidth = 38;
+  return name.size() <= kWidth ? name : name.substr(0, kWidth - 3) + "...";
+}
+
+// What does not fit into the table.
+std::string detail_text(const driver::ComparedRow& row) {
+  std::string text = fmt::format("  {} {}\n", row.target, row.machine);
+  const auto line = [&](std::string_view name, const std::string& what) {
+    text += fmt::format("    {:<10} {}\n", name, wrapped(what, 15));
+  };
+  if (!row.available()) {
+    line("not run", row.unavailable);
+    if (!row.hint.empty()) line("", row.hint);
+    return text;
+  }
+  if (row.accelerator) {
+    const driver::ComparedAccelerator& accel = *row.accelerator;
+    line("cycles", fmt::format("{} = {} at {:.6g} MHz in {} step{}; memory {}", with_separators(accel.cycles),
+                               milliseconds_text(accel.seconds), accel.clock_mhz, accel.steps,
+                               accel.steps == 1 ? "" : "s", accel.memory));
+    if (accel.count > 1)
+      line("batch",
+           fmt::format("{} samples, one on each accelerator; all share the memory. The latency is the batch's; "
+                       "energy is of one inference",
+                       accel.count));
+    if (accel.other_steps > 0)
+      line("other", fmt::format("{} in {} steps of this machine, median of {}", milliseconds_text(row.measured.median),
+                                accel.other_steps, row.measured.runs));
+    line("DRAM", fmt::format("{} read, {} written", driver::bytes_text(accel.dram_read),
+                             driver::bytes_text(accel.dram_written)));
+  } else {
+    line("latency", fmt::format("median of {} runs; 10 % to 90 %: {} to {}", row.measured.runs,
+                                milliseconds_text(row.measured.low), milliseconds_text(row.measured.high)));
+  }
+  line("memory",
+       fmt::format("bundle {}, arena {}", driver::bytes_text(row.bundle_bytes), driver::bytes_text(row.arena_bytes)));
+  line("energy", row.joules ? fmt::format("{}: {}", joules_text(*row.joules), row.energy_from)
+                            : fmt::format("missing: {}", row.energy_from));
+  if (row.energy)
+    for (const std::string& what : row.energy->energy.missing) line("", "not in it: " + what);
+  if (row.agreement && !row.agreement->equal()) line("outputs", agreement_text(row));
+  line("work", shares_text(row) + " of the multiplications");
+  if (const auto share = accelerator_time_share(row))
+    line("time", fmt::format("{:.3g} % accel, {:.3g} % this machine", 100 * *share, 100 * (1 - *share)));
+  return text;
+}
+
+Json row_json(const driver::ComparedModel& model, const driver::ComparedRow& row) {
+  Json json{{"target", row.target}, {"machine", row.machine}, {"available", row.available()}};
+  if (!row.available()) {
+    json["why"] = row.unavailable;
+    json["hint"] = row.hint;
+    return json;
+  }
+  json.update({{"arithmetic", row.arithmetic},
+               {"ms", row.seconds * 1e3},
+               {"inferences_per_second", row.seconds > 0 ? Json(row.per_second()) : Json()},
+               {"speed_up", speed_up(model, row)}});
+  json["measured"] = nullptr;
+  if (row.measured.runs > 0)
+    json["measured"] = {{"runs", row.measured.runs},
+                        {"median_ms", row.measured.median * 1e3},
+                        {"low_ms", row.measured.low * 1e3},
+                        {"high_ms", row.measured.high * 1e3}};
+  json["accelerator"] = nullptr;
+  if (row.accelerator)
+    json["accelerator"] = {{"cycles", row.accelerator->cycles},
+                           {"clock_mhz", row.accelerator->clock_mhz},
+                           {"ms", row.accelerator->seconds * 1e3},
+                           {"memory", row.accelerator->memory},
+                           {"dram_read_bytes", row.accelerator->dram_read},
+                           {"dram_written_bytes", row.accelerator->dram_written},
+                           {"steps", row.accelerator->steps},
+                           {"other_steps", row.accelerator->other_steps},
+                           {"accelerators", row.accelerator->count}};
+  json["bundle_bytes"] = row.bundle_bytes;
+  json["arena_bytes"] = row.arena_bytes;
+  json["joules"] = row.joules ? Json(*row.joules) : Json();
+  json["energy_from"] = row.energy_from;
+  json["energy"] = energy_json(row.energy);
+  json["agreement"] = nullptr;
+  if (row.agreement)
+    json["agreement"] = {
+        {"elements", row.agreement->elements},
+        {"different", row.agreement->different},
+        {"largest_difference", std::isfinite(row.agreement->largest) ? Json(row.agreement->largest) : Json()},
+        {"equal", row.agreement->equal()}};
+  json["shares"] = row.shares;
+  const auto time = accelerator_time_share(row);
+  json["time_shares"] = time ? Json{{"accel", *time}, {"this machine", 1 - *time}} : Json(nullptr);
+  return json;
+}
+
+}  // namespace
+
+std::string shares_text(const driver::ComparedRow& row) {
+  std::vector<std::pair<double, std::string>> ordered;
+  for (const auto& [target, share] : row.shares) ordered.emplace_back(-share, target);
+  std::sort(ordered.begin(), ordered.end());
+  std::string text;
+  for (const auto& [share, target] : ordered)
+    text += fmt::format("{}{:.3g} % {}", text.empty() ? "" : ", ", -100 * share, target);
+  return text.empty() ? "-" : text;
+}
+
+std::string agreement_text(const driver::ComparedRow& row) {
+  if (!row.agreement) return "-";
+  if (row.agreement->equal()) return "equal";
+  return fmt::format("{} of {} differ, by {:.3g} at most", row.agreement->different, row.agreement->elements,
+                     row.agreement->largest);
+}
+
+std::string comparison_text(const driver::Comparison& comparison) {
+  std::string text;
+  for (const std::string& input : comparison.inputs) text += fmt::format("input         {}\n", input);
+  for (const driver::ComparedModel& model : comparison.models) {
+    text += fmt::format("{}model         {}: {} multiplications\n", text.empty() ? "" : "\n", model.file,
+                        with_separators(model.macs));
+    text += fmt::format("reference     {}\n\n", model.reference);
+    TextTable table({"target", "machine", ">latency", ">a second", ">faster", ">energy", "outputs"});
+    for (const driver::ComparedRow& row : model.rows) {
+      if (!row.available()) {
+        table.add({row.target, shortened(row.machine), "-", "-", "-", "-", "not run"});
+        continue;
+      }
+      table.add({row.target, shortened(row.machine), milliseconds_text(row.seconds),
+                 rate_text(row.seconds / row.samples()), fmt::format("{:.2f}x", speed_up(model, row)),
+                 row.joules ? joules_text(*row.joules) : "-",
+                 row.agreement && !row.agreement->equal() ? "differ" : agreement_text(row)});
+    }
+    text += table.to_string() + "\n";
+    for (const driver::ComparedRow& row : model.rows) text += detail_text(row);
+  }
+  return text;
+}
+
+Json comparison_json(const driver::Comparison& comparison) {
+  Json models = Json::array();
+  for (const driver::ComparedModel& model : comparison.models) {
+    Json rows = Json::array();
+    for (const driver::ComparedRow& row : model.rows) rows.push_back(row_json(model, row));
+    models.push_back({{"file", model.file}, {"macs", model.macs}, {"reference", model.reference}, {"rows", rows}});
+  }
+  return {{"kind", "comparison"},
+          {"threads", comparison.threads},
+          {"inputs", comparison.inputs},
+          {"models", std::move(models)}};
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,15 @@
+// What a bundle holds, in a page.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "base/result.h"
+#include "cli/report/describe.h"
+
+namespace dovetail::cli {
+
+Result<Description> describe_bundle(std::span<const std::byte> bytes, const std::string& path);
+
+}  // namespace dovetail::cli

@@ -1,0 +1,57 @@
+#include "cli/report/evaluation_text.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include "base/text_table.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+std::string share_text(std::int64_t part, std::int64_t whole) {
+  return fmt::format("{} of {}, {:.2f} %", with_separators(static_cast<std::uint64_t>(part)),
+                     with_separators(static_cast<std::uint64_t>(whole)),
+                     100.0 * static_cast<double>(part) / static_cast<double>(std::max<std::int64_t>(1, whole)));
+}
+
+}  // namespace
+
+std::string accuracy_text(const driver::Accuracy& accuracy) {
+  std::string text = fmt::format("top-1         {}\n", share_text(accuracy.top1, accuracy.samples));
+  if (accuracy.top5) text += fmt::format("top-5         {}\n", share_text(*accuracy.top5, accuracy.samples));
+  return text;
+}
+
+std::string agreement_text(const std::vector<driver::SampleAgreement>& agreement) {
+  std::string text;
+  for (const driver::SampleAgreement& row : agreement) {
+    text += fmt::format("agreement     {}: {} choose alike{}\n", row.output, share_text(row.same, row.samples),
+                        row.first ? fmt::format("; the first that does not is sample {}", *row.first) : "");
+    text += fmt::format("difference    {}: at most {:.6g}, where the largest is {:.6g}\n", row.output, row.largest,
+                        row.largest_other);
+  }
+  return text;
+}
+
+Json accuracy_json(const driver::Accuracy& accuracy) {
+  return {{"samples", accuracy.samples},
+          {"top1", accuracy.top1},
+          {"top5", accuracy.top5 ? Json(*accuracy.top5) : Json(nullptr)}};
+}
+
+Json agreement_json(const std::vector<driver::SampleAgreement>& agreement) {
+  Json rows = Json::array();
+  for (const driver::SampleAgreement& row : agreement)
+    rows.push_back({{"output", row.output},
+                    {"samples", row.samples},
+                    {"same", row.same},
+                    {"largest_difference", std::isfinite(row.largest) ? Json(row.largest) : Json(nullptr)},
+                    {"largest_other", row.largest_other},
+                    {"first", row.first ? Json(*row.first) : Json(nullptr)}});
+  return rows;
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,20 @@
+// What `dovetail profile` says of steps on a GPU, for people and for machines.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "base/json.h"
+#include "driver/gpu_profile.h"
+#include "driver/latency.h"
+
+namespace dovetail::cli {
+
+// Two tables; empty without steps. `times`: of all steps of the program.
+std::string gpu_text(const driver::GpuProfile& profile, std::span<const driver::StepTime> times);
+Json gpu_ceilings_json(const driver::GpuProfile& profile);
+// Of a step; null where it runs elsewhere.
+Json gpu_step_json(const driver::GpuProfile& profile, std::size_t step, double seconds);
+
+}  // namespace dovetail::cli

@@ -1,0 +1,15 @@
+// The report of `dovetail profile`, for people and for machines.
+#pragma once
+
+#include <string>
+
+#include "base/json.h"
+#include "driver/profile.h"
+#include "driver/session.h"
+
+namespace dovetail::cli {
+
+std::string profile_text(const driver::Session& session, const driver::Profile& profile);
+Json profile_json(const driver::Session& session, const driver::Profile& profile);  // "kind": "profile"
+
+}  // namespace dovetail::cli

@@ -1,0 +1,37 @@
+// The report of `dovetail run`, for people and for machines.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/json.h"
+#include "driver/energy.h"
+#include "driver/expectation.h"
+#include "driver/reference_check.h"
+#include "driver/session.h"
+#include "driver/timed_program.h"
+
+namespace dovetail::cli {
+
+struct RunFacts {
+  const driver::Session& session;
+  const runtime::RunResult& run;
+  std::vector<std::string> inputs;  // announcements
+  std::optional<driver::ReferenceCheck> check = {};
+  std::optional<driver::Expectation> expectation = {};
+  std::int64_t runs = 1, samples = 1;              // steps and cycles are those of the first run
+  std::map<std::string, NdArray> outputs = {};     // of all runs
+  bool all_tensors = false;                        // were to leave their kernels
+  std::vector<driver::TimedProgram> timed = {};    // of an engine with a clock: the accelerator steps
+  std::optional<driver::EnergyFacts> energy = {};  // of the accelerator steps, if there are any
+  // Of --repeat: seconds of each run from input to output; all else is of the last. Empty where they are not known.
+  std::vector<double> latencies = {};
+};
+
+std::string run_text(const RunFacts& facts);
+Json run_json(const RunFacts& facts);  // "kind": "run"
+
+}  // namespace dovetail::cli

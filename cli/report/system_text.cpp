@@ -1,0 +1,26 @@
+#include "cli/report/system_text.h"
+
+#include <fmt/format.h>
+
+namespace dovetail::cli {
+
+std::string system_text(const driver::System& system) {
+  std::string text = fmt::format("clock         {:.6g} MHz ({})\nmemory        {} ({})\n", system.clock_mhz,
+                                 system.clock_from, simulator::to_string(system.memory), system.memory_from);
+  if (system.accelerators > 1)
+    text += fmt::format("accelerators  {} that share the memory, each with a sample of its own ({})\n",
+                        system.accelerators, system.accelerators_from);
+  return text;
+}
+
+Json system_json(const driver::System& system) {
+  Json json{{"clock_mhz", system.clock_mhz},
+            {"clock_from", system.clock_from},
+            {"memory", simulator::to_string(system.memory)},
+            {"memory_from", system.memory_from}};
+  if (system.accelerators > 1)
+    json.update({{"accelerators", system.accelerators}, {"accelerators_from", system.accelerators_from}});
+  return json;
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,109 @@
+// The page of a tuning run: a curve for each task, what was gained, the best schedules, what was tried. Curves are
+// drawn here, so that the page needs no script.
+#include <algorithm>
+#include <string>
+
+#include <fmt/format.h>
+
+#include "cli/report/html_page.h"
+#include "cli/report/tune_report.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+constexpr std::string_view kStyle =
+    R"(:root { --best: #2563c9; --point: #93a1b3; --failed: #c2453a; }
+@media (prefers-color-scheme: dark) { :root { --best: #77a7f3; --point: #5d6a7a; --failed: #e0776b; } }
+.tasks { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(340px, 100%), 1fr)); gap: 16px; margin: 16px 0; }
+.task { background: var(--panel); border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px; min-width: 0; }
+svg { width: 100%; height: auto; display: block; } svg text { fill: var(--muted); font-size: 10px; }
+.axis { stroke: var(--line); } .best { fill: none; stroke: var(--best); stroke-width: 2; }
+.trial { fill: var(--point); } .failed { stroke: var(--failed); stroke-width: 1.5; }
+pre { overflow-x: auto; font-size: 12px; background: var(--page); padding: 8px; border-radius: 6px; }
+summary { cursor: pointer; color: var(--muted); })";
+
+// Costs as multiples of the default's over trials: each candidate, and the best so far.
+std::string curve(const tune::TaskResult& task) {
+  constexpr double kWidth = 340, kHeight = 150, kLeft = 34, kRight = 6, kTop = 8, kBottom = 20;
+  double least = 1;
+  for (const tune::Trial& trial : task.trials)
+    if (trial.outcome == tune::Outcome::measured) least = std::min(least, trial.cost / task.default_cost);
+  // What is gained fills a quarter of the height, where it is not too little to be seen; what costs more lies at the
+  // top.
+  const double high = std::clamp(1 + 3 * (1 - least), 1.2, 2.0), low = std::max(0.0, least - 0.1 * (high - least));
+  const double count = std::max<double>(1, static_cast<double>(task.trials.size()));
+  const auto x = [&](double trial) { return kLeft + (kWidth - kLeft - kRight) * trial / count; };
+  const auto y = [&](double cost) {
+    return kTop + (kHeight - kTop - kBottom) * (high - std::min(cost, high)) / (high - low);
+  };
+  std::string points, line = fmt::format("{:.1f},{:.1f}", x(0), y(1));
+  double best = 1;
+  for (std::size_t i = 0; i < task.trials.size(); ++i) {
+    const tune::Trial& trial = task.trials[i];
+    const double at = static_cast<double>(i) + 1;
+    if (trial.outcome != tune::Outcome::measured) {
+      points +=
+          fmt::format("<path class=\"failed\" d=\"M{0:.1f} {1:.1f}l4 4m0 -4l-4 4\"><title>{2}</title></path>",
+                      x(at) - 2, kTop, escaped_html(fmt::format("{}: {}", to_string(trial.outcome), trial.decisions)));
+      continue;
+    }
+    const double cost = trial.cost / task.default_cost;
+    points +=
+        fmt::format("<circle class=\"trial\" cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"2\"><title>{}</title></circle>", x(at),
+                    y(cost), escaped_html(fmt::format("{:.3f} of the default: {}", cost, trial.decisions)));
+    line += fmt::format(" {:.1f},{:.1f}", x(at), y(best));
+    best = std::min(best, cost);
+    line += fmt::format(" {:.1f},{:.1f}", x(at), y(best));
+  }
+  line += fmt::format(" {:.1f},{:.1f}", x(count), y(best));
+  std::string axes;
+  for (const double cost : {low, 1.0, high})
+    axes += fmt::format(
+        "<line class=\"axis\" x1=\"{0}\" x2=\"{1}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\"/><text x=\"2\" "
+        "y=\"{3:.1f}\">{4:.2f}</text>",
+        kLeft, kWidth - kRight, y(cost), y(cost) + 3, cost);
+  return fmt::format(
+      "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"costs over trials\">{}{}<polyline class=\"best\" "
+      "points=\"{}\"/>"
+      "<text x=\"{}\" y=\"{}\">trials: {}; crosses did not work</text></svg>",
+      kWidth, kHeight, axes, points, line, kLeft, kHeight - 6, task.trials.size());
+}
+
+std::string words_of(const schedule::Decisions& decisions) {
+  std::string text;
+  for (const auto& [name, value] : decisions) text += fmt::format("{}{} = {}", text.empty() ? "" : ", ", name, value);
+  return text;
+}
+
+}  // namespace
+
+std::string TuneReport::page() const {
+  std::string rows, panels, all;
+  for (const auto& [target, gain] : gains())
+    all += fmt::format("{}: {:.3f}x in the geometric mean, {:.3f}x for all kernels together; ", escaped_html(target),
+                       gain.geometric_mean, gain.network);
+  for (const tune::TaskResult& task : tasks) {
+    rows += fmt::format(
+        "<tr><td>{}</td><td>{}</td><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{:.6g}</td>"
+        "<td class=\"number\">{:.6g}</td><td>{}</td><td class=\"number\">{:.3f}x</td><td "
+        "class=\"number\">{}</td><td>{}</td></tr>\n",
+        escaped_html(task.name), escaped_html(task.target), escaped_html(task.kind), task.uses, task.default_cost,
+        task.best_cost, escaped_html(task.unit), task.gain(), task.trials.size(), escaped_html(task.ended));
+    panels += fmt::format(
+        "<div class=\"task\"><h2>{}</h2><p>{} {}, task {}: {:.3f}x as fast as the default</p>{}<p>{}</p>"
+        "<details><summary>best schedule</summary><pre>{}</pre></details></div>\n",
+        escaped_html(task.name), escaped_html(task.target), escaped_html(task.kind), task.key, task.gain(), curve(task),
+        escaped_html(words_of(task.best_decisions)), escaped_html(schedule::to_string(task.best_trace)));
+  }
+  return html_page(
+      "Tuning of " + model, kStyle,
+      fmt::format("<p>{} tasks; {}search {}, ranking {}. Curves: cost as a multiple of the default's, and the best so "
+                  "far.</p>\n<div class=\"tasks\">\n{}</div>\n<div "
+                  "class=\"scroll\"><table><tr><th>kernel</th><th>target</th><th>kind</th>"
+                  "<th>uses</th><th>default</th><th>best</th><th>unit</th><th>faster</th><th>trials</th><th>ended "
+                  "by</th></tr>\n{}</table></div>\n",
+                  tasks.size(), all, escaped_html(search), escaped_html(ranking), panels, rows));
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,76 @@
+#include "cli/report/work_shares_text.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/text_table.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+double share_of_host(const std::map<std::string, double>& shares) {
+  const auto own = shares.find(std::string(kOnHost));
+  return own == shares.end() ? 0 : own->second;
+}
+
+}  // namespace
+
+std::string host_text(std::span<const NodePlacement> placement, const PlacementSummary& summary,
+                      const std::map<std::string, double>& time_shares) {
+  constexpr std::size_t kMostNames = 4;
+  std::size_t nodes = 0;
+  std::string reasons;
+  for (const driver::OnHost& group : driver::on_host(placement)) {
+    nodes += group.nodes.size();
+    const std::span names(group.nodes.begin(), std::min(group.nodes.size(), kMostNames));
+    reasons += fmt::format("              {} {} ({}{}): {}\n", group.nodes.size(), group.op, fmt::join(names, ", "),
+                           names.size() < group.nodes.size() ? ", ..." : "", group.why);
+  }
+  if (nodes == 0) return {};
+  std::string text = fmt::format("on the host   {} of {} nodes", nodes, placement.size());
+  if (const auto macs = driver::mac_shares(summary); !macs.empty())
+    text += fmt::format(", {:.2f} % of the multiplications", 100 * share_of_host(macs));
+  if (!time_shares.empty()) text += fmt::format(", {:.2f} % of the time", 100 * share_of_host(time_shares));
+  return text + "\n" + reasons;
+}
+
+Json host_json(std::span<const NodePlacement> placement, const PlacementSummary& summary) {
+  Json reasons = Json::array();
+  std::size_t nodes = 0;
+  for (const driver::OnHost& group : driver::on_host(placement)) {
+    nodes += group.nodes.size();
+    reasons.push_back({{"op", group.op}, {"why", group.why}, {"nodes", group.nodes}});
+  }
+  return {{"nodes", nodes},
+          {"of", placement.size()},
+          {"macs", share_of_host(driver::mac_shares(summary))},
+          {"reasons", reasons}};
+}
+
+std::string macs_text(const PlacementSummary& summary) {
+  std::uint64_t all = 0;
+  for (const auto& [target, count] : summary.macs) all += count;
+  if (all == 0) return {};
+  std::string text = fmt::format("MACs          {} of the compiled graph", with_separators(all));
+  for (const auto& [target, count] : summary.macs)
+    if (count != 0)
+      text += fmt::format(", {:.2f} % {}", 100.0 * static_cast<double>(count) / static_cast<double>(all), target);
+  return text + "\n";
+}
+
+std::string left_text(const std::optional<driver::LeftAccelerator>& left) {
+  if (!left) return {};
+  return fmt::format("not on accel  {} of {} nodes that multiply: {}\nremedy        {}\n", left->nodes, left->of,
+                     left->why, left->remedy);
+}
+
+Json left_json(const std::optional<driver::LeftAccelerator>& left) {
+  if (!left) return nullptr;
+  return {{"why", left->why}, {"nodes", left->nodes}, {"of", left->of}, {"remedy", left->remedy}};
+}
+
+}  // namespace dovetail::cli

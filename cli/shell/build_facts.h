@@ -1,0 +1,15 @@
+// What this build is made of; CMake fills it in (cli/shell/build_facts.cpp.in).
+#pragma once
+
+#include <string_view>
+
+namespace dovetail::cli {
+
+struct BuildFacts {
+  std::string_view version, compiler, build_type;
+  std::string_view fmt, json, zlib, openssl, protobuf, sqlite, cli11, llvm;  // versions of libraries
+  std::string_view packages;                                                 // packages.txt, whole
+};
+const BuildFacts& build_facts();
+
+}  // namespace dovetail::cli

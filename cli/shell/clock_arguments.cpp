@@ -1,0 +1,57 @@
+#include "cli/shell/clock_arguments.h"
+
+#include <fmt/format.h>
+
+#include "cli/shell/progress.h"
+#include "runtime/executor.h"
+#include "simulator/rtl/find.h"
+
+namespace dovetail::cli {
+
+void ClockArguments::declare(Options& options) {
+  options.value("--trace", "T.json", trace,
+                "write every instruction's cycles, for `dovetail trace` and for ui.perfetto.dev", File::written_text);
+  options.value(
+      "--html", "PAGE.html", html,
+      "write the run as a page for a browser: timeline, where the cycles went, roofline, layers, other hardware",
+      File::written_text);
+  options.value("--waves", "W.fst", waves,
+                "of engine rtl: write the waveforms of the design; of a second region beside it, as W-1.fst",
+                File::written_by_name);
+  options.flag("--assertions", assertions,
+               "of engine rtl: stop where the design breaks a rule of its own; slower. Always on for a design that is\n"
+               "not the kit's (DOVETAIL_HW)");
+  options.flag("--no-build", no_build,
+               "of engine rtl: refuse to run where the Verilated model of the configuration is not there, instead of\n"
+               "building it");
+}
+
+Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view engine) const {
+  simulator::EngineOptions options;
+  if ((trace || html) && !runtime::has_clock(engine))
+    return Diagnostic{"bad usage", trace ? "--trace" : "--html", fmt::format("engine {} has no clock", engine),
+                      "add --engine cycle"};
+  if (waves && engine != "rtl")
+    return Diagnostic{"bad usage", "--waves", fmt::format("engine {} has no waveforms", engine), "add --engine rtl"};
+  if (assertions && engine != "rtl")
+    return Diagnostic{"bad usage", "--assertions", fmt::format("engine {} is no design that could break one", engine),
+                      "leave it out, or add --engine rtl"};
+  if (no_build && engine != "rtl")
+    return Diagnostic{"bad usage", "--no-build", fmt::format("engine {} needs no Verilated model", engine),
+                      "leave it out, or add --engine rtl"};
+  if (waves) options.waves = *waves;
+  options.assertions = assertions || !simulator::is_design_of_kit();
+  if (!no_build) options.build_missing = print_progress;
+  options.trace = true;
+  return options;
+}
+
+std::string ClockArguments::written(std::size_t programs) const {
+  if (!waves) return {};
+  std::string text = "waves         ";
+  for (std::size_t i = 0; i < programs; ++i)
+    text += fmt::format("{}{}", i == 0 ? "" : ", ", simulator::waves_file(*waves, i).string());
+  return text + "\n";
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,21 @@
+// --energy of a command.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "cli/shell/options.h"
+#include "explore/energy/table.h"
+
+namespace dovetail::cli {
+
+struct EnergyArguments {
+  std::optional<std::string> file;
+
+  void declare(Options& options);
+  // The kit's table, with the file's rows over it.
+  Result<explore::EnergyTable> table() const;
+};
+
+}  // namespace dovetail::cli

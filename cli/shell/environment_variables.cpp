@@ -1,0 +1,26 @@
+#include "cli/shell/environment_variables.h"
+
+#include <array>
+
+namespace dovetail::cli {
+
+std::span<const EnvironmentVariable> environment_variables() {
+  static constexpr auto kVariables = std::to_array<EnvironmentVariable>({
+      {"DOVETAIL_PROCESSOR",
+       "the class of processor to keep to, at most the machine's: baseline, avx2, avx2-vnni, avx512, avx512-vnni, "
+       "avx512-amx"},
+      {"DOVETAIL_MEMORY_LIMIT", "the memory that inputs may ask for: 512MiB, 8GiB (default: three quarters)"},
+      {"DOVETAIL_PREFIX", "where the kit is installed"},
+      {"DOVETAIL_HW", "the folder of the design in SystemVerilog"},
+      {"DOVETAIL_RTL_MODELS", "a folder of Verilated models, searched first"},
+      {"DOVETAIL_ONEDNN", "the shared object of oneDNN"},
+      {"DOVETAIL_NVRTC", "the shared object of NVIDIA's run-time compiler"},
+      {"DOVETAIL_LIBCUDA", "the shared object of NVIDIA's driver"},
+      {"DOVETAIL_NVML", "the shared object that counts a GPU's energy"},
+      {"DOVETAIL_CUBLAS", "the shared object of cuBLAS"},
+      {"DOVETAIL_CUDNN", "the shared object of cuDNN"},
+  });
+  return kVariables;
+}
+
+}  // namespace dovetail::cli

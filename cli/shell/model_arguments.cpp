@@ -1,0 +1,156 @@
+#include "cli/shell/model_arguments.h"
+
+#include <fmt/format.h>
+
+#include "cli/shell/arguments.h"
+#include "compiler/ops/control_flow.h"
+#include "driver/targets.h"
+
+namespace dovetail::cli {
+
+void ModelArguments::declare_target(Options& options) {
+  options.value("--target", "LIST", targets, "targets in order of preference, as in accel,cpu")
+      .list(driver::target_names());
+  options.value("--hw", "CONFIG", hardware, fmt::format("{} (default {})", kHardwareHelp, driver::kDefaultHardware),
+                File::read);
+  options
+      .value("--cpu", "NAME", cpu,
+             "make code for baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or native (default), or leave "
+             "the loops to the interpreter")
+      .choices({"baseline", "avx2", "avx2-vnni", "avx512", "avx512-vnni", "avx512-amx", "native", "interpreter"});
+  options.flag("--check-bounds", check_bounds,
+               "target cpu: kernels compare every address with the extent of its operand before they use it, and the "
+               "run ends with a diagnostic; many times slower");
+  options.value("--gpu", "LIST", gpu,
+                fmt::format("architectures of NVIDIA GPUs to make code for, each perhaps with the processors of its "
+                            "device, as in sm_90a:114 (default {})",
+                            cuda::kDefaultArchitectures));
+  options.flag(
+      "--tf32", tf32,
+      "targets cuda (at -O 2 and above), cublas and cudnn: tensor cores may multiply float32, its factors rounded to "
+      "TF32's 11 bits");
+  options
+      .value("-O", "N", level,
+             "how far to optimize: 0 what running needs, 1 what keeps every bit, 2 what stays within the operators' "
+             "tolerance (default), "
+             "3 what trades accuracy or special values for speed")
+      .choices({"0", "1", "2", "3"});
+  options.flag("--strict", strict, "refuse nodes that no listed target takes, instead of running them on the host");
+}
+
+void ModelArguments::declare(Options& options) {
+  declare_target(options);
+  options.values("--place", "NODE=TARGET", place, "put this node on this target; repeatable");
+  options.values("--shape", "NAME=SHAPE", shapes,
+                 "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable, and with "
+                 "several shapes of one name the bundle has a program for each");
+  options.value("--loop-limit", "N", loop_limit,
+                fmt::format("iterations that a Loop may run whose condition or trip count depends on values, where no "
+                            "constant trip count limits it; one more ends the run with exit code 1 (default {})",
+                            import::kDefaultLoopLimit));
+  options
+      .value("--offload", "RULE", offload,
+             "when a region leaves a target listed later: always, possible (default: unless its borders alone cost "
+             "more than it costs there), cost (only if it saves more "
+             "than its borders cost)")
+      .choices({"always", "possible", "cost"});
+  system.declare(options);
+  options.values("--pass", "NAME", with_passes, "run this graph pass whatever the level says; repeatable");
+  options.values("--no-pass", "NAME", without_passes, "leave out this graph pass; repeatable");
+  options.value("--records", "DB", records,
+                "take the best schedules that `dovetail tune` has recorded there, and the default ones for the rest",
+                File::read_by_name);
+  options.value(
+      "--count-cycles", "N", count_cycles,
+      "accelerator: count the cycles of the N schedules of each layer that the analytic cost thinks best, with this "
+      "memory, and take what makes the network fastest; compiling takes a few times as long (default 1: the best by "
+      "the "
+      "analytic cost)");
+  options.values(
+      "--decide", "NAME=VALUE", decide,
+      "take this value wherever a schedule decides NAME and may take it, as in slots_inp=1 (docs/howto/tuning.md); "
+      "repeatable");
+}
+
+void ModelArguments::declare_cache(Options& options) {
+  options.flag("--cache", cache,
+               "take what was compiled of this model before, by this program and with these options, and keep what is "
+               "compiled now (docs/reference/command-line.md)");
+}
+
+std::vector<std::string> ModelArguments::compile_only_options() const {
+  std::vector<std::string> given;
+  if (cache) given.emplace_back("--cache");
+  if (!place.empty()) given.emplace_back("--place");
+  if (!shapes.empty()) given.emplace_back("--shape");
+  if (loop_limit) given.emplace_back("--loop-limit");
+  if (strict) given.emplace_back("--strict");
+  if (level != "2") given.emplace_back("-O");
+  if (!with_passes.empty()) given.emplace_back("--pass");
+  if (!without_passes.empty()) given.emplace_back("--no-pass");
+  if (cpu != "native") given.emplace_back("--cpu");
+  if (check_bounds) given.emplace_back("--check-bounds");
+  if (gpu != cuda::kDefaultArchitectures) given.emplace_back("--gpu");
+  if (tf32) given.emplace_back("--tf32");
+  if (offload != "possible") given.emplace_back("--offload");
+  if (records) given.emplace_back("--records");
+  if (!decide.empty()) given.emplace_back("--decide");
+  if (count_cycles) given.emplace_back("--count-cycles");
+  return given;
+}
+
+namespace {
+
+Result<passes::Level> parse_level(const std::string& level) {
+  if (level.size() != 1 || level[0] < '0' || level[0] > '3')
+    return Diagnostic{"bad value of -O", level, "the levels are 0, 1, 2 and 3", "leave it out for 2"};
+  return static_cast<passes::Level>(level[0] - '0');
+}
+
+Result<std::map<std::string, std::string>> parse_places(const std::vector<std::string>& texts) {
+  DOVETAIL_ASSIGN(const auto places, parse_assignments("--place", texts));
+  for (const auto& [node, target] : places) {
+    DOVETAIL_ASSIGN(const auto targets, parse_targets("--place", target));
+    if (targets.size() != 1)
+      return Diagnostic{"bad value of --place", node + "=" + target, "it names several targets", "name one"};
+  }
+  return places;
+}
+
+}  // namespace
+
+Result<driver::ModelOptions> ModelArguments::parse() const {
+  driver::ModelOptions options{.path = model,
+                               .hardware = hardware,
+                               .cpu = cpu,
+                               .gpu = gpu,
+                               .tf32 = tf32,
+                               .check_bounds = check_bounds,
+                               .strict = strict,
+                               .with_passes = with_passes,
+                               .without_passes = without_passes,
+                               .records = records,
+                               .cache = cache};
+  if (targets) {
+    DOVETAIL_ASSIGN(options.targets, parse_targets("--target", *targets));
+  }
+  DOVETAIL_ASSIGN(options.system, system.parse());
+  DOVETAIL_ASSIGN(options.shapes, parse_shapes(shapes));
+  if (loop_limit) {
+    DOVETAIL_ASSIGN(options.loop_limit, parse_count("--loop-limit", *loop_limit, 1, ops::kMostIterations));
+  }
+  DOVETAIL_ASSIGN(options.place, parse_places(place));
+  DOVETAIL_ASSIGN(options.level, parse_level(level));
+  const auto rule = offload_from_name(offload);
+  if (!rule)
+    return Diagnostic{"bad value of --offload", offload, "there is no such rule", "rules: always, possible, cost"};
+  options.offload = *rule;
+  DOVETAIL_ASSIGN(options.decide, parse_assignments("--decide", decide));
+  if (count_cycles) {
+    DOVETAIL_ASSIGN(options.counted_candidates,
+                    parse_count("--count-cycles", *count_cycles, 1, driver::kMostCountedCandidates));
+  }
+  return options;
+}
+
+}  // namespace dovetail::cli

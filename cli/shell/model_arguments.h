@@ -1,0 +1,39 @@
+// The options of the commands that take MODEL.onnx: how it is compiled.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/shell/options.h"
+#include "cli/shell/system_arguments.h"
+#include "driver/compile_model.h"
+
+namespace dovetail::cli {
+
+struct ModelArguments {
+  std::string model;
+  std::optional<std::string> targets, hardware;
+  std::string cpu = "native", gpu = std::string(cuda::kDefaultArchitectures);
+  std::vector<std::string> place, shapes, with_passes, without_passes, decide;
+  std::string level = "2";
+  bool strict = false, cache = false, tf32 = false, check_bounds = false;
+  std::string offload = "possible";
+  std::optional<std::string> records, count_cycles, loop_limit;
+  SystemArguments system;
+
+  // --target, --hw, --cpu, --check-bounds, --gpu, --tf32, --place, --shape, -O, --pass, --no-pass, --strict, --records,
+  // --decide, --count-cycles, --loop-limit, --clock, --memory.
+  void declare(Options& options);
+  // --cache.
+  void declare_cache(Options& options);
+  // Those of them that choose targets: --target, --hw, --cpu, --check-bounds, --gpu, --tf32, -O, --strict.
+  void declare_target(Options& options);
+  // Error: bad values of these.
+  Result<driver::ModelOptions> parse() const;
+  // The options that were given, of those that only a model understands.
+  std::vector<std::string> compile_only_options() const;
+};
+
+}  // namespace dovetail::cli

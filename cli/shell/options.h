@@ -1,0 +1,99 @@
+// Declaring a command's options. This header hides the parsing library, whose own header is heavy: only options.cpp
+// includes it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "cli/shell/command_tree.h"
+#include "cli/shell/named_files.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace dovetail::cli {
+
+enum class Need { required, optional };
+
+// What completions know of values, by their options.
+using Completions = std::map<const CLI::Option*, Completion>;
+
+// What an option is being declared with, for what is said of few of them.
+class Declared {
+ public:
+  explicit Declared(Completion& completion) : completion_(completion) {}
+  // The value is one of these, for completions: the command itself judges values.
+  Declared& choices(std::vector<std::string> words) {
+    completion_.words = std::move(words);
+    return *this;
+  }
+  // Several of them, with commas between.
+  Declared& list(std::vector<std::string> words) {
+    completion_.list = true;
+    return choices(std::move(words));
+  }
+
+ private:
+  Completion& completion_;
+};
+
+// `name` is as typed ("--hw", "-o"); `placeholder` represents the value in the help ("CONFIG"); some placeholders have
+// the same choices everywhere (CONFIG, ENGINE). Targets outlive the parsing. `file`: the value is the path of a file;
+// of a repeatable option, what is behind its last '='.
+class Options {
+ public:
+  // All that one command line shares.
+  struct Shared {
+    std::string refusal;  // set by an unavailable option in use
+    Completions completions;
+    CommandTree tree;  // when all is declared
+  };
+  Options(CLI::App& app, Shared& shared, std::shared_ptr<NamedFiles> files)
+      : app_(app), shared_(shared), files_(std::move(files)) {}
+
+  Declared positional(std::string_view placeholder, std::string& target, std::string_view help,
+                      Need need = Need::required, File file = File::none);
+  // All that follow.
+  Declared positionals(std::string_view placeholder, std::vector<std::string>& target, std::string_view help,
+                       File file = File::none);
+  Declared value(std::string_view name, std::string_view placeholder, std::string& target, std::string_view help,
+                 Need need = Need::optional, File file = File::none);
+  Declared value(std::string_view name, std::string_view placeholder, std::optional<std::string>& target,
+                 std::string_view help, File file = File::none);
+  Declared values(std::string_view name, std::string_view placeholder, std::vector<std::string>& target,
+                  std::string_view help, File file = File::none);  // repeatable
+  // Repeatable, "FILE@PLACE" each.
+  void placed_files(std::string_view name, std::string_view placeholder, std::vector<std::string>& target,
+                    std::string_view help, File file);
+  // `former_name` is accepted too, but not listed in the help.
+  void flag(std::string_view name, bool& target, std::string_view help, std::string_view former_name = {});
+  // --json: the report as JSON instead of text, in the form of docs/schema.
+  void json(bool& target, std::string_view help = "print the report as JSON (docs/reference/command-line.md)");
+  // An option of the full command line that this version does not have: using it is an error that says so, not a silent
+  // nothing.
+  void unavailable(std::string_view name, std::string_view why);
+  // The end of the help: a command line that works, and remarks.
+  void footer(std::string_view text);
+
+  // For a command that writes more files than its options name.
+  std::shared_ptr<const NamedFiles> files() const { return files_; }
+  // Complete when the command runs.
+  const CommandTree& tree() const { return shared_.tree; }
+
+ private:
+  Declared declared(const CLI::Option* option, std::string_view placeholder, File file);
+
+  CLI::App& app_;
+  Shared& shared_;
+  std::shared_ptr<NamedFiles> files_;
+};
+
+}  // namespace dovetail::cli

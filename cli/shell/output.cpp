@@ -1,0 +1,138 @@
+#include "cli/shell/output.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <optional>
+#include <string>
+
+#include "base/printable.h"
+#include "base/vanishing.h"
+#include "cli/shell/shown_progress.h"
+#include "cli/shell/terminal.h"
+#include "cli/shell/wrapped_text.h"
+#include "driver/value_text.h"
+
+namespace dovetail::cli {
+
+namespace {
+
+std::atomic<bool> progress_shown{false};  // a thread of its own may show it
+bool output_failed = false;               // on request
+bool reader_left = false;                 // EPIPE
+bool reports_dropped = false;             // drop_reports()
+bool work_goes_on = false;                // finish_without_reader()
+bool stdout_is_a_file = false;            // give_stdout_to_a_file()
+
+std::pair<std::string, std::string> shown_name;  // show_as()
+
+bool is_rule(std::string_view line) {
+  return line.find("--") != line.npos && line.find_first_not_of("- ") == line.npos;
+}
+
+// Headers of tables bold, their rules faint.
+std::string with_headers(const std::string& text, Stream stream) {
+  if (!has_color(stream)) return text;
+  std::string out;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const auto line_from = [&](std::size_t at) { return std::string_view(text).substr(at, text.find('\n', at) - at); };
+    const std::string_view line = line_from(begin);
+    const std::size_t next = begin + line.size() + 1;
+    const bool is_header = next < text.size() && !line.empty() && is_rule(line_from(next));
+    const std::size_t inner = std::min(line.find_first_not_of(' '), line.size());
+    out += line.substr(0, inner);
+    out += is_header       ? styled(line.substr(inner), Style::header, stream)
+           : is_rule(line) ? styled(line.substr(inner), Style::faint, stream)
+                           : std::string(line.substr(inner));
+    if (next <= text.size()) out += '\n';
+    begin = next;
+  }
+  return out;
+}
+
+void put(std::FILE* stream, std::string_view text) {
+  clear_progress_line();
+  if (stream == stdout && reader_left) return;
+  if (std::fwrite(text.data(), 1, text.size(), stream) < text.size() && errno == EPIPE && stream == stdout) {
+    end_by_reader();
+  }
+}
+
+void put_report(Stream stream, std::string_view text) {
+  std::string filtered = printable(with_shown_names(text), Lines::keep);
+  if (const auto width = terminal_width(stream)) filtered = fitted(filtered, *width);
+  put(stream == Stream::out ? stdout : stderr, with_headers(filtered, stream));
+}
+
+}  // namespace
+
+void show_progress_line(std::string_view line) {
+  fmt::print(stderr, "\r{}\x1b[K", line);
+  std::fflush(stderr);
+  progress_shown = true;
+}
+
+void clear_progress_line() {
+  if (!progress_shown.exchange(false)) return;
+  std::fputs("\r\x1b[K", stderr);
+  std::fflush(stderr);
+}
+
+void write_report(std::string_view text) {
+  if (reports_dropped) return;
+  put_report(stdout_is_a_file ? Stream::error : Stream::out, text);
+}
+
+void write_result(std::string_view text) {
+  put(stdout_is_a_file ? stderr : stdout, printable(with_shown_names(text), Lines::keep));
+}
+
+void print_json(const Json& json) { write_result(driver::json_text(json)); }
+
+bool flush_output() {
+  const bool flushed = std::fflush(stdout) == 0;
+  if (!flushed && errno == EPIPE) reader_left = true;
+  return reader_left || (flushed && std::ferror(stdout) == 0 && !output_failed);
+}
+
+void write_message(std::string_view text) {
+  flush_output();  // so that both streams keep their order in one file
+  put_report(Stream::error, text);
+}
+
+void write_styled_message(std::string_view text) {
+  flush_output();
+  put(stderr, text);
+}
+
+void give_stdout_to_a_file() { stdout_is_a_file = true; }
+
+void drop_reports() { reports_dropped = true; }
+
+void finish_without_reader() { work_goes_on = true; }
+
+void end_by_reader() {
+  reader_left = true;
+  if (!work_goes_on) end_without_reader();
+}
+
+void show_as(std::string path, std::string name) { shown_name = {std::move(path), std::move(name)}; }
+
+std::string with_shown_names(std::string_view text) {
+  const auto& [path, name] = shown_name;
+  std::string shown(text);
+  for (std::size_t at = 0; !path.empty() && (at = shown.find(path, at)) != shown.npos; at += name.size())
+    shown.replace(at, path.size(), name);
+  return shown;
+}
+
+void end_without_reader() {
+  if (!reader_left) return;
+  remove_all_vanishing();
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
+}
+
+}  // namespace dovetail::cli

@@ -1,0 +1,52 @@
+#include "cli/shell/system_arguments.h"
+
+#include <charconv>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "cli/shell/arguments.h"
+#include "runtime/executor.h"
+
+namespace dovetail::cli {
+
+void SystemArguments::declare(Options& options) {
+  options.value("--clock", "MHZ", clock,
+                "clock of the accelerator (default: the one of the configuration, 500 unless it says otherwise)");
+  options.value(
+      "--memory", "MODEL", memory,
+      "the DRAM behind the accelerator (default: the one of the configuration):\n"
+      "ideal:latency=64,bytes=8,outstanding=16 (bytes 0: a beat), bank:ddr4-2400|lpddr4|hbm2, perturbed:seed=7\n"
+      "(docs/reference/memory-models.md)");
+  options.value("--accelerators", "N", accelerators,
+                "so many accelerators share the memory, each with a sample of its own (default: the number of the\n"
+                "configuration, 1 unless it says otherwise; docs/howto/several-accelerators.md)");
+}
+
+Result<void> SystemArguments::check_engine(std::string_view engine, bool estimates) const {
+  if (!runtime::has_clock(engine) && (memory || accelerators || (clock && !estimates)))
+    return Diagnostic{"bad usage",
+                      memory         ? "--memory"
+                      : accelerators ? "--accelerators"
+                                     : "--clock",
+                      fmt::format("engine {} has no clock", engine), "add --engine cycle"};
+  return {};
+}
+
+Result<driver::SystemChanges> SystemArguments::parse() const {
+  driver::SystemChanges changes{.memory = memory};
+  if (accelerators) {
+    DOVETAIL_ASSIGN(changes.accelerators, parse_count("--accelerators", *accelerators, 1, isa::kMostAccelerators));
+  }
+  if (clock) {
+    double mhz = 0;
+    const char* const end_of_text = clock->data() + clock->size();
+    const auto [end, error] = std::from_chars(clock->data(), end_of_text, mhz);
+    if (error != std::errc{} || end != end_of_text) mhz = std::numeric_limits<double>::quiet_NaN();
+    DOVETAIL_TRY(driver::check_clock(mhz, *clock));
+    changes.clock_mhz = mhz;
+  }
+  return changes;
+}
+
+}  // namespace dovetail::cli

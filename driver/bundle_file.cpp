@@ -1,0 +1,126 @@
+#include "driver/bundle_file.h"
+
+#include <fstream>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/file.h"
+#include "bundle/code/accel.h"
+#include "bundle/code/target_facts.h"
+#include "bundle/format.h"
+#include "driver/value_text.h"
+#include "isa/verify.h"
+#include "runtime/device/all.h"
+#include "runtime/machine_code.h"
+
+namespace dovetail::driver {
+
+Result<bool> is_bundle_file(const std::string& path) {
+  if (path.ends_with(bundle::kFileExtension)) return true;
+  std::string head(bundle::format::kMagic.size(), '\0');
+  std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
+  if (head != bundle::format::kMagic) return false;
+  return Diagnostic{"cannot take it for a model", path,
+                    fmt::format("it is a bundle, and its name does not end in {}: only a file that is named so is "
+                                "loaded as code",
+                                bundle::kFileExtension),
+                    fmt::format("name it {}{}", path, bundle::kFileExtension)};
+}
+
+Result<void> check_code(const bundle::Bundle& bundle, std::string_view path) {
+  const auto checked = runtime::check_code(bundle, runtime::built_in_devices({}));
+  Diagnostics problems = checked.errors();
+  for (Diagnostic& problem : problems) problem.where = fmt::format("{}, {}", path, problem.where);
+  return problems;
+}
+
+Result<bundle::Bundle> read_bundle_to_run(const std::string& path, bool user_trusts) {
+  DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file(path, std::size_t{1} << 32));
+  DOVETAIL_ASSIGN(bundle::Bundle bundle, bundle::parse(bytes, path, bundle::MachineCode::untrusted));
+  DOVETAIL_TRY(check_code(bundle, path));
+  const auto targets = runtime::machine_code_targets(bundle, runtime::built_in_devices({}));
+  if (targets.empty()) return bundle;
+  if (const auto why = user_trusts ? std::nullopt : runtime::not_recorded(bytes))
+    return Diagnostic{
+        "cannot run bundle", path,
+        fmt::format("it has machine code, in the steps of {}, and nothing shows that `dovetail compile` has "
+                    "written it for you: {}",
+                    fmt::join(targets, ", "), *why),
+        "compile the model again, or add --trust if you know who made the file: its code can do all that "
+        "you can"};
+  bundle.machine_code = bundle::MachineCode::trusted;
+  return bundle;
+}
+
+Result<void> check_made_for_targets(const bundle::Bundle& bundle, const std::string& path,
+                                    const std::vector<std::string>& targets) {
+  std::set<std::string> missing;
+  for (const bundle::Bundle* program : bundle::all_programs(bundle))
+    for (const bundle::Step& step : program->steps)
+      if (const auto* facts = bundle::find_target_facts(step.target); facts == nullptr || !facts->takes_leftovers)
+        missing.insert(step.target);
+  for (const std::string& target : targets) missing.erase(target);
+  if (missing.empty()) return {};
+  const std::string others = fmt::format("{}", fmt::join(missing, " and "));
+  return Diagnostic{"cannot run bundle", path,
+                    fmt::format("it was compiled for {}, --target is {}", others, fmt::join(targets, ",")),
+                    fmt::format("add {}, or compile it again", others)};
+}
+
+Result<void> check_made_for_hardware(const bundle::Bundle& bundle, const std::string& path,
+                                     const std::string& hardware) {
+  for (const bundle::Bundle* program : bundle::all_programs(bundle)) {
+    DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(*program));
+    for (const auto& [index, step, code] : steps) {
+      DOVETAIL_ASSIGN(const auto config, isa::load_config(hardware));
+      isa::HardwareConfig made_for = code.config;
+      made_for.name = config.name;  // a name is no difference
+      if (made_for != config)
+        return Diagnostic{
+            "cannot run bundle", path,
+            fmt::format("it was compiled for {}; --hw is {}", config_text(code.config), config_text(config)),
+            "drop --hw, or compile it again"};
+    }
+  }
+  return {};
+}
+
+Result<VerifiedBundle> verify_programs(const bundle::Bundle& bundle) {
+  struct Verified {
+    const bundle::Bundle* program;
+    bundle::CodedStep<bundle::AccelCode> step;
+  };
+  std::vector<Verified> steps;
+  std::vector<const bundle::Bundle*> open{&bundle};
+  for (std::size_t i = 0; i < open.size(); ++i) {
+    DOVETAIL_ASSIGN(auto coded, bundle::accel_steps(*open[i]));
+    for (auto& step : coded) steps.push_back({open[i], std::move(step)});
+    for (const bundle::Step& step : open[i]->steps)
+      for (const bundle::Bundle& inner : step.programs) open.push_back(&inner);
+  }
+  VerifiedBundle verified;
+  std::size_t instructions = 0;
+  for (const auto& [program, coded] : steps) {
+    const auto& [index, step, code] = coded;
+    const bundle::MemorySpace& memory = program->spaces[static_cast<std::size_t>(code.space)];
+    const std::vector<std::byte> image = bundle::initial_image(memory, code);
+    isa::VerifyOptions options;
+    options.launches = code.launches;
+    options.dram = isa::DramImage{memory.base, image};
+    options.program_base = code.program_base;
+    const isa::VerifyReport report = isa::verify(code.config, code.program, options);
+    for (const isa::Finding& finding : report.findings) {
+      verified.problems.push_back(finding.diagnostic);
+      verified.problems.back().where = fmt::format("step {}, {}", step->name, finding.diagnostic.where);
+    }
+    instructions += code.program.size();
+  }
+  verified.summary =
+      fmt::format("{} program{}, {} instructions: no race, no deadlock, no leftover token, no undefined read",
+                  steps.size(), steps.size() == 1 ? "" : "s", instructions);
+  return verified;
+}
+
+}  // namespace dovetail::driver

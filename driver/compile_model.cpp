@@ -1,0 +1,217 @@
+#include "driver/compile_model.h"
+
+#include <algorithm>
+#include <chrono>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "compiler/assemble/combine_shapes.h"
+#include "compiler/target/cpu/cpu.h"
+#include "compiler/target/cpu/jit.h"
+#include "compiler/tune/recorded_schedules.h"
+#include "driver/compiled_cache.h"
+#include "driver/kept_tensors.h"
+#include "driver/names.h"
+#include "driver/preprocess.h"
+#include "driver/targets.h"
+#include "driver/tuning.h"
+#include "explore/measure/count_cycles.h"
+
+namespace dovetail::driver {
+
+namespace {
+
+// Of a bundle's report: what it was compiled for.
+constexpr const char* kSystemEntry = "system";
+
+TargetOptions target_options(const ModelOptions& options, const isa::HardwareConfig& hardware, double clock_mhz) {
+  return {.hardware = hardware,
+          .clock_mhz = clock_mhz,
+          .cpu = options.cpu,
+          .gpu = options.gpu,
+          .tf32 = options.tf32,
+          .check_bounds = options.check_bounds};
+}
+
+// Of the graph and of all within its nodes.
+void add_node_names(const graph::Graph& graph, std::vector<std::string>& names) {
+  for (const graph::NodeId node : graph.live_nodes()) {
+    names.push_back(graph.node(node).name);
+    for (const auto& subgraph : graph.node(node).subgraphs) add_node_names(*subgraph, names);
+  }
+}
+
+Result<std::map<std::string, std::string>> places_of(const ModelOptions& options, const graph::Graph& graph) {
+  std::vector<std::string> nodes;
+  add_node_names(graph, nodes);
+  std::map<std::string, std::string> places;
+  for (const auto& [given, target] : options.place) {
+    DOVETAIL_ASSIGN(const std::string node, match_name("--place", "node", nodes, given));
+    DOVETAIL_TRY(check_targets("--place", std::span(&target, 1)));
+    places[node] = target;
+  }
+  return places;
+}
+
+// What `find` finds, where it is given, and these decisions in any case.
+schedule::FindRecorded with_decisions(const schedule::Decisions& decided, schedule::FindRecorded find) {
+  return [decided, find = std::move(find)](const schedule::Task& task, const schedule::Sketch& sketch) {
+    schedule::Recorded recorded = find ? find(task, sketch) : schedule::Recorded{};
+    schedule::Decisions all = decided;
+    if (recorded.decisions) all.insert(recorded.decisions->begin(), recorded.decisions->end());
+    recorded.origin = recorded.decisions ? recorded.origin + ", and --decide" : "--decide";
+    recorded.decisions = std::move(all);
+    recorded.lenient = true;
+    return recorded;
+  };
+}
+
+// Error: a decision that no schedule has taken.
+Result<void> check_taken(const schedule::Decisions& decided, const std::vector<ScheduleReport>& schedules) {
+  for (const auto& [name, value] : decided)
+    if (std::ranges::none_of(schedules, [&, name = name](const auto& row) { return row.origin.taken.contains(name); }))
+      return Diagnostic{"bad value of --decide", name + "=" + value, "no schedule of the model decides that, or may",
+                        "`--dump trace` shows what each decides, and among which values"};
+  return {};
+}
+
+// With records alone: whether they are worth it. What was decided by hand is not judged.
+accel::Counting counting_of(const ModelOptions& options, const System& system) {
+  const bool judges_records = options.records && options.decide.empty();
+  if (options.counted_candidates == 1 && !judges_records) return {};
+  return {explore::cycle_counter(system.memory), static_cast<int>(options.counted_candidates)};
+}
+
+// Of constants: machine code for this machine, where it may be made.
+passes::Evaluate evaluation_of(const ModelOptions& options) {
+  auto processor = cpu::find_cpu("native");
+  if (!processor.ok() || options.cpu == kInterpreter) return passes::interpreter_evaluate();
+  if (options.check_bounds) *processor = cpu::with_checked_bounds(*processor);
+  return cpu::jit_evaluate(*processor);
+}
+
+// The rest of `compile`, but for what callers set.
+Result<CompileOptions> complete(const ModelOptions& options, const CompiledModel& model, const graph::Graph& graph,
+                                CompileOptions compile) {
+  DOVETAIL_ASSIGN(compile.place, places_of(options, graph));
+  compile.context.level = options.level;
+  compile.with_passes = options.with_passes;
+  compile.without_passes = options.without_passes;
+  DOVETAIL_TRY(check_names(compile));
+  compile.strict = options.strict;
+  compile.offload = options.offload;
+  compile.targets = model.targets;
+  std::vector<std::string> asked = model.targets;
+  for (const auto& [node, target] : compile.place) asked.push_back(target);
+  TargetOptions target = target_options(options, model.hardware, model.system.clock_mhz);
+  target.counting = counting_of(options, model.system);
+  DOVETAIL_ASSIGN(compile.available, make_targets(target, asked));
+  if (options.records) {
+    DOVETAIL_ASSIGN(compile.recorded, tune::recorded_schedules(*options.records, measured_machines(options, model)));
+  }
+  if (!options.decide.empty()) compile.recorded = with_decisions(options.decide, std::move(compile.recorded));
+  compile.context.evaluate = evaluation_of(options);
+  return compile;
+}
+
+Result<import::Imported> import_model(const ModelOptions& options, const std::map<std::string, Shape>& shapes) {
+  import::ImportOptions import_options;
+  import_options.shapes = shapes;
+  import_options.values = options.values;
+  import_options.loop_limit = options.loop_limit;
+  return import::import_onnx_file(options.path, std::move(import_options));
+}
+
+// The bundle with a program for each of the other shapes too.
+Result<bundle::Bundle> with_other_shapes(const ModelOptions& options, const CompileOptions& compile,
+                                         bundle::Bundle bundle) {
+  std::vector<bundle::Bundle> programs{std::move(bundle)};
+  for (const std::map<std::string, Shape>& shapes : std::span(options.shapes).subspan(1)) {
+    ModelOptions other = options;
+    other.values.clear();
+    DOVETAIL_ASSIGN(import::Imported imported, import_model(other, shapes));
+    auto compiled = dovetail::compile(std::move(imported), compile);
+    if (!compiled.ok()) return failed_work(compiled.errors());
+    remember_shapes(compiled->bundle, compiled->integer);
+    programs.push_back(std::move(compiled->bundle));
+  }
+  return combine_shapes(std::move(programs));
+}
+
+// `model` holds targets, hardware and system.
+Result<CompiledModel> compile_anew(const ModelOptions& options, CompileOptions compile, CompiledModel model) {
+  const auto start = std::chrono::steady_clock::now();
+  DOVETAIL_ASSIGN(import::Imported imported, import_model(options, options.shapes.front()));
+  model.import_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  model.import = imported.report;
+  if (options.rewrite) options.rewrite(imported.graph);
+
+  DOVETAIL_ASSIGN(compile, complete(options, model, imported.graph, std::move(compile)));
+  auto compiled = dovetail::compile(std::move(imported), compile);
+  if (!compiled.ok()) return failed_work(compiled.errors());
+  model.compiled = *std::move(compiled);
+  if (compile.stop_after.empty()) {
+    DOVETAIL_TRY(check_taken(options.decide, model.compiled.schedules));
+    remember_shapes(model.compiled.bundle, model.compiled.integer);
+    if (options.shapes.size() > 1) {
+      DOVETAIL_ASSIGN(model.compiled.bundle, with_other_shapes(options, compile, std::move(model.compiled.bundle)));
+    }
+  }
+
+  Json& report = model.compiled.bundle.report;
+  report[kSystemEntry] = isa::system_to_json(config_of(model.system));
+  if (const auto entry = model.import.metadata.find(kPreprocessKey); entry != model.import.metadata.end())
+    report[kPreprocessKey] = entry->second;
+  return model;
+}
+
+}  // namespace
+
+Result<isa::Machine> machine_of(const ModelOptions& options) {
+  return isa::load_machine(options.hardware.value_or(kDefaultHardware));
+}
+
+Result<System> system_of(const ModelOptions& options) {
+  DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(options));
+  return resolve_system(machine.system, options.hardware.value_or(kDefaultHardware), options.system);
+}
+
+Result<System> system_of(const ModelOptions& options, const bundle::Bundle& bundle) {
+  if (options.hardware) return system_of(options);
+  isa::SystemConfig config;
+  std::string from = "default";
+  if (bundle.report.is_object() && bundle.report.contains(kSystemEntry)) {
+    from = "the bundle";
+    DOVETAIL_ASSIGN(config, isa::system_from_json(bundle.report[kSystemEntry],
+                                                  fmt::format("{}, \"{}\"", options.path, kSystemEntry)));
+  }
+  return resolve_system(config, from, options.system);
+}
+
+Result<void> check_target_options(const ModelOptions& options) {
+  DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(options));
+  const auto made = make_targets(target_options(options, machine.hardware, machine.system.clock_mhz), options.targets);
+  return made.ok() ? Result<void>() : made.errors();
+}
+
+Result<CompiledModel> compile_model(const ModelOptions& options, CompileOptions compile) {
+  if (options.targets.empty())
+    return Diagnostic{"cannot compile", options.path, "no target is given", "add --target accel"};
+  DOVETAIL_TRY(check_targets("--target", options.targets));
+  CompiledModel model;
+  model.targets = options.targets;
+  DOVETAIL_ASSIGN(const isa::Machine machine, machine_of(options));
+  model.hardware = machine.hardware;
+  DOVETAIL_ASSIGN(model.system, system_of(options));
+  if (!options.cache) return compile_anew(options, std::move(compile), std::move(model));
+  DOVETAIL_ASSIGN(const CompiledCache cache, CompiledCache::of(options, compile, model));
+  if (auto found = cache.find(model)) return *std::move(found);
+  DOVETAIL_ASSIGN(model, compile_anew(options, std::move(compile), std::move(model)));
+  if (const auto kept = cache.keep(model); !kept.ok())
+    model.import.notes.push_back("not kept for --cache: " + to_string(kept.errors()));
+  return model;
+}
+
+}  // namespace dovetail::driver

@@ -1,0 +1,70 @@
+#include "driver/energy.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "bundle/code/accel.h"
+#include "driver/hardware_area.h"
+#include "explore/area/area_model.h"
+
+namespace dovetail::driver {
+
+std::optional<explore::LogicSize> logic_size(const isa::HardwareConfig& config) {
+  const auto committed = committed_area(config, "generic");
+  if (!committed.ok() || !*committed || (*committed)->area.rows.empty()) {
+    const auto model = explore::AreaModel::of_kit();
+    if (!model.ok()) return std::nullopt;
+    const explore::AreaEstimate estimate = model->estimate(config);
+    return explore::LogicSize{estimate.gates, estimate.flip_flops};
+  }
+  explore::LogicSize size;
+  const auto resources = area_resources("generic");
+  for (std::size_t i = 0; i < resources.size(); ++i) {
+    const auto used = static_cast<double>((*committed)->area.rows.front().used[i]);
+    if (resources[i].key == "gates") size.gates = used;
+    if (resources[i].key == "ff") size.flip_flops = used;
+  }
+  return size;
+}
+
+EnergyFacts& EnergyFacts::operator+=(const EnergyFacts& other) {
+  energy += other.energy;
+  macs += other.macs;
+  return *this;
+}
+
+EnergyFacts energy_facts(const simulator::Counters& counters, const isa::HardwareConfig& config,
+                         const simulator::MemorySpec& memory, const std::optional<explore::RunTime>& time,
+                         const explore::EnergyTable& table) {
+  return {energy_of(counters, config, memory, time, table, time ? logic_size(config) : std::nullopt),
+          counters.macs * static_cast<std::uint64_t>(time ? time->accelerators : 1)};
+}
+
+Result<std::optional<EnergyFacts>> energy_facts(const bundle::Bundle& bundle,
+                                                std::span<const runtime::StepProfile> steps, const System& system,
+                                                const explore::EnergyTable& table) {
+  DOVETAIL_ASSIGN(const auto accelerated, bundle::accel_steps(bundle));
+  std::optional<EnergyFacts> sum;
+  for (const auto& [index, step, code] : accelerated) {
+    const runtime::StepProfile& run = steps[index];
+    if (run.runs == 0) continue;
+    std::optional<explore::RunTime> time;
+    if (!run.launches.empty()) {
+      time = explore::RunTime{0, system.clock_mhz * 1e6, system.accelerators};
+      for (const simulator::LaunchTrace& launch : run.launches) time->cycles += launch.cycles;
+    }
+    const EnergyFacts facts = energy_facts(run.counters, code.config, system.memory, time, table);
+    if (sum) *sum += facts;
+    else sum = facts;
+  }
+  for (std::size_t s = 0; s < bundle.steps.size(); ++s)
+    for (std::size_t p = 0; p < std::min(bundle.steps[s].programs.size(), steps[s].programs.size()); ++p) {
+      DOVETAIL_ASSIGN(const auto inner, energy_facts(bundle.steps[s].programs[p], steps[s].programs[p], system, table));
+      if (inner && sum) *sum += *inner;
+      else if (inner) sum = inner;
+    }
+  return sum;
+}
+
+}  // namespace dovetail::driver

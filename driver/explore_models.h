@@ -1,0 +1,54 @@
+// The models of a sweep: as they are, or, where the space holds numeric choices, float models that are quantized for
+// each of them.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "explore/sweep/quantized.h"
+#include "explore/sweep/sweep.h"
+
+namespace dovetail::driver {
+
+// Files for each model, in their order: what calibrates it, on what its accuracy is measured, and the classes of that.
+struct NumericSamples {
+  std::vector<std::string> samples, tests, labels;
+};
+
+// What measures the points of a space. Stays where it is: evaluators refer to workloads.
+class ExploreModels {
+ public:
+  using OnStep = std::function<void(std::string_view step)>;  // told of each step that takes long
+
+  // Errors: of the models; samples that are missing, or not asked for; what the quantizer says.
+  static Result<std::unique_ptr<ExploreModels>> make(const explore::Space& space,
+                                                     std::span<const explore::ModelFile> files,
+                                                     const NumericSamples& given, const explore::AreaModel& area,
+                                                     const explore::EnergyTable& energy, const OnStep& on_step);
+
+  const explore::Evaluator& of(const explore::Genes& genes) const;
+  // Of a record of the sweep.
+  const explore::Evaluator& of(const explore::PointRecord& record) const { return of(space_->genes_of(record.chosen)); }
+  std::span<const explore::Workload::Model> models() const;
+  std::string key() const;  // of what the points' numbers depend on
+  // What the accuracy is measured by; empty: it is not.
+  const std::string& accuracy() const { return accuracy_; }
+  // Writes the quantized models into a folder. The files by Numerics::text(); empty: there are none.
+  Result<std::map<std::string, std::vector<std::string>>> write(const std::string& folder) const;
+
+ private:
+  const explore::Space* space_ = nullptr;
+  std::unique_ptr<explore::Workload> workload_;
+  std::unique_ptr<explore::Evaluator> one_;
+  std::unique_ptr<explore::NumericEvaluators> numeric_;
+  std::string accuracy_;
+};
+
+}  // namespace dovetail::driver

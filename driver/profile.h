@@ -1,0 +1,56 @@
+// Where a session's time goes: medians of repeated runs, step by step, with the ceilings that they are held to.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "bundle/code/cpu.h"
+#include "driver/energy.h"
+#include "driver/gpu_profile.h"
+#include "driver/latency.h"
+#include "driver/session.h"
+#include "driver/timed_program.h"
+#include "runtime/peak.h"
+
+namespace dovetail::driver {
+
+struct ProfiledStep {
+  StepTime time;  // medians
+  simulator::Counters counters;
+  std::vector<std::string> origins = {};
+  std::optional<bundle::CpuCode> kernel = {};  // of CPU steps
+
+  double giga_operations_per_second() const;  // of the kernel
+};
+
+struct Profile {
+  std::int64_t repeat = 0;
+  int threads = 1;
+  std::vector<ProfiledStep> steps = {};  // then those that steps have run (inner_steps)
+  Latency latency = {};
+  std::vector<TimedProgram> timed = {};    // of the accelerator's steps, in the first run
+  std::optional<EnergyFacts> energy = {};  // of the accelerator
+  GpuProfile gpu = {};
+  runtime::Peak float32_peak = {}, int8_peak = {};  // of one core
+  std::string launched = {};                        // how a device began all steps of the last run
+
+  std::vector<StepTime> times() const;
+  // The rate of the step's kernel as a share of the peak of all threads; 0 where that is unknown.
+  double share_of_peak(const ProfiledStep& step) const;
+};
+
+struct ProfilePlan {
+  std::int64_t repeat = 10;  // runs that count, after one that warms up
+  explore::EnergyTable energy;
+  std::atomic<std::int64_t>* done = nullptr;  // counts runs; null: nobody watches
+};
+// Errors: those of a run.
+Result<Profile> profile(Session& session, const std::map<std::string, NdArray>& inputs, const ProfilePlan& plan);
+
+}  // namespace dovetail::driver

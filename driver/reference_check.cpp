@@ -1,0 +1,131 @@
+#include "driver/reference_check.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "base/difference.h"
+#include "compiler/layout/layout.h"
+#include "compiler/reference/reference.h"
+#include "driver/value_text.h"
+#include "runtime/cut.h"
+
+namespace dovetail::driver {
+
+namespace {
+
+Diagnostic difference(const std::string& name, const graph::Node* producer, const NdArray& expected,
+                      const NdArray& actual, double float_tolerance) {
+  std::string where = fmt::format("tensor {}", name);
+  if (producer != nullptr) {
+    where += fmt::format(", node {} ({})", producer->name, producer->op);
+    if (!producer->origins.empty()) where += fmt::format(" for {}", fmt::join(producer->origins, ", "));
+  }
+  const std::string hint =
+      "earlier tensors agree: compare this node's schedule and lowering, `dovetail compile --dump all`";
+  if (expected.dtype() != actual.dtype() || expected.shape() != actual.shape())
+    return {"the run differs from the reference", where,
+            fmt::format("it is {}, expected {}", type_text(actual.dtype(), actual.shape()),
+                        type_text(expected.dtype(), expected.shape())),
+            hint};
+  const auto differing = find_difference(expected, actual, {float_tolerance});
+  return {"the run differs from the reference", where, differing ? to_string(*differing, expected, actual) : "", hint};
+}
+
+// Of a run, null where it did not keep it.
+const NdArray* kept(const runtime::RunResult& run, const std::string& name) {
+  if (const auto found = run.tensors.find(name); found != run.tensors.end()) return &found->second;
+  const auto output = run.outputs.find(name);
+  return output != run.outputs.end() ? &output->second : nullptr;
+}
+
+// Whether the node rounds floats that another one has computed to whole numbers; an index of a maximum is no such.
+bool rounds_floats(const graph::Graph& graph, const graph::Node& node, graph::ValueId output) {
+  const bool rounds = node.op == "QuantizeLinear" || node.op == "DynamicQuantizeLinear" || node.op == "Cast";
+  const graph::Value& from = graph.value(node.inputs[0]);
+  return rounds && is_integer(graph.value(output).type.dtype) && is_floating(from.type.dtype) && from.producer.valid();
+}
+
+// How many of both are one step apart; nullopt where others differ, or too many.
+std::optional<std::int64_t> steps_apart(const NdArray& expected, const NdArray& actual) {
+  if (expected.dtype() != actual.dtype() || expected.shape() != actual.shape()) return std::nullopt;
+  const auto differing = find_difference(expected, actual);
+  if (!differing) return 0;
+  constexpr std::int64_t kOneOf = 100;
+  if (differing->count > std::max<std::int64_t>(1, expected.count() / kOneOf) ||
+      find_difference(expected, actual, {0, 1}))
+    return std::nullopt;
+  return differing->count;
+}
+
+}  // namespace
+
+void cut_to_extents(const graph::Graph& graph, std::map<std::string, NdArray>& values) {
+  for (const graph::OutputExtent& row : graph.extents)
+    if (const auto output = values.find(row.output); output != values.end())
+      output->second =
+          runtime::first_along(output->second, static_cast<std::size_t>(row.axis), values.at(row.extent).as_int64(0));
+}
+
+void add_logical_tensors(const bundle::Bundle& bundle, const graph::Graph& graph, runtime::RunResult& run) {
+  for (const bundle::Tensor& tensor : bundle.tensors) {
+    const auto kept = run.tensors.find(tensor.name);
+    const auto value = graph.find_value(tensor.logical);
+    if (tensor.layout.empty() || kept == run.tensors.end() || !value || run.tensors.count(tensor.logical)) continue;
+    if (const auto layout = parse_layout(tensor.layout, graph.value(*value).type.shape);
+        layout.ok() && layout->holds_all())
+      run.tensors.emplace(tensor.logical, unpack(kept->second, *layout));
+  }
+}
+
+Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,
+                                               const runtime::RunResult& run, double float_tolerance, Work* work) {
+  DOVETAIL_ASSIGN(const Reference reference, Reference::make(graph));
+  if (work != nullptr) DOVETAIL_TRY(work->expect("the reference", reference.estimate_work()));
+  ReferenceCheck check;
+  const Reference::Revise take_steps = [&](const graph::Node& node, graph::ValueId output, NdArray& value) {
+    const NdArray* const have = kept(run, reference.graph().value(output).name);
+    if (have == nullptr || !rounds_floats(reference.graph(), node, output)) return;
+    const auto steps = steps_apart(value, *have);
+    if (steps.value_or(0) == 0) return;
+    check.stepped += *steps;
+    value = *have;
+  };
+  DOVETAIL_ASSIGN(auto expected, reference.run(inputs, work, float_tolerance > 0 ? take_steps : nullptr));
+
+  cut_to_extents(graph, expected);
+  check.float_tolerance = float_tolerance;
+  check.graph_tensors = expected.size();
+  std::set<std::string> seen;
+  const auto compare = [&](const std::string& name, const graph::Node* producer) {
+    const auto want = expected.find(name);
+    const bool cut = std::ranges::find(graph.extents, name, &graph::OutputExtent::output) != graph.extents.end();
+    const NdArray* const have = cut && run.outputs.contains(name) ? &run.outputs.at(name) : kept(run, name);
+    if (want == expected.end() || have == nullptr || !seen.insert(name).second) return;
+    ++check.compared;
+    check.elements += static_cast<std::size_t>(want->second.count());
+    if (const double tolerance = tolerance_of(want->second.dtype(), float_tolerance); tolerance != float_tolerance)
+      check.half_tolerance = std::max(check.half_tolerance, tolerance);
+    const bool same_type = want->second.dtype() == have->dtype() && want->second.shape() == have->shape();
+    if (same_type && !find_difference(want->second, *have, {float_tolerance})) return;
+    ++check.different;
+    if (check.first.empty()) check.first.push_back(difference(name, producer, want->second, *have, float_tolerance));
+  };
+  const graph::Graph& evaluated = reference.graph();
+  for (const graph::NodeId id : evaluated.topological_order())
+    for (const graph::ValueId output : evaluated.node(id).outputs)
+      if (output.valid()) compare(evaluated.value(output).name, &evaluated.node(id));
+  for (const auto& [name, array] : run.outputs)
+    if (!seen.contains(name)) {
+      compare(name, nullptr);
+      if (!seen.contains(name) && !inputs.contains(name))
+        return Diagnostic{"cannot check the run", "output " + name, "the reference has no tensor of that name",
+                          "this is a defect of dovetail; please report it with the model"};
+    }
+  return check;
+}
+
+}  // namespace dovetail::driver

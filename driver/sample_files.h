@@ -1,0 +1,33 @@
+// Samples of a model's inputs from files: arrays, pictures, folders of either.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "bundle/bundle.h"
+#include "compiler/graph/graph.h"
+#include "driver/preprocess.h"
+
+namespace dovetail::driver {
+
+// What samples of a graph's inputs are for, in the form in which runs have it.
+bundle::Bundle inputs_of(const graph::Graph& graph, const std::string& name);
+
+// For one input: .npy and .pb as they are; a picture as one row, made by `preprocess`; of a folder its files in the
+// order of their names, put together along the first axis, where an array without that axis is one row. Files whose
+// names begin with a dot are left out. Errors: a picture without `preprocess`, or for another input than it names.
+Result<NdArray> read_rows(const std::filesystem::path& path, const bundle::Tensor& input,
+                          const std::optional<Preprocess>& preprocess);
+
+// For all inputs, by their names. Besides what read_rows() takes for the only input: a .npz with an array for each, or
+// a folder of them. `source`: what named the path, in diagnostics.
+Result<std::map<std::string, NdArray>> read_samples(std::string_view source, const std::filesystem::path& path,
+                                                    const bundle::Bundle& bundle,
+                                                    const std::optional<Preprocess>& preprocess);
+
+}  // namespace dovetail::driver

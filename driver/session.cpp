@@ -1,0 +1,88 @@
+#include "driver/session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/difference.h"
+#include "bundle/code/target_facts.h"
+#include "driver/bundle_file.h"
+
+namespace dovetail::driver {
+
+namespace {
+
+bool any_step_rounds_freely(const bundle::Bundle& bundle) {
+  return std::ranges::any_of(bundle::all_programs(bundle), [](const bundle::Bundle* program) {
+    return std::ranges::any_of(program->steps, bundle::rounds_freely);
+  });
+}
+
+}  // namespace
+
+Result<Session> Session::open(SessionOptions options) {
+  DOVETAIL_ASSIGN(const bool is_bundle, is_bundle_file(options.model.path));
+  Session session(std::move(options), is_bundle);
+  SessionOptions& own = session.options_;
+  if (is_bundle) {
+    DOVETAIL_ASSIGN(session.bundle_, read_bundle_to_run(own.model.path, own.trusted));
+  }
+  DOVETAIL_ASSIGN(session.system_, is_bundle ? system_of(own.model, session.bundle_) : system_of(own.model));
+  own.engine_options.memory = session.system_.memory;
+  own.engine_options.accelerators = session.system_.accelerators;
+  own.engine_options.work = own.work;
+  DOVETAIL_ASSIGN(session.make_simulator_, runtime::simulator_factory(own.engine, own.engine_options));
+  return session;
+}
+
+int Session::threads() const {
+  return options_.model.threads > 0 ? options_.model.threads : runtime::default_threads();
+}
+
+Result<void> Session::compile(CompileOptions options) {
+  if (is_bundle_) return {};
+  executor_.reset();
+  DOVETAIL_ASSIGN(model_, compile_model(options_.model, std::move(options)));
+  return {};
+}
+
+Result<RunInputs> Session::inputs(const std::map<std::string, std::string>& files, Rows rows,
+                                  const std::optional<Preprocess>& preprocess) const {
+  return gather_inputs(bundle(), files, options_.seed, rows, preprocess);
+}
+
+Result<void> Session::make_ready() {
+  if (executor_) return {};
+  runtime::ExecutorOptions executor;
+  executor.threads = options_.model.threads;
+  executor.work = options_.work;
+  DOVETAIL_ASSIGN(executor_, runtime::Executor::make(bundle(), make_simulator_, executor));
+  return {};
+}
+
+Result<runtime::RunResult> Session::run(const std::map<std::string, NdArray>& inputs,
+                                        const runtime::RunOptions& options) {
+  DOVETAIL_TRY(make_ready());
+  auto result = executor_->run(inputs, options);
+  if (!result.ok()) return failed_work(result.errors());
+  return result;
+}
+
+Result<std::vector<TimedProgram>> Session::timed_programs(const runtime::RunResult& run, bool ask_what_if) const {
+  auto timed = driver::timed_programs(program(), run, options_.engine_options, ask_what_if);
+  if (!timed.ok()) return failed_work(timed.errors());
+  return timed;
+}
+
+Result<ReferenceCheck> Session::check(const std::map<std::string, NdArray>& inputs, runtime::RunResult& run) const {
+  if (!model_ || model_->from_cache)
+    return Diagnostic{"cannot check the run", options_.model.path, "there is no graph to evaluate",
+                      "compile the .onnx file that it was made from, without a cache"};
+  add_logical_tensors(bundle(), model_->compiled.integer, run);
+  const double tolerance =
+      std::max(any_step_rounds_freely(program()) ? kMachineCodeTolerance : 0, model_->compiled.tolerance);
+  auto check = check_against_reference(model_->compiled.integer, inputs, run, tolerance, options_.work);
+  if (!check.ok()) return failed_work(check.errors());
+  return check;
+}
+
+}  // namespace dovetail::driver

@@ -1,0 +1,104 @@
+#include "driver/system.h"
+
+#include <cmath>
+#include <string>
+#include <variant>
+
+#include <fmt/format.h>
+
+namespace dovetail::driver {
+
+namespace {
+
+// Of the two clocks, one in each form.
+std::int64_t picoseconds(double mhz) { return std::llround(1e6 / mhz); }
+
+bool states_clock(std::string_view memory) { return memory.find("clock-ps=") != std::string_view::npos; }
+
+// The memory of a configuration, whose clock is written elsewhere in it.
+Result<simulator::MemorySpec> configured_memory(const isa::SystemConfig& config, std::string_view from) {
+  const std::string where = fmt::format("{}, \"system.memory\"", from);
+  auto memory = simulator::parse_memory(config.memory);
+  if (!memory.ok()) {
+    Diagnostic error = memory.errors().front();
+    error.where = fmt::format("{}: {}", where, error.where);
+    return error;
+  }
+  auto* bank = std::get_if<simulator::BankMemory>(&*memory);
+  if (states_clock(config.memory))
+    return Diagnostic{"cannot read the memory model", where, "it states the accelerator's clock, as the system does",
+                      "leave out clock-ps: clock_mhz is the clock"};
+  if (config.memory_clock_mhz) {
+    if (bank == nullptr)
+      return Diagnostic{"cannot read the memory model", fmt::format("{}, \"system.memory_clock_mhz\"", from),
+                        fmt::format("the memory {} has no clock of its own", config.memory),
+                        "leave it out, or take a DRAM, as in bank:ddr4-2400"};
+    bank->standard.clock_ps = picoseconds(*config.memory_clock_mhz);
+  }
+  return memory;
+}
+
+}  // namespace
+
+Result<void> check_clock(double mhz, std::string_view given) {
+  if (mhz >= isa::kLeastClockMhz && mhz <= isa::kMostClockMhz) return {};
+  return Diagnostic{"bad value of --clock", std::string(given),
+                    fmt::format("it is no number from {} to {}", isa::kLeastClockMhz, isa::kMostClockMhz),
+                    "write MHz, as in --clock 333"};
+}
+
+Result<System> resolve_system(const isa::SystemConfig& config, std::string_view from, const SystemChanges& changes) {
+  System system{config.clock_mhz, std::string(from), {}, std::string(from), config.accelerators, std::string(from)};
+  if (changes.accelerators) {
+    system.accelerators = *changes.accelerators;
+    system.accelerators_from = "--accelerators";
+    if (system.accelerators < 1 || system.accelerators > isa::kMostAccelerators)
+      return Diagnostic{"bad value of --accelerators", std::to_string(system.accelerators),
+                        fmt::format("it is no whole number from 1 to {}", isa::kMostAccelerators),
+                        "write it in decimal digits"};
+  }
+  if (changes.clock_mhz) {
+    DOVETAIL_TRY(check_clock(*changes.clock_mhz, fmt::format("{}", *changes.clock_mhz)));
+    system.clock_mhz = *changes.clock_mhz;
+    system.clock_from = "--clock";
+  }
+  if (!changes.memory) {
+    DOVETAIL_ASSIGN(system.memory, configured_memory(config, from));
+  } else {
+    DOVETAIL_ASSIGN(system.memory, simulator::parse_memory(*changes.memory));
+    system.memory_from = "--memory";
+  }
+  auto* bank = std::get_if<simulator::BankMemory>(&system.memory);
+  if (bank == nullptr) return system;
+  if (!changes.memory || !states_clock(*changes.memory)) {
+    bank->clock_ps = picoseconds(system.clock_mhz);
+  } else if (!changes.clock_mhz) {
+    system.clock_mhz = 1e6 / static_cast<double>(bank->clock_ps);
+    system.clock_from = "--memory";
+  } else if (bank->clock_ps != picoseconds(system.clock_mhz)) {
+    return Diagnostic{"bad usage", "--memory",
+                      fmt::format("its clock-ps={} is a clock of {:.6g} MHz, --clock asks for {:.6g} MHz",
+                                  bank->clock_ps, 1e6 / static_cast<double>(bank->clock_ps), system.clock_mhz),
+                      "leave out clock-ps"};
+  }
+  return system;
+}
+
+Result<void> refuse_several(const System& system, std::string_view what) {
+  if (system.accelerators == 1) return {};
+  return Diagnostic{
+      "bad usage", std::string(what),
+      fmt::format("it looks into one accelerator, and {} asks for {}", system.accelerators_from, system.accelerators),
+      "add --accelerators 1"};
+}
+
+isa::SystemConfig config_of(const System& system) {
+  isa::SystemConfig config{system.clock_mhz, simulator::to_string(system.memory)};
+  // The clock is written once.
+  if (const std::size_t begin = config.memory.find("clock-ps="); begin != std::string::npos)
+    config.memory.erase(begin, config.memory.find(',', begin) + 1 - begin);
+  config.accelerators = system.accelerators;
+  return config;
+}
+
+}  // namespace dovetail::driver

@@ -1,0 +1,45 @@
+// Programs that have run on an engine with a clock: their traces, and the profile of where the cycles went.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "bundle/code/accel.h"
+#include "isa/verify.h"
+#include "runtime/executor.h"
+#include "simulator/cycle/what_if.h"
+#include "simulator/engine_options.h"
+#include "simulator/simulator.h"
+#include "simulator/trace/profile.h"
+#include "simulator/trace/traced_program.h"
+
+namespace dovetail::driver {
+
+// A program that has run, as an engine with a clock reports it.
+struct TimedProgram {
+  std::string name;
+  isa::HardwareConfig config;
+  std::vector<isa::Instruction> program;
+  std::vector<isa::Launch> launches;
+  std::vector<simulator::LaunchTrace> traces;  // one per launch
+  simulator::Counters counters;
+  std::vector<bundle::InstructionRange> ranges = {};  // nodes of the model, if they are known
+  std::vector<simulator::WhatIf> what_if = {};
+};
+
+// The accelerator steps of a run, if its engine has a clock; `ask_what_if` times each on other hardware too.
+Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, const runtime::RunResult& result,
+                                                 const simulator::EngineOptions& options, bool ask_what_if);
+
+std::uint64_t cycles_of(const TimedProgram& program);
+// Of all of them together; events name the node of the model whose instruction they are of.
+simulator::Trace trace_of(std::span<const TimedProgram> programs);
+simulator::TracedProgram traced(const TimedProgram& program);
+// `trace`: of this program alone.
+simulator::Profile profile_of(const TimedProgram& program, const simulator::Trace& trace,
+                              const simulator::MemorySpec& memory);
+
+}  // namespace dovetail::driver

@@ -1,0 +1,57 @@
+// What a comparison makes of its numbers: spread, agreement, speed-ups.
+#include "driver/comparison.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "tests/catch.h"
+
+using namespace dovetail;
+using namespace dovetail::driver;
+
+namespace {
+
+std::map<std::string, NdArray> outputs(const std::vector<float>& values) {
+  std::map<std::string, NdArray> arrays;
+  arrays.emplace("y", NdArray::from<float>({static_cast<std::int64_t>(values.size())}, values));
+  return arrays;
+}
+
+}  // namespace
+
+TEST_CASE("comparison: median and percentiles of repeated runs") {
+  const Spread odd = spread_of({5, 1, 3});
+  CHECK(odd.median == 3);
+  CHECK(odd.low == 1);
+  CHECK(odd.high == 5);
+  CHECK(odd.runs == 3);
+  CHECK(spread_of({4, 1, 2, 3}).median == 2.5);
+  std::vector<double> many;
+  for (int i = 100; i >= 0; --i) many.push_back(i);
+  CHECK(spread_of(many).low == 10);
+  CHECK(spread_of(many).high == 90);
+  CHECK(spread_of({7}).median == 7);
+}
+
+TEST_CASE("comparison: agreement counts and measures differences") {
+  CHECK(agreement_of(outputs({1, 2, 3}), outputs({1, 2, 3})).equal());
+  const Agreement some = agreement_of(outputs({1, 2, 3}), outputs({1, 2.5, 2.75}));
+  CHECK(some.elements == 3);
+  CHECK(some.different == 2);
+  CHECK(some.largest == 0.5);
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  CHECK(agreement_of(outputs({nan}), outputs({nan})).equal());
+  CHECK(std::isinf(agreement_of(outputs({nan}), outputs({1})).largest));
+}
+
+TEST_CASE("comparison: speed-ups are over the slowest that runs") {
+  ComparedModel model;
+  for (const double seconds : {0.5e-3, 2e-3})
+    model.rows.push_back({.target = "cpu", .machine = "-", .seconds = seconds});
+  ComparedRow absent{.target = "cuda", .machine = "-"};
+  absent.unavailable = "there is none";
+  model.rows.push_back(absent);
+  CHECK(speed_up(model, model.rows[0]) == Approx(4));
+  CHECK(speed_up(model, model.rows[1]) == Approx(1));
+}

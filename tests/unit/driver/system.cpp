@@ -1,0 +1,97 @@
+#include "driver/system.h"
+
+#include <cmath>
+#include <variant>
+
+#include "tests/catch.h"
+
+using namespace dovetail;
+using namespace dovetail::driver;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+std::string why(const isa::SystemConfig& config, const SystemChanges& changes) {
+  const auto system = resolve_system(config, "mine.json", changes);
+  return system.ok() ? "" : to_string(system.errors());
+}
+
+std::int64_t clock_ps(const System& system) { return std::get<simulator::BankMemory>(system.memory).clock_ps; }
+
+}  // namespace
+
+TEST_CASE("clock and memory come from the configuration, and options override them") {
+  const isa::SystemConfig config{100, "bank:ddr4-2400"};
+  const auto own = resolve_system(config, "mine.json", {});
+  REQUIRE(own.ok());
+  CHECK(clock_ps(*own) == 10000);
+  CHECK(own->seconds(1'000'000) == 0.01);
+
+  // The DRAM counts with the accelerator's clock, wherever that comes from.
+  const auto faster = resolve_system(config, "mine.json", {.clock_mhz = 333});
+  CHECK(clock_ps(*faster) == 3003);
+  CHECK(faster->clock_from == "--clock");
+  CHECK(faster->memory_from == "mine.json");
+  const auto other = resolve_system(config, "mine.json", {.memory = "bank:hbm2,outstanding=4"});
+  CHECK(clock_ps(*other) == 10000);
+  CHECK(other->memory_from == "--memory");
+  CHECK(other->clock_from == "mine.json");
+
+  // --memory alone may state it, as the text of a memory has it.
+  const auto stated = resolve_system(config, "mine.json", {.memory = "bank:hbm2,clock-ps=2500"});
+  CHECK(stated->clock_mhz == 400);
+  CHECK(stated->clock_from == "--memory");
+  CHECK(resolve_system(config, "mine.json", {.clock_mhz = 333, .memory = "bank:hbm2,clock-ps=3003"}).ok());
+}
+
+TEST_CASE("a memory's own clock") {
+  const auto slow = resolve_system({500, "bank:ddr4-2400", 800}, "mine.json", {});
+  REQUIRE(slow.ok());
+  CHECK(std::get<simulator::BankMemory>(slow->memory).standard.clock_ps == 1250);
+  const std::string text = simulator::to_string(slow->memory);
+  CHECK(text == "bank:ddr4-2400,clock-ps=2000,dram-ps=1250,controller=8,outstanding=16");
+  CHECK(simulator::to_string(simulator::parse_memory(text).value()) == text);
+  CHECK_THAT(why({500, "ideal", 800}, {}), ContainsSubstring("the memory ideal has no clock of its own"));
+}
+
+TEST_CASE("what a bundle remembers gives the same system") {
+  for (const isa::SystemConfig& config :
+       {isa::SystemConfig{}, isa::SystemConfig{250, "bank:lpddr4"}, isa::SystemConfig{333, "bank:ddr4-2400", 800}}) {
+    const System system = resolve_system(config, "mine.json", {}).value();
+    const System again = resolve_system(config_of(system), "mine.json", {}).value();
+    CHECK(again.clock_mhz == system.clock_mhz);
+    CHECK(again.memory == system.memory);
+  }
+}
+
+TEST_CASE("accelerators come from the configuration, the bundle or a change of them") {
+  isa::SystemConfig config;
+  config.accelerators = 2;
+  const System own = resolve_system(config, "mine.json", {}).value();
+  CHECK(own.accelerators == 2);
+  CHECK(resolve_system(config_of(own), "the bundle", {})->accelerators == 2);
+  SystemChanges changes;
+  changes.accelerators = 1;
+  const System one = resolve_system(config, "mine.json", changes).value();
+  CHECK(one.accelerators == 1);
+  CHECK(refuse_several(one, "it").ok());
+  CHECK_THAT(to_string(refuse_several(own, "it").errors()),
+             ContainsSubstring("mine.json asks for 2") && ContainsSubstring("--accelerators 1"));
+  for (const std::int64_t wrong : {0, 65}) {
+    changes.accelerators = wrong;
+    CHECK_THAT(why(config, changes), ContainsSubstring("it is no whole number from 1 to 64"));
+  }
+}
+
+TEST_CASE("clocks and memories that there are not, or that differ") {
+  for (const double wrong : {0.0, -1.0, 1000001.0, 0.5, std::nan("")})
+    CHECK_THAT(why({}, {.clock_mhz = wrong}),
+               ContainsSubstring("bad value of --clock") && ContainsSubstring("it is no number from 1 to 1000000"));
+  CHECK_THAT(why({}, {.memory = "marble"}), ContainsSubstring("there is no memory model \"marble\""));
+  CHECK_THAT(why({500, "marble"}, {}), ContainsSubstring("mine.json, \"system.memory\"") &&
+                                           ContainsSubstring("there is no memory model \"marble\""));
+  CHECK_THAT(why({500, "bank:hbm2,clock-ps=2000"}, {}),
+             ContainsSubstring("leave out clock-ps: clock_mhz is the clock"));
+  CHECK_THAT(why({}, {.clock_mhz = 100, .memory = "bank:hbm2,clock-ps=3003"}),
+             ContainsSubstring("its clock-ps=3003 is a clock of 333 MHz, --clock asks for 100 MHz"));
+}
