@@ -34,7 +34,7 @@ struct Request {
   HeapRequest heap;
 };
 
-// A request that nobody understands is none: this is a tool of tests, and they see that nothing was refused.
+// An unrecognized request is ignored: only tests use this, and they notice that nothing was refused.
 Request parse(const char* text) {
   Request request;
   const std::string_view view = text == nullptr ? "" : text;
@@ -65,7 +65,7 @@ const Request& request() {
   return kRequest;
 }
 
-// A place of the sources. Nothing here allocates: heap memory is one of the things that are asked for.
+// A source location. Nothing here allocates, because heap memory is one of the resources under test.
 struct Place {
   Refusable kind;
   const char* file;
@@ -79,7 +79,7 @@ struct HeapPlace {
 };
 std::array<HeapPlace, std::size_t{1} << 17> heap_places;
 std::size_t heap_place_count = 0;
-std::mutex mutex;  // of all four
+std::mutex mutex;  // protects all four
 std::array<std::atomic<std::uint64_t>, kKinds.size()> uses;
 
 void write_counts() {
@@ -97,7 +97,7 @@ void write_counts() {
   std::fclose(file);
 }
 
-// With the mutex held.
+// Precondition: the mutex is held.
 void write_counts_at_exit() {
   if (place_count == 0 && heap_place_count == 0) std::atexit(write_counts);
 }

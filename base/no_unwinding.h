@@ -1,6 +1,6 @@
-// Calls into what exceptions must not pass: libraries compiled without them, LLVM above all, and code that leaves its
-// objects half made, so that their destructors or the next call crash or hang: Verilated models, SystemC's kernel,
-// nlohmann::json. Where memory runs out there, the process ends at once.
+// Calls into code that exceptions must not pass: libraries compiled without them, LLVM above all, and code that leaves
+// its objects half made, so that their destructors or the next call crash or hang: Verilated models, SystemC's kernel,
+// nlohmann::json. If memory runs out there, the process ends at once.
 #pragma once
 
 #include <string_view>
@@ -8,10 +8,10 @@
 namespace dovetail {
 
 inline constexpr std::string_view kOutOfMemory =
-    "error: out of memory: what was asked for needs more than there is. Hint: check the sizes in its files, or run it "
-    "where there is more\n";
+    "error: out of memory: the request needs more than is available. Hint: check the sizes in its files, or run it "
+    "on a machine with more\n";
 
-// The scope of such a call: in this thread, a heap that has no more memory ends the process instead of throwing
+// The scope of such a call: in this thread, a failed heap allocation ends the process instead of throwing
 // std::bad_alloc.
 class NoUnwinding {
  public:
@@ -21,11 +21,11 @@ class NoUnwinding {
   NoUnwinding& operator=(const NoUnwinding&) = delete;
 };
 
-// Says kOutOfMemory on stderr, removes what vanishes (base/vanishing.h), and ends the process with exit code 1.
+// Prints kOutOfMemory on stderr, removes the temporary files (base/vanishing.h), and ends the process with exit code 1.
 [[noreturn]] void end_out_of_memory();
 
-// For a shared object with a copy of this file: end_out_of_memory() there becomes that of who loaded it, whose
-// vanishing files it does not know.
+// For a shared object with its own copy of this file: its end_out_of_memory() then calls the loading program's, which
+// knows the temporary files that exist.
 void end_out_of_memory_by(void (*loader)());
 
 }  // namespace dovetail

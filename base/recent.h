@@ -1,4 +1,4 @@
-// Values by text, of which those that were used longest ago are forgotten.
+// A cache of values by text key that drops the least recently used values.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +11,16 @@
 
 namespace dovetail {
 
-// May be used by several threads at once.
+// Thread-safe.
 template <typename Value>
 class Recent {
  public:
   using Pointer = std::shared_ptr<const Value>;
 
-  // Values that are kept at least, and twice as many at most.
+  // The last `values` values used are always kept, and at most twice as many in total.
   explicit Recent(std::size_t values) : most_(values) {}
 
-  // Null: it is not known.
+  // nullptr: not in the cache.
   Pointer find(const std::string& key) {
     const std::lock_guard lock(mutex_);
     ++asked_;
@@ -40,7 +40,7 @@ class Recent {
     add(key, std::move(value));
   }
 
-  // How often a value was looked for, and found.
+  // The number of lookups, and of those that found a value.
   std::uint64_t asked() const {
     const std::lock_guard lock(mutex_);
     return asked_;
@@ -51,7 +51,7 @@ class Recent {
   }
 
  private:
-  // What was used since the last time that there were too many; the generation before it is older.
+  // The values used since the young generation was last full; the old generation holds those used before.
   using Generation = std::unordered_map<std::string, Pointer>;
 
   void add(const std::string& key, Pointer value) {

@@ -16,14 +16,14 @@ namespace dovetail {
 
 namespace {
 
-// nullptr, and what the loader says.
+// Returns nullptr and stores the loader's message on failure.
 void* load_object(const std::string& path, Diagnostic& problem) {
   const bool refused = refused_for_test(Refusable::library);
   void* const handle = refused ? nullptr : ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle != nullptr) return handle;
   const char* const why = refused ? std::strerror(errno) : ::dlerror();
-  problem = {"cannot load the shared object", path, why != nullptr ? why : "the loader does not say why",
-             "make it again", refused ? Cause::resource : Cause::input};
+  problem = {"cannot load the shared object", path, why != nullptr ? why : "the loader gives no reason",
+             "build it again", refused ? Cause::resource : Cause::input};
   return nullptr;
 }
 
