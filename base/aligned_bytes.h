@@ -1,5 +1,5 @@
-// AlignedBytes: bytes on the heap that begin at a multiple of 64, as the widest vector registers want it. A std::vector
-// with an allocator of its own would copy them one by one.
+// AlignedBytes: heap bytes aligned to 64, the width of the widest vector registers. A std::vector with a custom
+// allocator would copy them one by one.
 #pragma once
 
 #include <cstddef>

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// All that the new process needs, made before there is one: between fork and exec nothing may allocate.
+// Everything that the new process needs is allocated before the fork: between fork and exec nothing may allocate.
 struct Start {
   std::string script, folder, log;
   std::vector<std::string> variables;
@@ -60,8 +60,8 @@ void default_signals() {
   ::_exit(127);
 }
 
-// Between this process and the script: when this process ends, even by SIGKILL, the watcher gets a signal, and ends its
-// group with itself. (The system has no such signal for whole groups.)
+// The watcher stands between this process and the script: when this process ends, even by SIGKILL, the watcher gets a
+// signal and ends its process group, itself included. (The system has no such signal for whole groups.)
 [[noreturn]] void watch(const Start& start, pid_t parent) {
   ::setpgid(0, 0);
   ::signal(SIGTERM, [](int) { ::kill(0, SIGKILL); });
@@ -91,13 +91,13 @@ Result<ChildEnd> run_child(const ChildProcess& child) {
   if (watcher < 0)
     return Diagnostic{"cannot start a program", "sh", std::strerror(errno), "end some processes, or raise `ulimit -u`",
                       Cause::resource};
-  ::setpgid(watcher, watcher);  // whichever of the two comes first
+  ::setpgid(watcher, watcher);  // called by parent and child; whichever comes first takes effect
   {
     const VanishingGroup group(watcher);
     siginfo_t info;
     while (::waitid(P_PID, static_cast<id_t>(watcher), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
     }
-  }  // what the script has left running ends, before the number of the group can be another's
+  }  // remaining processes of the script end here, before the group's number can be reused
   int status = 0;
   while (::waitpid(watcher, &status, 0) < 0 && errno == EINTR) {
   }
@@ -109,7 +109,7 @@ Result<ChildEnd> run_child(const ChildProcess& child) {
 
 Result<std::optional<std::string>> output_of(const std::string& script) {
   DOVETAIL_ASSIGN(const MemoryFile printed, MemoryFile::make("dovetail-output"));
-  // By the number of this process: the file is closed in programs.
+  // The path has this process's number because the descriptor is closed in started programs.
   const fs::path log = fmt::format("/proc/{}/fd/{}", ::getpid(), printed.file());
   DOVETAIL_ASSIGN(const ChildEnd end, run_child({script, {}, {}, log}));
   if (end.exit != 0) return std::optional<std::string>();

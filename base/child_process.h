@@ -13,25 +13,25 @@
 namespace dovetail {
 
 struct ChildProcess {
-  std::string script;                                               // of sh
-  std::filesystem::path folder = {};                                // its working folder; empty: that of this process
-  std::vector<std::pair<std::string, std::string>> variables = {};  // on top of this process's environment
-  std::filesystem::path log = {};                                   // what it prints is appended; empty: nowhere
+  std::string script;                                               // for sh
+  std::filesystem::path folder = {};                                // working folder; empty: that of this process
+  std::vector<std::pair<std::string, std::string>> variables = {};  // added to this process's environment
+  std::filesystem::path log = {};  // receives the appended output; empty: output is discarded
 };
 
 struct ChildEnd {
-  int exit = -1;   // -1: a signal ended it
-  int signal = 0;  // which
+  int exit = -1;   // -1: ended by a signal
+  int signal = 0;  // number of that signal
 };
 
-// Runs the script to its end, with nothing to read. It has a process group of its own; neither it nor anything that it
-// starts there outlives this process, however that one ends. Error: it cannot be started.
+// Runs the script to its end, without input. The script has its own process group; neither it nor anything that it
+// starts in that group outlives this process, however this process ends. Error: it cannot be started.
 Result<ChildEnd> run_child(const ChildProcess& child);
 
-// What the script prints, where it ends well; nullopt: it does not. Error: it cannot be started.
+// Returns the script's output if it succeeds, else nullopt. Error: it cannot be started.
 Result<std::optional<std::string>> output_of(const std::string& script);
 
-// Whether there is a program of this name on the PATH.
+// Whether the PATH has a program of this name.
 bool is_on_path(std::string_view program);
 
 }  // namespace dovetail

@@ -39,7 +39,7 @@ std::vector<std::byte> CollectingPipe::finish() {
   return std::move(bytes_);
 }
 
-// To the end, whatever becomes of it: a writer must not wait for ever.
+// Read to the end even after a failure: the writer must not block forever.
 void CollectingPipe::read() {
   std::array<std::byte, 1 << 16> piece;
   for (;;) {

@@ -1,5 +1,5 @@
-// A path for libraries that write to files alone: what they write there is collected in memory, and no disk can be
-// full.
+// A path for libraries that can write only to files. What they write is collected in memory, so a full disk cannot
+// interfere.
 #pragma once
 
 #include <cstddef>
@@ -21,9 +21,9 @@ class CollectingPipe {
   CollectingPipe(const CollectingPipe&) = delete;
   CollectingPipe& operator=(const CollectingPipe&) = delete;
 
-  // By which this process opens it, to write. It cannot be searched, nor written twice.
+  // The path by which this process opens the pipe for writing. It cannot be seeked, nor written twice.
   std::string path() const;
-  // All that was written, once nobody writes any more. Throws std::bad_alloc: it was more than there is memory for.
+  // All bytes written; call once all writers are closed. Throws std::bad_alloc if they exceeded the memory available.
   std::vector<std::byte> finish();
 
  private:

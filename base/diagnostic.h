@@ -1,4 +1,4 @@
-// A user's mistake, or what the machine cannot give, reported so that it can be fixed: what happened, where, which rule
+// A user's mistake or a lack of machine resources, reported so that it can be fixed: what happened, where, which rule
 // was broken, and the remedy.
 #pragma once
 
@@ -10,9 +10,9 @@
 namespace dovetail {
 
 enum class Cause : std::uint8_t {
-  input,  // what the user has asked for
-  work,   // what was asked for is in order, and the work failed: a model that does not compile, a run that ends early
-  resource,  // the machine has no more: a full disk, no memory, no thread. The same may succeed another time
+  input,     // a mistake in what the user asked for
+  work,      // the request is valid, and the work failed: a model that does not compile, a run that ends early
+  resource,  // the machine has run out: a full disk, no memory, no thread. The same request may succeed later
 };
 
 struct Diagnostic {
@@ -27,9 +27,9 @@ struct Diagnostic {
 
 using Diagnostics = std::vector<Diagnostic>;
 
-// Of a system call that failed: ENOSPC is the machine's, EACCES the user's.
+// The cause of a failed system call: ENOSPC is a resource error, EACCES a user's mistake.
 Cause cause_of(int error_number);
-// The last of Cause that one of them has.
+// The greatest Cause of them.
 Cause cause_of(const Diagnostics& diagnostics);
 // Those of Cause::input become Cause::work.
 Diagnostics failed_work(Diagnostics diagnostics);

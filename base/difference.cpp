@@ -55,7 +55,7 @@ double tolerance_of(DType dtype, double floating) {
 
 std::optional<Difference> find_difference(const NdArray& expected, const NdArray& actual, const Tolerance& tolerance) {
   DOVETAIL_CHECK(expected.dtype() == actual.dtype() && expected.shape() == actual.shape(),
-                 "arrays of one type and shape are compared");
+                 "the arrays must have the same type and shape");
   if (std::ranges::equal(expected.bytes(), actual.bytes())) return std::nullopt;
   const bool floating = is_floating(expected.dtype()),
              tolerant = floating ? tolerance.floating > 0 : tolerance.integer > 0;

@@ -1,4 +1,4 @@
-// Arrays that should be equal, compared: what was computed against a reference.
+// Comparison of computed arrays with a reference.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,25 @@
 
 namespace dovetail {
 
-// How far elements may differ.
+// Tolerances.
 struct Tolerance {
-  double floating = 0;       // of a float array's largest magnitude, but for halves (below); 0: equal bits
-  std::int64_t integer = 0;  // of the elements of an integer array
+  double floating =
+      0;  // relative to a float array's largest magnitude, except for 16-bit floats (below); 0: equal bits
+  std::int64_t integer = 0;  // absolute, for elements of integer arrays
 };
 
-// For machine code of float programs: it uses fused multiply-adds and sums in another order than the reference.
+// For machine code of float programs, which uses fused multiply-adds and sums in another order than the reference.
 inline constexpr double kMachineCodeTolerance = 1e-4;
 
-// Where bits need not be equal, float16 and bfloat16 may differ by eight roundings of the largest magnitude: they have
-// fewer bits than other tolerances ask for. Else `floating` itself.
+// If bits need not be equal, float16 and bfloat16 may differ by eight roundings of the largest magnitude, as they have
+// fewer bits than the tolerances assume. For other types, `floating` itself.
 double tolerance_of(DType dtype, double floating);
 
 struct Difference {
-  std::int64_t count = 0, first = 0;  // elements that differ, and the position of the first of them
+  std::int64_t count = 0, first = 0;  // elements that differ, and the position of the first one
 };
 
-// nullopt where no element differs by more. NaNs agree with each other only. Precondition: equal dtype and shape.
+// nullopt if no element differs by more. NaNs agree only with each other. Precondition: equal dtype and shape.
 std::optional<Difference> find_difference(const NdArray& expected, const NdArray& actual,
                                           const Tolerance& tolerance = {});
 

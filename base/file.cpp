@@ -35,8 +35,8 @@ Diagnostic read_failure(const fs::path& path, int error_number, std::string hint
   return problem;
 }
 
-// Sizes from the file system are not trusted: the file may grow, or be a pipe. But what is too large already is not
-// read.
+// Sizes from the file system are not trusted: the file may grow, or be a pipe. But a file whose reported size already
+// exceeds the limit is not read.
 template <typename Container>
 Result<Container> read_whole(const fs::path& path, std::size_t limit_bytes) {
   std::error_code error;
@@ -63,19 +63,19 @@ Result<Container> read_whole(const fs::path& path, std::size_t limit_bytes) {
   std::size_t filled = 0;
   for (;;) {
     // One byte more than expected, so that the end is seen without another chunk.
-    const std::size_t wanted = filled < expected + 1 ? expected + 1 - filled : kChunkBytes;
-    content.resize(filled + wanted);
-    const std::size_t got = std::fread(content.data() + filled, 1, wanted, file.get());
+    const std::size_t requested = filled < expected + 1 ? expected + 1 - filled : kChunkBytes;
+    content.resize(filled + requested);
+    const std::size_t got = std::fread(content.data() + filled, 1, requested, file.get());
     filled += got;
     if (filled > limit_bytes) return too_large(fmt::format("at least {}", filled));
-    if (got < wanted) break;
+    if (got < requested) break;
   }
   if (std::ferror(file.get())) return read_failure(path, errno, "check the medium");
   content.resize(filled);
   return content;
 }
 
-// errno says whose fault it is.
+// errno decides whether the cause is the input or the machine.
 Diagnostic write_error(const fs::path& path, int error_number) {
   const Cause cause = cause_of(error_number);
   return {"cannot write file", path.string(), std::strerror(error_number),
@@ -86,7 +86,7 @@ Diagnostic write_refusal(const fs::path& path, std::string why, std::string hint
   return {"cannot write file", path.string(), std::move(why), std::move(hint)};
 }
 
-// Closes what it holds. A full disk may show only then.
+// Closes the file it holds. A full disk may show only then.
 class WrittenFile {
  public:
   WrittenFile(const fs::path& path, int flags)
@@ -98,7 +98,7 @@ class WrittenFile {
   void write(std::span<const std::byte> bytes) {
     if (error_ == 0 && !write_all(file_, bytes)) error_ = errno;
   }
-  // errno of the first failure; 0: there was none.
+  // errno of the first failure; 0: none.
   int close() {
     if (file_ >= 0 && ::close(std::exchange(file_, -1)) != 0 && error_ == 0) error_ = errno;
     return error_;
@@ -148,7 +148,7 @@ Result<void> write_file(const fs::path& path, const Pieces& pieces) {
   // Devices and pipes cannot be replaced by renaming.
   if (fs::exists(status) && !fs::is_regular_file(status)) return write_in_place(path, pieces, O_TRUNC);
 
-  // A symbolic link stays; what it points to is replaced.
+  // A symbolic link stays; its destination is replaced.
   const fs::path target = fs::is_symlink(fs::symlink_status(path, error)) ? fs::weakly_canonical(path, error) : path;
   if (target.empty()) return write_refusal(path, "the path is empty or a broken link", "name a file");
   if (target.has_parent_path()) {

@@ -1,4 +1,4 @@
-// Whole files in and out, with diagnostics that name the path.
+// Reading and writing whole files, with diagnostics that name the path.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,18 @@ Result<std::vector<std::byte>> read_file(const std::filesystem::path& path,
                                          std::size_t limit_bytes = std::size_t{1} << 34);
 Result<std::string> read_text_file(const std::filesystem::path& path, std::size_t limit_bytes = std::size_t{1} << 30);
 
-// Bytes that follow one another in a file, and need not do so in memory.
+// Pieces that are contiguous in a file but not necessarily in memory.
 using Pieces = std::vector<std::span<const std::byte>>;
 
-// Writes to a temporary beside `path` and renames it, so that a failure loses nothing. Creates missing parent folders.
+// Writes to a temporary file in the folder of `path` and renames it, so that a failure loses nothing. Creates missing
+// parent folders.
 Result<void> write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 Result<void> write_file(const std::filesystem::path& path, const Pieces& pieces);
 Result<void> write_text_file(const std::filesystem::path& path, std::string_view text);
-// At its end, in one piece where the disk has room for it.
+// Appends at the end, contiguously if the disk has room.
 Result<void> append_text_file(const std::filesystem::path& path, std::string_view text);
 
-// All of it to an open file; false: errno says why not.
+// Writes all bytes to an open file; false: errno holds the reason.
 bool write_all(int file, std::span<const std::byte> bytes);
 
 }  // namespace dovetail

@@ -12,7 +12,7 @@ namespace dovetail {
 
 namespace {
 
-// Whether the lock was taken; a signal does not count as an answer.
+// Whether the lock was taken; an interrupting signal is retried.
 bool lock(int file, int operation) {
   int result = 0;
   do result = ::flock(file, operation);
@@ -24,7 +24,7 @@ Diagnostic failure(const std::filesystem::path& path) {
   return {"cannot lock", path.string(), std::strerror(errno), "check the permissions of its folder", cause_of(errno)};
 }
 
-// Closed in programs that this one starts: they must not hold the lock when it is gone.
+// Close-on-exec: programs started by this one must not keep the lock after it is released.
 int open_lock(const std::filesystem::path& path) { return ::open(path.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0666); }
 
 }  // namespace

@@ -11,10 +11,10 @@ namespace dovetail {
 
 class FileLock {
  public:
-  // Waits until nobody else holds it; `on_wait` is called once before that, if somebody does. The file is created where
-  // there is none, and stays. Error: it cannot be created, or its file system knows no locks.
+  // Waits until no other process holds the lock; `on_wait` is called once before waiting. The file is created if
+  // missing, and stays. Error: it cannot be created, or its file system has no locks.
   static Result<FileLock> take(const std::filesystem::path& path, const std::function<void()>& on_wait = nullptr);
-  // Nothing where somebody else holds it.
+  // nullopt if another process holds it.
   static Result<std::optional<FileLock>> try_take(const std::filesystem::path& path);
 
   FileLock(FileLock&& other) noexcept;

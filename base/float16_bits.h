@@ -1,6 +1,6 @@
-// binary16 and bfloat16 from and to binary32. NaNs keep their sign and the upper bits of their payload. In the part of
-// C++ that compilers for devices take as well (loops/scalar/operations.h): NVIDIA's have instructions for binary16,
-// which round to the nearest even one as is done here, and give all NaNs one payload.
+// binary16 and bfloat16 from and to binary32. NaNs keep their sign and the upper bits of their payload. Written in the
+// subset of C++ that device compilers accept too (loops/scalar/operations.h): NVIDIA's have instructions for binary16,
+// which round to nearest even as this code does, and give all NaNs one payload.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +43,7 @@ inline std::uint16_t to_float16(float value) {
 #else
   if (magnitude >= 0x47800000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // at least 2^16
   if (magnitude < 0x33000000u) return static_cast<std::uint16_t>(sign);  // below 2^-25, half the least subnormal
-  // The significand with its hidden bit, and how many of its low bits the result has no room for.
+  // The significand with its hidden bit, and how many of its low bits do not fit the result.
   const std::uint32_t exponent = magnitude >> 23;
   const bool normal = exponent >= 113;
   const std::uint32_t significand = (magnitude & 0x7fffffu) | 0x800000u;
@@ -59,7 +59,7 @@ inline std::uint16_t to_float16(float value) {
 #endif
 }
 
-// Of two values that are no NaNs, the second in the upper half.
+// Packs two values that are not NaN, the second in the upper half.
 inline std::uint32_t to_two_float16(float low, float high) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
   std::uint32_t both;

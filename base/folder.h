@@ -1,4 +1,4 @@
-// What is in a folder.
+// Listing of folders.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 
 namespace dovetail {
 
-// Its entries, in the order of their names; none of a folder that is not there or cannot be read. Where memory runs out
-// std::bad_alloc is thrown, which std::filesystem takes for a folder that cannot be read.
+// The folder's entries, sorted by name; empty if the folder is missing or cannot be read. Throws std::bad_alloc when
+// memory runs out, which std::filesystem reports as an unreadable folder.
 inline std::vector<std::filesystem::path> entries_of(const std::filesystem::path& folder) {
   std::error_code error;
   std::vector<std::filesystem::path> entries;

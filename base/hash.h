@@ -1,4 +1,4 @@
-// FNV-1a, 64 bits (draft-eastlake-fnv): seeds from names, keys of caches. It resists no attack.
+// FNV-1a, 64 bits (draft-eastlake-fnv): for seeds from names and keys of caches. Not resistant to attacks.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ constexpr std::uint64_t fnv1a(std::string_view text, std::uint64_t basis = 0xcbf
   return basis;
 }
 
-// Of texts one after another, kept apart: adding "ab" is not adding "a", then "b".
+// Adds texts one after another, kept apart: adding "ab" differs from adding "a", then "b".
 class Hash {
  public:
   void add(std::string_view text) { value_ = fnv1a("\xff", fnv1a(text, value_)); }

@@ -1,4 +1,4 @@
-// Sums over many int8 values, several at a time: what the compiler asks of every weight.
+// Sums over many int8 values, several at a time, as the compiler computes them for every weight.
 #pragma once
 
 #include <cstddef>
@@ -8,8 +8,9 @@
 
 namespace dovetail {
 
-// The sum of |value - from|, both counted from the lowest: compilers know distances of bytes without sign, and add a
-// vector of them in one instruction. So many at a time need no loop behind it. They see less where they know `from`.
+// The sum of |value - from|, both counted from the lowest value: compilers recognize unsigned byte distances and add a
+// vector of them in one instruction. A fixed count per step needs no remainder loop. Compilers do not recognize the
+// pattern if `from` is a constant, hence noinline.
 [[gnu::noinline]] inline std::int64_t sum_of_distances(std::span<const std::int8_t> values, std::int8_t from) {
   constexpr std::size_t kTogether = 64;
   const auto from_lowest = [](std::int8_t value) { return static_cast<std::uint8_t>(value ^ INT8_MIN); };

@@ -18,7 +18,7 @@ bool holds_a_kit(const fs::path& prefix) {
   return fs::is_directory(prefix / "share" / "dovetail", ignored);
 }
 
-// Of PREFIX/bin/dovetail on the PATH, behind links.
+// The prefix of PREFIX/bin/dovetail on the PATH, with links resolved.
 std::optional<fs::path> prefix_on_path() {
   const std::string folders = environment("PATH").value_or("");
   for (std::size_t begin = 0; begin < folders.size();) {

@@ -10,12 +10,12 @@ namespace dovetail {
 
 namespace {
 
-constexpr int kCollapse = 25;  // MADV_COLLAPSE, which the C library's headers need not have
+constexpr int kCollapse = 25;  // MADV_COLLAPSE, which older headers of the C library lack
 
 }  // namespace
 
 std::size_t use_large_pages(const std::vector<std::span<const std::byte>>& pieces) {
-  std::map<std::uintptr_t, std::size_t> filled;  // bytes of the pieces, by large page
+  std::map<std::uintptr_t, std::size_t> filled;  // filled bytes, by large page
   for (const std::span<const std::byte>& piece : pieces) {
     const auto begin = reinterpret_cast<std::uintptr_t>(piece.data()), end = begin + piece.size();
     for (std::uintptr_t page = begin / kLargePageBytes * kLargePageBytes; page < end; page += kLargePageBytes)

@@ -1,5 +1,5 @@
-// Large pages for memory that is read again and again: a run streams through more weights than the processor's tables
-// of pages cover, and on a virtual machine looking up a page takes as long as fetching several lines of it.
+// Large pages for memory that is read repeatedly: a run streams through more weights than the processor's TLBs cover,
+// and on a virtual machine a page-table walk takes as long as fetching several cache lines.
 #pragma once
 
 #include <cstddef>
@@ -10,9 +10,9 @@ namespace dovetail {
 
 inline constexpr std::size_t kLargePageBytes = 2 << 20;
 
-// Asks the system to put the large pages that these bytes fill at least half of into one piece of memory each, now. The
-// bytes stay what they are. Returns how many it did; fewer, or none, where the system has no such memory or does not
-// know the request (Linux before 6.1).
+// Asks the system to back each large page that these bytes fill at least half of with one physical page, now. The
+// contents do not change. Returns the number of large pages obtained; fewer, or none, if the system has no such memory
+// or does not know the request (Linux before 6.1).
 std::size_t use_large_pages(const std::vector<std::span<const std::byte>>& pieces);
 
 }  // namespace dovetail

@@ -13,7 +13,7 @@ namespace dovetail {
 // Precondition: offset + sizeof(T) <= bytes.size().
 template <std::unsigned_integral T>
 T load_little_endian(std::span<const std::byte> bytes, std::size_t offset) {
-  DOVETAIL_CHECK(offset <= bytes.size() && bytes.size() - offset >= sizeof(T), "a read past the end");
+  DOVETAIL_CHECK(offset <= bytes.size() && bytes.size() - offset >= sizeof(T), "must not read past the end");
   T value = 0;
   for (std::size_t i = 0; i < sizeof(T); ++i)
     value = static_cast<T>(value | (static_cast<T>(bytes[offset + i]) << (8 * i)));

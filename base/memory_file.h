@@ -1,4 +1,4 @@
-// A file that lies in memory and has no name: for libraries that take files alone.
+// A file in memory without a name, for libraries that accept only files.
 #pragma once
 
 #include <cstddef>
@@ -12,16 +12,16 @@ namespace dovetail {
 
 class MemoryFile {
  public:
-  // `name` is for those who list the process's files. Error: the system has no memory for it.
+  // `name` appears in listings of the process's files. Error: the system has no memory for it.
   static Result<MemoryFile> make(const std::string& name);
 
   MemoryFile(MemoryFile&& other) noexcept;
   MemoryFile& operator=(MemoryFile&&) = delete;
   ~MemoryFile();
 
-  Result<void> write(std::span<const std::byte> bytes);  // at its end
+  Result<void> write(std::span<const std::byte> bytes);  // appends
   Result<std::vector<std::byte>> read() const;           // all of it
-  std::string path() const;                              // by which this process opens it
+  std::string path() const;                              // the path by which this process opens it
   int file() const { return file_; }
   int release();  // the caller closes it
 

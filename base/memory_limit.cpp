@@ -17,7 +17,7 @@ namespace {
 
 constexpr const char* kVariable = "DOVETAIL_MEMORY_LIMIT";
 
-// The machine's memory, or what its control group leaves the process: version 2 of the groups, as containers have it.
+// The machine's memory, or the limit of the process's control group (version 2, as containers have it).
 std::uint64_t machine_bytes() {
   const long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
   std::uint64_t bytes = pages > 0 && page > 0 ? static_cast<std::uint64_t>(pages) * static_cast<std::uint64_t>(page)
@@ -52,7 +52,7 @@ std::optional<std::uint64_t> parse_bytes(std::string_view text) {
 Result<std::uint64_t> memory_limit() {
   if (const char* given = std::getenv(kVariable); given != nullptr && *given != '\0') {
     if (const auto bytes = parse_bytes(given)) return *bytes;
-    return Diagnostic{fmt::format("bad value of {}", kVariable), given, "it is no number of bytes",
+    return Diagnostic{fmt::format("bad value of {}", kVariable), given, "it must be a number of bytes",
                       "write it as 512MiB, 8GiB or 1073741824"};
   }
   static const std::uint64_t available = machine_bytes();
@@ -63,7 +63,7 @@ Result<void> check_memory(std::string_view what, const std::string& where, std::
   DOVETAIL_ASSIGN(const std::uint64_t limit, memory_limit());
   if (bytes <= limit) return {};
   return Diagnostic{std::string(what), where, fmt::format("{} bytes of memory > limit {}", bytes, limit),
-                    fmt::format("if it is the right file, raise {}", kVariable)};
+                    fmt::format("check that it is the right file, or raise {}", kVariable)};
 }
 
 }  // namespace dovetail

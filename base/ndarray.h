@@ -30,7 +30,8 @@ class NdArray {
   template <typename T>
   static NdArray from(Shape shape, const std::vector<T>& values) {
     NdArray array(dtype_of<T>, std::move(shape));
-    DOVETAIL_CHECK(static_cast<std::size_t>(array.count()) == values.size(), "values and shape differ in size");
+    DOVETAIL_CHECK(static_cast<std::size_t>(array.count()) == values.size(),
+                   "the number of values must match the shape");
     for (std::size_t i = 0; i < values.size(); ++i) array.template data<T>()[i] = values[i];
     return array;
   }
@@ -44,8 +45,8 @@ class NdArray {
   int rank() const { return static_cast<int>(shape_.size()); }
   std::int64_t count() const { return count_; }
 
-  // Elements that nobody will change: copies of a frozen array share them. Who asks for them to write gets elements of
-  // its own first, not frozen. Views taken before freezing must not be written to afterwards.
+  // Makes the elements immutable: copies of a frozen array share them. A copy that is written to first gets its own
+  // elements, not frozen. Views taken before freezing must not be written to afterwards.
   void freeze();
 
   std::span<std::byte> bytes() {
@@ -71,8 +72,8 @@ class NdArray {
   double as_double(std::int64_t index) const;
   std::int64_t as_int64(std::int64_t index) const;
   // Stores a number with C++ conversion rules of the element type; float16/bfloat16 round to nearest even, once. Where
-  // C++ leaves the result undefined, a real number outside an integer's range, it is the nearest value of that range,
-  // and 0 for NaN (as_int64 too).
+  // C++ leaves the result undefined (a real number outside an integer's range), the result is the nearest value of that
+  // range, and 0 for NaN (as_int64 too).
   void set_double(std::int64_t index, double value);
   void set_int64(std::int64_t index, std::int64_t value);
 
@@ -85,7 +86,7 @@ class NdArray {
   DType dtype_;
   Shape shape_;
   std::int64_t count_;
-  AlignedBytes bytes_;  // empty where they are frozen
+  AlignedBytes bytes_;  // empty if frozen
   std::shared_ptr<const AlignedBytes> frozen_;
 };
 

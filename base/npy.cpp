@@ -74,12 +74,12 @@ class HeaderParser {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r'))
       ++at_;
   }
-  bool peek(char wanted) {
+  bool peek(char expected) {
     skip_space();
-    return at_ < text_.size() && text_[at_] == wanted;
+    return at_ < text_.size() && text_[at_] == expected;
   }
-  bool accept(char wanted) {
-    if (!peek(wanted)) return false;
+  bool accept(char expected) {
+    if (!peek(expected)) return false;
     ++at_;
     return true;
   }
@@ -89,15 +89,15 @@ class HeaderParser {
     at_ += word.size();
     return true;
   }
-  bool expect(char wanted) { return accept(wanted) || (fail(fmt::format("'{}' expected", wanted)), false); }
+  bool expect(char expected) { return accept(expected) || (fail(fmt::format("'{}' expected", expected)), false); }
 
   std::optional<std::string> string() {
     skip_space();
     const char quote = at_ < text_.size() ? text_[at_] : '\0';
     if (quote == '[') return fail("structured element types are not supported");
-    if (quote != '\'' && quote != '"') return fail("a string expected");
+    if (quote != '\'' && quote != '"') return fail("a string is expected");
     const std::size_t end = text_.find(quote, at_ + 1);
-    if (end == std::string_view::npos) return fail("a string without end");
+    if (end == std::string_view::npos) return fail("an unterminated string");
     std::string value(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return value;
@@ -110,9 +110,9 @@ class HeaderParser {
       std::int64_t extent = 0;
       const char* begin = text_.data() + at_;
       const auto [end, error] = std::from_chars(begin, text_.data() + text_.size(), extent);
-      if (error != std::errc{} || extent < 0) return fail("an extent is no number from 0 to 2^63 - 1"), false;
+      if (error != std::errc{} || extent < 0) return fail("extents must be integers from 0 to 2^63 - 1"), false;
       at_ += static_cast<std::size_t>(end - begin);
-      accept('L');  // Python 2 wrote long integers so
+      accept('L');  // Python 2 wrote long integers with this suffix
       shape.push_back(extent);
       if (shape.size() > kMaxRank) return fail(fmt::format("more than {} dimensions", kMaxRank)), false;
       if (!accept(',') && !peek(')')) return fail("a comma or ) is missing"), false;
@@ -130,7 +130,7 @@ struct ElementType {
   bool big_endian;
 };
 
-// '<', '>', '=' (the writer's order; little in practice) or '|', then kind and size.
+// The byte order is '<', '>', '=' (the writer's order; in practice little) or '|'; kind and size follow.
 std::optional<ElementType> element_type(std::string_view descr) {
   if (descr.empty()) return std::nullopt;
   const char order = descr[0];
@@ -144,7 +144,7 @@ std::optional<ElementType> element_type(std::string_view descr) {
   return std::nullopt;
 }
 
-// The bytes of an array of this shape; nullopt where they exceed `limit`.
+// The byte count of an array of this shape; nullopt if it exceeds `limit`.
 std::optional<std::size_t> array_bytes(DType dtype, const Shape& shape, std::size_t limit) {
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) return 0;
   std::uint64_t total = static_cast<std::uint64_t>(size_bytes(dtype));
@@ -159,7 +159,7 @@ void reverse_element_bytes(std::span<std::byte> bytes, std::size_t element_bytes
                  bytes.begin() + static_cast<std::ptrdiff_t>(at + element_bytes));
 }
 
-// From first index fastest to last index fastest.
+// Reorders elements from column-major to row-major.
 std::vector<std::byte> fortran_to_row_major(std::span<const std::byte> source, const Shape& shape,
                                             std::size_t element_bytes) {
   std::vector<std::byte> target(source.size());
@@ -190,7 +190,7 @@ Result<NdArray> parse_npy(std::span<const std::byte> bytes, std::string_view whe
     return Diagnostic{"cannot read .npy", std::string(where), std::move(why), std::move(hint)};
   };
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  if (!text.starts_with(kMagic)) return refuse("it does not start with \\x93NUMPY", "is it a .npy file?");
+  if (!text.starts_with(kMagic)) return refuse("it does not start with \\x93NUMPY", "check that it is a .npy file");
   const auto cut_off = [&](std::size_t needed_bytes) {
     return refuse(fmt::format("{} bytes needed, {} there", needed_bytes, bytes.size()),
                   "the file is cut off; write it again");
@@ -217,17 +217,17 @@ Result<NdArray> parse_npy(std::span<const std::byte> bytes, std::string_view whe
                   "convert it to bool, an integer or a float of 8 to 64 bits");
 
   const std::span<const std::byte> data = bytes.subspan(header_offset + header_bytes);
-  const std::optional<std::size_t> wanted_bytes = array_bytes(type->dtype, header->shape, data.size());
-  if (!wanted_bytes || *wanted_bytes != data.size())
-    return refuse(fmt::format("{} {} does not have the {} bytes of data that are there", name(type->dtype),
-                              to_string(header->shape), data.size()),
+  const std::optional<std::size_t> expected_bytes = array_bytes(type->dtype, header->shape, data.size());
+  if (!expected_bytes || *expected_bytes != data.size())
+    return refuse(fmt::format("{} {} does not match the {} bytes of data", name(type->dtype), to_string(header->shape),
+                              data.size()),
                   "the file is cut off or holds more than one array; write it again");
 
   const auto element_bytes = static_cast<std::size_t>(size_bytes(type->dtype));
   std::vector<std::byte> content = header->fortran_order ? fortran_to_row_major(data, header->shape, element_bytes)
                                                          : std::vector<std::byte>(data.begin(), data.end());
   if (type->big_endian) reverse_element_bytes(content, element_bytes);
-  if (type->dtype == DType::boolean)  // numpy takes every byte but 0 as true; for C++ only 1 is
+  if (type->dtype == DType::boolean)  // numpy reads every nonzero byte as true; in C++ only 1 is
     for (std::byte& value : content) value = value == std::byte{0} ? value : std::byte{1};
   return NdArray(type->dtype, std::move(header->shape), std::move(content));
 }

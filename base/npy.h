@@ -19,7 +19,7 @@ Result<NdArray> read_npy(const std::filesystem::path& path);
 std::vector<std::byte> format_npy(const NdArray& array);  // bfloat16 is written as its bits, uint16
 Result<void> write_npy(const std::filesystem::path& path, const NdArray& array);
 
-// Stored and deflated members; each member "<name>.npy" becomes an entry `name`.
+// Reads stored and deflated members; each member "<name>.npy" becomes an entry `name`.
 Result<std::map<std::string, NdArray>> parse_npz(std::span<const std::byte> bytes, std::string_view where);
 Result<std::map<std::string, NdArray>> read_npz(const std::filesystem::path& path);
 Result<void> write_npz(const std::filesystem::path& path, const std::map<std::string, NdArray>& arrays);

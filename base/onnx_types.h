@@ -1,4 +1,4 @@
-// Names of ONNX's element types, those that base/dtype.h lacks among them.
+// Names of ONNX's element types, including those that base/dtype.h lacks.
 #pragma once
 
 #include <cstdint>

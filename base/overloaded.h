@@ -1,4 +1,4 @@
-// One visitor of a std::variant out of a lambda for each alternative.
+// Builds a std::variant visitor from one lambda per alternative.
 #pragma once
 
 namespace dovetail {

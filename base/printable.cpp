@@ -14,7 +14,7 @@ struct Character {
   bool valid = false;
 };
 
-// The first character of a text that is not empty (RFC 3629, section 4: no longer forms, no surrogates).
+// Decodes the first character of a nonempty text (RFC 3629, section 4: no overlong forms, no surrogates).
 Character decode(std::string_view text) {
   const auto byte = [&](std::size_t i) { return static_cast<std::uint8_t>(text[i]); };
   const std::uint8_t first = byte(0);
@@ -44,7 +44,7 @@ bool is_misleading(std::uint32_t code) {
          (code >= 0x2066 && code <= 0x2069);
 }
 
-// `append` is called with each character and its bytes, and adds to the result what represents it.
+// `append` is called with each character and its bytes, and adds their representation to the result.
 template <typename Append>
 std::string each_character(std::string_view text, Append append) {
   std::string result;

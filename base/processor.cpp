@@ -21,7 +21,7 @@ namespace dovetail {
 
 namespace {
 
-// Instructions that come and go together, as far as the classes distinguish them.
+// Groups of instructions that always occur together, as far as the classes distinguish them.
 enum Feature : std::uint8_t {
   kSse42 = 1 << 0,
   kAvx2 = 1 << 1,     // AVX2, FMA, BMI2
@@ -67,7 +67,7 @@ bool has_bit(unsigned subleaf, Register where, unsigned bit) {
 }
 
 // Linux saves tile registers only for processes that asked for them (arch/x86/include/uapi/asm/prctl.h); threads that
-// are made later have the permission as well.
+// are created later inherit the permission.
 bool tiles_are_granted() {
   constexpr long kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
   static const bool granted = syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
@@ -133,7 +133,7 @@ bool runs_here(std::string_view processor) {
   const Class* const asked = find_class(processor);
   const auto cap = processor_cap();
   if (asked == nullptr || !cap.ok()) return false;
-  // First what the variable leaves: a process that keeps to less never asks for tile registers.
+  // Check the variable's limit first: a process limited to less never requests tile registers.
   return (!*cap || (asked->features & ~find_class(**cap)->features) == 0) && machine_runs(*asked);
 }
 
@@ -143,7 +143,7 @@ std::string why_not_here(std::string_view processor) {
   if (!cap.ok()) return to_string(cap.errors());
   if (*cap) return fmt::format("{}={} keeps this process to the class {}", kProcessorVariable, **cap, **cap);
   const std::string_view machine = machine_class();
-  return machine.empty() ? "this machine is of no class that code is made for"
+  return machine.empty() ? "this machine is below every class that code is generated for"
                          : fmt::format("this machine is of class {}", machine);
 }
 

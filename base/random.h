@@ -1,5 +1,5 @@
 // SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, OOPSLA 2014, figure 17): the same
-// numbers from the same seed everywhere, which the distributions of the standard library do not promise.
+// numbers from the same seed on every platform, which the standard library's distributions do not guarantee.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The machine has no more of something, noticed where no Result can say so: in a constructor, in a callback. Like
-// std::bad_alloc it passes through everything that is not prepared for it.
+// The machine has run out of a resource, detected where no Result can be returned: in a constructor, in a callback.
+// Like std::bad_alloc it propagates through all code that does not expect it.
 #pragma once
 
 #include <stdexcept>

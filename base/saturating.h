@@ -1,4 +1,4 @@
-// Counts that inputs may drive beyond 2^64: they stay at the largest number instead of beginning again at 0.
+// Counters that inputs may drive beyond 2^64: they saturate instead of wrapping around.
 #pragma once
 
 #include <cstdint>

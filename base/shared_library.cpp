@@ -15,15 +15,15 @@ namespace dovetail {
 
 namespace {
 
-// nullptr, and what the loader says.
+// Returns nullptr and stores the loader's message on failure.
 void* load_object(const std::string& path, Diagnostic& problem) {
   errno = 0;
   void* const handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle != nullptr) return handle;
   const Cause cause = cause_of(errno);
   const char* const why = ::dlerror();
-  problem = {"cannot load the shared object", path, why != nullptr ? why : "the loader does not say why",
-             "make it again", cause};
+  problem = {"cannot load the shared object", path, why != nullptr ? why : "the loader gives no reason",
+             "build it again", cause};
   return nullptr;
 }
 

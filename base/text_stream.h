@@ -1,5 +1,5 @@
-// Text read word by word or line by line. A stream of the standard library keeps to itself what is thrown inside of it,
-// so that a word or a line would just end early, or be the last one, where memory runs out. These hand it on.
+// Text read word by word or line by line. A stream of the standard library swallows exceptions thrown inside it, so
+// that a word or a line would just end early, or be the last one, if memory runs out. These streams rethrow them.
 #pragma once
 
 #include <filesystem>
@@ -16,8 +16,7 @@ class TextStream : public std::istringstream {
   explicit TextStream(std::string text) : std::istringstream(std::move(text)) { exceptions(std::ios::badbit); }
 };
 
-// Of a file that cannot be opened there is nothing to read. Not for files that may be unreadable half-way: that is
-// thrown, too.
+// A file that cannot be opened reads as empty. Not for files that may become unreadable half-way: that is thrown, too.
 class TextFile : public std::ifstream {
  public:
   explicit TextFile(const std::filesystem::path& path) : std::ifstream(path) { exceptions(std::ios::badbit); }

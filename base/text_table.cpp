@@ -23,7 +23,7 @@ TextTable::TextTable(std::vector<std::string> headers) : headers_(std::move(head
 }
 
 void TextTable::add(std::vector<std::string> cells) {
-  DOVETAIL_CHECK(cells.size() == headers_.size(), "a row of another width");
+  DOVETAIL_CHECK(cells.size() == headers_.size(), "a row must have one cell per header");
   for (std::string& cell : cells) cell = printable(cell);
   rows_.push_back(std::move(cells));
 }

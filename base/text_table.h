@@ -1,4 +1,4 @@
-// A table of plain text with aligned columns, for reports that people read.
+// A plain-text table with aligned columns, for reports that people read.
 #pragma once
 
 #include <cstdint>

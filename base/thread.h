@@ -1,4 +1,4 @@
-// Threads that the system may refuse.
+// Threads whose creation the system may refuse.
 #pragma once
 
 #include <cerrno>
@@ -9,8 +9,8 @@
 
 namespace dovetail {
 
-// Runs `body`, which lets no exception out. Whoever drops the thread waits for its end.
-// Throws std::system_error where the system makes no thread, or has no memory for one.
+// Runs `body`, which must not throw. The destructor waits for its end. Throws std::system_error if the system cannot
+// create a thread, or has no memory for one.
 template <typename Body>
 std::jthread start_thread(Body body) {
   try {

@@ -30,7 +30,7 @@ inline void pause() {
 #endif
 }
 
-// As they were when this process first asked: pools narrow the affinity of the threads that make them.
+// The affinity when this process first asked: pools narrow the affinity of the threads that create them.
 const std::vector<int>& allowed_processors() {
   static const std::vector<int> known = [] {
     cpu_set_t set;
@@ -47,12 +47,12 @@ const std::vector<int>& allowed_processors() {
 
 }  // namespace
 
-// A loop is published by raising `epoch`. Pieces are handed out by an atomic counter, so that a late thread takes
+// A loop is published by incrementing `epoch`. Pieces are handed out by an atomic counter, so that a late thread takes
 // fewer.
 struct ThreadPool::State {
   std::vector<std::jthread> workers;
   int threads = 1;
-  std::optional<pthread_t> owner;  // whose affinity was `before`
+  std::optional<pthread_t> owner;  // the thread whose affinity `before` holds
   cpu_set_t before;
 
   std::mutex mutex;
@@ -65,10 +65,11 @@ struct ThreadPool::State {
   std::int64_t count = 0, piece = 1;
   std::atomic<std::int64_t> next{0};
   std::atomic<int> working{0};
-  // Who waits for the workers takes no processor meanwhile; else waking up costs no time.
+  // True: the caller blocks while it waits for the workers, and frees its processor; false: it spins, as waking up
+  // costs time.
   bool sleeps = false;
   std::atomic<bool> thrown{false};
-  std::exception_ptr exception;  // the first of the loop
+  std::exception_ptr exception;  // the first one in the loop
 
   State() = default;
   State(const State&) = delete;
@@ -84,7 +85,7 @@ struct ThreadPool::State {
       }
     } catch (...) {
       if (!thrown.exchange(true)) exception = std::current_exception();
-      next.store(count);  // nobody begins another piece
+      next.store(count);  // no further piece begins
     }
   }
 
@@ -137,7 +138,7 @@ ThreadPool::ThreadPool(int threads, bool pin) : state_(std::make_unique<State>()
     cpu_set_t set;
     CPU_ZERO(&set);
     CPU_SET(static_cast<std::size_t>(processors[static_cast<std::size_t>(i) % processors.size()]), &set);
-    pthread_setaffinity_np(thread, sizeof set, &set);  // failing leaves the thread free
+    pthread_setaffinity_np(thread, sizeof set, &set);  // on failure the thread stays unpinned
   };
   if (pin && state_->threads > 1 &&
       pthread_getaffinity_np(pthread_self(), sizeof state_->before, &state_->before) == 0) {
@@ -171,7 +172,7 @@ void ThreadPool::parallel_for(std::int64_t count, const std::function<void(std::
   }
   state_->body = &body;
   state_->count = count;
-  // Few pieces where there are few iterations; else several per thread, against uneven speed.
+  // One iteration per piece if there are few; else several pieces per thread, to balance uneven speed.
   state_->piece = std::max<std::int64_t>(1, count / (static_cast<std::int64_t>(state_->threads) * 4));
   state_->next.store(0, std::memory_order_relaxed);
   state_->working.store(static_cast<int>(state_->workers.size()), std::memory_order_relaxed);

@@ -1,5 +1,5 @@
 // A pool of pinned threads for loops of equal pieces. A waiting thread spins for some microseconds, as the next loop of
-// a model follows at once, and then sleeps.
+// a model usually follows at once, and then sleeps.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace dovetail {
 
 class ThreadPool {
  public:
-  // `threads` including the caller's; 1 makes none. `pin`: thread i stays on the i-th processor that the process may
-  // use, thread 0 being the one that makes the pool, until the pool is gone. A caller that wanders would come to share
-  // a processor with a waiting thread. Throws ResourceError: the system gives no more threads.
+  // `threads` includes the caller's; 1 creates none. `pin`: thread i stays on the i-th processor that the process may
+  // use, thread 0 being the one that creates the pool, until the pool is destroyed. A caller that migrates would come
+  // to share a processor with a waiting thread. Throws ResourceError: the system gives no more threads.
   explicit ThreadPool(int threads, bool pin = true);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -21,8 +21,8 @@ class ThreadPool {
   int threads() const;
 
   // Calls body(begin, end, thread) for disjoint ranges that cover 0 <= i < count, 0 <= thread < threads(), and returns
-  // when all have ended. One loop at a time; a body must not start another loop of the same pool. What the first body
-  // that fails throws is thrown here, when all have ended; pieces that nobody has begun are left out then.
+  // when all have ended. One loop at a time; a body must not start another loop of the same pool. The exception of the
+  // first body that fails is rethrown here, when all have ended; pieces that have not begun are then skipped.
   void parallel_for(std::int64_t count,
                     const std::function<void(std::int64_t begin, std::int64_t end, int thread)>& body);
 

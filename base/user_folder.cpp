@@ -23,7 +23,7 @@ constexpr Place place_of(UserFolder kind) {
   return kind == UserFolder::cache ? Place{"XDG_CACHE_HOME", ".cache"} : Place{"XDG_STATE_HOME", ".local/state"};
 }
 
-// A relative path would be another folder in each working directory: the specification has it ignored.
+// A relative path would name another folder in each working directory: the specification says to ignore it.
 std::optional<fs::path> absolute_path(const char* variable) {
   const auto value = environment(variable);
   return value && fs::path(*value).is_absolute() ? std::optional<fs::path>(*value) : std::nullopt;
@@ -40,9 +40,8 @@ Result<fs::path> user_folder(UserFolder kind) {
   const Place place = place_of(kind);
   if (const auto given = absolute_path(place.variable)) return *given / "dovetail";
   if (const auto home = absolute_path("HOME")) return *home / place.in_home / "dovetail";
-  return Diagnostic{"there is no folder of this user's", place.variable,
-                    "neither it nor HOME is set to an absolute path",
-                    fmt::format("set {} to a folder that nobody else writes to", place.variable)};
+  return Diagnostic{"this user has no folder", place.variable, "neither it nor HOME is set to an absolute path",
+                    fmt::format("set {} to a folder that no other user can write to", place.variable)};
 }
 
 Result<void> make_private_folder(const fs::path& path) {
@@ -58,9 +57,9 @@ Result<void> make_private_folder(const fs::path& path) {
     return bad(made, std::strerror(errno), "choose a folder that can be written and has room", cause_of(errno));
   }
   std::error_code error;
-  if (!fs::is_directory(path, error)) return bad(path, "it is no folder", "choose another one, or remove it");
+  if (!fs::is_directory(path, error)) return bad(path, "it is not a folder", "choose another one, or remove it");
   if (auto why = other_hands(path))
-    return bad(path, *std::move(why), "choose a folder of your own, or make this one yours: chown, chmod go-w");
+    return bad(path, *std::move(why), "choose a folder that you own, or take ownership of this one: chown, chmod go-w");
   return {};
 }
 

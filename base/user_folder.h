@@ -1,5 +1,5 @@
-// The folders that hold what the kit keeps for one user (XDG Base Directory Specification), and whether a file can have
-// come from anyone else: code, and the record of the code that is trusted, is taken from no other hands.
+// The folders that hold the kit's files of one user (XDG Base Directory Specification), and whether another user can
+// have written a file: code, and the record of trusted code, are never taken from other users.
 #pragma once
 
 #include <filesystem>
@@ -10,22 +10,24 @@
 
 namespace dovetail {
 
-// An environment variable; nullopt: not set, or empty.
+// The value of an environment variable; nullopt: not set, or empty.
 std::optional<std::string> environment(const char* name);
 
 enum class UserFolder {
-  cache,  // what can be made again: $XDG_CACHE_HOME/dovetail, or ~/.cache/dovetail
-  state   // what the kit remembers: $XDG_STATE_HOME/dovetail, or ~/.local/state/dovetail
+  cache,  // files that can be made again: $XDG_CACHE_HOME/dovetail, or ~/.cache/dovetail
+  state   // persistent state: $XDG_STATE_HOME/dovetail, or ~/.local/state/dovetail
 };
-// Its path; it need not exist. Error: the variables say nothing, and no folder that others write to takes its place.
+// Its path; it need not exist. Error: the variables are not set, and a folder that others can write to is not a
+// substitute.
 Result<std::filesystem::path> user_folder(UserFolder kind);
 
-// Makes `path` and the folders above it that are missing, for this user alone. Error: one cannot be made, or `path` is
-// of other hands.
+// Creates `path` and its missing parent folders, for this user alone. Error: one cannot be created, or `path` belongs
+// to another user.
 Result<void> make_private_folder(const std::filesystem::path& path);
 
-// Why somebody other than this user and root may have put this file or folder there, or changed it: its owner, or who
-// may write to it. nullopt: nobody may, or it is not there. A group of the user's own number is the user's own.
+// Why a user other than this one and root may have created or changed this file or folder: its owner, or its write
+// permissions. nullopt: no such user can have, or it does not exist. A group whose number equals the user's counts as
+// the user's own.
 std::optional<std::string> other_hands(const std::filesystem::path& path);
 
 }  // namespace dovetail

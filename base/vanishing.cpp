@@ -21,11 +21,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What the signal handler reads: no memory of the heap, and nothing that is half written when `used` is true.
+// The state that the signal handler reads: no heap memory, and every entry is complete when `used` is true.
 constexpr std::size_t kPathBytes = 4096;  // PATH_MAX
 struct Slot {
   std::atomic<bool> taken{false}, used{false};
-  pid_t group = 0;  // of processes; 0: the path
+  pid_t group = 0;  // process group; 0: the entry is a path
   std::array<char, kPathBytes> path{};
 };
 std::array<Slot, 64> slots;
@@ -33,9 +33,9 @@ std::array<Slot, 64> slots;
 constexpr std::array kSignals{SIGINT, SIGTERM, SIGHUP};
 std::array<struct sigaction, kSignals.size()> former_actions;
 
-// A signal handler may call little; another program may do all.
+// A signal handler may call only few functions; another program is not restricted.
 void remove_by_program(char* path) {
-  const pid_t child = ::_Fork();  // fork() takes locks
+  const pid_t child = ::_Fork();  // async-signal-safe; fork() takes locks
   if (child == 0) {
     char* const arguments[] = {const_cast<char*>("rm"), const_cast<char*>("-rf"), const_cast<char*>("--"), path,
                                nullptr};
@@ -56,7 +56,7 @@ void handle(int signal) {
   const int before = errno;
   const auto number = static_cast<std::size_t>(std::ranges::find(kSignals, signal) - kSignals.begin());
   end_groups();
-  if (former_actions[number].sa_handler != SIG_DFL) {  // somebody else's business what the signal means
+  if (former_actions[number].sa_handler != SIG_DFL) {  // another handler decides what the signal means
     former_actions[number].sa_handler(signal);
     errno = before;
     return;
@@ -67,7 +67,7 @@ void handle(int signal) {
   ::raise(signal);
 }
 
-// Again each time: others take signals for a while, and give them back.
+// Installed again each time: other code replaces the handlers for a while, and restores them.
 void take_signals() {
   static std::mutex mutex;
   const std::lock_guard lock(mutex);
@@ -84,7 +84,7 @@ void take_signals() {
   }
 }
 
-// -1: none is free, and what it is for remains if a signal ends the process.
+// -1: no slot is free; the file or group then remains if a signal ends the process.
 int take_slot(const fs::path& path, pid_t group) {
   take_signals();
   if (path.native().size() + 1 > kPathBytes) return -1;
@@ -138,7 +138,7 @@ Result<Vanishing> make_temporary_folder(std::string_view purpose) {
   if (::mkdtemp(name.data()) == nullptr) return bad(parent, std::strerror(errno), cause_of(errno));
   try {
     return Vanishing(name);
-  } catch (...) {  // no memory to remember it by
+  } catch (...) {  // no memory to register it
     ::rmdir(name.c_str());
     throw;
   }

@@ -1,5 +1,5 @@
-// Files, folders and programs that are there for a moment: gone when they are done with, and also when the process is
-// ended by SIGINT, SIGTERM or SIGHUP. (SIGKILL leaves files behind; programs end even then, base/child_process.h.)
+// Temporary files, folders and programs: removed when they are no longer used, and also when the process is ended by
+// SIGINT, SIGTERM or SIGHUP. (SIGKILL leaves files; programs end even then, base/child_process.h.)
 #pragma once
 
 #include <filesystem>
@@ -11,7 +11,7 @@
 
 namespace dovetail {
 
-// A file or folder, whether it is there yet or not: removed, with all in it, at the end of the scope.
+// A file or folder, existing or not: removed, with its contents, at the end of the scope.
 class Vanishing {
  public:
   explicit Vanishing(std::filesystem::path path);
@@ -26,10 +26,10 @@ class Vanishing {
   int slot_ = -1;
 };
 
-// A fresh folder in TMPDIR, named dovetail-`purpose`-XXXXXX. Error: it cannot be made.
+// A new folder in TMPDIR, named dovetail-`purpose`-XXXXXX. Error: it cannot be created.
 Result<Vanishing> make_temporary_folder(std::string_view purpose);
 
-// A group of processes: killed at the end of the scope.
+// A process group: killed at the end of the scope.
 class VanishingGroup {
  public:
   explicit VanishingGroup(pid_t group);
@@ -42,7 +42,7 @@ class VanishingGroup {
   int slot_;
 };
 
-// For who ends the process without leaving scopes: all that is there goes. May be called by a signal handler.
+// Removes everything registered, for code that ends the process without leaving scopes. Safe in a signal handler.
 void remove_all_vanishing() noexcept;
 
 }  // namespace dovetail

@@ -17,7 +17,7 @@ Result<void> Work::expect(std::string_view what, WorkEstimate estimate) {
       return Diagnostic{"the work exceeds its limit", std::string(what),
                         fmt::format("{:.6g} steps > limit of {:.6g} steps", static_cast<double>(sum.steps),
                                     static_cast<double>(*most_steps_)),
-                        "raise the limit, or run less of it"};
+                        "raise the limit, or run less"};
     expected_ = sum;
   }
   if (announce_) announce_(what, estimate);
@@ -33,7 +33,7 @@ void Work::stop(std::string why, std::string hint) {
 }
 
 Diagnostic Work::stopped_at(std::string where) const {
-  DOVETAIL_CHECK(stopped(), "only work that was stopped has a reason");
+  DOVETAIL_CHECK(stopped(), "the work must have been stopped");
   const std::lock_guard lock(mutex_);
   return {"the work was stopped", std::move(where),
           expected_.steps == 0 ? why_

@@ -1,6 +1,6 @@
-// Work that may take long: how many steps lie ahead, how many are done, and whether it is to stop. One Work is shared
-// by those who do it, each through a WorkMeter of its own, and by whoever watches. docs/reference/trust-and-limits.md
-// says what a step is.
+// Work that may take long: how many steps remain, how many are done, and whether it must stop. One Work is shared by
+// the threads that do it, each through its own WorkMeter, and by its observers. docs/reference/trust-and-limits.md defines a
+// step.
 #pragma once
 
 #include <atomic>
@@ -17,10 +17,10 @@
 
 namespace dovetail {
 
-// What is known of work before it starts. Sums saturate.
+// An estimate of work before it starts. Sums saturate.
 struct WorkEstimate {
   std::uint64_t steps = 0;
-  double seconds = 0;  // to within a factor of a few
+  double seconds = 0;  // accurate within a factor of a few
 
   WorkEstimate& operator+=(const WorkEstimate& other) {
     steps = saturating_sum(steps, other.steps);
@@ -31,7 +31,7 @@ struct WorkEstimate {
 
 class Work {
  public:
-  // Called with what is expected, before it starts.
+  // Called with the estimate, before the work starts.
   using Announce = std::function<void(std::string_view what, const WorkEstimate& estimate)>;
 
   explicit Work(std::optional<std::uint64_t> most_steps = std::nullopt, Announce announce = nullptr)
@@ -39,15 +39,15 @@ class Work {
   Work(const Work&) = delete;
   Work& operator=(const Work&) = delete;
 
-  // Before it starts: this much lies ahead, on top of what was expected. Error: the sum exceeds the limit of steps;
-  // then nothing of it may start. `what` names it.
+  // Announces work before it starts, in addition to what was expected so far. Error: the sum exceeds the limit of
+  // steps; then the work must not start. `what` names it.
   Result<void> expect(std::string_view what, WorkEstimate estimate);
   void count(std::uint64_t steps) { done_.fetch_add(steps, std::memory_order_relaxed); }
 
-  // Those who work end as soon as they look. The first reason stays.
+  // Ends the work: each worker stops at its next check. The first reason stays.
   void stop(std::string why, std::string hint);
   bool stopped() const { return stopped_.load(std::memory_order_acquire); }
-  // What ends the work then. Precondition: stopped().
+  // The diagnostic of the stopped work. Precondition: stopped().
   Diagnostic stopped_at(std::string where) const;
 
   WorkEstimate expected() const;
@@ -58,28 +58,29 @@ class Work {
   Announce announce_;
   std::atomic<std::uint64_t> done_{0};
   std::atomic<bool> stopped_{false};
-  mutable std::mutex mutex_;  // of what follows
+  mutable std::mutex mutex_;  // protects the following members
   WorkEstimate expected_;
   std::string why_, hint_;
 };
 
-// Of one thread. It looks at the shared state once in kGrain steps, so that it may be asked in the innermost loops.
+// The meter of one thread. It checks the shared state once in kGrain steps, so that it may be used in the innermost
+// loops.
 class WorkMeter {
  public:
-  // A few milliseconds of any engine's steps.
+  // A few milliseconds on any engine.
   static constexpr std::uint64_t kGrain = std::uint64_t{1} << 20;
 
-  explicit WorkMeter(Work* work = nullptr) : work_(work) {}  // null: endless, and nobody watches
+  explicit WorkMeter(Work* work = nullptr) : work_(work) {}  // null: unlimited and not observed
   WorkMeter(const WorkMeter&) = delete;
   WorkMeter& operator=(const WorkMeter&) = delete;
   ~WorkMeter() { look(); }
 
-  // So many steps are done. False: stop.
+  // Counts steps that are done. False: stop.
   bool advance(std::uint64_t steps) {
     counted_ += steps;
     return counted_ < kGrain || look();
   }
-  // As much effort, which is no step of the work: looking for what an error is to name, say.
+  // Counts effort that is not a step of the work, for example finding what an error message must name.
   bool advance_uncounted(std::uint64_t steps) {
     uncounted_ += steps;
     return uncounted_ < kGrain || look();

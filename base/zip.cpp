@@ -62,17 +62,17 @@ std::optional<std::size_t> find_end_record(std::span<const std::byte> bytes) {
   return std::nullopt;
 }
 
-// nullopt unless the stream is whole and inflates to exactly `expected_bytes`.
+// nullopt unless the stream is complete and inflates to exactly `expected_bytes`.
 std::optional<std::vector<std::byte>> inflate_raw(std::span<const std::byte> packed, std::size_t expected_bytes) {
   z_stream stream{};
   if (inflateInit2(&stream, -MAX_WBITS) != Z_OK) return std::nullopt;
   std::vector<std::byte> content;
-  std::byte excess;  // room for one byte too many, so that a longer stream shows
+  std::byte excess;  // room for one excess byte, to detect a longer stream
   int status = Z_OK;
   stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data()));
   stream.avail_in = static_cast<uInt>(packed.size());  // below 4 GiB: no zip64
   while (status == Z_OK) {
-    // Grow with the output, not with the claim.
+    // The buffer grows with the output, not with the claimed size.
     const std::size_t filled = content.size();
     const std::size_t room = std::min(expected_bytes - filled, std::max(filled, std::size_t{1} << 16));
     content.resize(filled + room);
@@ -115,7 +115,8 @@ class ZipReader {
   Result<std::vector<CentralEntry>> read_directory() const {
     const std::optional<std::size_t> end = find_end_record(bytes_);
     if (!end)
-      return error("", fmt::format("no end record in {} bytes", bytes_.size()), "is it an .npz file, and complete?");
+      return error("", fmt::format("no end record in {} bytes", bytes_.size()),
+                   "check that it is a complete .npz file");
     const std::size_t entry_count = load16(bytes_, *end + 10);
     const std::size_t directory_bytes = load32(bytes_, *end + 12);
     const std::size_t directory_offset = load32(bytes_, *end + 16);
@@ -151,7 +152,7 @@ class ZipReader {
                          .local_offset = load32(directory, at + 42)};
       if (!names.insert(entry.name).second)
         return error(entry.name, "the name occurs twice in the archive", "rename one");
-      // Members that shared their bytes could make a small file inflate without bound.
+      // Overlapping members could make a small file inflate without bound.
       total_packed_bytes += entry.packed_bytes;
       if (total_packed_bytes > directory_offset)
         return error(entry.name, fmt::format("members of {} bytes > {} bytes before the directory", total_packed_bytes,
@@ -209,7 +210,7 @@ void append(std::vector<std::byte>& bytes, std::span<const std::byte> tail) {
   bytes.insert(bytes.end(), tail.begin(), tail.end());
 }
 
-// The fields which the local header and the directory share.
+// The fields that the local header and the directory share.
 void append_common_fields(std::vector<std::byte>& bytes, const ZipMember& member) {
   const auto content_bytes = static_cast<std::uint32_t>(member.content.size());
   append_little_endian<std::uint16_t>(bytes, 20);  // version 2.0 is needed to extract

@@ -64,7 +64,8 @@ Diagnostic bad_memory(std::string what, std::string where, Opcode opcode, Memory
     if (is_memory_of(opcode, row.id))
       allowed += fmt::format("{}{} ({})", allowed.empty() ? "" : ", ", static_cast<int>(row.id), row.name);
   return {std::move(what), std::move(where),
-          fmt::format("memory id {} is none that {} takes: {}", memory_text(memory), spec::info(opcode).name, allowed),
+          fmt::format("memory id {} is not valid for {}, which takes {}", memory_text(memory), spec::info(opcode).name,
+                      allowed),
           "name one of these, or set x_size to 0 for an instruction that only moves tokens"};
 }
 
@@ -72,13 +73,13 @@ Diagnostic bad_alu_op(std::string what, std::string where, AluOp op) {
   const int number = static_cast<int>(op);
   if (!spec::is_alu_op(op))
     return {std::move(what), std::move(where),
-            fmt::format("ALU operation {} > {}, the last one there is", number, spec::kAluOps.size() - 1),
-            "use an operation that docs/gen/isa.md lists"};
+            fmt::format("ALU operation {} > {}, the last one", number, spec::kAluOps.size() - 1),
+            "use an operation listed in docs/gen/isa.md"};
   const std::string_view extension = spec::extension_key(spec::info(op).enabled_by);
   return {std::move(what), std::move(where),
           fmt::format("ALU operation {} ({}) belongs to the extension `{}`, which is off", number, spec::info(op).name,
                       extension),
-          fmt::format("set \"{}\": true in the configuration, or do without the operation", extension)};
+          fmt::format("set \"{}\": true in the configuration, or avoid the operation", extension)};
 }
 
 }  // namespace
@@ -165,8 +166,8 @@ Diagnostic Codec::describe(Fault fault, const Words& words, std::string_view whe
   const std::uint64_t opcode_bits = words[0] & spec::kOpcodeSlot.mask();
   if (fault == Fault::opcode)
     return {what, std::string(where),
-            fmt::format("opcode {} > {}, the last one there is", opcode_bits, spec::kInstructions.size() - 1),
-            "check that the file is a program, of this configuration's instruction size"};
+            fmt::format("opcode {} > {}, the last one", opcode_bits, spec::kInstructions.size() - 1),
+            "check that the file is a program with this configuration's instruction size"};
   const auto opcode = static_cast<Opcode>(opcode_bits);
   const auto field = [&](std::string_view name) {
     const auto fields = spec::info(opcode).fields;
@@ -200,7 +201,7 @@ Result<Instruction> Codec::decode(std::span<const std::byte> bytes) const {
     return Diagnostic{
         "cannot decode an instruction", "",
         fmt::format("{} bytes given, an instruction of {} has {}", bytes.size(), config_.name, 8 * words_),
-        "hand over exactly one instruction"};
+        "pass exactly one instruction"};
   const Words words = read_words(bytes);
   Instruction instruction;
   const Fault fault = decode_words(words, instruction);
@@ -225,10 +226,10 @@ Result<std::vector<Instruction>> Codec::decode_program(std::span<const std::byte
   const std::size_t size = 8 * words_;
   if (bytes.size() % size != 0)
     return Diagnostic{"cannot decode the program", std::string(where),
-                      fmt::format("{} bytes are no multiple of {}, the size of an instruction of {}", bytes.size(),
+                      fmt::format("{} bytes are not a multiple of {}, the size of an instruction of {}", bytes.size(),
                                   size, config_.name),
                       "check the file for truncation, and that it was made for this configuration"};
-  // A file that is no program has an error in nearly every instruction; the first ones say as much.
+  // A file that is not a program has an error in nearly every instruction; the first ones suffice.
   constexpr std::size_t kMaxErrors = 16;
   const std::size_t count = bytes.size() / size;
   std::vector<Instruction> program(count);
@@ -256,10 +257,10 @@ Diagnostics Codec::encoding_errors(const Instruction& instruction) const {
           if (mask == 0) {
             const std::string_view extension = spec::extension_key(field.spec.enabled_by);
             if (value != 0)
-              errors.push_back({what(), std::string(field.spec.name),
-                                fmt::format("it belongs to the extension `{}`, which is off", extension),
-                                fmt::format("set \"{}\": true in the configuration, or do without `{}`", extension,
-                                            field.spec.name)});
+              errors.push_back(
+                  {what(), std::string(field.spec.name),
+                   fmt::format("it belongs to the extension `{}`, which is off", extension),
+                   fmt::format("set \"{}\": true in the configuration, or avoid `{}`", extension, field.spec.name)});
             return;
           }
           const int width = std::popcount(mask);

@@ -17,7 +17,7 @@
 namespace dovetail::isa {
 
 // Built once per configuration (field positions and masks), then cheap per instruction: the simulator decodes millions
-// a second.
+// of them per second.
 class Codec {
  public:
   explicit Codec(const HardwareConfig& config);  // precondition: validate(config)
@@ -34,14 +34,14 @@ class Codec {
   Result<Instruction> decode(std::span<const std::byte> bytes) const;
   Uop decode_uop(std::span<const std::byte> bytes) const;  // bits above the fields are ignored, as the hardware does
 
-  // A raw program. Errors name the instruction index; a size that is no multiple of instruction_bytes() is one.
+  // A raw program. Errors name the instruction index; a size that is not a multiple of instruction_bytes() is an error.
   Result<std::vector<Instruction>> decode_program(std::span<const std::byte> bytes, std::string_view where) const;
   Result<std::vector<std::byte>> encode_program(std::span<const Instruction> program) const;
 
  private:
   using Words = std::array<std::uint64_t, spec::kMaxWords>;
 
-  // A field, ready to cut out. An absent field has mask 0 and reads as 0.
+  // A field's location and mask. An absent field has mask 0 and reads as 0.
   struct Extractor {
     std::uint32_t word = 0;
     std::uint32_t shift = 0;
@@ -63,7 +63,7 @@ class Codec {
   std::array<std::array<Extractor, spec::kMaxFields>, spec::kInstructions.size()> extractors_{};
   std::array<Words, spec::kInstructions.size()> reserved_{};
   std::array<Extractor, 3> uop_extractors_{};
-  std::uint8_t alu_ops_ = 0;  // bit i: ALU operation i is known and its extension on
+  std::uint8_t alu_ops_ = 0;  // bit i: ALU operation i exists and its extension is on
 };
 
 }  // namespace dovetail::isa

@@ -29,7 +29,7 @@ void check_ranges(const HardwareConfig& config, Diagnostics& errors) {
                         fmt::format("choose {} from {} to {}", row.key, row.minimum, row.maximum)});
     } else if (row.power_of_two && !is_power_of_two(value)) {
       const auto below = std::bit_floor(static_cast<std::uint64_t>(value));
-      errors.push_back({what(config), std::string(row.key), fmt::format("{} is no power of two", value),
+      errors.push_back({what(config), std::string(row.key), fmt::format("{} is not a power of two", value),
                         fmt::format("use {} or {}", below, 2 * below)});
     }
   }
@@ -95,7 +95,7 @@ std::int64_t HardwareConfig::depth(Memory memory) const {
 Result<void> validate(const HardwareConfig& config) {
   Diagnostics errors;
   check_ranges(config, errors);
-  if (!errors.empty()) return errors;  // what follows multiplies and divides by these numbers
+  if (!errors.empty()) return errors;  // the following checks multiply and divide by these numbers
   check_elements(config, errors);
   check_depths(config, errors);
   if (config.outstanding_beats < config.burst_beats)

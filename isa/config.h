@@ -36,13 +36,13 @@ struct HardwareConfig {
   bool operator==(const HardwareConfig&) const = default;
 
   // Derived, all exact (sizes are powers of two).
-  Encoding encoding() const;                        // wide exactly when the compact form has no room
+  Encoding encoding() const;                        // wide if and only if the compact form has no room
   std::int64_t instruction_bytes() const;           // 16 or 32
   std::int64_t uop_bytes() const;                   // 4 or 8
   std::int64_t element_bytes(Memory memory) const;  // in DRAM
   std::int64_t depth(Memory memory) const;          // elements on chip; acc8 and out: as acc
   std::int64_t macs_per_uop() const { return batch * block_in * block_out; }
-  // No burst is longer: the beat buffer must have room for all of it.
+  // The longest burst: the beat buffer must have room for all of it.
   std::int64_t longest_burst_beats() const { return burst_beats < outstanding_beats ? burst_beats : outstanding_beats; }
 };
 

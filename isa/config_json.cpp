@@ -17,10 +17,10 @@ namespace dovetail::isa {
 
 namespace {
 
-// VTA's name of the system's clock.
+// VTA's key of the system's clock.
 constexpr std::string_view kVtaClock = "HW_FREQ";
 
-// Collects the values that keys ask for, so that two keys for one parameter are found.
+// Collects the values that keys set, so that two keys for one parameter are detected.
 class Reader {
  public:
   Reader(Machine& machine, std::string_view where) : machine_(machine), config_(machine.hardware), where_(where) {}
@@ -41,7 +41,7 @@ class Reader {
     error(key, "no parameter has this name", suggestion(key, known_keys()));
   }
 
-  // When all keys are read: VTA's clock, where there is no other.
+  // Called when all keys are read: takes VTA's clock if no other is given.
   void finish() {
     if (!vta_clock_) return;
     Result<SystemConfig> vta = system_from_json({{"clock_mhz", *vta_clock_}}, where_);
@@ -70,8 +70,8 @@ class Reader {
   std::optional<std::int64_t> integer(const std::string& key, const Json& value) {
     if (value.is_number_integer() && !(value.is_number_unsigned() && value.get<std::uint64_t>() > INT64_MAX))
       return value.get<std::int64_t>();
-    error(key, fmt::format("{} is no integer", value.dump()),
-          value.is_string() ? "write a whole number, without quotes" : "write a whole number");
+    error(key, fmt::format("{} is not an integer", value.dump()),
+          value.is_string() ? "write an integer, without quotes" : "write an integer");
     return std::nullopt;
   }
 
@@ -86,7 +86,7 @@ class Reader {
 
   void read_name(const Json& value) {
     if (value.is_string()) config_.name = value.get<std::string>();
-    else error("name", fmt::format("{} is no string", value.dump()), "write the name in quotes");
+    else error("name", fmt::format("{} is not a string", value.dump()), "write the name in quotes");
   }
 
   void read_system(const Json& value) {
@@ -165,13 +165,13 @@ std::size_t find_changes(std::string_view text) {
   return std::string_view::npos;
 }
 
-// The value of a change as JSON has it; a word is a text.
+// The value of a change as JSON; a bare word becomes a string.
 Json change_value(std::string_view text) {
   const Result<Json> json = parse_json(text, "");
   return json.ok() && (json->is_number() || json->is_boolean()) ? *json : Json(text);
 }
 
-// Puts the changes into the JSON of a machine.
+// Applies the changes to a machine's JSON.
 Result<Machine> change(const Machine& from, std::string_view text, std::string_view changes) {
   constexpr std::array<std::string_view, 4> kOfSystem{"clock_mhz", "memory", "memory_clock_mhz", "accelerators"};
   Json json = machine_to_json(from);
@@ -189,7 +189,7 @@ Result<Machine> change(const Machine& from, std::string_view text, std::string_v
                         std::move(why), std::move(hint)};
     };
     if (equals == std::string_view::npos || equals + 1 == item.size())
-      return bad("it is no key=value", "write NAME,key=value,key=value without spaces");
+      return bad("it is not of the form key=value", "write NAME,key=value,key=value without spaces");
     if (std::find(keys.begin(), keys.end(), key) == keys.end())
       return bad("no parameter has this name", suggestion(key, keys));
     if (std::find(given.begin(), given.end(), key) != given.end()) return bad("it is given twice", "give it once");

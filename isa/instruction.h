@@ -58,7 +58,7 @@ struct Alu : UopLoop {
   bool reset = false;  // encoded as in VTA, has no effect
   AluOp op = AluOp::add;
   bool use_imm = false;
-  std::int32_t imm = 0;  // second operand, or what the operation makes of it (spec::AluOpInfo::immediate)
+  std::int32_t imm = 0;  // second operand, or the parameter that the operation defines (spec::AluOpInfo::immediate)
   bool operator==(const Alu&) const = default;
 };
 struct Finish {

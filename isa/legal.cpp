@@ -27,7 +27,7 @@ LegalityRules::LegalityRules(const HardwareConfig& config) : address_bits_(confi
   }
 }
 
-// `report` takes a callable that makes the Violation, so that the legal path formats nothing.
+// `report` takes a callable that creates the Violation, so that the legal path formats nothing.
 template <typename Report>
 void LegalityRules::visit_transfer(const Transfer& transfer, Opcode opcode, Report&& report) const {
   if (transfer.x_size == 0) return;  // moves tokens only: memory id, addresses and pads mean nothing
@@ -37,7 +37,7 @@ void LegalityRules::visit_transfer(const Transfer& transfer, Opcode opcode, Repo
       (opcode == Opcode::load ? spec::info(transfer.memory).loadable : spec::info(transfer.memory).storable);
   if (!takes_memory)
     return report([&] {
-      return Violation{fmt::format("memory id {} is none that {} takes", id, spec::info(opcode).name),
+      return Violation{fmt::format("memory id {} is not valid for {}", id, spec::info(opcode).name),
                        "see the memories in docs/gen/isa.md"};
     });
 
@@ -49,7 +49,7 @@ void LegalityRules::visit_transfer(const Transfer& transfer, Opcode opcode, Repo
                        "set the pads to 0; only a load pads"};
     });
 
-  // No sum or product below overflows 64 bits: the wide fields are the larger ones.
+  // No sum or product here overflows 64 bits: the wide fields are the larger ones.
   static_assert(2 * (spec::kTransferSize.wide + 1) < 63 && spec::kTransferSize.wide + spec::kStride.wide < 63 &&
                 spec::kSramBase.wide < 63 && spec::kDramBase.wide < 63);
   const std::uint64_t elements =
@@ -59,7 +59,7 @@ void LegalityRules::visit_transfer(const Transfer& transfer, Opcode opcode, Repo
       return Violation{
           fmt::format("the {} elements from {} on end at {} > {}, the depth of {}", elements, transfer.sram_base,
                       transfer.sram_base + elements, depth_[id], spec::info(spec::info(transfer.memory).buffer).name),
-          "move fewer elements, or to a lower sram_base"};
+          "move fewer elements, or lower sram_base"};
     });
   if (transfer.y_size != 0) {
     const std::uint64_t end =

@@ -1,6 +1,6 @@
-// What an instruction may not say, judged from its fields alone: flags, micro-op range, pads, SRAM and DRAM ranges.
-// Verifier and simulators share these rules; indices of GEMM and ALU need the micro-ops and are checked where those are
-// at hand. Values that no field can hold are the codec's business.
+// Legality rules of an instruction, judged from its fields alone: flags, micro-op range, pads, SRAM and DRAM ranges.
+// Verifier and simulators share these rules; indices of GEMM and ALU depend on the micro-ops and are checked where
+// those are known. Values that do not fit a field are the codec's errors.
 #pragma once
 
 #include <array>
@@ -18,8 +18,7 @@ class LegalityRules {
   explicit LegalityRules(const HardwareConfig& config);  // precondition: validate(config)
 
   bool is_legal(const Instruction& instruction) const;
-  // Every violated rule, with both numbers; `where` is left empty for the caller to fill. Empty exactly when
-  // is_legal().
+  // Every violated rule, with both numbers; the caller fills in `where`. Empty if and only if is_legal().
   Diagnostics check(const Instruction& instruction) const;
 
  private:

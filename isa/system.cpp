@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kSystemKeys{"clock_mhz", "memory", "memory_clock_mhz", "accelerators"};
 
-// A whole number is written without a point.
+// An integer is written without a decimal point.
 Json number(double value) {
   if (value == std::floor(value)) return static_cast<std::int64_t>(value);
   return value;
@@ -49,7 +49,7 @@ Result<SystemConfig> system_from_json(const Json& json, std::string_view where) 
   Diagnostics errors;
   const auto read_clock = [&](const std::string& key, const Json& value, auto& clock) {
     if (!value.is_number())
-      errors.push_back(bad(key, fmt::format("{} is no number", value.dump()), "write MHz without quotes"));
+      errors.push_back(bad(key, fmt::format("{} is not a number", value.dump()), "write MHz without quotes"));
     else if (const auto mhz = value.get<double>(); !(mhz >= kLeastClockMhz && mhz <= kMostClockMhz))
       errors.push_back(bad(key, fmt::format("{} MHz is not from {} to {}", value.dump(), kLeastClockMhz, kMostClockMhz),
                            fmt::format("choose {} from {} to {}", key, kLeastClockMhz, kMostClockMhz)));
@@ -64,12 +64,12 @@ Result<SystemConfig> system_from_json(const Json& json, std::string_view where) 
       if (value.is_string() && !value.get_ref<const std::string&>().empty()) system.memory = value.get<std::string>();
       else
         errors.push_back(
-            bad(key, fmt::format("{} is no memory model", value.dump()), R"(write "ideal" or "bank:ddr4-2400")"));
+            bad(key, fmt::format("{} is not a memory model", value.dump()), R"(write "ideal" or "bank:ddr4-2400")"));
     } else if (key == "accelerators") {
       if (value.is_number_integer() && value >= 1 && value <= kMostAccelerators)
         system.accelerators = value.get<std::int64_t>();
       else
-        errors.push_back(bad(key, fmt::format("{} is no number from 1 to {}", value.dump(), kMostAccelerators),
+        errors.push_back(bad(key, fmt::format("{} is not an integer from 1 to {}", value.dump(), kMostAccelerators),
                              "write how many accelerators share the memory"));
     } else {
       errors.push_back(bad(key, "the system has no member of this name", suggestion(key, kSystemKeys)));

@@ -1,6 +1,6 @@
-// What an accelerator runs with: its clock, and the memory behind its port. It turns cycles into seconds. No part of
-// the hardware: it enters no generated package, no key of a model and no program. docs/reference/memory-models.md, «The
-// system», gives the reasons of the defaults.
+// The environment of an accelerator: its clock, and the memory at its port. It turns cycles into seconds. It is not
+// part of the hardware: it enters no generated package, no key of a model and no program. docs/reference/memory-models.md, «The
+// system», gives the reasons for the defaults.
 #pragma once
 
 #include <cstdint>
@@ -20,16 +20,17 @@ inline constexpr std::int64_t kMostAccelerators = 64;
 
 struct SystemConfig {
   double clock_mhz = 500;
-  // A memory model in the words of --memory (simulator/memory/memory.h), which is read where it is used.
+  // A memory model in the syntax of --memory (simulator/memory/memory.h), parsed where it is used.
   std::string memory = "ideal";
-  std::optional<double> memory_clock_mhz = std::nullopt;  // of a DRAM; absent: that of its standard
-  // That share the memory, each with a sample of its own (docs/howto/several-accelerators.md); 1 to kMostAccelerators.
+  std::optional<double> memory_clock_mhz = std::nullopt;  // clock of a DRAM; absent: that of its standard
+  // Number of accelerators that share the memory, each processing its own sample (docs/howto/several-accelerators.md); 1 to
+  // kMostAccelerators.
   std::int64_t accelerators = 1;
 
   bool operator==(const SystemConfig&) const = default;
 };
 
-// A configuration and what it runs with: all that a hardware JSON says.
+// A configuration and its environment: the whole content of a hardware JSON.
 struct Machine {
   HardwareConfig hardware;
   SystemConfig system = {};
@@ -38,9 +39,9 @@ struct Machine {
 // The named configurations (isa/configs/*.json), in listing order.
 const std::vector<Machine>& named_machines();
 
-// As load_config(), with the "system" section. Both take changes behind the name or path, as in
-// "1x16x16,inp_buffer_bytes=512,clock_mhz=200": they are validated like all else, and the name of a configuration whose
-// hardware is changed ends in the changes, so that it is again what --hw takes.
+// Like load_config(), with the "system" section. Both accept changes after the name or path, as in
+// "1x16x16,inp_buffer_bytes=512,clock_mhz=200": they are validated like everything else, and the changes are appended
+// to the name of a configuration whose hardware is changed, so that the name is again valid for --hw.
 Result<Machine> load_machine(std::string_view text);
 Result<Machine> machine_from_json(const Json& json, std::string_view where);
 // config_to_json()'s members, then "system".

@@ -32,23 +32,24 @@ struct Symbol {
   std::string name;
   SymbolKind kind = SymbolKind::constant;
   std::uint64_t value = 0;  // of a constant, the bits of an int64
-  std::uint64_t bytes = 0;  // at an address: how many, and what they are
+  std::uint64_t bytes = 0;  // at an address: the size and type of the data there
   DType dtype = DType::uint8;
   Shape shape = {};
   std::size_t line = 1;
-  bool is_closed = true;  // false while more may follow; never in an Assembly
+  bool is_closed = true;  // false while more items may follow; always true in an Assembly
 };
 
-// A stretch of the memory image.
+// A contiguous range of the memory image.
 struct ImageItem {
   std::uint64_t address = 0;
   std::uint64_t size_bytes = 0;
-  std::vector<std::byte> bytes = {};  // empty: `.space`, which is zero unless somebody places other bytes
+  std::vector<std::byte> bytes = {};  // empty: `.space`, which is zero unless the caller places other bytes there
   std::size_t line = 1;
   bool is_uops = false;
 };
 
-// Where an instruction is written; `used_line`: the outermost use of a macro or `.repeat` that it comes from, or 0.
+// The source location of an instruction; `used_line`: the outermost use of a macro or `.repeat` that it comes from, or
+// 0.
 struct SourceLine {
   std::uint32_t line = 1;
   std::uint32_t used_line = 0;
@@ -58,19 +59,19 @@ struct SourceLine {
 struct Assembly {
   HardwareConfig config;
   std::vector<Instruction> program;
-  std::vector<Uop> uops;               // from `.uop` lines; empty in most files
-  std::vector<ImageItem> image = {};   // ascending, disjoint; those of the `.uop` lines too
+  std::vector<Uop> uops;               // from `.uop` lines; usually empty
+  std::vector<ImageItem> image = {};   // ascending, disjoint; includes those of the `.uop` lines
   std::vector<Symbol> symbols = {};    // in the order of their definition
-  std::vector<SourceLine> lines = {};  // of each instruction
-  std::vector<Launch> launches = {};   // from `.launch` lines; empty: one of everything
+  std::vector<SourceLine> lines = {};  // one per instruction
+  std::vector<Launch> launches = {};   // from `.launch` lines; empty: one launch of all instructions
 };
 
-// Items come from here on unless `.org` says otherwise: address 0 stays free.
+// Items start at this address unless `.org` says otherwise: address 0 stays free.
 inline constexpr std::uint64_t kImageBase = 0x1000;
 inline constexpr std::uint64_t kMostImageBytes = std::uint64_t{1}
-                                                 << 32;  // of an image, from its first byte to its last
+                                                 << 32;  // extent of an image, from its first byte to its last
 
-// Reads the file of a `.data` line: a .npy, or anything else as bytes.
+// Reads the file of a `.data` line: a .npy, or any other file as bytes.
 using ReadData = std::function<Result<NdArray>(const std::string& path)>;
 
 // Begins with a `.config` line holding every parameter that differs from the default.
@@ -79,7 +80,7 @@ std::string format_assembly(const Assembly& assembly);  // micro-ops before inst
 std::string format_config_line(const HardwareConfig& config);
 
 // `expected`: the configuration asked for on the command line; a `.config` line that disagrees is an error naming the
-// parameter and both values. Without either, the default configuration holds. Without `read_data`, .data takes no
+// parameter and both values. Without either, the default configuration holds. Without `read_data`, .data accepts no
 // files. All errors of a file are collected, each with its line and column.
 Result<Assembly> parse_assembly(std::string_view text, std::string_view where,
                                 const std::optional<HardwareConfig>& expected = std::nullopt,

@@ -1,5 +1,5 @@
-// The static verifier (docs/explanation/verify.md): races, deadlock, leftover tokens, undefined reads, everything
-// illegal. Exact, one pass.
+// The static verifier (docs/explanation/verify.md): races, deadlock, leftover tokens, undefined reads, illegal instructions. Exact,
+// one pass.
 #pragma once
 
 #include <compare>
@@ -29,16 +29,16 @@ struct DramImage {
 };
 
 enum class FindingKind : std::uint8_t {
-  illegal,         // a field, flag, index, address or bit pattern that the ISA forbids
-  race,            // two instructions of different queues touch the same bytes, one writes, and no token orders them
-  deadlock,        // an instruction can never start (missing push, or finite queues are in the way)
+  illegal,  // a field, flag, index, address or bit pattern that the ISA forbids
+  race,     // two instructions of different queues access the same bytes, at least one writes, and no token orders them
+  deadlock,        // an instruction can never start (a missing push, or a full queue)
   leftover_token,  // pushed and never popped within the launch
-  undefined_read,  // SRAM is read that nothing wrote, or that is written only afterwards
+  undefined_read,  // SRAM is read that no instruction wrote, or that is written only later
   uop_overwrite,   // a STORE reaches bytes that a LOAD UOP or the instruction fetch reads
 };
 std::string_view name(FindingKind kind);
 
-// A half-open range of element indices of a memory, or of physical byte addresses.
+// A half-open range of element indices in a memory, or of physical byte addresses.
 struct Extent {
   std::uint64_t begin = 0, end = 0;
   auto operator<=>(const Extent&) const = default;
@@ -46,31 +46,30 @@ struct Extent {
 
 struct Finding {
   FindingKind kind;
-  std::size_t instruction;           // the one that is wrong, or the later of a pair, in program order
+  std::size_t instruction;           // the faulty one, or the later of a pair, in program order
   std::optional<std::size_t> other;  // the earlier of a pair
-  bool possible = false;             // true where the micro-ops are unknown: may, not must
+  bool possible = false;             // true if the micro-ops are unknown: the access may, not must, happen
   Diagnostic diagnostic;             // names both instructions with their disassembly
-  std::optional<Memory> memory;      // race, undefined_read: where; empty: DRAM
+  std::optional<Memory> memory;      // race, undefined_read: the memory; empty: DRAM
   std::vector<Extent>
-      extents;  // the elements of `memory`, or bytes of DRAM; sorted, disjoint. Empty: unknown, or no matter of place
+      extents;  // the elements of `memory`, or bytes of DRAM; sorted, disjoint. Empty: unknown, or not applicable
 };
 
 struct VerifyOptions {
   std::span<const Launch> launches = {};         // empty: one launch of the whole program
   std::optional<DramImage> dram = std::nullopt;  // holds the micro-ops; without it GEMM and ALU may touch anything
-  std::optional<std::uint64_t> program_base = std::nullopt;  // where the program lies in DRAM, if a STORE may reach it
+  std::optional<std::uint64_t> program_base = std::nullopt;  // address of the program in DRAM, if a STORE may reach it
   std::size_t max_findings = 64;  // in the order of instructions; further ones are counted, not described
 };
 
 struct VerifyReport {
   std::vector<Finding> findings;
-  std::size_t suppressed = 0;  // found, but beyond max_findings
+  std::size_t suppressed = 0;  // findings beyond max_findings
   bool clean() const { return findings.empty() && suppressed == 0; }
 };
 
-// Cost: near-linear in the instructions and the SRAM elements and DRAM rows they touch. docs/explanation/verify.md says
-// why one pass is exact. A launch that deadlocks is the last one examined; what comes after it is checked for legality
-// only.
+// Cost: near-linear in the instructions and the SRAM elements and DRAM rows that they touch. docs/explanation/verify.md says why
+// one pass is exact. A launch that deadlocks is the last one examined; later launches are checked for legality only.
 VerifyReport verify(const HardwareConfig& config, std::span<const Instruction> program, const VerifyOptions& options);
 
 }  // namespace dovetail::isa

@@ -11,7 +11,7 @@ namespace dovetail::isa {
 
 // Precondition of all: validate(config).
 std::string emit_markdown(const HardwareConfig& config);    // docs/gen/isa.md, at the default configuration
-std::string emit_sv_package(const HardwareConfig& config);  // package dovetail_isa_pkg, for Verilator and Yosys alike
+std::string emit_sv_package(const HardwareConfig& config);  // package dovetail_isa_pkg, for both Verilator and Yosys
 std::string emit_c_header(const HardwareConfig& config);    // register map, encodings and design point for drivers
 std::string emit_python(const HardwareConfig& config);      // encoders and constants, for programs that write programs
 std::string emit_json(const HardwareConfig& config);        // everything, for other generators

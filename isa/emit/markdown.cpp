@@ -14,7 +14,7 @@ namespace {
 
 using emit::PlacedField;
 
-// A bar would end the cell.
+// An unescaped bar would end the cell.
 std::string cell(std::string_view text) {
   std::string escaped;
   for (const char c : text) escaped += c == '|' ? std::string("\\|") : std::string(1, c);
@@ -37,8 +37,8 @@ std::string bit_range(int bit, int width) {
   return width == 1 ? fmt::format("{}", bit) : fmt::format("{}-{}", bit, bit + width - 1);
 }
 
-// One table for all instructions but FINISH's trivial one: bits at this configuration, and the width rule where it is
-// not the number.
+// One table for all instructions except FINISH, whose table is trivial: bits at this configuration, and the width rule
+// if it is not a constant.
 std::string field_table(const std::vector<PlacedField>& fields, Encoding encoding) {
   std::string text = header({"bits", "field", "width", "meaning"});
   for (const PlacedField& field : fields) {

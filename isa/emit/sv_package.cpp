@@ -57,7 +57,7 @@ std::string reserved_mask(std::string_view prefix, const std::vector<PlacedField
                      prefix, 64 * words.size(), digits);
 }
 
-// The operations of which `belongs` is true as a vector, to be indexed by alu_opcode.
+// The set of operations for which `belongs` is true, as a bit vector indexed by alu_opcode.
 template <typename Belongs>
 std::string alu_set(std::string_view name, Belongs&& belongs, std::string_view doc) {
   std::string bits;
@@ -74,10 +74,10 @@ std::string alu_sets(const HardwareConfig& config) {
   const auto takes_immediate = [](const AluOpInfo& row) { return spec::takes_immediate(row.op); };
   const auto reads_next = [](const AluOpInfo& row) { return row.source_elements > 1; };
   return "  // Sets of ALU operations: bit k is operation k.\n" +
-         alu_set("ENABLED", is_enabled, "which this design point has") +
+         alu_set("ENABLED", is_enabled, "available at this design point") +
          alu_set("LONG", is_long, "kind alu_long, the others alu") +
-         alu_set("IMMEDIATE", takes_immediate, "whose second operand is imm where use_imm is 1") +
-         alu_set("READS_NEXT", reads_next, "which read acc[src + 1] after acc[src]") + "\n";
+         alu_set("IMMEDIATE", takes_immediate, "second operand is imm if use_imm is 1") +
+         alu_set("READS_NEXT", reads_next, "read acc[src + 1] after acc[src]") + "\n";
 }
 
 // A packed struct is written from its highest bit down.
@@ -89,8 +89,8 @@ std::string packed_struct(std::string_view type, const std::vector<PlacedField>&
   int top = total_bits;
   int gap = 0;
   const auto member = [&](int bits, bool is_signed, std::string_view name) {
-    // So that the design needs no cast, which Yosys does not know: a case over an enumeration can be seen to be
-    // complete.
+    // The field has the enumeration's type, so that the design needs no cast, which Yosys does not support, and a case
+    // over it is visibly complete.
     if (name == "alu_opcode") text += fmt::format("    alu_op_e {};\n", name);
     else text += fmt::format("    logic {}[{}:0] {};\n", is_signed ? "signed " : "", bits - 1, name);
   };
@@ -107,7 +107,7 @@ std::string packed_struct(std::string_view type, const std::vector<PlacedField>&
   return text + fmt::format("  }} {};\n\n", type);
 }
 
-// What several modules of the design hand on as one.
+// Structs shared by several modules of the design.
 std::string bundles(const HardwareConfig& config) {
   const auto index_bits = [&](Memory memory) {
     return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(config.depth(memory)))) - 1;
@@ -116,8 +116,8 @@ std::string bundles(const HardwareConfig& config) {
   return fmt::format(
       "  // A step of GEMM or ALU, from stage X to the pipes.\n"
       "  typedef struct packed {{\n"
-      "    logic empty;  // of an instruction without steps: it reads and writes nothing\n"
-      "    logic first;  // of its instruction\n"
+      "    logic empty;  // the instruction has no steps: it reads and writes nothing\n"
+      "    logic first;  // first step of its instruction\n"
       "    logic last;\n"
       "    logic gemm;\n"
       "    logic reset;\n"
@@ -126,7 +126,7 @@ std::string bundles(const HardwareConfig& config) {
       "    alu_op_e op;\n"
       "    logic [15:0] imm;\n"
       "    logic [{}:0] dst;\n"
-      "    logic [{}:0] src;  // of INP or ACC\n"
+      "    logic [{}:0] src;  // index into INP or ACC\n"
       "    logic [{}:0] wgt;\n"
       "  }} step_t;\n\n"
       "  // A burst that a unit asks the read port for.\n"
@@ -142,23 +142,23 @@ std::string bundles(const HardwareConfig& config) {
       "  // The head of a command queue.\n"
       "  typedef struct packed {{\n"
       "    logic valid;\n"
-      "    logic [31:0] index;  // of the instruction in its program\n"
+      "    logic [31:0] index;  // index of the instruction in its program\n"
       "    logic [{}:0] instr;\n"
       "  }} command_t;\n\n"
-      "  // The token FIFOs between a unit and a neighbor: what the unit finds, and what it does.\n"
+      "  // The token FIFOs between a unit and a neighbor: their state, and the unit's request.\n"
       "  typedef struct packed {{\n"
       "    logic available;  // a token to pop\n"
-      "    logic room;  // for a token to push\n"
+      "    logic room;  // room for a token to push\n"
       "  }} tokens_t;\n\n"
       "  typedef struct packed {{\n"
       "    logic pop;\n"
       "    logic push;\n"
       "  }} token_use_t;\n\n"
-      "  // What stops a launch.\n"
+      "  // An error that stops a launch.\n"
       "  typedef struct packed {{\n"
       "    logic valid;\n"
       "    logic [3:0] code;\n"
-      "    logic [31:0] index;  // of the instruction that it belongs to\n"
+      "    logic [31:0] index;  // index of the instruction that caused it\n"
       "  }} error_t;\n\n",
       acc - 1, std::max(acc, inp) - 1, wgt - 1, config.address_bits - 1, 8 * config.bus_bytes - 1,
       8 * config.instruction_bytes() - 1);

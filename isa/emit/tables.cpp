@@ -87,7 +87,7 @@ std::vector<Constant> config_constants(const HardwareConfig& config) {
   for (const spec::Extension& row : spec::kExtensions)
     constants.push_back({upper(row.key) + "_ENABLED", config.*row.member ? 1 : 0, std::string(row.doc)});
   constants.push_back(
-      {"LONGEST_BURST_BEATS", config.longest_burst_beats(), "beats: of BURST_BEATS as many as a beat buffer holds"});
+      {"LONGEST_BURST_BEATS", config.longest_burst_beats(), "beats: BURST_BEATS, limited to what a beat buffer holds"});
   constants.push_back(
       {"WIDE_ENCODING", config.encoding() == Encoding::wide ? 1 : 0, "256-bit instructions and 64-bit micro-ops"});
   constants.push_back({"INSTRUCTION_BITS", 8 * config.instruction_bytes(), ""});

@@ -1,4 +1,4 @@
-// What all emitters need of the tables: fields with their places, at one configuration.
+// Table data shared by all emitters: fields with their bit positions, at one configuration.
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@ namespace dovetail::isa::emit {
 
 struct PlacedField {
   const spec::FieldSpec* spec;
-  spec::Slot slot;  // of an extension that is off: where it would be
+  spec::Slot slot;  // the position that the extension would have, if it is off
   bool is_present;
 };
 
-// Opcode and flags included, in table order.
+// All fields in table order, including opcode and flags.
 std::vector<PlacedField> placed_fields(Opcode opcode, const HardwareConfig& config, Encoding encoding);
 std::vector<PlacedField> placed_uop_fields(const HardwareConfig& config, Encoding encoding);
 

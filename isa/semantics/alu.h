@@ -18,10 +18,10 @@ constexpr std::int32_t shr(std::int32_t value, std::int32_t amount) {
   return amount >= 0 ? value >> right : wrap(bits(value) << left);
 }
 
-// What an operation takes besides acc[dst], of one lane. REQUANT: the scale's bits in acc[src], the bias in
+// An operation's inputs in addition to acc[dst], for one lane. REQUANT: the scale's bits in acc[src], the bias in
 // acc[src + 1], and the immediate as zero point.
 struct AluOperands {
-  std::int32_t source = 0;  // acc[src], or the immediate in its place
+  std::int32_t source = 0;  // acc[src], or the immediate if use_imm is 1
   std::int32_t next = 0;    // acc[src + 1]
   std::int32_t imm = 0;
 };

@@ -21,7 +21,7 @@ enum class GemmMode : std::uint8_t {
   reset,      // acc = 0; nothing is read
 };
 
-// Reset wins over overwrite, as it leaves nothing to write over with.
+// Reset wins over overwrite: it reads no operands.
 constexpr GemmMode gemm_mode(const Gemm& gemm) {
   return gemm.reset ? GemmMode::reset : gemm.overwrite ? GemmMode::overwrite : GemmMode::accumulate;
 }

@@ -1,4 +1,4 @@
-// LOAD: rows of DRAM elements into consecutive SRAM elements, zero elements around them.
+// LOAD: rows of DRAM elements into consecutive SRAM elements, surrounded by zero elements.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace dovetail::isa::semantics {
 
-// Elements written per row, rows, and in all; none for x_size 0, whatever the pads. y_size 0 with x_size > 0 writes the
-// pad rows.
+// Counts of elements per row, rows, and elements in total; 0 if x_size is 0, whatever the pads. y_size 0 with x_size >
+// 0 writes the pad rows.
 constexpr std::uint64_t loaded_columns(const Transfer& load) {
   return load.x_size == 0 ? 0 : std::uint64_t{load.x_pad_0} + load.x_size + load.x_pad_1;
 }

@@ -16,7 +16,7 @@ constexpr std::uint64_t element_index(std::uint64_t base, std::uint64_t y, std::
   return base + y * factor_out + x * factor_in;
 }
 
-// How often the loops run a micro-op.
+// How often the loops execute each micro-op.
 constexpr std::uint64_t step_count(const UopLoop& loop) {
   return loop.uop_begin < loop.uop_end ? std::uint64_t{loop.iter_out} * loop.iter_in * (loop.uop_end - loop.uop_begin)
                                        : 0;

@@ -1,5 +1,5 @@
-// The ALU operations as a table. What engines, verifier, compiler, assembler, the SystemVerilog package and the random
-// tests know about an operation besides its meaning (isa/semantics/alu.h) is its row.
+// The ALU operations as a table. Everything that engines, verifier, compiler, assembler, the SystemVerilog package and
+// the random tests need about an operation besides its meaning (isa/semantics/alu.h) is in its row.
 #pragma once
 
 #include <array>
@@ -11,15 +11,15 @@
 
 namespace dovetail::isa::spec {
 
-// The kind of an ALU instruction, docs/reference/timing.md, section 9: when its steps write, and whether they wait for
-// each other.
+// The kind of an ALU instruction, docs/reference/timing.md, section 9: when its steps write, and whether a step waits for the
+// preceding one.
 enum class AluKind : std::uint8_t {
-  alu,       // one cycle of work: written in the cycle after the last read, in time for the step behind
-  alu_long,  // two: the step behind waits where it would read the result first (interlock)
+  alu,       // one cycle of work: written in the cycle after the last read, in time for the next step
+  alu_long,  // two cycles: the next step waits if its first read would be of the result (interlock)
 };
 
-// What the assembler calls the immediate, and what it is: the second operand of a step, in place of acc[src], or a
-// parameter besides acc[src], and use_imm must be 0.
+// The immediate's name in assembly, and its role: the second operand of a step, in place of acc[src], or a parameter in
+// addition to acc[src], in which case use_imm must be 0.
 struct AluImmediate {
   std::string_view word, doc;
   bool is_operand = false;
@@ -32,11 +32,11 @@ struct AluOpInfo {
   bool HardwareConfig::*enabled_by;  // nullptr: part of the base instruction set
   AluKind kind;
   std::uint32_t source_elements;        // read from acc[src] on by a step without immediate operand
-  const TimingConstant* vector_cycles;  // of such a step
+  const TimingConstant* vector_cycles;  // cycles of such a step
   bool commutes;                        // op(a, b) == op(b, a)
   AluImmediate immediate;
   std::string_view doc;         // a = acc[dst], b = use_imm ? imm : acc[src]
-  std::string_view notes = {};  // what the reference adds below its table
+  std::string_view notes = {};  // added below the reference's table
 };
 
 // clang-format off
@@ -57,7 +57,7 @@ inline constexpr std::array kAluOps{
 };
 // clang-format on
 
-inline constexpr std::size_t kMaxAluOps = 8;            // a ninth needs bit 63 of word 0 as fourth bit of alu_opcode
+inline constexpr std::size_t kMaxAluOps = 8;  // a ninth operation needs bit 63 of word 0 as fourth bit of alu_opcode
 inline constexpr std::uint32_t kMaxSourceElements = 2;  // a third needs one more phase of stage R in hw/rtl
 
 static_assert(
@@ -84,26 +84,27 @@ constexpr std::string_view name(AluKind kind) {
   }
   return {};
 }
-// From a step's last read to its write.
+// Cycles from a step's last read to its write.
 constexpr const TimingConstant& read_to_write(AluKind kind) {
   switch (kind) {
     case AluKind::alu: return kAluReadToWrite;
     case AluKind::alu_long: return kAluLongReadToWrite;
   }
-  return kAluReadToWrite;  // no kind
+  return kAluReadToWrite;  // not a valid kind
 }
 
 constexpr bool is_alu_op(AluOp op) { return static_cast<std::size_t>(op) < kAluOps.size(); }
 // Precondition: is_alu_op(op).
 constexpr const AluOpInfo& info(AluOp op) { return kAluOps[static_cast<std::size_t>(op)]; }
 
-// Total, as the verifier sees operations that do not exist: they count as plain ones.
+// Defined for all values, as the verifier sees operations that do not exist: they count as kind alu.
 constexpr bool takes_immediate(AluOp op) { return !is_alu_op(op) || info(op).immediate.is_operand; }
 constexpr bool is_enabled(const AluOpInfo& row, const HardwareConfig& config) {
   return row.enabled_by == nullptr || config.*row.enabled_by;
 }
 
-// How many elements of ACC, from acc[src] on, a step of the instruction reads; 0: the operand is the immediate. Total.
+// The number of ACC elements, from acc[src] on, that a step of the instruction reads; 0: the operand is the immediate.
+// Defined for all values.
 constexpr std::uint32_t source_elements(const Alu& alu) {
   if (alu.use_imm && takes_immediate(alu.op)) return 0;
   return is_alu_op(alu.op) ? info(alu.op).source_elements : 1;

@@ -63,7 +63,7 @@ struct VtaKey {
   Kind kind;
   std::int64_t HardwareConfig::*first = nullptr;
   std::int64_t HardwareConfig::*second = nullptr;
-  int value = 0;  // log2: the shift; fixed: the only value that is taken
+  int value = 0;  // log2: the shift; fixed: the only accepted value
   std::string_view doc;
 };
 

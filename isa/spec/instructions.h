@@ -2,9 +2,9 @@
 // assembler, documentation, the SystemVerilog and C packages and the random tests read these rows; isa/spec/layout.h
 // turns them into bit positions.
 //
-// Where a field lies follows C bit-fields on 64-bit units, as VTA's hw_spec.h compiles them: each field follows the one
-// before it, and one that would straddle a multiple of 64 moves up to it. Extension bits have a fixed place instead,
-// taken only while their switch is on.
+// Field positions follow C bit-fields on 64-bit units, as VTA's hw_spec.h compiles them: each field follows the
+// preceding one, and one that would straddle a multiple of 64 moves up to it. Extension bits have a fixed place
+// instead, taken only while their switch is on.
 #pragma once
 
 #include <array>
@@ -21,7 +21,7 @@
 namespace dovetail::isa::spec {
 
 // How many bits a field has. Compact: VTA's rule. Wide: one number for every configuration, so that all wide programs
-// look alike.
+// have the same format.
 struct Width {
   enum class Rule : std::uint8_t {
     fixed,
@@ -60,8 +60,9 @@ struct FieldSpec {
   std::string_view name;
   Width width;
   std::string_view doc;
-  std::optional<int> fixed_bit = std::nullopt;  // otherwise it follows the field before it
-  bool HardwareConfig::*enabled_by = nullptr;   // the extension without which the field is absent and its bit reserved
+  std::optional<int> fixed_bit = std::nullopt;  // otherwise it follows the preceding field
+  bool HardwareConfig::*enabled_by =
+      nullptr;  // the extension that the field belongs to: if it is off, the field is absent and its bit reserved
   bool is_signed = false;
 };
 
@@ -188,7 +189,7 @@ inline constexpr std::array kInstructions{
     InstructionSpec{Opcode::finish,
                     "finish",
                     {},
-                    "Ends nothing by itself: a launch ends with its last instruction. Carries flags like any other."},
+                    "Does not end a launch: a launch ends with its last instruction. Carries flags like any other."},
     InstructionSpec{Opcode::alu, "alu", kAluSpecs,
                     "For each outer trip, inner trip and micro-op: acc[dst] = op(acc[dst], use_imm ? imm : acc[src]), "
                     "lane by lane in int32."},
@@ -204,7 +205,7 @@ static_assert(
 
 constexpr const InstructionSpec& info(Opcode opcode) { return kInstructions[static_cast<std::size_t>(opcode)]; }
 
-inline constexpr std::size_t kMaxFields = 16;  // of one instruction, without opcode and flags
+inline constexpr std::size_t kMaxFields = 16;  // per instruction, without opcode and flags
 inline constexpr int kMaxWords = 4;            // 64-bit words of a wide instruction
 inline constexpr int kCompactBits = 128, kWideBits = 256;
 inline constexpr int kCompactUopBits = 32, kWideUopTotalBits = 64;

@@ -15,8 +15,8 @@ struct DepthsLog2 {
   int uop = 0, inp = 0, wgt = 0, acc = 0;
 };
 
-// Rounded down; 0 for what has no logarithm. Total, as everything here: of sizes that validate() refuses the layout is
-// meaningless, but defined.
+// Rounded down; 0 for arguments without a logarithm. All functions here are total: for sizes that validate() rejects
+// the layout is meaningless, but defined.
 constexpr int log2_of(std::int64_t value) {
   return value > 0 ? static_cast<int>(std::bit_width(static_cast<std::uint64_t>(value))) - 1 : 0;
 }

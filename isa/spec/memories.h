@@ -1,4 +1,4 @@
-// What an instruction can name as memory: identity, on-chip buffer, element size, and which queue a load goes to.
+// The memories that an instruction can name: identity, on-chip buffer, element size, and the queue of a load.
 #pragma once
 
 #include <array>
@@ -13,12 +13,12 @@ namespace dovetail::isa::spec {
 struct MemoryInfo {
   Memory id;
   std::string_view name;                                 // in assembly, reports and traces
-  bool loadable, storable;                               // by LOAD, by STORE
-  Queue load_queue;                                      // of a LOAD that names it, NOPs included
+  bool loadable, storable;                               // by LOAD and by STORE
+  Queue load_queue;                                      // queue of a LOAD that names it, including NOPs
   std::int64_t (*element_bytes)(const HardwareConfig&);  // in DRAM
-  std::string_view element_rule;                         // the same, for people
-  std::string_view layout;                               // of an element in DRAM and on chip
-  Memory buffer;                                         // the on-chip memory behind it
+  std::string_view element_rule;                         // the same as text
+  std::string_view layout;                               // layout of an element in DRAM and on chip
+  Memory buffer;                                         // the on-chip memory that holds it
   std::int64_t HardwareConfig::*buffer_bytes;
   std::string_view doc;
 };

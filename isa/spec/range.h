@@ -1,5 +1,5 @@
-// What a field can hold at one configuration: the widths of the tables as ranges of values. Whoever makes instructions
-// asks here instead of restating a width, which differs between the encodings.
+// The range of values that a field can hold at one configuration, derived from the widths of the tables. Code that
+// creates instructions uses this instead of restating a width, which differs between the encodings.
 #pragma once
 
 #include <compare>
@@ -9,7 +9,7 @@
 
 namespace dovetail::isa::spec {
 
-// Both ends belong to the range; both are 0 for a field whose extension is off.
+// Inclusive bounds; both are 0 for a field whose extension is off.
 struct FieldRange {
   std::int64_t least = 0, most = 0;
   constexpr bool holds(std::int64_t value) const { return least <= value && value <= most; }
@@ -24,7 +24,7 @@ constexpr FieldRange range_of_bits(int width, bool is_signed) {
   return {-half, half - 1};
 }
 
-// The row of a body's field. Does not compile for a member that is no field of that body.
+// The row of a body's field. Does not compile for a member that is not a field of that body.
 template <typename Body, auto kMember>
 constexpr FieldSpec field_of() {
   std::optional<FieldSpec> found;
@@ -36,7 +36,8 @@ constexpr FieldSpec field_of() {
   return found.value();
 }
 
-// As in range_of<Load, &Load::x_size>(config).most. Walks the tables for the encoding: for callers who keep the result.
+// For example range_of<Load, &Load::x_size>(config).most. Walks the tables to find the encoding: callers should keep
+// the result.
 template <typename Body, auto kMember>
 FieldRange range_of(const HardwareConfig& config) {
   constexpr FieldSpec kField = field_of<Body, kMember>();

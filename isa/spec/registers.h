@@ -70,7 +70,7 @@ inline constexpr std::array kErrorCodes{
 inline constexpr std::uint32_t kRegisterWindowBytes = 4096;
 inline constexpr std::uint32_t kRegisterId = 0x4c545644;  // "DVTL" in ASCII, lowest byte first
 inline constexpr std::uint32_t kRegisterVersion =
-    0x00010001;  // of this map: major in the upper half, minor in the lower
+    0x00010001;  // version of this map: major in the upper half, minor in the lower
 
 inline constexpr std::array kControlFields{
     RegisterField{"start", 0, 1, Access::write_one_start,
@@ -159,14 +159,14 @@ inline constexpr std::array kRegisters{
     Register{"ERROR_INSTRUCTION", 0x08, kErrorInstructionFields, zero, "where a launch was stopped; valid while STATUS.error"},
     Register{"INTERRUPT_ENABLE", 0x0c, kInterruptEnableFields, zero, "which events raise the interrupt line"},
     Register{"INTERRUPT_STATUS", 0x10, kInterruptStatusFields, zero, "events so far; the line is high while an enabled one is set"},
-    Register{"PROGRAM_BASE_LO", 0x14, kProgramBaseLoFields, zero, "where the program lies"},
-    Register{"PROGRAM_BASE_HI", 0x18, kProgramBaseHiFields, zero, "where the program lies"},
+    Register{"PROGRAM_BASE_LO", 0x14, kProgramBaseLoFields, zero, "address of the program"},
+    Register{"PROGRAM_BASE_HI", 0x18, kProgramBaseHiFields, zero, "address of the program"},
     Register{"INSTRUCTION_BEGIN", 0x1c, kInstructionBeginFields, zero, "which part of the program a launch runs"},
     Register{"INSTRUCTION_COUNT", 0x20, kInstructionCountFields, zero, "which part of the program a launch runs"},
     Register{"CYCLES_LO", 0x24, kCyclesLoFields, zero, "clock cycles, from start to completion"},
     Register{"CYCLES_HI", 0x28, kCyclesHiFields, zero, "clock cycles, from start to completion"},
     Register{"ID", 0x2c, kIdFields, [](const HardwareConfig&) { return kRegisterId; }, "identifies a Dovetail accelerator"},
-    Register{"VERSION", 0x30, kVersionFields, [](const HardwareConfig&) { return kRegisterVersion; }, "of the register map"},
+    Register{"VERSION", 0x30, kVersionFields, [](const HardwareConfig&) { return kRegisterVersion; }, "register map version"},
     Register{"CONFIG", 0x34, kConfigFields, config_register, "the design point, for drivers to compare with the program's"},
     Register{"TOKENS_LOAD", 0x38, kTokensLoadFields, zero, "what the last launch left over; valid while STATUS reports leftover_tokens"},
     Register{"TOKENS_STORE", 0x3c, kTokensStoreFields, zero, "what the last launch left over; valid while STATUS reports leftover_tokens"},

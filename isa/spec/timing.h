@@ -30,7 +30,7 @@ inline constexpr TimingConstant kAluInterlockCycles{"alu_interlock_cycles", 1, "
 inline constexpr TimingConstant kMaxBurstBeats{"max_burst_beats", 256, "beats", "AXI4's longest INCR burst"};
 inline constexpr TimingConstant kBurstBoundaryBytes{"burst_boundary_bytes", 4096, "bytes", "no AXI4 burst crosses a multiple of this address"};
 
-// Hand-overs: how many cycles after one event the next may come at the earliest.
+// Hand-overs: the minimum number of cycles from one event to the next.
 inline constexpr TimingConstant kLaunchToRequest{"launch_to_request", 1, "cycles", "cycle 0 of a launch to fetch's first read request"};
 inline constexpr TimingConstant kGrantToAddress{"grant_to_address", 1, "cycles", "grant of a read request to ARVALID"};
 inline constexpr TimingConstant kBeatToSlot{"beat_to_slot", 1, "cycles", "a read beat's handshake to the slot that uses it"};

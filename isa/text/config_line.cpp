@@ -23,7 +23,8 @@ void parse_parameter(Word word, const Line& line, HardwareConfig& config, Errors
     if (row.key != key) continue;
     const auto number = parse_number(value.text);
     if (number && *number <= INT64_MAX) config.*row.member = static_cast<std::int64_t>(*number);
-    else errors.add(line, value.column, fmt::format("`{}` is no number", value.text), fmt::format("write {}=N", key));
+    else
+      errors.add(line, value.column, fmt::format("`{}` is not a number", value.text), fmt::format("write {}=N", key));
     return;
   }
   for (const spec::Extension& row : spec::kExtensions) {
@@ -45,7 +46,7 @@ bool same_parameters(const HardwareConfig& a, HardwareConfig b) {
   return a == b;
 }
 
-// The name is no parameter: it is the named configuration's whose values these are.
+// The name is not a parameter: it is the name of the configuration with these values.
 std::string name_of(const HardwareConfig& config) {
   for (const HardwareConfig& named : named_configs())
     if (same_parameters(config, named)) return named.name;
@@ -57,7 +58,7 @@ void compare(const HardwareConfig& config, const HardwareConfig& expected, const
     if (here == there) return;
     errors.add(
         line, line.words.front().column,
-        fmt::format("made for {} = {}, and {} is asked for, where {} = {}", key, here, expected.name, key, there),
+        fmt::format("made for {} = {}, but {} is requested, where {} = {}", key, here, expected.name, key, there),
         "assemble for the configuration of the file, or adapt the file");
   };
   for (const spec::Parameter& row : spec::kParameters) differ(row.key, config.*row.member, expected.*row.member);
@@ -88,7 +89,7 @@ std::optional<HardwareConfig> parse_config_line(const Line& line, const std::opt
   for (std::size_t i = first; i < line.words.size(); ++i) {
     const Word word = line.words[i];
     if (word.text.find('=') == std::string_view::npos)
-      errors.add(line, word.column, fmt::format("`{}` is no setting", word.text), "write parameter=value");
+      errors.add(line, word.column, fmt::format("`{}` is not a setting", word.text), "write parameter=value");
     else parse_parameter(word, line, config, errors);
     for (std::size_t j = first; j < i; ++j)
       if (key_of(line.words[j]) == key_of(word))

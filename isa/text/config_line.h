@@ -8,8 +8,7 @@
 
 namespace dovetail::isa::text {
 
-// `.config [named-configuration] {parameter=value}`: the rest holds the named (or default) configuration's values.
-// Nothing where it is wrong or differs from `expected`; `errors` then says how, parameter by parameter.
+// nullopt if it is wrong or differs from `expected`; `errors` then holds an error for each parameter.
 std::optional<HardwareConfig> parse_config_line(const Line& line, const std::optional<HardwareConfig>& expected,
                                                 Errors& errors);
 

@@ -12,14 +12,14 @@ namespace dovetail::isa::text {
 
 namespace {
 
-constexpr std::size_t kLongestLine = std::size_t{1} << 16;  // a parameter twice in a line doubles what it is given
+constexpr std::size_t kLongestLine = std::size_t{1} << 16;  // a parameter used twice in a line doubles its argument
 constexpr std::size_t kLengthOfLine = 256;                  // a longer one counts as several
 
-// The directive of a line, without scanning the whole; empty: another kind of line.
+// The directive of a line, without scanning the whole line; empty: another kind of line.
 std::string_view directive_of(std::string_view text) {
   const std::size_t dot = text.find('.');
   if (dot == std::string_view::npos) return {};
-  if (const std::size_t first = text.find_first_not_of(" \t\r"); first != dot) {  // behind a label, at most
+  if (const std::size_t first = text.find_first_not_of(" \t\r"); first != dot) {  // at most a label precedes it
     Line line;
     scan_line(text, {}, line);
     return line.words.empty() ? std::string_view{} : line.words.front().text;
@@ -34,7 +34,8 @@ std::string unquoted(std::string_view text) {
   return std::string(is_quoted ? text.substr(1, text.size() - 2) : text);
 }
 
-// `text` with every \name of an argument replaced; what is compound comes in brackets, except within quotation marks.
+// `text` with every \name of an argument replaced; compound arguments are put in parentheses, except within quotation
+// marks.
 void substitute(std::string_view text, const auto& arguments, std::string& into) {
   into.clear();
   bool quoted = false;
@@ -75,7 +76,7 @@ void Expander::end_of_level(std::optional<Open>& open) {
   if (!open) return;
   const std::string_view head = open->head.words.front().text;
   errors_.add(open->head, open->head.words.front().column, fmt::format("`{}` has no `{}`", head, end_of(head)),
-              fmt::format("write {} behind its lines", end_of(head)));
+              fmt::format("write {} after its lines", end_of(head)));
 }
 
 void Expander::line(Text text, std::optional<Open>& open) {
@@ -98,7 +99,7 @@ void Expander::line(Text text, std::optional<Open>& open) {
       return begin(copy, open);
     }
     if (head.text == ".endr" || head.text == ".endm")
-      return errors_.add(line_, head.column, fmt::format("`{}` without its beginning", head.text),
+      return errors_.add(line_, head.column, fmt::format("`{}` has no beginning", head.text),
                          head.text == ".endr" ? "write .repeat COUNT before it" : "write .macro NAME before it");
   } else if (!macros_.empty()) {
     if (const auto macro = macros_.find(head.text); macro != macros_.end()) {
@@ -116,7 +117,7 @@ void Expander::collect(const Text& text, Open& open, bool& is_complete) {
     const std::string_view expected = open.inner.empty() ? end_of(open.head.words.front().text) : open.inner.back();
     if (directive != expected)
       errors_.add(text.place, 1, fmt::format("`{}` where `{}` is expected", directive, expected),
-                  fmt::format("end what line {} begins first", open.head.place.line));
+                  fmt::format("first end the block that line {} begins", open.head.place.line));
     if (open.inner.empty()) {
       is_complete = true;
       return;
@@ -140,12 +141,12 @@ void Expander::begin(const Line& head, std::optional<Open>& open) {
 
 void Expander::define(const Open& open) {
   const Line& head = open.head;
-  if (head.place.within != nullptr) return;  // reported
+  if (head.place.within != nullptr) return;  // reported already
   if (head.words.size() < 2)
     return errors_.add(head, head.words.front().column, "a macro without a name", "write .macro NAME PARAMETER...");
   const Word name = head.words[1];
   if (!is_symbol_name(name.text))
-    return errors_.add(head, name.column, fmt::format("`{}` is no name", name.text),
+    return errors_.add(head, name.column, fmt::format("`{}` is not a name", name.text),
                        "names have letters, digits, `_` and `.`, and begin with a letter or `_`");
   if (is_taken_(name.text))
     return errors_.add(head, name.column, fmt::format("`{}` is an instruction", name.text), "choose another name");
@@ -160,7 +161,7 @@ void Expander::define(const Open& open) {
     Parameter parameter{std::string(word.text.substr(0, equals)), std::nullopt};
     if (equals != std::string_view::npos) parameter.preset = unquoted(word.text.substr(equals + 1));
     if (!is_symbol_name(parameter.name) || parameter.name.find('.') != std::string::npos)
-      errors_.add(head, word.column, fmt::format("`{}` is no name of a parameter", parameter.name),
+      errors_.add(head, word.column, fmt::format("`{}` is not a parameter name", parameter.name),
                   "it has letters, digits and `_`, and begins with a letter or `_`");
     for (const Parameter& earlier : macro.parameters)
       if (earlier.name == parameter.name)
@@ -182,11 +183,11 @@ void Expander::repeat(const Open& open) {
   if (count->number < 0 || count->number > static_cast<std::int64_t>(kMostExpandedLines))
     return errors_.add(head, head.words[1].column,
                        fmt::format("{} rounds, not from 0 to {}", count->number, kMostExpandedLines),
-                       "repeat less often; GEMM and ALU have loops of their own");
+                       "repeat less often; GEMM and ALU have their own loops");
   std::vector<Argument> arguments;
   if (head.words.size() == 3) {
     if (!is_symbol_name(head.words[2].text) || head.words[2].text.find('.') != std::string_view::npos)
-      return errors_.add(head, head.words[2].column, fmt::format("`{}` is no name", head.words[2].text),
+      return errors_.add(head, head.words[2].column, fmt::format("`{}` is not a name", head.words[2].text),
                          "it has letters, digits and `_`, and begins with a letter or `_`");
     arguments.push_back({head.words[2].text, {}});
   }
@@ -267,7 +268,7 @@ void Expander::expand(const std::vector<Text>& body, const std::vector<Argument>
   ++depth_;
   expansions_.push_back(std::move(expansion));
   const Expansion* within = &expansions_.back();
-  std::deque<std::string> texts;  // lives as long as what this level collects
+  std::deque<std::string> texts;  // outlives what this level collects
   std::optional<Open> open;
   for (const Text& text : body) {
     if (!admit(text.place)) break;
@@ -304,7 +305,7 @@ bool Expander::admit(const Place& place) {
   else if (++expanded_ > kMostExpandedLines) {
     stopped_ = true;
     errors_.add(place, 1, fmt::format("macros and .repeat make more than {} lines", kMostExpandedLines),
-                "repeat less often; GEMM and ALU have loops of their own");
+                "repeat less often; GEMM and ALU have their own loops");
   }
   return !stopped_;
 }

@@ -1,4 +1,4 @@
-// `.repeat` and macros: the lines of a file as they are after both. Text goes in, text comes out.
+// `.repeat` and macros: expands the lines of a file. Both input and output are text.
 #pragma once
 
 #include <cstddef>
@@ -15,14 +15,14 @@
 
 namespace dovetail::isa::text {
 
-// Bounds on what a short file may become.
+// Limits on the size of the expansion.
 inline constexpr std::size_t kMostExpandedLines = std::size_t{1} << 22;  // rounds of `.repeat` count as lines
 inline constexpr std::size_t kMostNestedExpansions = 64;
 
 class Expander {
  public:
-  // `sink` gets every line that is none of `.macro`, `.endm`, `.repeat`, `.endr` and no macro's use. All must outlive
-  // this. `is_taken`: a word that no macro may be called.
+  // `sink` gets every line that is not `.macro`, `.endm`, `.repeat`, `.endr` or a macro's use. All arguments must
+  // outlive this object. `is_taken`: whether a word is unavailable as a macro's name.
   Expander(const Symbols& symbols, Errors& errors, std::function<void(const Line&)> sink,
            std::function<bool(std::string_view)> is_taken)
       : symbols_(symbols), errors_(errors), sink_(std::move(sink)), is_taken_(std::move(is_taken)) {}
@@ -43,11 +43,11 @@ class Expander {
     std::vector<Parameter> parameters;
     std::vector<Text> body;
   };
-  // A `.macro` or `.repeat` whose end has not come.
+  // A `.macro` or `.repeat` that is not closed yet.
   struct Open {
     Line head;
     std::vector<Text> body;
-    std::vector<std::string_view> inner;  // the ends that are missing before this one's
+    std::vector<std::string_view> inner;  // the end directives required before this one's
     bool is_macro = false;
   };
   struct Argument {
@@ -55,7 +55,7 @@ class Expander {
     std::string value;
   };
 
-  // One line, at its level: `open` is what that level is collecting.
+  // Processes one line at its level: `open` is the block that the level is collecting.
   void line(Text text, std::optional<Open>& open);
   void collect(const Text& text, Open& open, bool& is_complete);
   void end_of_level(std::optional<Open>& open);
@@ -67,7 +67,7 @@ class Expander {
   // The body with its parameters replaced.
   void expand(const std::vector<Text>& body, const std::vector<Argument>& arguments, Expansion expansion,
               const Place& used_at);
-  // Whether there is room for another line; an error, once, where there is not.
+  // Whether another line is allowed; reports an error, once, if not.
   bool admit(const Place& place);
   bool admit_length(std::size_t length, const Place& place);
 
@@ -76,7 +76,7 @@ class Expander {
   std::function<void(const Line&)> sink_;
   std::function<bool(std::string_view)> is_taken_;
   std::map<std::string, Macro, std::less<>> macros_;
-  std::deque<Expansion> expansions_;  // diagnostics and instructions that wait point into it
+  std::deque<Expansion> expansions_;  // diagnostics and pending instructions point into it
   std::size_t order_ = 0, expanded_ = 0, depth_ = 0, uses_ = 0;
   bool stopped_ = false;
   Line line_;

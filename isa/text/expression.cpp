@@ -17,7 +17,7 @@ enum class Operation : std::uint8_t { bit_or, bit_xor, bit_and, shl, shr, add, s
 struct OperatorInfo {
   std::string_view text;
   Operation operation;
-  int level;  // binds closer, the higher
+  int level;  // precedence: higher binds tighter
 };
 constexpr std::array<OperatorInfo, 10> kOperators{{{"|", Operation::bit_or, 1},
                                                    {"^", Operation::bit_xor, 2},
@@ -68,7 +68,7 @@ class Evaluator {
     if (text_[at_] == '\\') {
       std::size_t end = at_ + 1;
       while (end < text_.size() && is_symbol_letter(text_[end])) ++end;
-      return fail(at_, fmt::format("`{}` is no parameter here", text_.substr(at_, end - at_)),
+      return fail(at_, fmt::format("`{}` is not a parameter here", text_.substr(at_, end - at_)),
                   "parameters are those of the macro or .repeat around the line");
     }
     return fail(at_, fmt::format("unexpected `{}` in `{}`", text_[at_], text_),
@@ -100,7 +100,8 @@ class Evaluator {
   }
 
   std::optional<Value> too_deep() {
-    return fail(at_, fmt::format("brackets or operators nest deeper than {}", kMostNested), "name a part with .equ");
+    return fail(at_, fmt::format("brackets or operators nest deeper than {}", kMostNested),
+                "name a subexpression with .equ");
   }
 
   std::optional<Value> unary() {
@@ -138,7 +139,7 @@ class Evaluator {
     if (word.front() >= '0' && word.front() <= '9') {
       const auto number = parse_number(word);
       if (!number)
-        return fail(place, fmt::format("`{}` is no number of up to 64 bits", word), "write 12, 0x40 or 1_000");
+        return fail(place, fmt::format("`{}` is not a number of up to 64 bits", word), "write 12, 0x40 or 1_000");
       if (*number > std::numeric_limits<std::int64_t>::max()) return overflow(place);
       return Value{static_cast<std::int64_t>(*number), false};
     }
@@ -177,7 +178,7 @@ class Evaluator {
       return Value{name == "min" ? std::min(a->number, b->number) : std::max(a->number, b->number),
                    a->is_address && b->is_address};
     if (b->number <= 0)
-      return fail(place, fmt::format("`{}` by {}", name, b->number), "the second value has to be positive");
+      return fail(place, fmt::format("`{}` by {}", name, b->number), "the second value must be positive");
     std::int64_t up = 0, result = 0;
     if (__builtin_add_overflow(a->number, b->number - 1, &up)) return overflow(place);
     const std::int64_t quotient = floor_div(up, b->number);

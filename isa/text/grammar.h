@@ -10,16 +10,16 @@
 
 namespace dovetail::isa::text {
 
-// A NOP (x_size 0) may carry a memory id that names nothing.
+// A NOP (x_size 0) may carry a memory id that names no memory.
 inline constexpr std::array<std::string_view, 8> kMemoryNames{"uop", "wgt",  "inp",  "acc",
                                                               "out", "acc8", "mem6", "mem7"};
 
-// How the bits of the immediate field are called where use_imm is 0: they are a parameter, or without meaning.
+// The operand name of the immediate field if use_imm is 0: the bits are a parameter, or without meaning.
 constexpr std::string_view word_without_use_imm(AluOp op) {
   return spec::takes_immediate(op) ? "unused_imm" : spec::info(op).immediate.word;
 }
 
-// ALU_OPERATIONS and ALU_PARAMETERS are for grammar() to replace.
+// grammar() replaces ALU_OPERATIONS and ALU_PARAMETERS.
 inline constexpr std::string_view kGrammar = R"(line        = [label] [directive | instruction | macro-use] [comment]
 label       = name ":"                          marks the next instruction, or place in the image; unique in a file
 comment     = ("#" | ";" | "//") to the end of the line
@@ -65,7 +65,7 @@ ALU_PARAMETERS  unused_imm=N        alu without imm: the bits of the immediate f
 store of x size 0 may carry them. Without `.config` the default configuration holds, or the one of the command line; a file that has the
 line and disagrees with the command line is refused. `.config` comes before every line that depends on it.)";
 
-// The whole, with what the table of the ALU's operations says.
+// The whole grammar, including the entries from the table of ALU operations.
 std::string grammar();
 
 // One tile product with bias: y = inp . wgt^T + bias. Shown in the reference and assembled by its tests.

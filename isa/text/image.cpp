@@ -19,7 +19,7 @@ namespace dovetail::isa::text {
 namespace {
 
 constexpr std::array<std::string_view, 5> kDirectives{".uop", ".data", ".space", ".org", ".align"};
-// What the accelerator's memories are made of, and the scales of REQUANT.
+// The element types of the accelerator's memories and of REQUANT's scales.
 constexpr std::array kTypes{DType::int8,  DType::uint8,  DType::int16,  DType::uint16,
                             DType::int32, DType::uint32, DType::float32};
 constexpr std::string_view kTypeNames = "int8, uint8, int16, uint16, int32, uint32 or float32";
@@ -30,7 +30,7 @@ std::optional<DType> type_named(std::string_view text) {
   return std::nullopt;
 }
 
-// So that the item can be addressed in elements of any memory.
+// Makes the item addressable in elements of any memory.
 std::uint64_t largest_element(const HardwareConfig& config) {
   std::int64_t bytes = 1;
   for (const spec::MemoryInfo& row : spec::kMemories) bytes = std::max(bytes, config.element_bytes(row.id));
@@ -89,7 +89,7 @@ void ImageBuilder::uop(const Line& line, const Codec& codec, std::vector<std::st
     *members[i] = static_cast<std::uint32_t>(*value);
   }
   const auto unit = static_cast<std::uint64_t>(codec.config().uop_bytes());
-  if (!waiting_labels.empty()) close();  // the run of another label
+  if (!waiting_labels.empty()) close();  // this run belongs to another label
   const auto address = reserve(line, unit, unit);
   if (!address) return;
   if (!in_uops_ || items_.back().address + items_.back().size_bytes != *address)
@@ -115,7 +115,7 @@ void ImageBuilder::org(const Line& line) {
   const std::uint64_t end = items_.empty() ? 0 : items_.back().address + items_.back().size_bytes;
   if (static_cast<std::uint64_t>(*address) < end)
     return errors_.add(line, line.words[1].column,
-                       fmt::format(".org {:#x} lies before {:#x}, where the items so far end", *address, end),
+                       fmt::format(".org {:#x} is below {:#x}, the end of the preceding items", *address, end),
                        "order the items by address");
   next_ = static_cast<std::uint64_t>(*address);
 }
@@ -126,7 +126,7 @@ void ImageBuilder::align(const Line& line) {
   const auto bytes = number(line, line.words[1], "an alignment", 1, std::int64_t{1} << 30);
   if (!bytes) return;
   if (!std::has_single_bit(static_cast<std::uint64_t>(*bytes)))
-    return errors_.add(line, line.words[1].column, fmt::format("{} is no power of two", *bytes),
+    return errors_.add(line, line.words[1].column, fmt::format("{} is not a power of two", *bytes),
                        "write 16, 64 or 4096");
   next_ = (next_ + static_cast<std::uint64_t>(*bytes) - 1) & ~static_cast<std::uint64_t>(*bytes - 1);
 }
@@ -143,7 +143,7 @@ void ImageBuilder::named(const Line& line, std::vector<std::string>& waiting_lab
     const auto bytes = number(line, word, "an alignment", 1, std::int64_t{1} << 30);
     if (!bytes) return;
     if (!std::has_single_bit(static_cast<std::uint64_t>(*bytes)))
-      return errors_.add(line, word.column, fmt::format("{} is no power of two", *bytes), "write 16, 64 or 4096");
+      return errors_.add(line, word.column, fmt::format("{} is not a power of two", *bytes), "write 16, 64 or 4096");
     alignment = static_cast<std::uint64_t>(*bytes);
     words.pop_back();
   }
@@ -161,7 +161,7 @@ void ImageBuilder::named(const Line& line, std::vector<std::string>& waiting_lab
   const bool has_shape = words[1].text.find('[') != std::string_view::npos;
   if (words[1].text.front() == '"') {
     if (is_space || words.size() > 2)
-      return errors_.add(line, words[1].column, is_space ? ".space takes no file" : "a file stands alone",
+      return errors_.add(line, words[1].column, is_space ? ".space takes no file" : "a file takes no values",
                          std::string(form));
     content = file(line, words[1]);
   } else if ((content = type(line, words[1], ok)); content && is_space) {
@@ -170,7 +170,7 @@ void ImageBuilder::named(const Line& line, std::vector<std::string>& waiting_lab
   } else if (content) {
     if (words.size() == 2)
       return errors_.add(line, words[1].column, fmt::format("`{}` has no values", name.text),
-                         "write them behind the type, or .space for zeros");
+                         "write them after the type, or .space for zeros");
     content = values(line, *std::move(content), has_shape);
   } else if (!ok) {
     return;
@@ -198,7 +198,7 @@ std::optional<ImageBuilder::Content> ImageBuilder::file(const Line& line, Word q
     return std::nullopt;
   };
   if (quoted.text.size() < 3 || quoted.text.back() != '"' || quoted.text.find('"', 1) != quoted.text.size() - 1)
-    return fail(fmt::format("`{}` is no file name in quotation marks", quoted.text), "write .data NAME \"x.npy\"");
+    return fail(fmt::format("`{}` is not a file name in quotation marks", quoted.text), "write .data NAME \"x.npy\"");
   const std::string path(quoted.text.substr(1, quoted.text.size() - 2));
   if (!read_data_) return fail(fmt::format("`{}` is not read here", path), "give the values in the line");
   auto array = read_data_(path);
@@ -243,7 +243,7 @@ std::optional<ImageBuilder::Content> ImageBuilder::type(const Line& line, Word w
 }
 
 std::optional<ImageBuilder::Content> ImageBuilder::values(const Line& line, Content content, bool has_shape) {
-  constexpr std::size_t first = 3;  // behind directive, name and type
+  constexpr std::size_t first = 3;  // after directive, name and type
   const auto unit = static_cast<std::uint64_t>(info(content.dtype).bytes);
   for (std::size_t i = first; i < line.words.size() && !line.words[i].text.starts_with("align="); ++i)
     if (!append_value(line, line.words[i], content.dtype, content.bytes)) return std::nullopt;
@@ -256,7 +256,7 @@ std::optional<ImageBuilder::Content> ImageBuilder::values(const Line& line, Cont
   const std::uint64_t wanted = content.size_bytes / unit;
   if (wanted % given != 0) {
     errors_.add(line, line.words[first].column, fmt::format("{} values do not fill {} evenly", given, wanted),
-                "give as many values as elements, or a part of them that repeats");
+                "give as many values as elements, or a shorter pattern that repeats");
     return std::nullopt;
   }
   const std::size_t round = content.bytes.size();
@@ -273,7 +273,7 @@ bool ImageBuilder::append_value(const Line& line, Word word, DType dtype, std::v
     float value = 0;
     const char* end = word.text.data() + word.text.size();
     if (const auto [stop, error] = std::from_chars(word.text.data(), end, value); error != std::errc{} || stop != end) {
-      errors_.add(line, word.column, fmt::format("`{}` is no binary32 number", word.text), "write 0.5 or 1e-3");
+      errors_.add(line, word.column, fmt::format("`{}` is not a binary32 number", word.text), "write 0.5 or 1e-3");
       return false;
     }
     std::memcpy(raw.data(), &value, sizeof value);
@@ -313,9 +313,9 @@ std::optional<std::uint64_t> ImageBuilder::reserve(const Line& line, std::uint64
   const std::uint64_t address = (next_ + alignment - 1) & ~(alignment - 1), end = address + size_bytes;
   if (end > space) {
     errors_.add(line, line.words.front().column,
-                fmt::format("{} bytes from {:#x} end behind the {} address bits of {}", size_bytes, address,
+                fmt::format("{} bytes from {:#x} end beyond the {} address bits of {}", size_bytes, address,
                             symbols_.config().address_bits, symbols_.config().name),
-                "place it lower, or take a configuration with more address_bits");
+                "place it lower, or choose a configuration with more address_bits");
     return std::nullopt;
   }
   const std::uint64_t first = items_.empty() ? address : items_.front().address;

@@ -20,10 +20,10 @@ class ImageBuilder {
       : symbols_(symbols), errors_(errors), read_data_(read_data) {}
 
   static bool knows(std::string_view directive);
-  // Precondition: knows(line.words.front().text). Labels that waited for a place, by name, get this one, unless it is
+  // Precondition: knows(line.words.front().text). Pending labels, by name, get this item's address, unless the line has
   // none (`.org`, `.align`).
   void take(const Line& line, const Codec& codec, std::vector<std::string>& waiting_labels);
-  // What comes next is no `.uop`: the label before them knows its size.
+  // Called before an item other than `.uop`: the preceding label's size is then known.
   void close();
 
   std::vector<ImageItem> items() && { return std::move(items_); }
@@ -44,14 +44,14 @@ class ImageBuilder {
   void named(const Line& line, std::vector<std::string>& waiting_labels);
 
   std::optional<Content> file(const Line& line, Word quoted);
-  // TYPE, or TYPE[EXTENT,...]: nothing where it is not of that form. `ok` turns false after an error.
+  // TYPE, or TYPE[EXTENT,...]: nullopt if it is not of that form. `ok` becomes false after an error.
   std::optional<Content> type(const Line& line, Word word, bool& ok);
   std::optional<Content> values(const Line& line, Content content, bool has_shape);
   bool append_value(const Line& line, Word word, DType dtype, std::vector<std::byte>& bytes);
 
   std::optional<std::int64_t> number(const Line& line, Word word, std::string_view what, std::int64_t least,
                                      std::int64_t most);
-  // Room for `size_bytes` more at the next multiple of `alignment`: its address.
+  // Allocates `size_bytes` at the next multiple of `alignment`: its address.
   std::optional<std::uint64_t> reserve(const Line& line, std::uint64_t size_bytes, std::uint64_t alignment);
   void label(std::vector<std::string>& waiting, const Symbol& as);
 
@@ -61,7 +61,7 @@ class ImageBuilder {
   std::vector<ImageItem> items_;
   std::vector<Uop> uops_;
   std::uint64_t next_ = kImageBase;
-  std::vector<std::string> open_;  // labels of the `.uop` lines that are being read
+  std::vector<std::string> open_;  // labels of the current run of `.uop` lines
   bool in_uops_ = false;
   std::vector<Word> pieces_;
 };

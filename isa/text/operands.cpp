@@ -33,7 +33,7 @@ std::optional<Word> Operands::take(std::string_view key) {
   for (Entry& entry : entries_) {
     if (entry.key.text != key || entry.taken) continue;
     entry.taken = true;
-    if (value) continue;  // a repetition, reported already
+    if (value) continue;  // a duplicate, reported already
     if (entry.value) value = entry.value;
     else {
       errors_.add(*line_, entry.key.column, fmt::format("`{}` has no value", key), fmt::format("write {}=...", key));
@@ -62,7 +62,7 @@ bool Operands::flag(std::string_view key, bool& value) {
 void Operands::require(bool present, std::string_view key, std::string_view form) {
   if (present) return;
   for (const Entry& entry : entries_)
-    if (entry.key.text == key) return;  // there without a value, and reported so
+    if (entry.key.text == key) return;  // present without a value, and reported
   errors_.add(*line_, line_->words.front().column, fmt::format("`{}` is missing", key),
               fmt::format("add {}={}", key, form));
 }
@@ -113,7 +113,7 @@ bool Operands::place(std::string_view key, std::uint64_t element_bytes, std::uin
   else if (!computed->is_address) value = number;
   else if (number % element_bytes != 0)
     errors_.add(*line_, word->column,
-                fmt::format("`{}` is byte address {:#x}, no multiple of the {} bytes of an element of this memory",
+                fmt::format("`{}` is byte address {:#x}, not a multiple of the {} bytes of an element of this memory",
                             word->text, number, element_bytes),
                 fmt::format("align it: align={} in its .data or .space, or .align {}", element_bytes, element_bytes));
   else value = number / element_bytes;
@@ -133,7 +133,7 @@ std::optional<std::uint64_t> Operands::in_range(Word word, std::string_view key,
     if (!value) return std::nullopt;
     if (value->is_address) {
       errors_.add(*line_, word.column, fmt::format("`{}` is a byte address, and {} counts elements", word.text, key),
-                  "only dram takes an address; elsewhere take differences and .bytes, divided by those of an element");
+                  "only dram takes an address; elsewhere use differences and .bytes, divided by the element's bytes");
       return std::nullopt;
     }
     negative = value->number < 0;

@@ -1,5 +1,5 @@
-// The operands of one line: `key=value` words and bare flags, taken by the instruction that knows them. What nobody
-// took is an error.
+// The operands of one line: `key=value` words and bare flags, taken by the parser of the instruction. An operand that
+// is not taken is an error.
 #pragma once
 
 #include <concepts>
@@ -17,22 +17,22 @@ namespace dovetail::isa::text {
 
 class Operands {
  public:
-  // Both must outlive this.
+  // Both arguments must outlive this object.
   Operands(const Symbols& symbols, Errors& errors) : symbols_(symbols), errors_(errors) {}
 
   // The operands are `line.words[first...]`; `line` must live until finish(). `may_wait`: a name that is not defined
-  // yet is no error; waits() then says so.
+  // yet is not an error; waits() then returns true.
   void begin(const Line& line, std::size_t first, bool may_wait);
   bool waits() const { return waits_; }
 
-  // Each returns whether the operand is in the line (rightly or wrongly written), and remembers the key as known. A
-  // value that does not fit T is an error.
+  // Each returns whether the operand is in the line (well-formed or not), and remembers the key as known. A value that
+  // does not fit T is an error.
   template <std::integral T>
   bool number(std::string_view key, T& value) {
     return numbers(key, '\0', "N", {&value});
   }
-  // `count` values between separators, e.g. size=4x8; `form` shows the reader how. Between commas in any case, so that
-  // names may hold an `x`.
+  // `count` values between separators, e.g. size=4x8; `form` shows the syntax in errors. Between commas in any case, so
+  // that names may hold an `x`.
   template <std::integral T>
   bool numbers(std::string_view key, char separator, std::string_view form, std::initializer_list<T*> values) {
     const std::optional<Word> word = take(key);
@@ -49,13 +49,13 @@ class Operands {
         *value = static_cast<T>(*parsed);
     return true;
   }
-  // A place in DRAM, in elements of so many bytes; an address is divided by them.
+  // A DRAM address in elements of the given size in bytes; byte addresses are divided by it.
   bool place(std::string_view key, std::uint64_t element_bytes, std::uint64_t& value);
   bool flag(std::string_view key, bool& value);
 
-  // A required operand that is missing.
+  // Reports a missing operand.
   void require(bool present, std::string_view key, std::string_view form);
-  // Reports what was not taken.
+  // Reports operands that were not taken.
   void finish();
 
  private:

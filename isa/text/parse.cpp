@@ -45,7 +45,7 @@ std::optional<Memory> memory_named(std::string_view name) {
   return static_cast<Memory>(found - text::kMemoryNames.begin());
 }
 
-// NOPs and mistakes may name what is no memory.
+// NOPs and erroneous lines may name an id that is not a memory.
 std::uint64_t element_bytes(const HardwareConfig& config, Memory memory) {
   return spec::is_memory(memory) ? static_cast<std::uint64_t>(config.element_bytes(memory)) : 1;
 }
@@ -116,7 +116,7 @@ class Parser {
   }
 
  private:
-  // An instruction that uses a name which had no value yet.
+  // An instruction that uses a name without a value so far.
   struct Waiting {
     std::size_t index;
     std::string text;
@@ -127,8 +127,7 @@ class Parser {
     if (line.label) parse_label(line);
     if (line.words.empty()) return;
     if (line.open_quote)
-      return errors_.add(line, line.words.back().column, "a quotation mark without its second",
-                         "close it in this line");
+      return errors_.add(line, line.words.back().column, "a quotation mark is not closed", "close it in this line");
     const std::string_view head = line.words.front().text;
     if (head == ".config") return parse_config(line);
     if (!codec_) codec_.emplace(assembly_.config);
@@ -148,7 +147,7 @@ class Parser {
     assembly_.program.push_back(instruction ? *std::move(instruction) : Instruction{{}, Finish{}});
   }
 
-  // It marks what comes next: an instruction, or a place in the image.
+  // The label marks the next item: an instruction, or an address in the image.
   void parse_label(const Line& line) {
     const std::string_view name = line.label->text;
     if (const Symbol* earlier = symbols_.find(name))
@@ -205,12 +204,12 @@ class Parser {
   void parse_launch(const Line& line) {
     if (line.words.size() > 1)
       return errors_.add(line, line.words[1].column, ".launch takes nothing",
-                         "a launch goes on to the next .launch or the end");
+                         "a launch continues to the next .launch or the end");
     launches_.push_back(assembly_.program.size());
   }
   void finish_launches() {
     if (launches_.empty()) return;
-    // What comes before the first is one too.
+    // The instructions before the first `.launch` form a launch, too.
     if (launches_.front() > 0) assembly_.launches.push_back({0, launches_.front()});
     for (std::size_t i = 0; i < launches_.size(); ++i) {
       const std::size_t begin = launches_[i];
@@ -219,7 +218,7 @@ class Parser {
     }
   }
 
-  // Nothing: it has errors, or waits for a name.
+  // nullopt: it has errors, or waits for a name.
   std::optional<Instruction> parse_instruction(const Line& line, bool may_wait) {
     const std::size_t errors_before = errors_.count();
     const Word head = line.words.front();
@@ -258,7 +257,7 @@ class Parser {
     std::apply([&](const auto&... flag) { (operands_.flag(flag.spec.name, instruction.flags.*flag.member), ...); },
                spec::kFlagFields);
     operands_.finish();
-    if (operands_.waits()) {  // read again when all names are known, errors and all
+    if (operands_.waits()) {  // parsed again when all names are known, including its errors
       errors_.roll_back(errors_before);
       return std::nullopt;
     }
@@ -267,7 +266,7 @@ class Parser {
     return instruction;
   }
 
-  // What the codec cannot encode, at the line that asks for it.
+  // Encoding errors, reported at the line of the instruction.
   void report(const Result<void>& encoded, const Line& line) {
     for (const Diagnostic& error : encoded.errors())
       errors_.add(line, line.words.front().column, fmt::format("{}: {}", error.where, error.why), error.hint);
@@ -281,8 +280,8 @@ class Parser {
   Operands operands_{symbols_, errors_};
   std::optional<std::size_t> config_line_;
   bool config_valid_ = true;
-  std::optional<Codec> codec_;       // made when the first line that depends on it settles the configuration
-  std::vector<std::string> labels_;  // that wait for what they mark
+  std::optional<Codec> codec_;       // made at the first line that depends on the configuration
+  std::vector<std::string> labels_;  // labels whose item has not come yet
   std::vector<std::size_t> launches_;
   std::vector<Waiting> waiting_;
   Line line_;

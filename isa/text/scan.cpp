@@ -11,7 +11,7 @@ namespace dovetail::isa::text {
 namespace {
 
 constexpr std::size_t kMaxErrors = 100;
-constexpr std::size_t kShownUses = 3;  // of macros in macros, beside the outermost
+constexpr std::size_t kShownUses = 3;  // of nested macros, besides the outermost
 
 bool is_blank(char c) { return c == ' ' || c == '\t' || c == '\r'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -30,7 +30,7 @@ bool begins_comment(std::string_view text, std::size_t at) {
   return c == '#' || c == ';' || (c == '/' && at + 1 < text.size() && text[at + 1] == '/');
 }
 
-// What a letter does between words: most do nothing.
+// The scanner's action for a character between words: none for most.
 enum class Letter : std::uint8_t { plain, blank, comma, slash, comment, quote, open, close };
 constexpr std::array<Letter, 256> kLetters = [] {
   std::array<Letter, 256> letters{};
@@ -44,7 +44,7 @@ constexpr std::array<Letter, 256> kLetters = [] {
   return letters;
 }();
 
-// The end of the word that begins at `at`; `commas`: they end it.
+// The end of the word that begins at `at`; `commas`: commas end it.
 std::size_t end_of_word(std::string_view text, std::size_t at, bool commas, bool& open_quote) {
   int depth = 0;
   for (; at < text.size(); ++at) {

@@ -1,4 +1,4 @@
-// Lines and words of assembly text, with the places that diagnostics name.
+// Lines and words of assembly text, with source locations for diagnostics.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,8 @@
 
 namespace dovetail::isa::text {
 
-// A stretch of the source without blanks, or with them inside brackets or quotes. Columns count bytes from 1.
+// A word: a range of the source without blanks, or with blanks only inside brackets or quotes. Columns count bytes from
+// 1.
 struct Word {
   std::string_view text;
   std::size_t column = 1;
@@ -23,16 +24,16 @@ struct Word {
 // One use of a macro, or one round of a `.repeat`.
 struct Expansion {
   std::string name;                   // "macro `tile`", "round 3 of `.repeat`"
-  std::size_t line = 1;               // of the use
-  const Expansion* parent = nullptr;  // where the use is itself in an expansion
+  std::size_t line = 1;               // line of the use
+  const Expansion* parent = nullptr;  // set if the use is itself in an expansion
 };
 
-// Where a line is in the source.
+// A line's location in the source.
 struct Place {
   std::size_t line = 1;
   const Expansion* within = nullptr;
-  bool substituted = false;  // columns are those of the text with its parameters, which the file does not have
-  std::size_t order = 0;     // lines in the order of the expanded text
+  bool substituted = false;  // columns refer to the text after substitution, which the file does not contain
+  std::size_t order = 0;     // the line's position in the expanded text
 };
 
 struct Line {
@@ -40,23 +41,24 @@ struct Line {
   std::string_view text;
   std::optional<Word> label;  // without its colon
   std::vector<Word> words;    // directive or mnemonic first
-  bool open_quote = false;    // a quotation mark without its second
+  bool open_quote = false;    // a quotation mark is not closed
 };
 
-// Cuts one line: the comment off, the label from the rest. Commas count as blanks in directives, other than `.config`.
+// Splits one line: removes the comment, and separates the label from the rest. Commas count as blanks in directives,
+// other than `.config`.
 void scan_line(std::string_view text, const Place& place, Line& line);
 
 // Pieces between separators outside brackets; always one more than there are separators.
 void split(Word word, char separator, std::vector<Word>& pieces);
 
-// Letters, digits, `_` and `.`, no digit first: what an expression takes for a name.
+// Letters, digits, `_` and `.`, not beginning with a digit: what an expression accepts as a name.
 bool is_symbol_name(std::string_view text);
 bool is_symbol_letter(char letter);
 
-// "12", "0x40", "1_000"; nothing for other text or beyond 64 bits.
+// "12", "0x40", "1_000"; nullopt for other text or beyond 64 bits.
 std::optional<std::uint64_t> parse_number(std::string_view text);
 
-// Errors of a file, in the order of its expanded lines. Beyond a hundred they are only counted.
+// Errors of a file, in the order of its expanded lines. Errors beyond a hundred are only counted.
 class Errors {
  public:
   explicit Errors(std::string_view where) : where_(where) {}
@@ -68,7 +70,7 @@ class Errors {
   bool empty() const { return errors_.empty(); }
   bool full() const { return suppressed_ > 0; }
   std::size_t count() const { return errors_.size() + suppressed_; }
-  // Takes back what was added since count() was `count`.
+  // Removes the errors added since count() was `count`.
   void roll_back(std::size_t count);
   Diagnostics take();
 

@@ -60,12 +60,12 @@ std::optional<std::int64_t> Symbols::predefined(std::string_view name) const {
 }
 
 std::string Symbols::suggestion(std::string_view name) const {
-  constexpr std::size_t kMostCompared = 1000;  // each costs a distance
+  constexpr std::size_t kMostCompared = 1000;  // each comparison computes an edit distance
   std::vector<std::string_view> candidates;
   const std::size_t dot = name.rfind('.');
   if (const Symbol* owner = dot == std::string_view::npos ? nullptr : find(name.substr(0, dot))) {
     if (owner->kind != SymbolKind::address)
-      return fmt::format("`{}` is no place in the image: only such a name has .bytes, .end, .count and .dim0",
+      return fmt::format("`{}` is not an address in the image: only addresses have .bytes, .end, .count and .dim0",
                          owner->name);
     return fmt::format("`{}` has .bytes, .end, .count{}", owner->name,
                        owner->shape.empty() ? "" : fmt::format(" and .dim0 to .dim{}", owner->shape.size() - 1));
@@ -82,7 +82,7 @@ std::string Symbols::suggestion(std::string_view name) const {
 bool is_free_name(Word name, const Line& line, const Symbols& symbols, Errors& errors) {
   std::string why, hint = "choose another name";
   if (!is_symbol_name(name.text)) {
-    why = fmt::format("`{}` is no name", name.text);
+    why = fmt::format("`{}` is not a name", name.text);
     hint = "names have letters, digits, `_` and `.`, and begin with a letter or `_`";
   } else if (const Symbol* symbol = symbols.find(name.text)) {
     why = fmt::format("`{}` is defined in line {} already", name.text, symbol->line);

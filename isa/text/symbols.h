@@ -1,4 +1,4 @@
-// What the names of an assembly file mean, and what the configuration's names do.
+// The symbols of an assembly file, and those of the configuration.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace dovetail::isa::text {
 
-// A number; or a physical byte address, which is not to be taken for a count of elements.
+// A number; or a physical byte address, which must not be used as a count of elements.
 struct Value {
   std::int64_t number = 0;
   bool is_address = false;
@@ -26,24 +26,24 @@ class Symbols {
   explicit Symbols(const HardwareConfig& config) : config_(config) {}
 
   const HardwareConfig& config() const { return config_; }
-  // Precondition: define only where find() has nothing of that name.
+  // Precondition of define(): find() has nothing of that name.
   void define(Symbol symbol);
-  // Of the file, under its own name.
+  // A symbol of the file, by its own name.
   Symbol* find(std::string_view name);
   const Symbol* find(std::string_view name) const;
 
   // The file's names, their properties (`x.bytes`, `x.end`, `x.count`, `x.dim0`), and the configuration's: parameters
-  // by their keys, `inp.bytes` and `inp.depth` of each memory. Nothing: unknown, or not known yet.
+  // by their keys, `inp.bytes` and `inp.depth` of each memory. nullopt: unknown, or not known yet.
   std::optional<Value> value(std::string_view name) const;
-  // Whether the configuration has that name, so that the file may not.
+  // Whether the configuration defines that name, so that the file may not.
   bool is_predefined(std::string_view name) const { return predefined(name).has_value(); }
-  // A value has depended on the configuration.
+  // Whether a value has depended on the configuration.
   bool used_config() const { return used_config_; }
 
-  // "did you mean ...", or how names come to be.
+  // "did you mean ...", or how to define a name.
   std::string suggestion(std::string_view name) const;
-  // The line that defines the name is faulty, unless define() follows: uses of it, and of its properties, are no errors
-  // of their own.
+  // Marks the line that defines the name as faulty, unless define() follows: uses of the name, and of its properties,
+  // are not reported as separate errors.
   void spoil(std::string_view name) { spoiled_.emplace(name); }
   bool is_spoiled(std::string_view name) const;
   // In the order of definition.
@@ -65,7 +65,7 @@ class Symbols {
   mutable bool used_config_ = false;
 };
 
-// Whether `name` may be defined; else an error says why not.
+// Whether `name` may be defined; otherwise reports an error with the reason.
 bool is_free_name(Word name, const Line& line, const Symbols& symbols, Errors& errors);
 
 }  // namespace dovetail::isa::text

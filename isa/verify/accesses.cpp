@@ -24,7 +24,8 @@ DramAccess dram_access(const HardwareConfig& config, const Instruction& instruct
   if (transfer == nullptr || transfer->x_size == 0 || transfer->y_size == 0 || !spec::is_memory(transfer->memory))
     return {};
   const auto element = static_cast<std::uint64_t>(config.element_bytes(transfer->memory));
-  // In elements, so that no address overflows 64 bits. One beyond the address space is illegal and touches nothing.
+  // Counted in elements, so that no address overflows 64 bits. A transfer beyond the address space is illegal and
+  // accesses nothing.
   const std::uint64_t bytes = config.address_bits >= 64 ? ~std::uint64_t{0} : std::uint64_t{1} << config.address_bits;
   const std::uint64_t last =
       transfer->dram_base + std::uint64_t{transfer->y_size - 1} * transfer->x_stride + transfer->x_size;

@@ -1,5 +1,5 @@
-// What one instruction touches, exactly: elements of SRAM and byte ranges of DRAM. The verifier judges by it, and the
-// compiler places tokens by it.
+// The exact accesses of one instruction: elements of SRAM and byte ranges of DRAM. The verifier uses them to find
+// races, and the compiler to place tokens.
 #pragma once
 
 #include <array>
@@ -18,15 +18,15 @@ namespace dovetail::isa {
 
 enum class AccessKind : std::uint8_t { read, write, update };  // update: reads, then writes, the same elements
 
-// Of INP, WGT or ACC. UOP has one queue and is followed by UopBuffer.
+// An access to INP, WGT or ACC. UOP has one queue and is tracked by UopBuffer.
 struct SramAccess {
   Memory memory = Memory::acc;
   AccessKind kind = AccessKind::read;
-  bool anywhere = false;     // the micro-ops are unknown: at least one element, which one cannot be said; runs is empty
+  bool anywhere = false;     // the micro-ops are unknown: at least one element, unknown which; runs is empty
   std::vector<Extent> runs;  // elements, ascending and disjoint, within the memory
 };
 
-// A transfer's DRAM side in bytes. Rows that touch are one row.
+// A transfer's DRAM side in bytes. Adjacent rows are merged.
 struct DramAccess {
   bool write = false;
   std::uint64_t begin = 0, row_bytes = 0, stride_bytes = 0, rows = 0;
@@ -37,14 +37,14 @@ struct DramAccess {
 };
 DramAccess dram_access(const HardwareConfig& config, const Instruction& instruction);
 
-// What a micro-op loop does to an index, with the largest value that it takes; the basis of both the sets and the check
-// against the depth.
+// How a micro-op loop transforms an index, with the largest value that it takes; the basis of both the sets and the
+// check against the depth.
 struct IndexUse {
   Memory memory = Memory::acc;
   AccessKind kind = AccessKind::read;
   std::uint32_t Uop::*field = nullptr;
   std::uint64_t factor_out = 0, factor_in = 0;
-  std::uint64_t span = 1;  // consecutive elements from the index on, spec::source_elements of an ALU's source
+  std::uint64_t span = 1;  // consecutive elements starting at the index, spec::source_elements of an ALU's source
 };
 // At most inp, wgt and dst; none for FINISH, LOAD, STORE.
 struct IndexUses {
@@ -53,16 +53,17 @@ struct IndexUses {
   std::span<const IndexUse> all() const { return {uses.data(), count}; }
 };
 IndexUses index_uses(const Instruction& instruction);
-// Null unless GEMM or ALU.
+// Null unless the instruction is a GEMM or ALU.
 const UopLoop* uop_loop(const Instruction& instruction);
-// No step at all: one of the three loops is zero-trip.
+// True if there is no step: one of the three loops is zero-trip.
 bool zero_trip(const UopLoop& loop);
 
-// Keeps its scratch memory from call to call.
+// Reuses its scratch memory from call to call.
 class AccessFinder {
  public:
   explicit AccessFinder(const HardwareConfig& config);
-  // Valid until the next call. `kernel`: the micro-ops of a GEMM or ALU; without it they may name anything.
+  // Valid until the next call. `kernel`: the micro-ops of a GEMM or ALU; without it the instruction may access any
+  // element.
   std::span<const SramAccess> find(const Instruction& instruction, std::optional<std::span<const Uop>> kernel);
 
  private:

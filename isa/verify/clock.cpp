@@ -11,7 +11,7 @@ std::vector<Conflict> ConflictList::take() {
     if (conflicts.empty() || conflicts.back().queue != raw.queue || conflicts.back().position != raw.position ||
         conflicts.back().possible != raw.possible)
       conflicts.push_back({raw.queue, raw.position, raw.possible, {}});
-    if (raw.extent.begin == raw.extent.end) continue;  // the place is unknown
+    if (raw.extent.begin == raw.extent.end) continue;  // the location is unknown
     std::vector<Extent>& extents = conflicts.back().extents;
     if (!extents.empty() && extents.back().end >= raw.extent.begin)
       extents.back().end = std::max(extents.back().end, raw.extent.end);

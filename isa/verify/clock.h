@@ -1,5 +1,5 @@
-// Vector clocks with one entry per queue. As every queue is in-order, "which instructions are surely done" is three
-// counts.
+// Vector clocks with one entry per queue. As every queue is in-order, the set of instructions known to be complete is
+// three counts.
 #pragma once
 
 #include <algorithm>
@@ -14,8 +14,8 @@
 
 namespace dovetail::isa {
 
-// Counts run on from launch to launch, so that a launch border, which is a barrier, needs no clearing anywhere: it
-// raises every entry. 0 is "before the first instruction".
+// Counts continue from launch to launch, so that a launch border, which is a barrier, needs no clearing: it raises
+// every entry. 0 is "before the first instruction".
 using Position = std::uint32_t;
 using Clock = std::array<Position, kQueues>;
 
@@ -23,14 +23,15 @@ inline void join(Clock& clock, const Clock& other) {
   for (std::size_t q = 0; q < kQueues; ++q) clock[q] = std::max(clock[q], other[q]);
 }
 
-// An instruction as the shadows see it: where it is and what is done before it starts, in every execution.
+// An instruction as seen by the shadow memories: its position, and the instructions complete before it starts, in every
+// execution.
 struct Event {
   Queue queue = Queue::compute;
   Position position = 0;  // 1-based
   Clock clock{};
 };
 
-// An earlier event of the pass that touched the same place and is not ordered before the current one.
+// An earlier event of the pass that accessed the same location and is not ordered before the current one.
 struct Conflict {
   Queue queue = Queue::compute;
   Position position = 0;
@@ -38,7 +39,7 @@ struct Conflict {
   std::vector<Extent> extents;
 };
 
-// Gathers places with conflicts in any order, and hands out one Conflict per earlier event, with merged extents.
+// Collects conflicting locations in any order, and returns one Conflict per earlier event, with merged extents.
 class ConflictList {
  public:
   void add(Queue queue, Position position, bool possible, Extent extent) {

@@ -25,7 +25,7 @@ ComputeKind compute_kind(const Instruction& instruction) {
   if (instruction.opcode() == Opcode::gemm) return ComputeKind::gemm;
   const auto* alu = std::get_if<Alu>(&instruction.body);
   if (alu == nullptr) return ComputeKind::serial;
-  if (!spec::is_alu_op(alu->op)) return ComputeKind::alu;  // illegal; the verifier goes on
+  if (!spec::is_alu_op(alu->op)) return ComputeKind::alu;  // illegal; the verifier continues
   switch (spec::info(alu->op).kind) {
     case spec::AluKind::alu: return ComputeKind::alu;
     case spec::AluKind::alu_long: return ComputeKind::alu_long;
@@ -58,14 +58,15 @@ void CommandQueues::grow(Unit& unit) {
   unit.ring.resize(std::min(depths_.commands, std::max<std::size_t>(16, 2 * unit.ring.size())));
 }
 
-// What in flight is not the oldest is complete or on its way to it: only the oldest can keep the unit from taking more.
+// An instruction in flight other than the oldest is complete or about to complete: only the oldest can keep the unit
+// from starting more.
 bool CommandQueues::takes_head(Queue queue) const {
   const Unit& at = unit(queue);
   switch (queue) {
     case Queue::load: {
       if (at.flying > static_cast<std::size_t>(spec::kLoadWaiting.value)) return false;
-      // The requester asks for the head's bursts after those of all before it have been granted. Beats of the oldest
-      // have left the buffer when it waits to push; those of the others stay.
+      // The requester asks for the head's bursts after those of all preceding loads have been granted. Beats of the
+      // oldest have left the buffer when it waits to push; those of the others stay.
       std::uint64_t beats = 0;
       for (std::size_t k = 1; k < at.flying && beats <= depths_.load_beats; ++k)
         beats += beats_of(launch_[at.in_flight(k).instruction], depths_, depths_.load_beats);

@@ -1,10 +1,10 @@
-// The rule of docs/reference/timing.md, section 7, «Without time», as code: what of a launch may start and what may
-// end. Verifier, functional simulator and the reports of every engine follow it here; RTL and cycle simulator obey the
-// same rule with its times.
+// The rule of docs/reference/timing.md, section 7, «Without time», as code: which instructions of a launch may start and which
+// may end. Verifier, functional simulator and the reports of every engine follow it here; RTL and cycle simulator obey
+// the same rule with its times.
 //
 // Three command queues, their units, four token FIFOs, all of finite depth. The head of a queue starts when its tokens
-// are there and its unit takes it beside what is in flight; the oldest in flight ends when all its tokens have room.
-// Ends are in order, all tokens of a start or an end at once.
+// have arrived and its unit accepts it in addition to the instructions in flight; the oldest instruction in flight ends
+// when all its tokens have room. Ends are in order; all tokens of a start or an end move at once.
 #pragma once
 
 #include <algorithm>
@@ -23,16 +23,16 @@
 
 namespace dovetail::isa {
 
-// Of an instruction of the compute queue (docs/reference/timing.md, section 9): only those of one kind overlap.
+// The kind of an instruction of the compute queue (docs/reference/timing.md, section 9): only those of one kind overlap.
 enum class ComputeKind : std::uint8_t { serial, gemm, alu, alu_long };
 ComputeKind compute_kind(const Instruction& instruction);
 
-// What is finite in a launch. The default is not.
+// The finite resources of a launch. By default they are unlimited.
 struct QueueDepths {
   static constexpr auto kUnlimited = std::numeric_limits<std::size_t>::max();
   std::size_t commands = kUnlimited;
   std::size_t tokens = kUnlimited;
-  // The load unit's beat buffer: how far loads run ahead of one that waits to push. And what fills it.
+  // The load unit's beat buffer limits how far loads run ahead of one that waits to push.
   std::uint64_t load_beats = kUnlimited;
   std::uint64_t bus_bytes = 1, inp_bytes = 1, wgt_bytes = 1;
 };
@@ -42,9 +42,9 @@ class CommandQueues {
  public:
   explicit CommandQueues(QueueDepths depths);
 
-  // Empties everything. `launch` outlives the launch; instructions are indices of it.
+  // Empties all queues. `launch` outlives the launch; instructions are indices into it.
   void begin(std::span<const Instruction> launch);
-  // More room for what is under way. Precondition: no depth becomes less.
+  // Raises the depths while the launch runs. Precondition: no depth decreases.
   void set_depths(QueueDepths depths) { depths_ = depths; }
 
   bool has_room(Queue queue) const { return unit(queue).waiting < depths_.commands; }
@@ -52,20 +52,21 @@ class CommandQueues {
   void fetch(std::size_t instruction, TokenUse use);
   // The head of the queue, if it may start now.
   std::optional<std::size_t> ready(Queue queue) const;
-  // Takes the head out and pops its tokens. Precondition: ready(queue).
+  // Removes the head and pops its tokens. Precondition: ready(queue).
   void start(Queue queue);
   // Ends the oldest in flight, if its tokens have room. Precondition: it has been executed.
   std::optional<std::size_t> end(Queue queue);
 
-  // fetch, start and end in one, for the common case that nothing is in the way. False: it is, and nothing has changed.
+  // fetch, start and end in one call, for the common case without stalls. False: the instruction would stall, and
+  // nothing has changed.
   bool pass(TokenUse use);
 
-  bool idle() const { return unfinished_ == 0; }  // nothing waits, and nothing is in flight
+  bool idle() const { return unfinished_ == 0; }  // no instruction waits or is in flight
   std::size_t tokens(TokenFifo fifo) const { return tokens_[index(fifo)]; }
   std::size_t waiting(Queue queue) const { return unit(queue).waiting; }
   std::size_t in_flight(Queue queue) const { return unit(queue).flying; }
-  std::optional<std::size_t> head(Queue queue) const;    // the oldest that waits
-  std::optional<std::size_t> oldest(Queue queue) const;  // of those in flight
+  std::optional<std::size_t> head(Queue queue) const;    // the oldest waiting instruction
+  std::optional<std::size_t> oldest(Queue queue) const;  // the oldest instruction in flight
 
  private:
   struct Command {
@@ -75,7 +76,7 @@ class CommandQueues {
   static constexpr std::size_t kMostInFlight =
       static_cast<std::size_t>(std::max(spec::kLoadWaiting.value + 1, spec::kComputeInFlight.value));
   struct Unit {
-    std::vector<Command> ring;  // waiting; grows up to the queue's depth
+    std::vector<Command> ring;  // waiting instructions; grows up to the queue's depth
     std::size_t first = 0, waiting = 0;
     std::array<Command, kMostInFlight> flight;  // a ring too
     std::size_t first_flying = 0, flying = 0;
@@ -99,7 +100,7 @@ class CommandQueues {
   std::size_t unfinished_ = 0;
 };
 
-// Inline: millions of times a second.
+// Inline: called millions of times per second.
 
 inline bool CommandQueues::can_pop(TokenUse use) const {
   for (std::size_t fifo = 0; fifo < kTokenFifos; ++fifo)

@@ -1,6 +1,6 @@
-// Who last touched each byte of DRAM within one launch. Only STORE writes, and stores are ordered among themselves, so
-// one writer and one reader of each reading queue are kept per byte. LOAD UOP is left out: a STORE to its bytes is a
-// finding whatever the order.
+// The last accesses to each byte of DRAM within one launch. Only STORE writes, and stores are ordered among themselves,
+// so one writer and one reader of each reading queue are kept per byte. LOAD UOP is left out: a STORE to its bytes is a
+// finding regardless of order.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace dovetail::isa {
 
 class DramShadow {
  public:
-  // Forgets everything, and looks ahead at the launch for the places that matter.
+  // Clears the state, and scans the launch for the locations that matter.
   void begin_launch(const HardwareConfig& config, std::span<const Instruction> launch);
 
   void access(const DramAccess& access, const Event& event, ConflictList& conflicts);

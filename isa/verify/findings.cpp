@@ -97,8 +97,8 @@ Finding undefined_finding(std::span<const Instruction> program, std::size_t inst
           Diagnostic{"undefined read of " + place, cite(program, instruction),
                      extents.empty()
                          ? "it reads elements of " + place +
-                               ", and nothing has written any of them before, in this launch or an earlier one"
-                         : "it reads elements that nothing has written before, in this launch or an earlier one",
+                               ", and no instruction has written any of them before, in this launch or an earlier one"
+                         : "it reads elements that no instruction has written before, in this launch or an earlier one",
                      memory == Memory::acc ? "load, reset or overwrite them first" : "load them first"},
           memory,
           std::move(extents)};
@@ -117,7 +117,7 @@ Finding uop_overwrite_finding(std::span<const Instruction> program, std::size_t 
   Diagnostic diagnostic{fetched ? "program overwritten at " + describe(std::nullopt, extents)
                                 : "micro-ops overwritten at " + describe(std::nullopt, extents),
                         cite(program, store), why, "move the stored data to other addresses"};
-  // A pair is reported in program order; an instruction that stores over itself is no pair.
+  // A pair is reported in program order; an instruction that stores over itself is not a pair.
   std::optional<std::size_t> other;
   if (store != victim) other = std::min(store, victim);
   return {FindingKind::uop_overwrite, std::max(store, victim), other, false, std::move(diagnostic), std::nullopt,
@@ -131,11 +131,11 @@ Finding race_finding(std::span<const Instruction> program, std::size_t a, std::s
   const Queue early_queue = program[early].queue();
   const Queue late_queue = program[late].queue();
   const std::string place = describe(memory, conflict.extents);
-  // Each memory has one writing queue, so the queue determines who writes. ACC and DRAM are shared with the store
+  // Each memory has one writing queue, so the queue determines the writer. ACC and DRAM are shared with the store
   // queue.
   const Queue writer = !memory ? Queue::store : *memory == Memory::acc ? Queue::compute : Queue::load;
   const bool neighbors = early_queue == Queue::compute || late_queue == Queue::compute;
-  // What is only possible, a GEMM or ALU with unknown micro-ops does.
+  // Possible accesses are those of a GEMM or ALU with unknown micro-ops.
   const auto verb = [&](std::size_t instruction, Queue queue) {
     const bool may = conflict.possible && uop_loop(program[instruction]) != nullptr;
     return queue == writer ? (may ? "may write" : "writes") : (may ? "may read" : "reads");
@@ -146,7 +146,7 @@ Finding race_finding(std::span<const Instruction> program, std::size_t a, std::s
   diagnostic.why = fmt::format("#{} ({} queue) {}, #{} ({} queue) {} the same {}, and no token orders the two", early,
                                name(early_queue), verb(early, early_queue), late, name(late_queue),
                                verb(late, late_queue), memory ? "elements" : "bytes");
-  if (conflict.possible) diagnostic.why += "; without a memory image GEMM and ALU may touch anything";
+  if (conflict.possible) diagnostic.why += "; without a memory image GEMM and ALU may access any element";
   if (neighbors) {
     const bool forward = early_queue < late_queue;
     diagnostic.hint = fmt::format("push a {} token at or after #{}, and pop it ({}) at or before #{}",

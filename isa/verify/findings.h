@@ -1,4 +1,4 @@
-// The findings of one verification: ordered, bounded, each once; and their words.
+// The findings of one verification: ordered, bounded, without duplicates; and their texts.
 #pragma once
 
 #include <cstddef>
@@ -16,14 +16,14 @@
 
 namespace dovetail::isa {
 
-// Keeps the first max_findings in the order (instruction, kind, other, place), whatever the order in which they come.
+// Keeps the first max_findings in the order (instruction, kind, other, place), whatever the order of insertion.
 class FindingSet {
  public:
   explicit FindingSet(std::size_t max_findings) : max_findings_(max_findings) {}
 
-  // False: a finding at `instruction` would be beyond max_findings. It is counted; its words need not be found.
+  // False: a finding at `instruction` would be beyond max_findings. It is counted; its text is not needed.
   bool admit(std::size_t instruction);
-  // Precondition: admit(finding.instruction). An equal finding, of a launch that is repeated, is dropped.
+  // Precondition: admit(finding.instruction). A duplicate finding, from a launch that is repeated, is dropped.
   void add(Finding finding);
   VerifyReport report() &&;
 
@@ -48,7 +48,7 @@ Finding race_finding(std::span<const Instruction> program, std::size_t a, std::s
 Finding undefined_finding(std::span<const Instruction> program, std::size_t instruction, Memory memory,
                           std::vector<Extent> extents);
 Finding token_finding(TokenFault fault);
-// `fetched`: the bytes are those of instruction `victim`; else of the LOAD UOP `victim`.
+// `fetched`: the bytes belong to instruction `victim`; otherwise to the LOAD UOP `victim`.
 Finding uop_overwrite_finding(std::span<const Instruction> program, std::size_t store, std::size_t victim, bool fetched,
                               std::vector<Extent> extents);
 

@@ -27,8 +27,8 @@ void IndexSet::insert(std::uint64_t element) {
 
 void IndexSet::repeat(std::uint64_t step, std::uint64_t count) {
   if (step == 0 || low_ == high_) return;
-  // Invariant: S holds the first `covered` copies. A copy whose shift is at least the depth adds nothing, nor does any
-  // later one.
+  // Invariant: S holds the first `covered` copies. A copy whose shift is at least the depth adds nothing, and neither
+  // does any later one.
   for (std::uint64_t covered = 1; covered < count && covered < depth_ && covered * step < depth_;) {
     const std::uint64_t more = std::min(covered, count - covered);
     merge_shifted(more * step);
@@ -40,7 +40,7 @@ void IndexSet::merge_shifted(std::uint64_t distance) {
   const std::size_t word_shift = distance / 64;
   const unsigned bit_shift = distance % 64;
   const std::size_t high = std::min(words_.size(), high_ + word_shift + (bit_shift != 0 ? 1 : 0));
-  // Downwards, so that each word is read before it changes.
+  // Downward, so that each word is read before it changes.
   for (std::size_t i = high; i-- > low_ + word_shift;) {
     const std::size_t source = i - word_shift;
     std::uint64_t shifted = words_[source] << bit_shift;

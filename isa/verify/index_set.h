@@ -13,13 +13,13 @@ namespace dovetail::isa {
 
 class IndexSet {
  public:
-  // Elements at or beyond `depth` are dropped: callers that need to know have checked the largest one.
+  // Elements at or beyond `depth` are dropped: callers that need to detect them check the largest one first.
   explicit IndexSet(std::uint64_t depth);
 
   void clear();
   void insert(std::uint64_t element);
-  // S becomes {s + i*step : s in S, i < count}. Precondition: count > 0. By doubling: log2(count) shifts of the touched
-  // words.
+  // S becomes {s + i*step : s in S, i < count}. Precondition: count > 0. Uses doubling: log2(count) shifts of the
+  // touched words.
   void repeat(std::uint64_t step, std::uint64_t count);
   // The maximal runs, ascending.
   void runs(std::vector<Extent>& out) const;

@@ -1,5 +1,5 @@
-// A map from a line of uint64 to states, held as maximal pieces touched so far. Each operation costs O(log n) and the
-// pieces it meets.
+// A map from ranges of uint64 to states, stored as maximal pieces. Each operation costs O(log n) plus the pieces it
+// meets.
 #pragma once
 
 #include <algorithm>
@@ -45,7 +45,7 @@ class IntervalMap {
     }
   }
 
-  // All of `extent` becomes one piece.
+  // Replaces all of `extent` by one piece.
   void assign(Extent extent, const State& state) {
     if (extent.begin >= extent.end) return;
     auto piece = first_from(extent.begin);
@@ -63,7 +63,7 @@ class IntervalMap {
   };
   using Pieces = std::map<std::uint64_t, Piece>;
 
-  // The first piece that begins at `at` or behind it, once none spans `at`.
+  // The first piece that begins at or after `at`, if none spans `at`.
   typename Pieces::iterator first_from(std::uint64_t at) {
     const auto behind = pieces_.upper_bound(at);
     if (behind == pieces_.begin()) return behind;
@@ -72,7 +72,7 @@ class IntervalMap {
     return before->second.end > at ? cut(before, at) : behind;
   }
 
-  // Its part from `at` on becomes a piece of its own, the result.
+  // Splits a piece at `at`; the part from `at` on becomes a separate piece, the result.
   typename Pieces::iterator cut(typename Pieces::iterator piece, std::uint64_t at) {
     const Piece tail = piece->second;
     piece->second.end = at;

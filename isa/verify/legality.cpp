@@ -70,7 +70,8 @@ bool StaticRules::check(std::span<const Instruction> program, std::size_t instru
     without_flags.flags = {};
     trusted = rules_.is_legal(without_flags);
   }
-  // Values that no field holds, extensions that are off: what cannot be encoded cannot be run.
+  // Values that do not fit a field, and extensions that are off: an instruction that cannot be encoded cannot be
+  // executed.
   encoded_.clear();
   if (auto encoded = codec_.encode(what, encoded_); !encoded.ok()) [[unlikely]] {
     report(encoded.errors());

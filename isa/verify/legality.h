@@ -1,5 +1,5 @@
-// Legality that needs more than the instruction's own fields: micro-op indices, the memory image. Field-level rules are
-// isa/legal.h.
+// Legality checks that need more than the instruction's own fields: micro-op indices, the memory image. Field-level
+// rules are in isa/legal.h.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ class StaticRules {
  public:
   StaticRules(const HardwareConfig& config, const std::optional<DramImage>& image);
 
-  // Reports every broken field rule and a transfer that leaves the image. False: the fields cannot be trusted, and what
-  // the instruction touches is not to be examined. (Wrong flags alone move no data.)
+  // Reports every broken field rule and a transfer that leaves the image. False: the fields cannot be trusted, and the
+  // instruction's accesses must not be examined. (Wrong flags alone move no data.)
   bool check(std::span<const Instruction> program, std::size_t instruction, FindingSet& findings);
 
  private:
@@ -35,7 +35,8 @@ class StaticRules {
   std::vector<std::byte> encoded_;  // scratch
 };
 
-// The micro-ops that `instruction` names are loaded, and no index reaches the depth of its memory, in full precision.
+// Checks that the micro-ops that `instruction` names are loaded, and that no index reaches the depth of its memory, in
+// full precision.
 void check_indices(const HardwareConfig& config, std::span<const Instruction> program, std::size_t instruction,
                    const UopBuffer& uops, FindingSet& findings);
 

@@ -1,5 +1,5 @@
-// The places of DRAM that a launch both loads from and stores to, which are few: what touches only the rest, such as
-// weights, meets nobody. By hulls of accesses: a place that is none may be taken for one, not the reverse.
+// The DRAM locations that a launch both loads from and stores to, which are few: accesses to other locations, such as
+// weights, cannot conflict. Computed from hulls of accesses: the set may be too large, but never too small.
 #pragma once
 
 #include <vector>
@@ -13,7 +13,7 @@ class SharedBytes {
  public:
   void clear();
   void add(const DramAccess& access);
-  // After the last add.
+  // Call after the last add.
   void close();
   // An access of the other direction may touch a byte of `extent`. Precondition: closed.
   bool meets(bool write, const Extent& extent) const;

@@ -6,7 +6,7 @@
 namespace dovetail::isa {
 namespace {
 
-// Branch-free, so that the common case, nothing wrong in a whole run, is a vector loop.
+// Branch-free, so that the common case, no conflict in a whole run, is a vector loop.
 Position largest(const std::vector<Position>& positions, const Extent& run) {
   Position result = 0;
   for (std::uint64_t e = run.begin; e < run.end; ++e) result = std::max(result, positions[e]);

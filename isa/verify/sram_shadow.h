@@ -1,5 +1,5 @@
-// Who last touched each element of INP, WGT or ACC. Each of these memories is written by one queue only, so one writer
-// and one reader of the other queue are kept per element, and that is exact: see docs/explanation/verify.md.
+// The last accesses to each element of INP, WGT or ACC. Each of these memories is written by one queue only, so one
+// writer and one reader of the other queue are kept per element, which is exact: see docs/explanation/verify.md.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class SramShadow {
   // Precondition: called in an order that the tokens allow. Unordered earlier accesses go to `conflicts`.
   void access(const SramAccess& access, const Event& event, ConflictList& conflicts);
 
-  // Elements read by an event that no write can precede. Judged when the launch is over, because a write that comes
-  // later in this pass may be unordered with the read: then the pair is a race, and reported as such.
+  // Elements read by an event before any write. Judged when the launch is over, because a write that comes later in
+  // this pass may be unordered with the read: then the pair is a race, and reported as such.
   struct Undefined {
     Queue queue = Queue::compute;
     Position position = 0;
@@ -41,11 +41,11 @@ class SramShadow {
 
   Memory memory_;
   Queue writer_, reader_;
-  // Per element; positions are of writer_ and of reader_.
+  // Per element; positions are those of writer_ and of reader_.
   std::vector<Position> first_write_, last_write_, last_read_;
-  // The same over all elements, for accesses that may lie anywhere.
+  // The same over all elements, for accesses at unknown locations.
   Position any_first_write_ = 0, any_last_write_ = 0, any_last_read_ = 0;
-  // Accesses that may lie anywhere.
+  // Accesses at unknown locations.
   Position may_first_write_ = 0, may_last_write_ = 0, may_last_read_ = 0;
   std::vector<Undefined> suspects_;
 };

@@ -13,7 +13,7 @@ namespace {
 
 std::string fifo_name(TokenFifo fifo) { return fmt::format("{} -> {}", name(producer(fifo)), name(consumer(fifo))); }
 
-// The words for one launch.
+// Formats the texts for one launch.
 class Describer {
  public:
   Describer(std::span<const Instruction> launch, std::size_t first_index)
@@ -22,7 +22,7 @@ class Describer {
   std::string cite(std::size_t instruction) const {
     return fmt::format("#{} `{}`", first_index_ + instruction, format_instruction(launch_[instruction]));
   }
-  // Each queue, and fetch: what it waits for.
+  // What each queue, and fetch, waits for.
   std::string standstill(const TokenMachine& machine, QueueDepths depths) const {
     std::string text;
     for (const Queue queue : kAllQueues) {
@@ -66,7 +66,7 @@ class Describer {
     return text;
   }
 
-  // The first instruction that will push to `fifo` and has not.
+  // The first instruction that will push to `fifo` but has not yet.
   static std::optional<std::size_t> next_pusher(const TokenMachine& machine, TokenFifo fifo) {
     std::size_t skip = machine.pushed(fifo);
     for (std::size_t i = 0; i < machine.size(); ++i)
@@ -110,7 +110,7 @@ std::optional<TokenFault> leftover_fault(std::span<const Instruction> launch, st
   if (left == 0) return std::nullopt;
   const Describer words(launch, first_index);
   const std::size_t pusher = ended.pusher(fifo, ended.popped(fifo));
-  // The last to pop from it: it, or one after it, is the likely place of the missing pop.
+  // The last pop: this instruction, or a later one, is the likely place of the missing pop.
   std::optional<std::size_t> last_pop;
   for (std::size_t i = 0; i < ended.size(); ++i)
     if (ended.use(i).pops_from(fifo)) last_pop = i;

@@ -1,4 +1,4 @@
-// What is wrong with the tokens of a launch: one verdict and one text for the verifier and every engine.
+// Token errors of a launch: one verdict and one text for the verifier and every engine.
 #pragma once
 
 #include <cstddef>
@@ -16,18 +16,17 @@ namespace dovetail::isa {
 
 struct TokenFault {
   FindingKind kind = FindingKind::deadlock;  // or leftover_token
-  std::size_t instruction = 0;               // the oldest that has not ended; the one whose token nothing pops
+  std::size_t instruction = 0;  // the oldest that has not ended; for leftover_token the one whose token is never popped
   Diagnostic diagnostic;
 };
 
-// Why the launch never ends, or each FIFO that it leaves tokens in; empty where it is right. `first_index`: the number
-// of its first instruction.
+// The reason why the launch never ends, or each FIFO in which it leaves tokens; empty if it is correct. `first_index`:
+// the number of its first instruction.
 std::vector<TokenFault> token_faults(const HardwareConfig& config, std::span<const Instruction> launch,
                                      std::size_t first_index);
 
-// The parts, for who has run the machine.
-// `at_rest` stopped with the configuration's depths; `unlimited` went on from there without: where it stops, a token is
-// missing, else the depths are to blame.
+// The parts, for callers that have run the machine. `at_rest` stopped with the configuration's depths; `unlimited`
+// continued from there without limits: if it stops too, a token is missing, otherwise the depths are the cause.
 TokenFault deadlock_fault(std::span<const Instruction> launch, std::size_t first_index, const TokenMachine& at_rest,
                           QueueDepths depths, const TokenMachine& unlimited, bool token_missing);
 // nullopt: `fifo` is empty. Precondition: the launch has ended.

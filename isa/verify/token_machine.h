@@ -1,9 +1,9 @@
-// A launch executed on counts alone: no data and no time. What may start and end is CommandQueues' matter; here are the
-// order in which it is done, and the record of it.
+// Executes a launch on counts alone: no data and no time. CommandQueues decides which instructions may start and end;
+// this class decides the order in which they do, and records it.
 //
-// The machine is deterministic in what matters: no move ever disables another (docs/explanation/verify.md). Hence every
-// maximal execution makes the same moves, and one greedy execution decides deadlock; and the k-th pop of a FIFO takes
-// the k-th push in every execution.
+// The machine is deterministic in its result: no move ever disables another (docs/explanation/verify.md). Hence every maximal
+// execution makes the same moves, and one greedy execution decides deadlock; and the k-th pop of a FIFO takes the k-th
+// push in every execution.
 #pragma once
 
 #include <array>
@@ -20,9 +20,9 @@
 
 namespace dovetail::isa {
 
-// Which of the equivalent executions is made.
+// Selects one of the equivalent executions.
 enum class FetchPolicy : std::uint8_t {
-  ahead,       // as many as the command queues hold before anything starts: queues get as full as they can
+  ahead,       // fetches as many as the command queues hold before anything starts: queues get as full as possible
   one_by_one,  // an instruction starts as soon as it may: program order, wherever that is legal
 };
 
@@ -37,14 +37,14 @@ class TokenMachine {
   // and queue respects.
   using OnStart = std::function<void(std::size_t instruction, std::span<const std::size_t> pushers)>;
 
-  // Moves until nothing can. True: every instruction has ended.
+  // Moves until no move is possible. True: every instruction has ended.
   bool run(const OnStart& on_start = {}, FetchPolicy policy = FetchPolicy::ahead);
-  // Precondition: no depth becomes less.
+  // Precondition: no depth decreases.
   void set_depths(QueueDepths depths) { queues_.set_depths(depths); }
 
   std::size_t size() const { return uses_.size(); }
   const TokenUse& use(std::size_t instruction) const { return uses_[instruction]; }
-  // 1-based, within its queue.
+  // 1-based position within its queue.
   std::size_t position(std::size_t instruction) const { return positions_[instruction]; }
   // The instruction at a 1-based position of a queue.
   std::size_t at(Queue queue, std::size_t position) const { return orders_[index(queue)].all[position - 1]; }
@@ -52,13 +52,13 @@ class TokenMachine {
   // State, for reports.
   const CommandQueues& queues() const { return queues_; }
   Stage stage(std::size_t instruction) const;
-  std::optional<std::size_t> next_fetch() const;                                     // the oldest that is not fetched
+  std::optional<std::size_t> next_fetch() const;                                     // the oldest not yet fetched
   std::size_t count(Queue queue) const { return orders_[index(queue)].all.size(); }  // in the whole launch
   std::size_t pushed(TokenFifo fifo) const { return fifos_[index(fifo)].pushers.size(); }
   std::size_t popped(TokenFifo fifo) const { return fifos_[index(fifo)].popped; }
   std::size_t pusher(TokenFifo fifo, std::size_t k) const { return fifos_[index(fifo)].pushers[k]; }  // 0-based
 
-  // The most that a queue or FIFO has held so far.
+  // The maximum occupancy of a queue or FIFO so far.
   std::size_t peak_commands(Queue queue) const { return orders_[index(queue)].peak; }
   std::size_t peak_tokens(TokenFifo fifo) const { return fifos_[index(fifo)].peak; }
   // Its unit was idle for lack of instructions while not all were fetched.

@@ -1,4 +1,4 @@
-// The names of the token FIFOs between the queues, and what an instruction does with them.
+// The names of the token FIFOs between the queues, and how an instruction uses them.
 #pragma once
 
 #include <array>

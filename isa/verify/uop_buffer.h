@@ -1,5 +1,5 @@
-// What lies in UOP SRAM at each point of the compute queue. Micro-ops are constants of the memory image, so this is
-// known statically; the one way to make them variable, a STORE to bytes that a LOAD UOP reads, is a finding of its own.
+// The contents of UOP SRAM at each point of the compute queue. Micro-ops are constants of the memory image, so they are
+// known statically; the only way to change them, a STORE to bytes that a LOAD UOP reads, is a separate finding.
 #pragma once
 
 #include <cstddef>
@@ -19,18 +19,17 @@ class UopBuffer {
  public:
   UopBuffer(const HardwareConfig& config, const std::optional<DramImage>& image);
 
-  // False: there is no image, and nothing is known but which elements are loaded.
+  // False: there is no image, and only the set of loaded elements is known.
   bool contents_known() const { return image_.has_value(); }
 
   void load(const Load& load);
 
   // The elements of [begin, end) that were never loaded.
   std::vector<Extent> undefined(std::uint64_t begin, std::uint64_t end) const;
-  // True for an element whose contents are known. False after a load from outside the image, which is a finding
-  // already.
+  // True for an element with known contents. False after a load from outside the image, which is already a finding.
   bool known(std::size_t element) const { return states_[element] == State::known; }
   const Uop& operator[](std::size_t element) const { return uops_[element]; }
-  // The elements of [begin, end) whose contents are known; valid until the next call. Nothing where there is no image.
+  // The elements of [begin, end) whose contents are known; valid until the next call. nullopt if there is no image.
   std::optional<std::span<const Uop>> kernel(std::uint64_t begin, std::uint64_t end);
   std::size_t size() const { return uops_.size(); }
 

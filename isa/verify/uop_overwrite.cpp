@@ -16,7 +16,7 @@ struct UopReader {
   auto operator<=>(const UopReader&) const = default;
 };
 
-// For each byte that is loaded as a micro-op or fetched: the first instruction that it belongs to.
+// For each byte that is loaded as a micro-op or fetched: the first instruction that loads it or is encoded in it.
 IntervalMap<UopReader> constant_bytes(const HardwareConfig& config, std::span<const Instruction> program,
                                       std::span<const Launch> launches, std::optional<std::uint64_t> program_base) {
   IntervalMap<UopReader> readers;

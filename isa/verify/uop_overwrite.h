@@ -1,4 +1,4 @@
-// STOREs that reach what must stay constant: the bytes of micro-ops that are loaded, and the program's own encoding.
+// STOREs to bytes that must stay constant: loaded micro-ops, and the program's own encoding.
 #pragma once
 
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace dovetail::isa {
 
-// `launches` lie within the program. Any order of STORE and reader is a finding: were the micro-ops data, no static
-// statement would hold.
+// `launches` are within the program. A STORE and a reader in any order are a finding: if micro-ops were data, no static
+// analysis would hold.
 void find_uop_overwrites(const HardwareConfig& config, std::span<const Instruction> program,
                          std::span<const Launch> launches, std::optional<std::uint64_t> program_base,
                          FindingSet& findings);

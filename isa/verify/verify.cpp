@@ -75,12 +75,12 @@ class Verifier {
   DramShadow dram_;
   ConflictList conflicts_;
 
-  // Of the current launch.
+  // State of the current launch.
   Launch launch_;
   const TokenMachine* machine_ = nullptr;
   Clock base_{};                      // instructions of each queue in the launches before
-  std::array<Clock, kQueues> now_{};  // what is done before the next instruction of each queue
-  std::vector<Clock> clocks_;         // what is done before each instruction
+  std::array<Clock, kQueues> now_{};  // instructions complete before the next instruction of each queue
+  std::vector<Clock> clocks_;         // instructions complete before each instruction
 };
 
 void Verifier::clip_launches() {
@@ -94,7 +94,7 @@ void Verifier::clip_launches() {
                      launch.begin,
                      std::nullopt,
                      false,
-                     Diagnostic{fmt::format("launch {} lies outside the program", i),
+                     Diagnostic{fmt::format("launch {} is outside the program", i),
                                 fmt::format("launch {}:{}", launch.begin, launch.count),
                                 fmt::format("it needs {} instructions, and the program has {}",
                                             launch.begin + launch.count, program_.size()),
@@ -105,7 +105,7 @@ void Verifier::clip_launches() {
   }
 }
 
-// False: the launch never ends, and nothing comes after it.
+// False: the launch never ends, and nothing follows it.
 bool Verifier::examine(const Launch& launch) {
   launch_ = launch;
   const auto instructions = program_.subspan(launch.begin, launch.count);
@@ -119,11 +119,12 @@ bool Verifier::examine(const Launch& launch) {
   const TokenMachine::OnStart on_start = [this](std::size_t local, std::span<const std::size_t> pushers) {
     start(local, pushers);
   };
-  // Program order where it is legal, so that a race is reported with the nearest instructions.
+  // Program order if that is legal, so that a race is reported with the nearest instructions.
   bool done = machine.run(on_start, FetchPolicy::one_by_one);
   const bool stopped = !done;
   if (stopped) {
-    // Finite depths may be in the way. They never order anything, so that the rest can still be examined without them.
+    // Finite depths may cause the stall. They never order anything, so that the rest can still be examined without
+    // them.
     const TokenMachine at_rest = machine;
     machine.set_depths({});
     done = machine.run(on_start, FetchPolicy::one_by_one);

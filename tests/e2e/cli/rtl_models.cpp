@@ -159,7 +159,7 @@ TEST_CASE("models are neither kept in nor taken from places that others write to
   fs::create_directory(place.folder / "tmp");
   const Finished homeless = build();
   CHECK(homeless.exit == 1);
-  CHECK_THAT(homeless.error, ContainsSubstring("set XDG_CACHE_HOME to a folder that nobody else writes to"));
+  CHECK_THAT(homeless.error, ContainsSubstring("set XDG_CACHE_HOME to a folder that no other user can write to"));
   CHECK(fs::is_empty(place.folder / "tmp"));
   // A folder that the user names is the user's affair.
   const Environment models("DOVETAIL_RTL_MODELS", place.models);

@@ -26,7 +26,8 @@ TEST_CASE("a user's folders are where the variables say, and never one that is s
   CHECK(user_folder(UserFolder::state).ok());
   const auto none = user_folder(UserFolder::cache);
   REQUIRE_FALSE(none.ok());
-  CHECK_THAT(to_string(none.errors()), ContainsSubstring("set XDG_CACHE_HOME to a folder that nobody else writes to"));
+  CHECK_THAT(to_string(none.errors()),
+             ContainsSubstring("set XDG_CACHE_HOME to a folder that no other user can write to"));
 }
 
 TEST_CASE("private folders are made for their user alone") {

@@ -153,9 +153,8 @@ TEST_CASE("decoding names what is wrong") {
   SECTION("opcode") {
     bytes[0] = std::byte{6};
     CHECK(to_string(codec.decode(bytes).errors()) ==
-          "error: cannot decode an instruction: opcode 6 > 4, the last one there is. Hint: check that the file is a "
-          "program, of this "
-          "configuration's instruction size");
+          "error: cannot decode an instruction: opcode 6 > 4, the last one. Hint: check that the file is a "
+          "program with this configuration's instruction size");
   }
   SECTION("reserved bit") {
     flip(bytes, 100);
@@ -195,7 +194,7 @@ TEST_CASE("decoding names what is wrong") {
   SECTION("ALU operation") {
     bytes = bytes_of(codec, {{}, Alu{{}, false, AluOp::add}});
     bytes[13] = std::byte{0x70};  // 108-110
-    CHECK(only_error(codec.decode(bytes).errors()).why == "ALU operation 7 > 5, the last one there is");
+    CHECK(only_error(codec.decode(bytes).errors()).why == "ALU operation 7 > 5, the last one");
     bytes[13] = std::byte{0x50};
     CHECK(only_error(codec.decode(bytes).errors()).why ==
           "ALU operation 5 (requant) belongs to the extension `requant`, which is off");
@@ -207,20 +206,20 @@ TEST_CASE("decoding names what is wrong") {
     bytes[0] = std::byte{0};
     bytes[1] = std::byte{2};  // 4 in bits 7-9: OUT
     CHECK(only_error(codec.decode(bytes).errors()).why ==
-          "memory id 4 (out) is none that load takes: 0 (uop), 1 (wgt), 2 (inp), 3 (acc), 5 (acc8)");
+          "memory id 4 (out) is not valid for load, which takes 0 (uop), 1 (wgt), 2 (inp), 3 (acc), 5 (acc8)");
     Store store;
     store.memory = Memory::out;
     store.x_size = 1;
     bytes = bytes_of(codec, {{}, store});
     bytes[1] = std::byte{3};
     bytes[0] = std::byte{0x81};  // 7
-    CHECK(only_error(codec.decode(bytes).errors()).why == "memory id 7 is none that store takes: 4 (out)");
+    CHECK(only_error(codec.decode(bytes).errors()).why == "memory id 7 is not valid for store, which takes 4 (out)");
   }
   SECTION("size") {
     bytes.pop_back();
     CHECK(only_error(codec.decode(bytes).errors()).why == "15 bytes given, an instruction of 1x16x16 has 16");
     CHECK(only_error(codec.decode_program(bytes, "p.bin").errors()).why ==
-          "15 bytes are no multiple of 16, the size of an instruction of 1x16x16");
+          "15 bytes are not a multiple of 16, the size of an instruction of 1x16x16");
   }
 }
 
@@ -233,7 +232,7 @@ TEST_CASE("errors of a program name the instruction") {
   const Diagnostics errors = codec.decode_program(bytes, "p.bin").errors();
   REQUIRE(errors.size() == 2);
   CHECK(errors[0].where == "p.bin, instruction 5");
-  CHECK(errors[0].why == "opcode 7 > 4, the last one there is");
+  CHECK(errors[0].why == "opcode 7 > 4, the last one");
   CHECK(errors[1].where == "p.bin, instruction 9");
   CHECK(errors[1].why == "bit 127 of finish is 1 and reserved: it must be 0");
 
@@ -262,7 +261,7 @@ TEST_CASE("an extension that is off cannot be encoded") {
   load.memory = Memory::out;
   load.x_size = 1;
   CHECK(only_error(codec.encode({{}, load}, bytes).errors()).why ==
-        "memory id 4 (out) is none that load takes: 0 (uop), 1 (wgt), 2 (inp), 3 (acc), 5 (acc8)");
+        "memory id 4 (out) is not valid for load, which takes 0 (uop), 1 (wgt), 2 (inp), 3 (acc), 5 (acc8)");
   CHECK(bytes.empty());
 }
 

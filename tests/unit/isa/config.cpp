@@ -99,16 +99,16 @@ TEST_CASE("a wrong configuration file is diagnosed, all of it at once") {
       whys(
           read(
               R"({"batch": "1", "requant": 1, "name": 3, "block_in": 1.5, "LOG_BATCH": 70, "bus_bytes": 18446744073709551615})")
-              .errors()) == Texts{"hw.json, \"batch\": \"1\" is no integer",
-                                  "hw.json, \"requant\": 1 is neither true nor false",
-                                  "hw.json, \"name\": 3 is no string", "hw.json, \"block_in\": 1.5 is no integer",
-                                  "hw.json, \"LOG_BATCH\": 70 is not from 0 to 40",
-                                  "hw.json, \"bus_bytes\": 18446744073709551615 is no integer"});
+              .errors()) ==
+      Texts{"hw.json, \"batch\": \"1\" is not an integer", "hw.json, \"requant\": 1 is neither true nor false",
+            "hw.json, \"name\": 3 is not a string", "hw.json, \"block_in\": 1.5 is not an integer",
+            "hw.json, \"LOG_BATCH\": 70 is not from 0 to 40",
+            "hw.json, \"bus_bytes\": 18446744073709551615 is not an integer"});
   CHECK(whys(read(R"({"batch": 2, "LOG_BATCH": 0})").errors()) ==
         Texts{"hw.json, \"LOG_BATCH\": it asks for 1, and \"batch\" for 2"});
   CHECK(read(R"({"batch": 2, "LOG_BATCH": 1, "LOG_BLOCK": 4, "LOG_BLOCK_IN": 4})").ok());
   CHECK(whys(read("[1]").errors()) == Texts{"hw.json: a JSON array where an object is expected"});
-  CHECK(whys(read(R"({"block_in": 24})").errors()) == Texts{"block_in: 24 is no power of two"});
+  CHECK(whys(read(R"({"block_in": 24})").errors()) == Texts{"block_in: 24 is not a power of two"});
 }
 
 TEST_CASE("a configuration outside the rules is refused with both numbers") {
@@ -127,7 +127,7 @@ TEST_CASE("a configuration outside the rules is refused with both numbers") {
   SECTION("a power of two") {
     config.block_in = 24;
     CHECK(to_string(validate(config).errors()) ==
-          "error: the hardware configuration x is invalid (block_in): 24 is no power of two. Hint: use 16 or 32");
+          "error: the hardware configuration x is invalid (block_in): 24 is not a power of two. Hint: use 16 or 32");
   }
   SECTION("an element of more than a page") {
     config.block_in = 256;

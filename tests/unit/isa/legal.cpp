@@ -99,7 +99,7 @@ TEST_CASE("stores have no pads, instructions no foreign memory") {
   Load load;
   load.memory = Memory::out;
   load.x_size = 1;
-  CHECK(wrong(HardwareConfig{}, {{}, load}) == Texts{"memory id 4 is none that load takes"});
+  CHECK(wrong(HardwareConfig{}, {{}, load}) == Texts{"memory id 4 is not valid for load"});
 }
 
 TEST_CASE("micro-op ranges") {

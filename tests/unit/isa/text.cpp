@@ -149,8 +149,7 @@ TEST_CASE("what does not fit the configuration is named at its line") {
               "configuration with wider fields"});
   CHECK(errors_of("gemm uop=0:1 overwrite") ==
         Texts{"k.s:1:1: overwrite: it belongs to the extension `overwrite`, which is off. set \"overwrite\": true in "
-              "the configuration, or do "
-              "without `overwrite`"});
+              "the configuration, or avoid `overwrite`"});
   CHECK(errors_of(".uop 2048, 0, 0") == Texts{"k.s:1:1: dst: 2048 > 2047, the most that 11 bits hold. use an index "
                                               "within the buffer, or choose a configuration with a larger one"});
   CHECK(errors_of("load.out size=1x1").size() == 1);
@@ -159,7 +158,7 @@ TEST_CASE("what does not fit the configuration is named at its line") {
 
 TEST_CASE(".config is checked, and compared with the command line") {
   CHECK(errors_of(".config block_in=32\nfinish", HardwareConfig{}) ==
-        Texts{"k.s:1:1: made for block_in = 32, and 1x16x16 is asked for, where block_in = 16. assemble for the "
+        Texts{"k.s:1:1: made for block_in = 32, and 1x16x16 is requested, where block_in = 16. assemble for the "
               "configuration of the file, or "
               "adapt the file"});
   CHECK(errors_of(".config", *load_config("1x16x16-ext")).size() == 3);
@@ -168,9 +167,10 @@ TEST_CASE(".config is checked, and compared with the command line") {
   CHECK(errors_of(".config bloc_in=4 requant=yes batch=two batch") ==
         Texts{"k.s:1:9: no parameter `bloc_in`. did you mean `block_in`?",
               "k.s:1:27: `yes` is neither true nor false. write requant=true",
-              "k.s:1:37: `two` is no number. write batch=N", "k.s:1:41: `batch` is no setting. write parameter=value",
+              "k.s:1:37: `two` is not a number. write batch=N",
+              "k.s:1:41: `batch` is not a setting. write parameter=value",
               "k.s:1:41: `batch` occurs twice. remove one of the two"});
-  CHECK(errors_of(".config block_in=24") == Texts{"k.s:1:1: block_in: 24 is no power of two. use 16 or 32"});
+  CHECK(errors_of(".config block_in=24") == Texts{"k.s:1:1: block_in: 24 is not a power of two. use 16 or 32"});
   CHECK(errors_of("finish\n.config") ==
         Texts{"k.s:2:1: `.config` follows a line that depends on it. move it to the beginning of the file"});
   CHECK(errors_of(".config\n.config") ==

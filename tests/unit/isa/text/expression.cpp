@@ -75,8 +75,8 @@ TEST_CASE("what has no value is named") {
   CHECK_THAT(error_of("log(3)"), Catch::Matchers::ContainsSubstring("no function `log`"));
   CHECK_THAT(error_of("3 4"), Catch::Matchers::ContainsSubstring("unexpected `4`"));
   CHECK_THAT(error_of("3+"), Catch::Matchers::ContainsSubstring("unexpected `)`"));
-  CHECK_THAT(error_of("12ab"), Catch::Matchers::ContainsSubstring("`12ab` is no number"));
-  CHECK_THAT(error_of("\\n+1"), Catch::Matchers::ContainsSubstring("`\\n` is no parameter here"));
+  CHECK_THAT(error_of("12ab"), Catch::Matchers::ContainsSubstring("`12ab` is not a number"));
+  CHECK_THAT(error_of("\\n+1"), Catch::Matchers::ContainsSubstring("`\\n` is not a parameter here"));
   CHECK_THAT(error_of(std::string(100, '(') + "1" + std::string(100, ')')),
              Catch::Matchers::ContainsSubstring("nest deeper than 64"));
   CHECK_THAT(error_of(std::string(100000, '-') + "1"), Catch::Matchers::ContainsSubstring("nest deeper than 64"));

@@ -78,7 +78,7 @@ TEST_CASE("a faulty line is one error, whatever uses its name") {
   CHECK_THAT(only(".data x int8[3] 1 2"), ContainsSubstring("k.s:1:17: 2 values do not fill 3 evenly"));
   CHECK_THAT(only(".data x \"none.npy\""), ContainsSubstring("k.s:1:9: "));
   CHECK_THAT(only(".space x"), ContainsSubstring("`x` has no size"));
-  CHECK_THAT(only(".space x 4 align=3"), ContainsSubstring("3 is no power of two"));
+  CHECK_THAT(only(".space x 4 align=3"), ContainsSubstring("3 is not a power of two"));
   CHECK_THAT(only(".space x nowhere"), ContainsSubstring("`nowhere` is not defined"));
   CHECK_THAT(errors_of(".equ k\nload.inp sram=k dram=0 size=1x1").at(0), ContainsSubstring(".equ takes a name"));
   CHECK(errors_of(".equ k\nload.inp sram=k dram=0 size=1x1").size() == 1);
@@ -95,8 +95,8 @@ TEST_CASE(".org and .align set the place") {
   CHECK(symbol(assembly, "here").value == 0x2000);
   CHECK(symbol(assembly, "c").value == 0x2100);
   CHECK(errors_of(".space a 3\n.org 0x1002") ==
-        Texts{"k.s:2:6: .org 0x1002 lies before 0x1003, where the items so far end. order the items by address"});
-  CHECK(errors_of(".align 3") == Texts{"k.s:1:8: 3 is no power of two. write 16, 64 or 4096"});
+        Texts{"k.s:2:6: .org 0x1002 is below 0x1003, the end of the preceding items. order the items by address"});
+  CHECK(errors_of(".align 3") == Texts{"k.s:1:8: 3 is not a power of two. write 16, 64 or 4096"});
   CHECK(assembled(".org 0\n.space a 3").image[0].address == 0);
 }
 
@@ -117,7 +117,7 @@ TEST_CASE("an address is not taken for a count") {
   CHECK_THAT(errors_of(".space x 64\nload.inp sram=x size=1x1").at(0),
              ContainsSubstring("k.s:2:15: `x` is a byte address, and sram counts elements"));
   CHECK_THAT(errors_of(".space x 64\nload.wgt dram=x+16 size=1x1").at(0),
-             ContainsSubstring("`x+16` is byte address 0x1010, no multiple of the 256 bytes of an element"));
+             ContainsSubstring("`x+16` is byte address 0x1010, not a multiple of the 256 bytes of an element"));
   CHECK(program_of(".space x 64\n.space y 64\nload.inp sram=(y-x)/inp.bytes dram=x/4 size=1x1") ==
         "load.inp sram=16 dram=0x400 size=1x1 stride=1\n");
   CHECK_THAT(errors_of(".space x 64\nload.inp dram=x+x size=1x1").at(0), ContainsSubstring("adds two addresses"));
@@ -131,7 +131,7 @@ TEST_CASE("launches are marked") {
   CHECK(assembly.launches[1].count == 2);
   CHECK(assembled("finish").launches.empty());
   CHECK(errors_of(".launch 0:4") ==
-        Texts{"k.s:1:9: .launch takes nothing. a launch goes on to the next .launch or the end"});
+        Texts{"k.s:1:9: .launch takes nothing. a launch continues to the next .launch or the end"});
 }
 
 TEST_CASE("mistakes in the image are named with their line and a remedy") {
@@ -146,9 +146,9 @@ TEST_CASE("mistakes in the image are named with their line and a remedy") {
              ContainsSubstring("k.s:1:9: `wide.npy` holds int64") && ContainsSubstring("astype"));
   CHECK_THAT(error(".data x \"none.npy\""), ContainsSubstring("is empty"));
   CHECK_THAT(error(".data x \"gone.npy\""), ContainsSubstring("gone.npy: No such file"));
-  CHECK_THAT(error(".data x \"gone.npy"), ContainsSubstring("a quotation mark without its second"));
-  CHECK_THAT(error(".data x \"\""), ContainsSubstring("is no file name"));
-  CHECK_THAT(error(".data x \"none.npy\" 3"), ContainsSubstring("a file stands alone"));
+  CHECK_THAT(error(".data x \"gone.npy"), ContainsSubstring("a quotation mark is not closed"));
+  CHECK_THAT(error(".data x \"\""), ContainsSubstring("is not a file name"));
+  CHECK_THAT(error(".data x \"none.npy\" 3"), ContainsSubstring("a file takes no values"));
   CHECK_THAT(error(".data x"), ContainsSubstring("`x` has no content"));
   CHECK_THAT(error(".data"), ContainsSubstring(".data has no name"));
   CHECK_THAT(error(".data x y.npy"), ContainsSubstring("neither a file nor a type"));
@@ -157,7 +157,7 @@ TEST_CASE("mistakes in the image are named with their line and a remedy") {
   CHECK_THAT(error(".data x int8 128"), ContainsSubstring("int8 is 128, not from -128 to 127"));
   CHECK_THAT(error(".data x uint8 -1"), ContainsSubstring("uint8 is -1, not from 0 to 255"));
   CHECK_THAT(error(".data x uint32 4294967296"), ContainsSubstring("not from 0 to 4294967295"));
-  CHECK_THAT(error(".data x float32 1.5x"), ContainsSubstring("`1.5x` is no binary32"));
+  CHECK_THAT(error(".data x float32 1.5x"), ContainsSubstring("`1.5x` is not a binary32"));
   CHECK_THAT(error(".data x int8[3] 1 2"), ContainsSubstring("2 values do not fill 3 evenly"));
   CHECK_THAT(error(".data x int8[2] 1 2 3"), ContainsSubstring("3 values do not fill 2 evenly"));
   CHECK_THAT(error(".space x"), ContainsSubstring("`x` has no size"));
@@ -168,9 +168,9 @@ TEST_CASE("mistakes in the image are named with their line and a remedy") {
   CHECK_THAT(error(".space x 0"), ContainsSubstring("a size in bytes is 0"));
   CHECK_THAT(error(".space x 1 2"), ContainsSubstring("`2` is one too many"));
   CHECK_THAT(error(".space x \"none.npy\""), ContainsSubstring(".space takes no file"));
-  CHECK_THAT(error(".space x 4 align=3"), ContainsSubstring("3 is no power of two"));
+  CHECK_THAT(error(".space x 4 align=3"), ContainsSubstring("3 is not a power of two"));
   CHECK_THAT(error(".space x n"), ContainsSubstring("`n` is not defined before this line"));
-  CHECK_THAT(error(".space 2x 4"), ContainsSubstring("`2x` is no name"));
+  CHECK_THAT(error(".space 2x 4"), ContainsSubstring("`2x` is not a name"));
   CHECK_THAT(error(".space x 4\n.data x int8 1"), ContainsSubstring("k.s:2:7: `x` is defined in line 1 already"));
   CHECK_THAT(error("x: finish\n.equ x 1"), ContainsSubstring("`x` is defined in line 1 already"));
   CHECK_THAT(error(".equ x"), ContainsSubstring(".equ takes a name and a value"));
@@ -182,11 +182,11 @@ TEST_CASE("sizes that overflow are refused, and cost nothing") {
   CHECK_THAT(errors_of(".space x int32[4294967296,4294967296]").at(0), ContainsSubstring("exceeds 4294967296 bytes"));
   CHECK_THAT(errors_of(".space x int8[65536,65536,65536,65536]").at(0), ContainsSubstring("exceeds 4294967296 bytes"));
   CHECK_THAT(errors_of(".space x 4294967297").at(0), ContainsSubstring("not from 1 to 4294967296"));
-  CHECK_THAT(errors_of(".space x 4294967296").at(0), ContainsSubstring("end behind the 32 address bits"));
+  CHECK_THAT(errors_of(".space x 4294967296").at(0), ContainsSubstring("end beyond the 32 address bits"));
   CHECK_THAT(errors_of(".config 1x16x16-wide\n.space x 4294967296\n.space y 1").at(0),
              ContainsSubstring("more than 4294967296"));
   CHECK_THAT(errors_of(".org 0x7fffffffffffffff\n.space x 1").at(0),
-             ContainsSubstring("end behind the 32 address bits"));
-  CHECK_THAT(errors_of(".org 0xffffffff\n.uop 0,0,0").at(0), ContainsSubstring("end behind"));
+             ContainsSubstring("end beyond the 32 address bits"));
+  CHECK_THAT(errors_of(".org 0xffffffff\n.uop 0,0,0").at(0), ContainsSubstring("end beyond"));
   CHECK(assembled(".config 1x16x16-wide\n.space x 0xf0000000").image[0].bytes.empty());
 }

@@ -8,11 +8,10 @@ TEST_CASE("verify: SRAM that nothing wrote") {
   std::swap(checked.program[0], checked.program[3]);
   CHECK(text(checked.report()) ==
         "undefined read: undefined read of uop[0] (#0 `gemm uop=0:1 iter=1x1 reset pop_prev`): it reads elements that "
-        "nothing has written "
-        "before, in this launch or an earlier one. Hint: load them first\n"
+        "no instruction has written before, in this launch or an earlier one. Hint: load them first\n"
         "undefined read: undefined read of acc[0] (#4 `gemm uop=0:1 iter=1x1 pop_prev push_next`): it reads elements "
-        "that nothing has written "
-        "before, in this launch or an earlier one. Hint: load, reset or overwrite them first\n");
+        "that no instruction has written before, in this launch or an earlier one. Hint: load, reset or overwrite them "
+        "first\n");
 }
 
 TEST_CASE("verify: REQUANT reads the element after its source") {
@@ -23,10 +22,10 @@ load.acc sram=0 dram=0x10 size=1x2 stride=2
 alu.requant uop=0:1 iter=1x1
 )",
                   {{0, 1, 0}});
-  CHECK(text(checked.report()) ==
-        "undefined read: undefined read of acc[2] (#2 `alu.requant uop=0:1 iter=1x1`): it reads elements that nothing "
-        "has "
-        "written before, in this launch or an earlier one. Hint: load, reset or overwrite them first\n");
+  CHECK(
+      text(checked.report()) ==
+      "undefined read: undefined read of acc[2] (#2 `alu.requant uop=0:1 iter=1x1`): it reads elements that no "
+      "instruction has written before, in this launch or an earlier one. Hint: load, reset or overwrite them first\n");
   std::get<isa::Load>(checked.program[1].body).x_size = 3;
   CHECK(text(checked.report()) == "");
 }
@@ -96,7 +95,7 @@ load.inp sram=65535 dram=0xffffffff size=9x0 stride=2
   CHECK(text(checked.report()) ==
         "illegal: illegal instruction (#0 `load.inp sram=2046 dram=0x10 size=1x4 stride=4`): the 4 elements from 2046 "
         "on end at 2050 > 2048, "
-        "the depth of inp. Hint: move fewer elements, or to a lower sram_base\n"
+        "the depth of inp. Hint: move fewer elements, or lower sram_base\n"
         "illegal: illegal instruction (#1 `load.inp sram=0 dram=0xfff size=1x2 stride=2`): it reads DRAM bytes "
         "0xfff0..0x1000f, and the "
         "memory image covers 0x0..0xffff. Hint: dram_base counts elements from physical address 0; check it, the "
@@ -119,7 +118,7 @@ TEST_CASE("verify: flags and extensions that the queue or the configuration does
         "has no previous queue. Hint: use pop_next and push_next, to and from the compute queue\n"
         "illegal: illegal instruction (#2 `store.out sram=0 dram=0x200 size=1x1 stride=1 saturate pop_prev`): it "
         "belongs to the extension "
-        "`saturate`, which is off. Hint: set \"saturate\": true in the configuration, or do without `saturate`\n");
+        "`saturate`, which is off. Hint: set \"saturate\": true in the configuration, or avoid `saturate`\n");
 }
 
 TEST_CASE("verify: micro-ops and program are constants") {
@@ -171,8 +170,8 @@ TEST_CASE("verify: without an image findings about GEMM and ALU are possible one
         "race: possible race on wgt (#2 `load.wgt sram=0 dram=0x10 size=1x1 stride=1` and #4 `gemm uop=0:1 iter=1x1 "
         "push_next`): #2 (load "
         "queue) writes, #4 (compute queue) may read the same elements, and no token orders the two; without a memory "
-        "image GEMM and ALU may "
-        "touch anything. Hint: push a push_next token at or after #2, and pop it (pop_prev) at or before #4\n");
+        "image GEMM and ALU may access any element. Hint: push a push_next token at or after #2, and pop it (pop_prev) "
+        "at or before #4\n");
   const isa::VerifyReport report = checked.report_without_image();
   CHECK(report.findings[0].possible);
 }
@@ -181,8 +180,8 @@ TEST_CASE("verify: without an image a memory that nothing wrote is still an unde
   const Checked checked("load.uop sram=0 dram=0x0 size=1x1 stride=1\nalu.add uop=0:1 iter=1x1 imm=1\n");
   CHECK(text(checked.report_without_image()) ==
         "undefined read: undefined read of acc (#1 `alu.add uop=0:1 iter=1x1 imm=1`): it reads elements of acc, and "
-        "nothing has written any of "
-        "them before, in this launch or an earlier one. Hint: load, reset or overwrite them first\n");
+        "no instruction has written any of them before, in this launch or an earlier one. Hint: load, reset or "
+        "overwrite them first\n");
 }
 
 TEST_CASE("verify: without an image a GEMM that may write first is a possible race, not an undefined read") {
@@ -227,7 +226,7 @@ TEST_CASE("verify: a launch beyond the program is refused") {
   const Checked checked("finish\n");
   const std::vector<isa::Launch> launches = {{0, 2}};
   CHECK(text(checked.report({.launches = launches})) ==
-        "illegal: launch 0 lies outside the program (launch 0:2): it needs 2 instructions, and the program has 1. "
+        "illegal: launch 0 is outside the program (launch 0:2): it needs 2 instructions, and the program has 1. "
         "Hint: fix the launch's "
         "begin or count\n");
 }
