@@ -1,6 +1,6 @@
-// The bundle: what the compiler hands to the runtime, and the file OUT.dvt. It holds everything a run needs (code,
-// constants, memory plan) and nothing of the compiler. It knows no target: what a step's code means is between the
-// target that made it and the device that runs it (of the kit's own targets: bundle/code/).
+// The bundle: what the compiler passes to the runtime, and the file OUT.dvt. It contains everything a run needs (code,
+// constants, memory plan) and nothing of the compiler. It is independent of targets: the meaning of a step's code is
+// defined by the target that made it and the device that runs it (for the kit's own targets: bundle/code/).
 #pragma once
 
 #include <cstddef>
@@ -23,62 +23,63 @@ namespace dovetail::bundle {
 using TensorIndex = std::int32_t;
 using SpaceIndex = std::int32_t;
 
-// A memory in which tensors lie: the host's, or one that belongs to a device, as the DRAM of an accelerator.
+// A memory that holds tensors: the host's, or one that belongs to a device, such as the DRAM of an accelerator.
 struct MemorySpace {
-  std::string target;  // whose device allocates it
+  std::string target;  // the target whose device allocates it
   std::string name;
   std::uint64_t base = 0;   // address of its first byte, as the device sees it
-  std::uint64_t bytes = 0;  // that tensors with an offset, and whatever else the device keeps there, need
+  std::uint64_t bytes = 0;  // size needed by tensors with an offset, and by other data that the device keeps there
 };
 inline constexpr SpaceIndex kHostSpace = 0;
 
-// A tensor of the run: graph input, constant, intermediate or output. Packed tensors (accelerator layouts) are tensors
-// like any other.
+// A tensor of the run: graph input, constant, intermediate or output. Packed tensors (accelerator layouts) are ordinary
+// tensors.
 struct Tensor {
   std::string name;
   DType dtype = DType::float32;
   Shape shape;
   Constant constant = {};
-  // Where `shape` is not the model's: the index map from it, and the name of the value whose elements these are.
+  // Set if `shape` is not the model's: the index map from the model's shape, and the name of the value whose elements
+  // these are.
   std::string layout = {}, logical = {};
-  // Where a step's result lies in its space, a multiple of kTensorAlignment. In the host's memory it may be left out:
-  // the tensor then has memory of its own.
+  // The address of a step's result in its space, a multiple of kTensorAlignment. Optional in the host's memory: a
+  // tensor without it gets separate memory.
   std::optional<std::uint64_t> offset = {};
-  // The same bytes as that tensor, in another shape: no step computes it.
+  // The tensor shares that tensor's bytes, with another shape: no step computes it.
   std::optional<TensorIndex> view_of = {};
-  // Inputs and constants lie in the host's memory, views where their tensor lies.
+  // Inputs and constants are in the host's memory, views where their tensor is.
   SpaceIndex space = kHostSpace;
 };
-inline constexpr std::uint64_t kTensorAlignment = 64;  // what kernels expect (bundle/code/kernel_abi.h)
+inline constexpr std::uint64_t kTensorAlignment = 64;  // required by kernels (bundle/code/kernel_abi.h)
 
 struct Bundle;
 
-// One step of the run: what the steps of all targets have in common, and the code of its own.
+// One step of the run: the fields common to the steps of all targets, and the target's code.
 struct Step {
-  std::string name;                             // of the node that gives it its name, or "relayout X"
-  std::string target;                           // by which name the runtime finds the device
-  std::vector<std::string> origins;             // imported node names that it represents; empty for relayouts
+  std::string name;                             // name of the main node, or "relayout X"
+  std::string target;                           // the name by which the runtime finds the device
+  std::vector<std::string> origins;             // names of the imported nodes that it represents; empty for relayouts
   std::vector<TensorIndex> arguments, results;  // in the order that the code expects
-  std::vector<std::byte> code = {};             // only the target's device knows what it means
-  // Large pieces that `code` refers to by index: constants in the target's form, programs. Equal ones are stored once
-  // in a file, also across programs for several shapes.
+  std::vector<std::byte> code = {};             // interpreted only by the target's device
+  // Large pieces that `code` refers to by index: constants in the target's form, programs. Identical pieces are stored
+  // once in a file, also across programs for several shapes.
   std::vector<Blob> data = {};
-  // What the step runs when values say so (bundle/code/flow.h): programs that see nothing but their inputs, without
+  // The programs that the step runs depending on values (bundle/code/flow.h); they see only their inputs, and have no
   // other_shapes.
   std::vector<Bundle> programs = {};
 };
-// Of programs of steps in one another; the bundle itself is not counted.
+// The maximum nesting of programs of steps; the bundle itself is not counted.
 inline constexpr int kMostNestedPrograms = 8;
 
-// What all steps of one target share: an ELF object, a cubin.
+// Code shared by all steps of one target: an ELF object, a cubin.
 struct Module {
   std::string target;
-  std::string made_for;  // which devices of that name can run it, in the target's own words
+  std::string made_for;  // which devices of that name can run it, in the target's own notation
   std::vector<std::byte> code;
 };
 
-// How many elements an output has along an axis where that depends on values: its tensor has their bound there, and the
-// first ones are meant, as many as the tensor `extent` says when the run has ended (int64[1]).
+// The extent of an output along an axis if that extent depends on values: the tensor has the upper bound, and only the
+// first elements are valid, as many as the tensor `extent` (int64[1]) says when the run has ended.
 struct OutputExtent {
   TensorIndex output = 0;
   std::int64_t axis = 0;
@@ -86,10 +87,10 @@ struct OutputExtent {
   bool operator==(const OutputExtent&) const = default;
 };
 
-// Whether machine code in a bundle may run: it can do all that the user can. What this process has compiled is trusted.
-// Of a file its reader decides, who knows where it comes from.
+// Whether machine code in a bundle may run: it can do everything that the user can. Code that this process has compiled
+// is trusted. For a file the reader decides, which knows its origin.
 enum class MachineCode {
-  untrusted,  // the bundle can be looked at, and run where no step of it is machine code
+  untrusted,  // the bundle can be inspected, and run if no step of it is machine code
   trusted     // it may be loaded
 };
 
@@ -97,23 +98,24 @@ struct Bundle {
   std::string name;
   std::vector<Tensor> tensors;
   std::vector<TensorIndex> inputs, outputs;
-  std::vector<OutputExtent> extents;                       // of outputs, at most one each
+  std::vector<OutputExtent> extents;                       // of outputs; at most one per output
   std::vector<Step> steps;                                 // in execution order
   std::vector<MemorySpace> spaces = {{"host", "memory"}};  // the first is the host's
-  std::vector<Module> modules;                             // at most one of a target
+  std::vector<Module> modules;                             // at most one per target
   Json report;  // compile report: nodes, targets, reasons (docs/explanation/architecture.md, "compile report")
-  // The same model for other shapes of its inputs: the same names and types of inputs and outputs, and nothing of this
-  // in turn. A run takes the program whose inputs have the shapes that it is given.
+  // The same model for other shapes of its inputs: the same names and types of inputs and outputs, and no further
+  // other_shapes. A run uses the program whose inputs have the given shapes.
   std::vector<Bundle> other_shapes;
-  MachineCode machine_code = MachineCode::trusted;  // of all programs; no part of the file
+  MachineCode machine_code = MachineCode::trusted;  // applies to all programs; not stored in the file
 };
 
-inline constexpr std::string_view kFileExtension = ".dvt";  // of every bundle that is to be run
+inline constexpr std::string_view kFileExtension = ".dvt";  // for every executable bundle
 
-// OUT.dvt (bundle/format.h). Reading checks everything but the steps' code, which their devices check. Whether the code
-// that this user's compiler wrote is to be trusted: runtime/machine_code.h.
+// Reads and writes OUT.dvt (bundle/format.h). Reading checks everything except the steps' code, which their devices
+// check. Whether code is trusted because this user's compiler wrote it: runtime/machine_code.h.
 std::vector<std::byte> serialize(const Bundle& bundle);
-// The same without a copy of what is large: pieces of the bundle, which outlives this, and of what is between them.
+// The same without a copy of large pieces: spans of the bundle, which outlives the result, and of the bytes between
+// them.
 struct Serialized {
   Serialized() = default;
   Serialized(Serialized&&) = default;
@@ -128,25 +130,25 @@ Result<Bundle> parse(std::span<const std::byte> bytes, std::string_view where, M
 Result<Bundle> read_bundle(const std::filesystem::path& path, MachineCode machine_code);
 Result<void> write_bundle(const std::filesystem::path& path, const Bundle& bundle);
 
-// Bytes of a tensor. Precondition: of a bundle that verifies, or one read from a file.
+// Size of a tensor in bytes. Precondition: the tensor is part of a bundle that verifies, or of one read from a file.
 std::uint64_t size_bytes(const Tensor& tensor);
-// The tensor whose bytes these are: itself, or what it is a view of, at the end of the chain.
+// The tensor that owns the bytes: the tensor itself, or the end of its chain of views.
 TensorIndex root_of(const Bundle& bundle, TensorIndex tensor);
-// The bundle, its programs for other shapes, and the programs of all their steps, however deep.
+// The bundle, its programs for other shapes, and the programs of all their steps, recursively.
 std::vector<const Bundle*> all_programs(const Bundle& bundle);
-// Null: there is none.
+// nullptr if there is no such module.
 const Module* find_module(const Bundle& bundle, std::string_view target);
 
-// The steps between which a tensor's bytes must stay: from the one that writes them (-1 for inputs and constants) to
-// the last that reads them or a view of them (the number of steps for outputs and their extents). By root; views have
-// the range of their root.
+// The range of steps during which a tensor's bytes must be kept: from the step that writes them (-1 for inputs and
+// constants) to the last one that reads them or a view of them (the number of steps for outputs and their extents). By
+// root; views have the range of their root.
 struct LiveRange {
   std::ptrdiff_t first = -1, last = -1;
 };
 std::vector<LiveRange> live_ranges(const Bundle& bundle);
 
-// Indices in range, every tensor defined before use, tensors inside their space, and those that live there at the same
-// time in disjoint places. Says nothing of the steps' code.
+// Checks indices, definition of every tensor before its use, tensors within their space, and disjoint memory of tensors
+// that are live at the same time in one space. Does not check the steps' code.
 Result<void> verify(const Bundle& bundle);
 
 }  // namespace dovetail::bundle

@@ -6,9 +6,10 @@ namespace dovetail::bundle {
 
 void CheckedJson::fail(std::string why) const {
   if (!errors_->empty()) return;
-  errors_->push_back({"cannot read bundle", std::string(source_.where),
-                      fmt::format("in its {}, {}: {}", source_.document, path_.empty() ? "the whole" : path_, why),
-                      "make it again with `dovetail compile`"});
+  errors_->push_back(
+      {"cannot read bundle", std::string(source_.where),
+       fmt::format("in its {}, {}: {}", source_.document, path_.empty() ? "the whole document" : path_, why),
+       "make it again with `dovetail compile`"});
 }
 
 CheckedJson CheckedJson::nothing() const {

@@ -1,6 +1,6 @@
-// Reads a JSON document against what it should hold. The first broken expectation is kept as a diagnostic with the path
-// of the value ("steps[2].arguments[0]"); everything read after it yields harmless defaults, so that a reader needs one
-// check at its end.
+// Reads a JSON document and checks it against the expected structure. The first broken expectation is kept as a
+// diagnostic with the path of the value ("steps[2].arguments[0]"); everything read after it yields harmless defaults,
+// so that a reader needs only one check at the end.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,17 @@ namespace dovetail::bundle {
 
 class CheckedJson {
  public:
-  // What is read, for diagnostics.
+  // The source, for diagnostics.
   struct Source {
     std::string_view where;     // the file or the step
-    std::string_view document;  // of it: "manifest", "code"
+    std::string_view document;  // part of it: "manifest", "code"
   };
-  // `errors` gets the first problem. It and `json` outlive this and all values reached from it.
+  // `errors` receives the first problem. It and `json` outlive this object and all values reached from it.
   CheckedJson(const Json& json, Source source, Diagnostics& errors) : CheckedJson(&json, "", source, errors) {}
 
-  CheckedJson at(std::string_view key) const;  // a member that must be there
+  CheckedJson at(std::string_view key) const;  // a required member
   std::optional<CheckedJson> find(std::string_view key) const;
-  std::vector<CheckedJson> items() const;  // of an array
+  std::vector<CheckedJson> items() const;  // elements of an array
   std::string text() const;
   bool flag() const;
   std::int64_t integer(std::int64_t low, std::int64_t high) const;

@@ -1,5 +1,5 @@
-// Content that does not change once it is made. Several tensors or steps, also of several programs, may hold the same;
-// a file holds equal content once.
+// Immutable content. Several tensors or steps, also of several programs, may share it; a file holds identical content
+// once.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace dovetail::bundle {
 
-// The elements of a constant tensor, or nothing.
+// The elements of a constant tensor, or none.
 class Constant {
  public:
   Constant() = default;
@@ -45,7 +45,7 @@ class Blob {
     bytes_ = *held;
     owner_ = std::move(held);
   }
-  explicit Blob(NdArray elements) {  // their bytes
+  explicit Blob(NdArray elements) {  // the elements' bytes
     auto held = std::make_shared<const NdArray>(std::move(elements));
     bytes_ = held->bytes();
     owner_ = std::move(held);
@@ -58,7 +58,7 @@ class Blob {
 
  private:
   std::shared_ptr<const void> owner_;
-  std::span<const std::byte> bytes_;  // of the owner
+  std::span<const std::byte> bytes_;  // owned by owner_
 };
 
 }  // namespace dovetail::bundle

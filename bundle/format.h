@@ -46,7 +46,7 @@ constexpr std::size_t aligned(std::size_t offset) {
   return (offset + kBlobAlignment - 1) / kBlobAlignment * kBlobAlignment;
 }
 
-// Of the bytes behind the checksum field. Precondition: the first piece holds the header.
+// The checksum of the bytes after the checksum field. Precondition: the first piece contains the header.
 std::uint32_t checksum(const Pieces& file);
 
 }  // namespace dovetail::bundle::format

@@ -1,5 +1,5 @@
-// Bytes -> Bundle. The bytes may come from anywhere: every offset, size and count is checked against what is really
-// there before it is used, and nothing is allocated that the file does not hold.
+// Bytes -> Bundle. The bytes may come from anywhere: every offset, size and count is checked against the actual data
+// before it is used, and nothing is allocated that the file does not contain.
 #include <limits>
 #include <map>
 #include <string>
@@ -20,22 +20,22 @@ namespace dovetail::bundle {
 
 namespace {
 
-constexpr std::size_t kMostUses = 64;  // of a blob, on average
-// Far above any model, and small enough that products with an element size stay in range.
+constexpr std::size_t kMostUses = 64;  // uses of a blob, on average
+// Far larger than any model, and small enough that products with an element size stay in range.
 constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 40;
 
 Diagnostic broken(std::string_view where, std::string why) {
   return {"cannot read bundle", std::string(where), std::move(why), "make it again with `dovetail compile`"};
 }
 
-// The manifest's text; checks everything in front of it.
+// The manifest's text; checks everything before it.
 Result<std::string_view> manifest_text(std::span<const std::byte> bytes, std::string_view where) {
   if (bytes.size() < format::kHeaderBytes)
     return broken(where, fmt::format("{} bytes are fewer than the header's {}", bytes.size(), format::kHeaderBytes));
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (!text.starts_with(format::kMagic))
     return Diagnostic{"cannot read bundle", std::string(where), "it does not begin with \"DOVETAIL\"",
-                      "is it a bundle, as `dovetail compile -o` writes it?"};
+                      "check that it is a bundle written by `dovetail compile -o`"};
   const auto version = load_little_endian<std::uint32_t>(bytes, format::kVersionOffset);
   if (version < format::kOldestVersion || version > format::kVersion)
     return Diagnostic{"cannot read bundle", std::string(where),
@@ -77,7 +77,7 @@ class Reader {
   }
 
  private:
-  // `depth`: in how many programs of steps it is.
+  // `depth`: nesting of programs of steps.
   Bundle read_program(const CheckedJson& manifest, int depth) {
     Bundle bundle;
     bundle.name = manifest.at("name").text();
@@ -107,7 +107,7 @@ class Reader {
       const std::size_t left = begin <= bytes_.size() ? bytes_.size() - begin : 0;
       const std::uint64_t size = item.natural(left);
       if (!errors_.empty()) return;
-      if (begin > bytes_.size()) return item.fail("it begins behind the end of the file");
+      if (begin > bytes_.size()) return item.fail("it begins after the end of the file");
       blobs_.push_back(bytes_.subspan(begin, size));
       offset = begin + size;
     }
@@ -119,10 +119,10 @@ class Reader {
     if (blobs_.empty()) index.fail("the bundle has no blobs");
     const std::uint64_t i = blobs_.empty() ? 0 : index.natural(blobs_.size() - 1);
     if (!errors_.empty()) return {};
-    // A blob may serve a few times, as code that several steps have in common. More would let a small file demand a
-    // large memory.
+    // A blob may be used a few times, for code that several steps share. More would let a small file require a large
+    // memory.
     handed_out_ += blobs_[i].size();
-    if (handed_out_ / kMostUses > bytes_.size()) index.fail("the blobs are referred to again and again");
+    if (handed_out_ / kMostUses > bytes_.size()) index.fail("the blobs are referenced too often");
     return blobs_[i];
   }
 
@@ -191,7 +191,7 @@ class Reader {
     }
     if (const auto programs = item.find("programs"); programs && errors_.empty()) {
       if (depth == kMostNestedPrograms)
-        programs->fail(fmt::format("programs of steps more than {} deep in one another", kMostNestedPrograms));
+        programs->fail(fmt::format("programs of steps are nested more than {} deep", kMostNestedPrograms));
       else
         for (const CheckedJson& program : programs->items())
           if (errors_.empty()) step.programs.push_back(read_program(program, depth + 1));
@@ -202,8 +202,8 @@ class Reader {
   std::span<const std::byte> bytes_;
   std::string_view where_;
   std::vector<std::span<const std::byte>> blobs_;
-  std::size_t handed_out_ = 0;  // bytes
-  // By blob: tensors and steps that hold the same share it.
+  std::size_t handed_out_ = 0;  // in bytes
+  // By blob: tensors and steps with the same blob share it.
   std::map<std::tuple<const std::byte*, DType, Shape>, Constant> constants_;
   std::map<std::pair<const std::byte*, std::size_t>, Blob> data_;
   Diagnostics errors_;

@@ -15,10 +15,10 @@ namespace dovetail::bundle {
 
 namespace {
 
-// Refers to bytes of the bundle, which outlives it.
+// References bytes of the bundle, which must outlive it.
 class BlobWriter {
  public:
-  // Equal bytes are written once: programs for several shapes have their weights in common.
+  // Identical bytes are written once: programs for several shapes share their weights.
   std::size_t add(std::span<const std::byte> bytes) {
     const std::string_view head(reinterpret_cast<const char*>(bytes.data()), std::min(bytes.size(), kHashedBytes));
     const std::pair key(bytes.size(), std::hash<std::string_view>()(head));
@@ -35,10 +35,11 @@ class BlobWriter {
     for (const auto blob : blobs_) list.push_back(blob.size());
     return list;
   }
-  // Behind what `file` has between pieces so far.
+  // Appends after the last piece of `file`.
   void append_to(Serialized& file) const {
-    constexpr std::size_t kCopied = std::size_t{1} << 14;  // bytes up to which a copy costs less than a piece
-    std::vector<std::pair<std::size_t, std::span<const std::byte>>> large;  // each behind so many bytes between
+    constexpr std::size_t kCopied = std::size_t{1} << 14;  // size up to which a copy is cheaper than a separate piece
+    std::vector<std::pair<std::size_t, std::span<const std::byte>>>
+        large;  // each with the number of bytes between pieces that precede it
     std::size_t position = file.between.size();
     for (const auto blob : blobs_) {
       const std::size_t begin = format::aligned(position);
@@ -130,7 +131,7 @@ Serialized serialize_in_pieces(const Bundle& bundle) {
   const bool newer = programs.size() > 1 + bundle.other_shapes.size() ||
                      std::ranges::any_of(programs, [](const Bundle* program) { return !program->extents.empty(); });
   append_little_endian(head, newer ? format::kVersion : format::kOldestVersion);
-  append_little_endian(head, std::uint32_t{0});  // the checksum, when all else is written
+  append_little_endian(head, std::uint32_t{0});  // the checksum, filled in last
   append_little_endian(head, std::uint64_t{text.size()});
   head.resize(format::kHeaderBytes + text.size());
   std::memcpy(head.data() + format::kHeaderBytes, text.data(), text.size());

@@ -1,4 +1,4 @@
-// Facts about tensors: their size, what they are views of, and how long they live.
+// Properties of tensors: their size, the tensor they are views of, and their live ranges.
 #include <algorithm>
 
 #include "bundle/bundle.h"
@@ -17,7 +17,7 @@ TensorIndex root_of(const Bundle& bundle, TensorIndex tensor) {
 std::vector<const Bundle*> all_programs(const Bundle& bundle) {
   std::vector<const Bundle*> all{&bundle};
   for (std::size_t i = 0; i < all.size(); ++i) {
-    const Bundle& program = *all[i];  // `all` grows
+    const Bundle& program = *all[i];  // `all` grows in the loop
     for (const Bundle& other : program.other_shapes) all.push_back(&other);
     for (const Step& step : program.steps)
       for (const Bundle& inner : step.programs) all.push_back(&inner);
@@ -38,7 +38,7 @@ std::vector<LiveRange> live_ranges(const Bundle& bundle) {
   for (std::size_t s = 0; s < bundle.steps.size(); ++s) {
     const auto at = static_cast<std::ptrdiff_t>(s);
     for (const TensorIndex tensor : bundle.steps[s].arguments) range(tensor).last = std::max(range(tensor).last, at);
-    // A result that nothing reads is still written.
+    // A result that is never read is still written.
     for (const TensorIndex tensor : bundle.steps[s].results) range(tensor) = {at, std::max(range(tensor).last, at)};
   }
   const auto end = static_cast<std::ptrdiff_t>(bundle.steps.size());

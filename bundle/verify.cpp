@@ -1,4 +1,4 @@
-// What must hold of a bundle before it is written or run, whatever its targets.
+// Rules for a bundle before it is written or run, independent of its targets.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -27,7 +27,7 @@ class Verifier {
       if (!in_range(input)) continue;
       const Tensor& tensor = bundle_.tensors[static_cast<std::size_t>(input)];
       if (tensor.offset || tensor.space != kHostSpace)
-        fail(fmt::format("input {} has an offset, though it lies with the caller", tensor_text(input)));
+        fail(fmt::format("input {} has an offset, though it is in the caller's memory", tensor_text(input)));
     }
     for (std::size_t i = 0; i < bundle_.steps.size(); ++i) {
       const Step& step = bundle_.steps[i];
@@ -55,7 +55,7 @@ class Verifier {
   bool in_range(TensorIndex index) const {
     return index >= 0 && static_cast<std::size_t>(index) < bundle_.tensors.size();
   }
-  // Its chain of views ends: each comes after what it is a view of.
+  // Checks that its chain of views ends: each view comes after its tensor.
   bool sound(TensorIndex index) const {
     while (const auto& root = bundle_.tensors[static_cast<std::size_t>(index)].view_of) {
       if (*root < 0 || *root >= index) return false;
@@ -76,7 +76,7 @@ class Verifier {
       step_ = fmt::format("spaces[{}] \"{}\"", i, space.name);
       if (space.target.empty()) fail("it names no target");
       if (space.bytes > UINT64_MAX - space.base)
-        fail(fmt::format("its {} bytes from {:#x} end behind the last address", space.bytes, space.base));
+        fail(fmt::format("its {} bytes from {:#x} end beyond the last address", space.bytes, space.base));
     }
     step_ = "modules";
     std::set<std::string_view> targets;
@@ -95,11 +95,11 @@ class Verifier {
       for (const std::int64_t extent : tensor.shape)
         if (extent < 0) fail(fmt::format("\"{}\" has the negative extent {}", tensor.name, extent));
       if (tensor.offset && (tensor.constant || tensor.view_of))
-        fail(fmt::format("\"{}\" has an offset, and bytes of its own or another's", tensor.name));
+        fail(fmt::format("\"{}\" has an offset, but is a constant or a view", tensor.name));
       if (tensor.space < 0 || static_cast<std::size_t>(tensor.space) >= bundle_.spaces.size())
-        fail(fmt::format("\"{}\" lies in memory space {}, of {}", tensor.name, tensor.space, bundle_.spaces.size()));
+        fail(fmt::format("\"{}\" is in memory space {}, of {}", tensor.name, tensor.space, bundle_.spaces.size()));
       else if (tensor.space != kHostSpace && !tensor.view_of && (tensor.constant || !tensor.offset))
-        fail(fmt::format("\"{}\" lies in memory \"{}\", and has no offset there", tensor.name,
+        fail(fmt::format("\"{}\" is in memory \"{}\", but has no offset there", tensor.name,
                          bundle_.spaces[static_cast<std::size_t>(tensor.space)].name));
       if (tensor.view_of) check_view(i);
       if (!tensor.constant) continue;
@@ -114,7 +114,7 @@ class Verifier {
   // A view comes after its tensor, so that chains end.
   void check_view(std::size_t index) {
     const Tensor& view = bundle_.tensors[index];
-    if (view.constant) fail(fmt::format("\"{}\" is a view, and a constant", view.name));
+    if (view.constant) fail(fmt::format("\"{}\" is both a view and a constant", view.name));
     if (*view.view_of < 0 || static_cast<std::size_t>(*view.view_of) >= index)
       return fail(fmt::format("\"{}\" is a view of tensor {}, which does not precede it", view.name, *view.view_of));
     const Tensor& root = bundle_.tensors[static_cast<std::size_t>(*view.view_of)];
@@ -122,7 +122,7 @@ class Verifier {
       fail(fmt::format("\"{}\", {}{}, is a view of \"{}\", {}{}", view.name, name(view.dtype), to_string(view.shape),
                        root.name, name(root.dtype), to_string(root.shape)));
     if (root.space != view.space)
-      fail(fmt::format("\"{}\" is a view of \"{}\", and lies in memory space {}, not {}", view.name, root.name,
+      fail(fmt::format("\"{}\" is a view of \"{}\", but is in memory space {}, not {}", view.name, root.name,
                        view.space, root.space));
   }
 
@@ -133,17 +133,17 @@ class Verifier {
       use(row.extent, "the list of extents");
       if (!in_range(row.extent)) continue;
       if (std::ranges::find(bundle_.outputs, row.output) == bundle_.outputs.end()) {
-        fail(fmt::format("tensor {} has an extent, and is no output", tensor_text(row.output)));
+        fail(fmt::format("tensor {} has an extent, but is not an output", tensor_text(row.output)));
         continue;
       }
-      if (!in_range(row.output)) continue;  // reported as an output
+      if (!in_range(row.output)) continue;  // already reported as an output
       const Tensor &output = bundle_.tensors[static_cast<std::size_t>(row.output)],
                    &extent = bundle_.tensors[static_cast<std::size_t>(row.extent)];
       if (!known.insert(row.output).second) fail(fmt::format("output \"{}\" has two extents", output.name));
       if (row.axis < 0 || row.axis >= std::ssize(output.shape))
         fail(fmt::format("output \"{}\" of shape {} has an extent along axis {}", output.name, to_string(output.shape),
                          row.axis));
-      if (!output.layout.empty()) fail(fmt::format("output \"{}\" has an extent, and a layout", output.name));
+      if (!output.layout.empty()) fail(fmt::format("output \"{}\" has both an extent and a layout", output.name));
       if (extent.dtype != DType::int64 || extent.shape != Shape{1})
         fail(fmt::format("extent \"{}\" is {}{}, expected int64[1]", extent.name, name(extent.dtype),
                          to_string(extent.shape)));
@@ -155,7 +155,7 @@ class Verifier {
       const Step& step = bundle_.steps[i];
       step_ = fmt::format("steps[{}] \"{}\"", i, step.name);
       if (!step.programs.empty() && depth_ == kMostNestedPrograms) {
-        fail(fmt::format("programs of steps more than {} deep in one another", kMostNestedPrograms));
+        fail(fmt::format("programs of steps are nested more than {} deep", kMostNestedPrograms));
         continue;
       }
       for (std::size_t p = 0; p < step.programs.size(); ++p) {
@@ -170,7 +170,7 @@ class Verifier {
     }
   }
 
-  // Places of tensors that live in one space at the same time are disjoint.
+  // Checks that tensors that are live in one space at the same time are disjoint.
   void check_memory() {
     const std::vector<LiveRange> ranges = live_ranges(bundle_);
     std::vector<std::size_t> placed;
@@ -179,7 +179,7 @@ class Verifier {
       if (!tensor.offset) continue;
       step_ = fmt::format("tensors[{}]", i);
       if (*tensor.offset % kTensorAlignment != 0)
-        fail(fmt::format("\"{}\" lies at {}, which is no multiple of {}", tensor.name, *tensor.offset,
+        fail(fmt::format("\"{}\" is at {}, which is not a multiple of {}", tensor.name, *tensor.offset,
                          kTensorAlignment));
       const std::uint64_t bytes = size_bytes(tensor),
                           all = bundle_.spaces[static_cast<std::size_t>(tensor.space)].bytes;
@@ -189,7 +189,7 @@ class Verifier {
       placed.push_back(i);
     }
     if (!problems_.empty()) return;
-    // In order of birth, against those still alive: few at a time.
+    // In order of definition, each compared with those still live: few at a time.
     std::sort(placed.begin(), placed.end(),
               [&](std::size_t a, std::size_t b) { return ranges[a].first < ranges[b].first; });
     if (disjoint(placed, ranges)) return;
@@ -202,7 +202,7 @@ class Verifier {
         if (tensor.space == there.space && *tensor.offset < *there.offset + size_bytes(there) &&
             *there.offset < *tensor.offset + size_bytes(tensor)) {
           step_ = fmt::format("tensors[{}]", i);
-          fail(fmt::format("\"{}\", {} bytes at {}, overlaps \"{}\", {} bytes at {}, and both live at step {}",
+          fail(fmt::format("\"{}\", {} bytes at {}, overlaps \"{}\", {} bytes at {}, and both are live at step {}",
                            tensor.name, size_bytes(tensor), *tensor.offset, there.name, size_bytes(there),
                            *there.offset, ranges[i].first));
         }
@@ -211,16 +211,16 @@ class Verifier {
     }
   }
 
-  // No two tensors overlap that live together: what is alive lies apart, so that a new one is compared with its two
-  // neighbors alone. `placed`: in order of birth.
+  // Checks that no two simultaneously live tensors overlap: live tensors are disjoint, so a new one is compared only
+  // with its two neighbors. `placed`: in order of definition.
   bool disjoint(const std::vector<std::size_t>& placed, const std::vector<LiveRange>& ranges) const {
     using Place = std::pair<SpaceIndex, std::uint64_t>;
-    std::map<Place, std::uint64_t> alive;  // and where the tensor ends
+    std::map<Place, std::uint64_t> alive;  // maps to the end of the tensor
     std::multimap<std::ptrdiff_t, Place> by_death;
     for (const std::size_t i : placed) {
       const Tensor& tensor = bundle_.tensors[i];
       const std::uint64_t bytes = size_bytes(tensor);
-      if (bytes == 0) return false;  // one without a byte may lie inside another: they are compared one by one
+      if (bytes == 0) return false;  // an empty tensor may be inside another: these are compared one by one
       while (!by_death.empty() && by_death.begin()->first < ranges[i].first) {
         alive.erase(by_death.begin()->second);
         by_death.erase(by_death.begin());
@@ -251,11 +251,11 @@ class Verifier {
     if (!in_range(index)) return fail(fmt::format("{} names tensor {}, of {}", by, index, bundle_.tensors.size()));
     if (!sound(index)) return;  // reported by check_view
     if (!defined_[static_cast<std::size_t>(root_of(bundle_, index))])
-      fail(fmt::format("{} uses tensor {}, which nothing has computed yet", by, tensor_text(index)));
+      fail(fmt::format("{} uses tensor {}, which no step has computed yet", by, tensor_text(index)));
   }
 
   const Bundle& bundle_;
-  int depth_;  // in how many programs of steps it is
+  int depth_;  // nesting of programs of steps
   std::vector<bool> defined_;
   std::string step_;
   Diagnostics problems_;
@@ -265,7 +265,7 @@ class Verifier {
 
 namespace {
 
-// Names and types of a program's inputs or outputs, and the shapes where asked for.
+// Names and types of a program's inputs or outputs, and the shapes if requested.
 std::vector<std::string> border_of(const Bundle& bundle, const std::vector<TensorIndex>& border, bool shapes) {
   std::vector<std::string> texts;
   for (const TensorIndex index : border) {
@@ -294,10 +294,10 @@ Diagnostics verify_shapes(const Bundle& bundle) {
     }
     if (border_of(other, other.inputs, false) != border_of(bundle, bundle.inputs, false) ||
         border_of(other, other.outputs, false) != border_of(bundle, bundle.outputs, false))
-      fail("its inputs or outputs are others than those of the first program");
+      fail("its inputs or outputs differ from those of the first program");
     else if (auto inputs = border_of(other, other.inputs, true);
              std::find(taken.begin(), taken.end(), inputs) != taken.end())
-      fail(fmt::format("a program for {} is there already", fmt::join(inputs, ", ")));
+      fail(fmt::format("there is already a program for {}", fmt::join(inputs, ", ")));
     else taken.push_back(std::move(inputs));
   }
   return problems;

@@ -15,22 +15,22 @@ bool is_joining(BinaryOp op) {
   return op == BinaryOp::add || op == BinaryOp::mul || op == BinaryOp::min || op == BinaryOp::max;
 }
 
-bool holds_any(const Expr& expr, const std::vector<Expr>& wanted) {
+bool holds_any(const Expr& expr, const std::vector<Expr>& terms) {
   bool found = false;
   visit_exprs(expr, [&](const Expr& e) {
-    found |= std::ranges::any_of(wanted, [&](const Expr& one) { return structurally_equal(e, one); });
+    found |= std::ranges::any_of(terms, [&](const Expr& one) { return structurally_equal(e, one); });
   });
   return found;
 }
 
-// `expr` with a variable for each expression in `known`, the outermost first.
+// `expr` with a variable in place of each expression in `known`, outermost first.
 Expr abstracted(const Expr& expr, const std::vector<Expr>& known, const std::vector<Expr>& variables) {
   for (std::size_t i = 0; i < known.size(); ++i)
     if (structurally_equal(expr, known[i])) return variables[i];
   return map_children(expr, [&](const Expr& child) { return abstracted(child, known, variables); });
 }
 
-// It depends on nothing but `variables`.
+// True if the expression depends on nothing but `variables`.
 bool is_closed(const Expr& expr, const std::vector<Expr>& variables) {
   bool closed = true;
   visit_exprs(expr, [&](const Expr& e) {
@@ -108,7 +108,7 @@ Expr identity_of(BinaryOp op, DType dtype) {
       return int_imm(is_signed_integer(dtype) ? type_min(dtype) : 0, dtype);
     default: break;
   }
-  DOVETAIL_CHECK(false, "an operation that joins partial results");
+  DOVETAIL_CHECK(false, "the operation must join partial results");
   return nullptr;
 }
 

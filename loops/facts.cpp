@@ -17,8 +17,8 @@ std::int64_t coefficient_of(const Linear& linear, const Expr& atom) {
   return found == linear.terms.end() ? 0 : found->coefficient;
 }
 
-// The linear form with its first quotient (coefficient 1 or -1) bounded by its dividend: k*(x//k) lies in [x - (k-1),
-// x]. For integers L >= 0 follows from k*L + (k-1) >= 0.
+// The linear form with its first quotient (coefficient 1 or -1) bounded by its dividend: k*(x//k) is in [x - (k-1),
+// x]. For integers, L >= 0 follows from k*L + (k-1) >= 0.
 std::optional<Linear> without_quotient(const Linear& linear) {
   for (const LinearTerm& term : linear.terms) {
     const auto* n = std::get_if<Binary>(&term.atom->node);
@@ -45,7 +45,7 @@ void Facts::add(const Expr& large, const Expr& small, std::int64_t margin) {
   fact.add(linear_form(int_imm(margin)), -1);
   if (!range_of(fact, *bounds_)) return;
   facts_.push_back(fact);
-  // The same without common factors, quotients and terms that make no difference, which other indices are written in.
+  // The same fact without common factors, quotients and terms that have no effect, which is the form of other indices.
   const Expr tight = simplify(binary(BinaryOp::ge, to_expr(fact), int_imm(0)), *bounds_);
   const auto* n = std::get_if<Binary>(&tight->node);
   if (n == nullptr || n->op < BinaryOp::lt || n->op > BinaryOp::ge) return;

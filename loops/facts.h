@@ -1,5 +1,5 @@
-// Inequalities known from the conditions around an expression, and proofs from them: what shows `in[y + ky - 1]` under
-// `select(y + ky >= 1 && ..., ...)` to be in bounds.
+// Inequalities known from the conditions around an expression, and proofs from them, for example that `in[y + ky - 1]`
+// under `select(y + ky >= 1 && ..., ...)` is in bounds.
 #pragma once
 
 #include <cstddef>
@@ -16,19 +16,19 @@ class Facts {
  public:
   explicit Facts(const Bounds& bounds) : bounds_(&bounds) {}
 
-  // Both remember only what is a conjunction of integer comparisons; the rest is dropped.
+  // Both record only conjunctions of integer comparisons; other terms are dropped.
   void assume(const Expr& condition);
   void assume_not(const Expr& condition);
 
-  // True only where the linear form is proven non-negative for all values in the bounds that satisfy the facts.
+  // True only if the linear form is proven non-negative for all values in the bounds that satisfy the facts.
   bool non_negative(const Linear& linear) const;
   bool in_range(const Expr& expr, std::int64_t extent) const;  // 0 <= expr < extent; precondition: dtype int64
 
   bool empty() const { return facts_.empty(); }
-  std::size_t count() const { return facts_.size(); }  // grows where an assumption says something of integers
+  std::size_t count() const { return facts_.size(); }  // increases if an assumption contains an integer comparison
 
  private:
-  // `looked_at`: parts of the condition, which it may hold several times.
+  // `looked_at`: parts of the condition already visited, as it may hold a part several times.
   void assume(const Expr& condition, Seen& looked_at);
   void assume_not(const Expr& condition, Seen& looked_at);
   void add(const Expr& large, const Expr& small, std::int64_t margin);  // large - small >= margin

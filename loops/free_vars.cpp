@@ -7,7 +7,7 @@
 
 namespace dovetail::loops {
 
-// A variable is bound by one loop or iterator of the program, so what is bound anywhere is not free.
+// A variable is bound by only one loop or iterator of the program, so a variable bound anywhere is not free.
 std::vector<Var> free_vars(const Stmt& stmt) {
   std::set<const VarNode*> bound;
   visit_stmts(stmt, [&](const Stmt& s) {

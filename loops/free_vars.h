@@ -1,4 +1,4 @@
-// Variables that a statement uses and does not bind: the immediates of an intrinsic's semantics, or a mistake.
+// Variables that a statement uses but does not bind: the immediates of an intrinsic's semantics, or an error.
 #pragma once
 
 #include <vector>

@@ -5,7 +5,7 @@
 namespace dovetail::loops {
 namespace {
 
-__extension__ typedef __int128 Wide;  // the compiler's, not the language's
+__extension__ typedef __int128 Wide;  // a compiler extension, not standard C++
 
 std::int64_t to_representation(Wide value, DType dtype) { return wrap(static_cast<std::int64_t>(value), dtype); }
 

@@ -1,5 +1,5 @@
 // Integer arithmetic of the loop programs on values held as int64: signed types sign-extended, unsigned ones
-// zero-extended (uint64 as its bits), bool as 0 or 1. What `evaluate`, constant folding and interval analysis agree on.
+// zero-extended (uint64 as its bits), bool as 0 or 1. Shared by `evaluate`, constant folding and interval analysis.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@ namespace dovetail::loops {
 
 Result<std::shared_ptr<const CompiledProgram>> compile(const Program& program, const IntrinsicTable& intrinsics,
                                                        Precision precision) {
-  // An index that is not proven in bounds is checked as it is used.
+  // An index that is not proven in bounds is checked at run time.
   DOVETAIL_TRY(verify(program, intrinsics, UnprovenIndices::allow));
   return compile(program, dissolve_blocks(program, intrinsics), precision);
 }

@@ -1,6 +1,6 @@
-// The loop-program interpreter: the executable meaning of every loop program. Programs are compiled to bytecode once
-// and run many times. Float programs may be run in binary64 (`Precision::wide`), which gives the reference y64 of the
-// error bound in docs/explanation/architecture.md.
+// The loop-program interpreter: the executable semantics of loop programs. Programs are compiled to bytecode once and
+// run many times. Float programs may be run in binary64 (`Precision::wide`), which gives the reference y64 of the error
+// bound in docs/explanation/architecture.md.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ struct CoreProgram;     // loops/core/core.h
 Result<std::shared_ptr<const CompiledProgram>> compile(const Program& program, const IntrinsicTable& intrinsics = {},
                                                        Precision precision = Precision::native);
 
-// The same for a core form of the program, as passes over the core form leave it. Precondition: the program verifies.
+// The same for a core form of the program, after passes over the core form. Precondition: the program verifies.
 std::shared_ptr<const CompiledProgram> compile(const Program& program, const CoreProgram& core,
                                                Precision precision = Precision::native);
 
@@ -37,17 +37,17 @@ std::shared_ptr<const CompiledProgram> compile(const Program& program, const Cor
 // dtype or shape mismatch, an index out of bounds (block, buffer, index and extent named), integer division by zero, a
 // read of an element never written.
 //
-// `work` counts the run's steps (steps_of) and may stop it, which is an error too; null: nobody watches.
+// `work` counts the run's steps (steps_of) and may stop it, which is also an error; null: not observed.
 Result<std::vector<NdArray>> run(const CompiledProgram& program, std::span<const NdArray> arguments,
                                  Work* work = nullptr);
 
-// The same on memory of the caller's: `arguments` the inputs and constants, `results` the outputs, in parameter order,
-// each as large as its buffer and none overlapping another. Nothing is copied. Preconditions: native precision, one
-// span per parameter, sizes right.
+// The same on memory that the caller owns: `arguments` holds the inputs and constants, `results` the outputs, in
+// parameter order, each as large as its buffer and without overlaps. Nothing is copied. Preconditions: native
+// precision, one span per parameter, correct sizes.
 Result<void> run(const CompiledProgram& program, std::span<const std::span<const std::byte>> arguments,
                  std::span<const std::span<std::byte>> results, Work* work = nullptr);
 
-// What one run takes, at most: operations on single values, and how long they take.
+// An upper bound of the work of one run: operations on single values, and their duration.
 WorkEstimate estimate_work(const CompiledProgram& program);
 
 // compile + run.

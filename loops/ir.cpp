@@ -15,7 +15,7 @@ Expr make_expr(DType dtype, decltype(ExprNode::node) node) {
   return std::make_shared<const ExprNode>(ExprNode{dtype, std::move(node)});
 }
 
-// The nearest value that the type holds: an immediate of a narrow type never carries bits that a load of it could not.
+// The nearest value of the type: an immediate of a narrow type never carries bits that a load of it could not.
 double round_to(double value, DType dtype) {
   switch (dtype) {
     case DType::float32: return static_cast<float>(value);
@@ -90,10 +90,10 @@ Expr bool_imm(bool value) { return int_imm(value ? 1 : 0, DType::boolean); }
 
 Expr constant(double value, DType dtype) {
   if (is_floating(dtype)) return float_imm(value, dtype);
-  DOVETAIL_CHECK(value == std::trunc(value), fmt::format("{} is no value of {}", value, name(dtype)));
+  DOVETAIL_CHECK(value == std::trunc(value), fmt::format("{} is not a value of {}", value, name(dtype)));
   if (dtype == DType::uint64 && value >= 0x1p63 && value < 0x1p64)
     return int_imm(static_cast<std::int64_t>(static_cast<std::uint64_t>(value)), dtype);
-  DOVETAIL_CHECK(value >= -0x1p63 && value < 0x1p63, fmt::format("{} is no value of {}", value, name(dtype)));
+  DOVETAIL_CHECK(value >= -0x1p63 && value < 0x1p63, fmt::format("{} is not a value of {}", value, name(dtype)));
   return int_imm(static_cast<std::int64_t>(value), dtype);
 }
 

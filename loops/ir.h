@@ -1,9 +1,9 @@
-// The loop-program IR: what every operator becomes, what schedules rewrite, what every back end lowers. Immutable trees
-// with shared ownership: a rewrite builds new nodes and shares the rest. Printed by loops/print.h, read back by
-// loops/parse.h, checked by loops/verify.h, executed by loops/interpreter.h.
+// The loop-program IR: every operator becomes a loop program, schedules rewrite it, and every back end lowers it.
+// Immutable trees with shared ownership: a rewrite builds new nodes and shares the rest. Printed by loops/print.h,
+// parsed by loops/parse.h, checked by loops/verify.h, executed by loops/interpreter.h.
 //
 // Rules (the verifier's): only blocks store; a block's iterators are bound to affine expressions of the loops around
-// it; its reads and writes cover what its body touches; names of loops, blocks and buffers are unique in a program.
+// it; its reads and writes cover all accesses of its body; names of loops, blocks and buffers are unique in a program.
 #pragma once
 
 #include <cstdint>
@@ -209,7 +209,7 @@ struct StoreTarget {
 struct Store {
   std::vector<StoreTarget> targets;
 };
-// A hardware intrinsic, introduced by tensorize. Each operand is the element at which the intrinsic's own (dense)
+// A hardware intrinsic, introduced by tensorize. Each operand names the element at which the intrinsic's own (dense)
 // operand begins, with the strides given by `steps`: how many elements of each buffer dimension one step of each
 // operand axis moves. Its meaning is a small loop program looked up by name (loops/intrinsic.h).
 struct IntrinsicOperand {
@@ -217,7 +217,7 @@ struct IntrinsicOperand {
   std::vector<Expr> indices;                     // first element
   std::vector<std::vector<std::int64_t>> steps;  // [operand axis][buffer dimension]
   std::vector<std::int64_t> extents =
-      {};  // per buffer dimension: the box that the call touches (redundant with steps; may be empty)
+      {};  // per buffer dimension: the box that the call accesses (redundant with steps; may be empty)
 };
 struct IntrinsicCall {
   std::string intrinsic;

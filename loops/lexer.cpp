@@ -124,7 +124,7 @@ class Lexer {
     }
     token.kind = TokenKind::bad;
     take();
-    token.text = "a character that belongs to no token";
+    token.text = "a character that is not part of a token";
   }
 
   std::string_view text_;

@@ -12,7 +12,7 @@ enum class TokenKind : std::uint8_t { word, quoted, integer, floating, symbol, e
 
 struct Token {
   TokenKind kind;
-  std::string text;  // of a quoted name: without quotes and escapes; of a bad token: what is wrong with it
+  std::string text;  // quoted name: without quotes and escapes; bad token: the reason
   int line, column;  // from 1
 };
 

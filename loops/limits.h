@@ -1,5 +1,4 @@
-// What a kind of loop allows on any machine. A target may take less and says so
-// (compiler/target/support/loop_support.h).
+// The limits of each kind of loop on any machine. A target may have lower ones (compiler/target/loop_support.h).
 #pragma once
 
 #include <cstdint>
@@ -7,7 +6,7 @@
 namespace dovetail::loops {
 
 inline constexpr std::int64_t kMostLanes = 256;    // iterations of a vectorized loop
-inline constexpr std::int64_t kMostCopies = 1024;  // of one statement, by the unrolled loops around it
-inline constexpr std::int64_t kMostStages = 64;    // of a pipelined loop
+inline constexpr std::int64_t kMostCopies = 1024;  // copies of one statement, by the unrolled loops around it
+inline constexpr std::int64_t kMostStages = 64;    // stages of a pipelined loop
 
 }  // namespace dovetail::loops

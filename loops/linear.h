@@ -1,6 +1,6 @@
-// Linear forms: what index expressions are made of. An int64 expression is constant + sum(coefficient * atom), where an
-// atom is anything that is not itself such a sum (a variable, x // 4, a load). The form equals the expression modulo
-// 2^64, as int64 arithmetic does; where its range fits int64 it equals the mathematical value.
+// Linear forms of index expressions. An int64 expression is constant + sum(coefficient * atom), where an atom is
+// anything that is not itself such a sum (a variable, x // 4, a load). The form equals the expression modulo 2^64, as
+// int64 arithmetic does; where its range fits int64 it equals the mathematical value.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,8 @@ struct Linear {
   void add(const Linear& other, std::int64_t factor);
 };
 
-bool is_linear_op(const Expr& expr);   // negation, sum, difference, product: what linear_form may look through
+bool is_linear_op(
+    const Expr& expr);  // negation, sum, difference, product: the operations that linear_form may traverse
 Linear linear_form(const Expr& expr);  // precondition: dtype int64
 Expr to_expr(const Linear& linear);    // positive terms first, then negative ones, then the constant
 

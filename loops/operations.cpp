@@ -10,7 +10,7 @@ namespace dovetail::loops {
 
 namespace {
 
-// Of one evaluation of expressions, each node counted at every place that holds it.
+// Counts for one evaluation of expressions, each node counted at every use.
 class Counter {
  public:
   Operations count(const Expr& expr) {
@@ -45,7 +45,7 @@ bool adds_product(const Expr& value) {
   return is_product(sum->a) || is_product(sum->b);
 }
 
-// Operations on values of an expression, none for the indices of what it loads.
+// Operations on values of an expression, excluding the indices of its loads.
 void add_steps(const Expr& expr, Seen& seen, std::uint64_t& steps) {
   if (std::holds_alternative<LoadExpr>(expr->node) || seen.again(expr)) return;
   if (std::holds_alternative<Unary>(expr->node) || std::holds_alternative<Binary>(expr->node) ||
@@ -71,7 +71,7 @@ struct Steps {
     for (const Stmt& stmt : sequence.body) steps = saturating_sum(steps, steps_of(stmt));
     return steps;
   }
-  // The loops around it are its iterations.
+  // The product of the enclosing loops' extents is the number of iterations.
   std::uint64_t operator()(const Block& block) const { return steps_of(block.body); }
   std::uint64_t operator()(const Store& store) const {
     Seen seen;

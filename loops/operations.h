@@ -1,4 +1,4 @@
-// How much arithmetic a loop program holds.
+// Counts of arithmetic in a loop program.
 #pragma once
 
 #include <cstdint>
@@ -9,25 +9,26 @@
 namespace dovetail::loops {
 
 // Arithmetic operations of a program, a multiply-add counted as two: additions, subtractions, multiplications,
-// divisions, minima and maxima of stored values times the iterations of their blocks. Moves count nothing, neither do
-// int64 values, which most often are indices. All counts stay at 2^64 - 1 where there are more.
+// divisions, minima and maxima of stored values times the iterations of their blocks. Moves are not counted, and
+// neither are int64 values, which usually are indices. All counts saturate at 2^64 - 1.
 struct Operations {
   std::uint64_t floating = 0, integer = 0;
-  std::uint64_t macs = 0;  // among them, products that a reduction adds up, each with its addition one
+  std::uint64_t macs =
+      0;  // the part of them that are products accumulated by a reduction; each product with its addition counts as one
 
   std::uint64_t all() const { return saturating_sum(floating, integer); }
 };
 Operations count_operations(const Program& program);
 
-// Steps of a run, at most, for what it takes (docs/reference/trust-and-limits.md): operations on single values of every
-// type, comparisons and selections too, each store at least one; those that find an index are not counted. An
-// expression that several places hold counts once.
+// An upper bound of the steps of a run, for work estimates (docs/reference/trust-and-limits.md): operations on single values of
+// every type, including comparisons and selections, each store at least one; index arithmetic is not counted. A shared
+// expression counts once.
 std::uint64_t count_steps(const Program& program);
 
-// Whether a value depends on a function that mathematics libraries round differently: exp, erf, pow and their like. All
-// else has one result, where each operation rounds by itself.
+// Whether a value depends on a function that mathematics libraries round differently: exp, erf, pow and similar ones.
+// All other operations have one result if each operation is rounded separately.
 bool calls_mathematics(const Program& program);
-// Whether a block joins floating values, so that their order counts.
+// Whether a block reduces floating-point values, so that their order matters.
 bool reduces_floats(const Program& program);
 
 }  // namespace dovetail::loops

@@ -1,4 +1,4 @@
-// Reads the text of loops/print.h. Errors carry line and column; all syntax errors up to the first unrecoverable one
+// Parses the text of loops/print.h. Errors carry line and column; all syntax errors up to the first unrecoverable one
 // are collected.
 #pragma once
 

@@ -106,7 +106,7 @@ Buffer Parser::find_buffer(const Token& at, const std::string& name) {
   return *found;
 }
 
-// Reads one line; after an error in it goes on with the next line, unless braces were lost.
+// Parses one line; after an error in it continues with the next line, unless braces were lost.
 template <typename F>
 void Parser::recovering(const F& line) {
   const std::size_t visible = visible_.size();
@@ -222,15 +222,14 @@ Stmt Parser::body() {
   return alone ? statements.front() : make_stmt(Sequence{std::move(statements)});
 }
 
-// A name for an expression, which takes the place of the name in the store that follows: it computes nothing by itself.
+// A name for an expression, used in the next store: it computes nothing.
 void Parser::let_line() {
   take();
   const Token& at = peek();
   std::string name = take_name("a name");
   const bool variable =
       std::any_of(visible_.begin(), visible_.end(), [&](const Var& var) { return var->name == name; });
-  if (variable || lets_.count(name) != 0)
-    fail(at, fmt::format("{} has a meaning already", name), "choose another name");
+  if (variable || lets_.count(name) != 0) fail(at, fmt::format("{} is already defined", name), "choose another name");
   expect("=", "before the expression");
   Parsed parsed = infix(0);
   if (parsed.depth > kMaxDepth)

@@ -1,4 +1,4 @@
-// The recursive-descent parser behind parse_program. Grammar: docs/reference/loop-programs.md.
+// The recursive-descent parser of parse_program. Grammar: docs/reference/loop-programs.md.
 #pragma once
 
 #include <algorithm>
@@ -17,22 +17,22 @@ namespace dovetail::loops {
 
 class Parser {
  public:
-  static constexpr int kMaxDepth = 1000;  // of an expression: every later pass recurses over it
+  static constexpr int kMaxDepth = 1000;  // depth limit of an expression: every later pass recurses over it
 
   Parser(std::string_view text, std::string_view where) : tokens_(tokenize(text)), where_(where) {}
 
-  std::optional<Program> run();  // null or incomplete where errors() is not empty
+  std::optional<Program> run();  // null or incomplete if errors() is not empty
   Diagnostics& errors() { return errors_; }
 
  private:
-  // Thrown inside the parser only; `recoverable` where the next line can be read on its own.
+  // Thrown only inside the parser; `recoverable` if the next line can be parsed independently.
   struct Stop {
     bool recoverable;
   };
   struct Parsed {
     Expr expr;
-    bool bare = false;  // a literal without a type (int64 or float64 here): it takes that of its context, int64 or
-                        // float32 where there is none
+    bool bare = false;  // a literal without a type (int64 or float64 here): it takes the type of its context, int64 or
+                        // float32 without context
     int depth = 1;
   };
   class Nesting;
@@ -76,8 +76,8 @@ class Parser {
   const Token& peek(std::size_t ahead = 0) const { return tokens_[std::min(position_ + ahead, tokens_.size() - 1)]; }
   const Token& take();
   bool is_symbol(std::string_view symbol, std::size_t ahead = 0) const;
-  bool is_word(
-      std::string_view word) const;  // at a statement's start: the word, not a buffer of that name being stored
+  bool is_word(std::string_view word)
+      const;  // at a statement's start: true if this is the keyword, not a store to a buffer of that name
   bool accept(std::string_view symbol);
   void expect(std::string_view symbol, std::string_view context);
   void expect_word(std::string_view word, std::string_view context);
@@ -96,7 +96,7 @@ class Parser {
   Diagnostics errors_;
   std::vector<Buffer> buffers_;
   std::vector<Var> visible_;
-  std::map<std::string, Parsed> lets_;  // of the store that follows
+  std::map<std::string, Parsed> lets_;  // definitions for the next store
 };
 
 // A level of nesting, limited so that malformed text cannot exhaust the stack.

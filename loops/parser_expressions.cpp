@@ -42,7 +42,7 @@ Expr Parser::settled(const Parsed& parsed) {
   return parsed.bare && n != nullptr ? float_imm(n->value, DType::float32) : parsed.expr;
 }
 
-// The expression as `dtype`: a bare literal takes the type, everything else must have it.
+// The expression converted to `dtype`: a bare literal takes the type, every other expression must have it.
 Expr Parser::typed(const Parsed& parsed, DType dtype, const Token& at) {
   const Expr& expr = parsed.expr;
   if (parsed.bare && expr->dtype != dtype) {
@@ -184,7 +184,7 @@ Parser::Parsed Parser::named() {
   return {ref(*found)};
 }
 
-// `depth` becomes that of the deepest index.
+// `depth` becomes the depth of the deepest index.
 std::vector<Expr> Parser::indices(const Buffer& buffer, int& depth) {
   const Token at = peek();
   expect("[", "before the indices");

@@ -28,7 +28,7 @@ std::string float_text(double value, DType dtype) {
   return text;
 }
 
-// A literal without its type: the parser gives it the type of the other operand, or of where it is stored.
+// A literal without its type: the parser infers it from the other operand, or from the stored buffer.
 std::string bare_literal(const Expr& expr) {
   if (const auto* n = std::get_if<FloatImm>(&expr->node)) return float_text(n->value, expr->dtype);
   const std::int64_t value = std::get<IntImm>(expr->node).value;
@@ -46,7 +46,7 @@ DType default_type(const Expr& expr) {
   return std::holds_alternative<FloatImm>(expr->node) ? DType::float32 : DType::int64;
 }
 
-// Nodes that have a name are written as that.
+// Nodes that have a name are printed as that name.
 class ExprPrinter {
  public:
   void name_node(const Expr& expr, std::string name) { names_.emplace(expr.get(), std::move(name)); }
@@ -60,7 +60,7 @@ class ExprPrinter {
             [](const VarRef& n) { return printed_name(n.var->name); },
             [&](const Unary& n) { return print_unary(n, context); },
             [&](const Binary& n) { return print_binary(n, context); },
-            // int8(3) is the literal 3 of type int8; a conversion of a literal is written cast<int8>(3).
+            // int8(3) is the literal 3 of type int8; a conversion of a literal is printed as cast<int8>(3).
             [&](const Cast& n) {
               return is_literal(n.a) ? fmt::format("cast<{}>({})", name(expr->dtype), print(n.a, 0))
                                      : fmt::format("{}({})", name(expr->dtype), print(n.a, 0));
@@ -87,7 +87,7 @@ class ExprPrinter {
   }
 
  private:
-  // Operands that must agree in type: one that is no literal gives the type of those that are.
+  // Operands that must agree in type: the type comes from an operand that is not a literal.
   std::string print_operand(const Expr& expr, const Expr& partner, int context) const {
     if (!is_literal(expr)) return print(expr, context);
     return literal(expr, is_literal(partner) ? default_type(expr) : partner->dtype);
@@ -100,7 +100,7 @@ class ExprPrinter {
                                     : n.op == UnaryOp::logical_not ? "!"
                                     : n.op == UnaryOp::bit_not     ? "~"
                                                                    : "";
-    // "-5" is a literal, so the negation of the literal 5 is written out.
+    // The text "-5" is a literal, so the negation of the literal 5 is printed differently.
     if (symbol.empty() || is_literal(n.a)) return fmt::format("{}({})", name(n.op), print(n.a, 0));
     return parenthesized(fmt::format("{}{}", symbol, print(n.a, kPrefixPrecedence)), context > kPrefixPrecedence);
   }
@@ -130,14 +130,14 @@ std::string print(const Expr& expr, int context, std::optional<DType> expected =
   return ExprPrinter().print(expr, context, expected);
 }
 
-// Gives names to the nodes of these expressions that are not to be written out again and again, s0, s1, ...; calls
-// define(name, text) for each, in an order in which they can be read.
+// Names the shared nodes of these expressions that must not be printed repeatedly, s0, s1, ...; calls define(name,
+// text) for each, definitions before uses.
 template <typename Define>
 ExprPrinter name_shared(std::span<const Expr> expressions, const Define& define) {
   ExprPrinter printer;
   const std::vector<Expr> nodes = nodes_to_name(expressions);
   if (nodes.empty()) return printer;
-  std::set<std::string_view> taken;  // by variables, which are written as bare names too
+  std::set<std::string_view> taken;  // names of variables, which are printed as bare names too
   for (const Expr& expr : expressions)
     visit_exprs(expr, [&](const Expr& e) {
       if (const auto* n = std::get_if<VarRef>(&e->node)) taken.insert(n->var->name);
@@ -172,7 +172,7 @@ class StmtPrinter {
     line(footer);
   }
 
-  // A body in braces; the statements of a sequence are in them directly.
+  // A body in braces; the statements of a sequence are printed in them directly.
   void body(const Stmt& stmt) {
     if (!stmt) return;
     if (const auto* n = std::get_if<Sequence>(&stmt->node)) {

@@ -1,4 +1,4 @@
-// Text of loop programs: what --dump shows, what tests compare, what parse.h reads back (print∘parse = identity).
+// Text of loop programs: shown by --dump, compared in tests, and parsed by parse.h (print∘parse = identity).
 #pragma once
 
 #include <string>

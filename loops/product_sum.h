@@ -1,6 +1,6 @@
-// Blocks that an operator's definition calls one sum of products: MatMul, Conv, ReduceSumSquare. How their float sums
-// are rounded is left to the back end, which may round a * b + c once and add the products in another order. Everywhere
-// else each operation of a loop program rounds by itself.
+// Blocks that an operator's definition declares to be a sum of products: MatMul, Conv, ReduceSumSquare. The back end
+// may choose the rounding of their float sums: it may round a * b + c once and add the products in another order. All
+// other operations of a loop program are rounded separately.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ namespace dovetail::loops {
 inline constexpr std::string_view kSumAnnotation = "sum", kProductSum = "products";
 
 bool is_product_sum(const Block& block);
-// The program without the annotation: every operation rounds by itself, in the order of the loops.
+// The program without the annotation: every operation is rounded separately, in the order of the loops.
 Program with_fixed_rounding(Program program);
 
 }  // namespace dovetail::loops

@@ -15,7 +15,7 @@ constexpr std::int64_t kAssumedExtent = std::int64_t{1} << 40;
 
 Range type_range(DType dtype) { return {type_min(dtype), type_max(dtype)}; }
 
-// The range of a result computed exactly, or the type's where the result may wrap.
+// The range of a result computed exactly, or the type's range if the result may wrap.
 Range exact_or_type(Wide min, Wide max, DType dtype, bool assumed) {
   if (min < type_min(dtype) || max > type_max(dtype)) return {type_min(dtype), type_max(dtype), assumed};
   return {static_cast<std::int64_t>(min), static_cast<std::int64_t>(max), assumed};
@@ -71,13 +71,14 @@ Range shifted(BinaryOp op, const Range& a, const Range& b, DType dtype) {
 
 Range truth(bool proven, bool refuted) { return {proven ? 1 : 0, refuted ? 0 : 1}; }
 
-// The ranges of one expression's nodes.
+// The ranges of an expression's nodes.
 class Ranges {
  public:
   explicit Ranges(const Bounds& bounds) : bounds_(bounds) {}
 
   Range of(const Expr& expr) {
-    if (expr->dtype != DType::int64 || !is_linear_op(expr)) return atom_range(expr);  // no sum to collect
+    if (expr->dtype != DType::int64 || !is_linear_op(expr))
+      return atom_range(expr);  // not a sum whose terms could be collected
     const Linear linear = linear_form(expr);
     if (linear.terms.size() == 1 && linear.constant == 0 && linear.terms[0].coefficient == 1)
       return atom_range(linear.terms[0].atom);
@@ -105,10 +106,10 @@ class Ranges {
     return results_.of(expr, [&](const Expr& e) { return range_of_atom(e); });
   }
 
-  // Decides a comparison of integers by the range of the difference, which sees common terms cancel.
+  // Decides a comparison of integers by the range of the difference, in which common terms cancel.
   Range comparison(BinaryOp op, const Expr& a, const Expr& b) {
     if (is_floating(a->dtype) || a->dtype == DType::uint64) return truth(false, false);
-    Wide min, max;  // of a - b
+    Wide min, max;  // range of a - b
     bool assumed;
     const Range x = of(a);
     const Range y = of(b);
@@ -188,7 +189,7 @@ class Ranges {
     return fits_type ? a : Range{type_min(dtype), type_max(dtype), a.assumed};
   }
 
-  // requantize by a known scale: the rounded product is less than one from the exact one.
+  // requantize with a known scale: the rounded product differs from the exact one by less than one.
   Range call_range(const Call& n, DType dtype) {
     const auto* scale = std::get_if<FloatImm>(&n.arguments[1]->node);
     if (n.function != Function::requantize || scale == nullptr || !(std::abs(scale->value) < 0x1p31))
@@ -221,7 +222,7 @@ class Ranges {
     return type_range(expr->dtype);  // loads, bitcasts
   }
 
-  static constexpr int kUnremembered = 64;  // most expressions are smaller, and looked at often
+  static constexpr int kUnremembered = 64;  // most expressions are smaller and queried often
   const Bounds& bounds_;
   int steps_ = 0;
   SharedResults<Range> results_;

@@ -1,4 +1,4 @@
-// Interval analysis behind `bound` and the simplifier.
+// Interval analysis, used by `bound` and the simplifier.
 #pragma once
 
 #include <optional>
@@ -8,9 +8,9 @@
 
 namespace dovetail::loops {
 
-// Every integer expression has a range, at worst that of its type. A variable without bounds is taken to lie within
-// +-2^40, as every index into memory does: good enough to rule out overflow (`x + 1 > x`), never to decide a value;
-// `assumed` marks what rests on it.
+// Every integer expression has a range, at worst that of its type. A variable without bounds is assumed to be within
+// +-2^40, like every index into memory: enough to rule out overflow (`x + 1 > x`), but never used to decide a value;
+// `assumed` marks results that depend on it.
 struct Range {
   std::int64_t min, max;
   bool assumed = false;
@@ -19,7 +19,7 @@ struct Range {
 };
 
 Range range_of(const Expr& expr, const Bounds& bounds);  // precondition: integer or bool
-// nullopt: the sum may leave int64, so that the form holds only modulo 2^64.
+// nullopt: the sum may overflow int64, so that the form holds only modulo 2^64.
 std::optional<Range> range_of(const Linear& linear, const Bounds& bounds);
 
 }  // namespace dovetail::loops

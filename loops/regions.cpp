@@ -1,4 +1,4 @@
-// infer_regions of loops/verify.h.
+// infer_regions, declared in loops/verify.h.
 #include <algorithm>
 #include <set>
 
@@ -13,8 +13,8 @@ namespace {
 class RegionFinder {
  public:
   RegionFinder(const Block& block, const IntrinsicTable& intrinsics) : block_(block), intrinsics_(intrinsics) {
-    // An iterator of extent 1 is given a second value, so that regions still name it: what holds for more values holds
-    // for its own.
+    // An iterator of extent 1 is given a second value, so that regions still name it: a region that holds for more
+    // values holds for its own.
     for (const Iterator& iterator : block.iterators)
       bounds_[iterator.var.get()] = {0, std::max<std::int64_t>(iterator.extent - 1, 1)};
   }
@@ -44,7 +44,7 @@ class RegionFinder {
   void visit(const Sequence& n) {
     for (const Stmt& stmt : n.body) walk(stmt);
   }
-  void visit(const Block& n) {  // a block inside: its iterators are what they are bound to
+  void visit(const Block& n) {  // an inner block: its iterators are replaced by their bindings
     for (const Iterator& iterator : n.iterators)
       bindings_[iterator.var.get()] = substitute(iterator.binding, bindings_);
     if (n.predicate) read(n.predicate);
@@ -130,7 +130,7 @@ class RegionFinder {
     if (!range || range->assumed) return everything;
     outer.constant += range->min + low;
     std::int64_t length = range->max - range->min + 1 + high - low;
-    if (outer.terms.empty()) {  // a constant box: what lies outside the buffer is never accessed
+    if (outer.terms.empty()) {  // a constant box: elements outside the buffer are never accessed
       const std::int64_t end = std::min(outer.constant + length, extent);
       outer.constant = std::clamp<std::int64_t>(outer.constant, 0, extent);
       length = std::max<std::int64_t>(end - outer.constant, 1);
@@ -138,7 +138,7 @@ class RegionFinder {
     return {to_expr(outer), length};
   }
 
-  // Joins the region with one of the same buffer where all their corners lie a constant apart.
+  // Merges the region with one of the same buffer if all their corners differ by constants.
   static void merge(std::vector<Region>& regions, Region region) {
     for (Region& other : regions) {
       if (other.buffer != region.buffer) continue;

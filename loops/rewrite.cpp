@@ -45,9 +45,9 @@ void each_child(Node& node, const F& f) {
 enum class Scope {
   around,
   inside
-};  // where a block's expression is evaluated: bindings around it, everything else with its iterators
+};  // the position at which a block's expression is evaluated: bindings outside it, everything else with its iterators
 
-// Calls f(expr, scope) on the expressions that belong to the statement itself, not on those of statements inside it.
+// Calls f(expr, scope) on the expressions of the statement itself, not on those of inner statements.
 template <typename Node, typename F>
 void each_own_expr(Node& node, const F& f) {
   const auto all = [&](auto& exprs) {
@@ -84,7 +84,7 @@ void each_own_expr(Node& node, const F& f) {
              node);
 }
 
-// Calls f(stmt, required) on the statements directly inside. Null ones are skipped.
+// Calls f(stmt, required) on the direct child statements. Null ones are skipped.
 template <typename Node, typename F>
 void each_inner_stmt(Node& node, const F& f) {
   const auto one = [&](auto& stmt, bool required) {
@@ -108,8 +108,7 @@ void each_inner_stmt(Node& node, const F& f) {
              node);
 }
 
-// A statement on its way to another: it shares every node whose children do not change, and is copied only when one
-// does.
+// A statement being rewritten: it shares every node whose children do not change, and is copied only when one does.
 class Rebuilding {
  public:
   explicit Rebuilding(const Stmt& original) : original_(original) {}
@@ -119,7 +118,7 @@ class Rebuilding {
                   [&](const Expr& expr, Scope scope) { return scope == Scope::around ? around(expr) : inside(expr); });
   }
 
-  // A removed (null) statement leaves a sequence or becomes an empty one where a body is required.
+  // A removed (null) statement is dropped from a sequence or becomes an empty one where a body is required.
   void inner_stmts(const std::function<Stmt(const Stmt&)>& fn) {
     replace<Stmt>([](auto& node, const auto& visit) { each_inner_stmt(node, visit); },
                   [&](const Stmt& stmt, bool required) {
@@ -138,7 +137,7 @@ class Rebuilding {
   Stmt finish() { return copy_ ? make_stmt(*std::move(copy_)) : original_; }
 
  private:
-  // Calls `map` on each part that `each` visits; the first that changes makes the copy.
+  // Calls `map` on each part that `each` visits; the first change makes the copy.
   template <typename Part, typename Each, typename Map>
   void replace(const Each& each, const Map& map) {
     std::vector<Part> mapped;
@@ -208,14 +207,15 @@ Expr map_children(const Expr& expr, const std::function<Expr(const Expr&)>& fn) 
   if (std::holds_alternative<IntImm>(expr->node) || std::holds_alternative<FloatImm>(expr->node) ||
       std::holds_alternative<VarRef>(expr->node))
     return expr;
-  if (const auto* n = std::get_if<Binary>(&expr->node)) {  // most nodes
+  if (const auto* n = std::get_if<Binary>(&expr->node)) {  // the most frequent kind of node
     Expr a = fn(n->a), b = fn(n->b);
     if (a == n->a && b == n->b) return expr;
     return std::make_shared<const ExprNode>(ExprNode{expr->dtype, Binary{n->op, std::move(a), std::move(b)}});
   }
-  // Not copied before a child is known to change: a copy would hold the children as well, as if they were shared.
-  std::vector<Expr> mapped;  // from the first that changes on
-  std::size_t same = 0;      // children before that
+  // Not copied before a child is known to change: a copy would also hold the children, so that they would look
+  // shared.
+  std::vector<Expr> mapped;  // children from the first changed one on
+  std::size_t same = 0;      // unchanged children before that
   each_child(expr->node, [&](const Expr& child) {
     Expr result = fn(child);
     if (mapped.empty() && result == child) ++same;
@@ -237,7 +237,7 @@ Expr substitute(const Expr& expr, const VarMap& vars) { return Substitution(vars
 
 Stmt substitute(const Stmt& stmt, const VarMap& vars) {
   if (!stmt || vars.empty()) return stmt;
-  VarMap inner_vars;  // differs from `vars` only where the statement binds one of them
+  VarMap inner_vars;  // differs from `vars` only if the statement binds one of them
   const VarMap* inner = &vars;
   if (const auto* loop = std::get_if<For>(&stmt->node); loop != nullptr && vars.count(loop->var.get()) != 0) {
     inner_vars = without(vars, loop->var.get());

@@ -1,5 +1,5 @@
-// Traversal and substitution over expressions and statements; every pass and primitive is written with these. A node
-// that several others of a statement hold is visited once, and rewritten once: what was shared stays shared.
+// Traversal and substitution over expressions and statements, used by every pass and primitive. A node with several
+// holders in a statement is visited once, and rewritten once: shared nodes stay shared.
 #pragma once
 
 #include <functional>
@@ -14,10 +14,11 @@ using VarMap = std::map<const VarNode*, Expr>;
 using BufferMap = std::map<const BufferNode*, Buffer>;
 
 Expr substitute(const Expr& expr, const VarMap& vars);
-Stmt substitute(const Stmt& stmt, const VarMap& vars);  // bound occurrences (loop variables, iterators) are left alone
+Stmt substitute(const Stmt& stmt,
+                const VarMap& vars);  // bound occurrences (loop variables, iterators) are not replaced
 Stmt replace_buffers(const Stmt& stmt, const BufferMap& buffers);  // shapes must agree in rank
 
-// The node with `fn` of each child in its place; the node itself where none changed. Whoever calls itself in `fn` keeps
+// The node with each child replaced by `fn` of it; the node itself if none changed. A recursive caller must cache
 // results of shared nodes (loops/sharing.h).
 Expr map_children(const Expr& expr, const std::function<Expr(const Expr&)>& fn);
 void each_operand(const Expr& expr, const std::function<void(const Expr&)>& fn);  // its children, in evaluation order
@@ -32,7 +33,7 @@ Stmt rewrite_stmt(const Stmt& stmt, const std::function<Stmt(const Stmt&)>& rewr
 // Pre-order visits.
 void visit_exprs(const Expr& expr, const std::function<void(const Expr&)>& visit);
 void visit_exprs(const Stmt& stmt,
-                 const std::function<void(const Expr&)>& visit);  // every expression node anywhere below
+                 const std::function<void(const Expr&)>& visit);  // every expression node at any depth
 void visit_stmts(const Stmt& stmt, const std::function<void(const Stmt&)>& visit);
 
 bool structurally_equal(const Expr& a, const Expr& b);  // same variables and buffers by identity

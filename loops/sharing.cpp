@@ -9,10 +9,11 @@ namespace dovetail::loops {
 
 namespace {
 
-constexpr std::size_t kWrittenOut = 512;  // nodes of a statement that are written out, shared or not
-constexpr std::size_t kNamed = 8;         // nodes of the smallest expression that is named instead of repeated
+constexpr std::size_t kWrittenOut =
+    512;  // nodes of a statement up to which it is written out, whether nodes are shared or not
+constexpr std::size_t kNamed = 8;  // nodes of the smallest expression that gets a name instead of being repeated
 
-// Nodes of the expression written out; stops counting behind `most`.
+// The number of nodes of the expression written out; stops counting after `most`.
 void count_written(const Expr& expr, std::size_t most, std::size_t& count) {
   if (++count > most) return;
   each_operand(expr, [&](const Expr& operand) {
@@ -21,8 +22,8 @@ void count_written(const Expr& expr, std::size_t most, std::size_t& count) {
 }
 
 struct Held {
-  std::size_t places = 0;   // that hold the node
-  std::size_t written = 0;  // nodes of it written out, up to kNamed
+  std::size_t places = 0;   // number of holders of the node
+  std::size_t written = 0;  // its nodes when written out, up to kNamed
 };
 
 class Namer {

@@ -1,6 +1,6 @@
-// Expressions are graphs: what two nodes hold may be one node. Traversals visit it once. Where an expression is written
-// out, as text or as code, such a node occurs at every place that holds it, and along a chain of x*f(x) those places
-// double with every link; then it is written once instead and referred to.
+// Expressions are graphs: two nodes may share a child. Traversals visit it once. Where an expression is written out, as
+// text or as code, such a node occurs at every place that holds it, and along a chain of x*f(x) those places double
+// with every link; then it is written once instead and referenced.
 #pragma once
 
 #include <algorithm>
@@ -17,17 +17,17 @@
 
 namespace dovetail::loops {
 
-// Whether a traversal may meet the node again. One that a single holder has is met once, if its holder is; literals and
+// Whether a traversal may meet the node again. A node with a single holder is met once if its holder is; literals and
 // variables are not worth remembering.
 inline bool may_be_shared(const Expr& expr) {
   return expr.use_count() > 1 && !std::holds_alternative<IntImm>(expr->node) &&
          !std::holds_alternative<FloatImm>(expr->node) && !std::holds_alternative<VarRef>(expr->node);
 }
 
-// The two memories below cost nothing until they hold something: most traversals are over after a few nodes, and a
-// compilation makes millions of them.
+// The two caches below cost nothing until they hold an entry: most traversals end after a few nodes, and a compilation
+// makes millions of them.
 
-// Nodes that a traversal has met. Precondition: none of them goes meanwhile.
+// The nodes that a traversal has met. Precondition: none of them is destroyed meanwhile.
 class Seen {
  public:
   bool again(const Expr& expr) {
@@ -44,11 +44,11 @@ class Seen {
 
  private:
   std::size_t count_ = 0;
-  std::array<const ExprNode*, 16> few_;  // the first `count_`: of most expressions all, and quicker than a set
+  std::array<const ExprNode*, 16> few_;  // the first `count_` are used: usually enough, and faster than a set
   std::optional<std::unordered_set<const ExprNode*>> more_;
 };
 
-// What a traversal has computed of shared nodes.
+// The results that a traversal has computed for shared nodes.
 template <typename T>
 class SharedResults {
  public:
@@ -77,20 +77,20 @@ class SharedResults {
     more_->emplace(expr, result);
   }
 
-  // Both hold their keys: none is freed while another node could get its address.
+  // Both maps hold their keys: a node must not be freed while another node could get its address.
   std::vector<std::pair<Expr, T>> few_;
   std::optional<std::unordered_map<Expr, T>> more_;
 };
 
-// The expressions, written out, have more nodes than are worth writing out. Small ones are: they read better so, and a
-// compiler finds what is common in them.
+// True if the expressions, written out, have too many nodes. Small ones are always written out: they are more readable,
+// and a compiler finds their common subexpressions.
 bool worth_sharing(std::span<const Expr> expressions);
 
-// Which shared nodes a select computes whichever side it chooses: they can be computed before it. A node below an inner
-// select's side is one only where that select computes it in any case as well.
+// The shared nodes that a select computes whichever side it chooses: they can be computed before it. A node below an
+// inner select's side counts only if that select computes it in any case, too.
 class ComputedByBoth {
  public:
-  std::vector<Expr> of(const Select& select);  // in an order that depends on the expression alone
+  std::vector<Expr> of(const Select& select);  // in an order that depends only on the expression
 
  private:
   std::vector<Expr> always(const Expr& expr);  // computed with the expression; sorted
@@ -99,7 +99,7 @@ class ComputedByBoth {
   SharedResults<std::vector<Expr>> results_;
 };
 
-// The nodes that are held more than once and large enough to deserve a name, each behind those that it holds.
+// The nodes that are held more than once and large enough to be named, each after its operands.
 std::vector<Expr> nodes_to_name(std::span<const Expr> expressions);
 
 }  // namespace dovetail::loops

@@ -17,15 +17,15 @@ struct Interval {
 };
 using Bounds = std::map<const VarNode*, Interval>;
 
-// Tightest interval that the rules prove for an integer or bool expression; nullopt where they prove nothing beyond the
-// range of 64 bits. A load has the range of its type.
+// The tightest interval that the rules prove for an integer or bool expression; nullopt if they prove nothing beyond
+// the range of 64 bits. A load has the range of its type.
 std::optional<Interval> bound(const Expr& expr, const Bounds& bounds);
 
-// Semantics-preserving; folds constants, cancels affine terms, removes div and mod that bounds prove trivial, decides
+// Semantics-preserving: folds constants, cancels affine terms, removes div and mod that bounds prove trivial, decides
 // comparisons.
 Expr simplify(const Expr& expr, const Bounds& bounds = {});
 
-// expr = constant + sum(coefficient * variable); nullopt where it is not of that form after simplification.
+// expr = constant + sum(coefficient * variable); nullopt if it is not of that form after simplification.
 struct Affine {
   std::int64_t constant = 0;
   std::map<const VarNode*, std::int64_t> coefficients;  // non-zero ones
@@ -33,7 +33,7 @@ struct Affine {
 };
 std::optional<Affine> affine(const Expr& expr, const Bounds& bounds = {});
 
-// Value of an integer expression without loads where all variables are given; nullopt otherwise.
+// The value of an integer expression without loads if all variables are given; nullopt otherwise.
 std::optional<std::int64_t> evaluate(const Expr& expr, const std::map<const VarNode*, std::int64_t>& values);
 
 }  // namespace dovetail::loops

@@ -74,7 +74,7 @@ bool product_is(std::int64_t a, std::int64_t b, std::int64_t product) {
   return !__builtin_mul_overflow(a, b, &result) && result == product;
 }
 
-// Recombination of a quotient with its remainder, on one pair of terms; true where `linear` changed.
+// Recombines a quotient with its remainder, for one pair of terms; returns true if `linear` changed.
 bool join_quotient_and_remainder(Linear& linear) {
   for (const LinearTerm& low : linear.terms) {
     const auto remainder = quotient(low.atom, BinaryOp::floor_mod);
@@ -104,7 +104,7 @@ bool join_quotient_and_remainder(Linear& linear) {
   return false;
 }
 
-// a*x - (a*k)*(x // k) = a*(x % k), where the terms of x are all in the sum.
+// a*x - (a*k)*(x // k) = a*(x % k), if the terms of x are all in the sum.
 bool form_remainder(Linear& linear) {
   for (const LinearTerm& term : linear.terms) {
     const auto q = quotient(term.atom, BinaryOp::floor_div);
@@ -304,7 +304,7 @@ Expr min_max_decided(const Expr& expr, const Bounds& bounds) {
   return b_first.single() ? ((b_first.min == 1) == (n->op == BinaryOp::min) ? n->b : n->a) : nullptr;
 }
 
-// min(min(x, a), b) = min(x, min(a, b)) for literals; those are on the right.
+// min(min(x, a), b) = min(x, min(a, b)) for literals; literals are on the right.
 Expr nested_min_max(const Expr& expr, const Bounds&) {
   const auto* n = std::get_if<Binary>(&expr->node);
   if (n == nullptr || (n->op != BinaryOp::min && n->op != BinaryOp::max) || is_floating(expr->dtype)) return nullptr;
@@ -321,7 +321,7 @@ Expr nested_min_max(const Expr& expr, const Bounds&) {
 
 struct Comparison {
   BinaryOp op;
-  Linear difference;  // exact, of the left side less the right
+  Linear difference;  // exact, left side minus right side
 };
 std::optional<Comparison> as_comparison(const Expr& expr, const Bounds& bounds) {
   const auto* n = std::get_if<Binary>(&expr->node);
@@ -368,7 +368,7 @@ Expr collect_comparison(const Expr& expr, const Bounds& bounds) {
   return same_or_null(expr, to_expr(*comparison));
 }
 
-// x//k < c where x < c*k, and the same for the other orders.
+// x//k < c becomes x < c*k, and similarly for the other comparisons.
 Expr compare_quotient(const Expr& expr, const Bounds& bounds) {
   const auto comparison = as_comparison(expr, bounds);
   if (!comparison || comparison->difference.terms.size() != 1) return nullptr;
@@ -380,7 +380,7 @@ Expr compare_quotient(const Expr& expr, const Bounds& bounds) {
   // q op c
   const BinaryOp op = term.coefficient == 1 ? comparison->op : mirrored(comparison->op);
   const std::int64_t c = term.coefficient == 1 ? -comparison->difference.constant : comparison->difference.constant;
-  const bool above = op == BinaryOp::le || op == BinaryOp::gt;  // q <= c where q < c + 1, q > c where q >= c + 1
+  const bool above = op == BinaryOp::le || op == BinaryOp::gt;  // q <= c iff q < c + 1, q > c iff q >= c + 1
   std::int64_t limit;
   if (op == BinaryOp::eq || op == BinaryOp::ne || __builtin_add_overflow(c, above ? 1 : 0, &limit) ||
       __builtin_mul_overflow(limit, q->k, &limit))
@@ -388,13 +388,13 @@ Expr compare_quotient(const Expr& expr, const Bounds& bounds) {
   return binary(op == BinaryOp::lt || op == BinaryOp::le ? BinaryOp::lt : BinaryOp::ge, q->x, int_imm(limit));
 }
 
-// g*A + r < 0 where A < 0, and g*A + r >= 0 where A >= 0, for 0 <= r < g.
+// g*A + r < 0 iff A < 0, and g*A + r >= 0 iff A >= 0, for 0 <= r < g.
 Expr compare_by_common_factor(const Expr& expr, const Bounds& bounds) {
   auto comparison = as_comparison(expr, bounds);
   if (!comparison) return nullptr;
   Linear& difference = comparison->difference;
   const bool equality = comparison->op == BinaryOp::eq || comparison->op == BinaryOp::ne;
-  if (comparison->op == BinaryOp::le || comparison->op == BinaryOp::gt) {  // d <= 0 where d - 1 < 0
+  if (comparison->op == BinaryOp::le || comparison->op == BinaryOp::gt) {  // d <= 0 iff d - 1 < 0
     if (__builtin_sub_overflow(difference.constant, 1, &difference.constant)) return nullptr;
     comparison->op = comparison->op == BinaryOp::le ? BinaryOp::lt : BinaryOp::ge;
   }
@@ -418,7 +418,7 @@ Expr compare_by_common_factor(const Expr& expr, const Bounds& bounds) {
                                 : rest.add(term.atom, term.coefficient);
     const auto range = range_of(rest, bounds);
     if (!range || range->assumed || range->max - range->min >= g) continue;
-    // The constant gives up what makes the rest begin at 0 or above.
+    // The constant is reduced so that the rest begins at 0 or above.
     const std::int64_t taken = floor_mod(difference.constant + range->min, g) - range->min;
     if (range->max + taken >= g) continue;
     result.difference.constant = (difference.constant - taken) / g;
@@ -464,7 +464,7 @@ Expr implied_conjunct(const Expr& expr, const Bounds& bounds) {
   std::vector<Expr> kept;
   for (std::size_t i = 0; i < terms.size(); ++i) {
     bool implied = false;
-    for (std::size_t j = 0; j < terms.size() && !implied; ++j)  // of two that imply each other the first stays
+    for (std::size_t j = 0; j < terms.size() && !implied; ++j)  // if two imply each other, the first stays
       implied = j != i && implies(terms[j], terms[i], bounds) && (j < i || !implies(terms[i], terms[j], bounds));
     if (!implied) kept.push_back(terms[i]);
   }
@@ -495,7 +495,7 @@ constexpr Shapes kMinMax = on(BinaryOp::min) | on(BinaryOp::max);
 // clang-format off
 constexpr std::array<SimplifyRule, 23> kRules{{
     {"fold_constants", "an operation on literals is its value", kBinary | kUnary | kCast, fold_constants},
-    {"single_value", "an expression whose range is one value is that value; comparisons are decided so", kBinary | kUnary | kCast | kSelect | kVar, single_value},
+    {"single_value", "an expression whose range is one value is that value; comparisons are decided this way", kBinary | kUnary | kCast | kSelect | kVar, single_value},
     {"neutral_operand", "x+0, x*1, x*0, x//1, x%1, true && x, ...", kBinary, neutral_operand},
     {"same_operands", "min(x, x) = x, x ^ x = 0, x <= x is true, ...", kBinary, same_operands},
     {"double_negation", "!!x = x", kNot, double_negation},
@@ -528,7 +528,7 @@ bool is_collected(const Expr& sum) {
   constexpr std::size_t kMost = 8;
   std::array<const Expr*, kMost> atoms;
   std::size_t count = 0;
-  // Neither a sum of its own nor part of another term's.
+  // Neither a separate sum nor part of another term's.
   const auto is_new_term = [&](const Expr& term) {
     const auto* product = std::get_if<Binary>(&term->node);
     const bool scaled = product != nullptr && product->op == BinaryOp::mul;

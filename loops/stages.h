@@ -1,4 +1,4 @@
-// How many iterations of a pipelined loop are under way: an annotation of the loop.
+// The number of iterations of a pipelined loop in flight: an annotation of the loop.
 #pragma once
 
 #include <charconv>
@@ -11,7 +11,7 @@ namespace dovetail::loops {
 
 inline constexpr const char* kStages = "stages";
 
-// nullopt: the annotation is missing, or no number of at least 2.
+// nullopt: the annotation is missing, or not an integer of at least 2.
 inline std::optional<std::int64_t> stages_of(const Annotations& annotations) {
   const auto found = annotations.find(kStages);
   if (found == annotations.end()) return std::nullopt;

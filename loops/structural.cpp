@@ -1,4 +1,4 @@
-// structurally_equal of loops/rewrite.h.
+// structurally_equal, declared in loops/rewrite.h.
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -13,8 +13,8 @@
 namespace dovetail::loops {
 namespace {
 
-// Two graphs of shared nodes: pairs of nodes that are known to be equal are not compared again. Most comparisons are
-// over after a few nodes, and remember nothing.
+// Compares two graphs of shared nodes: pairs known to be equal are not compared again. Most comparisons end after a few
+// nodes, and cache nothing.
 class StructuralComparison {
  public:
   bool equal(const Expr& a, const Expr& b) {
@@ -30,7 +30,7 @@ class StructuralComparison {
   }
 
   bool operator()(const IntImm& a, const IntImm& b) { return a.value == b.value; }
-  // By bits: 0 and -0 differ, a NaN equals itself.
+  // Compared by bits: 0 and -0 differ, a NaN equals itself.
   bool operator()(const FloatImm& a, const FloatImm& b) {
     return std::bit_cast<std::uint64_t>(a.value) == std::bit_cast<std::uint64_t>(b.value);
   }

@@ -48,10 +48,10 @@ constexpr const InfixOp* infix(BinaryOp op) {
   return nullptr;
 }
 
-// Words that cannot be bare names. Statement words can: what follows them distinguishes a statement from a name.
+// Words that cannot be bare names. Statement words can: the next token distinguishes a statement from a name.
 inline constexpr std::array<std::string_view, 6> kReservedWords{"true", "false", "inf", "nan", "cast", "bitcast"};
 
-bool is_bare_name(std::string_view text);   // letter or _, then letters, digits, _ and .; no reserved word
+bool is_bare_name(std::string_view text);   // letter or _, then letters, digits, _ and .; not a reserved word
 std::string quoted(std::string_view text);  // "..." with \" \\ \n \t \xHH
 std::string printed_name(std::string_view text);
 

@@ -108,7 +108,8 @@ class Verifier {
     const std::string outer_block = std::exchange(block_, n.name);
     unique(block_names_, n.name, "block");
     iterators(n);
-    // Inside, only the block's own iterators and the loops within it are visible: its regions say all that it touches.
+    // Inside, only the block's own iterators and the loops within it are visible: its regions must declare all its
+    // accesses.
     auto outer_visible = visible_;
     const Facts outer_facts = facts_;
     for (const Iterator& iterator : n.iterators) {
@@ -122,7 +123,7 @@ class Verifier {
         report(fmt::format("iterator {} is bound twice", iterator.var->name), "bind each iterator once");
     }
     if (n.predicate) {
-      condition(n.predicate, "predicate");  // may name the loops around as well
+      condition(n.predicate, "predicate");  // may also name the enclosing loops
       facts_.assume(n.predicate);
       VarMap bindings;
       for (const Iterator& iterator : n.iterators) bindings[iterator.var.get()] = iterator.binding;
@@ -180,8 +181,8 @@ class Verifier {
     }
   }
 
-  // Sums of variables times constants, and quotients and remainders of such sums by constants: what splitting and
-  // fusing loops gives.
+  // Accepts sums of variables times constants, and quotients and remainders of such sums by constants, which result
+  // from splitting and fusing loops.
   static bool quasi_affine(const Expr& expr) {
     if (std::holds_alternative<IntImm>(expr->node) || std::holds_alternative<VarRef>(expr->node)) return true;
     if (const auto* n = std::get_if<Cast>(&expr->node)) return is_integer(n->a->dtype) && quasi_affine(n->a);
@@ -234,7 +235,7 @@ class Verifier {
     const Intrinsic* row = find_intrinsic(intrinsics_, n.intrinsic);
     if (row == nullptr)
       return report(fmt::format("intrinsic {} is unknown among {} of the target", n.intrinsic, intrinsics_.size()),
-                    "hand in the target's intrinsics");
+                    "pass the target's intrinsics");
     const auto& parameters = row->semantics.parameters;
     if (n.operands.size() != parameters.size())
       return report(
@@ -293,8 +294,8 @@ class Verifier {
     loads(expr, proven);
   }
 
-  // Loads are checked under the conditions of the selects around them. What is `proven` under fewer conditions is so
-  // under more; a side of a select is on its own, since what holds there need not hold elsewhere.
+  // Loads are checked under the conditions of the enclosing selects. An index `proven` under fewer conditions is also
+  // proven under more; each side of a select is separate, since what holds there need not hold elsewhere.
   void loads(const Expr& expr, Seen& proven) {
     if (proven.again(expr)) return;
     if (const auto* n = std::get_if<Select>(&expr->node)) {
@@ -316,7 +317,7 @@ class Verifier {
     each_operand(expr, [&](const Expr& operand) { loads(operand, proven); });
   }
 
-  // `reach`: how far below and above the index each dimension is touched; empty where only the element itself is.
+  // `reach`: how far below and above the index each dimension is accessed; empty if only the element itself is.
   void access(const Buffer& buffer, const std::vector<Expr>& indices,
               const std::vector<std::pair<std::int64_t, std::int64_t>>& reach) {
     if (buffers_.count(buffer.get()) == 0)
@@ -343,7 +344,7 @@ class Verifier {
       if (std::holds_alternative<LoadExpr>(e->node)) known = false;
       if (const auto* n = std::get_if<VarRef>(&e->node)) known &= bounds_.count(n->var.get()) != 0;
     });
-    if (!known || unproven_ == UnprovenIndices::allow) return;  // checked when it is run
+    if (!known || unproven_ == UnprovenIndices::allow) return;  // checked at run time
     const std::int64_t extent = buffer->shape[dim];
     if (range_of(expr, bounds_).within(-below, extent - 1 - above)) return;
     const Expr simple = simplify(expr, bounds_);
@@ -398,7 +399,7 @@ class Verifier {
     return true;
   }
 
-  // With reduce iterators, what is stored does not move with them and accumulates onto itself.
+  // With reduce iterators, the stored element does not move with them and accumulates into itself.
   void reduction(const Block& n) {
     std::set<const VarNode*> reduce;
     for (const Iterator& iterator : n.iterators)

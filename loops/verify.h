@@ -10,14 +10,14 @@
 
 namespace dovetail::loops {
 
-// An index without loads must be proven in bounds from extents, predicates and the conditions around it; one that
-// depends on data is checked when the program runs. `allow` leaves all of them to the run (the interpreter does that).
+// An index without loads must be proven in bounds from extents, predicates and the enclosing conditions; one that
+// depends on data is checked when the program runs. `allow` defers all of them to run time (the interpreter does that).
 enum class UnprovenIndices : std::uint8_t { report, allow };
 
 Result<void> verify(const Program& program, const IntrinsicTable& intrinsics = {},
                     UnprovenIndices unproven = UnprovenIndices::report);
 
-// Of those rules, the ones that a rewrite of the loops around blocks can break: names, the ranges of iterators,
+// The subset of those rules that a rewrite of the loops around blocks can break: names, the ranges of iterators,
 // conditions and predicates.
 Result<void> verify_iterators(const Program& program);
 
@@ -25,10 +25,10 @@ Result<void> verify_iterators(const Program& program);
 // operand with a scope.
 Result<void> verify(const Intrinsic& intrinsic);
 
-// The regions a block's body and init touch, as tight boxes in the block's iterators; what tensor expressions and
-// primitives declare. Accesses to one buffer whose boxes lie a constant apart share one region; others have their own.
-// A dimension indexed by loaded values is read whole. For an intrinsic call the operands' extents come from the table;
-// without its row, the regions that the block declares for its operands.
+// The regions that a block's body and init access, as tight boxes in the block's iterators; tensor expressions and
+// primitives declare them. Accesses to one buffer whose boxes differ by constants share one region; others have
+// separate ones. A dimension indexed by loaded values is read whole. For an intrinsic call the operands' extents come
+// from the table; without its row, the regions that the block declares for its operands are used.
 struct BlockRegions {
   std::vector<Region> reads, writes;
 };

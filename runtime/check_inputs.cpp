@@ -9,7 +9,7 @@ namespace dovetail::runtime {
 
 namespace {
 
-// The shapes of an input for which the bundle has a program.
+// The input shapes for which the bundle has a program.
 std::string shapes_of(const bundle::Bundle& bundle, std::string_view input) {
   std::vector<std::string> shapes;
   const auto add = [&](const bundle::Bundle& program) {
@@ -52,9 +52,8 @@ Result<void> check_inputs(const bundle::Bundle& bundle, const std::map<std::stri
   }
   for (const auto& [given, array] : inputs)
     if (std::find(names.begin(), names.end(), given) == names.end())
-      problems.push_back(
-          {"cannot run " + bundle.name, "input " + given, "the model has no input of that name",
-           names.empty() ? "it has none at all" : fmt::format("its inputs: {}", fmt::join(names, ", "))});
+      problems.push_back({"cannot run " + bundle.name, "input " + given, "the model has no input of that name",
+                          names.empty() ? "it has no inputs" : fmt::format("its inputs: {}", fmt::join(names, ", "))});
   return problems;
 }
 

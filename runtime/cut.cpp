@@ -9,11 +9,11 @@ namespace dovetail::runtime {
 
 NdArray first_along(const NdArray& array, std::size_t axis, std::int64_t count) {
   Shape shape = array.shape();
-  DOVETAIL_CHECK(axis < shape.size() && count >= 0 && count <= shape[axis], "the elements are there");
+  DOVETAIL_CHECK(axis < shape.size() && count >= 0 && count <= shape[axis], "the array must contain the elements");
   if (shape[axis] == count) return array;
   shape[axis] = count;
   NdArray result(array.dtype(), shape);
-  std::size_t rows = 1;  // pieces of neighboring elements
+  std::size_t rows = 1;  // number of contiguous pieces
   for (std::size_t d = 0; d < axis; ++d) rows *= static_cast<std::size_t>(shape[d]);
   const auto from = array.bytes(), to = std::as_const(result).bytes();
   if (to.empty()) return result;

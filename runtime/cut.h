@@ -1,4 +1,4 @@
-// Arrays whose last elements along an axis are not meant.
+// Truncates arrays whose last elements along an axis are not valid.
 #pragma once
 
 #include <cstdint>

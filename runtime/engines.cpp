@@ -28,7 +28,7 @@ struct EngineRow {
 };
 
 constexpr std::array<EngineRow, 4> kEngines{{
-    {"functional", "values only, no time; the specification that the others are held against",
+    {"functional", "values only, no time; the specification that the others are compared with",
      [](const isa::HardwareConfig& config,
         const simulator::EngineOptions& options) -> Result<std::unique_ptr<simulator::Simulator>> {
        DOVETAIL_TRY(isa::validate(config));
@@ -55,7 +55,7 @@ constexpr std::array<EngineRow, 4> kEngines{{
      }},
 }};
 
-// Some are loaded from files that a kit may lack.
+// Some engines are loaded from files that a kit may lack.
 bool is_here(const EngineRow& row) { return row.name != "systemc" || simulator::find_systemc_engine(); }
 
 std::string missing(const EngineRow& row) {
@@ -90,7 +90,7 @@ Result<MakeSimulator> simulator_factory(std::string_view engine, const simulator
     if (is_here(row)) available.push_back(row.name);
     if (row.name != engine) continue;
     if (!is_here(row)) return simulator::no_systemc_engine();
-    // No two simulators may write one file.
+    // Two simulators must not write the same file.
     return MakeSimulator([make = row.make, options,
                           made = std::make_shared<std::atomic<std::size_t>>(0)](const isa::HardwareConfig& config) {
       simulator::EngineOptions own = options;
@@ -99,7 +99,7 @@ Result<MakeSimulator> simulator_factory(std::string_view engine, const simulator
     });
   }
   return Diagnostic{fmt::format("no engine \"{}\"", engine), "", "there is no engine of that name",
-                    fmt::format("engines that are here: {}", fmt::join(available, ", "))};
+                    fmt::format("available engines: {}", fmt::join(available, ", "))};
 }
 
 }  // namespace dovetail::runtime

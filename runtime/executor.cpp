@@ -22,28 +22,27 @@ namespace dovetail::runtime {
 struct Executor::State {
   bundle::Bundle bundle;
   Devices devices;        // those of the caller first
-  std::size_t given = 0;  // of them, by the caller
+  std::size_t given = 0;  // number of devices of the caller
   Work* work = nullptr;
-  // The bundle itself, then those for other shapes as they are asked for.
+  // The bundle itself, then those for other shapes once they are used.
   std::vector<std::unique_ptr<ReadyProgram>> programs;
-  ReadyProgram* last = nullptr;  // that has run
+  ReadyProgram* last = nullptr;  // the program that ran last
 };
 
 namespace {
 
-// Whoever reads a bundle from a file says whether its machine code is to be loaded.
+// The code that reads a bundle from a file decides whether its machine code may be loaded.
 Result<void> check_trust(const bundle::Bundle& bundle, const Devices& devices) {
   if (bundle.machine_code == bundle::MachineCode::trusted) return {};
   const std::vector<std::string> targets = machine_code_targets(bundle, devices);
   if (targets.empty()) return {};
-  return Diagnostic{
-      "cannot run bundle", bundle.name,
-      fmt::format("it has machine code, in the steps of {}, and comes from a file that nobody vouches for",
-                  fmt::join(targets, ", ")),
-      "read it as bundle::MachineCode::trusted if you know who made it"};
+  return Diagnostic{"cannot run bundle", bundle.name,
+                    fmt::format("it has machine code, in the steps of {}, and comes from an untrusted file",
+                                fmt::join(targets, ", ")),
+                    "read it with bundle::MachineCode::trusted if you trust its origin"};
 }
 
-// Outputs whose extent depends on values, to what is meant of them.
+// Truncates outputs whose extent depends on values.
 Result<void> cut_outputs(const bundle::Bundle& bundle, TensorMemory& memory, RunResult& result) {
   for (const bundle::OutputExtent& row : bundle.extents) {
     DOVETAIL_TRY(memory.fetch(row.extent));
@@ -100,12 +99,12 @@ std::span<const std::byte> Executor::output(std::string_view name) const {
   const ReadyProgram& program = *state_->last;
   for (const bundle::TensorIndex index : program.bundle.outputs)
     if (program.bundle.tensors[static_cast<std::size_t>(index)].name == name) return program.memory.read(index);
-  DOVETAIL_CHECK(false, "no output is named " + std::string(name));
+  DOVETAIL_CHECK(false, "there is no output named " + std::string(name));
   return {};
 }
 
 Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, const RunOptions& options) {
-  // The program for these shapes; where there is none, the first one reports what is wrong.
+  // The program for these shapes; if there is none, the first one reports the error.
   std::size_t chosen = 0;
   for (std::size_t i = 0; i < state_->bundle.other_shapes.size() && !takes(state_->bundle, inputs); ++i)
     if (takes(state_->bundle.other_shapes[i], inputs)) chosen = i + 1;
@@ -134,7 +133,7 @@ Result<RunResult> Executor::run(const std::map<std::string, NdArray>& inputs, co
       if (const auto ran = run_step(ready, memory); !ran.ok())
         return located(with_operand_names(ran.errors(), bundle, *ready.step), *ready.step);
     const std::chrono::duration<double> seconds = (options.time_steps ? Clock::now() : start) - start;
-    // Now: another tensor may lie there later.
+    // Copied now: another tensor may use the memory later.
     if (options.keep_tensors)
       for (const bundle::TensorIndex output : ready.step->results) {
         DOVETAIL_TRY(memory.fetch(output));

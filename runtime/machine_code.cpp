@@ -16,7 +16,7 @@ namespace dovetail::runtime {
 
 namespace {
 
-// Line by line: one that an interrupted writer left in part is none, and hides no other.
+// Parses line by line: a partial line of an interrupted writer is skipped, and does not hide others.
 bool holds(std::string_view record, std::string_view hash) {
   for (std::size_t begin = 0; begin < record.size();) {
     const std::size_t end = std::min(record.find('\n', begin), record.size());
@@ -41,7 +41,7 @@ std::vector<std::string> machine_code_targets(const bundle::Bundle& bundle,
     for (const bundle::Step& step : program.steps) {
       const auto device =
           std::ranges::find(devices, step.target, [](const auto& candidate) { return candidate->name(); });
-      // A device's library_targets have none.
+      // The devices' library_targets have none.
       if (device != devices.end() && (*device)->runs_machine_code() &&
           std::ranges::find(targets, step.target) == targets.end())
         targets.push_back(step.target);
@@ -82,7 +82,7 @@ Result<void> record_bundle(const Pieces& file, const std::filesystem::path& path
   std::error_code error;
   const std::filesystem::path absolute = std::filesystem::absolute(path, error);
   const std::string line = fmt::format("{}  {}\n", hash, printable((error ? path : absolute).string()));
-  // Behind what an interrupted writer left of its line.
+  // Starts a new line after a partial line of an interrupted writer.
   return append_text_file(record, before.empty() || before.ends_with('\n') ? line : "\n" + line);
 }
 

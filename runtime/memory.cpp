@@ -15,8 +15,8 @@ namespace {
 
 std::size_t at(TensorIndex tensor) { return static_cast<std::size_t>(tensor); }
 
-// Where the bytes begin; nobody writes to what is not meant for it (verified). Null means that the host has no place
-// for a tensor, and so it is never the place of one without elements.
+// The address of the bytes; they are never written where this is not intended (verified). Null means that a tensor is
+// not in host memory, and so it is never the address of an empty tensor.
 std::byte* place_of(std::span<const std::byte> bytes) {
   alignas(bundle::kTensorAlignment) static std::byte nothing;
   return bytes.empty() ? &nothing : const_cast<std::byte*>(bytes.data());

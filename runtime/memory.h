@@ -1,4 +1,4 @@
-// Where the tensors of a run lie: with the caller, in the bundle, in the memory that the run's tensors share, or in a
+// The locations of a run's tensors: the caller's memory, the bundle, the memory shared by the run's tensors, or a
 // device's memory.
 #pragma once
 
@@ -20,31 +20,31 @@ namespace dovetail::runtime {
 
 class TensorMemory {
  public:
-  // `memories` by space; that of the host's is null. The bundle outlives this. Precondition: it verifies.
+  // `memories` by space; the host's is null. The bundle outlives this object. Precondition: it verifies.
   TensorMemory(const bundle::Bundle& bundle, std::vector<std::shared_ptr<DeviceMemory>> memories);
 
-  // Lays out the devices' memories again; `inputs` outlive the run. Precondition: the inputs are what the bundle takes.
+  // Initializes the devices' memories again; `inputs` outlive the run. Precondition: the inputs match the bundle.
   Result<void> begin(const std::map<std::string, NdArray>& inputs);
-  // The same of their bytes, in the order of the bundle's inputs.
+  // The same with the inputs' bytes, in the order of the bundle's inputs.
   Result<void> begin(std::span<const std::span<const std::byte>> inputs);
 
-  // As a step sees them that runs on the device of that name. What lies where neither the host nor the step's device
-  // reaches is copied: an argument now, a result when `written` says that it is there.
+  // The operands of a step as seen by the device of that name. Tensors that neither the host nor the step's device can
+  // access are copied: an argument now, a result when `written` reports that it is complete.
   Result<Operand> argument(bundle::TensorIndex tensor, std::string_view device);
   Operand result(bundle::TensorIndex tensor, std::string_view device);
   Result<void> written(bundle::TensorIndex tensor, std::string_view device);
-  // Whether the tensor lies at one place of the host's in all runs: neither an input, which the caller has, nor in a
+  // Whether the tensor has a fixed host address in all runs: it is neither an input, which the caller owns, nor in a
   // device's memory.
   bool stays(bundle::TensorIndex tensor) const;
 
-  // Makes the host see a tensor, which `read` and `copy` then show until it changes.
+  // Makes a tensor visible to the host; `read` and `copy` then return it until it changes.
   Result<void> fetch(bundle::TensorIndex tensor);
   std::span<const std::byte> read(bundle::TensorIndex tensor) const;
   NdArray copy(bundle::TensorIndex tensor) const;
 
  private:
   struct Place {
-    std::byte* host = nullptr;  // null where the host cannot reach it
+    std::byte* host = nullptr;  // null if the host cannot access it
     DeviceMemory* memory = nullptr;
     std::uint64_t offset = 0;
   };
@@ -55,8 +55,8 @@ class TensorMemory {
   std::vector<std::shared_ptr<DeviceMemory>> memories_;
   AlignedBytes shared_;
   std::vector<AlignedBytes> own_;
-  std::vector<Place> places_;  // by tensor, of roots; inputs change from run to run
-  // Copies in the host of what it cannot reach, and which of them are up to date.
+  std::vector<Place> places_;  // by root tensor; inputs change from run to run
+  // Host copies of tensors that it cannot access, and which of them are up to date.
   std::map<bundle::TensorIndex, AlignedBytes> staged_;
   std::set<bundle::TensorIndex> fetched_;
 };

@@ -20,7 +20,7 @@ using bundle::TensorIndex;
 const bundle::Tensor& tensor_at(const bundle::Bundle& bundle, TensorIndex index) {
   return bundle.tensors[static_cast<std::size_t>(index)];
 }
-// Its bytes, under whatever shape.
+// Tensors with the same bytes, under any shape.
 TensorIndex viewed(const bundle::Bundle& bundle, TensorIndex index) {
   while (tensor_at(bundle, index).view_of) index = *tensor_at(bundle, index).view_of;
   return index;
@@ -33,7 +33,8 @@ bool is_input(const bundle::Bundle& bundle, TensorIndex index) {
   return std::ranges::find(bundle.inputs, viewed(bundle, index)) != bundle.inputs.end();
 }
 
-// "in7" at the beginning of the text: 7. Nothing where the name goes on, as in "in7x".
+// The number in an operand name at the beginning of the text: "in7" gives 7. nullopt if the name continues, as in
+// "in7x".
 struct OperandName {
   std::size_t operand, bytes;
 };
@@ -47,7 +48,7 @@ std::optional<OperandName> operand_name(std::string_view text) {
   return OperandName{operand, bytes};
 }
 
-// The inputs of the model that an integer tensor was computed from, by way of integers.
+// The inputs of the model from which an integer tensor was computed through integers only.
 void collect_inputs(const bundle::Bundle& bundle, TensorIndex index, std::set<TensorIndex>& seen,
                     std::vector<std::string>& names) {
   if (!is_integer(tensor_at(bundle, index).dtype) || !seen.insert(viewed(bundle, index)).second) return;

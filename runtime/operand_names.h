@@ -1,4 +1,4 @@
-// Kernels call their operands in0, in1, ...; people know tensors by the model's names.
+// Maps kernels' operand names in0, in1, ... to the model's tensor names.
 #pragma once
 
 #include "base/diagnostic.h"
@@ -6,9 +6,9 @@
 
 namespace dovetail::runtime {
 
-// What a step of the bundle reports, with the names of tensors in the place of its kernel's. Of an index outside of a
-// tensor also which tensors the indices come from: the integer operands besides the one that is indexed, and the
-// model's inputs that these were computed from.
+// A step's error message, with tensor names in place of the kernel's operand names. For an index outside of a tensor
+// the message also names the tensors that the indices come from: the integer operands other than the indexed one, and
+// the model's inputs from which these were computed.
 Diagnostics with_operand_names(Diagnostics problems, const bundle::Bundle& bundle, const bundle::Step& step);
 
 }  // namespace dovetail::runtime

@@ -10,7 +10,7 @@
 namespace dovetail::runtime {
 namespace {
 
-constexpr int kAccumulators = 12;  // more than latency times units of today's cores, fewer than registers
+constexpr int kAccumulators = 12;  // more than latency times units of current cores, fewer than registers
 double processor_seconds() {
   timespec time{};
   clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -19,7 +19,7 @@ double processor_seconds() {
 
 constexpr int kSteps = 20000, kSamples = 40;
 
-// The best of many short samples: a peak is what the core does when nothing disturbs it.
+// The best of many short samples: a peak is the undisturbed speed of the core.
 template <typename Loop>
 Peak best(Loop loop, double operations_of_instruction, std::string instruction) {
   double seconds = 1e9;
@@ -33,7 +33,8 @@ Peak best(Loop loop, double operations_of_instruction, std::string instruction) 
 
 #if defined(__x86_64__)
 
-// Assembly: a compiler is free to keep sums in memory. Register 12 and 13 are the operands, 0 to 11 the sums, all zero.
+// In assembly, because a compiler may keep sums in memory. Registers 12 and 13 are the operands, 0 to 11 the sums, all
+// zero.
 #define DOVETAIL_FOR_EACH_SUM(each)                                                                              \
   each("0") each("1") each("2") each("3") each("4") each("5") each("6") each("7") each("8") each("9") each("10") \
       each("11")
@@ -61,7 +62,7 @@ DOVETAIL_PEAK_LOOP(fma_ymm, DOVETAIL_FMA_YMM)
 DOVETAIL_PEAK_LOOP(vnni_zmm, DOVETAIL_VNNI_ZMM)
 DOVETAIL_PEAK_LOOP(maddubs_ymm, DOVETAIL_MADD_YMM)
 
-// Whole tiles of zeros: tmm4 and tmm5 are the operands, tmm0 to tmm3 the sums, each three times in a step.
+// Full tiles of zeros: tmm4 and tmm5 are the operands, tmm0 to tmm3 the sums, each three times per step.
 void tdpbssd_tiles() {
   alignas(64) std::array<std::uint8_t, 64> shapes{1};  // palette 1; Intel SDM volume 1, 18.2
   for (std::size_t tile = 0; tile < 6; ++tile) shapes[16 + 2 * tile] = 64, shapes[48 + tile] = 16;

@@ -1,4 +1,4 @@
-// What one core can do at most, measured: multiply-adds between registers, nothing loaded or stored.
+// Measures the peak arithmetic performance of one core: multiply-adds between registers, without loads or stores.
 #pragma once
 
 #include <string>
@@ -7,10 +7,10 @@ namespace dovetail::runtime {
 
 struct Peak {
   double giga_operations = 0;  // per second; a multiply-add is two
-  std::string instruction;     // "vfmadd231ps zmm", ...; empty: the processor has none that is known here
+  std::string instruction;     // "vfmadd231ps zmm", ...; empty: the processor has no known instruction
 };
 
 Peak measure_float32_peak();
-Peak measure_int8_peak();  // of bytes, summed in int32
+Peak measure_int8_peak();  // on bytes, summed in int32
 
 }  // namespace dovetail::runtime

@@ -23,9 +23,9 @@ Result<Device*> find_device(const Devices& devices, std::size_t given, const bun
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < given; ++i) names.push_back(devices[i]->name());
   return Diagnostic{fmt::format("no device \"{}\"", step.target), fmt::format("step {}", step.name),
-                    names.empty() ? "its code is for a device that is no part of the kit, and none was given"
+                    names.empty() ? "its code is for a device that is not part of the kit, and no device was given"
                                   : fmt::format("the devices given are {}", fmt::join(names, ", ")),
-                    "run the bundle with a program that hands its device to the executor (ExecutorOptions::devices), "
+                    "run the bundle with a program that passes its device to the executor (ExecutorOptions::devices), "
                     "or compile without that target"};
 }
 
@@ -37,8 +37,8 @@ Result<DeviceProgram> load(Device& device, const bundle::Bundle& bundle) {
   }
 }
 
-// What the program's spaces, and the tensors without a place in them, take of the host. A device with memory of its own
-// says by itself when that does not do.
+// The host memory needed by the program's spaces, and by tensors without an address in them. A device with its own
+// memory reports its own shortage.
 std::uint64_t bytes_of(const bundle::Bundle& bundle, const Devices& devices) {
   const auto is_elsewhere = [&](const bundle::MemorySpace& space) {
     const auto device = std::ranges::find_if(devices, [&](const auto& one) { return one->name() == space.target; });
@@ -105,7 +105,8 @@ Result<std::unique_ptr<ReadyProgram>> make_ready(const bundle::Bundle& bundle, c
   std::unique_ptr<DeviceSequence> sequence;
   for (Device* const device : used) {
     DOVETAIL_ASSIGN(DeviceProgram program, load(*device, bundle));
-    DOVETAIL_CHECK(program.kernels.size() == steps_of[device].size(), "a device makes a kernel of each of its steps");
+    DOVETAIL_CHECK(program.kernels.size() == steps_of[device].size(),
+                   "a device must make a kernel for each of its steps");
     for (std::size_t i = 0; i < program.kernels.size(); ++i) {
       const std::size_t s = steps_of[device][i];
       steps[s] = {&bundle.steps[s], device->name(), std::move(program.kernels[i]), {}, {}};
@@ -114,7 +115,7 @@ Result<std::unique_ptr<ReadyProgram>> make_ready(const bundle::Bundle& bundle, c
     for (auto& [space, memory] : program.memories) {
       DOVETAIL_CHECK(
           memory->bytes().empty() || memory->bytes().size() >= bundle.spaces[static_cast<std::size_t>(space)].bytes,
-          "a device's memory is as large as its space");
+          "a device's memory must be as large as its space");
       memories[static_cast<std::size_t>(space)] = std::move(memory);
     }
   }
@@ -123,7 +124,7 @@ Result<std::unique_ptr<ReadyProgram>> make_ready(const bundle::Bundle& bundle, c
       const bundle::MemorySpace& space = bundle.spaces[static_cast<std::size_t>(tensor.space)];
       return Diagnostic{
           "cannot run " + bundle.name, fmt::format("tensor {}", tensor.name),
-          fmt::format("it lies in memory \"{}\", which no device \"{}\" of the steps has", space.name, space.target),
+          fmt::format("it is in memory \"{}\", which no device \"{}\" of the steps has", space.name, space.target),
           "make the bundle again with `dovetail compile`"};
     }
   return std::make_unique<ReadyProgram>(

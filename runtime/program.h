@@ -1,5 +1,5 @@
-// A program made ready to run: its tensors have places, its steps kernels on their devices. The executor runs those of
-// the bundle, a step of target `flow` those that it chooses among.
+// A program prepared to run: its tensors have addresses, its steps have kernels on their devices. The executor runs
+// those of the bundle; a step of target `flow` selects and runs its own.
 #pragma once
 
 #include <memory>
@@ -18,35 +18,35 @@ using Devices = std::vector<std::shared_ptr<Device>>;
 
 struct ReadyStep {
   const bundle::Step* step = nullptr;
-  std::string_view device;  // its name, by which its memories are known
+  std::string_view device;  // its name, by which its memories are found
   std::unique_ptr<DeviceKernel> kernel;
-  std::vector<Operand> arguments, results;  // of the current run
-  bool stay = false;                        // they are those of every run, and nothing is copied for them
+  std::vector<Operand> arguments, results;  // for the current run
+  bool stay = false;                        // they are the same in every run, and no copies are needed for them
 };
 
 struct ReadyProgram {
-  const bundle::Bundle& bundle;  // memory and steps keep references into it
+  const bundle::Bundle& bundle;  // memory and steps keep references to it
   TensorMemory memory;           // kept from run to run
   std::vector<ReadyStep> steps;
-  std::unique_ptr<DeviceSequence> sequence;  // of all steps; null: one after the other
+  std::unique_ptr<DeviceSequence> sequence;  // of all steps; null: run one after the other
 
   WorkEstimate estimate_work() const;
 };
 
-// Each device with steps in the program makes it ready. The bundle and the devices outlive it. `given`: how many of the
-// devices, the first ones, are the caller's.
+// Each device with steps in the program prepares them. The bundle and the devices outlive the result. `given`: the
+// number of the caller's devices, which come first.
 Result<std::unique_ptr<ReadyProgram>> make_ready(const bundle::Bundle& bundle, const Devices& devices,
                                                  std::size_t given);
-// What all memory of a program and of those that its steps run takes of the host, before any of it is allocated.
+// The host memory that a program and the programs of its steps need, computed before any is allocated.
 Result<void> check_memory_of(const bundle::Bundle& bundle, const Devices& devices);
 
-// Precondition of both: TensorMemory::begin.
+// Precondition of both: TensorMemory::begin was called.
 Result<void> run_step(ReadyStep& ready, TensorMemory& memory);
 Result<void> run_together(ReadyProgram& program, bool times);
-// All steps.
+// Runs all steps.
 Result<void> run_steps(ReadyProgram& program);
 
-// A step's problems, which name it.
+// Adds the step's name to its problems.
 Diagnostics located(Diagnostics problems, const bundle::Step& step);
 
 }  // namespace dovetail::runtime

@@ -17,7 +17,7 @@ namespace dovetail::bundle {
 
 void encode(const AccelCode& code, Step& step) {
   auto program = isa::Codec(code.config).encode_program(code.program);
-  DOVETAIL_CHECK(program.ok(), "a program that does not fit its configuration: " + to_string(program.errors()));
+  DOVETAIL_CHECK(program.ok(), "the program must fit its configuration: " + to_string(program.errors()));
   step.target = kAccelTarget;
   step.data.clear();
   std::optional<std::size_t> program_index;

@@ -28,46 +28,48 @@ struct Segment {
   std::uint64_t address = 0;
   Blob bytes;
 };
-// Which instructions come from which imported nodes: [begin, end), in order, covering the program.
+// Maps instructions to imported nodes: [begin, end), in order, covering the program.
 struct InstructionRange {
   std::size_t begin = 0, end = 0;
   std::string name;
   std::vector<std::string> origins;
-  // The model's own multiplications, without those of padding, if they are known; of several ranges of one name, the
-  // first has them all.
+  // The multiplications of the model, without padding, if known; if several ranges have one name, the first has all of
+  // them.
   std::optional<std::uint64_t> macs = std::nullopt;
 };
 
-// One region of the graph: the launches run on a memory in which the segments and the arguments lie. Several steps may
-// work on one memory, which is laid out again for each run. All addresses are physical.
+// One region of the graph: the launches run on a memory that contains the segments and the arguments. Several steps may
+// share one memory, which is initialized again for each run. All addresses are physical.
 struct AccelCode {
-  isa::HardwareConfig config;  // the same of all steps on one memory
+  isa::HardwareConfig config;  // the same for all steps that share a memory
   SpaceIndex space = kHostSpace;
   std::vector<Segment> segments;
   std::uint64_t program_base = 0;  // address of the instructions (also a segment)
   std::vector<isa::Instruction> program;
   std::vector<isa::Launch> launches;
-  // Where the program reads the step's arguments and writes its results. What lies elsewhere is copied as it is.
+  // The addresses at which the program reads the step's arguments and writes its results. Other arguments and results
+  // are copied unchanged.
   std::vector<std::uint64_t> argument_addresses, result_addresses;
   std::vector<InstructionRange> ranges;
-  std::uint64_t uops = 0;  // micro-ops in the image
+  std::uint64_t uops = 0;  // number of micro-ops in the image
 };
 
 // Precondition: the program can be encoded for the configuration.
 void encode(const AccelCode& code, Step& step);
 Result<AccelCode> decode_accel(const Step& step);
 
-// Decoded and checked: segments and tensors inside the memory and disjoint, also those of several steps on one memory;
-// launches and ranges inside the program, which the image holds too. Precondition: the bundle verifies.
+// The decoded and checked steps: segments and tensors are inside the memory and disjoint, also across steps that share
+// a memory; launches and ranges are inside the program, which is also in the image. Precondition: the bundle verifies.
 Result<std::vector<CodedStep<AccelCode>>> accel_steps(const Bundle& bundle);
 
-// Every rule that a step breaks by itself, as one sentence. Precondition: the bundle verifies.
+// Every rule that a single step violates, one sentence each. Precondition: the bundle verifies.
 std::vector<std::string> verify_accel(const Bundle& bundle, const Step& step, const AccelCode& code);
-// The same of all steps together: on one memory, one's segments and tensors keep off another's, but for a tensor that
-// both have at one address. Precondition: each step for itself is in order.
+// The rules that steps violate together: on a shared memory, segments and tensors of different steps must not overlap,
+// except for a tensor that both have at one address. Precondition: each single step is valid.
 std::vector<std::string> verify_shared_memory(const Bundle& bundle, const std::vector<CodedStep<AccelCode>>& steps);
 
-// The memory before the first launch of a step, the tensors still zero. Precondition: the segments lie inside.
+// The memory before the first launch of a step, with zeros in the tensors. Precondition: the segments are inside the
+// memory.
 std::vector<std::byte> initial_image(const MemorySpace& memory, const AccelCode& code);
 
 }  // namespace dovetail::bundle

@@ -1,5 +1,5 @@
-// A step with its code, as the device that runs it and the tools that inspect it need it. Each of the kit's targets
-// has its own kind of code, a value type in a file of this folder with
+// A step with its code, for the device that runs it and the tools that inspect it. Each of the kit's targets has its
+// own kind of code, a value type in a file of this folder with
 //
 //   void encode(const Code& code, Step& step);                 sets the step's target, code and data
 //   Result<Code> decode_NAME(const Step& step);                the bytes may come from a file of anyone's
@@ -22,17 +22,17 @@ namespace dovetail::bundle {
 
 template <typename Code>
 struct CodedStep {
-  std::size_t index = 0;  // among the bundle's steps
+  std::size_t index = 0;  // index in the bundle's steps
   const Step* step = nullptr;
   Code code;
 };
 
-// The problem of a step that its code shows.
+// A problem found in a step's code.
 inline Diagnostic invalid_step(const Step& step, std::string why) {
   return {"invalid bundle", fmt::format("step {}", step.name), std::move(why), "make it again with `dovetail compile`"};
 }
 
-// All steps of a target. `check(step, code)` says, one sentence each, which rules a step breaks.
+// All steps of a target. `check(step, code)` returns the rules that a step violates, one sentence each.
 template <typename Code, typename Check>
 Result<std::vector<CodedStep<Code>>> decode_steps(const Bundle& bundle, std::string_view target,
                                                   Result<Code> (*decode)(const Step& step), const Check& check) {

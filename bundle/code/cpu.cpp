@@ -33,7 +33,7 @@ Result<CpuCode> decode_cpu(const Step& step) {
   code.shared_bytes = head.at("shared_bytes").natural(kMostWorkspace);
   code.local_bytes = head.at("local_bytes").natural(kMostWorkspace);
   code.operations = head.at("operations").natural();
-  const auto steps = head.find("steps");  // bundles of older kits have none
+  const auto steps = head.find("steps");  // missing in bundles of older kits
   code.steps = steps ? steps->natural() : code.operations;
   code.integer = head.at("integer").flag();
   code.code_bytes = head.at("code_bytes").natural();
@@ -46,7 +46,7 @@ Result<std::vector<CodedStep<CpuCode>>> cpu_steps(const Bundle& bundle) {
   return decode_steps(bundle, kCpuTarget, decode_cpu, [&](const Step&, const CpuCode& code) {
     std::vector<std::string> problems;
     if (find_module(bundle, kCpuTarget) == nullptr)
-      problems.emplace_back("it is a kernel, and the bundle has no shared object");
+      problems.emplace_back("it is a kernel, but the bundle has no shared object");
     if (code.symbol.empty()) problems.emplace_back("it names no kernel");
     return problems;
   });

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t kMostBytes = std::uint64_t{1} << 40;
 constexpr std::uint64_t kMostThreads = 1024;
-constexpr std::uint64_t kMostSharedBytes = 227 << 10;  // of capability 9.0, which has the most
+constexpr std::uint64_t kMostSharedBytes = 227 << 10;  // of capability 9.0, the largest
 constexpr std::array<std::uint64_t, 3> kMostBlocks{2147483647, 65535, 65535};
 
 std::array<std::uint64_t, 3> three(const CheckedJson& json) {
@@ -23,7 +23,7 @@ std::array<std::uint64_t, 3> three(const CheckedJson& json) {
   return {list[0], list[1], list[2]};
 }
 
-// The driver's rules, so that a bundle that breaks one is refused before anything runs.
+// The driver's rules, so that a bundle that violates one is refused before anything runs.
 std::vector<std::string> check_map(const CudaLaunch& launch, const CudaTensorMap& map) {
   constexpr std::uint64_t kMostExtent = std::uint64_t{1} << 32, kMostBox = 256, kMostStride = std::uint64_t{1} << 40,
                           kAlignment = 16;
@@ -45,7 +45,7 @@ std::vector<std::string> check_map(const CudaLaunch& launch, const CudaTensorMap
     }
     stride *= map.extents[d];
     if (d > 0 && (stride % kAlignment != 0 || stride >= kMostStride)) {
-      add(fmt::format("whose rows in dimension {} lie {} bytes apart, which is no multiple of {} below 2^40", d - 1,
+      add(fmt::format("whose rows in dimension {} are {} bytes apart, which must be a multiple of {} below 2^40", d - 1,
                       stride, kAlignment));
       return problems;
     }
@@ -146,7 +146,7 @@ CudaKernels kernels_of(const CheckedJson& json, const Step& step, const Diagnost
                     three(launch.at("block")),
                     {},
                     launch.at("reports").flag()};
-    if (const auto shared = launch.find("shared_bytes"))  // bundles of older kits have none
+    if (const auto shared = launch.find("shared_bytes"))  // missing in bundles of older kits
       next.shared_bytes = shared->natural(kMostBytes);
     for (const CheckedJson& operand : launch.at("operands").items()) next.operands.push_back(operand_of(operand));
     if (const auto maps = launch.find("tensor_maps"))
@@ -183,12 +183,12 @@ Result<CudaCode> decode_cuda(const Step& step) {
   CudaCode code;
   if (const auto kernels = head.find("kernels"))
     for (const CheckedJson& one : kernels->items()) code.kernels.push_back(kernels_of(one, step, errors));
-  else code.kernels.push_back(kernels_of(head, step, errors));  // as older kits wrote it
+  else code.kernels.push_back(kernels_of(head, step, errors));  // format of older kits
   code.operations = head.at("operations").natural();
-  const auto steps = head.find("steps");  // bundles of older kits have none
+  const auto steps = head.find("steps");  // missing in bundles of older kits
   code.steps = steps ? steps->natural() : code.operations;
   code.integer = head.at("integer").flag();
-  const auto rounds_freely = head.find("rounds_freely");  // the same
+  const auto rounds_freely = head.find("rounds_freely");  // likewise
   code.rounds_freely = !rounds_freely || rounds_freely->flag();
   if (!errors.empty()) return errors;
   return code;
@@ -197,10 +197,10 @@ Result<CudaCode> decode_cuda(const Step& step) {
 Result<std::vector<CodedStep<CudaCode>>> cuda_steps(const Bundle& bundle) {
   return decode_steps(bundle, kCudaTarget, decode_cuda, [](const Step& step, const CudaCode& code) {
     std::vector<std::string> problems;
-    if (code.kernels.empty()) problems.emplace_back("it holds code for no architecture");
+    if (code.kernels.empty()) problems.emplace_back("it contains code for no architecture");
     for (const CudaKernels& kernels : code.kernels) {
       if (kernels.images.empty() && !kernels.launches.empty())
-        problems.emplace_back("it launches kernels, and holds code for no architecture");
+        problems.emplace_back("it launches kernels, but contains code for no architecture");
       for (const CudaLaunch& launch : kernels.launches)
         for (std::string& problem : check_launch(step, kernels, launch)) problems.push_back(std::move(problem));
     }

@@ -1,4 +1,4 @@
-// The code of a step that chooses what runs: which of its programs (Step::programs), and how often. JSON:
+// The code of a control-flow step: it selects which of its programs (Step::programs) run, and how often. JSON:
 //
 //   {"kind": "if"}
 //     Arguments: the condition, one bool; the inputs of the first program, then those of the second. If it holds the
@@ -35,12 +35,13 @@ struct FlowLoop {
   std::size_t own_arguments() const { return static_cast<std::size_t>(trips) + static_cast<std::size_t>(condition); }
 };
 struct FlowCode {
-  std::optional<FlowLoop> loop;  // nothing: an if
+  std::optional<FlowLoop> loop;  // nullopt: an if
 };
 
 void encode(const FlowCode& code, Step& step);
 Result<FlowCode> decode_flow(const Step& step);
-// Arguments, results and the programs' inputs and outputs agree in number and types. Precondition: the bundle verifies.
+// Checks that arguments, results and the programs' inputs and outputs agree in number and types. Precondition: the
+// bundle verifies.
 Result<std::vector<CodedStep<FlowCode>>> flow_steps(const Bundle& bundle);
 
 }  // namespace dovetail::bundle

@@ -1,4 +1,4 @@
-// The code of a step that the host interprets: a loop program, as text.
+// The code of a step that the host interprets: a loop program as text.
 #pragma once
 
 #include <string_view>
@@ -22,7 +22,7 @@ struct HostCode {
 
 void encode(const HostCode& code, Step& step);
 Result<HostCode> decode_host(const Step& step);
-// Parameters have the types of the step's tensors. Precondition: the bundle verifies.
+// Checks that parameters have the types of the step's tensors. Precondition: the bundle verifies.
 Result<std::vector<CodedStep<HostCode>>> host_steps(const Bundle& bundle);
 
 }  // namespace dovetail::bundle

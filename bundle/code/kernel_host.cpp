@@ -17,7 +17,7 @@ namespace {
 
 double inverse_sqrt(double x) { return 1 / std::sqrt(x); }
 
-// loops::UnaryOp -> function. Rounding functions and the like are machine instructions and never asked for.
+// loops::UnaryOp -> function. Rounding functions and similar ones are machine instructions and never requested.
 using UnaryFunction = double (*)(double);
 const std::array<UnaryFunction, static_cast<std::size_t>(loops::UnaryOp::is_inf) + 1>& unary_functions() {
   static const auto table = [] {

@@ -1,5 +1,5 @@
-// What a kernel needs of the process that runs it: threads, workspace, mathematical functions and a place to report
-// failures.
+// The services that a kernel needs from the process that runs it: threads, workspace, mathematical functions and an
+// error report.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,8 @@ namespace dovetail::bundle {
 
 class KernelHost {
  public:
-  // `threads` 0: one per processor that the process may use. Workspace is enough for the kernel that needs most.
+  // `threads` 0: one per processor that the process may use. The workspace must suffice for the kernel with the largest
+  // need.
   KernelHost(int threads, std::size_t shared_bytes, std::size_t local_bytes);
   ~KernelHost();
   KernelHost(const KernelHost&) = delete;
@@ -22,7 +23,8 @@ class KernelHost {
 
   int threads() const;
 
-  // One kernel at a time. Error: the first rule that the kernel found broken, as `failures` words it by site.
+  // Runs one kernel at a time. Error: the first rule that the kernel found violated; `failures` holds the texts by
+  // site.
   Result<void> run(Kernel kernel, void* const* buffers, std::span<const std::string> failures,
                    const std::string& where);
 

@@ -28,14 +28,15 @@ std::vector<std::uint64_t> signature_words(const KernelSignature& signature, std
 
 std::variant<KernelSignature, NoSignature> read_signature(std::span<const std::uint64_t> words,
                                                           std::string_view made_for) {
-  if (words.size() < kHeadWords) return NoSignature{"its kernel does not say what it takes"};
+  if (words.size() < kHeadWords) return NoSignature{"its kernel has no signature"};
   if (words[0] != kKernelAbiVersion)
-    return NoSignature{fmt::format("its kernel is called as version {} of the kit's calls, this build has {}", words[0],
+    return NoSignature{fmt::format("its kernel uses version {} of the call interface, this build has {}", words[0],
                                    kKernelAbiVersion)};
   if (words[1] != fnv1a(made_for))
-    return NoSignature{fmt::format("its kernel is not made for the processor class {}, as the bundle says", made_for)};
+    return NoSignature{
+        fmt::format("its kernel is not made for the processor class {} that the bundle names", made_for)};
   if (words[4] != (words.size() - kHeadWords) / kOperandWords || (words.size() - kHeadWords) % kOperandWords != 0)
-    return NoSignature{fmt::format("its kernel says that it takes {} operands in {} words", words[4], words.size())};
+    return NoSignature{fmt::format("its kernel declares {} operands in {} words", words[4], words.size())};
   KernelSignature signature{words[2], words[3], {}};
   for (std::size_t i = kHeadWords; i < words.size(); i += kOperandWords) {
     const auto dtype = words[i] < 256 ? dtype_from_onnx(static_cast<int>(words[i])) : std::nullopt;

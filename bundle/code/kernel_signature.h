@@ -1,6 +1,6 @@
-// What a kernel of a shared object takes, as the object says it itself: words beside each kernel, under the kernel's
-// name with a suffix. The table of a bundle's steps may be damaged or forged; no kernel is called with buffers that are
-// not those it was compiled for.
+// The operands of a kernel of a shared object, recorded in the object itself: words next to each kernel, under the
+// kernel's name with a suffix. The table of a bundle's steps may be damaged or forged; no kernel is called with buffers
+// other than those it was compiled for.
 #pragma once
 
 #include <cstdint>
@@ -24,22 +24,22 @@ struct KernelOperand {
 };
 
 struct KernelSignature {
-  std::uint64_t shared_bytes = 0, local_bytes = 0;  // workspace: of the kernel, of each thread
+  std::uint64_t shared_bytes = 0, local_bytes = 0;  // workspace of the kernel and of each thread
   std::vector<KernelOperand> operands;              // in the order of the kernel's buffers
 };
 
 // Words of 64 bits: kKernelAbiVersion, FNV-1a of the class of processors (Module::made_for), shared_bytes, local_bytes,
-// number of operands; of each operand the ONNX number of its type, its bytes, and whether it is written.
+// number of operands; for each operand the ONNX number of its type, its bytes, and whether it is written.
 inline constexpr std::string_view kSignatureSuffix = "_signature";
 std::vector<std::uint64_t> signature_words(const KernelSignature& signature, std::string_view made_for);
-// The words may be anything. Error: a sentence.
+// The words may have any values. Error: a sentence.
 struct NoSignature {
   std::string why;
 };
 std::variant<KernelSignature, NoSignature> read_signature(std::span<const std::uint64_t> words,
                                                           std::string_view made_for);
 
-// Which rules a step breaks that is to call this kernel, one sentence each: number, types, sizes and roles of its
+// The rules that a step violates if it calls this kernel, one sentence each: number, types, sizes and roles of its
 // tensors, workspace. Precondition: the bundle verifies.
 std::vector<std::string> check_call(const Bundle& bundle, const Step& step, const CpuCode& code,
                                     const KernelSignature& signature);

@@ -77,7 +77,7 @@ std::optional<double> number(const CheckedJson& operation, std::string_view key)
   const auto found = operation.find(key);
   if (!found) return std::nullopt;
   if (!found->json().is_number()) {
-    found->fail("it is no number");
+    found->fail("it must be a number");
     return std::nullopt;
   }
   return found->json().get<double>();
@@ -115,7 +115,7 @@ LibraryOperation read_operation(const CheckedJson& json) {
   return operation;
 }
 
-// Whether the element count is one that a tensor can have.
+// Whether the element count is valid for a tensor.
 bool is_sane(const Shape& shape) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape)
@@ -137,7 +137,7 @@ std::string window_problem(const LibraryOperation& operation, const Shape& x, co
   return expected_result(made, result);
 }
 
-// An operand of a product as its last two axes are read.
+// An operand of a product after the transposition of its last two axes.
 Shape seen(Shape shape, bool transposed) {
   if (transposed) std::swap(shape[shape.size() - 2], shape[shape.size() - 1]);
   return shape;
@@ -177,7 +177,7 @@ std::string product_problem(const LibraryFacts& facts, const LibraryOperation& o
   return {};
 }
 
-// What the shapes of its tensors say against an operation; empty: nothing.
+// What is inconsistent in the shapes of an operation's tensors; empty: nothing.
 std::string problem_of(const LibraryFacts& facts, const LibraryOperation& operation, const std::vector<Shape>& shapes) {
   const KindRow& row = row_of(operation.kind);
   const Shape &x = shapes[operation.operands[0]], &result = shapes[operation.result];
@@ -200,7 +200,7 @@ std::string problem_of(const LibraryFacts& facts, const LibraryOperation& operat
       if (operation.operands.size() > 3) {
         if (!facts.convolution_sums) return fmt::format("target {} adds no tensor to a convolution", facts.target);
         if (operation.least != 0.0 || operation.most)
-          return "it adds a tensor to a convolution whose results are not clamped at 0 from below alone";
+          return "it adds a tensor to a convolution whose results are not clamped at 0 from below only";
         if (const Shape& added = shapes[operation.operands[3]]; added != result)
           return fmt::format("the tensor that it adds has the shape {}, its result {}", to_string(added),
                              to_string(result));
@@ -222,7 +222,7 @@ std::string problem_of(const LibraryFacts& facts, const LibraryOperation& operat
         Shape other = shapes[operand];
         if (other.size() != x.size()) return "its operands have different numbers of axes";
         made[operation.axis] += std::exchange(other[operation.axis], x[operation.axis]);
-        if (other != x) return "its operands differ in other axes than that along which they are joined";
+        if (other != x) return "its operands differ in axes other than the one along which they are joined";
       }
       return expected_result(made, result);
     }
@@ -245,7 +245,7 @@ std::string type_problem(const LibraryFacts& facts, const LibraryOperation& oper
   if (!facts.scales && (operation.scale != 1 || operation.addend_scale != 1))
     return fmt::format("target {} does not scale products", facts.target);
   if (operation.gelu && (!facts.gelu || operation.kind != LibraryKind::product || clamps))
-    return fmt::format("target {} has no GELU behind it", facts.target);
+    return fmt::format("target {} has no GELU after it", facts.target);
   const DType type = types[operation.operands[0]];
   const bool multiplies = operation.kind == LibraryKind::product || operation.kind == LibraryKind::convolution;
   if (operation.tf32 && (!facts.tf32 || !multiplies || type != DType::float32))
@@ -256,7 +256,7 @@ std::string type_problem(const LibraryFacts& facts, const LibraryOperation& oper
   if (facts.integer_products && operation.kind == LibraryKind::product && operation.operands.size() == 2 &&
       all_are(DType::int8) && types[operation.result] == DType::int32)
     return clamps || operation.gelu || operation.scale != 1
-               ? "products of integers are neither clamped nor scaled, and have no GELU behind them"
+               ? "products of integers are neither clamped nor scaled, and have no GELU after them"
                : "";
   if (std::ranges::find(facts.floats, type) == facts.floats.end() || !all_are(type) || types[operation.result] != type)
     return fmt::format("target {} does not compute it of {}", facts.target, name(type));
@@ -292,14 +292,14 @@ std::vector<std::string> check_code(const Bundle& bundle, const Step& step, cons
     for (const std::uint64_t operand : operation.operands)
       if (operand >= shapes.size() || !known[operand]) bad(fmt::format("it reads tensor {} too early", operand));
     if (operation.result >= shapes.size() || known[operation.result])
-      bad(fmt::format("it computes tensor {}, which is no result of its own", operation.result));
+      bad(fmt::format("it computes tensor {}, which is not one of its results", operation.result));
     if (!problems.empty()) continue;
     if (const std::string why = type_problem(facts, operation, types); !why.empty()) bad(why);
     else if (const std::string why_not = problem_of(facts, operation, shapes); !why_not.empty()) bad(why_not);
     known[operation.result] = true;
   }
   for (std::size_t i = 0; i < step.results.size() && problems.empty(); ++i)
-    if (!known[step.arguments.size() + i]) problems.push_back(fmt::format("nothing computes its result {}", i));
+    if (!known[step.arguments.size() + i]) problems.push_back(fmt::format("no operation computes its result {}", i));
   return problems;
 }
 
@@ -340,7 +340,7 @@ const LibraryFacts& library_facts(std::string_view target) {
        true},
   }};
   const auto* const found = std::ranges::find(kFacts, target, &LibraryFacts::target);
-  DOVETAIL_CHECK(found != kFacts.end(), "the target is a library's");
+  DOVETAIL_CHECK(found != kFacts.end(), "the target must be a library");
   return *found;
 }
 

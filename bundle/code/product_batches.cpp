@@ -7,7 +7,7 @@ namespace dovetail::bundle {
 
 namespace {
 
-// A leading axis of the result, and what a step along it is worth in each operand.
+// A leading axis of the result, and the stride along it in each operand.
 struct Axis {
   std::int64_t extent = 1, a = 0, b = 0, result = 0;
 };
@@ -29,7 +29,7 @@ ProductBatches product_batches(const Shape& a, const Shape& b, bool transposed_a
   batches.m = a[a.size() - (transposed_a ? 1 : 2)];
   batches.k = a[a.size() - (transposed_a ? 2 : 1)];
   batches.n = b[b.size() - (transposed_b ? 2 : 1)];
-  // From the innermost on; two that are one walk in every operand become one.
+  // From the innermost axis outward; two axes that can be traversed as one in every operand are merged.
   std::vector<Axis> axes;
   std::int64_t result = batches.m * batches.n;
   for (std::size_t i = 3; i <= std::max(a.size(), b.size()); ++i) {

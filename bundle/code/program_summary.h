@@ -1,4 +1,4 @@
-// What a program consists of, counted on the instructions as written (a simulator counts what they did).
+// The composition of a program, counted on the instructions as written (a simulator counts what they did).
 #pragma once
 
 #include <cstdint>
@@ -21,13 +21,13 @@ struct ProgramSummary {
   std::map<std::string, std::uint64_t> kinds;  // instructions by kind_of
   std::uint64_t instructions = 0;
   std::uint64_t tokens = 0;  // pushed
-  std::uint64_t uops = 0;    // micro-ops in the image; 0 where only the program is known
+  std::uint64_t uops = 0;    // micro-ops in the image; 0 if only the program is known
 
   ProgramSummary& operator+=(const ProgramSummary& other);
 };
 ProgramSummary summarize(std::span<const isa::Instruction> program);
 ProgramSummary summarize(const AccelCode& code);
-ProgramSummary summarize(const Bundle& bundle);  // sum over its accelerator steps, whose code is in order
+ProgramSummary summarize(const Bundle& bundle);  // sum over its accelerator steps, whose code must be valid
 Json to_json(const ProgramSummary& summary);
 
 }  // namespace dovetail::bundle

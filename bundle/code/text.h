@@ -1,4 +1,4 @@
-// Code that is text, JSON among it.
+// Code that is text, including JSON.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 namespace dovetail::bundle {
 
 std::vector<std::byte> text_bytes(std::string_view text);
-std::vector<std::byte> json_bytes(const Json& json);  // names that are no UTF-8 are replaced
+std::vector<std::byte> json_bytes(const Json& json);  // replaces names that are not UTF-8
 
 std::string_view code_text(const Step& step);
-// How diagnostics name a step's code.
+// The name of a step's code in diagnostics.
 std::string code_place(const Step& step);
 
 }  // namespace dovetail::bundle

@@ -1,4 +1,4 @@
-// What must hold of accelerator steps: configuration, memory and program.
+// Rules for accelerator steps: configuration, memory and program.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -55,8 +55,8 @@ class AccelVerifier {
   void check_memory() {
     if (code_.space <= kHostSpace || static_cast<std::size_t>(code_.space) >= bundle_.spaces.size() ||
         bundle_.spaces[static_cast<std::size_t>(code_.space)].target != kAccelTarget)
-      return fail(
-          fmt::format("memory space {}, of {}, is none of the accelerator's", code_.space, bundle_.spaces.size()));
+      return fail(fmt::format("memory space {}, of {}, does not belong to the accelerator", code_.space,
+                              bundle_.spaces.size()));
     if (code_.argument_addresses.size() != step_.arguments.size() ||
         code_.result_addresses.size() != step_.results.size())
       return fail(fmt::format("its program takes {} arguments and yields {} results, the step has {} and {}",
@@ -66,7 +66,7 @@ class AccelVerifier {
     const std::uint64_t reach =
         code_.config.address_bits >= 64 ? UINT64_MAX : std::uint64_t{1} << code_.config.address_bits;
     if (memory.base > reach || memory.bytes > reach - memory.base)
-      return fail(fmt::format("its memory, {} bytes from {:#x}, ends behind the {} address bits of {}", memory.bytes,
+      return fail(fmt::format("its memory, {} bytes from {:#x}, ends beyond the {} address bits of {}", memory.bytes,
                               memory.base, code_.config.address_bits, code_.config.name));
     std::vector<Area> initial, written;
     for (const Segment& segment : code_.segments)
@@ -81,8 +81,8 @@ class AccelVerifier {
             area.begin - memory.base > memory.bytes - area.bytes)
           fail(fmt::format("{}, {} bytes at {:#x}, leaves the memory of {} bytes at {:#x}", area.name, area.bytes,
                            area.begin, memory.bytes, memory.base));
-    // An output may share bytes with an input or a segment (a border written once, an update in place), what is laid
-    // out at the start may not.
+    // An output may share bytes with an input or a segment (a border written once, an update in place); data laid out
+    // at the start must be disjoint.
     if (problems_.empty()) check_disjoint(std::move(initial));
     if (problems_.empty()) check_disjoint(std::move(written));
   }
@@ -91,7 +91,7 @@ class AccelVerifier {
     for (std::string& why : overlaps(std::move(areas))) fail(std::move(why));
   }
 
-  // The program is there twice: decoded, and in the image for engines that fetch. Both must say the same.
+  // The program is stored twice: decoded, and in the image for engines that fetch. Both must be identical.
   void check_program() {
     const auto encoded = isa::Codec(code_.config).encode_program(code_.program);
     if (!encoded.ok()) {
@@ -130,7 +130,7 @@ class AccelVerifier {
   std::vector<std::string> problems_;
 };
 
-// A border is part of a tensor that the step itself writes; verify_accel has looked at it.
+// A border is part of a tensor that the step itself writes; verify_accel has checked it.
 bool is_border(const Bundle& bundle, const CodedStep<AccelCode>& step, const Segment& segment) {
   for (std::size_t i = 0; i < step.step->results.size(); ++i) {
     const std::uint64_t address = step.code.result_addresses[i];
@@ -150,12 +150,12 @@ std::vector<std::string> verify_shared_memory(const Bundle& bundle, const std::v
     for (const auto& step : steps)
       if (step.code.space == space) sharing.push_back(&step);
     if (sharing.empty()) continue;
-    // Segments of all the steps, and each tensor once per address.
+    // Segments of all steps, and each tensor once per address.
     std::vector<Area> areas;
     std::set<std::pair<TensorIndex, std::uint64_t>> bound;
     for (const CodedStep<AccelCode>* step : sharing) {
       if (step->code.config != sharing.front()->code.config)
-        problems.push_back(fmt::format("{} and {} have the memory \"{}\" in common, but not its configuration",
+        problems.push_back(fmt::format("{} and {} share the memory \"{}\", but have different configurations",
                                        sharing.front()->step->name, step->step->name, memory.name));
       for (const Segment& segment : step->code.segments)
         if (!is_border(bundle, *step, segment))
@@ -166,7 +166,7 @@ std::vector<std::string> verify_shared_memory(const Bundle& bundle, const std::v
       for (std::size_t i = 0; i < step->step->results.size(); ++i)
         bound.insert({step->step->results[i], step->code.result_addresses[i]});
     }
-    // One step by itself may update a tensor in place.
+    // A single step may update a tensor in place.
     if (sharing.size() > 1)
       for (const auto& [tensor, address] : bound) areas.push_back(area_of(bundle, tensor, address, "tensor"));
     for (std::size_t i = 0; i < bundle.tensors.size(); ++i)

@@ -71,7 +71,8 @@ std::string parameter_section() {
       "\nAn element of any memory has at most {} bytes, every buffer at least {} elements, and `outstanding_beats` is "
       "at least `burst_beats`.\n\n",
       spec::kMaxElementBytes, spec::kMinDepth);
-  text += "VTA's `vta_config.json` is read as well. Its keys hold base-2 logarithms:\n\n" + header({"VTA key", "sets"});
+  text +=
+      "VTA's `vta_config.json` is accepted, too. Its keys hold base-2 logarithms:\n\n" + header({"VTA key", "sets"});
   for (const spec::VtaKey& key : spec::kVtaKeys) {
     const std::string effect = key.kind == spec::VtaKey::Kind::fixed ? fmt::format("must be {}: {}", key.value, key.doc)
                                : key.kind == spec::VtaKey::Kind::ignored ? fmt::format("nothing: {}", key.doc)

@@ -28,7 +28,7 @@ directive   = ".config" [named-configuration] {parameter "=" value}
             | ".uop" dst "," src "," wgt        a micro-op, in the image
             | ".data" name ( '"' file '"' | type ["[" N {"," N} "]"] value {value} ) ["align=" N]
             | ".space" name ( N | type "[" N {"," N} "]" ) ["align=" N]
-            | ".org" N | ".align" N             where the next item of the image lies
+            | ".org" N | ".align" N             address of the next item of the image
             | ".launch"                         the next instruction begins another launch
             | ".repeat" N [name] ... ".endr"    the lines between, N times; \name is the round, from 0
             | ".macro" name {parameter ["=" preset]} ... ".endm"    \parameter and \@ in the lines between

@@ -253,9 +253,9 @@ std::optional<ImageBuilder::Content> ImageBuilder::values(const Line& line, Cont
     content.size_bytes = content.bytes.size();
     return content;
   }
-  const std::uint64_t wanted = content.size_bytes / unit;
-  if (wanted % given != 0) {
-    errors_.add(line, line.words[first].column, fmt::format("{} values do not fill {} evenly", given, wanted),
+  const std::uint64_t elements = content.size_bytes / unit;
+  if (elements % given != 0) {
+    errors_.add(line, line.words[first].column, fmt::format("{} values do not fill {} evenly", given, elements),
                 "give as many values as elements, or a shorter pattern that repeats");
     return std::nullopt;
   }

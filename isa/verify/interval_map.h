@@ -65,11 +65,11 @@ class IntervalMap {
 
   // The first piece that begins at or after `at`, if none spans `at`.
   typename Pieces::iterator first_from(std::uint64_t at) {
-    const auto behind = pieces_.upper_bound(at);
-    if (behind == pieces_.begin()) return behind;
-    const auto before = std::prev(behind);
+    const auto after = pieces_.upper_bound(at);
+    if (after == pieces_.begin()) return after;
+    const auto before = std::prev(after);
     if (before->first == at) return before;
-    return before->second.end > at ? cut(before, at) : behind;
+    return before->second.end > at ? cut(before, at) : after;
   }
 
   // Splits a piece at `at`; the part from `at` on becomes a separate piece, the result.

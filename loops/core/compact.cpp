@@ -14,8 +14,8 @@ using Loops = std::vector<const CoreLoop*>;
 
 struct CoreAccess {
   std::vector<Expr> indices;
-  std::vector<std::int64_t> extents;  // of the box at `indices`
-  Loops loops;                        // around it, outermost first
+  std::vector<std::int64_t> extents;  // extents of the box at `indices`
+  Loops loops;                        // the loops around it, outermost first
   bool write;
 };
 
@@ -70,9 +70,9 @@ class Collector {
   Loops loops_;
 };
 
-// One dimension of what a set of accesses touches in one iteration of the loops outside: outer + [low, high].
+// One dimension of the box that a set of accesses covers in one iteration of the outer loops: outer + [low, high].
 struct TouchedRange {
-  Linear outer;  // without constant; its atoms hold variables of the loops outside alone
+  Linear outer;  // without constant; its atoms hold only variables of the outer loops
   std::int64_t low, high;
 };
 
@@ -98,7 +98,7 @@ std::optional<TouchedRange> touched(const CoreAccess& access, std::size_t dimens
       range.outer.add(term.atom, term.coefficient);
       continue;
     }
-    // A variable, or what fused loops leave: quotients of sums.
+    // A variable, or an expression left by fused loops: a quotient of sums.
     const auto values = inside && plain ? bound(term.atom, bounds) : std::nullopt;
     if (!values) return std::nullopt;
     const std::int64_t at_min = term.coefficient * values->min, at_max = term.coefficient * values->max;
@@ -128,7 +128,7 @@ struct Shrunk {
   std::vector<Expr> min;  // per dimension
 };
 
-// What rows of `buffer` take, where they end at a multiple of a vector or are kept apart.
+// The row length of `buffer` if rows end at a multiple of a vector or are padded apart.
 std::int64_t row_extent(const Buffer& buffer, const Shape& shape, const CompactOptions& options, bool own_rows) {
   const std::int64_t extent = shape.back();
   if (own_rows) return extent;
@@ -160,7 +160,7 @@ std::optional<Shrunk> shrink(const Buffer& buffer, const std::vector<CoreAccess>
       const auto written = touched(writes, d, common, bounds);
       const auto read = reads.empty() ? written : touched(reads, d, common, bounds);
       if (!whole || !written || !read || read->low < written->low || read->high > written->high) {
-        // The dimension as a whole, where it does not hold the loops' variables.
+        // The whole dimension, if it does not contain the loops' variables.
         fits = common.empty();
         result.min.push_back(int_imm(0));
         shape.push_back(buffer->shape[d]);
@@ -227,7 +227,7 @@ class Rewriter {
   CoreAsyncCopy rewritten(const CoreAsyncCopy& n) const { return n; }  // buffers are compact before any is inserted
   CoreBoxCopy rewritten(const CoreBoxCopy& n) const { return n; }
   CoreSignal rewritten(const CoreSignal& n) const { return n; }
-  CoreShuffle rewritten(const CoreShuffle& n) const { return n; }  // there is none yet
+  CoreShuffle rewritten(const CoreShuffle& n) const { return n; }  // shuffles are not inserted yet
   CoreCall rewritten(CoreCall n) const {
     for (IntrinsicOperand& operand : n.operands) {
       for (Expr& index : operand.indices) index = expr(index);

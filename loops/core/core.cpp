@@ -7,7 +7,7 @@
 namespace dovetail::loops {
 namespace {
 
-// The statement that the printer shows for it.
+// The statement that the printer shows for this node.
 struct AsStmt {
   Stmt operator()(const Core& core) const { return core ? std::visit(*this, core->node) : make_stmt(Sequence{}); }
   Stmt operator()(const CoreLoop& n) const {

@@ -33,7 +33,7 @@ struct Window {
   }
 };
 
-// A lowered statement, and the init of a block inside it while that may still move outwards over loops.
+// A lowered statement, and the init of a block in it while the init may still move outward over loops.
 struct Lowered {
   Core init;
   std::set<const VarNode*> hoist_over;
@@ -63,7 +63,7 @@ class Dissolver {
     });
     return simplify(resolved, result_.bounds);
   }
-  // Where the access falls in the program's own buffers; the indices are resolved already.
+  // The location of the access in the program's own buffers; the indices are resolved already.
   std::pair<Buffer, std::vector<Expr>> resolve_access(const Buffer& buffer, const std::vector<Expr>& indices) const {
     const auto window = windows_.find(buffer.get());
     return window == windows_.end() ? std::pair(buffer, indices)
@@ -72,13 +72,13 @@ class Dissolver {
 
   Lowered lower(const For& n) {
     if (n.extent == 0) return {};
-    // A nest bound to blocks is one kernel, if of one block.
+    // A nest bound to blocks is one kernel if it has a single block.
     const bool keeps_together = n.kind == ForKind::thread && n.thread_axis.starts_with("block.");
     if (n.extent == 1 && !keeps_together) {
       vars_[n.var.get()] = int_imm(0, n.var->dtype);
       return lower(n.body);
     }
-    // A loop inside an intrinsic's semantics runs once per call, so its variable is made again.
+    // A loop inside an intrinsic's semantics is emitted once per call, so it gets a new variable each time.
     const Var var = make_var(n.var->name, n.var->dtype);
     vars_[n.var.get()] = ref(var);
     result_.bounds[var.get()] = {0, n.extent - 1};
@@ -96,7 +96,7 @@ class Dissolver {
             inner ? make_core(CoreLoop{var, n.extent, n.kind, n.thread_axis, n.annotations, inner}) : nullptr};
   }
 
-  // Statements between which nothing moves.
+  // Statements that init cannot move across.
   Core lower_apart(const Stmt& stmt) {
     const auto saved = std::exchange(perfect_, {});
     Core result = lower(stmt).together();
@@ -115,7 +115,7 @@ class Dissolver {
     return {{}, {}, core_sequence(std::move(body))};
   }
 
-  // The loop variables that are all 0 exactly where the reduce iterators are; nullopt where no such set exists.
+  // The loop variables that are all 0 if and only if the reduce iterators are; nullopt if no such set exists.
   std::optional<std::set<const VarNode*>> zero_vars(const Block& n) const {
     std::set<const VarNode*> result;
     for (const Iterator& iterator : n.iterators) {
@@ -161,7 +161,7 @@ class Dissolver {
   }
 
   // The init runs where all reduce iterators are 0. Loops directly around the block whose variable must be 0 are left:
-  // the init moves in front of them, where their first iteration would have run it.
+  // the init moves before them, where their first iteration would have run it.
   Lowered lower_init(const Block& n, const Expr& predicate) {
     Lowered result;
     const auto zero = zero_vars(n);
@@ -175,7 +175,7 @@ class Dissolver {
         result.hoist_over.insert(var);
       }
       for (std::size_t i = 0; i < result.hoist_over.size(); ++i)
-        perfect_.push_back(nullptr);  // the loops above pop what they pushed
+        perfect_.push_back(nullptr);  // the enclosing loops pop what they pushed
     }
     for (const Iterator& iterator : n.iterators) {
       if (iterator.kind != IterKind::reduce) continue;
@@ -221,7 +221,7 @@ class Dissolver {
 
   Lowered lower(const IntrinsicCall& n) {
     const Intrinsic* intrinsic = find_intrinsic(intrinsics_, n.intrinsic);
-    DOVETAIL_CHECK(intrinsic != nullptr, "call of " + n.intrinsic + " passed the verifier");
+    DOVETAIL_CHECK(intrinsic != nullptr, "call of " + n.intrinsic + " must have passed the verifier");
     if (calls_ == CallForm::kept) {
       CoreCall call{n.intrinsic, n.operands, {}};
       for (IntrinsicOperand& operand : call.operands)
@@ -260,9 +260,9 @@ class Dissolver {
   const IntrinsicTable& intrinsics_;
   CallForm calls_;
   CoreProgram& result_;
-  VarMap vars_;                                  // loop variables and iterators in terms of the core's loop variables
+  VarMap vars_;  // loop variables and iterators as expressions of the core's loop variables
   std::map<const BufferNode*, Window> windows_;  // inside an intrinsic's semantics
-  std::vector<const VarNode*> perfect_;          // loops around with nothing beside the statement being lowered
+  std::vector<const VarNode*> perfect_;          // enclosing loops that contain only the statement being lowered
   std::vector<LoadExpr> initialized_;
   std::string block_;
   bool product_sum_ = false;

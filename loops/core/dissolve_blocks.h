@@ -1,4 +1,4 @@
-// From loop programs to the core form.
+// Lowers loop programs to the core form.
 #pragma once
 
 #include "loops/core/core.h"
@@ -8,7 +8,7 @@ namespace dovetail::loops {
 
 enum class CallForm : std::uint8_t {
   dissolved,  // calls of intrinsics become their semantics
-  kept,       // and stay calls
+  kept,       // intrinsic calls stay calls
 };
 // Precondition: the program verifies with these intrinsics.
 CoreProgram dissolve_blocks(const Program& program, const IntrinsicTable& intrinsics,

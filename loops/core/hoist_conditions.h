@@ -1,4 +1,4 @@
-// Conditions leave the loops that they do not depend on.
+// Hoists conditions out of the loops that they do not depend on.
 //
 //   for k in 3 { for c in 64 { if k + o < 5 && c < n { S } } }
 //
@@ -6,8 +6,8 @@
 //
 //   for k in 3 { if k + o < 5 { for c in 64 { if c < n { S } } } }
 //
-// Of a conjunction each term goes as far out as it can; terms that load stay. Loops are those of one processor: serial,
-// vectorized and unrolled ones.
+// Each term of a conjunction moves as far outward as possible; terms that load stay. Only loops of one processor are
+// crossed: serial, vectorized and unrolled ones.
 #pragma once
 
 #include <set>
@@ -18,8 +18,8 @@ namespace dovetail::loops {
 
 CoreProgram hoist_conditions(CoreProgram program);
 
-// The conjunctions of the terms of a condition that load or use one of `vars`, and of the others; null where there are
-// none.
+// Splits a condition's terms into a conjunction of those that load or use one of `vars`, and one of the others; null if
+// there are none.
 struct PartedCondition {
   Expr inner, outer;
 };

@@ -21,7 +21,7 @@ class Instance {
     });
     return found;
   }
-  // A renamed expression is as simple as it was.
+  // Renaming does not require another simplification.
   Expr copy(const Expr& expr) const {
     const Expr copied = substitute(expr, all_);
     return is_replaced(expr) ? simplify(copied, bounds_) : copied;
@@ -97,7 +97,7 @@ class Instance {
   }
 
   const VarMap& replaced_;
-  VarMap all_;  // with the variables of the loops inside
+  VarMap all_;  // including the variables of inner loops
   Bounds& bounds_;
 };
 

@@ -1,4 +1,4 @@
-// Copies of statements of the core form, and what a copy costs: what peeling and unrolling share.
+// Copies of core-form statements, and the cost of a copy: shared by peeling and unrolling.
 #pragma once
 
 #include <cstdint>
@@ -8,17 +8,17 @@
 
 namespace dovetail::loops {
 
-// A copy of `core` in which the variables of `vars` are replaced, and whose loops have variables of their own, added to
-// `bounds`. Expressions in which a variable was replaced are simplified, conditions decided thereby are gone. Null
-// where nothing is left to do.
+// A copy of `core` in which the variables of `vars` are replaced, and whose loops have new variables, added to
+// `bounds`. Expressions in which a variable was replaced are simplified, and conditions decided by that are removed.
+// Null if no statement remains.
 Core instantiate(const Core& core, const VarMap& vars, Bounds& bounds);
 
-// Stores in the code, and those that will be in it when all loops of kind unrolled are.
+// The number of stores in the code now, and after all unrolled loops are expanded.
 std::int64_t statement_count(const Core& core);
 std::int64_t unrolled_statement_count(const Core& core);
-// Stores that one run makes, in lanes one for all; where conditions hold.
+// The number of stores that one run executes, counting vector lanes as one; all conditions are assumed to hold.
 std::int64_t statement_runs(const Core& core);
 
-Bounds loop_bounds(const Core& core);  // of the variables of all loops in it
+Bounds loop_bounds(const Core& core);  // bounds of the variables of all loops in it
 
 }  // namespace dovetail::loops

@@ -32,8 +32,8 @@ bool loads(const Expr& expr) {
   return found;
 }
 
-// The comparisons on which the statements' conditions rest and that depend on `var`, each once; those of loaded values
-// are never decided.
+// The comparisons that decide the statements' conditions and depend on `var`, without duplicates; those of loaded
+// values are never decided.
 class Conditions {
  public:
   Conditions(const Var& var, std::int64_t long_nest) : var_(var), long_nest_(long_nest) {}
@@ -98,7 +98,7 @@ class Conditions {
   std::int64_t long_nest_;
 };
 
-// Iterations begin <= var < end.
+// The iterations begin <= var < end.
 struct Part {
   std::int64_t begin, end;
   std::int64_t length() const { return end - begin; }
@@ -154,7 +154,7 @@ class Peeler {
     if (const auto parts = split(n, whole, n.body)) {
       std::vector<Core> loops;
       for (const Part& part : *parts) loops.push_back(loop_over(n, part));
-      // Threads would wait for each other between parallel loops.
+      // Threads would wait for each other between the resulting parallel loops.
       const bool one = std::count(loops.begin(), loops.end(), nullptr) + 1 == static_cast<std::ptrdiff_t>(loops.size());
       if (n.kind != ForKind::parallel || one)
         if (const auto peeled = affordable(loops, core, [&](const Core& loop, std::size_t) { return peel(loop); }))
@@ -179,7 +179,7 @@ class Peeler {
     return loop.body ? make_core(std::move(loop)) : nullptr;
   }
 
-  // The body in the loop's own variable, or its value where there is only one.
+  // The body in terms of the loop's own variable, or of its value if there is only one.
   Core body_over(const CoreLoop& n, const Part& part, const Core& body) {
     const Interval saved = std::exchange(bounds_[n.var.get()], {part.begin, part.end - 1});
     Core result = instantiate(
@@ -188,7 +188,7 @@ class Peeler {
     return result;
   }
 
-  // The body of a loop that stays whole, for the iterations `range`: a version for each part of them.
+  // The body of a loop that is not split, for the iterations `range`: one version for each part.
   Core versions(const CoreLoop& n, const Part& range, const Core& body) {
     const Interval saved = std::exchange(bounds_[n.var.get()], {range.begin, range.end - 1});
     std::optional<std::vector<Core>> bodies;
@@ -201,7 +201,7 @@ class Peeler {
     }
     Core result;
     if (bodies) {
-      // Tested from the last part down, so that one comparison distinguishes each from those before it.
+      // Tested from the last part to the first, so that one comparison distinguishes each from the preceding ones.
       for (std::size_t i = 0; i < parts->size(); ++i) {
         const Expr reached =
             i == 0 ? nullptr : binary(BinaryOp::ge, ref(n.var), int_imm((*parts)[i].begin, n.var->dtype));
@@ -214,9 +214,9 @@ class Peeler {
     return result;
   }
 
-  // `parts`, which take the place of `core`, after peeling each with `peel_part(part, its number)`; nullopt, and
-  // nothing counted, where the nest becomes too large. It may be too large in between: a tail shrinks only when the
-  // loops inside it are split.
+  // Returns `parts` in place of `core`, after peeling each with `peel_part(part, its number)`; returns nullopt, and
+  // counts nothing, if the nest becomes too large. The size may exceed the limit temporarily: a tail shrinks only when
+  // its inner loops are split.
   template <typename PeelPart>
   std::optional<std::vector<Core>> affordable(std::vector<Core> parts, const Core& core, const PeelPart& peel_part) {
     const std::int64_t before = statements_, limit = std::max(before, options_.max_statements);
@@ -237,14 +237,14 @@ class Peeler {
     return result;
   }
 
-  // A condition is decided for the iterations before `low` and for those from `high` on.
+  // A condition that is decided for the iterations before `low` and for those from `high` on.
   struct Decided {
     std::int64_t low, high;
     bool over(const Part& part) const { return part.end <= low || part.begin >= high || part.length() == 1; }
   };
   Decided decided_ends(const Expr& condition, const Var& var, const Part& range) {
     const auto last_true = [](std::int64_t from, std::int64_t to,
-                              const auto& holds) {  // of a property that holds up to a point
+                              const auto& holds) {  // a monotone property: it holds up to a point
       while (from < to) {
         const std::int64_t middle = from + (to - from + 1) / 2;
         if (holds(middle)) from = middle;
@@ -261,11 +261,11 @@ class Peeler {
     return {low, high};
   }
 
-  // Head, interior and tail of `range`, without those that are empty; nullopt where no part decides anything.
+  // Head, interior and tail of `range`, omitting empty ones; nullopt if no part decides a condition.
   std::optional<std::vector<Part>> split(const CoreLoop& n, const Part& range, const Core& body) {
     if (n.kind == ForKind::thread || n.kind == ForKind::vthread || n.kind == ForKind::pipelined || range.length() < 2)
       return std::nullopt;
-    // What is private to a parallel loop would be shared by several.
+    // A buffer private to a parallel loop would be shared by several loops.
     if (holds_parallel(body)) return std::nullopt;
     Conditions conditions(n.var, options_.long_nest);
     conditions.collect(body);
@@ -279,7 +279,7 @@ class Peeler {
       points.insert(ends.back().high);
     }
     if (ends.empty()) return std::nullopt;
-    // The interior is where most conditions are decided for most iterations.
+    // The interior is the part in which most conditions are decided, weighted by iterations.
     std::optional<Part> interior;
     std::int64_t most = 0;
     for (auto begin = points.begin(); begin != points.end(); ++begin) {
@@ -293,7 +293,7 @@ class Peeler {
       }
     }
     if (!interior) return std::nullopt;
-    // Where conditions remain, a part must be worth its code.
+    // If conditions remain, a part must be worth its code size.
     const bool all_decided =
         std::all_of(ends.begin(), ends.end(), [](const Decided& e) { return e.high - e.low <= 1; });
     if (!all_decided && 2 * interior->length() < range.length()) return std::nullopt;
@@ -304,9 +304,9 @@ class Peeler {
 
   Bounds bounds_;
   const PeelOptions& options_;
-  int depth_ = 0;                // loops around
-  std::int64_t statements_ = 0;  // of the outermost loop
-  std::int64_t copies_ = 1;      // that unrolling the loops around will make
+  int depth_ = 0;                // number of enclosing loops
+  std::int64_t statements_ = 0;  // statements of the outermost loop
+  std::int64_t copies_ = 1;      // copies that unrolling the enclosing loops will make
 };
 
 }  // namespace

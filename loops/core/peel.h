@@ -1,5 +1,5 @@
-// Peeling: the iterations of a loop for which a condition below it is decided are split from those for which it is not,
-// so that interior tiles run without conditions.
+// Peeling: splits a loop into the iterations for which a condition in it is decided and the others, so that interior
+// tiles run without conditions.
 //
 //   for o in 4 { for i in 16 { if o * 16 + i < 50 { S(o * 16 + i) } } }
 //
@@ -8,11 +8,11 @@
 //   for o in 3 { for i in 16 { S(o * 16 + i) } }
 //   for i in 2 { S(48 + i) }
 //
-// Conditions are those of `if` (but for those around long nests), the comparisons in conditions of selects, and `a <=
-// b` for min(a, b) and max(a, b) of indices. Outer loops are split first. Each split makes at most a head, an interior
-// and a tail, which may be split again; they run in the order of the loop, so every value keeps its bits. A parallel
-// loop stays one loop, and its body gets a version for each part. Vectorized and unrolled loops are split only where
-// that decides all their conditions. Threads, virtual threads and pipelines are left whole, and so are loops around a
+// Conditions are those of `if` (except those around long nests), the comparisons in conditions of selects, and `a <= b`
+// for min(a, b) and max(a, b) of indices. Outer loops are split first. Each split makes at most a head, an interior and
+// a tail, which may be split again; they run in the order of the loop, so every value keeps its bits. A parallel loop
+// stays one loop, and its body gets a version for each part. Vectorized and unrolled loops are split only where that
+// decides all their conditions. Threads, virtual threads and pipelines are not split, and neither are loops around a
 // parallel one.
 #pragma once
 
@@ -24,9 +24,10 @@
 namespace dovetail::loops {
 
 struct PeelOptions {
-  // Of one outermost loop, when the loops of kind unrolled are. Where a split would exceed it, the condition stays.
+  // The limit for one outermost loop, with unrolled loops expanded. A split that would exceed it is not made, and the
+  // condition stays.
   std::int64_t max_statements = 512;
-  // An `if` around so many runs of statements costs next to nothing: loops are not split for its condition.
+  // An `if` around this many executed statements costs almost nothing: loops are not split for its condition.
   std::int64_t long_nest = std::numeric_limits<std::int64_t>::max();
 };
 

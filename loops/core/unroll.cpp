@@ -57,8 +57,8 @@ class Unroller {
   }
 
   const UnrollOptions& options_;
-  int depth_ = 0;                // loops around
-  std::int64_t statements_ = 0;  // of the outermost loop, as far as it is unrolled
+  int depth_ = 0;                // number of enclosing loops
+  std::int64_t statements_ = 0;  // statements of the outermost loop, as far as it is unrolled
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Loops of kind unrolled become copies of their body, one for each value of their variable.
+// Replaces loops of kind unrolled by copies of their body, one for each value of their variable.
 #pragma once
 
 #include <cstdint>
@@ -10,13 +10,13 @@
 namespace dovetail::loops {
 
 struct UnrollOptions {
-  std::int64_t max_statements = 512;  // of one outermost loop, after unrolling
+  std::int64_t max_statements = 512;  // limit for one outermost loop, after unrolling
 };
 
 struct Unrolled {
-  CoreProgram program;  // without loops of kind unrolled
+  CoreProgram program;  // contains no loops of kind unrolled
   std::vector<std::string>
-      kept;  // loops that would exceed the size: they are serial now. Inner loops are unrolled first.
+      kept;  // loops that would exceed the limit: they become serial. Inner loops are unrolled first.
 };
 
 Unrolled unroll_loops(const CoreProgram& program, const UnrollOptions& options = {});

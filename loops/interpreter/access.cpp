@@ -18,7 +18,7 @@ std::optional<Affine> flat_offset(const BufferNode& buffer, const std::vector<Ex
   Affine flat;
   for (std::size_t i = 0; i < indices.size(); ++i) {
     if (indices[i]->dtype != DType::int64) return std::nullopt;
-    const Linear form = linear_form(indices[i]);  // indices are simplified already
+    const Linear form = linear_form(indices[i]);  // indices are already simplified
     flat.constant += form.constant * strides[i];
     for (const LinearTerm& term : form.terms) {
       const auto* n = std::get_if<VarRef>(&term.atom->node);

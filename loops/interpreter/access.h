@@ -8,7 +8,7 @@
 
 namespace dovetail::loops {
 
-// The element's position as constant + sum(coefficient * loop variable); nullopt where an index is not affine.
+// The element's position as constant + sum(coefficient * loop variable); nullopt if an index is not affine.
 std::optional<Affine> flat_offset(const BufferNode& buffer, const std::vector<Expr>& indices);
 
 bool same_place(const std::vector<Expr>& a, const std::vector<Expr>& b);

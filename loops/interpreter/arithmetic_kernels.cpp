@@ -42,7 +42,7 @@ const Instr* run_reduce(const Instr* i, Frame& f) {
   const R* __restrict a = f.in<R>(i->a);
   M* place = reinterpret_cast<M*>(f.memory[i->buffer]) + f.affine[i->base];
   const std::int64_t n = f.lanes[i->wide];
-  // Where no lane runs, the place may lie outside of the buffer.
+  // If no lane runs, the location may be outside the buffer.
   if (i->mask >= 0) {
     const std::uint8_t* mask = f.in<std::uint8_t>(i->mask);
     if (std::all_of(mask, mask + n, [](std::uint8_t lane) { return lane == 0; })) return i + 1;

@@ -1,6 +1,6 @@
 // The interpreter's bytecode. A register holds one value for each lane; an instruction runs over all lanes before the
-// next one starts, so its dispatch is paid once for up to kLanesPerPass iterations of the innermost loops. Code that
-// depends on no lane runs with one ("narrow").
+// next one starts, so its dispatch cost is paid once for up to kLanesPerPass iterations of the innermost loops. Code
+// that does not depend on the lane runs with one lane ("narrow").
 #pragma once
 
 #include <array>
@@ -22,7 +22,7 @@ struct Frame;
 struct Instr;
 using Kernel = const Instr* (*)(const Instr*, Frame&);  // returns the next instruction; null stops the run
 
-// How a memory instruction finds the element of each lane, counted from the affine register `base`.
+// How a memory instruction addresses the element of each lane, relative to the affine register `base`.
 enum class Addressing : std::uint8_t {
   unit,      // base + lane
   strided,   // base + lane * imm
@@ -33,9 +33,9 @@ enum class Addressing : std::uint8_t {
 struct Instr {
   Kernel kernel = nullptr;
   std::uint8_t wide = 0;                // index into Frame::lanes: 0 one lane, 1 all
-  std::int32_t d = -1;                  // destination register, or what the kernel says
+  std::int32_t d = -1;                  // destination register, or as defined by the kernel
   std::int32_t a = -1, b = -1, c = -1;  // operand registers
-  std::int32_t mask = -1;               // register of bool: lanes that are to run; -1 all
+  std::int32_t mask = -1;               // register of bool: the active lanes; -1: all
   std::int32_t base = -1;               // affine register
   std::int32_t buffer = -1;             // index of the buffer
   std::int32_t table = -1;
@@ -43,7 +43,7 @@ struct Instr {
   std::int64_t imm = 0;    // stride, immediate, or jump distance
 };
 
-// Where an instruction that can fail came from.
+// The origin of an instruction that can fail.
 struct Site {
   std::string block;
   Buffer buffer;
@@ -53,19 +53,19 @@ struct Site {
 
 struct LoopInfo {
   std::int64_t extent = 0;
-  std::int64_t step = 1;  // lanes of one pass where the loop itself is run in lanes
+  std::int64_t step = 1;  // lanes per pass if the loop itself runs in lanes
   bool in_lanes = false;
-  std::uint64_t cost = 1;  // of a pass, without the loops in it: operations on single values
+  std::uint64_t cost = 1;  // cost of a pass without its inner loops: operations on single values
   std::vector<std::pair<std::int32_t, std::int32_t>> start;    // affine register := affine register
   std::vector<std::pair<std::int32_t, std::int64_t>> advance;  // affine register += constant, each pass
 };
 
 struct BufferInfo {
   Buffer buffer;
-  DType storage;  // of the elements in memory: float64 for every floating type when wide
+  DType storage;  // type of the elements in memory: float64 for every floating type if wide
   std::int64_t count;
   int parameter = -1;    // position in the program's parameters; -1 for temporaries
-  bool tracked = false;  // definedness of each element is kept
+  bool tracked = false;  // the definedness of each element is tracked
 };
 
 struct ConstantRegister {
@@ -84,14 +84,14 @@ struct Bytecode {
   std::vector<ConstantRegister> constants;
   std::vector<BufferInfo> buffers;
   int registers = 0;
-  std::uint64_t steps = 0;  // of a run, as its loops' costs sum up; where conditions leave out code, at most
-  std::int64_t lanes = 1;   // the most that any instruction uses
+  std::uint64_t steps = 0;  // steps of a run, the sum of its loops' costs; an upper bound if conditions skip code
+  std::int64_t lanes = 1;   // the most lanes that an instruction uses
 };
 
 // The state of one run.
 struct Frame {
   std::array<std::int64_t, 2> lanes{1, 1};
-  void** reg;          // where each register's lanes are: its own storage, or memory that it aliases
+  void** reg;          // the address of each register's lanes: its own storage, or memory that it aliases
   std::byte* storage;  // register i's own storage begins at i * register_bytes
   std::size_t register_bytes;
   std::int64_t* affine;

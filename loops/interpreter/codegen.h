@@ -34,7 +34,7 @@ class Codegen {
 
  private:
   using Value = LaneValue;
-  // Where an access finds its elements.
+  // How an access addresses its elements.
   struct Place {
     Addressing addressing = Addressing::unit;
     std::int32_t buffer = -1, base = -1, table = -1, computed = -1;
@@ -53,8 +53,8 @@ class Codegen {
     std::int32_t index;  // into Bytecode::loops
     std::map<std::pair<std::int32_t, std::int64_t>, std::int32_t>
         chained;             // (outer register, coefficient) -> register that follows this loop
-    std::uint64_t runs;      // of the loop's body, in all: at most
-    std::uint64_t cost = 0;  // so far
+    std::uint64_t runs;      // total executions of the loop's body: an upper bound
+    std::uint64_t cost = 0;  // accumulated so far
   };
 
   // statements (codegen_statements.cpp)
@@ -84,9 +84,9 @@ class Codegen {
   Value lane_select(const Select& n, std::int32_t mask);
   Value jump_select(const Select& n);
   Value in_all_lanes(Value v, DType dtype);
-  Value in_all_lanes_32(Value v);  // whatever the precision: values of 32 bits
+  Value in_all_lanes_32(Value v);  // values of 32 bits in either precision
   Value joined(Value a, Value b, Kernel kernel, DType operand_type,
-               std::int32_t mask = -1);  // in all lanes where one operand is
+               std::int32_t mask = -1);  // in all lanes if one operand is
   bool uniform(const Expr& expr) const;
 
   // places (codegen_places.cpp)
@@ -113,22 +113,22 @@ class Codegen {
   const CoreProgram& core_;
   Precision precision_;
   Bytecode& out_;
-  Facts facts_;           // from all conditions around
-  Facts unmasked_facts_;  // from those around the lanes only: what holds in masked-out lanes too
+  Facts facts_;           // from all enclosing conditions
+  Facts unmasked_facts_;  // from the conditions outside the lanes only: these also hold in masked-out lanes
   std::map<const BufferNode*, std::int32_t> buffers_;
   std::vector<LoopScope> scopes_;
   const LaneSpace* space_ = nullptr;
   bool in_passes_ = false;  // the lane space is one loop run in passes
-  // Values of the statement's shared nodes, where they are not computed again at every place. A side of a select has a
-  // level of its own, which is gone behind it: what it computes is not there, or not in all lanes, elsewhere.
+  // Values of the statement's shared nodes, so that they are not computed again at every use. A side of a select has
+  // its own level, dropped after the side: its values are not computed elsewhere, or not in all lanes.
   std::vector<std::unordered_map<Expr, Value>> shared_;
-  ComputedByBoth computed_by_both_;     // of the statement
+  ComputedByBoth computed_by_both_;     // for the current statement
   std::set<const BufferNode*> stored_;  // buffers stored by the statement, or by the lane space, being generated
   std::string block_;
   std::map<std::int64_t, std::int32_t> roots_;
   std::map<std::vector<std::int64_t>, std::int32_t> tables_;
-  std::map<std::pair<DType, std::int64_t>, std::int32_t> constants_;  // floating ones by bits
-  // Registers are used again statement by statement. Those that may alias memory are kept apart from those that are
+  std::map<std::pair<DType, std::int64_t>, std::int32_t> constants_;  // floating-point constants by bits
+  // Registers are reused statement by statement. Those that may alias memory are kept apart from those that are
   // written.
   std::vector<std::int32_t> pool_, alias_pool_;
   std::size_t used_ = 0, aliases_used_ = 0;

@@ -12,7 +12,7 @@
 namespace dovetail::loops {
 namespace {
 
-// A sum of loop variables, worth an affine register.
+// A sum of loop variables that is worth an affine register.
 std::optional<Affine> sum_of_variables(const Expr& expr) {
   Affine result;
   if (const auto* n = std::get_if<VarRef>(&expr->node)) {
@@ -42,7 +42,7 @@ bool Codegen::uniform(const Expr& expr) const {
 }
 
 Codegen::Value Codegen::emit_op(Kernel kernel, bool wide, Value a, Value b, Value c, std::int32_t mask) {
-  DOVETAIL_CHECK(kernel != nullptr, "operation on a type that does not have it");
+  DOVETAIL_CHECK(kernel != nullptr, "the operation must be defined on the type");
   Instr instr;
   instr.kernel = kernel;
   instr.wide = wide ? 1 : 0;
@@ -77,7 +77,7 @@ void Codegen::share_in(const std::vector<StoreTarget>& targets) {
   if (worth_sharing(expressions)) shared_.emplace_back();
 }
 
-// What both sides of a select need is computed before it, once.
+// Values that both sides of a select need are computed before it, once.
 void Codegen::value_both(const Select& n, std::int32_t mask) {
   if (shared_.empty()) return;
   for (const Expr& expr : computed_by_both_.of(n)) value(expr, mask);
@@ -97,7 +97,7 @@ Codegen::Value Codegen::value_here(const Expr& expr, std::int32_t mask) {
   return std::visit(Overloaded{
                         [&](const IntImm&) { return constant_value(expr); },
                         [&](const FloatImm&) { return constant_value(expr); },
-                        [&](const VarRef&) { return Value{}; },  // a sum of one variable, above
+                        [&](const VarRef&) { return Value{}; },  // a sum of one variable, handled above
                         [&](const Unary& n) { return unary_value(n, mask); },
                         [&](const Binary& n) { return binary_value(n, mask); },
                         [&](const Cast& n) { return cast_value(value(n.a, mask), n.a->dtype, expr->dtype); },
@@ -145,7 +145,7 @@ Codegen::Value Codegen::cast_value(Value a, DType from, DType to) {
   return emit_op(cast_kernel(register_type(from), register_type(to)), a.wide, a);
 }
 
-// Bits are those of the declared types, so a wide floating value is rounded to its type first.
+// Bits are those of the declared types, so a wide floating-point value is rounded to its type first.
 Codegen::Value Codegen::bitcast_value(const Expr& a, DType to, std::int32_t mask) {
   Value v = value(a, mask);
   const auto narrow = [&](DType dtype) { return dtype == DType::float16 || dtype == DType::bfloat16; };
@@ -181,7 +181,7 @@ Codegen::Value Codegen::select_value(const Select& n, std::int32_t mask) {
   return mask < 0 && uniform(n.condition) ? jump_select(n) : lane_select(n, mask);
 }
 
-// One condition for all lanes: only the chosen side is run.
+// A condition common to all lanes: only the chosen side runs.
 Codegen::Value Codegen::jump_select(const Select& n) {
   const Facts saved = facts_, saved_unmasked = unmasked_facts_;
   const bool wide = !uniform(n.if_true) || !uniform(n.if_false);
@@ -216,7 +216,7 @@ Codegen::Value Codegen::jump_select(const Select& n) {
   return {result, wide};
 }
 
-// A condition for each lane: both sides run, each with what can fail masked to its lanes.
+// A condition per lane: both sides run, and instructions that can fail are masked to the lanes of their side.
 Codegen::Value Codegen::lane_select(const Select& n, std::int32_t mask) {
   const Facts saved = facts_;
   const Value condition = in_all_lanes(value(n.condition, mask), DType::boolean);

@@ -7,7 +7,7 @@
 namespace dovetail::loops {
 namespace {
 
-// The affine form of a simplified int64 expression in loop variables; nullopt where it has other atoms.
+// The affine form of a simplified int64 expression in loop variables; nullopt if it has other atoms.
 std::optional<Affine> affine_of(const Expr& expr) {
   if (expr->dtype != DType::int64) return std::nullopt;
   const Linear form = linear_form(expr);
@@ -100,7 +100,7 @@ Codegen::Value Codegen::affine_value(const Affine& form, DType dtype) {
   return cast_value(Value{instr.d, lanes.varies}, DType::int64, dtype);
 }
 
-// Checks what is not proven in bounds, and computes the lanes' offsets where they are not affine.
+// Checks indices that are not proven in bounds, and computes the lanes' offsets if they are not affine.
 Codegen::Place Codegen::place(const Buffer& buffer, const std::vector<Expr>& indices, std::int32_t mask) {
   Place result;
   result.buffer = buffers_.at(buffer.get());
@@ -143,7 +143,7 @@ Codegen::Place Codegen::place(const Buffer& buffer, const std::vector<Expr>& ind
   if (computed.reg >= 0) {
     result.addressing = Addressing::computed;
     if (result.wide) computed = in_all_lanes(computed, DType::int64);
-    if (lanes.varies) {  // the affine part's lanes join the computed ones; its scalar part stays in the base
+    if (lanes.varies) {  // the affine part's lanes are added to the computed ones; its scalar part stays in the base
       Instr add_lanes;
       add_lanes.kernel = affine_kernel();
       add_lanes.base = affine_register({});

@@ -64,7 +64,7 @@ void Codegen::statement(const Core& core, std::int32_t mask) {
     return;
   }
   if (std::holds_alternative<CoreBarrier>(core->node)) return;  // iterations run in order
-  DOVETAIL_CHECK(!std::holds_alternative<CoreShuffle>(core->node), "lowered threads run on run_threads");
+  DOVETAIL_CHECK(!std::holds_alternative<CoreShuffle>(core->node), "lowered threads must run on run_threads");
   if (const auto* n = std::get_if<CoreForget>(&core->node)) {
     Instr forget;
     forget.kernel = forget_kernel();
@@ -72,7 +72,7 @@ void Codegen::statement(const Core& core, std::int32_t mask) {
     if (out_.buffers[static_cast<std::size_t>(forget.buffer)].tracked) emit(forget);
     return;
   }
-  DOVETAIL_CHECK(std::holds_alternative<CoreStore>(core->node), "no call and no copy of a GPU's threads comes here");
+  DOVETAIL_CHECK(std::holds_alternative<CoreStore>(core->node), "calls and copies of GPU threads must not occur here");
   const auto& store = std::get<CoreStore>(core->node);
   block_ = store.block;
   const std::size_t used = used_, aliases_used = aliases_used_;
@@ -201,7 +201,7 @@ void Codegen::emit_store(const CoreStore& n, std::int32_t mask) {
   for (const StoreTarget& target : n.targets) {
     Place to = place(target.buffer, target.indices, mask);
     Value from = value(target.value, mask);
-    if (in_lanes() && !to.wide && (from.wide || mask >= 0)) {  // all lanes into one element: the last one stays
+    if (in_lanes() && !to.wide && (from.wide || mask >= 0)) {  // all lanes store to one element: the last one remains
       to.wide = true;
       if (to.addressing == Addressing::computed) {
         to.computed = in_all_lanes(Value{to.computed}, DType::int64).reg;
@@ -226,7 +226,7 @@ void Codegen::emit_store(const CoreStore& n, std::int32_t mask) {
 void Codegen::emit_reduction(const CoreStore& n, std::int32_t mask) {
   const StoreTarget& target = n.targets[0];
   const auto reduction = as_reduction(n);
-  DOVETAIL_CHECK(reduction.has_value(), "lane_space found a reduction");
+  DOVETAIL_CHECK(reduction.has_value(), "lane_space must have found a reduction");
   Place to = place(target.buffer, target.indices, mask);
   Place checked = to;
   if (mask >= 0) {

@@ -33,8 +33,8 @@ class Definedness {
     loops_.push_back(n.var.get());
     walk(n.body);
     loops_.pop_back();
-    available_.resize(known);  // what was written is named by the loop's variable
-    // Loops run at least twice, so a buffer that this loop and those inside it cover is written from here on.
+    available_.resize(known);  // written elements are expressed in the loop's variable
+    // Loops run at least twice, so a buffer that this loop and those inside it cover is fully written from here on.
     std::erase_if(covered_, [&](const auto& entry) {
       if (entry.first < loops_.size()) return false;
       full_.insert(entry.second);
@@ -73,13 +73,13 @@ class Definedness {
 
   void visit(const CoreCall&) {}  // dissolved for the interpreter
   void visit(const CoreBarrier&) {}
-  void visit(const CoreAsyncCopy&) {}  // loops/threads alone makes them, and run_threads alone runs them
+  void visit(const CoreAsyncCopy&) {}  // only loops/threads makes them, and only run_threads runs them
   void visit(const CoreAsyncGroup&) {}
   void visit(const CoreCallGroup&) {}
   void visit(const CoreProxyFence&) {}
   void visit(const CoreBoxCopy&) {}
   void visit(const CoreSignal&) {}
-  void visit(const CoreShuffle&) {}  // of lowered threads alone (loops/threads)
+  void visit(const CoreShuffle&) {}  // occur only in lowered threads (loops/threads)
   void visit(const CoreForget& n) {
     full_.erase(n.buffer.get());
     std::erase_if(available_, [&](const LoadExpr& place) { return place.buffer == n.buffer; });
@@ -98,7 +98,7 @@ class Definedness {
     });
   }
 
-  // The offsets written by the loops around cover the buffer exactly where their coefficients form a mixed-radix
+  // The offsets written by the enclosing loops cover the buffer exactly if their coefficients form a mixed-radix
   // system: 1, e0, e0*e1, ...
   void note_coverage(const StoreTarget& target) {
     const auto flat = flat_offset(*target.buffer, target.indices);
@@ -123,8 +123,8 @@ class Definedness {
   const CoreProgram& core_;
   std::set<const BufferNode*> candidates_, full_, unproven_;
   std::vector<const VarNode*> loops_;
-  std::vector<LoadExpr> available_;  // elements surely written, in the variables of the loops around
-  std::vector<std::pair<std::size_t, const BufferNode*>> covered_;  // full once the loop of that depth is done
+  std::vector<LoadExpr> available_;  // elements known to be written, in the variables of the enclosing loops
+  std::vector<std::pair<std::size_t, const BufferNode*>> covered_;  // fully written once the loop of that depth is done
 };
 
 }  // namespace

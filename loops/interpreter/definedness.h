@@ -1,5 +1,5 @@
-// Which buffers need their elements tracked at run time, because a read before the first write cannot be ruled out
-// statically.
+// Determines which buffers need their elements tracked at run time, because a read before the first write cannot be
+// ruled out statically.
 #pragma once
 
 #include <set>
@@ -9,8 +9,7 @@
 
 namespace dovetail::loops {
 
-// Candidates are temporaries and outputs; an output belongs to the result as well where some element may never be
-// written.
+// Candidates are temporaries and outputs; an output is also in the result if some element may never be written.
 std::set<const BufferNode*> buffers_to_track(const CoreProgram& core, const std::vector<Buffer>& outputs);
 
 }  // namespace dovetail::loops

@@ -1,4 +1,4 @@
-// From element types to their C++ side.
+// Maps element types to C++ types.
 #pragma once
 
 #include "base/dtype.h"

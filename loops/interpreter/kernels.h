@@ -9,13 +9,13 @@ namespace dovetail::loops {
 Kernel binary_kernel(BinaryOp op, DType dtype);
 Kernel unary_kernel(UnaryOp op, DType dtype);
 Kernel cast_kernel(DType from, DType to);
-Kernel bitcast_kernel(
-    DType from, DType to);  // only where one of them is float16 or bfloat16; other registers hold the bits as they are
+Kernel bitcast_kernel(DType from,
+                      DType to);  // only if one of them is float16 or bfloat16; other registers hold the bits unchanged
 // d = a ? b : c for registers of `dtype`.
 Kernel select_kernel(DType dtype);
 Kernel requantize_kernel();  // d = requantize(a: int32, b: float32, c: int32)
 
-// memory[base] = memory[base] op a, lane after lane. Null where op is no accumulation.
+// memory[base] = memory[base] op a, lane by lane. Null if op is not an accumulation.
 Kernel reduce_kernel(BinaryOp op, DType dtype);
 
 Kernel load_kernel(DType storage, Addressing addressing);
@@ -33,7 +33,7 @@ Kernel mask_kernel(bool negated);      // d = mask && (negated ? !a : a)
 
 Kernel jump_kernel();
 Kernel jump_if_false_kernel();  // on a[0]
-Kernel set_lanes_kernel();      // lanes of the wide instructions that follow: imm
+Kernel set_lanes_kernel();      // number of lanes of the following wide instructions: imm
 Kernel loop_begin_kernel();     // loop d
 Kernel loop_end_kernel();
 Kernel halt_kernel();

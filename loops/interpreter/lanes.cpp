@@ -50,7 +50,7 @@ void collect(const Core& core, std::vector<LaneAccess>& accesses) {
   }
 }
 
-// Different lanes touch different elements: each coefficient exceeds what the smaller ones can add up to.
+// Different lanes access different elements: each coefficient exceeds the largest sum of the smaller ones.
 bool injective(const Affine& flat, const LaneSpace& space) {
   std::vector<std::pair<std::int64_t, std::int64_t>> digits;
   for (const CoreLoop* loop : space.loops) {
@@ -72,8 +72,8 @@ bool uniform(const Affine& flat, const LaneSpace& space) {
                       [&](const CoreLoop* loop) { return flat.coefficients.count(loop->var.get()) != 0; });
 }
 
-// Lanes are legal for a store where nothing else touches its buffer (lanes store in order), where everything that does
-// touches the lane's own element, or where it folds all lanes into one element that nothing else touches.
+// Lanes are legal for a store if nothing else accesses its buffer (lanes store in order), if every other access is to
+// the lane's own element, or if the store folds all lanes into one element that nothing else accesses.
 bool legal(const LaneAccess& access, const std::vector<LaneAccess>& all, LaneSpace& space) {
   std::vector<const LaneAccess*> others;
   for (const LaneAccess& other : all)

@@ -1,4 +1,4 @@
-// Which loops may run in lanes: every instruction over all iterations before the next instruction starts.
+// Determines which loops may run in lanes: every instruction over all iterations before the next instruction starts.
 #pragma once
 
 #include <optional>
@@ -20,15 +20,14 @@ struct LaneSpace {
   bool has(const VarNode* var) const;
 };
 
-// The nest that begins at `loop`, where running it in lanes gives the results of running it in order; nullopt
-// otherwise.
+// The nest that begins at `loop`, if running it in lanes gives the results of running it in order; nullopt otherwise.
 std::optional<LaneSpace> lane_space(const CoreLoop& loop);
 
 struct Reduction {
   BinaryOp op;
   Expr value;
 };
-// B[i] = B[i] op value (or value op B[i] where that is the same).
+// B[i] = B[i] op value (or value op B[i], if the operation is commutative).
 std::optional<Reduction> as_reduction(const CoreStore& store);
 
 }  // namespace dovetail::loops

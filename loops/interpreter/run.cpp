@@ -47,7 +47,7 @@ NdArray widened(const NdArray& array) {
   return result;
 }
 
-// The memory of one run. Parameters may lie with the caller; everything else is owned.
+// The memory of one run. The caller may own the parameters; this object owns everything else.
 struct Memory {
   std::vector<NdArray> owned;
   std::vector<std::byte*> buffers;
@@ -55,7 +55,7 @@ struct Memory {
   std::vector<std::uint8_t*> defined;
 };
 
-// `place(info)` is where a buffer lies already, null where it is to be owned.
+// `place(info)` returns the existing memory of a buffer, or null if it must be allocated.
 template <typename Place>
 Memory make_memory(const CompiledProgram& program, const Place& place) {
   Memory memory;
@@ -72,7 +72,7 @@ Memory make_memory(const CompiledProgram& program, const Place& place) {
   return memory;
 }
 
-// Positions of the program's parameters among its arguments or its results.
+// Indices of the program's parameters among its arguments or its results.
 std::vector<std::size_t> positions(const CompiledProgram& program) {
   std::vector<std::size_t> positions;
   std::size_t arguments = 0, results = 0;
@@ -84,7 +84,7 @@ bool is_output(const CompiledProgram& program, const BufferInfo& info) {
   return program.parameters[static_cast<std::size_t>(info.parameter)].role == ParameterRole::output;
 }
 
-// Registers, and where each one's lanes are.
+// Registers, and the location of each one's lanes.
 struct Registers {
   std::size_t bytes_each;
   std::vector<std::byte> storage;
@@ -186,15 +186,16 @@ Result<std::vector<NdArray>> run(const CompiledProgram& program, std::span<const
 
 Result<void> run(const CompiledProgram& program, std::span<const std::span<const std::byte>> arguments,
                  std::span<const std::span<std::byte>> results, Work* work) {
-  DOVETAIL_CHECK(program.precision == Precision::native, "memory of the caller's holds the program's own types");
-  DOVETAIL_CHECK(arguments.size() + results.size() == program.parameters.size(), "one span per parameter");
+  DOVETAIL_CHECK(program.precision == Precision::native, "memory of the caller must hold the program's own types");
+  DOVETAIL_CHECK(arguments.size() + results.size() == program.parameters.size(),
+                 "there must be one span per parameter");
   const std::vector<std::size_t> position = positions(program);
   Memory memory = make_memory(program, [&](const BufferInfo& info) {
     const std::size_t at = position[static_cast<std::size_t>(info.parameter)];
     const bool output = is_output(program, info);
     const std::size_t bytes = static_cast<std::size_t>(info.count * size_bytes(info.storage));
     DOVETAIL_CHECK((output ? results[at].size() : arguments[at].size()) == bytes,
-                   "the memory of " + info.buffer->name + " has the size of its buffer");
+                   "the memory of " + info.buffer->name + " must have the size of its buffer");
     return output ? results[at].data() : const_cast<std::byte*>(arguments[at].data());
   });
   return run(program, memory, work);

@@ -1,5 +1,5 @@
-// From the operators of expressions to the operations on one value (loops/scalar/operations.h), chosen at compile time:
-// what the lane kernels apply.
+// Maps the operators of expressions to the operations on one value (loops/scalar/operations.h) at compile time, for the
+// lane kernels.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ constexpr bool defined_on(BinaryOp op) {
   }
 }
 
-// The operation can divide an integer by zero.
+// True if the operation can divide an integer by zero.
 template <typename E, BinaryOp op>
 inline constexpr bool divides = is_integer_element<E> &&
                                 (op == BinaryOp::div || op == BinaryOp::mod || op == BinaryOp::floor_div ||

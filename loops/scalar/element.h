@@ -1,5 +1,5 @@
-// The C++ side of each element type: how registers hold it, how memory does, and how a result is rounded to it. In the
-// part of C++ that compilers for devices take as well (loops/scalar/operations.h).
+// The C++ representation of each element type: in registers, in memory, and how a result is rounded to it. Written in
+// the subset of C++ that device compilers accept too (loops/scalar/operations.h).
 #pragma once
 
 #include <cmath>
@@ -33,7 +33,7 @@ inline float round_to_odd(double value) {
   const bool away = result > 0 ? static_cast<double>(result) > value : static_cast<double>(result) < value;
   return __builtin_bit_cast(float, away ? bits - 1 : bits + 1);
 }
-// The same of an integer: the bits that are lost leave a trace in the last one that is kept.
+// The same for an integer: if bits are lost, the last kept bit is set.
 template <typename T>
 float integer_to_odd(T value) {
   const bool negative = value < 0;
@@ -45,7 +45,7 @@ float integer_to_odd(T value) {
   return negative ? -result : result;
 }
 
-// Computed in binary32, which is wide enough that the second rounding of + - * / and sqrt changes nothing.
+// Computed in binary32, which is wide enough that the second rounding of + - * / and sqrt has no effect.
 template <float (*from_bits)(std::uint16_t), std::uint16_t (*to_bits)(float),
           std::uint32_t (*two_to_bits)(float, float)>
 struct HalfFloat {
@@ -53,7 +53,7 @@ struct HalfFloat {
   using Mem = std::uint16_t;
   static float read(std::uint16_t bits) { return from_bits(bits); }
   static std::uint16_t write(float value) { return to_bits(value); }
-  // Precondition: they are no NaNs. The second is in the upper half.
+  // Precondition: neither is a NaN. The second is in the upper half.
   static std::uint32_t write_two(float low, float high) { return two_to_bits(low, high); }
   static float round(float value) { return read(write(value)); }
   static float round(double value) { return round(round_to_odd(value)); }

@@ -1,9 +1,8 @@
-// The operations on one value, as docs/reference/loop-programs.md states them, each under its name in loops/ir.h. The
-// interpreter applies them, and the text that the CUDA back end compiles for a device calls them: this is the
-// definition of both.
+// The operations on one value as docs/reference/loop-programs.md defines them, under their names in loops/ir.h. The interpreter
+// applies them, and the code that the CUDA back end compiles for a device calls them: this is the definition for both.
 //
-// That text is compiled by NVRTC, which has no standard library: this header and those that it includes use of it only
-// what compiler/target/cuda/codegen/standard_headers.cpp provides.
+// That text is compiled by NVRTC, which has no standard library: this header and those that it includes use only the
+// parts that compiler/target/cuda/codegen/standard_headers.cpp provides.
 #pragma once
 
 #include <cmath>
@@ -15,7 +14,7 @@
 
 namespace dovetail::loops::scalar {
 
-// ---- Of two values: integers wrap in their type
+// ---- Two operands: integers wrap in their type
 
 template <typename T>
 T add(T a, T b) {
@@ -40,7 +39,7 @@ T mul(T a, T b) {
   }
 }
 
-// Integers: precondition b != 0. The least integer over -1 wraps.
+// Integers: precondition b != 0. The least integer divided by -1 wraps.
 template <typename T>
 T div(T a, T b) {
   if constexpr (!std::is_floating_point_v<T>) {
@@ -82,7 +81,7 @@ T floor_mod(T a, T b) {
   else return static_cast<T>(rest + (rest != 0 && (rest < 0) != (b < 0) ? b : T(0)));
 }
 
-// NaN where an operand is NaN.
+// NaN if an operand is NaN.
 template <typename T>
 T min(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) return b < a || b != b ? b : a;
@@ -122,7 +121,7 @@ T shr(T a, T b) {
   return b < 0 || b >= T(sizeof(T) * 8) ? static_cast<T>(a < 0 ? -1 : 0) : static_cast<T>(a >> b);
 }
 
-// ---- Of one value
+// ---- One operand
 
 template <typename T>
 T neg(T a) {
@@ -175,13 +174,13 @@ template <typename T> T tanh(T a) { return std::tanh(a); }
 template <typename T> T erf(T a) { return std::erf(a); }
 // clang-format on
 
-// a * b + c, rounded once: of sums of products alone (loops/product_sum.h).
+// a * b + c, rounded once: only for sums of products (loops/product_sum.h).
 template <typename T>
 T fma(T a, T b, T c) {
   return std::fma(a, b, c);
 }
 
-// ---- Conversions: float to integer truncates and saturates, NaN becomes 0; integers wrap; anything but zero is true
+// ---- Conversions: float to integer truncates and saturates, NaN becomes 0; integers wrap; any nonzero value is true
 // (NaN included)
 
 template <typename From, typename To>
@@ -204,7 +203,7 @@ typename To::Reg convert(typename From::Reg a) {
   }
 }
 
-// Precondition: elements of one size.
+// Precondition: both types have the same size.
 template <typename From, typename To>
 typename To::Reg bitcast(typename From::Reg a) {
   return To::read(__builtin_bit_cast(typename To::Mem, From::write(a)));
@@ -219,17 +218,17 @@ inline std::int32_t requantize(std::int32_t acc, float scale, std::int32_t zero_
   const int exponent = static_cast<int>(bits >> 23 & 0xff), right = 150 - exponent;
   const std::int64_t m = exponent == 0 ? 0 : (std::int64_t{1} << 23) + (bits & 0x7fffff);
   const std::int64_t product = std::int64_t{acc} * ((bits >> 31) != 0 ? -m : m);
-  constexpr std::int64_t kFar = std::int64_t{1} << 60;  // beyond int32 whatever the zero point
+  constexpr std::int64_t kFar = std::int64_t{1} << 60;  // beyond int32 for any zero point
   constexpr int kProductBits = 55;
   std::int64_t scaled = 0;
   if (right > kProductBits) {
-    scaled = 0;  // below a half
+    scaled = 0;  // below one half
   } else if (right > 0) {
     const std::int64_t down = product >> right, rest = product - down * (std::int64_t{1} << right);
     const std::int64_t half = std::int64_t{1} << (right - 1);
     scaled = down + (rest > half || (rest == half && (down & 1) != 0) ? 1 : 0);
   } else if (product != 0) {
-    // A product is 2^23 at least: 2^9 times that is beyond int32 less any zero point.
+    // A nonzero product is at least 2^23: 2^9 times that is beyond int32 for any zero point.
     scaled = -right >= 9 ? (product < 0 ? -kFar : kFar) : product * (std::int64_t{1} << -right);
   }
   const std::int64_t result = scaled + zero_point;

@@ -1,4 +1,4 @@
-// What a statement of the core form touches, and on which thread.
+// The accesses of a core-form statement, and the threads that make them.
 #pragma once
 
 #include <functional>
@@ -11,8 +11,9 @@
 
 namespace dovetail::loops {
 
-// Of all statements in `core`, in any order. Indices are those of loads and stores; an intrinsic's operand, and what is
-// copied, has those of its first element; a tensor of which a box is copied, those of the buffer's first one.
+// All accesses in `core`, in any order. Indices are those of loads and stores; for an operand of an intrinsic and the
+// ends of a copy, those of the first element; for a tensor of which a box is copied, those of the buffer's first
+// element.
 using VisitAccess = std::function<void(const Buffer& buffer, const std::vector<Expr>& indices, bool is_written)>;
 void each_access(const Core& core, const VisitAccess& visit);
 
@@ -29,27 +30,27 @@ struct AroundThread {
   std::int64_t extent = 1;
 };
 
-// Which coordinate alone decides that an element's index in one dimension belongs to a thread. With x the coordinate on
-// `axis`, of as many values as there are `threads`:
+// An element's index in one dimension determines its thread through one coordinate. With x the coordinate on `axis`,
+// which has `threads` values:
 //
 //   index = round * (threads * unit) + x * unit + rest        0 <= rest < unit
 //
-// so that neighbors lie with one thread, `unit` of them, and every (threads * unit)-th one again. `round` and `rest`
-// are free of coordinates.
+// Each thread thus owns `unit` neighbors, and every (threads * unit)-th such group. `round` and `rest` do not depend on
+// coordinates.
 struct Owner {
   std::string axis;
   std::int64_t unit = 1;
-  std::int64_t elements = 1;  // of a thread in that dimension
-  Expr own;                   // round * unit + rest: which of the thread's own elements it is
+  std::int64_t elements = 1;  // number of elements of a thread in that dimension
+  Expr own;                   // round * unit + rest: the number of the element among the thread's own
   bool same_form(const Owner& other) const { return axis == other.axis && unit == other.unit; }
 };
-// `extent`: of the buffer in that dimension. nullopt: the index is not shown to be of that form.
+// `extent`: of the buffer in that dimension. nullopt: the index is not proven to be of that form.
 std::optional<Owner> owner_of(const Expr& index, std::int64_t extent, const std::vector<AroundThread>& around,
                               const Bounds& bounds);
 
-// The unit of the coordinate on `axis` where that alone decides to whom `elements` neighbors from the index on belong,
-// whatever other coordinates are in it: as above, of which `rest` may have others and `rest + elements <= unit`.
-// nullopt: not shown.
+// The unit of the coordinate on `axis` if that coordinate alone determines the owner of `elements` neighbors from the
+// index on, whatever other coordinates the index contains: as above, but `rest` may contain others and `rest + elements
+// <= unit`. nullopt: not proven.
 std::optional<std::int64_t> stripe_of(const Expr& index, std::int64_t elements, std::string_view axis,
                                       const std::vector<AroundThread>& around, const Bounds& bounds);
 

@@ -13,7 +13,7 @@ namespace dovetail::loops {
 
 namespace {
 
-// Coordinates are numbers of 32 bits, and a box may begin behind the end.
+// Coordinates have 32 bits, and a box may begin beyond the end.
 constexpr std::int64_t kMostTensorExtent = std::int64_t{1} << 30;
 constexpr std::int64_t kMostStrideBytes = (std::int64_t{1} << 40) - 1;
 
@@ -24,7 +24,7 @@ struct Digit {
   bool operator==(const Digit&) const = default;
 };
 
-// Neighboring parts of a variable that count on together are one.
+// Neighboring parts of a variable that form one number are merged.
 std::vector<Digit> joined(std::vector<Digit> digits) {
   std::ranges::sort(digits, [](const Digit& a, const Digit& b) {
     return a.var != b.var ? std::less<>()(a.var, b.var) : a.divisor < b.divisor;
@@ -41,10 +41,10 @@ std::vector<Digit> joined(std::vector<Digit> digits) {
   return list;
 }
 
-// An index: what all iterations have in common, and the digits of those that differ.
+// An index: the part common to all iterations, and the digits that differ between them.
 struct Split {
   Linear common;
-  std::vector<Digit> digits;  // by coefficient
+  std::vector<Digit> digits;  // sorted by coefficient
 };
 
 using Extents = std::map<const VarNode*, std::int64_t>;
@@ -92,7 +92,7 @@ std::optional<Split> split(const Expr& index, const Extents& loops) {
   return made;
 }
 
-// They are all numbers below `extent`, each once.
+// True if the digits produce all numbers below `extent`, each once.
 bool counts(const std::vector<Digit>& digits, std::int64_t extent) {
   std::int64_t next = 1;
   for (const Digit& digit : digits) {
@@ -102,7 +102,7 @@ bool counts(const std::vector<Digit>& digits, std::int64_t extent) {
   return next == extent;
 }
 
-// Each loop's variable is made of some of them.
+// True if each loop's variable consists of some of them.
 bool cover(std::vector<Digit> digits, const Extents& loops) {
   std::ranges::sort(digits, {}, &Digit::divisor);
   Extents done;
@@ -124,12 +124,12 @@ struct Dimension {
   std::int64_t extent = 1;
 };
 
-// Those of the buffer, where need be several as one, so that each is one of the box's or has no digits.
+// Dimensions of the buffer, merged where necessary, so that each is one of the box's or has no digits.
 std::optional<std::vector<Dimension>> dimensions_of(const LoadExpr& load, const std::vector<Digit>& rows,
                                                     const std::vector<Digit>& columns, const Extents& loops,
                                                     const Bounds& bounds) {
   std::vector<Dimension> list;
-  std::optional<Dimension> inner;  // that goes on in the next one
+  std::optional<Dimension> inner;  // the dimension that continues in the next one
   for (std::size_t d = load.indices.size(); d-- > 0;) {
     Dimension next{load.indices[d], {}, load.buffer->shape[d]};
     if (inner) {
@@ -149,7 +149,7 @@ std::optional<std::vector<Dimension>> dimensions_of(const LoadExpr& load, const 
   return inner ? std::nullopt : std::optional(std::move(list));
 }
 
-// All that the condition says is that the element lies in the tensor.
+// The condition must say only that the element is in the tensor.
 bool says_inside(const Expr& condition, const std::vector<Dimension>& dimensions, const Bounds& bounds) {
   const auto* n = std::get_if<Binary>(&condition->node);
   if (n != nullptr && n->op == BinaryOp::logical_and)

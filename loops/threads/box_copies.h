@@ -1,4 +1,4 @@
-// Statements that copy a box of a tensor to shared memory: what a unit of the machine does in one instruction.
+// Recognizes statements that copy a box of a tensor to shared memory, which a hardware unit does in one instruction.
 #pragma once
 
 #include <cstddef>
@@ -10,22 +10,22 @@
 
 namespace dovetail::loops {
 
-// What the unit takes.
+// The unit's limits.
 struct BoxCopies {
-  std::int64_t alignment_bytes = 16;  // of strides of a tensor, and of a box's rows
-  std::int64_t most_extent = 256;     // of a box
+  std::int64_t alignment_bytes = 16;  // for strides of a tensor, and rows of a box
+  std::int64_t most_extent = 256;     // for each dimension of a box
   std::size_t most_rank = 5;
 };
 
-// A fetch by all threads together fills the last two dimensions of its buffer, each element once, from elements that
-// lie apart in the same way in two dimensions of a tensor:
+// A fetch by all threads together fills the last two dimensions of its buffer, each element once, from elements at
+// regular strides in two dimensions of a tensor:
 //
 //   for threads, for own loops { to[place, r, c] = inside ? from[y + r, x + c] : 0 }      r, c: parts of the loops
 //   ==>  copy the box of R x C elements from (y, x) on
 //
-// where `inside` says no more than that the element lies in the tensor, so that the unit's own rule leaves the same
-// zeros. Dimensions of the tensor may be several of the buffer that lie one in the other; its last one is the box's.
-// nullopt: it is not of that form, or the unit does not take it. `signals` and `signal` are left open.
+// where `inside` is true exactly for elements within the tensor, so that the unit's own rule produces the same zeros. A
+// dimension of the tensor may consist of several nested dimensions of the buffer; its last one is the box's. nullopt:
+// the statement is not of that form, or the unit does not support it. `signals` and `signal` are not set.
 std::optional<CoreBoxCopy> as_box_copy(const Chain& fetch, const Bounds& bounds, const BoxCopies& facts);
 
 std::int64_t bytes_of_box(const CoreBoxCopy& copy);

@@ -25,7 +25,7 @@ bool mentions(const Expr& expr, const VarNode* var) {
   return found;
 }
 
-// The update that a loop over threads holds, under a condition or none.
+// The update inside a loop over threads, with its condition if it has one.
 struct Joining {
   const CoreLoop* loop;
   const CoreStore* store;
@@ -52,14 +52,14 @@ std::optional<Joining> joining(const CoreLoop& loop) {
   return Joining{&loop, store, condition, *std::move(combine)};
 }
 
-// How threads of an axis lie in warps.
+// How the threads of an axis are distributed over warps.
 struct Lanes {
   std::int64_t stride = 1;   // lanes between neighbors on the axis
-  std::int64_t in_warp = 1;  // neighbors that one warp has; a power of 2
+  std::int64_t in_warp = 1;  // number of neighbors in one warp; a power of 2
   std::uint32_t mask = ~std::uint32_t{0};
 };
 
-// Shuffles need warps that are whole, or one that holds all threads of the block.
+// Shuffles need complete warps, or one warp that holds all threads of the block.
 Lanes lanes_of(const std::string& axis, const std::vector<BoundAxis>& axes) {
   std::int64_t stride = 1, threads = 1, extent = 1;
   for (const char* one : {"thread.x", "thread.y", "thread.z"}) {
@@ -73,7 +73,7 @@ Lanes lanes_of(const std::string& axis, const std::vector<BoundAxis>& axes) {
   if ((!whole && threads > kWarpLanes) || !std::has_single_bit(static_cast<std::uint64_t>(stride)) ||
       stride >= kWarpLanes)
     return lanes;
-  const std::int64_t power = extent & -extent;  // that divides it
+  const std::int64_t power = extent & -extent;  // the largest power of 2 that divides it
   lanes.in_warp = std::min(power, kWarpLanes / stride);
   if (!whole) lanes.mask = (std::uint32_t{1} << threads) - 1;
   return lanes;
@@ -86,7 +86,7 @@ class Combiner {
   CombinedThreads result;
   std::optional<std::string> problem;
 
-  // `around`: loops over threads.
+  // `around`: the enclosing loops over threads.
   Core combine(const Core& core, std::vector<const CoreLoop*> around, bool divergent) {
     if (!core || !has_thread_loops(core)) return core;
     if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
@@ -137,7 +137,7 @@ class Combiner {
     bounds_[var.get()] = {0, extent - 1};
     return var;
   }
-  // All threads of the axis run `body`, of the coordinate.
+  // All threads of the axis run `body`, a function of the coordinate.
   template <typename Body>
   Core on_threads(const CoreLoop& loop, const Body& body) {
     const Var var = loop_var(loop.var->name, loop.extent);
@@ -165,11 +165,11 @@ class Combiner {
     return core_sequence(std::move(body));
   }
 
-  // Each thread's value. Where the condition does not hold, which is so for all threads that join one result, it is
-  // any.
+  // Each thread's value. If the condition does not hold, which is so for all threads that join the same result, the
+  // value is arbitrary.
   Core start(const Joining& n, const Places& own) {
     if (mentions(n.condition, n.loop->var.get()) && !problem)
-      problem = fmt::format("some threads have no value where they join {}", n.store->targets.front().buffer->name);
+      problem = fmt::format("some threads have no value to join into {}", n.store->targets.front().buffer->name);
     return on_threads(*n.loop, [&](const Var& var) {
       const VarMap here{{n.loop->var.get(), ref(var)}};
       std::vector<Expr> values, none;

@@ -1,11 +1,11 @@
-// Loops bound to threads that join a reduction: each thread has a value, and all of them become one
+// Loops bound to threads that join a reduction: each thread has a value, and all values are combined into one
 // (compiler/schedule/thread_axes.h, joins_threads).
 //
 //   for t in 64 thread(thread.x) { s[i] = s[i] + p[t] }
 //
-// becomes a tree. Lanes of a warp hand one another their values by shuffles, without shared memory and without a
-// barrier; where the axis has threads of several warps, one lane of each leaves its warp's part in shared memory, and
-// each thread joins these parts in their order. All threads then have the same result, so that none has to wait for
+// becomes a tree. Lanes of a warp exchange their values by shuffles, without shared memory and without a barrier; if
+// the axis has threads of several warps, one lane of each stores its warp's partial result in shared memory, and each
+// thread joins the partial results in order. All threads then have the same result, so that none has to wait for
 // another one to know it; it is the same in every run.
 #pragma once
 
@@ -20,12 +20,12 @@ namespace dovetail::loops {
 
 struct CombinedThreads {
   Core body;
-  std::vector<Buffer> own;     // each thread's: its value, and what it gets of another lane
-  std::vector<Buffer> shared;  // parts of warps
+  std::vector<Buffer> own;     // private to each thread: its value, and the value that it receives from another lane
+  std::vector<Buffer> shared;  // partial results of warps
 };
 
-// `axes`: all that the kernel's loops are bound to. New loops get their `bounds`. `where` names the kernel. Error: the
-// loop lies under a condition that differs between threads, or not all threads have a value.
+// `axes`: all axes that the kernel's loops are bound to. New loops get their `bounds`. `where` names the kernel. Error:
+// the loop is under a condition that differs between threads, or not all threads have a value.
 Result<CombinedThreads> combine_threads(const Core& kernel, const std::vector<BoundAxis>& axes, Bounds& bounds,
                                         const std::string& where);
 

@@ -1,4 +1,4 @@
-// A statement that fetches: what is around its one store, and what that moves.
+// A fetching statement: the loops and conditions around its single store, and the access that the store makes.
 #pragma once
 
 #include <cstddef>
@@ -9,28 +9,28 @@
 
 namespace dovetail::loops {
 
-// The loops and conditions around a statement's one store, outermost first.
+// The loops and conditions around a statement's single store, outermost first.
 struct Chain {
   std::vector<Core> around;
   const CoreStore* store = nullptr;
 
-  // nullopt: it computes more than one value at a time.
+  // nullopt: the statement computes more than one value at a time.
   static std::optional<Chain> of(Core core);
 
   std::vector<const CoreLoop*> loops() const;
-  std::vector<const CoreLoop*> own_loops() const;  // of a thread: not those over threads
-  // The same around another statement, without the innermost `left_out` of them.
+  std::vector<const CoreLoop*> own_loops() const;  // loops of one thread: excludes those over threads
+  // The same loops and conditions around another statement, without the innermost `left_out`.
   Core around_of(Core inner, std::size_t left_out = 0) const;
 };
 
-// A load, or one of two: it, and the number that replaces what lies outside.
+// A load, or a select between a load and the value that replaces elements outside.
 struct Moved {
   const LoadExpr* load = nullptr;
   Expr condition, otherwise;  // null: always the load
 
-  // nullopt: the value is something else, or where it comes from depends on data.
+  // nullopt: the value is something else, or its source depends on data.
   static std::optional<Moved> of(const Expr& value);
-  bool is_zero_otherwise() const;  // and not the other zero; precondition: there is a condition
+  bool is_zero_otherwise() const;  // positive zero; precondition: there is a condition
 };
 
 }  // namespace dovetail::loops

@@ -55,7 +55,7 @@ std::size_t Formulas::access(const BufferNode& buffer, const std::vector<Expr>& 
   return accesses.size() - 1;
 }
 
-// What int64 sums and products with literals make of the expression, times `factor`.
+// The result of int64 sums and products with literals of the expression, times `factor`.
 void Formulas::collect(const Expr& expr, std::uint64_t factor, Sum& sum) {
   if (const auto value = literal(expr)) {
     sum.constant += *value * factor;

@@ -1,5 +1,5 @@
-// Expressions as run_threads evaluates them: variables and buffers are numbers, operations are functions that have been
-// chosen by type, and indices are sums of products where they can be.
+// Expressions in the form that run_threads evaluates: variables and buffers are numbers, operations are functions that
+// have been chosen by type, and indices are sums of products where possible.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@
 namespace dovetail::loops {
 
 struct Formula {
-  // shift, mask: int64 divided by a power of two, rounded to minus infinity, and what is left.
+  // shift, mask: int64 divided by a power of two, rounded to minus infinity, and the remainder.
   enum class Kind : std::uint8_t {
     constant,
     variable,
@@ -27,25 +27,25 @@ struct Formula {
     load,
     requantize
   } kind;
-  ScalarValue value = {};    // constant; sum: what is added; mask: of which bits
-  std::uint32_t number = 0;  // variable: which; sum: its first term, of which `count` are variables and `more` are not;
-                             // load: which access; shift: how far
+  ScalarValue value = {};    // constant; sum: the addend; mask: the bits
+  std::uint32_t number = 0;  // variable: its number; sum: its first term; `count` terms are variables and `more` are
+                             // not; load: number of the access; shift: amount
   std::uint32_t count = 0, more = 0;
   std::uint32_t a = 0, b = 0, c = 0;  // operands
   ScalarFunction1 function1 = nullptr;
   ScalarFunction2 function2 = nullptr;
 };
 
-// A formula of int64, or a variable, times a number.
+// A formula of int64, or a variable, times a factor.
 struct Term {
   std::size_t number = 0;
   std::uint64_t factor = 1;  // int64 wraps
 };
 
-// A place in a buffer.
+// A location in a buffer.
 struct Access {
   const BufferNode* buffer = nullptr;
-  std::size_t number = 0;              // the buffer's
+  std::size_t number = 0;              // the buffer's number
   std::vector<std::uint32_t> indices;  // formulas of int64
 };
 
@@ -59,7 +59,7 @@ class Formulas {
   std::size_t variable(const VarNode& var) { return variables_.emplace(&var, variables_.size()).first->second; }
   std::size_t variable_count() const { return variables_.size(); }
   std::size_t buffer(const BufferNode& buffer);
-  // Each expression is compiled once, and has to live as long as this.
+  // Each expression is compiled once, and must outlive this object.
   std::uint32_t formula(const Expr& expr);
   std::uint32_t index(const Expr& expr);  // its value as int64
   std::size_t access(const BufferNode& buffer, const std::vector<Expr>& indices);

@@ -19,7 +19,7 @@ int uses(const Core& core, const Buffer& buffer) {
   return count;
 }
 
-// The innermost loop around all `count` uses of the buffer that is no loop over threads; null: there is none.
+// The innermost loop around all `count` uses of the buffer that is not a loop over threads; null: none.
 const CoreLoop* loop_around(const Core& core, const Buffer& buffer, int count) {
   if (!core || uses(core, buffer) != count) return nullptr;
   if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
@@ -50,11 +50,11 @@ Result<Core> give_slots(const Core& body, ThreadKernel& kernel, Slots& slots, co
                         std::move(hint)};
     };
     if (loop == nullptr)
-      return refuse("it has slots, and no loop is around all its uses", "compute_at what fills it into a loop");
+      return refuse("it has slots, but no loop contains all its uses",
+                    "compute_at the block that fills it into a loop");
     if (loop->kind == ForKind::pipelined)
-      return refuse(
-          fmt::format("it has slots, and loop {} is pipelined: it has as many places as stages", loop->var->name),
-          "leave out `slots`, or `pipeline`");
+      return refuse(fmt::format("it has slots, but loop {} is pipelined: it has one slot per stage", loop->var->name),
+                    "leave out `slots`, or `pipeline`");
     if (count == 1) continue;
     Shape shape = buffer->shape;
     shape.insert(shape.begin(), count);

@@ -1,4 +1,5 @@
-// Buffers that several iterations have at once: each of the next iterations of a loop has a place of its own.
+// Buffers with slots: consecutive iterations of a loop use different slots, so that several iterations can use the
+// buffer at once.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +12,15 @@
 
 namespace dovetail::loops {
 
-// By the names of buffers: places for so many iterations.
+// Number of slots, by buffer name.
 using Slots = std::map<std::string, std::int64_t>;
 
 // for k in N { fill(b); use(b) }   becomes   for k in N { fill(b[k % COUNT]); use(b[k % COUNT]) }
 //
-// for each buffer of the kernel's shared ones that has slots, by the innermost loop around all its uses that threads do
-// not share: what fills it for an iteration need not wait until the iteration before has used it. The order of
-// statements stays; barriers are put in afterwards (insert_barriers.h). What is given is taken out of `slots`.
-// Errors: no such loop, or a pipelined one, which gives its buffers as many places as it has stages.
+// for each buffer of the kernel's shared ones that has slots, indexed by the innermost loop around all its uses that is
+// not divided among threads: the statement that fills it for an iteration need not wait until the preceding iteration
+// has used it. The order of statements stays; barriers are inserted afterwards (insert_barriers.h). Processed buffers
+// are removed from `slots`. Errors: no such loop, or a pipelined one, which gives its buffers one slot per stage.
 Result<Core> give_slots(const Core& body, ThreadKernel& kernel, Slots& slots, const std::string& where);
 
 }  // namespace dovetail::loops

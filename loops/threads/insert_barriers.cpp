@@ -22,27 +22,27 @@ struct Touch {
   Buffer buffer;
   std::vector<Expr> indices;
   bool written = false;
-  bool by_any = false;  // perhaps by another thread each time: a condition that all evaluate, an asynchronous copy
+  bool by_any = false;  // the accessing thread may vary: a condition that all threads evaluate, or an asynchronous copy
   std::vector<AroundThread> around;
   std::set<const CoreLoop*> carried;  // from an earlier iteration of these loops
-  // So many of the indices in front are those of all elements; in the others lie more than the one given.
+  // The first `exact` indices are those of all elements; the others cover more than the given element.
   std::size_t exact = 0;
-  bool by_unit = false;  // a unit of the machine writes it
-  // Of calls of a warp: one of its lanes touches so many neighbors in each dimension. Else empty.
+  bool by_unit = false;  // a hardware unit writes it
+  // For calls of a warp: the number of neighbors in each dimension that one of its lanes accesses. Empty otherwise.
   Shape by_warp = {};
-  bool warp_met = false;  // the threads of each warp have waited for one another since
+  bool warp_met = false;  // the threads of each warp have synchronized since
 };
 
-// Who has to wait for whom.
-enum class Need : std::uint8_t { nobody, warp, block };
+// Which threads have to wait for each other.
+enum class Need : std::uint8_t { none, warp, block };
 
-constexpr std::size_t kBoxDimensions = 2;  // of the buffer that a box fills, the last ones
+constexpr std::size_t kBoxDimensions = 2;  // the last dimensions of the buffer that a box fills
 
-// What may still matter to a later region.
+// The accesses that may still conflict with a later region.
 struct Pending {
   std::vector<Touch> touches;  // since the last barrier
-  std::vector<Touch> started;  // by asynchronous copies that no wait for all has covered yet
-  std::vector<Touch> called;   // read by calls that complete later, the same
+  std::vector<Touch> started;  // by asynchronous copies that no complete wait has covered yet
+  std::vector<Touch> called;   // reads by calls that complete later and that no complete wait has covered yet
 };
 
 bool same_axes(const std::vector<AroundThread>& a, const std::vector<AroundThread>& b) {
@@ -115,13 +115,13 @@ class Inserter {
   std::optional<std::string> problem;
 
  private:
-  // What others wrote, or read, asynchronously is done for them, and only behind a barrier for all.
+  // Asynchronous accesses of other threads are complete for those threads, and for all threads only after a barrier.
   static void wait(std::int64_t groups, std::vector<Touch>& begun, Pending& pending) {
     for (const Touch& touch : begun) add(pending.touches, touch);
     if (groups == 0) begun.clear();
   }
 
-  // All threads look at the signal.
+  // All threads access the signal.
   Core wait(const CoreSignal& signal, const Core& core, bool divergent, Pending& pending) {
     Touch touch{signal.signals, {signal.signal}, false, true, {}, {}, 1};
     const Core in_front = wait_for(conflict(pending.touches, {touch}), divergent, pending);
@@ -129,12 +129,12 @@ class Inserter {
     return core_sequence({in_front, core});
   }
 
-  // On account of what was touched before the loop one barrier in front may do in place of one in each iteration.
+  // For accesses before the loop, one barrier before it may replace one in each iteration.
   Core insert_in_loop(const CoreLoop& loop, std::vector<AroundThread> around, bool divergent, Pending& pending) {
     std::vector<Touch> inside;
     collect(loop.body, around, inside);
     const Need need = conflict(pending.touches, inside);
-    if (divergent || need == Need::nobody) return insert_inside(loop, std::move(around), divergent, pending);
+    if (divergent || need == Need::none) return insert_inside(loop, std::move(around), divergent, pending);
     const std::optional<std::string> before = problem;
     Pending waited = pending;
     const Core wait = wait_for(need, divergent, waited);
@@ -147,7 +147,7 @@ class Inserter {
     return core_sequence({wait, in_front});
   }
 
-  // Weighed by what they cost.
+  // Compares the alternatives by cost.
   static int count_barriers(const Core& core) {
     if (!core) return 0;
     if (const auto* loop = std::get_if<CoreLoop>(&core->node)) return count_barriers(loop->body);
@@ -161,8 +161,8 @@ class Inserter {
     return count;
   }
 
-  // What follows the last region of an iteration is the first one of the next. Indices keep their relation to those of
-  // the iteration before; of earlier ones nothing is known, which matters where no barrier lies between.
+  // The last region of an iteration is followed by the first one of the next. Indices keep their relation to those of
+  // the preceding iteration; for earlier ones nothing is known, which matters if no barrier is in between.
   Core insert_inside(const CoreLoop& loop, std::vector<AroundThread> around, bool divergent, Pending& pending) {
     const Pending before = pending;
     uniform_.insert(loop.var.get());
@@ -215,7 +215,8 @@ class Inserter {
       if (const auto* use = std::get_if<VarRef>(&e->node))
         differs |= std::ranges::any_of(around, [&](const AroundThread& a) { return a.var == use->var.get(); });
     });
-    // A barrier that what is inside needs lies in front: then there is one, whatever the condition is.
+    // A barrier that the inner statements need is placed before the statement: then it is executed whatever the
+    // condition is.
     std::vector<Touch> inside = touched;
     collect(n.then_body, around, inside);
     collect(n.else_body, around, inside);
@@ -228,12 +229,12 @@ class Inserter {
     return core_sequence({wait, core_if(n.condition, then_body, else_body)});
   }
 
-  // What all regions in it touch.
+  // The accesses of all regions in it.
   void collect(const Core& core, std::vector<AroundThread> around, std::vector<Touch>& touched) const {
     if (!core || is_synchronization(core)) return;
     if (!has_thread_loops(core)) return collect_region(core, around, touched);
     if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
-      // Which iteration it is of is not known in front of the loop.
+      // Its iteration is not known before the loop.
       if (loop->kind == ForKind::thread) around.push_back({loop->thread_axis, loop->var.get(), loop->extent});
       collect(loop->body, std::move(around), touched);
     } else if (const auto* condition = std::get_if<CoreIf>(&core->node)) {
@@ -248,7 +249,7 @@ class Inserter {
     }
   }
   void collect_region(const Core& region, const std::vector<AroundThread>& around, std::vector<Touch>& touched) const {
-    std::map<const BufferNode*, std::size_t> several;  // with the indices that are exact
+    std::map<const BufferNode*, std::size_t> several;  // the number of exact indices
     each_copy(region, [&](const CoreAsyncCopy& copy) {
       for (const Buffer& buffer : {copy.to, copy.from}) several.emplace(buffer.get(), run_dimension(buffer->shape));
     });
@@ -272,7 +273,8 @@ class Inserter {
         if (call.later) by_others.insert(operand.buffer.get());
       }
     });
-    // What each thread computes for itself it also reads for itself, in loops of which axes ever.
+    // A value that each thread computes for itself is also read only by that thread, whatever axes the loops are bound
+    // to.
     bool by_each = false;
     each_access(region, [&](const Buffer& buffer, const auto&, bool written) {
       by_each |= written && around.size() < own_.axes && own_.replicated.contains(buffer.get());
@@ -294,7 +296,7 @@ class Inserter {
     });
   }
 
-  // A region with what is around it.
+  // A region with its enclosing loops.
   Core meet(const Core& whole, const Core& region, const std::vector<AroundThread>& around, bool divergent,
             Pending& pending) {
     std::vector<Touch> touched;
@@ -319,7 +321,7 @@ class Inserter {
   Core barrier(bool divergent, Pending& pending) {
     if (divergent && !problem)
       problem = fmt::format(
-          "threads have to wait for one another on account of {}, under a condition that differs "
+          "threads must wait for each other because of {}, under a condition that differs "
           "between them",
           pending.touches.front().buffer->name);
     const bool fences = std::ranges::any_of(pending.touches, [&](const Touch& touch) {
@@ -332,14 +334,14 @@ class Inserter {
   Core wait_for(Need need, bool divergent, Pending& pending) {
     const bool by_units = std::ranges::any_of(
         pending.touches, [&](const Touch& touch) { return of_units_.contains(touch.buffer.get()); });
-    if (need == Need::nobody) return nullptr;
+    if (need == Need::none) return nullptr;
     if (need == Need::block || divergent || by_units) return barrier(divergent, pending);
     for (Touch& touch : pending.touches) touch.warp_met = true;
     return make_core(CoreBarrier{.of_warp = true});
   }
 
   Need conflict(const std::vector<Touch>& before, const std::vector<Touch>& now) const {
-    Need need = Need::nobody;
+    Need need = Need::none;
     for (const Touch& a : before)
       for (const Touch& b : now)
         if (a.buffer == b.buffer && (a.written || b.written) && !same_thread(a, b) && !apart(a, b)) {
@@ -349,7 +351,7 @@ class Inserter {
     return need;
   }
 
-  // Whatever element both touch, threads of one warp touch it.
+  // Every element that both access is accessed by threads of one warp.
   bool same_warp(const Touch& a, const Touch& b) const {
     const auto unit = [&](const Touch& touch, std::size_t d, const std::string& axis) {
       return stripe_of(touch.indices[d], touch.by_warp.empty() ? 1 : touch.by_warp[d], axis, touch.around, bounds_);
@@ -363,7 +365,7 @@ class Inserter {
     });
   }
 
-  // Whatever element both touch, one thread touches it.
+  // Every element that both access is accessed by one thread.
   bool same_thread(const Touch& a, const Touch& b) const {
     if (a.by_any || b.by_any || !same_axes(a.around, b.around)) return false;
     return std::ranges::all_of(a.around, [&](const AroundThread& thread) {
@@ -376,8 +378,8 @@ class Inserter {
     });
   }
 
-  // They touch different elements: in some dimension their indices, which follow from variables that all threads have
-  // in common, differ.
+  // They access different elements: in some dimension their indices, which depend only on variables common to all
+  // threads, differ.
   bool apart(const Touch& a, const Touch& b) const {
     for (std::size_t d = 0; d < std::min(a.exact, b.exact); ++d)
       if (is_uniform(a.indices[d]) && is_uniform(b.indices[d]) && differ(a.indices[d], b.indices[d])) return true;
@@ -393,7 +395,7 @@ class Inserter {
   }
   bool differ(const Expr& a, const Expr& b) const {
     if (const auto distance = constant_of(a, b)) return *distance != 0;
-    // x % m and y % m, where x - y is no multiple of m.
+    // x % m and y % m, where x - y is not a multiple of m.
     const auto first = remainder(a), second = remainder(b);
     if (!first || !second || first->modulus != second->modulus) return false;
     const auto distance = constant_of(first->of, second->of);
@@ -416,9 +418,9 @@ class Inserter {
 
   const OwnBuffers& own_;
   const Bounds& bounds_;
-  std::set<const VarNode*> uniform_;      // of loops that are open, and that all threads run together
-  std::set<const BufferNode*> of_units_;  // what units of the machine use by themselves
-  std::map<const VarNode*, Var> others_;  // the same loop's variable in an iteration of which nothing is known
+  std::set<const VarNode*> uniform_;      // variables of open loops that all threads run together
+  std::set<const BufferNode*> of_units_;  // buffers that hardware units access directly
+  std::map<const VarNode*, Var> others_;  // the same loop's variable in an unknown iteration
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Barriers, from the dependences between a kernel's regions. No schedule writes one.
+// Inserts barriers, from the dependences between a kernel's regions. No schedule writes one.
 #pragma once
 
 #include <set>
@@ -9,24 +9,25 @@
 
 namespace dovetail::loops {
 
-// Of which every thread has its own.
+// Buffers of which every thread has its own copy.
 struct OwnBuffers {
   std::set<const BufferNode*> all;
-  std::set<const BufferNode*> replicated;  // among them (replicated.h)
-  std::size_t axes = 0;                    // of threads, in the kernel
-  // Axes whose coordinates tell warps apart, where the others' threads are one warp; else none.
+  std::set<const BufferNode*> replicated;  // a subset of those (replicated.h)
+  std::size_t axes = 0;                    // number of thread axes in the kernel
+  // The axes whose coordinates distinguish warps, if the threads along the other axes form one warp; else none.
   std::set<std::string> warp_axes;
 };
 
-// Two regions need a barrier between them where one writes a buffer that the other touches, unless both touch of it
-// only elements that the same thread owns (accesses.h), or elements that differ in every iteration, as those of two
-// places of a ring. Where all that meets belongs to one warp each time, by the coordinates that tell warps apart, its
-// own threads alone wait (CoreBarrier::of_warp). A loop around regions is looked at several times, as its last region
-// is followed by its first. What an asynchronous copy writes counts from its start, and again from each wait on: others
-// see it behind a barrier after that. So does what calls read that complete later. What copies of boxes write, whoever
-// waits for their signal sees. Some calls and copies read shared memory by a path of their own (CoreProxyFence): the
-// threads that have written what they will read pass a fence first, and then the barrier. `where` names the kernel.
-// Error: a barrier would lie under a condition that differs between threads.
+// Two regions need a barrier between them if one writes a buffer that the other accesses, unless both access only
+// elements that the same thread owns (accesses.h), or elements that differ in every iteration, such as those of two
+// slots of a ring. If all conflicting accesses are within one warp each time, according to the coordinates that
+// distinguish warps, only its own threads wait (CoreBarrier::of_warp). A loop around regions is examined several times,
+// as its last region is followed by its first. The writes of an asynchronous copy count from its start, and again from
+// each wait on: other threads see them only after a barrier following the wait. The same holds for the reads of calls
+// that complete later. The writes of copies of boxes are visible to every thread that waits for their signal. Some
+// calls and copies access shared memory through a separate path (CoreProxyFence): the threads that have written what
+// they will read execute a fence first, and then the barrier. `where` names the kernel. Error: a barrier would be under
+// a condition that differs between threads.
 Result<Core> insert_barriers(const Core& kernel, const OwnBuffers& own, const Bounds& bounds, const std::string& where);
 
 }  // namespace dovetail::loops

@@ -1,4 +1,4 @@
-// A kernel's statements one after the other, as run_threads walks through them.
+// A kernel's statements as a sequential list, in the form that run_threads executes.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace dovetail::loops {
 
-// A kernel's body as a list: a thread's state is a place in it and the values of its variables.
+// A kernel's body as a list: a thread's state is a position in it and the values of its variables.
 struct Instruction {
   enum class Kind : std::uint8_t {
     store,
@@ -31,7 +31,7 @@ struct Instruction {
     jump
   } kind;
   const CoreNode* node = nullptr;
-  std::size_t target = 0;  // next: the loop's first statement; branch: where the condition does not hold
+  std::size_t target = 0;  // next: the loop's first statement; branch: the target if the condition does not hold
   std::size_t variable = 0;
   std::int64_t extent = 0;
   std::size_t first = 0, count = 0;  // store: its targets; branch: the condition's formula
@@ -46,7 +46,7 @@ class Listing {
   std::vector<Instruction> code;
   std::vector<Target> targets;
   Formulas formulas;
-  std::vector<const BufferNode*> written;  // by anything, with all that calls take
+  std::vector<const BufferNode*> written;  // buffers written by any statement, including all operands of calls
 
   std::size_t access(const LoadExpr& place) {
     const auto known = places_.find(&place);

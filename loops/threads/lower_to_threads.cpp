@@ -34,7 +34,7 @@ constexpr std::int64_t kMostJoinedBytes = 4096;
 
 std::int64_t bytes_of(const BufferNode& buffer) { return element_count(buffer.shape) * size_bytes(buffer.dtype); }
 
-// A nest of the top level: the loops bound to block axes are taken off.
+// A top-level nest: the loops bound to block axes are removed.
 struct Nest {
   std::string name;
   std::vector<BoundAxis> axes;
@@ -73,7 +73,7 @@ Nest take_apart(const Core& core, Bounds& bounds) {
   }
   visit_loops(nest.body, [&](const CoreLoop& inner) {
     if (inner.kind != ForKind::thread) return;
-    DOVETAIL_CHECK(!inner.thread_axis.starts_with("block."), "loops bound to block axes are the outermost ones");
+    DOVETAIL_CHECK(!inner.thread_axis.starts_with("block."), "loops bound to block axes must be the outermost ones");
     if (std::ranges::find(nest.axes, inner.thread_axis, &BoundAxis::axis) != nest.axes.end()) return;
     nest.axes.push_back({inner.thread_axis, make_var(inner.thread_axis), inner.extent});
     bounds[nest.axes.back().var.get()] = {0, inner.extent - 1};
@@ -100,7 +100,7 @@ class Lowering {
     for (std::size_t i = 0; i < nests_.size(); ++i) DOVETAIL_TRY(lower(nests_[i], i));
     if (!limits_.slots.empty())
       return Diagnostic{std::string(kWhat), fmt::format("{}, buffer {}", name_, limits_.slots.begin()->first),
-                        "it has slots, and the threads of a block do not share it",
+                        "it has slots, but the threads of a block do not share it",
                         "leave out `slots`, or bind the loops that fill and use it to threads"};
     result_.bounds = std::move(core_.bounds);
     result_.operations = limits_.operations;
@@ -110,8 +110,8 @@ class Lowering {
  private:
   std::string where(const Nest& nest) const { return fmt::format("{}, kernel {}", name_, nest.name); }
 
-  // Statements of one block, of which one at most has several threads, are a kernel: its other threads wait for the one
-  // that does the rest. Not where they leave more to one another than lies near a thread.
+  // Statements of one block, at most one of which has several threads, form a kernel: its other threads wait for the
+  // thread that does the rest. Not if they pass more data to each other than fits in memory near a thread.
   std::vector<Core> joined(const std::vector<Core>& parts) const {
     struct Group {
       std::vector<Core> body;
@@ -181,7 +181,7 @@ class Lowering {
     const std::vector<ThreadRegion> regions = thread_regions_of(nest.body);
     std::vector<Use> uses;
     std::set<const ThreadRegion*> used_in;
-    bool own_elements = true;  // no index distinguishes threads
+    bool own_elements = true;  // no index depends on the thread
     for (const ThreadRegion& region : regions)
       each_access(region.body, [&](const Buffer& touched, const std::vector<Expr>& indices, bool written) {
         if (touched != buffer) return;
@@ -193,25 +193,26 @@ class Lowering {
             for (const AroundThread& thread : region.around) own_elements &= n == nullptr || n->var.get() != thread.var;
           });
       });
-    std::size_t all = 0;  // a condition that all threads evaluate is in no region
+    std::size_t all = 0;  // a condition that all threads evaluate is not in a region
     each_access(nest.body, [&](const Buffer& touched, const auto&, bool) { all += touched == buffer ? 1 : 0; });
     if (all != uses.size()) {
       kernel.shared.push_back(buffer);
       return;
     }
     if (nest.axes.empty() && bytes_of(*buffer) > limits_.local_bytes) {
-      result_.workspace.push_back(buffer);  // of one thread
+      result_.workspace.push_back(buffer);  // private to one thread
       return;
     }
-    // A thread's iteration reads only what it wrote itself: that is what binding its loop proved. Where the region runs
-    // several times, that holds of each time.
+    // A thread's iteration reads only elements that it wrote itself: binding its loop proved that. If the region runs
+    // several times, this holds for each time.
     if (used_in.size() == 1 && (!(*used_in.begin())->repeated || own_elements)) {
       kernel.local.push_back(buffer);
       return;
     }
     const std::size_t axes = uses.front().region->around.size();
-    const bool alike = std::ranges::all_of(uses, [&](const Use& use) { return use.region->around.size() == axes; });
-    if (alike || replicated)
+    const bool in_all_axes =
+        std::ranges::all_of(uses, [&](const Use& use) { return use.region->around.size() == axes; });
+    if (in_all_axes || replicated)
       if (const Buffer own = own_part(nest, buffer, std::move(uses))) {
         kernel.local.push_back(own);
         if (replicated) own_[index].replicated.insert(own.get());
@@ -220,8 +221,9 @@ class Lowering {
     kernel.shared.push_back(buffer);
   }
 
-  // What of the buffer each thread has for itself, which the nest then uses; null where threads share it. Elements that
-  // lie apart in each dimension may be neighbors in the whole: rows of several dimensions, cut after they were fused.
+  // The part of the buffer that each thread owns, which the nest then uses; null if threads share the buffer. Elements
+  // that are separate in each dimension may be neighbors overall: rows of several dimensions, split after they were
+  // fused.
   Buffer own_part(Nest& nest, const Buffer& buffer, std::vector<Use> uses) {
     if (const auto owners = owners_of(*buffer, uses, nest.axes, core_.bounds)) return privatize(nest, buffer, *owners);
     if (buffer->shape.size() < 2) return nullptr;
@@ -243,7 +245,7 @@ class Lowering {
     return privatize(nest, flat, *owners);
   }
 
-  // Each thread keeps its own elements alone.
+  // Each thread keeps only its own elements.
   Buffer privatize(Nest& nest, const Buffer& buffer, const Owners& owners) {
     Shape shape = buffer->shape;
     for (const auto& [dimension, owner] : owners) shape[dimension] = owner.elements;
@@ -268,12 +270,12 @@ class Lowering {
     if (kernel.calls && (kernel.extent("thread.x") != kLanesInX || kernel.extent("thread.y") != kLanesInY))
       return Diagnostic{
           std::string(kWhat), where(nest),
-          fmt::format("its blocks have {} by {} threads in x and y, and operations of warps need {} by {}",
+          fmt::format("its blocks have {} by {} threads in x and y, but operations of warps need {} by {}",
                       kernel.extent("thread.x"), kernel.extent("thread.y"), kLanesInX, kLanesInY),
           "bind warps to thread.z"};
     if (has_later_calls(nest.body) && kernel.extent("thread.z") % kWarpsOfGroup != 0)
       return Diagnostic{std::string(kWhat), where(nest),
-                        fmt::format("its blocks have {} warps, and operations of groups of warps need multiples of {}",
+                        fmt::format("its blocks have {} warps, but operations of groups of warps need multiples of {}",
                                     kernel.extent("thread.z"), kWarpsOfGroup),
                         "bind the warps of a group to thread.z"};
     DOVETAIL_ASSIGN(const Core placed, give_slots(complete_calls(nest.body), kernel, limits_.slots, where(nest)));
@@ -306,15 +308,15 @@ class Lowering {
     if (shared > limits_.shared_bytes)
       errors.push_back({std::string(kWhat), where(nest),
                         fmt::format("its threads share {} bytes, a block has {}", shared, limits_.shared_bytes),
-                        "compute_at with smaller tiles, or leave the buffers to a kernel of their own"});
+                        "compute_at with smaller tiles, or move the buffers to a separate kernel"});
     if (local > limits_.local_bytes)
       errors.push_back({std::string(kWhat), where(nest),
                         fmt::format("each thread keeps {} bytes, the most is {}", local, limits_.local_bytes),
-                        "compute_at with smaller tiles, or leave the buffers to a kernel of their own"});
+                        "compute_at with smaller tiles, or move the buffers to a separate kernel"});
     return errors;
   }
 
-  // Loops bound to threads give way to coordinates.
+  // Replaces loops bound to threads by coordinates.
   Core with_coordinates(const Core& core, const Nest& nest, const OwnBuffers& own, VarMap vars,
                         std::set<std::string> bound) {
     if (!core || is_synchronization(core)) return core;
@@ -325,7 +327,7 @@ class Lowering {
         const Expr zero = binary(BinaryOp::eq, ref(axis.var), int_imm(0));
         first = first ? logical_and(first, zero) : zero;
       }
-      // Conditions that hold in most iterations of a loop are left to the others.
+      // Conditions that hold in most iterations of a loop are not hoisted.
       const CoreProgram peeled = peel_tails({instantiate(core, vars, core_.bounds), core_.bounds, {}});
       core_.bounds.insert(peeled.bounds.begin(), peeled.bounds.end());
       return done_once(peeled.body, first, own);
@@ -343,7 +345,7 @@ class Lowering {
     }
     if (const auto* n = std::get_if<CoreIf>(&core->node))
       return core_if(substitute(n->condition, vars), inside(n->then_body), inside(n->else_body));
-    // What one thread does one after the other it does under one condition.
+    // Consecutive statements of one thread share one condition.
     std::vector<Core> body, alone;
     const auto finish = [&] { body.push_back(inside(core_sequence(std::exchange(alone, {})))); };
     for (const Core& part : std::get<CoreSequence>(core->node).body) {
@@ -358,7 +360,8 @@ class Lowering {
     return core_sequence(std::move(body));
   }
 
-  // A region that one thread runs, but for what each computes for itself. `first`: holds in that thread alone.
+  // A region that one thread runs, except for statements that each thread computes for itself. `first`: holds in that
+  // thread only.
   static Core done_once(const Core& region, const Expr& first, const OwnBuffers& own) {
     bool replicates = false;
     each_access(region, [&](const Buffer& buffer, const auto&, bool written) {
@@ -391,7 +394,7 @@ class Lowering {
   std::string name_;
   ThreadLimits limits_;
   std::vector<Nest> nests_;
-  std::vector<OwnBuffers> own_;  // of each nest
+  std::vector<OwnBuffers> own_;  // one entry per nest
   ThreadProgram result_;
 };
 

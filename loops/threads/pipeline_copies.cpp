@@ -43,8 +43,8 @@ bool meet(const std::set<const BufferNode*>& a, const std::set<const BufferNode*
   return std::ranges::any_of(a, [&](const BufferNode* buffer) { return b.contains(buffer); });
 }
 
-// A statement under a condition, the terms of which that none of the loops around it moves as one condition around
-// them: what all threads and iterations agree on is asked once.
+// A statement under a condition. Terms that do not change in the enclosing loops are combined into one outer condition:
+// a condition that is the same for all threads and iterations is tested once.
 Core with_condition_outside(const Core& core) {
   std::vector<const CoreLoop*> around;
   std::set<const VarNode*> vars;
@@ -96,7 +96,7 @@ class Pipeliner {
  private:
   using Rings = std::map<const BufferNode*, Buffer>;
 
-  // Of what runs several times, or not always.
+  // True for a statement that runs several times, or not always.
   Core walk_inside(const Core& core) {
     ++inside_;
     Core result = walk(core);
@@ -114,7 +114,7 @@ class Pipeliner {
     return std::ranges::any_of(kernel_.shared, [&](const Buffer& shared) { return shared.get() == buffer; });
   }
 
-  // How many statements in front may run ahead.
+  // The number of leading statements that may run ahead.
   static std::size_t fetches_of(const std::vector<Core>& body, const Touched& all,
                                 const std::function<bool(const BufferNode*)>& is_shared) {
     std::size_t count = 0;
@@ -126,7 +126,7 @@ class Pipeliner {
     return count;
   }
 
-  // With rings in place of buffers, at that place of them.
+  // With rings in place of buffers, at the given slot.
   Core in_ring(const Core& core, const Rings& rings, const Expr& place) const {
     return rewrite_accesses(core, {},
                             [&](const Buffer& touched, std::vector<Expr> indices,
@@ -138,7 +138,7 @@ class Pipeliner {
                             });
   }
 
-  // The statement as an asynchronous copy of as many bytes as can be; null: it is none.
+  // The statement as an asynchronous copy of as many bytes as possible; null: it is not a copy.
   Core as_copy(const Chain& chain) const {
     const StoreTarget& target = chain.store->targets[0];
     const auto moved = Moved::of(target.value);
@@ -176,7 +176,7 @@ class Pipeliner {
       result = make_core(copy);
     }
     if (left_out == 0) return chain.around_of(result);
-    // Of the loop over elements every `elements`-th remains.
+    // Every `elements`-th iteration of the loop over elements remains.
     CoreLoop vectors = *innermost;
     vectors.extent = innermost->extent / copy.elements;
     vectors.var = make_var(innermost->var->name);
@@ -186,7 +186,7 @@ class Pipeliner {
     return chain.around_of(vectors.extent == 1 ? vectors.body : make_core(std::move(vectors)), 1);
   }
 
-  // Both elements move with the variable in the dimension of neighbors alone.
+  // Both elements move with the variable only in the dimension of neighbors.
   static bool runs_along(const CoreAsyncCopy& copy, const VarNode& var) {
     const auto alone = [&](const Buffer& buffer, const std::vector<Expr>& indices) {
       for (std::size_t d = 0; d < indices.size(); ++d)
@@ -205,7 +205,7 @@ class Pipeliner {
     return found;
   }
 
-  // What a thread computes, kept by itself.
+  // A value that a thread computes, kept in private memory.
   struct Staged {
     Core load, store;
   };
@@ -232,18 +232,18 @@ class Pipeliner {
     const auto stages = stages_of(loop.annotations);
     const auto* sequence = std::get_if<CoreSequence>(&loop.body->node);
     if (!stages || sequence == nullptr || loop.extent < *stages)
-      return refuse(loop, "it has no statement beside another, or fewer iterations than stages", "give fewer stages");
+      return refuse(loop, "it has fewer than two statements, or fewer iterations than stages", "give fewer stages");
     const std::vector<Core>& body = sequence->body;
     const Touched all = touched_by(loop.body);
     const std::size_t count = fetches_of(body, all, [&](const BufferNode* buffer) { return is_shared(buffer); });
     if (count == 0)
       return refuse(loop, "its first statement does not fill a buffer that the threads of a block share",
-                    "compute_at what is fetched into it, set_scope it to shared, and bind its loops to threads");
+                    "compute_at the fetched buffer into it, set_scope it to shared, and bind its loops to threads");
     Rings rings;
     for (std::size_t i = 0; i < count; ++i)
       for (const BufferNode* buffer : touched_by(body[i]).written) {
         if (uses(whole_, buffer) != uses(loop.body, buffer))
-          return refuse(loop, fmt::format("{} is used outside of it as well", buffer->name),
+          return refuse(loop, fmt::format("{} is also used outside of it", buffer->name),
                         "compute_at all uses into it");
         make_ring(buffer, *stages, rings);
       }
@@ -252,9 +252,9 @@ class Pipeliner {
     const Core use = core_sequence(std::move(uses_of_piece));
 
     Signals signals = signals_of(loop, body, count, rings, *stages);
-    // Iterations whose calls are still under way when the next one begins. Threads that fill places themselves wait for
-    // each other once in an iteration, in front of its calls; a unit that does it is told behind them, when those of
-    // the iteration before are done.
+    // Iterations whose calls are still in flight when the next one begins. Threads that fill slots themselves wait for
+    // each other once per iteration, before its calls; a unit that fills them is started after the calls, when those of
+    // the preceding iteration are done.
     const bool by_units = signals.boxes.size() == count;
     const std::int64_t fewest_stages = by_units ? 2 : 3;
     const std::optional<Core> lagging = *stages >= fewest_stages ? with_calls_under_way(use) : std::nullopt;
@@ -262,8 +262,8 @@ class Pipeliner {
     const bool fetches_behind = lagging && by_units;
     const std::int64_t ahead = *stages - 1 - (fetches_behind ? 0 : lag);
     bool asynchronous = false;
-    std::vector<Core> issue, store;                                         // of one piece
-    std::vector<std::vector<Core>> begin(static_cast<std::size_t>(ahead));  // of those before the first iteration
+    std::vector<Core> issue, store;                                         // for one piece
+    std::vector<std::vector<Core>> begin(static_cast<std::size_t>(ahead));  // for the iterations before the first one
     const Expr piece = ref(loop.var) + ahead;
     for (std::size_t i = 0; i < count; ++i) {
       if (const auto box = signals.boxes.find(i); box != signals.boxes.end()) {
@@ -276,8 +276,8 @@ class Pipeliner {
           in_ring(instantiate(body[i], {{loop.var.get(), piece}}, bounds_), rings, floor_mod(piece, *stages));
       const auto chain = Chain::of(later);
       if (!chain)
-        return refuse(loop, "a statement that is to run ahead computes more than one value at a time",
-                      "inline what it computes with, or leave the loop as it is");
+        return refuse(loop, "a statement that must run ahead computes more than one value at a time",
+                      "inline its operands, or do not pipeline the loop");
       const Core copy = options_.asynchronous ? as_copy(*chain) : nullptr;
       for (std::int64_t p = 0; p < ahead; ++p) {
         const Expr number = int_imm(p);
@@ -338,13 +338,14 @@ class Pipeliner {
     return core_sequence(std::move(result));
   }
 
-  // Boxes that fetches copy, by their number, in the loop's variable; and what counts their bytes.
+  // The boxes that fetches copy, as functions of their number in terms of the loop's variable; and the buffer that
+  // counts their bytes.
   struct Signals {
-    Buffer buffer;  // null: there are none
+    Buffer buffer;  // null: no boxes
     std::map<std::size_t, CoreBoxCopy> boxes;
-    std::int64_t bytes = 0;  // of a piece
+    std::int64_t bytes = 0;  // bytes of a piece
 
-    // Of a piece of that number.
+    // The copies for the piece with that number.
     Core step(CoreSignal::Step step, const Expr& piece, std::int64_t stages) const {
       CoreSignal made{step, buffer, simplify(floor_mod(piece, stages), {}), 0, nullptr};
       if (step == CoreSignal::Step::expect) made.bytes = bytes;
@@ -376,7 +377,7 @@ class Pipeliner {
     return instantiate(make_core(box), {{loop.var.get(), piece}}, bounds_);
   }
 
-  // It is written once, and read by units of the machine alone.
+  // It is written once, and read only by hardware units.
   bool is_of_calls(const BufferNode* buffer) const {
     int by_units = 0;
     each_call(whole_, [&](const CoreCall& call) {
@@ -406,7 +407,7 @@ class Pipeliner {
   Bounds& bounds_;
   const std::string& where_;
   const PipelineOptions& options_;
-  int inside_ = 0;  // loops and conditions around
+  int inside_ = 0;  // number of enclosing loops and conditions
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace dovetail::loops {
 
 namespace {
 
-// The variable of the loop around the region that is bound to the axis; null: none.
+// The variable of the enclosing loop that is bound to the axis; null: none.
 const VarNode* loop_on(const ThreadRegion& region, const std::string& axis) {
   const auto found = std::ranges::find(region.around, axis, &AroundThread::axis);
   return found == region.around.end() ? nullptr : found->var;
@@ -43,7 +43,7 @@ void each_store(const Core& core, const std::function<void(const std::vector<con
   }
 }
 
-// A thread's own elements.
+// The elements that a thread owns.
 std::int64_t elements_of(const BufferNode& buffer, const Owners& owners) {
   std::int64_t elements = 1;
   for (std::size_t d = 0; d < buffer.shape.size(); ++d) {
@@ -67,7 +67,8 @@ std::optional<Owners> owners_of(const BufferNode& buffer, const std::vector<Use>
              });
     });
     if (replicated) continue;
-    // Of one loop over its threads alone: an iteration reads only what it wrote itself, which binding the loop proved.
+    // For a single loop over its threads: an iteration reads only elements that it wrote itself, as proven when binding
+    // the loop.
     const VarNode* const loop = loop_on(*uses.front().region, axis.axis);
     const bool of_iteration =
         loop != nullptr && std::ranges::all_of(uses, [&](const Use& use) {
@@ -116,7 +117,7 @@ std::set<const BufferNode*> replicated_buffers(const std::vector<ThreadRegion>& 
   }
   const auto thread_axes =
       static_cast<std::size_t>(std::ranges::count_if(axes, [](const BoundAxis& axis) { return !axis.is_block(); }));
-  // A region whose statements cannot all be told apart leaves nothing to every thread.
+  // If the statements of a region cannot all be distinguished, none of its buffers is replicated.
   for (bool changed = true; changed;) {
     changed = false;
     for (const ThreadRegion& region : regions) {

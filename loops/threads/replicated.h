@@ -1,4 +1,5 @@
-// Which buffers every thread has for itself: what each computes and reads alone, and what all of them compute alike.
+// Determines which buffers are private to every thread: those that each thread computes and reads alone, and those for
+// which all threads compute the same values.
 #pragma once
 
 #include <cstddef>
@@ -14,24 +15,24 @@
 
 namespace dovetail::loops {
 
-// An access of a buffer with the region that it lies in.
+// An access of a buffer with its region.
 struct Use {
   std::vector<Expr> indices;
   const ThreadRegion* region;
   bool written;
 };
 
-// Per dimension, what of a buffer a thread has for itself: along each axis of the kernel, a thread owns elements
+// Per dimension, the part of a buffer that a thread has: along each axis of the kernel, a thread owns elements
 // (accesses.h), or the buffer is private to the iterations of one loop, or it is written in no loop of that axis and
 // its elements are the same for all coordinates. nullopt: some element may be one thread's and read by another.
 using Owners = std::map<std::size_t, Owner>;
 std::optional<Owners> owners_of(const BufferNode& buffer, const std::vector<Use>& uses,
                                 const std::vector<BoundAxis>& axes, const Bounds& bounds);
 
-// Buffers that each thread computes for itself although their statements lie in no loop of some axis: that is what
-// spares the others to wait for one thread and to read what it has left. Such a statement writes nothing else that
-// others see, and its region writes nothing that others see and reads it again. At most kMostReplicated elements a
-// thread. `temporary`: what may be chosen, each used by this kernel alone.
+// Buffers that each thread computes for itself although their statements are in no loop of some axis: the other threads
+// then need not wait for one thread and read its result. Such a statement writes nothing else that other threads see,
+// and its region writes nothing that other threads see and reads it again. At most kMostReplicated elements per thread.
+// `temporary`: the candidates, each used by this kernel only.
 inline constexpr std::int64_t kMostReplicated = 64;
 std::set<const BufferNode*> replicated_buffers(const std::vector<ThreadRegion>& regions,
                                                const std::vector<Buffer>& temporary, const std::vector<BoundAxis>& axes,

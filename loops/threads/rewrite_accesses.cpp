@@ -40,7 +40,7 @@ class Rewriter {
       CoreCall copy = *n;
       for (IntrinsicOperand& operand : copy.operands) {
         move_place(operand.buffer, operand.indices, around);
-        // New dimensions come in front, and the operand does not move along them.
+        // New dimensions are added at the front, and the operand does not move along them.
         for (std::size_t rank = operand.extents.size(); rank < operand.indices.size(); ++rank) {
           for (std::vector<std::int64_t>& steps : operand.steps) steps.insert(steps.begin(), 0);
           operand.extents.insert(operand.extents.begin(), 1);

@@ -1,4 +1,4 @@
-// Accesses of a kernel's buffers moved elsewhere.
+// Redirects accesses of a kernel's buffers.
 #pragma once
 
 #include <functional>
@@ -10,10 +10,10 @@
 
 namespace dovetail::loops {
 
-// The buffer and the indices in place of those given, which lie inside of these thread loops.
+// Returns the buffer and the indices that replace those given, which are inside these thread loops.
 using MoveAccess = std::function<std::pair<Buffer, std::vector<Expr>>(const Buffer& buffer, std::vector<Expr> indices,
                                                                       const std::vector<AroundThread>& around)>;
-// `around`: thread loops around `core`.
+// `around`: the thread loops around `core`.
 Core rewrite_accesses(const Core& core, std::vector<AroundThread> around, const MoveAccess& move);
 
 }  // namespace dovetail::loops

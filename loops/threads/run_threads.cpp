@@ -24,7 +24,7 @@ Result<std::vector<NdArray>> run_threads(const ThreadProgram& program, std::span
     }
     DOVETAIL_CHECK(next < arguments.size() && arguments[next].dtype() == buffer->dtype &&
                        arguments[next].count() == element_count(buffer->shape),
-                   "an argument for every input");
+                   "there must be one argument for every input");
     memories.emplace(buffer.get(), Memory(buffer, arguments[next++].bytes()));
   }
   for (const Buffer& buffer : program.workspace) memories.emplace(buffer.get(), Memory(buffer));

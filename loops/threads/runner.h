@@ -1,5 +1,5 @@
-// One kernel on threads that run in adversarial orders, with what it knows of each element: run_threads.h says by which
-// rules it judges.
+// One kernel on threads that run in adversarial orders, with a record of each element's accesses: run_threads.h lists
+// the rules that it checks.
 #pragma once
 
 #include <algorithm>
@@ -27,7 +27,8 @@ class Runner {
          std::map<const BufferNode*, Memory*> global, std::uint64_t seed)
       : kernel_(kernel), operations_(operations), memory_(std::move(global)), random_(seed) {
     for (const BoundAxis& axis : kernel.axes) listing_.formulas.variable(*axis.var);
-    for (const Buffer& buffer : kernel.local) listing_.formulas.buffer(*buffer);  // the first ones are a thread's own
+    for (const Buffer& buffer : kernel.local)
+      listing_.formulas.buffer(*buffer);  // the first ones are private to a thread
     listing_.add(kernel.body);
     code_ = &listing_;
     for (const Buffer& buffer : kernel.shared) shared_.emplace(buffer.get(), Memory(buffer));
@@ -62,7 +63,7 @@ class Runner {
     std::vector<std::size_t> running(threads.size()), waiting, stopped;  // stopped: at a wait for a signal
     std::iota(running.begin(), running.end(), std::size_t{0});
     const CoreNode* barrier = nullptr;
-    std::map<std::size_t, Calling> warps;  // those of which lanes wait for others
+    std::map<std::size_t, Calling> warps;  // warps in which lanes wait for others
     while (!running.empty() || !stopped.empty()) {
       if (running.empty()) land_boxes_for(threads[stopped.front()]);
       else if (below(4) == 0) land_box();
@@ -95,19 +96,19 @@ class Runner {
           break;
         }
         if (thread.shuffle != nullptr) {
-          // The last of its lanes lets the others go on, and goes on itself.
+          // The last of its lanes releases the others, and continues itself.
           const std::vector<std::size_t> woken = exchange(threads, running[chosen]);
           running.insert(running.end(), woken.begin(), woken.end());
           if (thread.shuffle == nullptr) continue;
         } else if (reached != nullptr) {
           if (!waiting.empty() && reached != barrier)
             throw Broken{fmt::format("threads {} and {} of block {} wait at different barriers",
-                                     threads[waiting.front()].who.thread, thread.who.thread, block)};
+                                     threads[waiting.front()].id.thread, thread.id.thread, block)};
           barrier = reached;
           waiting.push_back(running[chosen]);
         } else if (!waiting.empty()) {
-          throw Broken{fmt::format("thread {} of block {} ends, thread {} waits for it at a barrier", thread.who.thread,
-                                   block, threads[waiting.front()].who.thread)};
+          throw Broken{fmt::format("thread {} of block {} ends, thread {} waits for it at a barrier", thread.id.thread,
+                                   block, threads[waiting.front()].id.thread)};
         }
         running[chosen] = running.back();
         running.pop_back();
@@ -115,16 +116,16 @@ class Runner {
       }
       if (!running.empty() || !stopped.empty()) continue;
       if (!warps.empty())
-        throw Broken{fmt::format("{} of {} lanes from thread {} of block {} on come to {}", warps.begin()->second.lanes,
+        throw Broken{fmt::format("{} of {} lanes from thread {} of block {} on reach {}", warps.begin()->second.lanes,
                                  lanes_of(*warps.begin()->second.node), warps.begin()->first, block,
                                  words_of(*warps.begin()->second.node))};
       for (const Thread& thread : threads)
         if (thread.shuffle != nullptr) throw Broken{missing_lane(threads, thread)};
       if (!waiting.empty() && waiting.size() < threads.size())
         throw Broken{
-            fmt::format("{} of {} threads of block {} come to a barrier", waiting.size(), threads.size(), block)};
+            fmt::format("{} of {} threads of block {} reach a barrier", waiting.size(), threads.size(), block)};
       for (const std::size_t i : waiting) {
-        ++threads[i].who.epoch;
+        ++threads[i].id.epoch;
         threads[i].fences_at_barrier = threads[i].fences;
       }
       if (!waiting.empty()) share_observations();
@@ -132,14 +133,14 @@ class Runner {
     }
   }
 
-  // ---- Operations of warps: all lanes come to the same call, and it is then carried out, or to the same barrier of
-  // their warp, and then go on (runner_calls.cpp).
+  // ---- Operations of warps: all lanes reach the same call, which is then executed, or the same barrier of their warp,
+  // and then continue (runner_calls.cpp).
 
   struct Calling {
     const CoreNode* node = nullptr;
     std::size_t lanes = 0;
   };
-  // Where an element of an operand lies: with the lane that has it.
+  // The location of an element of an operand: the lane that holds it.
   struct Place {
     Thread* lane = nullptr;
     Memory* memory = nullptr;
@@ -149,12 +150,12 @@ class Runner {
   std::size_t lanes_of(const CoreCall& call) const;
   std::size_t lanes_of(const CoreNode& node) const;  // 0: it is neither
   static std::string words_of(const CoreNode& node);
-  // Whether it was the last lane, and the call is done. Those that wait are known by the first thread of theirs.
+  // Whether it was the last lane, and the call is done. Waiting calls are identified by their first thread.
   bool come_to_call(std::vector<Thread>& threads, std::size_t index, const CoreNode* node, std::size_t lanes,
                     std::map<std::size_t, Calling>& warps);
   std::vector<Place> places_of(std::span<Thread> lanes, const IntrinsicOperand& operand, const LaneMap& map,
                                const Shape& shape);
-  // As the unit finds them, row by row: from the matrix's first element on, which all threads agree on.
+  // In the unit's order, row by row, from the matrix's first element on, on which all threads agree.
   std::vector<Place> places_of(std::span<Thread> lanes, const IntrinsicOperand& operand, const CoreMatrix& matrix,
                                const Shape& shape);
   void note_read_by_warp(Thread& lane, Memory& from, std::size_t at);
@@ -167,8 +168,8 @@ class Runner {
                    const std::vector<std::vector<Place>>& places);
   void step_calls(Thread& thread, const CoreCallGroup& n);
 
-  // ---- Copies of boxes, and signals (runner_signals.cpp). Lines of a box land in any order, from their start on. When
-  // all that a phase expects has landed it ends, for whoever waits for it.
+  // ---- Copies of boxes, and signals (runner_signals.cpp). Lines of a box land in any order, from their start on. A
+  // phase ends when all bytes that it expects have landed; threads waiting for it then continue.
 
   void number_signals(const BufferNode& signals);
   std::size_t number_of(const BufferNode& signals, std::size_t at) const;
@@ -177,33 +178,32 @@ class Runner {
   void expect(Thread& thread, std::size_t number, std::int64_t bytes);
   void land_box();
   void land_boxes_for(const Thread& waiting);  // until a phase ends
-  void end_phase(std::size_t number);          // where all has landed
+  void end_phase(std::size_t number);          // called when all bytes have landed
   void share_observations();                   // at a barrier
   void check_box_write(const Thread& thread, const Memory& into, std::size_t at) const;
   std::string missing_phase(const Thread& waiting) const;
-  // What a copy wrote, whoever touches it has waited for.
+  // A thread that accesses the destination of a copy must have waited for it.
   static void check_observed(const Thread& thread, const Memory& memory, std::size_t at) {
     const Shadow& shadow = memory.shadow[at];
     if (shadow.signal >= 0 && thread.observed[static_cast<std::size_t>(shadow.signal)] <= shadow.phase)
       throw Broken{fmt::format(
-          "thread {} of block {} touches element {} of {}, to which the copy of a box came, before it knows that the "
+          "thread {} of block {} accesses element {} of {}, which the copy of a box wrote, before it knows that the "
           "signal's phase {} has ended",
-          thread.who.thread, thread.who.block, at, memory.buffer->name, shadow.phase)};
+          thread.id.thread, thread.id.block, at, memory.buffer->name, shadow.phase)};
   }
 
   // ---- Shuffles. A warp is kWarpLanes neighboring threads.
 
-  static std::int64_t lane_of(const Thread& thread) { return thread.who.thread % kWarpLanes; }
+  static std::int64_t lane_of(const Thread& thread) { return thread.id.thread % kWarpLanes; }
   static bool takes_part(const CoreShuffle& n, std::int64_t lane) { return (n.mask >> lane & 1U) != 0; }
 
-  // The thread has come to a shuffle. Where all lanes have, each takes what it gets, and those that waited are
-  // returned.
+  // The thread has reached a shuffle. Once all lanes have, each receives its value, and the waiting ones are returned.
   std::vector<std::size_t> exchange(std::vector<Thread>& threads, std::size_t last) {
     const CoreShuffle& n = *threads[last].shuffle;
     const std::size_t warp = last - static_cast<std::size_t>(lane_of(threads[last]));
     if (!takes_part(n, lane_of(threads[last])))
-      throw Broken{fmt::format("thread {} of block {} comes to a shuffle whose mask {:#x} leaves its lane {} out",
-                               threads[last].who.thread, threads[last].who.block, n.mask, lane_of(threads[last]))};
+      throw Broken{fmt::format("thread {} of block {} reaches a shuffle whose mask {:#x} leaves its lane {} out",
+                               threads[last].id.thread, threads[last].id.block, n.mask, lane_of(threads[last]))};
     std::vector<std::size_t> lanes;
     for (std::int64_t lane = 0; lane < kWarpLanes; ++lane) {
       const std::size_t at = warp + static_cast<std::size_t>(lane);
@@ -214,8 +214,8 @@ class Runner {
     for (const std::size_t at : lanes) {
       const std::int64_t from = lane_of(threads[at]) ^ n.distance;
       if (from >= kWarpLanes || !takes_part(n, from))
-        throw Broken{fmt::format("lane {} of block {} reads from lane {}, which takes no part in the shuffle",
-                                 lane_of(threads[at]), threads[at].who.block, from)};
+        throw Broken{fmt::format("lane {} of block {} reads from lane {}, which does not participate in the shuffle",
+                                 lane_of(threads[at]), threads[at].id.block, from)};
       assign(threads[at], n.to, threads[warp + static_cast<std::size_t>(from)].offered);
     }
     for (const std::size_t at : lanes) threads[at].shuffle = nullptr;
@@ -224,18 +224,18 @@ class Runner {
   }
 
   static std::string missing_lane(const std::vector<Thread>& threads, const Thread& waiting) {
-    const std::size_t warp = static_cast<std::size_t>(waiting.who.thread - lane_of(waiting));
+    const std::size_t warp = static_cast<std::size_t>(waiting.id.thread - lane_of(waiting));
     std::int64_t lane = 0;
     for (; lane < kWarpLanes; ++lane) {
       const std::size_t at = warp + static_cast<std::size_t>(lane);
       if (takes_part(*waiting.shuffle, lane) && (at >= threads.size() || threads[at].shuffle != waiting.shuffle)) break;
     }
-    return fmt::format("thread {} of block {} waits at a shuffle for lane {}, which does not come", waiting.who.thread,
-                       waiting.who.block, lane);
+    return fmt::format("thread {} of block {} waits at a shuffle for lane {}, which does not reach it",
+                       waiting.id.thread, waiting.id.block, lane);
   }
 
   void start(Thread& thread, std::int64_t block, std::int64_t index) {
-    thread.who = {static_cast<std::int32_t>(block), static_cast<std::int32_t>(index), 0};
+    thread.id = {static_cast<std::int32_t>(block), static_cast<std::int32_t>(index), 0};
     thread.values.assign(listing_.formulas.variable_count(), 0);
     thread.observed.assign(signals_.size(), 0);
     std::int64_t of_block = block, of_thread = index;
@@ -250,7 +250,7 @@ class Runner {
     for (const Buffer& buffer : kernel_.local) thread.own.emplace_back(buffer);
   }
 
-  // One instruction; the barrier that the thread now waits at, else null.
+  // Executes one instruction; returns the barrier that the thread now waits at, else null.
   const CoreNode* step(Thread& thread) {
     using Kind = Instruction::Kind;
     if (thread.at >= code_->code.size()) return nullptr;
@@ -290,7 +290,7 @@ class Runner {
     if (number < places_.size() && places_[number] != nullptr && code_ == &listing_) return *places_[number];
     const BufferNode* const buffer = code_->formulas.buffers[number];
     const auto found = memory_.find(buffer);
-    if (found == memory_.end()) throw Broken{fmt::format("buffer {} has no place", buffer->name)};
+    if (found == memory_.end()) throw Broken{fmt::format("buffer {} has no memory", buffer->name)};
     if (code_ == &listing_) {
       places_.resize(std::max(places_.size(), number + 1));
       places_[number] = found->second;
@@ -331,20 +331,21 @@ class Runner {
                              buffer.shape[dimension], dimension)};
   }
 
-  [[noreturn]] static void race(const Memory& memory, std::size_t element, const Who& a, const Who& b, bool a_wrote) {
+  [[noreturn]] static void race(const Memory& memory, std::size_t element, const ThreadId& a, const ThreadId& b,
+                                bool a_wrote) {
     throw Broken{
         fmt::format("thread {} of block {} {} element {} of {}, which thread {} of block {} writes without a "
                     "barrier between them",
                     a.thread, a.block, a_wrote ? "wrote" : "read", element, memory.buffer->name, b.thread, b.block)};
   }
-  static bool ordered(const Who& before, const Who& now) {
+  static bool ordered(const ThreadId& before, const ThreadId& now) {
     return before.block < 0 ||
            (before.block == now.block && (before.thread == now.thread || before.epoch < now.epoch ||
                                           (before.warp() == now.warp() && before.warp_epoch < now.warp_epoch)));
   }
 
-  // ---- Asynchronous copies. Each element lands when it starts, when the wait has come, or at some time between: the
-  // seed chooses. Whatever it chooses, nobody may touch the element until the wait.
+  // ---- Asynchronous copies. Each element lands at the start, at the wait, or at some time between: the seed selects
+  // it. In any case no thread may access the element until the wait.
 
   void start_copy(Thread& thread, const CoreAsyncCopy& n) {
     Memory& to = memory(thread, *n.to);
@@ -374,7 +375,7 @@ class Runner {
       thread.groups.push_back(std::exchange(thread.started, {}));
       return;
     }
-    // From here on it is as if the thread had written the elements itself.
+    // From now on the elements count as written by the thread.
     while (static_cast<std::int64_t>(thread.groups.size()) > n.groups) {
       for (Flight& flight : thread.groups.front()) {
         flight.land();
@@ -405,42 +406,42 @@ class Runner {
     if (from.shadow.empty()) return;
     Shadow& shadow = from.shadow[at];
     if (shadow.landing > 0)
-      throw Broken{
-          fmt::format("thread {} of block {} reads element {} of {}, to which an asynchronous copy or a call may be "
-                      "under way",
-                      thread.who.thread, thread.who.block, at, from.buffer->name)};
+      throw Broken{fmt::format(
+          "thread {} of block {} reads element {} of {}, which an asynchronous copy or a call in flight may "
+          "write",
+          thread.id.thread, thread.id.block, at, from.buffer->name)};
     if (!shadow.defined)
-      throw Broken{fmt::format("element {} of {} is read and was never written", at, from.buffer->name)};
-    if (!ordered(shadow.writer, thread.who)) race(from, at, thread.who, shadow.writer, false);
+      throw Broken{fmt::format("element {} of {} is read but was never written", at, from.buffer->name)};
+    if (!ordered(shadow.writer, thread.id)) race(from, at, thread.id, shadow.writer, false);
     check_observed(thread, from, at);
-    if (shadow.reader.block >= 0 && shadow.reader.block != thread.who.block) {
+    if (shadow.reader.block >= 0 && shadow.reader.block != thread.id.block) {
       shadow.several_blocks = true;
-    } else if (shadow.reader.block >= 0 && shadow.reader.epoch == thread.who.epoch) {
-      shadow.several_warps |= shadow.reader.warp() != thread.who.warp();
-      shadow.several_threads = shadow.reader.warp_epoch == thread.who.warp_epoch &&
-                               (shadow.several_threads || shadow.reader.thread != thread.who.thread);
+    } else if (shadow.reader.block >= 0 && shadow.reader.epoch == thread.id.epoch) {
+      shadow.several_warps |= shadow.reader.warp() != thread.id.warp();
+      shadow.several_threads = shadow.reader.warp_epoch == thread.id.warp_epoch &&
+                               (shadow.several_threads || shadow.reader.thread != thread.id.thread);
     } else {
       shadow.several_threads = shadow.several_warps = false;
     }
-    shadow.reader = thread.who;
+    shadow.reader = thread.id;
     shadow.reader_fences = thread.fences;
   }
 
-  // That the thread may write it now.
+  // Checks that the thread may write it now.
   static void check_write(const Thread& thread, const Memory& into, std::size_t at) {
     const Shadow& shadow = into.shadow[at];
     if (shadow.landing > 0 || shadow.leaving > 0)
       throw Broken{
           fmt::format("thread {} of block {} writes element {} of {}, {} which an asynchronous copy or a call may be "
                       "under way",
-                      thread.who.thread, thread.who.block, at, into.buffer->name, shadow.landing > 0 ? "to" : "from")};
-    if (!ordered(shadow.writer, thread.who)) race(into, at, shadow.writer, thread.who, true);
+                      thread.id.thread, thread.id.block, at, into.buffer->name, shadow.landing > 0 ? "to" : "from")};
+    if (!ordered(shadow.writer, thread.id)) race(into, at, shadow.writer, thread.id, true);
     check_observed(thread, into, at);
-    const bool now = shadow.reader.epoch == thread.who.epoch;
+    const bool now = shadow.reader.epoch == thread.id.epoch;
     const bool several =
-        shadow.several_warps || (shadow.several_threads && shadow.reader.warp_epoch == thread.who.warp_epoch);
-    const bool alone = !shadow.several_blocks && !(now && several) && ordered(shadow.reader, thread.who);
-    if (!alone) race(into, at, shadow.reader, thread.who, false);
+        shadow.several_warps || (shadow.several_threads && shadow.reader.warp_epoch == thread.id.warp_epoch);
+    const bool alone = !shadow.several_blocks && !(now && several) && ordered(shadow.reader, thread.id);
+    if (!alone) race(into, at, shadow.reader, thread.id, false);
   }
 
   static void note_write(const Thread& thread, Memory& into, std::size_t at) {
@@ -449,13 +450,13 @@ class Runner {
   }
   static void note_written(const Thread& thread, Shadow& shadow) {
     shadow.defined = true;
-    shadow.writer = thread.who;
+    shadow.writer = thread.id;
     shadow.fences = thread.fences;
     shadow.arrivals = thread.arrivals;
     shadow.signal = -1;
   }
 
-  // All values are found before the first is written.
+  // All values are evaluated before the first one is written.
   void store(Thread& thread, const Instruction& n) {
     std::vector<std::pair<std::size_t, ScalarValue>> values;
     for (std::size_t i = 1; i < n.count; ++i) values.push_back(found(thread, code_->targets[n.first + i]));
@@ -518,14 +519,14 @@ class Runner {
   std::map<const BufferNode*, Memory*> memory_;
   std::map<const BufferNode*, Memory> shared_;
   Listing listing_;
-  Listing* code_ = nullptr;      // that runs: the kernel's, or what an operation means
-  std::vector<Memory*> places_;  // of buffers of the kernel, by number, once they were asked for
-  std::span<Thread> threads_;    // of the block that runs
+  Listing* code_ = nullptr;      // the running code: the kernel's, or an operation's semantics
+  std::vector<Memory*> places_;  // memory of the kernel's buffers, by number, once it was used
+  std::span<Thread> threads_;    // of the running block
   std::map<const WarpOperation*, std::unique_ptr<Meaning>> meanings_;
-  std::map<const BufferNode*, std::size_t> first_signal_;  // of a buffer's
-  std::vector<Signal> signals_;                            // of the block that runs
+  std::map<const BufferNode*, std::size_t> first_signal_;  // number of a buffer's first signal
+  std::vector<Signal> signals_;                            // of the running block
   std::vector<BoxFlight> in_flight_;
-  bool phase_ended_ = false;  // since threads were last told
+  bool phase_ended_ = false;  // since threads last observed it
   SplitMix64 random_;
 };
 

@@ -10,13 +10,13 @@ namespace dovetail::loops::adversarial {
 const WarpOperation& Runner::operation_of(const CoreCall& call) const {
   const WarpOperation* const operation =
       operations_ == nullptr ? nullptr : find_operation(*operations_, call.intrinsic);
-  if (operation == nullptr) throw Broken{fmt::format("nobody knows what {} is", call.intrinsic)};
+  if (operation == nullptr) throw Broken{fmt::format("there is no operation {}", call.intrinsic)};
   return *operation;
 }
 std::size_t Runner::lanes_of(const CoreCall& call) const {
   const auto lanes = static_cast<std::size_t>(operation_of(call).lanes());
   if (static_cast<std::size_t>(kernel_.threads()) % lanes != 0)
-    throw Broken{fmt::format("a block of {} threads has no whole groups of {} for {}", kernel_.threads(), lanes,
+    throw Broken{fmt::format("a block of {} threads does not consist of groups of {} for {}", kernel_.threads(), lanes,
                              call.intrinsic)};
   return lanes;
 }
@@ -38,14 +38,14 @@ bool Runner::come_to_call(std::vector<Thread>& threads, std::size_t index, const
   Calling& calling = warps[first];
   if (calling.lanes > 0 && calling.node != node)
     throw Broken{
-        fmt::format("lanes from thread {} on come to {} and to {}", first, words_of(*calling.node), words_of(*node))};
+        fmt::format("lanes from thread {} on reach {} and {}", first, words_of(*calling.node), words_of(*node))};
   calling.node = node;
   if (++calling.lanes < lanes) return false;
   warps.erase(first);
   const std::span<Thread> all = std::span(threads).subspan(first, lanes);
   if (const auto* call = std::get_if<CoreCall>(&node->node)) carry_out(all, *call);
   else
-    for (Thread& thread : all) ++thread.who.warp_epoch;
+    for (Thread& thread : all) ++thread.id.warp_epoch;
   return true;
 }
 
@@ -69,7 +69,8 @@ std::vector<Runner::Place> Runner::places_of(std::span<Thread> lanes, const Intr
   return places;
 }
 
-// Where the unit finds the elements of a matrix, row by row: from its first element on, which all threads agree on.
+// The locations of the elements of a matrix as the unit reads it, row by row, from its first element on, on which all
+// threads agree.
 std::vector<Runner::Place> Runner::places_of(std::span<Thread> lanes, const IntrinsicOperand& operand,
                                              const CoreMatrix& matrix, const Shape& shape) {
   const BufferNode& buffer = *operand.buffer;
@@ -81,7 +82,7 @@ std::vector<Runner::Place> Runner::places_of(std::span<Thread> lanes, const Intr
       throw Broken{fmt::format("lanes of a call disagree on where matrix {} begins", buffer.name)};
     first = own;
   }
-  constexpr std::int64_t kLines = 8;  // of a panel, that follow one another
+  constexpr std::int64_t kLines = 8;  // consecutive lines of a panel
   const std::int64_t depth = shape.back(), rows = element_count(shape) / depth, width = matrix.swizzle / bytes;
   std::vector<Place> places;
   for (std::int64_t row = 0; row < rows; ++row)
@@ -99,15 +100,15 @@ std::vector<Runner::Place> Runner::places_of(std::span<Thread> lanes, const Intr
   return places;
 }
 
-// An element in memory that several threads see: whichever lane loads it may hand it to the one that needs it.
+// An element in memory that several threads see: any lane may load it and pass it to the one that needs it.
 void Runner::note_read_by_warp(Thread& lane, Memory& from, std::size_t at) {
   const Shadow& shadow = from.shadow[at];
-  if (shadow.writer.block == lane.who.block && shadow.writer.warp() == lane.who.warp() &&
-      shadow.writer.epoch == lane.who.epoch && shadow.writer.warp_epoch == lane.who.warp_epoch)
+  if (shadow.writer.block == lane.id.block && shadow.writer.warp() == lane.id.warp() &&
+      shadow.writer.epoch == lane.id.epoch && shadow.writer.warp_epoch == lane.id.warp_epoch)
     throw Broken{
         fmt::format("a call of the warp of thread {} of block {} reads element {} of {}, which thread {} has "
                     "written without a barrier between them",
-                    lane.who.thread, lane.who.block, at, from.buffer->name, shadow.writer.thread)};
+                    lane.id.thread, lane.id.block, at, from.buffer->name, shadow.writer.thread)};
   note_read(lane, from, at);
   from.shadow[at].several_threads = true;
 }
@@ -117,24 +118,24 @@ void Runner::note_read_by_warp(Thread& lane, Memory& from, std::size_t at) {
 // The unit reads an element for a call that is issued now.
 void Runner::note_read_by_unit(const Thread& lane, const Memory& from, std::size_t at) const {
   const Shadow& shadow = from.shadow[at];
-  const std::string what = fmt::format("a call of thread {} of block {} reads element {} of {}", lane.who.thread,
-                                       lane.who.block, at, from.buffer->name);
+  const std::string what = fmt::format("a call of thread {} of block {} reads element {} of {}", lane.id.thread,
+                                       lane.id.block, at, from.buffer->name);
   if (shadow.landing > 0) throw Broken{what + ", to which an asynchronous copy may be under way"};
   if (!shadow.defined) throw Broken{what + ", which was never written"};
   if (shadow.signal >= 0) return check_observed(lane, from, at);
-  if (shadow.writer.block != lane.who.block || shadow.writer.epoch >= lane.who.epoch)
+  if (shadow.writer.block != lane.id.block || shadow.writer.epoch >= lane.id.epoch)
     throw Broken{
         fmt::format("{}, which thread {} has written without a barrier between them", what, shadow.writer.thread)};
   if (threads_[static_cast<std::size_t>(shadow.writer.thread)].fences_at_barrier <= shadow.fences)
-    throw Broken{fmt::format("{}, which thread {} has written without a fence in front of a barrier", what,
-                             shadow.writer.thread)};
+    throw Broken{
+        fmt::format("{}, which thread {} has written without a fence before a barrier", what, shadow.writer.thread)};
 }
 
 // Sums belong to lanes; calls of one operation may follow one another on them.
 void Runner::note_sum(const Thread& lane, const WarpOperation& operation, const Place& place) const {
   const Shadow& shadow = place.memory->shadow[place.element];
   const std::string what = fmt::format("a call takes element {} of {} of thread {}", place.element,
-                                       place.memory->buffer->name, lane.who.thread);
+                                       place.memory->buffer->name, lane.id.thread);
   if (shadow.landing > 0) {
     const auto is_other = [&](const UnderWay& one) {
       return one.operation != &operation &&
@@ -146,7 +147,7 @@ void Runner::note_sum(const Thread& lane, const WarpOperation& operation, const 
     return;
   }
   if (!shadow.defined) throw Broken{what + ", which was never written"};
-  if (shadow.arrivals >= lane.arrivals) throw Broken{what + ", which it has written since it arrived last"};
+  if (shadow.arrivals >= lane.arrivals) throw Broken{what + ", which it has written since its last arrive"};
 }
 
 void Runner::begin_later(std::span<Thread> lanes, const WarpOperation& operation,
@@ -188,15 +189,15 @@ void Runner::step_calls(Thread& thread, const CoreCallGroup& n) {
         Shadow& shadow = memory->shadow[element];
         --shadow.landing;
         shadow.defined = true;
-        shadow.writer = thread.who;
+        shadow.writer = thread.id;
         shadow.arrivals = -1;
         shadow.signal = -1;
       }
-      // It was read until now, by the unit for all of them.
+      // The unit was reading it until now, for all of them.
       for (const auto& [memory, element] : one.read) {
         Shadow& shadow = memory->shadow[element];
         --shadow.leaving;
-        shadow.reader = thread.who;
+        shadow.reader = thread.id;
         shadow.reader_fences = -1;
         shadow.several_threads = true;
       }
@@ -207,7 +208,8 @@ void Runner::step_calls(Thread& thread, const CoreCallGroup& n) {
 
 void Runner::carry_out(std::span<Thread> lanes, const CoreCall& call) {
   const WarpOperation* const operation = &operation_of(call);
-  if (operation->later != call.later) throw Broken{fmt::format("a call of {} is waited for otherwise", call.intrinsic)};
+  if (operation->later != call.later)
+    throw Broken{fmt::format("a call of {} completes differently from its operation", call.intrinsic)};
   auto& meaning = meanings_[operation];
   if (!meaning) {
     meaning = std::make_unique<Meaning>();
@@ -216,15 +218,15 @@ void Runner::carry_out(std::span<Thread> lanes, const CoreCall& call) {
       meaning->listing.formulas.buffer(*parameter.buffer);
     meaning->listing.add(meaning->core.body);
   }
-  Thread one;  // has all operands
-  one.who = {0, 0, 0};
+  Thread one;  // holds all operands
+  one.id = {0, 0, 0};
   std::vector<std::vector<Place>> places;
-  std::set<std::pair<int, std::int64_t>> observed;  // signals and their phases that all lanes know of
+  std::set<std::pair<int, std::int64_t>> observed;  // signals and their phases that all lanes have observed
   for (std::size_t i = 0; i < call.operands.size(); ++i) {
     const Buffer& parameter = operation->semantics.parameters[i].buffer;
     const bool matrix = i < call.matrices.size() && call.matrices[i].has_value();
     if (call.later && i > 0 && !matrix)
-      throw Broken{fmt::format("a call of {} is not told where its operand {} lies", call.intrinsic, i)};
+      throw Broken{fmt::format("a call of {} lacks the location of its operand {}", call.intrinsic, i)};
     places.push_back(matrix ? places_of(lanes, call.operands[i], *call.matrices[i], parameter->shape)
                             : places_of(lanes, call.operands[i], operation->operands[i], parameter->shape));
     const bool of_thread = listing_.formulas.buffer(*call.operands[i].buffer) < lanes[0].own.size();

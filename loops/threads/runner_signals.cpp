@@ -39,8 +39,8 @@ bool Runner::step_signal(Thread& thread, const CoreSignal& n) {
   }
   const std::int64_t parity = index(thread, n.parity);
   if (signal.phase % 2 == parity) return false;
-  // What follows from it, in whatever order all ran: of the phases that it knows of, and the next one, the one of that
-  // parity has ended.
+  // Derived from the parity, in any order of execution: among the phases that it has observed and the next one, the
+  // phase with that parity has ended.
   std::int32_t& observed = thread.observed[number];
   if (observed % 2 == parity) ++observed;
   return true;
@@ -53,10 +53,10 @@ void Runner::expect(Thread& thread, std::size_t number, std::int64_t bytes) {
       throw Broken{
           fmt::format("thread {} of block {} begins phase {} of a signal, and thread {} has not waited for the one "
                       "before",
-                      thread.who.thread, thread.who.block, signal.phase, other.who.thread)};
+                      thread.id.thread, thread.id.block, signal.phase, other.id.thread)};
   if (signal.expects)
-    throw Broken{fmt::format("thread {} of block {} says twice what phase {} of a signal expects", thread.who.thread,
-                             thread.who.block, signal.phase)};
+    throw Broken{fmt::format("thread {} of block {} sets twice what phase {} of a signal expects", thread.id.thread,
+                             thread.id.block, signal.phase)};
   signal.expects = true;
   signal.expected = bytes;
   end_phase(number);
@@ -66,15 +66,15 @@ void Runner::expect(Thread& thread, std::size_t number, std::int64_t bytes) {
 void Runner::check_box_write(const Thread& thread, const Memory& into, std::size_t at) const {
   const Shadow& shadow = into.shadow[at];
   check_write(thread, into, at);
-  const auto fenced = [&](const Who& who, std::int32_t fences) {
-    return who.block < 0 || fences < 0 || threads_[static_cast<std::size_t>(who.thread)].fences_at_barrier > fences;
+  const auto fenced = [&](const ThreadId& id, std::int32_t fences) {
+    return id.block < 0 || fences < 0 || threads_[static_cast<std::size_t>(id.thread)].fences_at_barrier > fences;
   };
   const bool written = shadow.defined && shadow.signal < 0;
   if ((written && !fenced(shadow.writer, shadow.fences)) || !fenced(shadow.reader, shadow.reader_fences))
     throw Broken{
         fmt::format("the copy of a box for thread {} of block {} writes element {} of {}, which a thread has "
-                    "touched without a fence in front of a barrier",
-                    thread.who.thread, thread.who.block, at, into.buffer->name)};
+                    "accessed without a fence before a barrier",
+                    thread.id.thread, thread.id.block, at, into.buffer->name)};
 }
 
 void Runner::start_box(Thread& thread, const CoreBoxCopy& n) {
@@ -87,7 +87,7 @@ void Runner::start_box(Thread& thread, const CoreBoxCopy& n) {
   const std::int64_t bytes = size_bytes(n.to->dtype), line = n.box.back();
   const auto first = static_cast<std::int64_t>(offset(*n.to, indices(thread, n.to_indices))) * bytes;
   if (n.swizzle != 0 && (n.swizzle != line * bytes || first % (8 * n.swizzle) != 0))
-    throw Broken{fmt::format("a box with lines of {} bytes at byte {} of {} does not go with a swizzle of {}",
+    throw Broken{fmt::format("a box with lines of {} bytes at byte {} of {} does not match a swizzle of {}",
                              line * bytes, first, n.to->name, n.swizzle)};
   const std::vector<std::int64_t> corner = indices(thread, n.from_indices);
   std::vector<std::int64_t> place(n.box.size(), 0);
@@ -165,8 +165,8 @@ std::string Runner::missing_phase(const Thread& waiting) const {
     state += fmt::format("{}signal {} in phase {}: {} of {} bytes", i == 0 ? "" : "; ", i, signal.phase, signal.landed,
                          signal.expects ? signal.expected : 0);
   }
-  return fmt::format("thread {} of block {} waits for a signal of {} whose phase does not end ({})", waiting.who.thread,
-                     waiting.who.block, n.signals->name, state);
+  return fmt::format("thread {} of block {} waits for a signal of {} whose phase does not end ({})", waiting.id.thread,
+                     waiting.id.block, n.signals->name, state);
 }
 
 void Runner::land_boxes_for(const Thread& waiting) {

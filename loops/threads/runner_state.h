@@ -1,4 +1,4 @@
-// What run_threads knows of each element of memory, of each thread, and of what is under way.
+// What run_threads records of each element of memory, of each thread, and of operations in flight.
 #pragma once
 
 #include <cstddef>
@@ -16,8 +16,8 @@
 
 namespace dovetail::loops::adversarial {
 
-// The address of a byte where 16-byte pieces are exchanged (CoreMatrix): by the place of its 128 bytes among 1024,
-// which is that in memory as buffers so exchanged begin at multiples of these.
+// The address of a byte if 16-byte pieces are exchanged (CoreMatrix): depends on the position of its 128 bytes among
+// 1024, which equals that in memory because such buffers begin at multiples of 1024.
 inline std::int64_t exchanged(std::int64_t address, std::int64_t swizzle) {
   constexpr std::int64_t kPiece = 16, kLineBytes = 128;
   return address ^ (address / kLineBytes % (swizzle / kPiece) * kPiece);
@@ -27,27 +27,28 @@ struct Broken {  // thrown, and caught by run_threads
   std::string why;
 };
 
-// A thread's place among all of a kernel.
-struct Who {
-  std::int32_t block = -1, thread = -1, epoch = 0;  // epoch: barriers that it has passed
-  std::int32_t warp_epoch = 0;                      // and those of its warp
+// A thread's identity and progress in a kernel.
+struct ThreadId {
+  std::int32_t block = -1, thread = -1, epoch = 0;  // epoch: number of barriers that it has passed
+  std::int32_t warp_epoch = 0;                      // number of barriers of its warp that it has passed
   std::int64_t warp() const { return thread / kWarpLanes; }
 };
 
-// Who touched an element last, since the kernel began.
+// The last accesses to an element since the kernel began.
 struct Shadow {
   bool defined = false;
-  Who writer, reader;  // block -1: nobody
-  // Have read it: threads of one block in one epoch, of one warp since its last barrier or of several warps.
+  ThreadId writer, reader;  // block -1: none
+  // The readers: threads of one block in one epoch, and whether they are of one warp since its last barrier or of
+  // several warps.
   bool several_threads = false, several_warps = false, several_blocks = false;
-  // Asynchronous copies to it, and from it, and calls that write or read it, that may be under way: started, and
-  // covered by no wait yet.
+  // Asynchronous copies to it, and from it, and calls that write or read it, that may be in flight: started, and not
+  // yet covered by a wait.
   int landing = 0, leaving = 0;
-  // When it was written last: after so many of the writer's fences, and of its arrivals. -1: by a call.
+  // Time of the last write: the number of the writer's fences, and of its arrivals. -1: by a call.
   std::int32_t fences = 0, arrivals = 0;
-  // Of the reader: after so many of its fences. -1: a unit of the machine read it.
+  // Time of the last read: the number of the reader's fences. -1: a hardware unit read it.
   std::int32_t reader_fences = 0;
-  // Last written by the copy of a box that this signal counted, in this phase; -1: by something else.
+  // The signal and phase of the box copy that wrote it last; -1: written by something else.
   int signal = -1;
   std::int32_t phase = 0;
 };
@@ -55,7 +56,7 @@ struct Shadow {
 struct Memory {
   const BufferNode* buffer = nullptr;
   std::vector<std::byte> bytes;
-  std::vector<Shadow> shadow;  // empty: all is defined, and nobody writes it in this kernel
+  std::vector<Shadow> shadow;  // empty: all elements are defined, and not written in this kernel
 
   explicit Memory(const Buffer& of)
       : buffer(of.get()),
@@ -92,7 +93,7 @@ struct Flight {
   std::size_t to_element = 0, from_element = 0;
   bool landed = false;
 
-  // Its value is the one that is there now.
+  // Takes the current value.
   void land() {
     if (landed) return;
     landed = true;
@@ -102,44 +103,44 @@ struct Flight {
   }
 };
 
-// What a call that completes later reads and writes, of one thread's share, until its wait.
+// The reads and writes of a call that completes later, of one thread's share, until its wait.
 struct UnderWay {
   std::vector<std::pair<Memory*, std::size_t>> written, read;
   const WarpOperation* operation = nullptr;
 };
 
-// A line of a box that is copied, or what of it lies outside (from: -1), between its start and its landing.
+// A line of a box that is copied, or the part of it outside the tensor (from: -1), between its start and its landing.
 struct BoxFlight {
   Memory *to = nullptr, *from = nullptr;
   std::vector<std::pair<std::size_t, std::int64_t>> elements;  // to, from
   std::size_t signal = 0;
 };
-// A signal of a block, known by its number.
+// A signal of a block, identified by its number.
 struct Signal {
   bool started = false;
-  std::int32_t phase = 0;                             // that has begun
-  bool expects = false;                               // a thread has said how much
+  std::int32_t phase = 0;                             // the current phase
+  bool expects = false;                               // a thread has set the expected bytes
   std::int64_t expected = 0, issued = 0, landed = 0;  // bytes of that phase
   std::vector<std::pair<Memory*, std::size_t>> written, read;
 };
 
 struct Thread {
-  Who who;
+  ThreadId id;
   std::size_t at = 0;
-  std::vector<std::int64_t> values;        // of variables
+  std::vector<std::int64_t> values;        // values of variables
   std::vector<Memory> own;                 // by the buffer's number
   std::vector<Flight> started;             // since the last commit
   std::deque<std::vector<Flight>> groups;  // committed ones, the oldest first
   std::vector<UnderWay> called;            // since the last commit of calls
   std::deque<std::vector<UnderWay>> call_groups;
-  std::int32_t fences = 0, arrivals = 0;  // that it has come to
-  std::int32_t fences_at_barrier = 0;     // and those in front of its last barrier
-  const CoreShuffle* shuffle = nullptr;   // at which it waits for other lanes
-  ScalarValue offered;                    // there
-  std::vector<std::int32_t> observed;     // how many phases of each signal have ended, as it knows
+  std::int32_t fences = 0, arrivals = 0;  // numbers that it has executed
+  std::int32_t fences_at_barrier = 0;     // fences executed before its last barrier
+  const CoreShuffle* shuffle = nullptr;   // the shuffle at which it waits for other lanes
+  ScalarValue offered;                    // the value that it passes to the shuffle
+  std::vector<std::int32_t> observed;     // number of phases of each signal that it knows to have ended
 };
 
-// What a warp's operation computes, in one thread.
+// The computation of a warp's operation, in one thread.
 struct Meaning {
   CoreProgram core;
   Listing listing;

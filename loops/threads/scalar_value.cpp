@@ -21,7 +21,7 @@ ScalarValue unary(ScalarValue value) {
     return ScalarValue::of(E::round(unary_op<op>(a)));
   else if constexpr (is_float_element<E> && op != UnaryOp::bit_not) return ScalarValue::of(E::round(unary_op<op>(a)));
   else if constexpr (!is_float_element<E> && op == UnaryOp::bit_not) return ScalarValue::of(unary_op<op>(a));
-  else return ScalarValue::of(a);  // rounding functions of integers
+  else return ScalarValue::of(a);  // rounding functions have no effect on integers
 }
 
 template <typename E, BinaryOp op>
@@ -57,7 +57,7 @@ template <typename From, typename To>
 ScalarValue bitcast(ScalarValue a) {
   if constexpr (sizeof(typename From::Mem) == sizeof(typename To::Mem))
     return ScalarValue::of(scalar::bitcast<From, To>(a.as<typename From::Reg>()));
-  DOVETAIL_CHECK(false, "a bitcast keeps the size");
+  DOVETAIL_CHECK(false, "a bitcast must keep the size");
   return {};
 }
 

@@ -38,7 +38,7 @@ class Spreader {
   }
 
   Diagnostics errors;
-  std::int64_t warps = 1;  // of a block of the kernel at hand: the extent of thread.z
+  std::int64_t warps = 1;  // number of warps in a block of the kernel: the extent of thread.z
 
  private:
   Core refuse(const CoreCall& call, std::string why) {
@@ -47,14 +47,14 @@ class Spreader {
     return nullptr;
   }
 
-  // A loop around a call of a group of warps goes on with numbering its warps, where its iterations are as many groups
-  // as the kernel has: each group has one iteration. Null: it is another loop.
+  // A loop around a call of a group of warps continues the numbering of warps if it has as many iterations as the
+  // kernel has groups: each group executes one iteration. Null: it is another loop.
   Core join(const CoreLoop& loop, const CoreCall& call) {
     const WarpOperation* const operation = find_operation(operations_, call.intrinsic);
     if (operation == nullptr || loop.kind == ForKind::thread || operation->lanes() == kWarpLanes ||
         warps != loop.extent * kWarpsOfGroup || loop.extent == 1)
       return nullptr;
-    // Sums of the next iteration are those of the next group: no two iterations have any in common.
+    // The sums of the next iteration belong to the next group: the sums of two iterations are disjoint.
     const IntrinsicOperand& sums = call.operands[0];
     const std::vector<std::int64_t>& of_warp = sums.steps[operation->operands[0].lanes.front().axis];
     for (std::size_t d = 0; d < sums.indices.size(); ++d) {
@@ -81,9 +81,9 @@ class Spreader {
 
   Core spread(CoreCall call) {
     const WarpOperation* const operation = find_operation(operations_, call.intrinsic);
-    if (operation == nullptr) return refuse(call, "no operation of a warp has that name");
+    if (operation == nullptr) return refuse(call, "there is no operation of a warp with that name");
     call.later = operation->later;
-    // Innermost first, as lanes are numbered.
+    // Innermost first, which is the order of numbering of lanes.
     struct Axis {
       const char *axis, *name;
       std::int64_t extent;
@@ -105,7 +105,7 @@ class Spreader {
         const LaneMap::Part& part = lanes[p];
         const bool whole = part.divisor == 1 && part.extent == shape[part.axis];
         if (!whole || lanes.size() != axes.size() || part.extent != axes[lanes.size() - 1 - p].extent)
-          return refuse(call, fmt::format("lanes of its operand {} are no coordinates of threads", i));
+          return refuse(call, fmt::format("lanes of its operand {} are not coordinates of threads", i));
         const Var& coordinate = axes[lanes.size() - 1 - p].var;
         std::vector<std::int64_t>& steps = operand.steps[part.axis];
         for (std::size_t d = 0; d < steps.size(); ++d) {
@@ -141,7 +141,7 @@ bool has_calls(const Core& core) {
 
 namespace {
 
-// Of the first loop bound to thread.z; 1: there is none.
+// The extent of the first loop bound to thread.z; 1 if there is none.
 std::int64_t warps_of(const Core& core) {
   if (!core) return 1;
   if (const auto* loop = std::get_if<CoreLoop>(&core->node))

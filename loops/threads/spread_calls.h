@@ -1,4 +1,4 @@
-// Calls of warp operations, from what a warp does to what each of its lanes does.
+// Rewrites calls of warp operations from the warp's view to the view of each lane.
 #pragma once
 
 #include <string>
@@ -10,17 +10,17 @@
 
 namespace dovetail::loops {
 
-// Around each call come loops over the lanes, bound to thread.y and thread.x, and operands in registers (buffers of
-// scope "register") become what the lane holds:
+// Each call is enclosed in loops over the lanes, bound to thread.y and thread.x, and operands in registers (buffers of
+// scope "register") are replaced by the part that the lane holds:
 //
 //   call mma(C[.., 0, .., 0, ..], A[..], B[..])
 //   ==>  for g in 8 thread(thread.y) { for q in 4 thread(thread.x) { call mma(C[.., g, .., q, ..], A[..], B[..]) } }
 //
-// (of a group of warps with a third loop around them, bound to thread.z; where a block has several groups, and a loop
-// around the call goes through their sums, that one has all warps of the block)
-// so that buffers in registers are placed as with any other statement of threads. Operands in memory stay as they are:
-// the lanes read of them what the operation's maps say. Errors: a call of no operation in the list, a register operand
-// whose lanes are no coordinates.
+// (for a group of warps with a third loop around them, bound to thread.z; if a block has several groups, and a loop
+// around the call iterates over their sums, that loop is bound to all warps of the block) so that buffers in registers
+// are placed like those of any other statement of threads. Operands in memory stay as they are: the lanes read the
+// elements given by the operation's maps. Errors: a call of an operation that is not in the list, a register operand
+// whose lanes are not coordinates.
 Result<Core> spread_calls(const Core& core, const std::vector<WarpOperation>& operations, Bounds& bounds,
                           const std::string& where);
 

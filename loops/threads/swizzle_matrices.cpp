@@ -16,16 +16,16 @@ namespace dovetail::loops {
 
 namespace {
 
-constexpr std::int64_t kPieceBytes = 16, kGroup = 8;  // rows whose pieces are exchanged
+constexpr std::int64_t kPieceBytes = 16, kGroup = 8;  // number of rows whose pieces are exchanged
 
-// How a buffer of rows and columns is cut.
+// The division of a buffer of rows and columns into panels.
 struct Panels {
   Buffer from, to;
   std::int64_t swizzle_bytes = 0;
-  std::int64_t piece = 0;             // elements
+  std::int64_t piece = 0;             // in elements
   std::int64_t width = 0;             // columns of a panel
-  std::int64_t rows = 0, panels = 0;  // of the buffer's last two dimensions
-  bool depth_inner = true;            // columns are the depth
+  std::int64_t rows = 0, panels = 0;  // extents of the buffer's last two dimensions
+  bool depth_inner = true;            // the depth is along the columns
   std::int64_t panel_bytes() const { return rows * swizzle_bytes; }
 
   std::vector<Expr> place(std::vector<Expr> indices, const Bounds& bounds) const {
@@ -83,7 +83,7 @@ class Swizzler {
                        fmt::format("matrix {}: {}", buffer.name, why), "leave out the tensorize step"});
   }
 
-  // Rows are all axes of an operand but the last, the outermost first; the last is the depth.
+  // Rows are all axes of an operand except the last, outermost first; the last is the depth.
   void cut(const CoreCall& call, std::size_t number) {
     const IntrinsicOperand& operand = call.operands[number];
     const BufferNode& buffer = *operand.buffer;
@@ -108,7 +108,7 @@ class Swizzler {
     }
     if (!regular) return refuse(call, buffer, "its last two dimensions are not its rows and its depth");
     if (operation.depth_inner && !made.depth_inner)
-      return refuse(call, buffer, "its rows lie side by side, and the instruction reads a depth that does");
+      return refuse(call, buffer, "its rows are contiguous, but the instruction needs a contiguous depth");
     const std::int64_t bytes = size_bytes(buffer.dtype), columns = buffer.shape[rank - 1];
     made.rows = buffer.shape[rank - 2];
     for (const std::int64_t swizzle : {128, 64, 32})
@@ -116,13 +116,13 @@ class Swizzler {
     if (made.swizzle_bytes == 0 || made.rows % kGroup != 0)
       return refuse(
           call, buffer,
-          fmt::format("{} rows of {} bytes are no groups of {} rows of 32", made.rows, columns * bytes, kGroup));
+          fmt::format("{} rows of {} bytes are not groups of {} rows of 32", made.rows, columns * bytes, kGroup));
     made.piece = kPieceBytes / bytes;
     made.width = made.swizzle_bytes / bytes;
     made.panels = columns / made.width;
     const auto known = cut_.find(&buffer);
     if (known != cut_.end()) {
-      if (known->second.depth_inner != made.depth_inner) refuse(call, buffer, "calls read it both ways round");
+      if (known->second.depth_inner != made.depth_inner) refuse(call, buffer, "calls read it in both orientations");
       return;
     }
     Shape shape(buffer.shape.begin(), buffer.shape.end() - 2);
@@ -132,7 +132,7 @@ class Swizzler {
     cut_.emplace(&buffer, std::move(made));
   }
 
-  // Calls, with what they read as the unit finds it.
+  // Adds the matrix layouts that the unit needs to the calls.
   Core with_matrices(const Core& core) {
     if (!core) return core;
     if (const auto* loop = std::get_if<CoreLoop>(&core->node)) {
@@ -157,7 +157,7 @@ class Swizzler {
       const Panels& cut = cut_.at(operand.buffer.get());
       const std::size_t rank = operand.indices.size();
       const Expr row = operand.indices[rank - 2], column = operand.indices[rank - 1];
-      // A step of the depth lies in one panel; rows begin at a panel where they are its columns.
+      // A step of the depth is within one panel; rows begin at a panel if they are its columns.
       const std::int64_t depth_piece = 2 * cut.piece;
       if (!is_multiple(row, kGroup, bounds_) ||
           !is_multiple(column, cut.depth_inner ? depth_piece : cut.width, bounds_))
@@ -166,14 +166,14 @@ class Swizzler {
       operand.indices = cut.place(std::move(operand.indices), bounds_);
       operand.steps.clear();
       operand.extents.assign(operand.indices.size(), 1);
-      constexpr std::int64_t kUnused = kPieceBytes;  // where a row's depth lies in one panel
+      constexpr std::int64_t kUnused = kPieceBytes;  // unused if a row's depth is within one panel
       copy.matrices[i] = CoreMatrix{cut.depth_inner, cut.depth_inner ? kUnused : cut.panel_bytes(),
                                     kGroup * cut.swizzle_bytes, cut.swizzle_bytes};
     }
     return make_core(std::move(copy));
   }
 
-  // A copy for each panel, and for as many of its rows as the unit takes.
+  // One copy for each panel, and for as many of its rows as the unit supports.
   Core of_panels(const CoreBoxCopy& box) const {
     const Panels& cut = cut_.at(box.to.get());
     std::int64_t lines = std::min(cut.rows, boxes_.most_extent / kGroup * kGroup);

@@ -1,4 +1,4 @@
-// Regions: parts of a kernel that each thread runs on its own, from begin to end. Barriers lie between them.
+// Regions: parts of a kernel that each thread runs without synchronization. Barriers are between them.
 #pragma once
 
 #include <functional>
@@ -10,9 +10,9 @@
 namespace dovetail::loops {
 
 struct ThreadRegion {
-  Core body;                         // holds no thread loop
-  std::vector<AroundThread> around;  // thread loops around it, outermost first
-  bool repeated = false;             // a loop that all threads run together lies around it
+  Core body;                         // contains no thread loop
+  std::vector<AroundThread> around;  // enclosing thread loops, outermost first
+  bool repeated = false;             // a loop that all threads run together encloses it
 };
 std::vector<ThreadRegion> thread_regions_of(const Core& kernel);
 

@@ -1,5 +1,5 @@
-// Operations that the 32 threads of a warp, or the warps of a group, carry out together, each holding a part of the
-// operands: what a back end has instructions for, and run_threads runs from its loop program.
+// Operations that the 32 threads of a warp, or the warps of a group, execute together, each holding a part of the
+// operands: a back end has instructions for them, and run_threads executes their loop program.
 #pragma once
 
 #include <cstdint>
@@ -12,12 +12,12 @@
 
 namespace dovetail::loops {
 
-// Threads are numbered along thread.x, then thread.y, then thread.z. Kernels with warp operations have these extents
-// in x and y, so that a warp is what has one coordinate in z.
+// Threads are numbered along thread.x, then thread.y, then thread.z. Kernels with warp operations have these extents in
+// x and y, so that a warp consists of the threads with the same coordinate in z.
 inline constexpr std::int64_t kLanesInX = 4, kLanesInY = 8;
 
-// Which lane has which element of an operand in which of its registers. A number is made of parts of the element's
-// indices, (index / divisor) % extent, outermost first; the parts are each element's place without gap or overlap.
+// The mapping of an operand's elements to lanes and registers. A number is composed of parts of the element's indices,
+// (index / divisor) % extent, outermost first; the parts determine each element's location without gap or overlap.
 struct LaneMap {
   struct Part {
     std::size_t axis;
@@ -40,12 +40,14 @@ struct LaneMap {
 struct WarpOperation {
   std::string name;
   Program semantics;              // one block nest without init; operand 0 is written, and may be read
-  std::vector<LaneMap> operands;  // in the order of its parameters; of matrices that the unit reads itself: no parts
-  // Threads that carry it out: a warp's, or of kWarpsOfGroup warps, whose lanes are numbered along thread.z last.
+  std::vector<LaneMap> operands;  // in the order of its parameters; no parts for matrices that the unit reads directly
+  // The number of threads that execute it: those of one warp, or of kWarpsOfGroup warps, whose lanes are numbered along
+  // thread.z last.
   std::int64_t lanes() const { return LaneMap::count(operands[0].lanes); }
-  // It completes after its issue, and reads its operands but the first from shared memory by itself (CoreCall::later).
+  // It completes after its issue, and reads its operands except the first directly from shared memory
+  // (CoreCall::later).
   bool later = false;
-  bool depth_inner = false;  // it reads matrices whose depth lies side by side, and no others
+  bool depth_inner = false;  // it reads only matrices whose depth is contiguous
 };
 inline constexpr std::int64_t kWarpsOfGroup = 4;
 

@@ -1,4 +1,4 @@
-// Instruction streams on a simulator.
+// Instruction streams, run on a simulator.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace {
 // Steps that share it see the same DRAM.
 class AccelMemory : public DeviceMemory {
  public:
-  // With a few bytes in front so that the first one is aligned: other steps read and write tensors where they lie.
+  // A few leading bytes align the first one: other steps access tensors in place.
   explicit AccelMemory(const bundle::MemorySpace& space)
       : dram{space.base, std::vector<std::byte>(space.bytes + bundle::kTensorAlignment)},
         base_(space.base),
@@ -24,7 +24,7 @@ class AccelMemory : public DeviceMemory {
     const std::uint64_t over = reinterpret_cast<std::uintptr_t>(dram.bytes.data()) % bundle::kTensorAlignment;
     const std::uint64_t lead = over == 0 || base_ < bundle::kTensorAlignment ? 0 : bundle::kTensorAlignment - over;
     dram.base -= lead;
-    dram.bytes.resize(lead + space.bytes);  // smaller: it stays where it is
+    dram.bytes.resize(lead + space.bytes);  // smaller, so it is not reallocated
   }
 
   void add(const bundle::Segment& segment) {
@@ -56,7 +56,7 @@ class AccelMemory : public DeviceMemory {
 
  private:
   std::uint64_t base_;
-  std::vector<std::byte> image_;  // as every run finds it
+  std::vector<std::byte> image_;  // the initial contents in every run
 };
 
 class AccelKernel : public DeviceKernel {

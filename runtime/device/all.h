@@ -1,4 +1,4 @@
-// The devices of the kit, listed.
+// The list of the kit's devices.
 #pragma once
 
 #include <memory>
@@ -11,32 +11,32 @@
 
 namespace dovetail::runtime {
 
-// Machine code on a pool of threads.
+// Machine code on a thread pool.
 std::shared_ptr<Device> make_cpu_device(int threads, Work* work = nullptr);
 // Instruction streams on a simulator.
 std::shared_ptr<Device> make_accel_device(MakeSimulator make_simulator);
-// Operations of oneDNN, which is looked for when a program with such steps is loaded.
+// Operations of oneDNN; the library is loaded with the first program that has such steps.
 std::shared_ptr<Device> make_onednn_device(int threads, Work* work = nullptr);
-// Kernels on an NVIDIA GPU. The driver is looked for when a program with such steps is loaded.
+// Kernels on an NVIDIA GPU. The driver is loaded with the first program that has such steps.
 std::shared_ptr<Device> make_cuda_device(Work* work = nullptr);
 // Loop programs on the interpreter.
 std::shared_ptr<Device> make_host_device(Work* work = nullptr);
 
-// What chooses among programs and repeats them, which run on `devices`: the kit's and the caller's, of which there are
-// `given`, this one among them. They outlive it.
+// Control flow: selects among programs and repeats them; they run on `devices`: the kit's and the caller's, of which
+// there are `given`, including this one. The devices outlive it.
 std::shared_ptr<Device> make_flow_device(const std::vector<std::shared_ptr<Device>>& devices, std::size_t given,
                                          Work* work = nullptr);
 
 struct DeviceOptions {
-  MakeSimulator make_simulator = {};  // of the accelerator; without one nothing of it can be loaded
-  int threads = 0;                    // of CPU and oneDNN; 0: one per processor that this process may use
+  MakeSimulator make_simulator = {};  // of the accelerator; without it no accelerator program can be loaded
+  int threads = 0;                    // for CPU and oneDNN; 0: one per processor that this process may use
   Work* work = nullptr;               // ExecutorOptions::work
 };
-// All but flow's, which needs to know the others.
+// All devices except flow's, which needs the others.
 std::vector<std::shared_ptr<Device>> built_in_devices(const DeviceOptions& options);
 
-// The code of all steps of these devices and of flow, also in programs of steps and for other shapes, without running
-// or loading any. Whoever only looks at a bundle needs no other check behind read_bundle.
+// Checks the code of all steps of these devices and of flow, including programs of steps and for other shapes, without
+// running or loading it. Code that only inspects a bundle needs no other check after read_bundle.
 Result<void> check_code(const bundle::Bundle& bundle, const std::vector<std::shared_ptr<Device>>& devices);
 
 }  // namespace dovetail::runtime

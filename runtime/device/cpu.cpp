@@ -1,4 +1,4 @@
-// Kernels of a bundle's shared object, on a pool of threads.
+// Kernels of a bundle's shared object, run on a thread pool.
 #include <algorithm>
 #include <memory>
 #include <span>
@@ -19,7 +19,7 @@ namespace dovetail::runtime {
 
 namespace {
 
-// What the kernels of a program have in common: the object, and the threads that run them.
+// State shared by the kernels of a program: the object, and the threads that run them.
 struct KernelLibrary {
   KernelLibrary(SharedLibrary loaded, int threads, std::size_t shared_bytes, std::size_t local_bytes)
       : object(std::move(loaded)), host(threads, shared_bytes, local_bytes) {}
@@ -51,7 +51,7 @@ class CpuKernel : public DeviceKernel {
   }
 
  private:
-  static constexpr double kStepsPerSecond = 10e9;  // of one thread: a slow kernel's
+  static constexpr double kStepsPerSecond = 10e9;  // of one thread running a slow kernel
 
   std::shared_ptr<KernelLibrary> library_;
   bundle::Kernel kernel_;
@@ -96,7 +96,7 @@ class CpuDevice : public Device {
   }
 
  private:
-  // The step calls a kernel that is there, with what it takes.
+  // Checks that the step's kernel exists and has matching operands.
   static Result<bundle::KernelSignature> check_kernel(const bundle::Bundle& bundle, const bundle::Module& module,
                                                       const SharedLibrary& object,
                                                       const bundle::CodedStep<bundle::CpuCode>& step) {

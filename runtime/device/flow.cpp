@@ -1,5 +1,5 @@
-// Steps that choose what runs (bundle/code/flow.h): an if runs one of two programs, a loop one again and again. The
-// programs' own steps run on the devices of their targets; everything that this device does is on the host.
+// Control-flow steps (bundle/code/flow.h): an if runs one of two programs, a loop runs one repeatedly. The programs'
+// own steps run on the devices of their targets; everything that this device does is on the host.
 #include <algorithm>
 #include <chrono>
 #include <cstring>
@@ -36,7 +36,7 @@ std::vector<Bytes> bytes_of(std::span<const Operand> operands) {
   return all;
 }
 
-// A program of the step, and what its steps have taken in the step's last run.
+// A program of the step, and the measurements of its steps in the step's last run.
 class InnerProgram {
  public:
   explicit InnerProgram(std::unique_ptr<ReadyProgram> program) : program_(std::move(program)) {}
@@ -61,10 +61,10 @@ class InnerProgram {
     for (const bundle::TensorIndex output : program_->bundle.outputs) DOVETAIL_TRY(program_->memory.fetch(output));
     return {};
   }
-  // Of the last run, until the next.
+  // Of the last run, valid until the next.
   Bytes output(std::size_t i) const { return program_->memory.read(program_->bundle.outputs[i]); }
 
-  // To run it is a step itself, so that a loop of programs without any takes steps.
+  // Running it counts as a step, so that a loop over programs without steps counts steps, too.
   WorkEstimate estimate_work() const {
     WorkEstimate estimate = program_->estimate_work();
     estimate += {1, 0};
@@ -138,7 +138,7 @@ class If : public FlowKernel {
   If(std::vector<InnerProgram> programs, Work* work, std::size_t first_inputs)
       : FlowKernel(std::move(programs), work), first_inputs_(first_inputs) {}
 
-  // One of the two.
+  // Selects one of the two.
   WorkEstimate estimate_work() const override {
     const WorkEstimate first = programs_[0].estimate_work(), second = programs_[1].estimate_work();
     return {std::max(first.steps, second.steps), std::max(first.seconds, second.seconds)};
@@ -163,7 +163,7 @@ class Loop : public FlowKernel {
   Loop(std::vector<InnerProgram> programs, Work* work, const bundle::FlowLoop& loop, std::string name)
       : FlowKernel(std::move(programs), work), loop_(loop), name_(std::move(name)) {}
 
-  // One iteration: how many there are is seen as they come, and each is expected before it starts.
+  // One iteration: the number of iterations is not known in advance, so each is announced before it starts.
   WorkEstimate estimate_work() const override { return programs_.front().estimate_work(); }
 
  private:
@@ -172,7 +172,7 @@ class Loop : public FlowKernel {
     const std::int64_t trips = loop_.trips ? number(arguments[0]) : INT64_MAX;
     bool goes_on = !loop_.condition || holds(arguments[loop_.own_arguments() - 1]);
     alignas(bundle::kTensorAlignment) std::int64_t iteration = 0;
-    // The iteration, then the carried values, which move between two places, as an output may be another's input.
+    // The iteration, then the carried values, which alternate between two buffers, as an output may be another's input.
     std::vector<Bytes> inputs{std::as_bytes(std::span(&iteration, 1))};
     inputs.insert(inputs.end(), arguments.begin() + static_cast<std::ptrdiff_t>(loop_.own_arguments()),
                   arguments.end());
@@ -226,7 +226,7 @@ class FlowDevice : public Device {
   FlowDevice(const Devices& devices, std::size_t given, Work* work) : devices_(devices), given_(given), work_(work) {}
 
   std::string_view name() const override { return bundle::kFlowTarget; }
-  bool runs_machine_code() const override { return false; }  // that of its programs is looked at by itself
+  bool runs_machine_code() const override { return false; }  // that of its programs is checked separately
 
   Result<DeviceProgram> load(const bundle::Bundle& bundle) override {
     DOVETAIL_ASSIGN(const auto steps, bundle::flow_steps(bundle));

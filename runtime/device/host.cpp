@@ -1,4 +1,4 @@
-// Loop programs on the interpreter.
+// Loop programs, run on the interpreter.
 #include <span>
 #include <utility>
 #include <vector>

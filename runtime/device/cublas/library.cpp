@@ -46,7 +46,7 @@ void Functions::bind_all(cuda::Binding& bind) {
 
 std::string Functions::too_old() const {
   if (const std::size_t value = version(); value < kOldest)
-    return fmt::format("is version {}.{}, 12.0 and later are taken", value / 10000, value / 100 % 100);
+    return fmt::format("is version {}.{}, but 12.0 or later is required", value / 10000, value / 100 % 100);
   return {};
 }
 

@@ -1,6 +1,5 @@
-// cuBLASLt, loaded when a bundle has steps for it: nothing is linked. The functions of cublasLt.h that are used, by its
-// signatures (version 12 and later).
-// https://docs.nvidia.com/cuda/cublas, "Using the cuBLASLt API"
+// cuBLASLt, loaded at run time when a bundle has steps for it, not linked. Declares the functions of cublasLt.h that
+// are used, with its signatures (version 12 and later). https://docs.nvidia.com/cuda/cublas, "Using the cuBLASLt API"
 #pragma once
 
 #include <array>
@@ -70,7 +69,7 @@ struct Functions {
   static cuda::Trouble trouble_of(Status status);
 };
 
-// DOVETAIL_CUBLAS, libcublasLt.so.13 or .12: the library, and its handle on a context.
+// Loads DOVETAIL_CUBLAS, libcublasLt.so.13 or .12, and creates its handle on a context.
 using Library = cuda::VendorLibrary<Functions>;
 
 }  // namespace dovetail::runtime::cublas

@@ -15,12 +15,12 @@ namespace dovetail::runtime::cublas {
 
 namespace {
 
-// What the library may ask for beside the tensors; NVIDIA recommends as much for Hopper.
+// The maximum workspace of the library in addition to the tensors; NVIDIA recommends this size for Hopper.
 constexpr std::size_t kWorkspaceBytes = 32 << 20;
-// Pieces of the device's memory that tensors lie in begin at such multiples (bundle::kTensorAlignment).
+// Device memory that holds tensors is aligned to this (bundle::kTensorAlignment).
 constexpr std::uint32_t kAlignment = 64;
 
-using Object = std::shared_ptr<void>;  // of the library, which its last owner destroys
+using Object = std::shared_ptr<void>;  // an object of the library, destroyed by its last owner
 
 std::uint32_t alignment_of(std::int64_t elements, std::size_t element_bytes) {
   const auto bytes = static_cast<std::uint64_t>(elements) * element_bytes | kAlignment;
@@ -41,7 +41,7 @@ class Product {
     integer_ = type == DType::int8;
     element_bytes_ = size_of(type);
     result_bytes_ = size_of(result);
-    // What is added: a matrix is the library's C, a row its bias.
+    // The addend: a matrix is the library's C, a row its bias.
     const std::size_t operands = operation.operands.size();
     const bool one_is_matrix =
         operands == 3 && element_count(shapes[operation.operands[2]]) == element_count(shapes[operation.result]);
@@ -65,7 +65,7 @@ class Product {
     const std::uint32_t epilogue =
         (row_ ? number::kBias : 0) | (clamps ? number::kRelu : 0) | (operation.gelu ? number::kGelu : 0);
     DOVETAIL_TRY(set(attribute::kEpilogue, epilogue == 0 ? number::kDefaultEpilogue : epilogue));
-    // Its alignment counts, until the address itself is there.
+    // Only its alignment matters until the actual address is known.
     if (row_) DOVETAIL_TRY(set(attribute::kBiasPointer, std::uint64_t{kAlignment}));
     return choose();
   }
@@ -96,7 +96,7 @@ class Product {
   }
 
  private:
-  // Plain 32F leaves it to the library's settings what float32 is multiplied in.
+  // With plain 32F the library's settings decide in which format float32 is multiplied.
   static std::int32_t compute_of(DType type, bool tf32) {
     if (type == DType::int8) return number::kCompute32I;
     if (type != DType::float32) return number::kCompute32F;
@@ -108,7 +108,7 @@ class Product {
                        batches_.count);
   }
 
-  // Of matrices that lie by columns, without gaps.
+  // Layout of column-major matrices without gaps.
   Result<Object> layout(DType type, std::int64_t rows, std::int64_t columns, std::int64_t stride) const {
     const Functions& f = library_->functions();
     void* made = nullptr;
@@ -162,7 +162,7 @@ class Product {
   bundle::LibraryOperation operation_;
   bundle::ProductBatches batches_;
   bool integer_ = false, row_ = false;      // row_: operand 2 is added to each row
-  std::optional<std::size_t> matrix_ = {};  // the operand that is added as it lies
+  std::optional<std::size_t> matrix_ = {};  // the operand that is added unchanged
   std::size_t element_bytes_ = 4, result_bytes_ = 4;
   Object a_layout_, b_layout_, d_layout_, product_;
   Heuristic chosen_;

@@ -13,10 +13,10 @@ namespace dovetail::runtime::cuda {
 
 namespace {
 
-// 90 of "sm_90a", and which devices run its code: its letter.
+// The number, 90 of "sm_90a", and the letter that limits the devices that run its code.
 struct Architecture {
   int number = 0;
-  char letter = '\0';  // a: this one alone; f: its family; none: later ones too
+  char letter = '\0';  // a: only this device; f: its family; none: later ones too
 };
 Architecture parse(const std::string& name) {
   Architecture result;
@@ -26,7 +26,7 @@ Architecture parse(const std::string& name) {
   return result;
 }
 
-constexpr std::size_t kGranule = 256;        // of memory: what the driver aligns pieces to
+constexpr std::size_t kGranule = 256;        // alignment of the driver's allocations
 constexpr std::size_t kHalfBytes = 4 << 20;  // of pinned memory: copies of this size reach the bus's bandwidth
 
 int worth(const bundle::CudaImage& image) {
@@ -133,7 +133,7 @@ Result<ModuleHandle> Context::module(std::span<const bundle::CudaImage> images) 
   const bundle::CudaImage* const best = &images[chosen];
   const std::byte* const bytes = best->bytes.bytes().data();
   if (const auto known = modules_.find(bytes); known != modules_.end()) return known->second;
-  // The driver reads PTX up to a zero.
+  // The driver reads PTX as a zero-terminated string.
   std::string ptx;
   const void* image = bytes;
   if (best->ptx) {
@@ -156,7 +156,7 @@ Result<FunctionHandle> Context::function(ModuleHandle module, const bundle::Cuda
   const std::uint64_t threads = launch.block[0] * launch.block[1] * launch.block[2];
   if (threads > static_cast<std::uint64_t>(std::max(most, 0)))
     return Diagnostic{"cannot load the kernels", fmt::format("kernel {}", launch.symbol),
-                      fmt::format("it has {} threads in a block, the device has registers for {}", threads, most),
+                      fmt::format("it has {} threads in a block, but the device has registers for {}", threads, most),
                       "compile with a schedule of fewer threads (--decide)"};
   if (launch.shared_bytes == 0) return function;
   if (launch.shared_bytes > static_cast<std::uint64_t>(std::max(facts_.shared_bytes, 0)))
@@ -173,7 +173,7 @@ Result<FunctionHandle> Context::function(ModuleHandle module, const bundle::Cuda
 Result<Address> Context::take(std::size_t bytes, std::string_view holds) {
   DOVETAIL_TRY(make_current());
   const std::size_t rounded = (std::max<std::size_t>(bytes, 1) + kGranule - 1) / kGranule * kGranule;
-  // Much larger ones are kept for what needs them.
+  // Much larger pieces are kept for larger requests.
   if (const auto fits = unused_.lower_bound(rounded); fits != unused_.end() && fits->first <= rounded + rounded / 8) {
     const Address address = fits->second;
     unused_.erase(fits);
@@ -242,7 +242,7 @@ Result<void> Context::copy_out(Address from, std::span<std::byte> bytes) {
   const auto piece_at = [&](std::size_t offset) {
     return bytes.subspan(offset, std::min(kHalfBytes, bytes.size() - offset));
   };
-  // A piece is on its way while the one before goes from pinned memory to its place.
+  // Overlaps the transfer of a piece with the copy of the preceding one from pinned memory to its destination.
   for (std::size_t offset = 0, next = 0; offset < bytes.size(); offset += kHalfBytes) {
     for (; next < bytes.size() && next <= offset + kHalfBytes; next += kHalfBytes) {
       const Half& half = pinned_.at(next / kHalfBytes % 2);

@@ -1,7 +1,7 @@
-// Steps on an NVIDIA GPU, through its driver: kernels of target cuda, and operations of cuBLAS and cuDNN. Steps only
-// begin: the stream runs them in order, and the host waits where it reads a result, or where a kernel may have found a
-// broken rule. All steps of a program become a graph where nothing has to be looked at in between, which later runs
-// launch as a whole.
+// Steps on an NVIDIA GPU, through its driver: kernels of target cuda, and operations of cuBLAS and cuDNN. Steps are
+// asynchronous: the stream runs them in order, and the host waits when it reads a result, or when a kernel may have
+// found a violated rule. All steps of a program become a graph if the host need not check anything in between, which
+// later runs launch as a whole.
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -32,14 +32,15 @@ namespace {
 
 using bundle::TensorIndex;
 
-constexpr double kCudaStepsPerSecond = 1e12;  // a slow kernel's
+constexpr double kCudaStepsPerSecond = 1e12;  // of a slow kernel
 
-// What the steps of a program have in common.
+// State shared by the steps of a program.
 struct CudaProgram {
   std::shared_ptr<cuda::Context> context;
   cuda::Allocation workspace, failure;
-  std::uint64_t run = 0;  // which of the runs goes on
-  // Copies of tensors that lie on the host, or in another device's memory: by root, with the run that they are of.
+  std::uint64_t run = 0;  // number of the current run
+  // Copies of tensors that are in host memory, or in another device's memory: by root, with the run that they belong
+  // to.
   struct Copy {
     cuda::Allocation memory;
     std::optional<std::uint64_t> of_run;  // nullopt: a constant, always up to date
@@ -108,7 +109,7 @@ class CudaKernel : public DeviceKernel {
 
   // ---- The three parts of a run, for a sequence
 
-  // Where the tensors lie in the device's memory; what does not is copied there.
+  // Finds the tensors in the device's memory, and copies others there.
   Result<void> gather(std::span<const Operand> arguments, std::span<const Operand> results) {
     tensors_.clear();
     for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -121,7 +122,7 @@ class CudaKernel : public DeviceKernel {
     }
     return {};
   }
-  // `capturing`: what begins becomes a part of a graph.
+  // `capturing`: the launched work becomes part of a graph.
   Result<void> begin(bool times, bool capturing) {
     timed_ = times && !stream_work_->is_empty();
     if (timed_) DOVETAIL_TRY(record(begin_, capturing));
@@ -130,7 +131,7 @@ class CudaKernel : public DeviceKernel {
     return {};
   }
   Result<void> finish(std::span<const Operand> results) {
-    // Results that lie elsewhere are brought there.
+    // Copies results that belong elsewhere to their destination.
     for (std::size_t i = 0; i < results.size(); ++i)
       if (results[i].memory == nullptr)
         DOVETAIL_TRY(program_->copies.at(step_.results[i]).memory.copy_out(0, results[i].bytes));
@@ -159,7 +160,7 @@ class CudaKernel : public DeviceKernel {
   }
 
  private:
-  // In a graph, an event has times only if it is recorded as one that others wait for too.
+  // In a graph, an event has times only if it is recorded as an external event.
   Result<void> record(cuda::EventHandle event, bool capturing) const {
     const cuda::Context& context = *program_->context;
     return context.driver().check(
@@ -213,13 +214,13 @@ class CudaKernel : public DeviceKernel {
   std::unique_ptr<cuda::StreamWork> stream_work_;
   std::shared_ptr<CudaProgram> program_;
   Work* work_;
-  std::vector<cuda::Address> tensors_;  // of the current run
+  std::vector<cuda::Address> tensors_;  // for the current run
   cuda::EventHandle begin_ = nullptr, end_ = nullptr;
-  bool timed_ = false;  // the events are of the last run
+  bool timed_ = false;  // the events belong to the last run
 };
 
-// The first run begins the steps one by one, as libraries load kernels when they are first asked for; the second is
-// captured, and later ones launch what was captured, as long as all tensors lie where they lay.
+// The first run launches the steps one by one, because libraries load kernels at their first use; the second is
+// captured, and later ones launch the captured graph, as long as all tensors stay at the same addresses.
 class CudaSequence : public DeviceSequence {
  public:
   CudaSequence(std::vector<CudaKernel*> kernels, std::shared_ptr<CudaProgram> program, Work* work)
@@ -242,7 +243,7 @@ class CudaSequence : public DeviceSequence {
       elsewhere |=
           std::ranges::any_of(steps[i].results, [](const Operand& result) { return result.memory == nullptr; });
     }
-    if (elsewhere && why_not_.empty()) why_not_ = "a result lies in the host's memory";
+    if (elsewhere && why_not_.empty()) why_not_ = "a result is in the host's memory";
     ++runs_;
     if (runs_ == 1 || !why_not_.empty()) return run_one_by_one(steps, times);
     Captured& captured = captured_.at(times ? 1 : 0);
@@ -322,7 +323,7 @@ class CudaSequence : public DeviceSequence {
   std::string why_not_, launched_;
 };
 
-// A memory space: how many tensors share it, and which of them is the largest.
+// A memory space: the number of tensors that share it, and the largest one.
 std::string description_of(const bundle::Bundle& bundle, bundle::SpaceIndex space) {
   const bundle::Tensor* largest = nullptr;
   std::size_t count = 0;
@@ -414,7 +415,7 @@ class CudaDevice : public Device {
 
  private:
   Work* work_;
-  std::shared_ptr<cuda::Context> context_;  // of all programs
+  std::shared_ptr<cuda::Context> context_;  // shared by all programs
 };
 
 }  // namespace

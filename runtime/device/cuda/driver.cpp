@@ -21,7 +21,7 @@ Diagnostic no_driver(std::string why) {
           "install NVIDIA's driver (`nvidia-smi` shows it), or compile for another target: --target cpu"};
 }
 
-// Empty, or the function that it lacks.
+// Empty, or the first missing function.
 std::string bind_all(const SharedLibrary& library, Driver& driver) {
   std::string missing;
   const auto bind = [&](auto& pointer, const char* symbol) {
@@ -93,7 +93,7 @@ Result<std::shared_ptr<const Driver>> Driver::find() {
   auto driver = std::make_shared<Driver>();
   if (const std::string missing = bind_all(*library, *driver); !missing.empty())
     return no_driver(fmt::format("{} has no function {}: it is older than CUDA 11.4", path, missing));
-  library->keep();  // it does not survive being unloaded
+  library->keep();  // unloading is not safe
   return std::shared_ptr<const Driver>(std::move(driver));
 }
 
@@ -105,7 +105,8 @@ Result<void> Driver::check(Status status, std::string_view action) const {
   switch (status) {
     case status::kOutOfMemory:
       problem.hint =
-          "close what else uses the device, run fewer samples at once, or leave nodes to another target: --place "
+          "close other programs that use the device, run fewer samples at once, or leave nodes to another target: "
+          "--place "
           "NODE=cpu";
       problem.cause = Cause::resource;
       break;
@@ -115,24 +116,24 @@ Result<void> Driver::check(Status status, std::string_view action) const {
       break;
     case status::kStubLibrary:
       problem.why += ": the library found is a stub for linking, not the driver";
-      problem.hint = "take the toolkit's stubs out of LD_LIBRARY_PATH";
+      problem.hint = "remove the toolkit's stubs from LD_LIBRARY_PATH";
       break;
     case status::kDriverMismatch:
       problem.why += ": the driver's library and the kernel's module are of different versions";
       problem.hint = "restart the machine after the driver's update";
       break;
-    // Code of a newer compiler than the driver knows: of machine code it says the first.
+    // Code of a newer compiler than the driver supports: for machine code the driver reports the first error.
     case status::kInvalidImage:
     case status::kNoBinaryForGpu:
     case status::kInvalidPtx:
     case status::kUnsupportedPtxVersion:
       problem.hint =
-          "compile for this device with --gpu, or update the driver: it has to be as new as the NVRTC that compiled "
-          "(`dovetail doctor` shows which is here)";
+          "compile for this device with --gpu, or update the driver: it must be as new as the NVRTC that compiled "
+          "(`dovetail doctor` shows the installed version)";
       break;
     default:
       problem.hint = status::is_sticky(status)
-                         ? "a kernel broke a rule, and this process can use the device no more: run it again with "
+                         ? "a kernel broke a rule, and this process can no longer use the device: run it again with "
                            "CUDA_LAUNCH_BLOCKING=1 to see which"
                          : "look at `nvidia-smi`; if it persists, report it with `dovetail doctor`";
       break;

@@ -1,5 +1,5 @@
-// NVIDIA's driver, loaded when a bundle has steps for it: nothing is linked. The functions of cuda.h that are used, by
-// its signatures and the symbols that its macros expand to (CUDA 11.4 and later).
+// NVIDIA's driver, loaded at run time when a bundle has steps for it, not linked. Declares the functions of cuda.h that
+// are used, with its signatures and the symbols that its macros expand to (CUDA 11.4 and later).
 // https://docs.nvidia.com/cuda/cuda-driver-api
 #pragma once
 
@@ -23,24 +23,24 @@ using EventHandle = struct CudaEvent*;
 using GraphHandle = struct CudaGraph*;
 using GraphExecHandle = struct CudaGraphExec*;
 
-// CUresult, as far as a rule of ours depends on the value.
+// The CUresult values that the code distinguishes.
 namespace status {
 inline constexpr Status kSuccess = 0, kOutOfMemory = 2, kStubLibrary = 34, kNoDevice = 100, kInvalidImage = 200,
                         kNoBinaryForGpu = 209, kInvalidPtx = 218, kUnsupportedPtxVersion = 222, kDriverMismatch = 803;
-// After one of these the process can use the device no more: each later call gives the same.
+// After one of these the process can no longer use the device: every later call returns the same.
 bool is_sticky(Status status);
 }  // namespace status
 
 // CUdevice_attribute, CUfunction_attribute.
 inline constexpr int kCapabilityMajor = 75, kCapabilityMinor = 76, kProcessors = 16, kMostThreadsOfProcessor = 39,
-                     kMostSharedBytesOfBlock = 97;  // that a launch may ask for
+                     kMostSharedBytesOfBlock = 97;  // maximum that a launch may request
 inline constexpr int kMostThreadsOfFunction = 0, kSharedBytesOfFunction = 1, kLocalBytesOfFunction = 3,
                      kRegistersOfFunction = 4, kMostGivenSharedBytesOfFunction = 8;
 // CUstream_flags, CUevent_flags, CUevent_record_flags, CUstreamCaptureMode.
 inline constexpr unsigned kNonBlocking = 1, kDefaultEvent = 0, kExternalEvent = 1;
 inline constexpr int kThreadLocalCapture = 1;
 
-// CUDA_MEMCPY3D, as far as copies within the device's memory use it.
+// CUDA_MEMCPY3D, restricted to copies within the device's memory.
 struct Copy3d {
   static constexpr int kDevice = 2;  // CUmemorytype
   std::size_t from_x = 0, from_y = 0, from_z = 0, from_level = 0;
@@ -96,23 +96,23 @@ struct Driver {
   Status (*launch)(FunctionHandle, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned shared,
                    StreamHandle, void** parameters, void** extra);
   Status (*occupancy)(int* blocks, FunctionHandle, int threads, std::size_t shared);
-  // What is begun on a stream, as one thing that is begun again.
+  // A captured sequence of stream operations that can be launched again.
   Status (*begin_capture)(StreamHandle, int mode);
   Status (*end_capture)(StreamHandle, GraphHandle*);
   Status (*instantiate)(GraphExecHandle*, GraphHandle, unsigned long long flags);
   Status (*launch_graph)(GraphExecHandle, StreamHandle);
   Status (*destroy_graph)(GraphHandle);
   Status (*destroy_graph_exec)(GraphExecHandle);
-  // Since CUDA 12.0; null: the driver is older.
+  // Since CUDA 12.0; null for an older driver.
   Status (*encode_tensor_map)(void* map, int type, unsigned rank, void* address, const unsigned long long* extents,
                               const unsigned long long* strides, const unsigned* box, const unsigned* steps,
                               int interleave, int swizzle, int promotion, int fill);
 
-  // Where DOVETAIL_LIBCUDA names a file, that one; else libcuda.so.1 as the loader finds it. Once it is loaded it
-  // stays. Error: there is none, or it is too old.
+  // Loads the file that DOVETAIL_LIBCUDA names, else libcuda.so.1 from the loader's path. It is never unloaded. Error:
+  // there is none, or it is too old.
   static Result<std::shared_ptr<const Driver>> find();
 
-  // Error: what the status says, of an action in words.
+  // Error: the status's meaning, for an action described in words.
   Result<void> check(Status status, std::string_view action) const;
 };
 

@@ -13,7 +13,7 @@ namespace {
 
 std::vector<std::string> candidates(const LibraryNames& names) {
   if (const auto given = environment(names.variable)) return {*given};
-  std::vector<std::string> paths(names.files.begin(), names.files.end());  // as the loader finds them
+  std::vector<std::string> paths(names.files.begin(), names.files.end());  // searched by the loader
   std::vector<std::filesystem::path> folders;
   if (const auto toolkit = environment("CUDA_PATH")) folders.push_back(std::filesystem::path(*toolkit) / "lib64");
   folders.emplace_back("/usr/local/cuda/lib64");
@@ -39,7 +39,7 @@ Result<std::string> find_library(const LibraryNames& names,
       why = fmt::format("{} {}", path, lacks);
       continue;
     }
-    library->keep();  // its threads and handles outlive what is made of it
+    library->keep();  // its threads and handles outlive this object
     return path;
   }
   return Diagnostic{fmt::format("cannot run with {}", names.title), std::string(names.files.front()),

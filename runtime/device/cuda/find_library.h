@@ -1,4 +1,4 @@
-// NVIDIA's libraries that go with the driver: opened when they are needed.
+// NVIDIA's libraries that complement the driver: loaded when needed.
 #pragma once
 
 #include <functional>
@@ -13,15 +13,15 @@ namespace dovetail::runtime::cuda {
 
 struct LibraryNames {
   std::string_view title;                   // "cuBLAS"
-  const char* variable;                     // names a file, and no other is looked at
+  const char* variable;                     // names a file; no other is then tried
   std::span<const std::string_view> files;  // newest first
-  std::string_view wheel;                   // PyPI's package that has it
-  std::string_view folder;                  // of the wheel: nvidia/FOLDER/lib
+  std::string_view wheel;                   // PyPI package that contains it
+  std::string_view folder;                  // in the wheel: nvidia/FOLDER/lib
   std::string_view target;                  // as in --target
 };
 
-// As the loader finds it; else in CUDA_PATH, /usr/local/cuda, and where `./dev deps --cuda` puts wheels. `bind` says
-// which function is missing, or nothing. Once it is loaded it stays.
+// Searches the loader's path; then CUDA_PATH, /usr/local/cuda, and the folder where `./dev deps --cuda` puts wheels.
+// `bind` returns the missing function, or nothing. The library is never unloaded.
 Result<std::string> find_library(const LibraryNames& names,
                                  const std::function<std::string(const SharedLibrary&)>& bind);
 

@@ -102,8 +102,9 @@ class Launches : public StreamWork {
   std::shared_ptr<Context> context_;
   bundle::CudaCode code_;
   Address failure_;
-  const bundle::CudaKernels* kernels_ = nullptr;  // of the code, those that the device runs; null: it launches nothing
-  std::vector<FunctionHandle> functions_;         // of the launches
+  const bundle::CudaKernels* kernels_ =
+      nullptr;                             // the part of the code that the device runs; null: it launches nothing
+  std::vector<FunctionHandle> functions_;  // of the launches
 };
 
 }  // namespace

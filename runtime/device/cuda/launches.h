@@ -9,7 +9,7 @@
 
 namespace dovetail::runtime::cuda {
 
-// `failure`: where kernels leave the first rule that they find broken. The bundle outlives what is made.
+// `failure`: the record in which kernels report the first violated rule. The bundle outlives the result.
 Result<std::unique_ptr<StreamWork>> make_launches(std::shared_ptr<Context> context, bundle::CudaCode code,
                                                   Address failure);
 

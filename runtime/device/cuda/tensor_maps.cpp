@@ -9,9 +9,9 @@ Result<void> encode(const Driver& driver, const bundle::CudaTensorMap& map, Addr
                     EncodedTensorMap& encoded) {
   if (driver.encode_tensor_map == nullptr)
     return Diagnostic{"cannot run on the GPU", "driver",
-                      "its kernels copy boxes of tensors, which drivers older than CUDA 12.0 do not know",
+                      "its kernels copy boxes of tensors, which drivers older than CUDA 12.0 do not support",
                       "update the driver, or compile for an older architecture: --gpu sm_80"};
-  // CUtensorMapDataType: elements are moved as numbers without a sign, which zeros are of every type.
+  // CUtensorMapDataType: elements are moved as unsigned integers, because zero has the same bits in every type.
   constexpr int kUint8 = 0, kUint16 = 1, kUint32 = 2, kUint64 = 4;
   constexpr int kNoInterleave = 0, kPromotionOf128Bytes = 2, kZeros = 0;
   const int type = map.element_bytes == 1   ? kUint8
@@ -22,7 +22,7 @@ Result<void> encode(const Driver& driver, const bundle::CudaTensorMap& map, Addr
   const int swizzle = map.swizzle_bytes == 128 ? 3 : map.swizzle_bytes == 64 ? 2 : map.swizzle_bytes == 32 ? 1 : 0;
   const std::vector<unsigned long long> extents(map.extents.rbegin(), map.extents.rend());
   const std::vector<unsigned> box(map.box.rbegin(), map.box.rend()), steps(map.box.size(), 1);
-  std::vector<unsigned long long> strides;  // of all dimensions but the innermost, in bytes
+  std::vector<unsigned long long> strides;  // of all dimensions except the innermost, in bytes
   unsigned long long stride = map.element_bytes;
   for (std::size_t d = 0; d + 1 < extents.size(); ++d) strides.push_back(stride *= extents[d]);
   return driver.check(

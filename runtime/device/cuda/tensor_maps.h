@@ -1,4 +1,4 @@
-// Tensors of which kernels copy boxes (bundle::CudaTensorMap), as the driver encodes them for the device.
+// Tensors of which kernels copy boxes (bundle::CudaTensorMap), in the driver's encoding for the device.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace dovetail::runtime::cuda {
 
-// A parameter of a kernel: CUtensorMap.
+// A kernel parameter: CUtensorMap.
 struct alignas(128) EncodedTensorMap {
   std::uint64_t words[16] = {};
 };
 
-// `address`: of the tensor's first element, a multiple of 16. Error: the driver knows no such maps, or refuses this
-// one.
+// `address`: of the tensor's first element, a multiple of 16. Error: the driver does not support such maps, or refuses
+// this one.
 Result<void> encode(const Driver& driver, const bundle::CudaTensorMap& map, Address address, EncodedTensorMap& encoded);
 
 }  // namespace dovetail::runtime::cuda

@@ -12,7 +12,7 @@ Diagnostic vendor_refusal(const LibraryNames& names, std::string_view action, Ve
   switch (trouble) {
     case Trouble::other: break;
     case Trouble::not_initialized:
-      problem.hint = "look at `nvidia-smi`: the driver may be older than the library needs";
+      problem.hint = "check `nvidia-smi`: the driver may be older than the library needs";
       break;
     case Trouble::other_architecture:
       problem.hint =
@@ -20,7 +20,7 @@ Diagnostic vendor_refusal(const LibraryNames& names, std::string_view action, Ve
                       names.target);
       break;
     case Trouble::no_memory:
-      problem.hint = "close what else uses the device, or run fewer samples at once";
+      problem.hint = "close other programs that use the device, or run fewer samples at once";
       problem.cause = Cause::resource;
       break;
   }

@@ -1,4 +1,4 @@
-// A library of NVIDIA's that has steps of its own, opened when a bundle has some, and its handle on a context.
+// A library of NVIDIA's with its own steps, loaded when a bundle has some, and its handle on a context.
 #pragma once
 
 #include <memory>
@@ -16,12 +16,12 @@ namespace dovetail::runtime::cuda {
 
 using VendorStatus = int;  // 0: done
 
-// What a status says that a user can do something about.
+// Statuses for which a user can do something.
 enum class Trouble { other, not_initialized, no_memory, other_architecture };
 Diagnostic vendor_refusal(const LibraryNames& names, std::string_view action, VendorStatus status, const char* text,
                           Trouble trouble);
 
-// Binds functions by their names; keeps the first that is missing.
+// Binds functions by name; records the first one that is missing.
 class Binding {
  public:
   explicit Binding(const SharedLibrary& library) : library_(library) {}
@@ -40,13 +40,13 @@ class Binding {
 // `Functions` are those of the library, among them `status_text` and `destroy`, with
 //   static const LibraryNames& names();
 //   void bind_all(Binding&);
-//   std::string too_old() const;                         // why; empty: it is not
-//   VendorStatus start(void** handle, StreamHandle) const;  // makes what `destroy` ends
+//   std::string too_old() const;                         // reason; empty: not too old
+//   VendorStatus start(void** handle, StreamHandle) const;  // creates what `destroy` destroys
 //   static Trouble trouble_of(VendorStatus);
 template <typename Functions>
 class VendorLibrary {
  public:
-  // Where the variable of `names` names a file, that one; else as the loader finds it, or in a toolkit. Error: there is
+  // Loads the file that the variable of `names` names; else searches the loader's path, or a toolkit. Error: there is
   // none, or it is too old.
   static Result<std::shared_ptr<const Functions>> find(std::string* path = nullptr) {
     auto functions = std::make_shared<Functions>();

@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 2> kFiles{"libcudnn.so.9", "libcudnn.so.8"};
 constexpr cuda::LibraryNames kNames{"cuDNN", "DOVETAIL_CUDNN", kFiles, "nvidia-cudnn-cu13", "cudnn", "cudnn"};
-constexpr std::size_t kOldest = 8100;  // 8.1: the first that computes with bfloat16
+constexpr std::size_t kOldest = 8100;  // 8.1: the first version that computes with bfloat16
 
 }  // namespace
 
@@ -59,7 +59,7 @@ void Functions::bind_all(cuda::Binding& bind) {
 
 std::string Functions::too_old() const {
   if (const std::size_t value = version(); value < kOldest)
-    return fmt::format("is version {}, 8.1 and later are taken", version_text(value));
+    return fmt::format("is version {}, but 8.1 or later is required", version_text(value));
   return {};
 }
 
@@ -68,13 +68,13 @@ Status Functions::start(void** made, cuda::StreamHandle stream) const {
   return status != 0 ? status : set_stream(*made, stream);
 }
 
-// Numbers of version 8, then of version 9.
+// Status values of version 8, then of version 9.
 cuda::Trouble Functions::trouble_of(Status status) {
   switch (status) {
     case 1:
     case 1001: return cuda::Trouble::not_initialized;
     case 2:
-    case 4003:  // of the host
+    case 4003:  // on the host
     case 4004: return cuda::Trouble::no_memory;
     default: return cuda::Trouble::other;
   }

@@ -1,8 +1,7 @@
-// cuDNN, loaded when a bundle has steps for it: nothing is linked. The functions of cudnn_ops.h and cudnn_cnn.h that
-// are used, by the signatures of versions 8 and 9. They are the older of its two interfaces: version 9 still has all of
-// them, and each names its operation with all that it takes, where the graphs of the newer one leave open which are
-// supported until an engine is asked for.
-// https://docs.nvidia.com/deeplearning/cudnn
+// cuDNN, loaded at run time when a bundle has steps for it, not linked. Declares the functions of cudnn_ops.h and
+// cudnn_cnn.h that are used, with the signatures of versions 8 and 9. They are the older of its two interfaces: version
+// 9 still has all of them, and each names its operation with all its operands; with the graphs of the newer one, the
+// supported combinations are unknown until an engine is requested.
 #pragma once
 
 #include <cstddef>
@@ -88,7 +87,7 @@ struct Functions {
   static cuda::Trouble trouble_of(Status status);
 };
 
-// DOVETAIL_CUDNN, libcudnn.so.9 or .8: the library, and its handle on a context's stream.
+// Loads DOVETAIL_CUDNN, libcudnn.so.9 or .8, and creates its handle on a context's stream.
 using Library = cuda::VendorLibrary<Functions>;
 // "9.19.0" of 91900, "8.9.7" of 8907.
 std::string version_text(std::size_t version);

@@ -24,9 +24,9 @@ int number_of(DType type) {
   return type == DType::float16 ? number::kFloat16 : type == DType::bfloat16 ? number::kBfloat16 : number::kFloat32;
 }
 
-using Descriptor = std::shared_ptr<void>;  // of the library, which its last owner destroys
+using Descriptor = std::shared_ptr<void>;  // an object of the library, destroyed by its last owner
 
-// Two spatial axes at least: `fill` for the one that is missing.
+// Extends to at least two spatial axes: `fill` for a missing one.
 std::vector<int> spatial(const Shape& extents, int fill) {
   std::vector<int> list(extents.begin(), extents.end());
   if (list.size() == 1) list.insert(list.begin(), fill);
@@ -121,7 +121,7 @@ class Operation {
   static Result<void> same(const std::vector<int>& made, const std::vector<int>& wanted, std::string_view what) {
     if (made == wanted) return {};
     return Diagnostic{"cuDNN refuses", std::string(what),
-                      "it would make a result of another shape: its pads are equal on both sides of an axis",
+                      "it would compute a result of another shape: its pads are equal on both sides of an axis",
                       "make the bundle again with `dovetail compile`"};
   }
 
@@ -201,8 +201,8 @@ class Operation {
     return {};
   }
 
-  // Where one number does not say the pads of an axis, the larger side's surplus comes into a copy of x, in the
-  // workspace: of `x` and `pads` becomes what the library is told.
+  // If one number cannot express the pads of an axis, the larger side's surplus is added to a copy of x, in the
+  // workspace: updates `x` and `pads` to what the library receives.
   Result<void> pad(std::vector<int>& x, const std::vector<int>& w, const std::vector<int>& y, std::vector<int>& pads,
                    std::size_t element_bytes) {
     const std::vector<int> ends = spatial(operation_.pad_end, 0), strides = spatial(operation_.strides, 1),
@@ -235,7 +235,7 @@ class Operation {
     return {};
   }
 
-  // The one that the library thinks fastest of those that keep to the kind of arithmetic and the memory.
+  // The algorithm that the library ranks fastest among those with the required arithmetic and within the memory limit.
   Result<void> choose(int math) {
     const Functions& f = library_->functions();
     std::array<Performance, 16> list{};
@@ -246,7 +246,7 @@ class Operation {
     for (int i = 0; i < given; ++i) {
       const Performance& candidate = list.at(static_cast<std::size_t>(i));
       const bool keeps = math != number::kMultiplyAdds || candidate.math == number::kMultiplyAdds ||
-                         candidate.math == number::kDefaultMath;  // what the descriptor says
+                         candidate.math == number::kDefaultMath;  // as set in the descriptor
       if (candidate.status != 0 || !keeps || candidate.workspace_bytes > kMostWorkspace) continue;
       algorithm_ = candidate.algorithm;
       if (math == number::kTensorCores)
@@ -266,8 +266,8 @@ class Operation {
   std::shared_ptr<const Library> library_;
   LibraryOperation operation_;
   int type_ = 0, algorithm_ = 0;
-  std::size_t workspace_bytes_ = 0;               // of the algorithm
-  std::optional<cuda::Planes> padded_;            // x, and where its copy with more pads has it; nullopt: there is none
+  std::size_t workspace_bytes_ = 0;     // needed by the algorithm
+  std::optional<cuda::Planes> padded_;  // x, and the location of its copy with more pads; nullopt: there is no copy
   std::size_t padded_at_ = 0, padded_bytes_ = 0;  // of that copy, in the workspace
   Descriptor x_, w_, y_, bias_, convolution_, activation_, pool_;
 };

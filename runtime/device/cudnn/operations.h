@@ -10,7 +10,8 @@
 namespace dovetail::runtime::cudnn {
 
 // Tensors of one spatial axis get a second one, of extent 1. Sums of 16-bit floats are float32, and float32 is
-// multiplied in multiply-adds alone, never rounded to TF32. Error: it refuses one, or would make another shape of it.
+// multiplied only by multiply-adds, never rounded to TF32. Error: the library refuses an operation, or would compute
+// another shape.
 Result<std::unique_ptr<cuda::StreamWork>> make_operations(std::shared_ptr<cuda::Context> context,
                                                           std::shared_ptr<const Library> library,
                                                           const bundle::Bundle& bundle,

@@ -21,7 +21,7 @@ using bundle::LibraryOperation;
 struct Stored {
   Layout layout;
   Handle memory;
-  // Where its bytes are: an argument or result of the step by its number, a buffer by its number, or these.
+  // The location of its bytes: an argument or result of the step by its number, a buffer by its number, or these bytes.
   std::optional<std::size_t> external = {}, buffer = {};
   void* bytes = nullptr;
 };
@@ -75,7 +75,7 @@ class ChainBuilder {
   const std::byte* bytes_of(std::size_t tensor) const { return constants_[tensor]->bytes().data(); }
   Result<Layout> plain(std::size_t tensor) const { return library().plain(shapes_[tensor]); }
 
-  // ---- Where tensors lie
+  // ---- Locations of tensors
 
   Result<Stored> in_bytes(const Layout& layout, void* bytes) {
     DOVETAIL_ASSIGN(Handle memory, new_memory(layout));
@@ -103,7 +103,7 @@ class ChainBuilder {
     in_buffers_.emplace_back(*best, memory);
     return Stored{layout, std::move(memory), {}, best, nullptr};
   }
-  // The same bytes, seen in another layout.
+  // The same bytes, viewed in another layout.
   Result<Stored> seen_as(const Stored& from, const Layout& layout) {
     if (from.external) return in_external(layout, *from.external);
     if (!from.buffer) return in_bytes(layout, from.bytes);
@@ -122,7 +122,7 @@ class ChainBuilder {
 
   // ---- Changes of layout
 
-  // Until the operation that is being added has run.
+  // Live until the operation that is being added has run.
   Result<Stored> in_layout(const Stored& from, const Layout& layout) {
     if (library().equal(from.layout, layout)) return from;
     DOVETAIL_ASSIGN(Stored to, in_buffer(layout));
@@ -135,8 +135,8 @@ class ChainBuilder {
     call(std::move(reorder), {{Role::source, from}, {Role::destination, to}});
     return {};
   }
-  // Row-major, whose bytes `view` sees in other axes, in a layout that an operation has chosen for these. Constants are
-  // brought there now.
+  // Converts row-major bytes, viewed by `view` with other axes, to a layout that an operation has chosen. Constants are
+  // converted now.
   Result<Stored> packed(std::size_t tensor, const Layout& view, const Layout& layout) {
     DOVETAIL_ASSIGN(const Layout as_is, plain(tensor));
     DOVETAIL_ASSIGN(const Stored row_major, in_layout(stored_[tensor], as_is));
@@ -167,7 +167,7 @@ class ChainBuilder {
            stored.memory.get()});
     chain_.calls.push_back(std::move(next));
   }
-  // The operation's call, and its result where it belongs.
+  // Adds the operation's call, and stores its result in its location.
   Result<void> finish(const LibraryOperation& operation, Primitive primitive,
                       std::vector<std::pair<Role, Stored>> arguments) {
     const std::size_t y = operation.result;
@@ -195,14 +195,14 @@ class ChainBuilder {
       case LibraryKind::sum: return add_sum(operation);
       case LibraryKind::concatenation: return add_concatenation(operation);
       case LibraryKind::softmax:
-      case LibraryKind::log_softmax: break;  // refused where the code is read (bundle::library_facts)
+      case LibraryKind::log_softmax: break;  // refused when the code is read (bundle::library_facts)
     }
     return {};
   }
 
   Result<void> add_convolution(const LibraryOperation& operation) {
     const std::size_t x = operation.operands[0], w = operation.operands[1];
-    // Weights of groups have an axis of their own for them, in front.
+    // Weights of groups have a leading axis for the groups.
     Shape weights = shapes_[w];
     if (operation.groups > 1) {
       weights[0] /= operation.groups;
@@ -264,7 +264,7 @@ class ChainBuilder {
       shape.back() = shapes_[operation.result].back();
       DOVETAIL_ASSIGN(bias, library().plain(shape));
     }
-    // What is computed at run time is taken as it lies.
+    // Operands computed at run time are used in their current layout.
     DOVETAIL_ASSIGN(Primitive primitive,
                     library().product(a_view, constants_[b] != nullptr ? any_b : b_view, bias, y, clamp_of(operation)));
     std::vector<std::pair<Role, Stored>> arguments;
@@ -321,9 +321,9 @@ class ChainBuilder {
 
   const bundle::LibraryCode& code_;
   std::vector<Shape> shapes_;
-  std::size_t externals_;  // arguments and results of the step: the first of the tensors
+  std::size_t externals_;  // arguments and results of the step, the first tensors
   std::vector<Stored> stored_;
-  std::vector<const NdArray*> constants_;  // null: none
+  std::vector<const NdArray*> constants_;  // null for tensors that are not constant
   std::vector<std::size_t> last_use_;      // the last operation that names a tensor
   std::vector<std::size_t> computed_;
   std::vector<Stored> temporaries_;

@@ -1,6 +1,5 @@
-// The operations of a step as calls of oneDNN, in the order in which they run: constants packed beforehand, changes of
-// layout where one operation leaves a tensor in another layout than the next one takes, and memory that tensors share
-// one after the other.
+// The operations of a step as oneDNN calls, in execution order: constants packed in advance, layout conversions where
+// one operation's output layout differs from the next one's input layout, and memory that tensors share in turn.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +22,10 @@ struct Call {
 struct Chain {
   std::shared_ptr<const Library> library;
   std::vector<Call> calls;
-  // Memories that lie in the bytes of an argument or a result of the step, by its number: arguments, then results.
+  // Memories at the bytes of an argument or a result of the step, by its number: arguments, then results.
   std::vector<std::pair<std::size_t, Handle>> external;
-  std::vector<Handle> memories;                                  // all, as long as calls name them
-  std::vector<std::unique_ptr<std::vector<std::byte>>> storage;  // that memories lie in
+  std::vector<Handle> memories;                                  // all memories that calls use
+  std::vector<std::unique_ptr<std::vector<std::byte>>> storage;  // the bytes of those memories
 
   // Row-major bytes of each argument, then of each result.
   Result<void> run(std::span<std::byte* const> tensors) const;

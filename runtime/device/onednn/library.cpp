@@ -27,14 +27,14 @@ constexpr int kAdd = 131056;
 constexpr int kQueryName = 8, kQuerySource = 129, kQueryWeights = 131, kQueryDestination = 133;
 constexpr Status kOutOfMemory = 1, kUnimplemented = 3;
 
-// Numbers that the versions disagree on (dnnl_alg_kind_t).
+// Values that differ between the versions (dnnl_alg_kind_t).
 struct Numbers {
   int relu, clip;
 };
 constexpr Numbers kNumbersOf2{31, 255}, kNumbersOf3{32, 46};
 
-// Version 2 keeps descriptors in structures of its callers, whose contents are its own. Their sizes on x86-64, rounded
-// up generously for operations: dnnl_memory_desc_t has 696 bytes, the largest dnnl_..._desc_t 5,976.
+// Version 2 keeps descriptors in opaque structures owned by its callers. Their sizes on x86-64, rounded up generously
+// for operations: dnnl_memory_desc_t has 696 bytes, the largest dnnl_..._desc_t 5,976.
 constexpr std::size_t kLayoutBytes2 = 696, kOperationBytes2 = 16384;
 struct alignas(64) Operation2 {
   std::array<std::byte, kOperationBytes2> bytes{};
@@ -47,8 +47,8 @@ struct Version {
   int major, minor, patch;
 };
 
-// The functions of dnnl.h that are used, by its signatures. Objects are void*: handles in both versions, but for the
-// memory descriptors of version 2, which are passed by address too.
+// The functions of dnnl.h that are used, with its signatures. Objects are void*: handles in both versions, except for
+// the memory descriptors of version 2, which are also passed by address.
 struct Functions {
   const Version* (*version)();
   Status (*create_engine)(void**, int kind, std::size_t index);
@@ -74,7 +74,7 @@ struct Functions {
   Status (*execute)(const void* primitive, void* stream, int count, const Library::Argument*);
   Status (*reorder)(void** description, const void* from, void* from_engine, const void* to, void* to_engine,
                     const void* attributes);
-  void (*set_threads)(int);  // of OpenMP; null: the library has other threads
+  void (*set_threads)(int);  // for OpenMP; null: the library uses other threads
 };
 
 struct Functions2 {
@@ -115,7 +115,7 @@ struct Functions3 {
   Status (*append_eltwise)(void* post, int algorithm, float alpha, float beta);
 };
 
-// Binds functions by their names; `missing` is the first that there is not.
+// Binds functions by name; `missing` is the first missing one.
 struct Binder {
   const SharedLibrary& library;
   std::string missing = {};
@@ -205,7 +205,7 @@ int number_of(Pool kind) {
   return kMaximum;
 }
 
-// Both versions; what they say differently is up to the two below.
+// Code common to both versions; their differences are in the two classes below.
 class LoadedLibrary : public Library {
  public:
   LoadedLibrary(const Functions& functions, Numbers numbers, std::string path)
@@ -263,7 +263,7 @@ class LoadedLibrary : public Library {
         f_.execute(primitive.object.get(), stream_.get(), static_cast<int>(arguments.size()), arguments.data()),
         primitive.implementation);
   }
-  Result<void> wait() const override { return check(f_.wait(stream_.get()), "what was begun"); }
+  Result<void> wait() const override { return check(f_.wait(stream_.get()), "the work in progress"); }
 
  protected:
   virtual Result<Layout> strided(int rank, const std::int64_t* dims, const std::int64_t* strides) const = 0;
@@ -276,7 +276,7 @@ class LoadedLibrary : public Library {
                        "leave these nodes to our own kernels: --target cpu"};
     if (status == kUnimplemented) problem.why = fmt::format("version {} has no code for it", version());
     if (status == kOutOfMemory) {
-      problem.why = "the machine gives it no memory";
+      problem.why = "it is out of memory";
       problem.hint = "close other programs, or run fewer samples at once";
       problem.cause = Cause::resource;
     }
@@ -480,8 +480,8 @@ class Library3 : public LoadedLibrary {
   Functions3 g_;
 };
 
-// What dnnl_cpu_isa_t and ONEDNN_MAX_CPU_ISA call sets of instructions: a set holds another one where its number has
-// the other's bits. Those that versions 2 and 3 number alike; of float32 the library knows no code for more.
+// The values of dnnl_cpu_isa_t and ONEDNN_MAX_CPU_ISA: an instruction set contains another one if its number has the
+// other's bits. Those with the same numbers in versions 2 and 3; for float32 the library has no code for more.
 struct Instructions {
   std::string_view name;
   int number;
@@ -494,7 +494,7 @@ Instructions instructions_of(std::string_view processor) {
   return processor == "avx512" ? kAvx512 : kAvx512Vnni;
 }
 
-// Keeps the library to what DOVETAIL_PROCESSOR leaves, which takes effect before its first use alone.
+// Limits the library to the instructions allowed by DOVETAIL_PROCESSOR, which takes effect only before its first use.
 Result<void> keep_to_class(const SharedLibrary& library, const std::string& path) {
   DOVETAIL_ASSIGN(const auto processor, processor_cap());
   if (!processor) return {};
@@ -506,17 +506,17 @@ Result<void> keep_to_class(const SharedLibrary& library, const std::string& path
   bind(effective, "dnnl_get_effective_cpu_isa");
   std::string why = bind.missing.empty() ? "" : fmt::format("the library has no function {}", bind.missing);
   if (why.empty()) {
-    // The library's own variable may ask for less.
+    // The library's own variable may request less.
     const auto own = environment("ONEDNN_MAX_CPU_ISA");
     bool is_less = false;
     for (const Instructions& each : {kSse41, kAvx, kAvx2, kAvx512, kAvx512Vnni})
       is_less |= own && *own == each.name && (each.number & ~most.number) == 0;
     if (!is_less) set_most(most.number);
     if ((effective() & ~most.number) != 0)
-      why = fmt::format("this process has let the library use more instructions than {} before", most.name);
+      why = fmt::format("this process has already let the library use more instructions than {}", most.name);
   }
   if (why.empty()) return {};
-  return Diagnostic{fmt::format("cannot keep oneDNN to {}={}", kProcessorVariable, *processor), path, std::move(why),
+  return Diagnostic{fmt::format("cannot limit oneDNN to {}={}", kProcessorVariable, *processor), path, std::move(why),
                     "unset the variable, or leave the nodes to our own kernels: --target cpu"};
 }
 
@@ -542,7 +542,7 @@ Result<std::shared_ptr<const Library>> load(const std::string& path) {
   if (major == 2) loaded = std::make_shared<Library2>(functions, of_2, path);
   else loaded = std::make_shared<Library3>(functions, of_3, path);
   DOVETAIL_TRY(loaded->start());
-  library.keep();  // its threads outlive what is made of it
+  library.keep();  // its threads outlive this object
   return std::shared_ptr<const Library>(std::move(loaded));
 }
 

@@ -1,6 +1,5 @@
-// oneDNN, loaded when a bundle has steps for it: nothing is linked. Versions 2.6 and later (Debian 12) and 3 (later
-// systems) say the same in different words; what differs between them is in library.cpp.
-// https://oneapi-src.github.io/oneDNN, "C API"
+// oneDNN, loaded at run time when a bundle has steps for it, not linked. Versions 2.6 and later (Debian 12) and 3
+// (later systems) have the same functions under different names; library.cpp contains the differences.
 #pragma once
 
 #include <cstddef>
@@ -19,10 +18,10 @@ namespace dovetail::runtime::onednn {
 
 class Library;
 
-// An object of the library, which its last owner destroys.
+// An object of the library, destroyed by its last owner.
 using Handle = std::shared_ptr<void>;
 
-// dnnl_memory_desc: what lies where in a float32 tensor's bytes.
+// dnnl_memory_desc: the layout of a float32 tensor.
 class Layout {
  public:
   Layout() = default;
@@ -34,10 +33,10 @@ class Layout {
   Handle object_;
 };
 
-// Which argument of a primitive a memory is (DNNL_ARG_...).
+// The role of a memory as a primitive's argument (DNNL_ARG_...).
 enum class Role : int { source = 1, second_source = 2, destination = 17, weights = 33, bias = 41, many_sources = 1024 };
 
-// A primitive, with the layouts that it has chosen where they were left to it.
+// A primitive, with the layouts that it has chosen for operands of any layout.
 struct Primitive {
   Handle object;
   std::string implementation;
@@ -54,22 +53,22 @@ struct Clamp {
 
 class Library {
  public:
-  // Error: there is none, or one that is too old.
+  // Error: there is no library, or it is too old.
   static Result<std::shared_ptr<const Library>> find();
   virtual ~Library() = default;
 
   virtual std::string version() const = 0;
   virtual const std::string& path() const = 0;
-  // Of what this thread runs from here on.
+  // Applies to the work that this thread starts from now on.
   virtual void set_threads(int threads) const = 0;
 
-  // Row-major but for `order`: the axes from the slowest to the fastest. Empty: in their order.
+  // Row-major except for `order`: the axes from the slowest to the fastest. Empty: in their order.
   virtual Result<Layout> plain(const Shape& shape, const std::vector<std::size_t>& order = {}) const = 0;
   virtual Result<Layout> any(const Shape& shape) const = 0;
   virtual std::size_t bytes(const Layout& layout) const = 0;
   virtual bool equal(const Layout& a, const Layout& b) const = 0;
 
-  // Operands of `any` layout come in one that the primitive chooses. No bias: an empty layout.
+  // For operands of `any` layout the primitive chooses the layout. No bias: an empty layout.
   virtual Result<Primitive> convolution(const Layout& x, const Layout& weights, const Layout& bias, const Layout& y,
                                         const Windows& windows, const Clamp& clamp) const = 0;
   virtual Result<Primitive> product(const Layout& a, const Layout& b, const Layout& bias, const Layout& y,
@@ -80,7 +79,7 @@ class Library {
   virtual Result<Primitive> concatenation(std::span<const Layout> xs, std::size_t axis, const Clamp& clamp) const = 0;
   virtual Result<Primitive> reorder(const Layout& from, const Layout& to) const = 0;
 
-  // A memory without bytes yet.
+  // A memory without bytes.
   virtual Result<Handle> memory(const Layout& layout) const = 0;
   virtual void set_bytes(const Handle& memory, void* bytes) const = 0;
   struct Argument {

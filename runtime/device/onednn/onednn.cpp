@@ -1,4 +1,4 @@
-// Regions of the graph on oneDNN.
+// Regions of the graph, run on oneDNN.
 #include <memory>
 #include <span>
 #include <string>
@@ -36,7 +36,7 @@ class OnednnKernel : public DeviceKernel {
   }
 
  private:
-  static constexpr double kOperationsPerSecond = 10e9;  // of a slow one
+  static constexpr double kOperationsPerSecond = 10e9;  // of a slow operation
 
   onednn::Chain chain_;
   std::uint64_t operations_;
@@ -50,7 +50,7 @@ class OnednnDevice : public Device {
   OnednnDevice(int threads, Work* work) : threads_(threads), work_(work) {}
 
   std::string_view name() const override { return bundle::kOnednnTarget; }
-  // Steps say what to compute; the code is the library's.
+  // Steps only name operations; the machine code is the library's.
   bool runs_machine_code() const override { return false; }
 
   Result<void> check(const bundle::Bundle& bundle) override {

@@ -89,11 +89,11 @@ TEST_CASE("vendor: what is missing, too old or refused is named") {
   }
   {
     const Environment old("EMULATED_CUBLAS_VERSION", "111103");
-    CHECK_THAT(error_of(run, 2), ContainsSubstring("is version 11.11, 12.0 and later are taken"));
+    CHECK_THAT(error_of(run, 2), ContainsSubstring("is version 11.11, but 12.0 or later is required"));
   }
   {
     const Environment old("EMULATED_CUDNN_VERSION", "7605");
-    CHECK_THAT(error_of(run, 2), ContainsSubstring("is version 7.6.5, 8.1 and later are taken"));
+    CHECK_THAT(error_of(run, 2), ContainsSubstring("is version 7.6.5, but 8.1 or later is required"));
   }
   {
     const Environment refuses("EMULATED_CUBLAS_STATUS", "15");

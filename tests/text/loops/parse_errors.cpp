@@ -36,7 +36,7 @@ TEST_CASE("a syntax error names line, column and what was expected") {
       {"  if x[0] { }", "an expression of type int32 where bool is expected"},
       {"  y[0] = bitcast<int8>(x[0])", "bitcast of int32 (4 bytes) to int8 (1 bytes)"},
       {"  y[0] = \"open", "expected an expression, found a quoted name that does not end on its line"},
-      {"  y[0] = 1 $ 2", "a character that belongs to no token"},
+      {"  y[0] = 1 $ 2", "a character that is not part of a token"},
       {"  y[0] = 99999999999999999999", "99999999999999999999 does not fit int64"},
       {"  hello", "expected \"[\" after \"hello\""},
   }));

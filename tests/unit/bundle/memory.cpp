@@ -55,17 +55,18 @@ TEST_CASE("live ranges: from the step that writes to the last that reads, throug
 TEST_CASE("tensors share memory only while they do not live together") {
   CHECK(errors_of_spaces([](auto& b) { place(b, 0, 128, 0, 256); }) == "");
   CHECK(errors_of_spaces([](auto& b) { place(b, 0, 128, 256, 356); }) == "");
-  CHECK_THAT(errors_of_spaces([](auto& b) { place(b, 0, 64, 0, 256); }),
-             ContainsSubstring("\"two\", 100 bytes at 64, overlaps \"one\", 100 bytes at 0, and both live at step 1"));
+  CHECK_THAT(
+      errors_of_spaces([](auto& b) { place(b, 0, 64, 0, 256); }),
+      ContainsSubstring("\"two\", 100 bytes at 64, overlaps \"one\", 100 bytes at 0, and both are live at step 1"));
   CHECK_THAT(errors_of_spaces([](auto& b) { place(b, 0, 128, 0, 227); }),
              ContainsSubstring("\"two\", 100 bytes at 128, leaves the memory of 227 bytes"));
   CHECK(errors_of_spaces([](auto& b) { place(b, 0, 128, 0, 228); }) == "");
   CHECK_THAT(errors_of_spaces([](auto& b) { place(b, 0, 130, 0, 256); }),
-             ContainsSubstring("lies at 130, which is no multiple of 64"));
+             ContainsSubstring("is at 130, which is not a multiple of 64"));
   CHECK_THAT(errors_of_spaces([](auto& b) { place(b, ~std::uint64_t{63}, 128, 0, 256); }),
              ContainsSubstring("leaves the memory of 256 bytes"));
   CHECK_THAT(errors_of_spaces([](auto& b) { b.tensors[0].offset = 0; }),
-             ContainsSubstring("input \"x\" has an offset, though it lies with the caller"));
+             ContainsSubstring("input \"x\" has an offset, though it is in the caller's memory"));
 }
 
 TEST_CASE("views have their tensor's type and size, come after it and are not computed") {
@@ -82,10 +83,10 @@ TEST_CASE("views have their tensor's type and size, come after it and are not co
   CHECK_THAT(errors_of_spaces([&](auto& b) { b.tensors[2].view_of = 1; }),
              ContainsSubstring("a result defines tensor \"two\", which is a view"));
   CHECK_THAT(errors_of_spaces([&](auto& b) { b.tensors.push_back(view({100}, 3)), b.tensors[4].offset = 0; }),
-             ContainsSubstring("has an offset, and bytes of its own or another's"));
+             ContainsSubstring("has an offset, but is a constant or a view"));
   // Before the tensor that it shows is computed.
   CHECK_THAT(errors_of_spaces([&](auto& b) { b.tensors.push_back(view({100}, 2)), b.steps[1].arguments = {4}; }),
-             ContainsSubstring("uses tensor \"view\", which nothing has computed yet"));
+             ContainsSubstring("uses tensor \"view\", which no step has computed yet"));
 }
 
 TEST_CASE("places, views and layouts survive the file") {
@@ -118,20 +119,20 @@ TEST_CASE("tensors lie in spaces that exist, and at an offset there") {
   CHECK_THAT(errors_on_device([](auto& b) { b.spaces[1].bytes = 227; }),
              ContainsSubstring("leaves the memory of 227 bytes"));
   CHECK_THAT(errors_on_device([](auto& b) { b.tensors[3].space = 2; }),
-             ContainsSubstring("\"three\" lies in memory space 2, of 2"));
-  CHECK_THAT(errors_on_device([](auto& b) { b.tensors[3].space = -1; }), ContainsSubstring("lies in memory space -1"));
+             ContainsSubstring("\"three\" is in memory space 2, of 2"));
+  CHECK_THAT(errors_on_device([](auto& b) { b.tensors[3].space = -1; }), ContainsSubstring("is in memory space -1"));
   CHECK_THAT(errors_on_device([](auto& b) { b.tensors[3].offset.reset(); }),
-             ContainsSubstring("\"three\" lies in memory \"vram\", and has no offset there"));
+             ContainsSubstring("\"three\" is in memory \"vram\", but has no offset there"));
   CHECK_THAT(errors_on_device([](auto& b) { b.tensors[0].space = 1; }), ContainsSubstring("has no offset there"));
   CHECK_THAT(errors_on_device([](auto& b) { b.spaces[1].base = ~std::uint64_t{254}; }),
-             ContainsSubstring("end behind the last address"));
+             ContainsSubstring("end beyond the last address"));
   CHECK_THAT(errors_on_device([](auto& b) { b.spaces[1].target = ""; }),
              ContainsSubstring("spaces[1] \"vram\"): it names no target"));
   CHECK_THAT(errors_on_device([](auto& b) { b.spaces.clear(); }), ContainsSubstring("the host's memory is missing"));
   CHECK_THAT(errors_on_device([](auto& b) {
                b.tensors.push_back({"view", DType::int8, {10, 10}, {}, {}, {}, {}, 3}), b.outputs = {4};
              }),
-             ContainsSubstring("\"view\" is a view of \"three\", and lies in memory space 0, not 1"));
+             ContainsSubstring("\"view\" is a view of \"three\", but is in memory space 0, not 1"));
   CHECK(errors_on_device([](auto& b) {
           b.tensors.push_back({"view", DType::int8, {10, 10}, {}, {}, {}, {}, 3, 1}), b.outputs = {4};
         }) == "");

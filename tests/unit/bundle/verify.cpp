@@ -27,7 +27,7 @@ TEST_CASE("tensors: named, once, with constants of their type") {
 
 TEST_CASE("order: every tensor defined once, before it is used") {
   CHECK_THAT(errors_of([](auto& b) { b.inputs = {}; }),
-             ContainsSubstring("an argument uses tensor \"x\", which nothing has computed yet"));
+             ContainsSubstring("an argument uses tensor \"x\", which no step has computed yet"));
   CHECK_THAT(errors_of([](auto& b) {
                b.inputs = {0, 3};
              }),

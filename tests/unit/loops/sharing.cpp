@@ -119,7 +119,7 @@ TEST_CASE("sharing: names of a text are those of the store that follows") {
   CHECK(errors("    let a = 2 + 3\n    let b = a * a\n    y[i] = int32(b)\n") == "");
   CHECK_THAT(errors("    let a = 2\n    y[0] = 1\n    y[i] = int32(a)\n"),
              Catch::Matchers::ContainsSubstring("no variable named a"));
-  CHECK_THAT(errors("    let i = 2\n    y[i] = 1\n"), Catch::Matchers::ContainsSubstring("i has a meaning already"));
+  CHECK_THAT(errors("    let i = 2\n    y[i] = 1\n"), Catch::Matchers::ContainsSubstring("i is already defined"));
   CHECK_THAT(errors("    let a = 2\n"), Catch::Matchers::ContainsSubstring("expected the store"));
 }
 

@@ -131,10 +131,9 @@ TEST_CASE("engines: the ones of this build, and the others distinguished") {
   }
   const auto unknown = runtime::simulator_factory("fast");
   REQUIRE_FALSE(unknown.ok());
-  CHECK_THAT(
-      to_string(unknown.errors()),
-      ContainsSubstring(
-          "no engine \"fast\": there is no engine of that name. Hint: engines that are here: functional, cycle"));
+  CHECK_THAT(to_string(unknown.errors()),
+             ContainsSubstring(
+                 "no engine \"fast\": there is no engine of that name. Hint: available engines: functional, cycle"));
 }
 
 TEST_CASE("tensors that share memory and views give the same values, kept ones too") {

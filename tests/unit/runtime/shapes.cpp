@@ -66,11 +66,11 @@ TEST_CASE("programs for several shapes are one bundle, with the constants once")
 
 TEST_CASE("programs of one bundle take the same inputs, in shapes of their own") {
   CHECK_THAT(to_string(combine_shapes({program(4), program(4)}).errors()),
-             ContainsSubstring("a program for x: int8[4] is there already"));
+             ContainsSubstring("there is already a program for x: int8[4]"));
   bundle::Bundle other = program(8);
   other.tensors[0].name = "z";
   CHECK_THAT(to_string(combine_shapes({program(4), other}).errors()),
-             ContainsSubstring("its inputs or outputs are others than those of the first program"));
+             ContainsSubstring("its inputs or outputs differ from those of the first program"));
   other = program(8);
   other.outputs = {7};
   CHECK_THAT(to_string(combine_shapes({program(4), other}).errors()), ContainsSubstring("other_shapes[0], outputs"));

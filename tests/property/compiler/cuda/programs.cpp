@@ -253,7 +253,7 @@ TEST_CASE("cuda programs: once the device is lost, this run and later ones say s
   CHECK_THAT(launched(executor, program), ContainsSubstring("a graph of"));
   const auto check_lost = [&](const auto& result) {
     CHECK_THAT(problem_of(result), ContainsSubstring("CUDA_ERROR_ILLEGAL_ADDRESS (700)") &&
-                                       ContainsSubstring("this process can use the device no more: run it again with "
+                                       ContainsSubstring("this process can no longer use the device: run it again with "
                                                          "CUDA_LAUNCH_BLOCKING=1"));
   };
   {

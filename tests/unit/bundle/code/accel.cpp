@@ -77,7 +77,7 @@ TEST_CASE("code that lies is reported with the place") {
   CHECK_THAT(read([](Json& m) { m["ranges"][0]["macs"] = -1; }), ContainsSubstring("ranges[0].macs"));
   CHECK_THAT(read([](Json& m) { m["program"] = 0; }), ContainsSubstring("code of step region, program"));
   CHECK_THAT(read([](Json& m) { m["space"] = 0; }),
-             ContainsSubstring("memory space 0, of 2, is none of the accelerator's"));
+             ContainsSubstring("memory space 0, of 2, does not belong to the accelerator"));
   CHECK_THAT(read([](Json& m) { m["space"] = 2; }), ContainsSubstring("memory space 2, of 2"));
   CHECK_THAT(read([](Json& m) { m["arguments"] = Json::array(); }),
              ContainsSubstring("takes 0 arguments and yields 1 results, the step has 1 and 1"));
@@ -98,7 +98,7 @@ TEST_CASE("accelerator steps: memory") {
   CHECK_THAT(accel_errors([](auto&, auto& b) { b.spaces[1].base = std::uint64_t{1} << 32; }),
              ContainsSubstring("32 address bits"));
   CHECK_THAT(accel_errors([](auto&, auto& b) { b.spaces[1].target = "gpu"; }),
-             ContainsSubstring("none of the accelerator's"));
+             ContainsSubstring("does not belong to the accelerator"));
   CHECK_THAT(accel_errors([](auto& c, auto&) { c.config.batch = 3; }), ContainsSubstring("batch"));
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("accelerator steps in one memory keep off each other, and off every te
   bundle::Bundle other = bundle;
   test::change_accel(other.steps[2], [](bundle::AccelCode& c) { c.config.name = "another"; });
   CHECK_THAT(errors(other),
-             ContainsSubstring("region and second have the memory \"DRAM\" in common, but not its configuration"));
+             ContainsSubstring("region and second share the memory \"DRAM\", but have different configurations"));
   // In a memory of its own it may lie anywhere.
   bundle.spaces.push_back({"accel", "DRAM 2", test::kSampleBase, test::kSampleBytes});
   test::change_accel(bundle.steps[2], [](bundle::AccelCode& c) { c.space = 2; });

@@ -59,7 +59,7 @@ TEST_CASE("cpu steps: a kernel of the module, a workspace that fits") {
   CHECK_THAT(cpu_errors([](Json& head, auto&) { head["symbol"] = ""; }),
              ContainsSubstring("(step conv1): it names no kernel"));
   CHECK_THAT(cpu_errors([](Json&, auto& b) { b.modules.clear(); }),
-             ContainsSubstring("it is a kernel, and the bundle has no shared object"));
+             ContainsSubstring("it is a kernel, but the bundle has no shared object"));
   CHECK_THAT(cpu_errors([](Json& head, auto&) { head["shared_bytes"] = UINT64_MAX; }),
              ContainsSubstring("(code of step conv1): in its head, shared_bytes: 18446744073709551615 > "));
   CHECK_THAT(cpu_errors([](Json& head, auto&) { head.erase("failures"); }),

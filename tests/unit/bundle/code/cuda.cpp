@@ -113,9 +113,9 @@ TEST_CASE("cuda code: launches that no device takes are refused with both number
   CHECK_THAT(cuda_errors(code), ContainsSubstring("takes byte 513 of a workspace of 512"));
   code = cuda_sample();
   code.kernels[0].images.clear();
-  CHECK_THAT(cuda_errors(code), ContainsSubstring("holds code for no architecture"));
+  CHECK_THAT(cuda_errors(code), ContainsSubstring("contains code for no architecture"));
   code.kernels.clear();
-  CHECK_THAT(cuda_errors(code), ContainsSubstring("holds code for no architecture"));
+  CHECK_THAT(cuda_errors(code), ContainsSubstring("contains code for no architecture"));
   code = cuda_sample();
   code.kernels[1].launches[0].shared_bytes = (227 << 10) + 1;
   CHECK_THAT(cuda_errors(code), ContainsSubstring("kernel k1_0 shares 232449 bytes in a block, the most is 232448"));
@@ -138,7 +138,7 @@ TEST_CASE("cuda code: tensors of whose boxes no driver knows are refused with wh
              }),
              ContainsSubstring("of extent 70 with a box of 257 in dimension 0"));
   CHECK_THAT(why([](auto& map) { map.extents[1] = 516; }),
-             ContainsSubstring("whose rows in dimension 0 lie 1032 bytes apart, which is no multiple of 16"));
+             ContainsSubstring("whose rows in dimension 0 are 1032 bytes apart, which must be a multiple of 16"));
   CHECK_THAT(why([](auto& map) { map.box[1] = 20; }), ContainsSubstring("by lines of 40 bytes"));
   CHECK_THAT(why([](auto& map) { map.box[1] = 64; }), ContainsSubstring("by lines of 128 bytes with a swizzle of 64"));
   CHECK_THAT(why([](auto& map) { map.swizzle_bytes = 48; }), ContainsSubstring("with a swizzle of 48"));

@@ -87,16 +87,16 @@ TEST_CASE("flow: programs of steps are verified, to a depth that is stated") {
   CHECK_THAT(why_not(bundle), ContainsSubstring("programs[0] has programs for other shapes"));
   CHECK(why_not(nested_choice(bundle::kMostNestedPrograms)) == "");
   const bundle::Bundle deep = nested_choice(bundle::kMostNestedPrograms + 1);
-  CHECK_THAT(why_not(deep), ContainsSubstring("more than 8 deep in one another"));
+  CHECK_THAT(why_not(deep), ContainsSubstring("nested more than 8 deep"));
   const auto read = bundle::parse(bundle::serialize(deep), "deep.dvt", bundle::MachineCode::untrusted);
   REQUIRE_FALSE(read.ok());
-  CHECK_THAT(to_string(read.errors()), ContainsSubstring("more than 8 deep in one another"));
+  CHECK_THAT(to_string(read.errors()), ContainsSubstring("nested more than 8 deep"));
 }
 
 TEST_CASE("flow: an extent belongs to an output, and is one number") {
   bundle::Bundle bundle = test::loop_bundle();
   bundle.extents = {{4, 0, 4}};
-  CHECK_THAT(why_not(bundle), ContainsSubstring("has an extent, and is no output"));
+  CHECK_THAT(why_not(bundle), ContainsSubstring("has an extent, but is not an output"));
   bundle.extents = {{3, 2, 4}};
   CHECK_THAT(why_not(bundle), ContainsSubstring("an extent along axis 2"));
   bundle.extents = {{3, 0, 2}};
@@ -104,7 +104,7 @@ TEST_CASE("flow: an extent belongs to an output, and is one number") {
   bundle.extents = {{3, 0, 4}, {3, 1, 4}};
   CHECK_THAT(why_not(bundle), ContainsSubstring("has two extents"));
   bundle.extents = {{99, 0, 4}};
-  CHECK_THAT(why_not(bundle), ContainsSubstring("is no output"));
+  CHECK_THAT(why_not(bundle), ContainsSubstring("is not an output"));
   bundle.extents = {{3, 0, 99}};
   CHECK_THAT(why_not(bundle), ContainsSubstring("names tensor 99, of 5"));
 }

@@ -114,8 +114,8 @@ TEST_CASE("cublas code: what is added to a product and the GELU behind it are ch
   CHECK(errors(bundle::kCublasTarget, as_it_is) == "");
   CHECK(errors(bundle::kCublasTarget, [](bundle::LibraryOperation& o) { o.gelu = false, o.least = 0; }) == "");
   CHECK_THAT(errors(bundle::kCublasTarget, [](bundle::LibraryOperation& o) { o.least = 0; }),
-             ContainsSubstring("target cublas has no GELU behind it"));
-  CHECK_THAT(errors(bundle::kOnednnTarget, as_it_is), ContainsSubstring("target onednn has no GELU behind it"));
+             ContainsSubstring("target cublas has no GELU after it"));
+  CHECK_THAT(errors(bundle::kOnednnTarget, as_it_is), ContainsSubstring("target onednn has no GELU after it"));
   CHECK_THAT(errors(bundle::kOnednnTarget, [](bundle::LibraryOperation& o) { o.gelu = false; }),
              ContainsSubstring("target onednn adds one tensor to a product"));
   CHECK_THAT(errors(bundle::kCublasTarget, as_it_is, {3}),
@@ -135,11 +135,11 @@ TEST_CASE("onednn code: what cannot be run is refused") {
   CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[1].operands = {5}; }),
              ContainsSubstring("operation 1 (maximum): it reads tensor 5 too early"));
   CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[2].result = 0; }),
-             ContainsSubstring("it computes tensor 0, which is no result of its own"));
+             ContainsSubstring("it computes tensor 0, which is not one of its results"));
   CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[2].operands = {5}; }),
              ContainsSubstring("1 operands"));
   CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations.pop_back(); }),
-             ContainsSubstring("nothing computes its result 0"));
+             ContainsSubstring("no operation computes its result 0"));
   CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[0].groups = 4; }),
              ContainsSubstring("do not fit 4 groups of"));
   CHECK_THAT(onednn_errors([](LibraryCode& code) { code.operations[0].strides = {1}; }),
@@ -251,7 +251,7 @@ TEST_CASE("cudnn code: a tensor that a convolution adds has the result's shape, 
        {std::pair<std::optional<double>, std::optional<double>>{std::nullopt, std::nullopt}, {0, 6}})
     CHECK_THAT(
         errors(bundle::kCudnnTarget, least, most, result),
-        ContainsSubstring("it adds a tensor to a convolution whose results are not clamped at 0 from below alone"));
+        ContainsSubstring("it adds a tensor to a convolution whose results are not clamped at 0 from below only"));
   CHECK_THAT(errors(bundle::kCudnnTarget, 0, std::nullopt, {1, 6, 8, 1}),
              ContainsSubstring("the tensor that it adds has the shape [1, 6, 8, 1], its result [1, 6, 8, 8]"));
 }

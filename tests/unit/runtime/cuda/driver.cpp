@@ -18,13 +18,13 @@ TEST_CASE("cuda driver: each status has a remedy") {
   // An image that a newer compiler has made: CUDA_ERROR_INVALID_IMAGE, NO_BINARY_FOR_GPU, INVALID_PTX,
   // UNSUPPORTED_PTX_VERSION.
   for (const int status : {200, 209, 218, 222})
-    CHECK_THAT(said(status), ContainsSubstring("update the driver: it has to be as new as the NVRTC that compiled"));
+    CHECK_THAT(said(status), ContainsSubstring("update the driver: it must be as new as the NVRTC that compiled"));
   CHECK_THAT(said(2), ContainsSubstring("run fewer samples at once"));
   CHECK_THAT(said(100), ContainsSubstring("CUDA_VISIBLE_DEVICES"));
   // Those after which cuda.h says that the process must end.
   for (const int status : {214, 226, 700, 702, 710, 714, 715, 716, 717, 718, 719, 721, 911}) {
     CHECK(runtime::cuda::status::is_sticky(status));
-    CHECK_THAT(said(status), ContainsSubstring("this process can use the device no more"));
+    CHECK_THAT(said(status), ContainsSubstring("this process can no longer use the device"));
   }
   for (const int status : {0, 1, 2, 100, 200, 209, 701}) CHECK(!runtime::cuda::status::is_sticky(status));
 }
