@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t kHeaderBytes = 60;
 
-// An archive as ar(5) describes it, without a table of symbols: one file for any number of objects.
+// An archive in ar(5) format, without a symbol table: one file for any number of objects.
 Result<MemoryFile> write_archive(std::span<const std::vector<std::byte>> objects) {
   DOVETAIL_ASSIGN(MemoryFile file, MemoryFile::make("dovetail-objects"));
   const auto write = [&](std::string_view text) { return file.write(std::as_bytes(std::span(text))); };
@@ -29,7 +29,7 @@ Result<MemoryFile> write_archive(std::span<const std::vector<std::byte>> objects
   for (std::size_t i = 0; i < objects.size(); ++i) {
     const std::string header =
         fmt::format("{:<16}{:<12}{:<6}{:<6}{:<8}{:<10}`\n", fmt::format("{}.o/", i), 0, 0, 0, 644, objects[i].size());
-    DOVETAIL_CHECK(header.size() == kHeaderBytes, "an object is smaller than 10 GB");
+    DOVETAIL_CHECK(header.size() == kHeaderBytes, "an object must be smaller than 10 GB");
     DOVETAIL_TRY(write(header));
     DOVETAIL_TRY(file.write(objects[i]));
     if (objects[i].size() % 2 != 0) DOVETAIL_TRY(write("\n"));
@@ -40,7 +40,7 @@ Result<MemoryFile> write_archive(std::span<const std::vector<std::byte>> objects
 }  // namespace
 
 Result<std::vector<std::byte>> link_shared(std::span<const std::vector<std::byte>> objects) {
-  // lld reads and writes files; these lie in memory, so that no disk can be full.
+  // lld reads and writes files; these are in memory, so that a full disk does not matter.
   DOVETAIL_ASSIGN(const MemoryFile archive, write_archive(objects));
   DOVETAIL_ASSIGN(const auto output, CollectingPipe::make());
   const std::string from = archive.path(), to = output->path();
@@ -64,7 +64,7 @@ Result<std::vector<std::byte>> link_shared(std::span<const std::vector<std::byte
   llvm::raw_string_ostream stream(messages);
   const lld::DriverDef drivers[] = {{lld::Gnu, &lld::elf::link}};
   const lld::Result result = lld::lldMain(arguments, stream, stream, drivers);
-  DOVETAIL_CHECK(result.retCode == 0 && result.canRunAgain, "the kernels' objects link: " + stream.str());
+  DOVETAIL_CHECK(result.retCode == 0 && result.canRunAgain, "the kernels' objects must link: " + stream.str());
   return output->finish();
 }
 
