@@ -1,4 +1,4 @@
-// The table of contents: the passes and the stages (kStages) in order; a comment says why each is where it is.
+// The compiler's table of contents: the passes and the stages (kStages) in order; a comment explains each position.
 #include "compiler/pipeline.h"
 
 #include <algorithm>
@@ -93,7 +93,8 @@ static_assert(std::ranges::all_of(passes::kPasses,
                                   }),
               "every pass of the list runs somewhere");
 constexpr int kMostRounds = 16;
-constexpr double kRounding = 1e-4;  // of a tensor's largest value: what folding constants into weights moves in float32
+constexpr double kRounding =
+    1e-4;  // relative to a tensor's largest value: change in float32 from folding constants into weights
 
 class Pipeline {
  public:
@@ -115,7 +116,7 @@ class Pipeline {
     return {};
   }
   Result<void> partition_graph() {
-    // What an attempt left that a target gave up.
+    // Results of the previous attempt, before a target gave up nodes.
     plans_.clear(), groups_.clear(), kernels_.clear(), programs_.clear();
     result_.schedules.clear(), result_.codes.clear();
     relayouts_ = Json::array();
@@ -136,7 +137,7 @@ class Pipeline {
     result_.summary = summarize(graph_, parts_, result_.placement);
     return {};
   }
-  // Each subgraph becomes a program by the same stages, behind the passes, which it has been through with its graph.
+  // Each subgraph becomes a program through the same stages, except the passes, which already ran on it with its graph.
   Result<void> compile_subgraphs() {
     for (const graph::NodeId id : graph_.topological_order()) {
       const graph::Node& node = graph_.node(id);
@@ -148,7 +149,7 @@ class Pipeline {
         });
         if (options_.on_dump)
           options.on_dump = [this](std::string_view stage, std::string_view text) {
-            // The graph around it has shown it in these.
+            // The dump of the enclosing graph contains these stages.
             if (stage != "import" && stage != "integer" && stage != "graph") options_.on_dump(stage, text);
           };
         Pipeline inner(options);
@@ -177,17 +178,17 @@ class Pipeline {
     for (const RegionPlanPointer& plan : plans_) DOVETAIL_TRY(plan->settle(graph_, layouts_.chosen));
     return {};
   }
-  // The plans append the steps of their regions, the builder the copies between layouts.
+  // The plans append the steps of their regions; the builder appends the copies between layouts.
   Result<void> generate() {
     std::vector<std::unique_ptr<ProgramCompiler>> compilers;
     for (const TargetPointer& target : options_.available)
       if (auto compiler = target->program_compiler()) compilers.push_back(std::move(compiler));
     if (compilers.empty())
       return Diagnostic{"cannot make a bundle", "CompileOptions::available",
-                        "none of the targets runs loop programs on the host, which copies between layouts are",
-                        "hand in the interpreter as well (compiler/target/host/target.h)"};
+                        "no target runs loop programs on the host, which copies between layouts need",
+                        "also pass the interpreter (compiler/target/host/target.h)"};
     BundleBuilder builder(graph_, layouts_.chosen, std::move(compilers), options_.progress, options_.machine_code);
-    Dump dump_inner;  // none where nothing is asked for, so that targets print nothing in vain
+    Dump dump_inner;  // empty if nothing is dumped, so that targets do not format text for nothing
     if (!options_.dump.empty())
       dump_inner = [this](std::string_view stage, std::string_view text) {
         if (wanted(stage)) options_.on_dump(stage, text);
@@ -221,7 +222,7 @@ class Pipeline {
  private:
   // ---- Subgraphs
 
-  // What `run` does to a graph, it does to those that nodes of it hold, too.
+  // Also applies `run` to the subgraphs that nodes of the graph hold.
   Result<void> in_subgraphs(graph::Graph& graph, Result<void> (Pipeline::*run)(graph::Graph&)) {
     for (const graph::NodeId id : graph.live_nodes()) {
       std::vector<std::shared_ptr<const graph::Graph>> changed;
@@ -245,7 +246,7 @@ class Pipeline {
     DOVETAIL_TRY(run_passes(kGraphPasses, kMostRounds, graph));
     DOVETAIL_TRY(run_passes(kLatePasses, 1, graph));
     DOVETAIL_TRY(in_subgraphs(graph, &Pipeline::graph_passes));
-    // What subgraphs no longer read, and who computed it.
+    // Removes values that subgraphs no longer read, and their producers.
     return run_passes(kPassesAfterSubgraphs, 1, graph);
   }
 
@@ -261,7 +262,7 @@ class Pipeline {
       });
     });
   }
-  // Of the user's placements those that are about this graph: all but those of nodes that are only in its subgraphs.
+  // The user's placements that apply to this graph: all except those of nodes that exist only in its subgraphs.
   std::map<std::string, std::string> places_in(const graph::Graph& graph) const {
     std::map<std::string, std::string> places = options_.place;
     std::erase_if(places, [&](const auto& entry) {
@@ -284,7 +285,7 @@ class Pipeline {
     result_.summary += std::move(compiled.summary);
     tolerance_ = std::max(tolerance_, inner.tolerance_);
     memory_ += inner.memory_;
-    compiled.bundle.report = Json::object();  // all of it is in that of the whole
+    compiled.bundle.report = Json::object();  // merged into the report of the whole model
     programs_[{node, subgraph}] = std::move(compiled.bundle);
   }
 
@@ -298,7 +299,7 @@ class Pipeline {
                                                     : pass.level <= options_.context.level;
     return !has(options_.without_passes) && (allowed || has(options_.with_passes));
   }
-  // Each target that was asked for.
+  // Whether every requested target benefits.
   bool all_gain(std::string_view pass) const {
     bool any = false;
     for (const TargetPointer& target : options_.available) {
@@ -318,7 +319,7 @@ class Pipeline {
         passes_.push_back(Json{
             {"pass", "(all)"},
             {"changes", 0},
-            {"notes", {fmt::format("stopped after {} rounds, though the last one changed something", most_rounds)}}});
+            {"notes", {fmt::format("stopped after {} rounds although the last one changed something", most_rounds)}}});
         break;
       }
       if (round > most_rounds) break;
@@ -331,7 +332,7 @@ class Pipeline {
         changed |= outcome.changes > 0;
         if (outcome.changes > 0 && options_.context.level >= Level::tolerant)
           tolerance_ = std::max({tolerance_, outcome.tolerance, kRounding});
-        // Rounds that only prove that nothing is left to do are not worth a line.
+        // Rounds that change nothing do not need a line.
         if (round == 1 || outcome.changes > 0) {
           passes_.push_back(
               Json{{"pass", pass.name}, {"round", round}, {"changes", outcome.changes}, {"notes", outcome.notes}});
@@ -375,10 +376,10 @@ class Pipeline {
   Partition parts_;
   std::vector<RegionPlanPointer> plans_;
   LayoutPlan layouts_;
-  std::vector<GivenUp> given_up_;   // by targets, after they had taken them
-  std::optional<NodeFates> fates_;  // of the imported nodes
-  std::string subgraph_;            // on which passes run; empty: the graph itself
-  std::map<std::pair<graph::NodeId, std::size_t>, bundle::Bundle> programs_;  // of its nodes' subgraphs
+  std::vector<GivenUp> given_up_;   // by targets that had accepted them
+  std::optional<NodeFates> fates_;  // fates of the imported nodes
+  std::string subgraph_;            // the subgraph on which passes run; empty: the graph itself
+  std::map<std::pair<graph::NodeId, std::size_t>, bundle::Bundle> programs_;  // programs of its nodes' subgraphs
   Json passes_ = Json::array();
   double tolerance_ = 0;
   std::vector<GroupReport> groups_;
@@ -394,14 +395,14 @@ struct Stage {
   Result<void> (Pipeline::*run)() = nullptr;
   std::string (Pipeline::*text)() const = nullptr;  // what --dump prints after it
 };
-// In the order in which they run; two rows of one name are one stage.
+// In execution order; rows with the same name are one stage.
 constexpr Stage kStages[] = {
     {"import", true, nullptr, &Pipeline::graph_text},
     {"integer", true, &Pipeline::lower_to_integers, &Pipeline::graph_text},
     {"graph", true, &Pipeline::optimize, &Pipeline::graph_text},
     {"partition", true, &Pipeline::partition_graph, &Pipeline::placement_text},
     {"partition", true, &Pipeline::compile_subgraphs},
-    // Before layouts are chosen: the schedules decide which ones the kernels can work in.
+    // Before layouts are chosen: the schedules determine which layouts the kernels support.
     {"schedules", true, &Pipeline::plan, &Pipeline::offers_text},
     {"layouts", true, &Pipeline::lay_out, &Pipeline::layouts_text},
     {"schedules", true, &Pipeline::settle},
@@ -431,7 +432,7 @@ Result<Compiled> Pipeline::run(import::Imported model) {
     const Result<void> status = stage->run != nullptr ? (this->*stage->run)() : Result<void>();
     if (stage->run != nullptr) add_time(stage->name, begin);
     if (given_up_.size() > given_up) {
-      // Another attempt, in which the targets do not get what they could not hold. Each one is about fewer nodes.
+      // Another attempt, without the nodes that targets could not hold. Each attempt has fewer nodes to place.
       stage = std::prev(kPartition);
       continue;
     }
@@ -465,7 +466,7 @@ Result<void> check_names(const CompileOptions& options) {
   for (const std::string& name : options.dump)
     if (name != "all" && name != "passes" && !has(known, name) && !has(passes, name))
       errors.push_back(
-          {fmt::format("cannot dump \"{}\"", name), "--dump", "the compiler has no stage and no pass of that name",
+          {fmt::format("cannot dump \"{}\"", name), "--dump", "the compiler has no stage or pass of that name",
            fmt::format("stages: all, {}; passes: passes, {}", fmt::join(known, ", "), fmt::join(passes, ", "))});
   const auto whole = whole_stage_names();
   if (const std::string& stage = options.stop_after; !stage.empty() && !has(known, stage))
@@ -473,7 +474,7 @@ Result<void> check_names(const CompileOptions& options) {
                       fmt::format("the stages are {}", fmt::join(whole, ", "))});
   else if (!stage.empty() && !has(whole, stage))
     errors.push_back({fmt::format("cannot stop after \"{}\"", stage), "--stop-after",
-                      "operations pass through that stage one by one",
+                      "operations pass through that stage one at a time",
                       fmt::format("dump it with --dump; stop after {}", fmt::join(whole, ", "))});
   const auto check_passes = [&](const std::vector<std::string>& names, const char* option) {
     for (const std::string& name : names)
@@ -485,8 +486,8 @@ Result<void> check_names(const CompileOptions& options) {
   check_passes(options.without_passes, "--no-pass");
   for (const std::string& name : options.with_passes)
     if (has(options.without_passes, name))
-      errors.push_back({fmt::format("pass \"{}\" is asked for and forbidden", name), "--pass, --no-pass",
-                        "it can be either on or off", "leave out one of the two"});
+      errors.push_back({fmt::format("pass \"{}\" is both requested and excluded", name), "--pass, --no-pass",
+                        "it can be either on or off", "omit one of the two"});
   return errors;
 }
 

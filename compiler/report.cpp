@@ -22,7 +22,7 @@ std::uint64_t bytes_of(const Graph& graph, ValueId id) {
   return static_cast<std::uint64_t>(element_count(type.shape) * size_bytes(type.dtype));
 }
 
-// Why a node is gone without another one that does its work.
+// Why a node is gone without a successor.
 std::string reason(std::string_view pass, std::string_view op) {
   struct Row {
     std::string_view pass, why;
@@ -35,7 +35,7 @@ std::string reason(std::string_view pass, std::string_view op) {
     if (row.pass == pass) return std::string(row.why);
   const ops::OpDef* row = ops::find(op);
   if (row != nullptr && row->quantizes) return "into the integer form of its neighbors";
-  return pass == "eliminate_dead_nodes" ? "nothing reads it" : "its neighbors do without it";
+  return pass == "eliminate_dead_nodes" ? "nothing reads it" : "its neighbors no longer need it";
 }
 
 std::string refusals_text(const std::vector<Refusal>& refusals) {
@@ -115,7 +115,7 @@ std::vector<NodePlacement> place_nodes(const Graph& imported, const Graph& graph
     for (const Match& match : part.region.matches) {
       const NodeId last = match.nodes.back();
       const graph::Node& node = graph.node(last);
-      // A node that a pass made is listed under the first imported node that it represents.
+      // A node created by a pass is listed under the first imported node that it represents.
       const std::string own = names.count(node.name) || node.origins.empty() ? node.name : node.origins.front();
       NodePlacement row{own, "", std::string(parts.fallback.count(last) ? kOnHost : part.target->name()), ""};
       if (const auto refused = parts.refused.find(last); refused != parts.refused.end()) row.refused = refused->second;
@@ -150,7 +150,7 @@ std::vector<NodePlacement> place_nodes(const Graph& imported, const Graph& graph
 }
 
 void add_kernels(std::vector<NodePlacement>& rows, const std::vector<GroupReport>& groups) {
-  std::unordered_map<std::string_view, const GroupReport*> group_of;  // the last that computes the node
+  std::unordered_map<std::string_view, const GroupReport*> group_of;  // the last group that computes the node
   for (const GroupReport& group : groups)
     for (const std::string& node : group.nodes) group_of[node] = &group;
   for (NodePlacement& row : rows) {

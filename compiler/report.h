@@ -1,4 +1,4 @@
-// The facts of the compile report: what became of every imported node, why, and what it costs; what each region moves.
+// Data of the compile report: the fate of every imported node, the reason and the cost; the data moved by each region.
 #pragma once
 
 #include <cstdint>
@@ -16,26 +16,26 @@
 
 namespace dovetail {
 
-// Where nodes run that no listed target takes.
+// The place of nodes that no listed target accepts.
 inline constexpr std::string_view kOnHost = "host";
-// "Where" nodes run that have no code of their own.
+// The place of nodes without code.
 inline constexpr std::string_view kFolded = "folded";
 
 struct NodePlacement {
   std::string node;    // imported node's name
   std::string op;      // imported operator
   std::string target;  // the target's name, kOnHost or kFolded
-  std::string why;     // why not on the targets asked before; for folded: into what, or why it is gone
-  // Of nodes with code of their own:
-  std::string row = {};     // of the target's table
-  std::string region = {};  // which holds it
+  std::string why;     // why not on the targets tried before; if folded: into what, or why it is gone
+  // For nodes with code:
+  std::string row = {};     // row of the target's table
+  std::string region = {};  // region of the node
   std::vector<std::string> kernel =
-      {};  // nodes that share its kernel, itself among them; empty where the target does not report them
+      {};  // nodes that share its kernel, including itself; empty if the target does not report them
   std::vector<Refusal> refused = {};
   std::optional<Cost> cost = {};
-  // Of folded ones:
-  std::string into = {};  // the node that does its work; empty where nobody needs to
-  std::string pass = {};  // that folded it; "partition" where a target's pattern did
+  // For folded nodes:
+  std::string into = {};  // the node that does its work; empty if not needed
+  std::string pass = {};  // pass that folded it; "partition" if a target's pattern did
 };
 
 // Follows imported nodes through the passes.
@@ -71,17 +71,17 @@ struct PlacementSummary {
   int moved_tensors = 0;
   std::uint64_t input_bytes = 0, output_bytes = 0;  // of the model
 
-  PlacementSummary& operator+=(PlacementSummary inner);  // of a subgraph; the borders stay
+  PlacementSummary& operator+=(PlacementSummary inner);  // adds those of a subgraph; inputs and outputs stay
 };
 PlacementSummary summarize(const graph::Graph& graph, const Partition& parts, const std::vector<NodePlacement>& rows);
 
-std::string to_string(const std::vector<NodePlacement>& rows);  // a line for each
+std::string to_string(const std::vector<NodePlacement>& rows);  // one line per row
 
 struct StageTime {
   std::string name;
   double seconds;
 };
-// What the pipeline gathers for the report, besides Compiled.
+// Data that the pipeline collects for the report, in addition to Compiled.
 struct ReportParts {
   const std::vector<GroupReport>& groups;
   const std::vector<KernelReport>& kernels;
@@ -90,16 +90,16 @@ struct ReportParts {
   const MemoryPlan& memory;
 };
 struct Compiled;
-// The report of docs/schema/compile.json, without what targets add.
+// The report of docs/schema/compile.json, without the parts that targets add.
 Json compile_report(const Compiled& compiled, const ReportParts& parts);
-// A model gives the same bundle, byte for byte, however long the compiler takes.
+// Removes the times: the bundle of a model must be the same byte for byte, however long the compiler takes.
 Json without_times(Json report);
-// A row for each copy.
+// One row per copy.
 Json relayout_report(const graph::Graph& graph, const LayoutPlan& layouts);
 
 Json to_json(const NodePlacement& row);
 Json to_json(const PlacementSummary& summary);
-// What these wrote. Precondition: to_json of this version did.
+// Reads what to_json of this version wrote.
 NodePlacement placement_from_json(const Json& json);
 PlacementSummary summary_from_json(const Json& json);
 

@@ -22,7 +22,7 @@ constexpr std::array kRemedies{
            "`dovetail quantize MODEL.onnx -o Q.onnx --samples S`; of a model of the zoo: `dovetail zoo NAME --int8`"},
     Remedy{"quantized as they come",
            "quantize the float model with samples: `dovetail quantize MODEL.onnx -o Q.onnx --samples S`"},
-    Remedy{"over the border costs", "--offload always"},
+    Remedy{"the transfers", "--offload always"},
     Remedy{"is listed before it", "put accel first in --target"},
     Remedy{"was placed elsewhere", "leave out --place"},
 };

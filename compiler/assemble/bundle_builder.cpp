@@ -18,11 +18,11 @@ namespace {
 Layout parsed(const std::string& layout, const Shape& shape, const std::string& name) {
   auto result = parse_layout(layout, shape);
   DOVETAIL_CHECK(result.ok(),
-                 "the layout of " + name + " is one of its shape: " + (result.ok() ? "" : to_string(result.errors())));
+                 "the layout of " + name + " must fit its shape: " + (result.ok() ? "" : to_string(result.errors())));
   return *std::move(result);
 }
 
-// The dimensions that have more than one element, in physical order: layouts that agree in them are the same bytes.
+// The dimensions with more than one element, in physical order: layouts that agree in these store the same bytes.
 std::vector<std::array<std::int64_t, 3>> order_of(const Layout& layout) {
   std::vector<std::array<std::int64_t, 3>> order;
   for (const schedule::IndexMap::Part& part : layout.map.parts)
@@ -88,11 +88,11 @@ TensorIndex BundleBuilder::add_constant(std::string name, const NdArray& value, 
 
 bool BundleBuilder::is_input(ValueId id) const { return inputs_.count(id) != 0; }
 
-// A tensor that holds the value in that layout, once it is computed.
+// A tensor for the value in that layout, once the value is computed.
 TensorIndex BundleBuilder::add_value(ValueId id, const std::string& layout) {
   const graph::Value& value = graph_.value(id);
   layouts_.emplace(id, layout);
-  // A free input has no other layout and keeps its name, however it lies.
+  // A free input exists in one layout only and keeps its name, whatever the layout.
   const bool own_name =
       layout.empty() ? chosen_.write(id).empty() || !is_input(id) : is_input(id) && chosen_.write(id) == layout;
   const std::string name = own_name ? value.name : fmt::format("{}@{}", value.name, layout.empty() ? "plain" : layout);
@@ -131,7 +131,7 @@ TensorIndex BundleBuilder::in_layout(ValueId id, const std::string& layout) {
 void BundleBuilder::add_program(HostProgram program) {
   for (const auto& compiler : compilers_)
     if (std::optional<bundle::Step> step = compiler->step(program)) return add_step(*std::move(step));
-  DOVETAIL_CHECK(false, "no target takes the program of " + program.name);
+  DOVETAIL_CHECK(false, "no target accepts the program of " + program.name);
 }
 
 std::vector<std::string> BundleBuilder::origins(const std::vector<graph::NodeId>& nodes) const {

@@ -14,11 +14,11 @@ namespace dovetail {
 
 namespace {
 
-// Keeps one of equal contents.
+// Shares one copy of equal contents.
 template <typename Content>
 class Pool {
  public:
-  // `bytes`: of the content, which keeps them.
+  // `bytes`: the content's data, which it must keep alive.
   void share(Content& content, std::span<const std::byte> bytes) {
     const std::string_view key(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     const auto [begin, end] = known_.equal_range(key);
@@ -34,7 +34,7 @@ class Pool {
 }  // namespace
 
 Result<bundle::Bundle> combine_shapes(std::vector<bundle::Bundle> programs) {
-  DOVETAIL_CHECK(!programs.empty(), "a bundle holds a program");
+  DOVETAIL_CHECK(!programs.empty(), "a bundle needs a program");
   Pool<bundle::Constant> constants;
   Pool<bundle::Blob> data;
   const std::function<void(bundle::Bundle&)> share = [&](bundle::Bundle& program) {

@@ -1,4 +1,4 @@
-// One bundle of several that were compiled from one model for different shapes of its inputs.
+// Combines bundles that were compiled from one model for different shapes of its inputs.
 #pragma once
 
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace dovetail {
 
-// The first is the one that is taken for granted; constants and data of steps that are equal are kept once.
-// Precondition: at least one. Error: shapes that are not different, inputs or outputs of other names or types.
+// The first bundle is the default; equal constants and step data are stored once. Precondition: at least one bundle.
+// Error: equal shapes, or inputs or outputs with different names or types.
 Result<bundle::Bundle> combine_shapes(std::vector<bundle::Bundle> programs);
 
 }  // namespace dovetail

@@ -12,8 +12,8 @@ using bundle::TensorIndex;
 
 bool together(const bundle::LiveRange& a, const bundle::LiveRange& b) { return a.first <= b.last && b.first <= a.last; }
 
-// The tightest gap for the item among those of `placed`, in order of their offsets, that live with it; else behind the
-// last.
+// The tightest gap for the item between those items of `placed` (in order of offset) that are live at the same time;
+// else the offset after the last of them.
 std::uint64_t best_fit(const MemoryItem& item, const std::vector<MemoryItem>& placed, std::uint64_t alignment) {
   constexpr std::uint64_t kNone = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t end = 0, best = 0, best_gap = kNone;
@@ -33,7 +33,8 @@ std::uint64_t aligned(std::uint64_t bytes) {
 }
 
 std::uint64_t most_at_once(const std::vector<MemoryItem>& items, std::size_t steps) {
-  std::vector<std::uint64_t> born(steps + 1, 0), dies(steps + 1, 0);  // bytes, by step; the latter behind it
+  std::vector<std::uint64_t> born(steps + 1, 0),
+      dies(steps + 1, 0);  // bytes that become live at each step, or are dead after it
   for (const MemoryItem& item : items) {
     born[static_cast<std::size_t>(item.range.first)] += item.bytes;
     if (item.range.last < static_cast<std::ptrdiff_t>(steps))
@@ -53,13 +54,13 @@ std::uint64_t most_at_once(const std::vector<MemoryItem>& items, std::size_t ste
 std::uint64_t place_items(std::vector<MemoryItem>& items, std::uint64_t alignment) {
   std::vector<std::size_t> order(items.size());
   std::iota(order.begin(), order.end(), 0);
-  // Equal sizes in order of birth: a chain of equal layers alternates between two places.
+  // Equal sizes are in order of first use: a chain of equal layers alternates between two places.
   std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
     return items[a].bytes != items[b].bytes ? items[a].bytes > items[b].bytes
                                             : items[a].range.first < items[b].range.first;
   });
   std::uint64_t bytes = 0;
-  std::vector<MemoryItem> placed;  // by offset
+  std::vector<MemoryItem> placed;  // in order of offset
   for (const std::size_t position : order) {
     MemoryItem& item = items[position];
     item.offset = best_fit(item, placed, alignment);

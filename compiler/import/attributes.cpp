@@ -10,7 +10,7 @@
 namespace dovetail::import {
 namespace {
 
-// Files of early IR versions give no kind: it is that of the field which is there.
+// Files of early IR versions omit the kind; it then follows from the field that is set.
 int kind_of(const onnx::Attribute& attribute) {
   if (attribute.type() != undefined) return attribute.type();
   if (attribute.has_f()) return float_kind;
@@ -52,7 +52,7 @@ Result<graph::Attribute> read_attribute(const onnx::Attribute& attribute, const 
     case graph_kind:
     case graphs_kind:
       return refused("it is a subgraph, which this operator does not have",
-                     "of the operators with subgraphs If, Loop and Scan are supported");
+                     "If, Loop and Scan are the supported operators with subgraphs");
     default:
       return refused(fmt::format("attributes of kind {} are not supported", attribute.type()),
                      "supported are numbers, strings, lists of them, and dense tensors");
@@ -91,7 +91,7 @@ Result<NdArray> constant_value(const graph::Attributes& attributes, const std::s
   if (const auto* reals = std::get_if<std::vector<double>>(&value))
     return NdArray::from<float>(list(*reals), {reals->begin(), reals->end()});
   return Diagnostic{"cannot read a Constant", where,
-                    fmt::format("attribute {} of a Constant is no tensor and no number", attribute),
+                    fmt::format("attribute {} of a Constant is neither a tensor nor a number", attribute),
                     "strings are not supported"};
 }
 

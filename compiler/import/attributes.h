@@ -13,7 +13,7 @@ class Node;
 
 namespace dovetail::import {
 
-// AttributeProto.AttributeType: the numbers of the format.
+// AttributeProto.AttributeType: the numbers that the format defines.
 enum AttributeKind : int {
   undefined = 0,
   float_kind = 1,
@@ -28,11 +28,11 @@ enum AttributeKind : int {
   graphs_kind
 };
 
-// Subgraphs of control flow are left out: control_flow.h reads them. Errors (all of the node's): other subgraphs,
-// references to function attributes, sparse tensors and type attributes, duplicates, damaged tensors.
+// Subgraphs of control flow are skipped: control_flow.h reads them. Errors (all of a node's errors are reported): other
+// subgraphs, references to function attributes, sparse tensors and type attributes, duplicates, damaged tensors.
 Result<graph::Attributes> read_attributes(const onnx::Node& node, const std::string& where, ExternalData& external);
 
-// What a Constant with these attributes is.
+// The value of a Constant with these attributes.
 Result<NdArray> constant_value(const graph::Attributes& attributes, const std::string& where);
 
 }  // namespace dovetail::import

@@ -1,5 +1,5 @@
-// The forms of attention that ONNX Runtime contributes, as ONNX's own Attention on heads, which normalize_attention.cpp
-// writes out. Masks become numbers that are added to the scores.
+// ONNX Runtime's contributed attention operators, rewritten to ONNX's own Attention on heads, which
+// normalize_attention.cpp expands. Masks become numbers that are added to the scores.
 #include <limits>
 
 #include "compiler/import/domain_rows.h"
@@ -33,7 +33,7 @@ ValueId heads_first(NodeWriter& writer, ValueId x, std::string_view stem, const 
   return writer.transpose(apart, stem, {0, 2, 1, 3});
 }
 
-// The sum of what is added to the scores; invalid as long as nothing is.
+// The sum of the terms added to the scores; invalid while there are none.
 struct ScoreBias {
   NodeWriter& writer;
   DType dtype;
@@ -45,7 +45,7 @@ struct ScoreBias {
     add(writer.op("Where", stem, {keeps, writer.number("kept", dtype, 0), writer.number("filtered", dtype, filter)}, {},
                   graph::TensorType{dtype, shape}));
   }
-  // Places after `past + query`.
+  // Masks the positions after `past + query`.
   void add_causal(std::int64_t queries, std::int64_t total, std::int64_t past) {
     NdArray triangle(dtype, {queries, total});
     for (std::int64_t q = 0; q < queries; ++q)
@@ -55,11 +55,11 @@ struct ScoreBias {
   }
 
  private:
-  // Only the last extent is looked at before types are inferred: that of the keys.
+  // Before types are inferred, only the last extent (the number of keys) is read.
   graph::TensorType grown() const { return {dtype, writer.rewrite().graph.value(sum).type.shape}; }
 };
 
-// A mask input: as many leading places as a length says, places from a start to an end, or a flag per place.
+// A mask input: the number of leading positions, start and end positions, or a flag per position.
 Result<void> add_padding_mask(NodeWriter& writer, ScoreBias& bias, std::size_t input, std::int64_t batch,
                               std::int64_t queries, std::int64_t past, std::int64_t total) {
   if (!writer.has(input)) return {};
@@ -96,21 +96,22 @@ Result<void> add_padding_mask(NodeWriter& writer, ScoreBias& bias, std::size_t i
   } else {
     return writer.refused(
         fmt::format("a mask of shape {} for batch {}, {} queries and {} keys", to_string(shape), batch, queries, total),
-        "supported are [batch] lengths, [2 * batch] ends and starts, [batch, keys] and [batch, queries, keys] flags");
+        "supported shapes: [batch] lengths, [2 * batch] ends and starts, [batch, keys] and [batch, queries, keys] "
+        "flags");
   }
   const ValueId keeps = writer.op("Greater", "mask_kept", {flags, writer.number("mask_zero", dtype, 0)});
   bias.add_mask(keeps, "mask", filter, {batch, 1, shape.size() == 4 ? queries : rows, total});
   return {};
 }
 
-// The node becomes Attention on heads, whose result is put together behind it.
+// The node becomes Attention on heads; a node after it assembles the result.
 Result<void> finish_attention(NodeWriter& writer, ValueId q, ValueId k, ValueId v, const ScoreBias& bias,
                               const Shape& joined, graph::Attributes attributes) {
   Rewrite& rewrite = writer.rewrite();
   const graph::Node& node = writer.node();
   const ValueId result = node.outputs[0];
   for (std::size_t i = 1; i < node.outputs.size(); ++i)
-    if (!writer.wants(i)) rewrite.graph.value(node.outputs[i]).producer = {};
+    if (!writer.is_used(i)) rewrite.graph.value(node.outputs[i]).producer = {};
   const ValueId heads = rewrite.graph.add_value(node.name + "/y_heads", {bias.dtype, {}}),
                 turned = rewrite.graph.add_value(node.name + "/y_turned", {bias.dtype, {}});
   {
@@ -142,16 +143,16 @@ Result<void> refuse_options(const NodeWriter& writer,
       return writer.refused(fmt::format("{} = {} is not supported", name, value), std::string(hint));
   return {};
 }
-constexpr std::string_view kNoSharing = "export without a buffer that past and present share",
-                           kNoRotary = "export the rotary embedding as an operator of its own";
+constexpr std::string_view kNoSharing = "export without a buffer shared by past and present",
+                           kNoRotary = "export the rotary embedding as a separate operator";
 
-// ---- Attention, QAttention: one product gives queries, keys and values
+// ---- Attention, QAttention: one product computes queries, keys and values
 
 struct Projected {
   ValueId value;  // [batch, positions, query + key + value columns]
   std::int64_t batch, positions, columns;
   DType dtype;
-  std::size_t mask, past, bias;  // positions of inputs; `bias` is added to the scores, kNoInput where there is none
+  std::size_t mask, past, bias;  // input positions; `bias` is added to the scores; kNoInput: absent
 };
 constexpr std::size_t kNoInput = 99;
 
@@ -162,8 +163,9 @@ Result<void> attend_projected(NodeWriter& writer, const Projected& x) {
   if (columns.empty()) columns = {x.columns / 3, x.columns / 3, x.columns / 3};
   if (heads < 1 || columns.size() != 3 || columns[0] + columns[1] + columns[2] != x.columns ||
       columns[0] != columns[1] || columns[0] % heads != 0 || columns[2] % heads != 0 || columns[0] < 1)
-    return writer.refused(fmt::format("{} columns of queries, keys and values for {} heads", x.columns, heads),
-                          "there are as many of queries as of keys, and each count is a multiple of num_heads");
+    return writer.refused(
+        fmt::format("{} columns of queries, keys and values for {} heads", x.columns, heads),
+        "queries and keys must have equally many columns, and each count must be a multiple of num_heads");
   const std::int64_t size = columns[0] / heads, value_size = columns[2] / heads;
   ValueId parts[3];
   constexpr const char* kNames[] = {"q", "k", "v"};
@@ -181,7 +183,7 @@ Result<void> attend_projected(NodeWriter& writer, const Projected& x) {
         size != value_size)
       return writer.refused(
           fmt::format("past has shape {}", to_string(shape)),
-          fmt::format("expected is [2, {}, {}, positions, {}], with values as wide as keys", x.batch, heads, size));
+          fmt::format("expected [2, {}, {}, positions, {}], with values as wide as keys", x.batch, heads, size));
     past = shape[3];
     for (const std::size_t i : {1, 2}) {
       const graph::TensorType before{x.dtype, {x.batch, heads, past, size}};
@@ -194,7 +196,7 @@ Result<void> attend_projected(NodeWriter& writer, const Projected& x) {
     }
   }
   const std::int64_t total = past + x.positions;
-  if (writer.wants(1)) {
+  if (writer.is_used(1)) {
     if (size != value_size)
       return writer.refused("present is used, but values are not as wide as keys", "do not use output 1");
     std::vector<ValueId> both;
@@ -210,12 +212,12 @@ Result<void> attend_projected(NodeWriter& writer, const Projected& x) {
                           scale_of(writer));
 }
 
-// What input and weight have in common; the columns of their product.
+// Checks that input and weight fit; returns the number of columns of their product.
 Result<std::int64_t> projection_columns(const NodeWriter& writer) {
   const Shape x = writer.shape(0), w = writer.shape(1);
   if (x.size() == 3 && w.size() == 2 && x[2] == w[0]) return std::int64_t{w[1]};
   return writer.refused(fmt::format("input {} and weight {}", to_string(x), to_string(w)),
-                        "they are [batch, positions, columns] and [columns, query + key + value columns]");
+                        "they must be [batch, positions, columns] and [columns, query + key + value columns]");
 }
 
 Result<void> write_attention(NodeWriter& writer) {
@@ -231,7 +233,7 @@ Result<void> write_quantized_attention(NodeWriter& writer) {
   for (const std::size_t scale : {3, 4})
     if (!writer.has(scale))
       return writer.refused(fmt::format("input {} ({}) is missing", scale, scale == 3 ? "input_scale" : "weight_scale"),
-                            "its inputs are input, weight, bias, input_scale, weight_scale, mask_index, "
+                            "the inputs are input, weight, bias, input_scale, weight_scale, mask_index, "
                             "input_zero_point, weight_zero_point, past; an omitted bias has an empty name");
   DOVETAIL_ASSIGN(const std::int64_t columns, projection_columns(writer));
   const Shape x = writer.shape(0);
@@ -252,7 +254,7 @@ struct HeadForm {
   std::int64_t batch, queries, keys, heads, size, value_size;
 };
 
-// [batch, positions, heads, parts, size]: part `i` as [batch, heads, positions, size].
+// Of an input [batch, heads, positions, parts, size]: part `i` as [batch, heads, positions, size].
 ValueId unpacked_part(NodeWriter& writer, std::size_t input, std::int64_t i, std::string_view stem) {
   const Shape s = writer.shape(input);
   const DType dtype = writer.type(input).dtype;
@@ -262,7 +264,7 @@ ValueId unpacked_part(NodeWriter& writer, std::size_t input, std::int64_t i, std
                           {0, 2, 1, 3});
 }
 
-// Queries, keys and values as [batch, heads, positions, size], in whichever form they are given.
+// Queries, keys and values as [batch, heads, positions, size], in whichever of the accepted layouts they are given.
 Result<HeadForm> read_heads(NodeWriter& writer, ValueId parts[3]) {
   const std::int64_t heads = writer.integer("num_heads", 0);
   const Shape q = writer.shape(0), k = writer.has(1) ? writer.shape(1) : Shape{},
@@ -270,7 +272,7 @@ Result<HeadForm> read_heads(NodeWriter& writer, ValueId parts[3]) {
   const auto refused = [&] {
     return writer.refused(
         fmt::format("query {}, key {} and value {} for {} heads", to_string(q), to_string(k), to_string(v), heads),
-        "they are [batch, positions, heads * size], or packed as [batch, positions, heads, 2 or 3, "
+        "they must be [batch, positions, heads * size], or packed as [batch, positions, heads, 2 or 3, "
         "size], or keys and values [batch, heads, positions, size]");
   };
   if (heads < 1) return refused();
@@ -286,7 +288,8 @@ Result<HeadForm> read_heads(NodeWriter& writer, ValueId parts[3]) {
   };
   const bool packed = q.size() == 5 || k.size() == 5;
   if (packed && has_bias)
-    return writer.refused("a bias with packed queries, keys and values", "unpack them, or add the bias before");
+    return writer.refused("a bias with packed queries, keys and values",
+                          "unpack them, or add the bias before the node");
   if (q.size() == 5) {
     if (writer.has(1) || writer.has(2) || q[2] != heads || q[3] != 3) return refused();
     form.keys = q[1], form.size = form.value_size = q[4];
@@ -321,7 +324,7 @@ Result<HeadForm> read_heads(NodeWriter& writer, ValueId parts[3]) {
 
 // query, key, value, bias, key_padding_mask, attention_bias, past_key, past_value.
 Result<void> write_multi_head_attention(NodeWriter& writer) {
-  if (writer.wants(3)) return writer.refused("output 3 (the scores) is used", "do not use it");
+  if (writer.is_used(3)) return writer.refused("output 3 (the scores) is used", "do not use it");
   ValueId parts[3];
   DOVETAIL_ASSIGN(const HeadForm form, read_heads(writer, parts));
   if (writer.has(6) != writer.has(7))
@@ -334,14 +337,14 @@ Result<void> write_multi_head_attention(NodeWriter& writer) {
     const std::int64_t size = i == 1 ? form.size : form.value_size;
     if (shape.size() != 4 || shape[0] != form.batch || shape[1] != form.heads || shape[3] != size)
       return writer.refused(fmt::format("input {} has shape {}", i + 5, to_string(shape)),
-                            fmt::format("expected is [{}, {}, positions, {}]", form.batch, form.heads, size));
+                            fmt::format("expected [{}, {}, positions, {}]", form.batch, form.heads, size));
     past = shape[2];
     parts[i] =
         writer.op("Concat", i == 1 ? "all_k" : "all_v", {writer.in(i + 5), parts[i]}, {{"axis", std::int64_t{2}}},
                   graph::TensorType{dtype, {form.batch, form.heads, past + form.keys, size}});
   }
   for (const std::size_t i : {1, 2})
-    if (writer.wants(i)) writer.give(i, parts[i]);
+    if (writer.is_used(i)) writer.give(i, parts[i]);
   const std::int64_t total = past + form.keys;
   ScoreBias bias{writer, dtype};
   DOVETAIL_TRY(add_padding_mask(writer, bias, 4, form.batch, form.queries, past, total));
@@ -353,7 +356,7 @@ Result<void> write_multi_head_attention(NodeWriter& writer) {
 
 // ---- GroupQueryAttention
 
-// Rows of the caches by position, on the first columns of each head of `x`, [batch, heads, positions, size].
+// Rotates the first columns of each head of `x`, [batch, heads, positions, size], by the cache rows at `positions`.
 ValueId rotated(NodeWriter& writer, ValueId x, std::string_view stem, ValueId cos, ValueId sin, ValueId positions,
                 std::int64_t turned, const graph::TensorType& type) {
   graph::Attributes attributes{{"interleaved", writer.integer("rotary_interleaved", writer.integer("interleaved", 0))}};
@@ -369,7 +372,7 @@ class GroupQuery {
     DOVETAIL_TRY(refuse_options(
         writer_, {{"smooth_softmax", "export without smooth_softmax"}, {"qk_output", "do not use output 3"}}));
     if (writer_.has(11)) return writer_.refused("head_sink is given", "export without attention sinks");
-    if (writer_.wants(3)) return writer_.refused("output 3 (the scores) is used", "do not use it");
+    if (writer_.is_used(3)) return writer_.refused("output 3 (the scores) is used", "do not use it");
     DOVETAIL_TRY(read_shapes());
     ValueId q, k, v;
     read_parts(q, k, v);
@@ -379,10 +382,11 @@ class GroupQuery {
       k = appended(k, 3, "present_k", starts);
       v = appended(v, 4, "present_v", starts);
     }
-    if (writer_.wants(1)) writer_.give(1, k);
-    if (writer_.wants(2)) writer_.give(2, v);
+    if (writer_.is_used(1)) writer_.give(1, k);
+    if (writer_.is_used(2)) writer_.give(2, v);
     ScoreBias bias{writer_, dtype_};
-    // Of queries behind the end of their sequence a window may leave nothing: finite, lest their rows be NaN.
+    // For queries after the end of their sequence, a window may exclude every key: the filter is finite so that these
+    // rows do not become NaN.
     const double lowest = dtype_ == DType::float16 ? -65504 : -std::numeric_limits<float>::max();
     bias.add_mask(kept(starts), "causal", lowest, {batch_, 1, queries_, total_});
     if (writer_.has(10)) bias.add(writer_.in(10));
@@ -398,9 +402,10 @@ class GroupQuery {
     packed_ = !writer_.has(1);
     dtype_ = writer_.type(0).dtype;
     if (q.size() != 3 || heads_ < 1 || kv_heads_ < 1 || heads_ % kv_heads_ != 0 || packed_ == writer_.has(2))
-      return writer_.refused(fmt::format("query of shape {} for {} and {} heads", to_string(q), heads_, kv_heads_),
-                             "query is [batch, positions, columns]; num_heads is a multiple of kv_num_heads; key and "
-                             "value are given both, or packed into query");
+      return writer_.refused(
+          fmt::format("query of shape {} for {} and {} heads", to_string(q), heads_, kv_heads_),
+          "query must be [batch, positions, columns]; num_heads must be a multiple of kv_num_heads; key and "
+          "value must both be given, or be packed into query");
     batch_ = q[0], queries_ = q[1];
     const std::int64_t all_heads = packed_ ? heads_ + 2 * kv_heads_ : heads_;
     size_ = q[2] / all_heads;
@@ -416,15 +421,16 @@ class GroupQuery {
         past_ = fits ? past[2] : 0;
       }
     if (!fits)
-      return writer_.refused("the shapes of query, key, value, past and seqlens_k do not fit",
-                             "key and value are [batch, positions, kv_num_heads * size], past [batch, kv_num_heads, "
-                             "positions, size], seqlens_k [batch]");
+      return writer_.refused(
+          "the shapes of query, key, value, past and seqlens_k do not fit",
+          "key and value must be [batch, positions, kv_num_heads * size], past [batch, kv_num_heads, "
+          "positions, size], seqlens_k [batch]");
     const NdArray* given = writer_.constant_input(6);
     const std::int64_t total = given != nullptr && given->count() == 1 ? given->as_int64(0) : past_ + queries_;
     if (total < queries_ || total > past_ + queries_)
       return writer_.refused(
           fmt::format("total_sequence_length is {} with {} positions and a past of {}", total, queries_, past_),
-          fmt::format("it is between {} and {}", queries_, past_ + queries_));
+          fmt::format("it must be between {} and {}", queries_, past_ + queries_));
     total_ = std::max(past_, total);
     prompt_ = queries_ == total && past_ == 0;
     return {};
@@ -446,7 +452,7 @@ class GroupQuery {
     q = parts[0], k = parts[1], v = parts[2];
   }
 
-  // How many positions of the past there are, [batch, 1, 1, 1]: seqlens_k is one less than all of them.
+  // The number of past positions, [batch, 1, 1, 1]: seqlens_k is the total number minus one.
   ValueId past_lengths() {
     const ValueId last = writer_.cast(writer_.in(5), "last_places", DType::int64);
     const ValueId lengths = writer_.op(
@@ -475,7 +481,7 @@ class GroupQuery {
     return {};
   }
 
-  // The past with the new positions at `starts`; what lies behind them is the past's, or 0.
+  // The past with the new positions inserted at `starts`; later positions keep the past's values, or 0.
   ValueId appended(ValueId fresh, std::size_t past, std::string_view stem, ValueId starts) {
     const graph::TensorType whole{dtype_, {batch_, kv_heads_, total_, size_}};
     const auto named = [&](std::string_view what) { return fmt::format("{}_{}", stem, what); };
@@ -498,7 +504,7 @@ class GroupQuery {
     return writer_.op("Where", stem, {is_new, spread, held}, {}, whole);
   }
 
-  // Where a query looks: at itself and what is before it, as far as the window reaches and its sequence goes.
+  // The keys that a query attends to: its own position and earlier ones, within the window and its sequence.
   ValueId kept(ValueId starts) {
     const std::int64_t window = writer_.integer("local_window_size", -1);
     if (prompt_) {
@@ -532,7 +538,7 @@ Result<void> write_group_query_attention(NodeWriter& writer) { return GroupQuery
 
 // ---- RotaryEmbedding
 
-// input, position_ids, cos_cache, sin_cache. position_ids: one per position, or the first one.
+// input, position_ids, cos_cache, sin_cache. position_ids: one per position, or only the first position.
 Result<void> write_rotary_embedding(NodeWriter& writer) {
   DOVETAIL_TRY(refuse_options(writer, {{"is_packed_batching", "export without packed batches"}}));
   if (writer.real("scale", 1) != 1)
@@ -542,7 +548,7 @@ Result<void> write_rotary_embedding(NodeWriter& writer) {
   if ((x.size() != 3 && x.size() != 4) || cache.size() != 2 || cache[1] < 1)
     return writer.refused(
         fmt::format("input of shape {} and caches of shape {}", to_string(x), to_string(cache)),
-        "they are [batch, positions, columns] or [batch, heads, positions, size], and [rows, columns]");
+        "they must be [batch, positions, columns] or [batch, heads, positions, size], and [rows, columns]");
   graph::Attributes attributes{{"interleaved", writer.integer("interleaved", 0)}};
   if (x.size() == 3) attributes["num_heads"] = heads > 0 ? heads : x[2] / (2 * cache[1]);
   if (given > 0) attributes["rotary_embedding_dim"] = given;

@@ -6,7 +6,7 @@ namespace {
 
 using graph::ValueId;
 
-// Input 0, plus the bias (input 1) where there is one.
+// Input 0, plus the bias (input 1) if it is given.
 ValueId with_bias(NodeWriter& writer) {
   if (!writer.has(1)) return writer.in(0);
   return writer.op("Add", "biased", {writer.in(0), writer.in(1)}, {}, writer.type(0));

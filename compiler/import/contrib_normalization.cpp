@@ -1,4 +1,4 @@
-// Normalizations of a sum: SkipLayerNormalization and its kin, and EmbedLayerNormalization.
+// Normalizations of a sum: the SkipLayerNormalization family and EmbedLayerNormalization.
 #include <algorithm>
 
 #include "compiler/import/domain_rows.h"
@@ -8,17 +8,17 @@ namespace {
 
 using graph::ValueId;
 
-constexpr const char* kInference = "export the model for inference: only training uses it";
+constexpr const char* kInference = "export the model for inference: only training uses this output";
 
-// Outputs that the runtime leaves empty at inference.
+// Rejects outputs that the runtime leaves empty at inference.
 Result<void> refuse_statistics(const NodeWriter& writer, std::initializer_list<std::size_t> outputs) {
   for (const std::size_t output : outputs)
-    if (writer.wants(output))
+    if (writer.is_used(output))
       return writer.refused(fmt::format("output {} (statistics of the normalization) is used", output), kInference);
   return {};
 }
 
-// Y and the inverse deviation; the second one of inference only where nothing uses it.
+// Outputs Y and the inverse deviation; at inference, the second one may be left out only if it is unused.
 Result<void> write_simplified(NodeWriter& writer) {
   DOVETAIL_TRY(refuse_statistics(writer, {1}));
   if (writer.integer("stash_type", 1) != 1)
@@ -35,7 +35,7 @@ Result<void> write_skip(NodeWriter& writer, std::string_view normalization, std:
   DOVETAIL_TRY(refuse_statistics(writer, {1, 2}));
   ValueId sum = writer.op("Add", "sum", {writer.in(0), writer.in(1)}, {}, writer.type(0));
   if (writer.has(bias)) sum = writer.op("Add", "biased_sum", {sum, writer.in(bias)}, {}, writer.type(0));
-  if (writer.wants(3)) writer.give(3, sum);
+  if (writer.is_used(3)) writer.give(3, sum);
   std::vector<ValueId> inputs{sum};
   inputs.insert(inputs.end(), weights.begin(), weights.end());
   writer.finish(normalization, std::move(inputs),
@@ -61,7 +61,7 @@ Result<void> write_embed(NodeWriter& writer) {
   if (ids.size() != 2 || table.size() != 2 || places.size() != 2)
     return writer.refused(fmt::format("ids of shape {}, word_embedding of shape {}, position_embedding of shape {}",
                                       to_string(ids), to_string(table), to_string(places)),
-                          "they are [batch, positions], [words, columns] and [positions, columns]");
+                          "they must be [batch, positions], [words, columns] and [positions, columns]");
   if (!writer.has(8) && ids[1] > places[0])
     return writer.refused(fmt::format("{} positions with a position_embedding of {} rows", ids[1], places[0]),
                           "give shorter sequences");
@@ -81,8 +81,8 @@ Result<void> write_embed(NodeWriter& writer) {
   if (writer.has(1))
     sum = writer.op("Add", "embedding",
                     {sum, writer.op("Gather", "segments", {writer.in(4), writer.in(1)}, {{"axis", std::int64_t{0}}})});
-  // How many places of the mask are 1, in int32; 0 without a mask.
-  if (writer.wants(1)) {
+  // The number of mask positions that are 1, in int32; 0 without a mask.
+  if (writer.is_used(1)) {
     if (writer.has(7)) {
       const ValueId ones = writer.op("Equal", "ones", {writer.in(7), writer.number("one", writer.type(7).dtype, 1)});
       const ValueId counts = writer.op("Cast", "counts", {ones}, {{"to", std::int64_t{info(DType::int32).onnx}}});
@@ -92,7 +92,7 @@ Result<void> write_embed(NodeWriter& writer) {
       writer.give(1, writer.constant("mask_index", NdArray(DType::int32, {ids[0]})));
     }
   }
-  if (writer.wants(2)) writer.give(2, sum);
+  if (writer.is_used(2)) writer.give(2, sum);
   writer.finish("LayerNormalization", {sum, writer.in(5), writer.in(6)},
                 {{"axis", std::int64_t{-1}}, {"epsilon", writer.real("epsilon", 1e-12)}});
   return {};

@@ -1,4 +1,4 @@
-// Matrix products and convolutions with what is fused into them, weights of a few bits, and the inverse of a matrix.
+// Matrix products and convolutions with fused operations, weights of a few bits, and the inverse of a matrix.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -13,7 +13,7 @@ using graph::ValueId;
 
 // ---- FusedMatMul
 
-// The axes of an operand of rank 2 or more: with `batch` the first axis is that of the rows, before those of the batch.
+// The axes of an operand of rank 2 or more: with `batch`, the row axis comes first, before the batch axes.
 std::vector<std::int64_t> operand_axes(std::int64_t rank, bool batch, bool transposed) {
   std::vector<std::int64_t> axes(static_cast<std::size_t>(rank));
   std::iota(axes.begin(), axes.end(), 0);
@@ -22,7 +22,7 @@ std::vector<std::int64_t> operand_axes(std::int64_t rank, bool batch, bool trans
   return axes;
 }
 
-// alpha * A' B', each transposed where the attributes say so; they mean nothing for vectors.
+// alpha * A' B', each operand transposed if its attribute says so; vectors are not transposed.
 Result<void> write_fused_matmul(NodeWriter& writer) {
   std::vector<ValueId> operands;
   for (const std::size_t i : {0, 1}) {
@@ -46,11 +46,11 @@ Result<void> write_fused_matmul(NodeWriter& writer) {
   return {};
 }
 
-// ---- Activations behind a product
+// ---- Activations after a product
 
 struct FusedActivation {
   std::string_view name;
-  std::array<const char*, 2> attributes = {};  // of the operator, in the order of the parameters
+  std::array<const char*, 2> attributes = {};  // the operator's, in the order of the parameters
 };
 constexpr FusedActivation kFusedActivations[] = {
     {"Elu", {"alpha"}},
@@ -65,13 +65,13 @@ constexpr FusedActivation kFusedActivations[] = {
     {"ThresholdedRelu", {"alpha"}},
 };
 
-// The node becomes its activation of `x`. `parameters` are the activation's, as far as given.
+// The node becomes the activation applied to `x`. `parameters` are the activation's; missing ones take defaults.
 Result<void> finish_activation(NodeWriter& writer, ValueId x, const std::string& name,
                                const std::vector<std::optional<double>>& parameters) {
   const DType dtype = writer.type(0).dtype;
   if (name == "Clip") {
     if (parameters.size() < 2 || !parameters[0] || !parameters[1])
-      return writer.refused("activation Clip has no bounds", "give activation_params, the least and the greatest");
+      return writer.refused("activation Clip has no bounds", "give activation_params: the lower and the upper bound");
     writer.finish("Clip",
                   {x, writer.number("min", dtype, *parameters[0]), writer.number("max", dtype, *parameters[1])});
     return {};
@@ -146,29 +146,29 @@ Result<NBits> n_bits_of(const NodeWriter& writer) {
   NBits form{writer.integer("K", 0), writer.integer("N", 0), writer.integer("bits", 4), writer.integer("block_size", 0),
              0};
   if (writer.has(4))
-    return writer.refused("g_idx is given (columns in an order of their own)",
-                          "quantize without act-order: GPTQ's desc_act = false");
+    return writer.refused("g_idx is given (permuted columns)", "quantize without act-order: GPTQ's desc_act = false");
   if (form.bits != 2 && form.bits != 4 && form.bits != 8)
-    return writer.refused(fmt::format("bits is {}", form.bits), "supported are 2, 4 and 8");
+    return writer.refused(fmt::format("bits is {}", form.bits), "2, 4 and 8 are supported");
   constexpr std::int64_t kMost = std::int64_t{1} << 30;  // no product below overflows
   if (std::min({form.k, form.n, form.block}) < 1 || std::max({form.k, form.n, form.block}) > kMost)
     return writer.refused(fmt::format("K is {}, N {}, block_size {}", form.k, form.n, form.block),
                           "each must be between 1 and 2^30");
   if (writer.shape(0).empty() || writer.shape(0).back() != form.k)
     return writer.refused(fmt::format("A has shape {}, K is {}", to_string(writer.shape(0)), form.k),
-                          "the last axis of A has K elements");
+                          "the last axis of A must have K elements");
   form.blocks = (form.k + form.block - 1) / form.block;
   return form;
 }
 
-// The element at `i` of a row of packed elements, the first in the lowest bits.
+// Element `i` of a row of packed elements; the first element is in the lowest bits.
 std::int64_t packed_element(const NdArray& bytes, std::int64_t row_start, std::int64_t i, std::int64_t bits) {
   const std::int64_t per_byte = 8 / bits;
   return bytes.as_int64(row_start + i / per_byte) >> (i % per_byte * bits) & ((std::int64_t{1} << bits) - 1);
 }
 
-// A W' + bias: W [N, K] as packed steps in blocks along K, (step - zero point) * scale each. As [K, N] it is the weight
-// of a MatMul. Where zero points are no steps (floats), W itself is the constant.
+// A W' + bias: W [N, K] is packed quantized values in blocks along K, each (step - zero point) * scale. Transposed to
+// [K, N] it is the weight of a MatMul. If the zero points are floats rather than steps, W is dequantized into a
+// constant.
 Result<void> write_matmul_n_bits(NodeWriter& writer) {
   DOVETAIL_ASSIGN(const NBits form, n_bits_of(writer));
   const NdArray *b = writer.constant_input(1), *scales = writer.constant_input(2), *zeros = writer.constant_input(3);
@@ -179,11 +179,11 @@ Result<void> write_matmul_n_bits(NodeWriter& writer) {
   const auto check_count = [&](const char* what, const NdArray& array, std::int64_t expected) -> Result<void> {
     if (array.count() == expected) return {};
     return writer.refused(fmt::format("{} has shape {}", what, to_string(array.shape())),
-                          fmt::format("{} elements are expected", expected));
+                          fmt::format("expected {} elements", expected));
   };
   if (b->dtype() != DType::uint8 || form.block * form.bits % 8 != 0)
     return writer.refused(fmt::format("B is {}, blocks have {} bits", name(b->dtype()), form.block * form.bits),
-                          "B is uint8, and a block whole bytes");
+                          "B must be uint8, and each block a whole number of bytes");
   DOVETAIL_TRY(check_count("B", *b, form.n * form.blocks * block_bytes));
   DOVETAIL_TRY(check_count("scales", *scales, form.n * form.blocks));
   if (zeros != nullptr)
@@ -234,7 +234,7 @@ Result<void> write_matmul_n_bits(NodeWriter& writer) {
 
 constexpr std::int64_t kLargestInverse = 8;  // n^2 determinants of n - 1 rows
 
-// The transposed matrix of cofactors over the determinant.
+// The transposed matrix of cofactors, divided by the determinant.
 Result<void> write_inverse(NodeWriter& writer) {
   const Shape shape = writer.shape(0);
   const std::int64_t n = shape.size() < 2 ? 0 : shape.back();
@@ -246,7 +246,7 @@ Result<void> write_inverse(NodeWriter& writer) {
     writer.finish("Reciprocal", {writer.in(0)});
     return {};
   }
-  // Row r and column c of each minor: all but r and c.
+  // The rows and columns of each minor: all but r and c.
   NdArray others(DType::int64, {n, n - 1}), signs(dtype, {n, n});
   for (std::int64_t r = 0; r < n; ++r) {
     for (std::int64_t i = 0; i + 1 < n; ++i) others.set_int64(r * (n - 1) + i, i < r ? i : i + 1);
@@ -306,7 +306,7 @@ std::vector<DomainRow> contrib_product_rows() {
           {"com.microsoft.Inverse", write_inverse, {}, 1, 1},
           {"com.microsoft.MatMulNBits",
            write_matmul_n_bits,
-           // How exact a runtime may be: products are exact here.
+           // The least accuracy of a runtime's products; here they are exact.
            {{"K", integer, required},
             {"N", integer, required},
             {"accuracy_level", integer},

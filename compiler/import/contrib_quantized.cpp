@@ -1,5 +1,5 @@
-// Quantized operators that have no form between DequantizeLinear and QuantizeLinear: a recurrence that quantizes its
-// state as it goes, and pools of images with the channels last.
+// Quantized operators that cannot be written as a float operator between DequantizeLinear and QuantizeLinear: a
+// recurrence that quantizes its state in each step, and pools of channels-last images.
 #include "compiler/import/domain_rows.h"
 
 namespace dovetail::import {
@@ -10,8 +10,8 @@ using graph::ValueId;
 // ---- DynamicQuantizeLSTM
 
 // X, W, R, B, sequence_lens, initial_h, initial_c, P, W_scale, W_zero_point, R_scale, R_zero_point. W and R have a row
-// per input or state element and a column per gate and state element. X is quantized by its range, the state in each
-// step by its own.
+// per input or state element and a column per gate and state element. X is quantized once by its range, the state in
+// each step by that step's range.
 class DynamicLstm {
  public:
   explicit DynamicLstm(NodeWriter& writer) : writer_(writer) {}
@@ -24,16 +24,16 @@ class DynamicLstm {
         w[2] != r[2])
       return writer_.refused(
           fmt::format("X of shape {}, W of {} and R of {}", to_string(x), to_string(w), to_string(r)),
-          "they are [steps, batch, inputs], [directions, inputs, 4 * hidden], [directions, hidden, 4 * hidden]");
+          "they must be [steps, batch, inputs], [directions, inputs, 4 * hidden], [directions, hidden, 4 * hidden]");
     directions_ = w[0], columns_ = w[2];
     if (writer_.has(3) && writer_.shape(3) != Shape{directions_, 2 * columns_})
       return writer_.refused(fmt::format("B has shape {}", to_string(writer_.shape(3))),
-                             fmt::format("expected is [{}, {}]", directions_, 2 * columns_));
+                             fmt::format("expected [{}, {}]", directions_, 2 * columns_));
     for (const auto& [input, what] : {std::pair<std::size_t, const char*>{8, "W_scale"}, {9, "W_zero_point"}})
       if (writer_.has(input) && writer_.shape(input) != Shape{directions_} &&
           writer_.shape(input) != Shape{directions_, columns_})
         return writer_.refused(fmt::format("{} has shape {}", what, to_string(writer_.shape(input))),
-                               fmt::format("expected is one per direction, [{}], or per column, [{}, {}]", directions_,
+                               fmt::format("expected one per direction, [{}], or per column, [{}, {}]", directions_,
                                            directions_, columns_));
     const ValueId projected = projection(x, w);
     std::vector<ValueId> inputs{projected};
@@ -45,7 +45,7 @@ class DynamicLstm {
   }
 
  private:
-  // One number per column of all directions, of one per direction or one per column.
+  // One number per column of all directions, from one per direction or one per column.
   ValueId per_column(std::size_t input, const char* stem) {
     const graph::TensorType type = writer_.type(input);
     ValueId value = writer_.in(input);
@@ -57,7 +57,7 @@ class DynamicLstm {
     return writer_.reshape(value, stem, {directions_ * columns_});
   }
 
-  // X W of all directions side by side, with both biases.
+  // X W of all directions concatenated, with both biases.
   ValueId projection(const Shape& x, const Shape& w) {
     Rewrite& rewrite = writer_.rewrite();
     const auto value = [&](const char* stem, DType dtype, const Shape& shape) {
@@ -77,7 +77,7 @@ class DynamicLstm {
     const ValueId scales = writer_.op("Mul", "scales", {per_column(8, "w_scale"), scale});
     const ValueId product = writer_.op("Mul", "product", {real, scales});
     if (!writer_.has(3)) return product;
-    // The biases of input and state, side by side, are one.
+    // The input bias and the state bias are concatenated; their sum is the bias.
     const auto half = [&](std::int64_t i, const char* stem) {
       return writer_.op("Slice", stem,
                         {writer_.in(3), writer_.integers("bias_from", {i * columns_}),
@@ -107,7 +107,7 @@ Result<void> write_channels_last_pool(NodeWriter& writer) {
   const auto rank = static_cast<std::int64_t>(writer.shape(0).size());
   if (rank < 3)
     return writer.refused(fmt::format("input of shape {}", to_string(writer.shape(0))),
-                          "it is [batch, extents..., channels]");
+                          "it must be [batch, extents..., channels]");
   std::vector<std::int64_t> first{0, rank - 1}, last{0};
   for (std::int64_t axis = 1; axis + 1 < rank; ++axis) first.push_back(axis), last.push_back(axis + 1);
   last.push_back(1);

@@ -18,11 +18,11 @@ namespace {
 using graph::NodeId;
 using graph::ValueId;
 
-// Nodes that subgraphs of one model may become: each is compiled by itself.
+// Limit on the nodes that the subgraphs of one model expand to: each is compiled separately.
 constexpr std::int64_t kMostUnrolledNodes = 50'000;
-// The same, with those that were taken out again as a condition turned out to be data.
+// The same, including nodes that were removed again because a condition turned out to be data.
 constexpr std::int64_t kMostAttemptedNodes = 4 * kMostUnrolledNodes;
-// Elements of a captured value that is made a constant if it can be: shapes, and numbers of a few.
+// Captured values of at most this many elements (shapes, short lists) are made constants if possible.
 constexpr std::int64_t kSmallCount = 1024;
 
 using Scope = std::map<std::string, ValueId>;
@@ -71,7 +71,7 @@ NdArray flag(bool value) {
 
 bool is_control_flow(std::string_view op) { return op == "If" || op == "Loop" || op == "Scan"; }
 
-// One node with subgraphs, while its place is filled.
+// Expands one node with subgraphs.
 class FlowExpansion {
  public:
   FlowExpansion(ControlFlow& flow, graph::Graph& graph, NodeId id, const ControlFlow::Importer& importer)
@@ -86,19 +86,19 @@ class FlowExpansion {
     if (node_.op == "Scan") return opset < 9 ? run_scan_8() : run_scan();
     make_constant_ = &importer_.make_constant;
     if (inlined()) return true;
-    if (!waits_) return false;
+    if (!depends_on_data_) return false;
     Diagnostics why_not;
     if (at_run_time(why_not)) return true;
-    // What is computed in the model's inputs may still be known.
+    // A value computed from the model's inputs may still be known.
     make_constant_ = &importer_.fix;
     if (inlined()) return true;
-    if (waits_)
+    if (depends_on_data_)
       for (const Diagnostic& problem : why_not) importer_.report(problem);
     return false;
   }
 
  private:
-  // Of a body in a subgraph, in which `captured` are the names around it.
+  // Expands a body inside a subgraph; `captured` holds the names of the enclosing graph.
   FlowExpansion(const FlowExpansion& outer, ControlFlow& flow, graph::Graph& subgraph,
                 const ControlFlow::Importer& importer, Scope captured)
       : flow_(flow),
@@ -108,10 +108,10 @@ class FlowExpansion {
         entry_(outer.entry_),
         captured_(std::move(captured)) {}
 
-  // False, and the graph as it was but for values that are constants now, where what decides is data (waits_), or
-  // something was reported.
+  // Returns false, with the graph restored (except for values that became constants), if what decides is data
+  // (depends_on_data_), or if something was reported.
   bool inlined() {
-    waits_ = false;
+    depends_on_data_ = false;
     const std::size_t before = graph_.nodes.size();
     const std::int64_t nodes_before = flow_.spent().nodes;
     if (node_.op == "If" ? run_if() : run_loop()) return true;
@@ -129,10 +129,11 @@ class FlowExpansion {
 
   bool has(std::size_t input) const { return input < node_.inputs.size() && node_.inputs[input].valid(); }
 
-  // The value of an input that decides which nodes run; null where it is data (waits_), or something was reported.
+  // The value of an input that decides which nodes run; null if it is data (depends_on_data_), or if something was
+  // reported.
   const NdArray* decided(ValueId value, std::string_view what) {
     if (!graph_.is_constant(value) && !(*make_constant_)(value).empty()) {
-      waits_ = true;
+      depends_on_data_ = true;
       return nullptr;
     }
     const NdArray& array = *graph_.value(value).constant;
@@ -155,7 +156,7 @@ class FlowExpansion {
 
   // ---- Nodes
 
-  // A node whose types are inferred at once; an invalid id where it is not taken.
+  // Adds a node and infers its types at once; returns an invalid id if the node is rejected.
   ValueId make(std::string op, std::string_view stem, std::vector<ValueId> inputs, graph::Attributes attributes = {}) {
     const ValueId output = graph_.add_value(fmt::format("{}/{}", node_.name, stem), {});
     return make_into(std::move(op), std::move(inputs), output, std::move(attributes)) ? output : ValueId{};
@@ -181,7 +182,7 @@ class FlowExpansion {
     return output >= node_.outputs.size() || make_into("Identity", {value}, node_.outputs[output]);
   }
 
-  // The nodes of a body, once; its outputs, or nothing where something was reported.
+  // Adds the nodes of a body once; returns its outputs, or nothing if something was reported.
   std::optional<std::vector<ValueId>> instantiate(const onnx::Graph& body, const std::vector<ValueId>& inputs,
                                                   const std::string& stem) {
     Scope scope = captured_;
@@ -205,7 +206,7 @@ class FlowExpansion {
     for (const onnx::ValueInfo& output : body.output()) {
       const auto found = scope.find(printable(output.name()));
       if (found == scope.end()) {
-        refuse(fmt::format("its subgraph yields {}, which nothing defines", printable(output.name())),
+        refuse(fmt::format("its subgraph yields {}, which is not defined", printable(output.name())),
                "the model is incomplete; export it again");
         return std::nullopt;
       }
@@ -214,14 +215,14 @@ class FlowExpansion {
     return outputs;
   }
 
-  // One more that subgraphs have become. A loop of so many iterations can still run as one node.
+  // Counts one more node that subgraphs expand to. A loop of that many iterations can still run as one node.
   bool count_node() {
     ControlFlow::Spent& spent = flow_.spent();
     if (++spent.attempted > kMostAttemptedNodes)
       return refuse(fmt::format("subgraphs of the model become more than {} nodes", kMostAttemptedNodes),
                     "use fewer iterations");
     if (++spent.nodes <= kMostUnrolledNodes) return true;
-    if (trips_ && *trips_ <= ops::kMostIterations) return waits_ = true, false;
+    if (trips_ && *trips_ <= ops::kMostIterations) return depends_on_data_ = true, false;
     return refuse(fmt::format("its subgraphs become more than {} nodes", kMostUnrolledNodes), "use fewer iterations");
   }
 
@@ -230,7 +231,7 @@ class FlowExpansion {
     return std::nullopt;
   }
 
-  // Optional outputs at the end that are not among the names `used` in the body are left out.
+  // Optional trailing outputs that are not among the names `used` in the body are omitted.
   bool add(const onnx::Node& proto, Scope& scope, const std::string& stem, const std::set<std::string>& used) {
     if (!count_node()) return false;
     graph::Node made;
@@ -259,7 +260,7 @@ class FlowExpansion {
     for (const std::string& name : names) {
       const auto found = scope.find(name);
       if (!name.empty() && found == scope.end())
-        return refuse(fmt::format("{} uses {}, which nothing defines in front of it", made.name, name),
+        return refuse(fmt::format("{} uses {}, which is not defined before it", made.name, name),
                       "the model is incomplete; export it again");
       made.inputs.push_back(name.empty() ? ValueId{} : found->second);
     }
@@ -340,7 +341,7 @@ class FlowExpansion {
     return true;
   }
 
-  // One output of values side by side along a new axis. Of none the file must say what one would be.
+  // Gives one output: values stacked along a new axis. If there are none, the file must declare the shape of one.
   bool give_stacked(std::size_t output, const std::vector<ValueId>& parts, std::int64_t axis,
                     const onnx::ValueInfo& declared) {
     if (output >= node_.outputs.size()) return true;
@@ -379,7 +380,7 @@ class FlowExpansion {
     return make("Gather", "element", {value, constant("position", NdArray::scalar(position))}, {{"axis", axis}});
   }
 
-  // The states after all steps, and for each scanned output its parts in the order of the steps.
+  // The states after all steps, and each scanned output's parts in the order of the steps.
   struct Scanned {
     std::vector<ValueId> states;
     std::vector<std::vector<ValueId>> parts;
@@ -395,7 +396,7 @@ class FlowExpansion {
       if (!fits) {
         refuse(fmt::format("input {} of shape {} is scanned along axis {} in {} steps", k, to_string(shape), axes[k],
                            steps),
-               "all scanned inputs have the same extent there");
+               "all scanned inputs must have the same extent along their scan axis");
         return std::nullopt;
       }
       steps = shape[static_cast<std::size_t>(axis)];
@@ -418,7 +419,7 @@ class FlowExpansion {
     return result;
   }
 
-  // Its body, and how many of its inputs are states; null where something was reported.
+  // The node's body and how many of its inputs are states; null if something was reported.
   const onnx::Graph* scan_body(std::size_t inputs, std::size_t& states, std::size_t& scanned) {
     const std::int64_t count = graph::int_attribute(node_, "num_scan_inputs", 0);
     if (count < 1 || count > static_cast<std::int64_t>(inputs)) {
@@ -456,10 +457,10 @@ class FlowExpansion {
     return true;
   }
 
-  // Opset 8: sequence lengths, then states and inputs with a batch in front; the batches run one by one.
+  // Opset 8: sequence lengths, then states and inputs with a leading batch axis; the batches run one by one.
   bool run_scan_8() {
     if (has(0))
-      return refuse("sequence_lens is given: how many steps run would depend on values",
+      return refuse("sequence_lens is given: the number of steps would depend on data",
                     "export the model with opset 9 or later");
     std::size_t states = 0, scanned = 0;
     const std::vector<ValueId> inputs(node_.inputs.begin() + std::min<std::ptrdiff_t>(1, std::ssize(node_.inputs)),
@@ -496,10 +497,10 @@ class FlowExpansion {
 
   struct Subgraph {
     graph::Graph graph;
-    std::vector<ValueId> captured;  // of the graph around it, in the order of the last inputs
+    std::vector<ValueId> captured;  // values of the enclosing graph, in the order of the last inputs
   };
-  // A body as a graph: its own inputs first, of these types, then what it captures. `constants` are the values of own
-  // inputs that have one; they are no inputs. Its first `outputs` outputs.
+  // A body as a graph with its first `outputs` outputs. Its inputs are the body's own, of these types, then the values
+  // that it captures. Own inputs with a value in `constants` become constants instead of inputs.
   std::optional<Subgraph> subgraph_of(const onnx::Graph& body, const std::string& name,
                                       const std::vector<graph::TensorType>& own,
                                       const std::map<std::size_t, NdArray>& constants, std::size_t outputs,
@@ -521,7 +522,7 @@ class FlowExpansion {
     Scope inside;
     for (const std::string& known : free) {
       const auto outer = captured_.find(known);
-      if (outer == captured_.end()) continue;  // whoever uses it is reported
+      if (outer == captured_.end()) continue;  // its user is reported
       const ValueId value = outer->second;
       const graph::TensorType type = graph_.value(value).type;
       if (!graph_.is_constant(value) && !is_floating(type.dtype) && element_count(type.shape) <= kSmallCount)
@@ -546,17 +547,17 @@ class FlowExpansion {
     return made;
   }
 
-  // Every output of a subgraph is a value of its own that a node computes, or else a constant.
+  // Every output of a subgraph is a separate value that a node computes, or a constant.
   bool fill(const onnx::Graph& body, const std::vector<ValueId>& inputs, const std::string& stem, std::size_t count) {
     const auto outputs = instantiate(body, inputs, stem);
     if (!outputs) return false;
     if (outputs->size() < count)
-      return refuse(fmt::format("{} has {} outputs, needed are {}", graph_.name, outputs->size(), count),
+      return refuse(fmt::format("{} has {} outputs, needs {}", graph_.name, outputs->size(), count),
                     "export the model again");
     for (std::size_t i = 0; i < count; ++i) {
       ValueId value = (*outputs)[i];
       if (importer_.has_extent(value))
-        return refuse(fmt::format("{} yields %{}, which has as many elements as values say", graph_.name,
+        return refuse(fmt::format("{} yields %{}, whose number of elements depends on data", graph_.name,
                                   graph_.value(value).name),
                       "yield a tensor of fixed size, as a mask, and select from it after the node");
       if (graph_.is_output(value) || !graph_.value(value).producer.valid())
@@ -567,7 +568,7 @@ class FlowExpansion {
     return true;
   }
 
-  // The node that holds subgraphs, in place of the model's. False: `problems` say why not.
+  // Replaces the model's node by the node that holds subgraphs. Returns false if `problems` report why not.
   bool place(graph::Node made, Diagnostics& problems) {
     made.name = node_.name;
     made.origins = node_.origins;
@@ -582,9 +583,8 @@ class FlowExpansion {
 
   bool at_run_time(Diagnostics& problems) {
     if (flow_.depth_ == graph::kMostNested)
-      return refuse(
-          fmt::format("subgraphs that data decide about are more than {} deep in one another", graph::kMostNested),
-          "nest fewer");
+      return refuse(fmt::format("subgraphs selected by data are nested more than {} deep", graph::kMostNested),
+                    "nest fewer");
     return node_.op == "If" ? if_at_run_time(problems) : loop_at_run_time(problems);
   }
 
@@ -611,7 +611,7 @@ class FlowExpansion {
     if (found == nullptr) return false;
     std::vector<graph::TensorType> own{{DType::int64, {}}, {DType::boolean, {}}};
     for (const ValueId value : carried) own.push_back(graph_.value(value).type);
-    // Scanned outputs at the end that nothing uses are not made.
+    // Trailing scanned outputs that are unused are not computed.
     const std::size_t scanned = node_.outputs.size() - std::min(node_.outputs.size(), carried.size());
     auto subgraph = subgraph_of(*found, "body", own, {{1, flag(true)}}, 1 + carried.size() + scanned, problems);
     if (!subgraph) return false;
@@ -640,9 +640,9 @@ class FlowExpansion {
   graph::Node node_;
   const ControlFlow::Entry entry_;
   Scope captured_;
-  const std::function<std::string(ValueId)>* make_constant_ = nullptr;  // by which what decides is looked at
-  bool waits_ = false;                                                  // what decides is data
-  std::optional<std::int64_t> trips_;                                   // of a Loop whose trip count is constant
+  const std::function<std::string(ValueId)>* make_constant_ = nullptr;  // evaluates the deciding value
+  bool depends_on_data_ = false;                                        // what decides is data
+  std::optional<std::int64_t> trips_;                                   // the trip count of a Loop, if constant
 };
 
 ControlFlow ControlFlow::for_subgraph() const {

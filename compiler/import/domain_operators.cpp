@@ -43,7 +43,7 @@ Result<void> check_operands(const NodeWriter& writer, const DomainRow& row) {
     if (rule.presence == ops::Presence::required && !node.attributes.contains(std::string(rule.name)))
       errors.push_back(writer.refused(fmt::format("attribute {} is required", rule.name), "fix the exporter"));
   if (node.inputs.size() > row.inputs)
-    errors.push_back(writer.refused(fmt::format("{} inputs; supported are {} at most", node.inputs.size(), row.inputs),
+    errors.push_back(writer.refused(fmt::format("{} inputs; at most {} are supported", node.inputs.size(), row.inputs),
                                     "export the model with ONNX operators only"));
   for (std::size_t i = 0; i < row.required; ++i)
     if (!writer.has(i)) errors.push_back(writer.refused(fmt::format("input {} is missing", i), "fix the exporter"));

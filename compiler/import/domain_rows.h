@@ -9,13 +9,13 @@
 
 namespace dovetail::import {
 
-// One operator: its name with its domain, what of it is taken, and how it is written out.
+// One operator: its name with its domain, the supported attributes and inputs, and the function that expands it.
 struct DomainRow {
   std::string_view op;
   Result<void> (*write)(NodeWriter&);
   std::vector<ops::AttributeRule> attributes = {};
-  std::size_t inputs = 1, required = 1;  // the most, and how many of the first must be there
-  std::vector<std::size_t> values = {};  // positions of inputs whose values the rule looks at
+  std::size_t inputs = 1, required = 1;  // the most inputs, and how many leading ones are required
+  std::vector<std::size_t> values = {};  // positions of inputs whose values the rule reads
 };
 
 std::vector<DomainRow> contrib_elementwise_rows();

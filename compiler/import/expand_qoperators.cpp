@@ -20,22 +20,22 @@ using graph::ValueId;
 enum class Along : std::uint8_t { outputs, rows, columns, nothing };
 
 struct Read {
-  int position;  // of the tensor; its scale and zero point follow
+  int position;  // position of the tensor; its scale and zero point follow
   const char* stem;
   Along along = Along::nothing;
 };
 
-// A tensor and what describes it are neighbors: x, x_scale, x_zero_point.
+// A tensor and its quantization parameters are adjacent: x, x_scale, x_zero_point.
 struct Form {
   std::string_view op;
   std::string_view product;  // the operator between DequantizeLinear and QuantizeLinear
   std::vector<Read> reads;
-  int condition = -1;  // position of an input that is passed on in front of the tensors
-  int y = -1;     // position of the result's scale; its zero point follows. Absent where optional: the result is float
-  int bias = -1;  // of an int32 bias in steps of x_scale * w_scale, optional
-  std::size_t inputs = 0;  // the most there may be
+  int condition = -1;  // position of an input that is passed through before the tensors
+  int y = -1;          // position of the result's scale; its zero point follows. If optional and absent: float result
+  int bias = -1;       // position of an int32 bias in steps of x_scale * w_scale, optional
+  std::size_t inputs = 0;  // maximum
   bool omits = false;      // zero points may be omitted
-  std::int64_t opset = 0;  // attributes are those of this operator set; 0: the newest
+  std::int64_t opset = 0;  // attributes follow this operator set; 0: the newest
 };
 
 const std::vector<Form>& forms() {
@@ -62,7 +62,7 @@ const std::vector<Form>& forms() {
   return table;
 }
 constexpr std::string_view kConcat = "com.microsoft.QLinearConcat";
-// com.microsoft's own Quantize- and DequantizeLinear, from before ONNX's took 16-bit steps.
+// com.microsoft's Quantize- and DequantizeLinear, older than 16-bit steps in ONNX's.
 constexpr std::string_view kQuantize = "com.microsoft.QuantizeLinear", kDequantize = "com.microsoft.DequantizeLinear";
 constexpr std::string_view kIntegerToFloat = "com.microsoft.MatMulIntegerToFloat",
                            kDynamicMatMul = "com.microsoft.DynamicQuantizeMatMul";
@@ -110,21 +110,21 @@ class Expansion {
     return quantized_result(std::string(form.product), std::move(inputs), form.y, form.reads[0].position, form.opset);
   }
 
-  // Those that are read here; the others are checked with the operator that takes them.
+  // Checks the attributes that are read here; the others are checked with the operator that receives them.
   Result<void> check_attributes() const {
     const auto kind = [&](const char* name, auto example) {
       const auto found = node_.attributes.find(name);
       return found == node_.attributes.end() || std::holds_alternative<decltype(example)>(found->second);
     };
     for (const char* name : {"channels_last", "opset", "transB"})
-      if (!kind(name, std::int64_t{})) return refused(fmt::format("attribute {} is no integer", name));
-    if (!kind("alpha", double{})) return refused("attribute alpha is no number");
+      if (!kind(name, std::int64_t{})) return refused(fmt::format("attribute {} is not an integer", name));
+    if (!kind("alpha", double{})) return refused("attribute alpha is not a number");
     return {};
   }
 
   Result<void> check_inputs(const Form& form) const {
     if (node_.outputs.size() != 1 || node_.inputs.size() > form.inputs)
-      return refused(fmt::format("{} inputs and {} outputs; at most {} and 1 are needed", node_.inputs.size(),
+      return refused(fmt::format("{} inputs and {} outputs; expected at most {} and 1", node_.inputs.size(),
                                  node_.outputs.size(), form.inputs));
     std::vector<int> needed;
     for (const Read& read : form.reads)
@@ -154,7 +154,7 @@ class Expansion {
   // y_scale, y_zero_point, then x, x_scale, x_zero_point of each part.
   Result<std::vector<NodeId>> concatenation() {
     if (node_.inputs.size() < 4 || node_.outputs.size() != 1)
-      return refused(fmt::format("{} inputs and {} outputs; at least 4 and 1 are needed", node_.inputs.size(),
+      return refused(fmt::format("{} inputs and {} outputs; expected at least 4 and 1", node_.inputs.size(),
                                  node_.outputs.size()));
     std::vector<ValueId> inputs;
     for (int first = 2; static_cast<std::size_t>(first) < node_.inputs.size(); first += 3) {
@@ -166,8 +166,8 @@ class Expansion {
     return quantized_result("Concat", std::move(inputs), 0, 2, 0);
   }
 
-  // The node becomes `op` on `inputs` with a float result of its own; between that and the quantized result is a
-  // QuantizeLinear.
+  // The node becomes `op` on `inputs` with a separate float result, followed by a QuantizeLinear that yields the
+  // quantized result.
   Result<std::vector<NodeId>> quantized_result(std::string op, std::vector<ValueId> inputs, int y, int x,
                                                std::int64_t opset) {
     const ValueId result = node_.outputs[0];
@@ -175,7 +175,7 @@ class Expansion {
     graph_.value(result).producer = {};
     graph_.value(real).producer = id_;
     become(std::move(op), std::move(inputs), {real});
-    // Images with the channels last: the pools of ONNX need them second.
+    // Channels-last images: ONNX's pools need the channels second.
     const auto rank_of_x = rank(x);
     ValueId quantized = real;
     if (const auto last = graph_.node(id_).attributes.find("channels_last");
@@ -199,7 +199,7 @@ class Expansion {
     std::vector<ValueId> quantize{quantized, scalar(in(y))};
     if (has(y + 1)) {
       quantize.push_back(scalar(in(y + 1)));
-    } else {  // QuantizeLinear's own default is uint8, this operator's the type of its input
+    } else {  // QuantizeLinear's default is uint8, this operator's is the type of its input
       NdArray zero(type(x).dtype, {});
       quantize.push_back(graph_.add_constant(node_.name + "/zero_point", std::move(zero)));
     }
@@ -207,7 +207,7 @@ class Expansion {
     return std::move(nodes_);
   }
 
-  // normalize() looks at ranks; those of dequantized tensors are known.
+  // normalize() reads ranks; those of dequantized tensors are known.
   Result<void> infer_dequantized() {
     for (ValueId input : graph_.node(id_).inputs) {
       const NodeId producer = graph_.value(input).producer;
@@ -243,8 +243,8 @@ class Expansion {
     product->outputs = std::move(outputs);
   }
 
-  // A, B and B's scale: the exact product of integers, then float. A is float and quantized here
-  // (DynamicQuantizeMatMul), or has a scale of its own.
+  // A, B and B's scale: the exact integer product, then float. A is a float quantized here (DynamicQuantizeMatMul), or
+  // has its own scale.
   Result<std::vector<NodeId>> dynamic_product() {
     const bool quantizes = node_.op == kDynamicMatMul;
     const int b_scale = quantizes ? 2 : 3, a_zero = quantizes ? -1 : 4, b_zero = quantizes ? 3 : 5,
@@ -252,7 +252,7 @@ class Expansion {
     for (const int input : {0, 1, 2, b_scale})
       if (!has(input))
         return refused(fmt::format("input {} is missing", input), "only zero points and the bias may be omitted");
-    if (node_.outputs.size() != 1) return refused(fmt::format("{} outputs; needed is 1", node_.outputs.size()));
+    if (node_.outputs.size() != 1) return refused(fmt::format("{} outputs; expected 1", node_.outputs.size()));
     ValueId a = in(0), a_scale = quantizes ? ValueId{} : scalar(in(2)),
             a_zero_point = has(a_zero) ? in(a_zero) : ValueId{};
     if (quantizes) {
@@ -286,7 +286,7 @@ class Expansion {
     return std::move(nodes_);
   }
 
-  // One number in whatever shape counts as per tensor; Quantize- and DequantizeLinear need a scalar for that.
+  // A single number, whatever its shape, means per tensor; Quantize- and DequantizeLinear require a scalar for that.
   ValueId scalar(ValueId id) {
     const auto& constant = graph_.value(id).constant;
     if (!constant || constant->count() != 1 || constant->rank() == 0) return id;
@@ -324,12 +324,12 @@ class Expansion {
     const auto &x = graph_.value(in(form.reads[0].position + 1)).constant,
                &w = graph_.value(in(form.reads[1].position + 1)).constant;
     if (!x || !w || x->count() != 1)
-      return refused("it has a bias, but its scales are no constants", "fold constants before export");
+      return refused("it has a bias, but its scales are not constants", "fold constants before export");
     NdArray scale(DType::float32, w->count() == 1 ? Shape{} : Shape{w->count()});
     for (std::int64_t i = 0; i < scale.count(); ++i) scale.set_double(i, factor * x->as_double(0) * w->as_double(i));
     const ValueId scales = graph_.add_constant(fmt::format("{}/bias_scale", node_.name), std::move(scale));
     const ValueId output = graph_.add_value(fmt::format("{}/bias", node_.name), {DType::float32, {}});
-    // Conv's bias has one axis; Gemm's C may have rows in front.
+    // Conv's bias has one axis; Gemm's C may have leading rows.
     add("DequantizeLinear", "bias", {in(form.bias), scales}, output, std::max<std::int64_t>(rank(form.bias) - 1, 0));
     return output;
   }

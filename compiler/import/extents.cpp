@@ -18,8 +18,7 @@ using graph::Graph;
 using graph::Node;
 using graph::ValueId;
 
-// By the axis of the operand along which elements are not meant: that of the results, or nothing where there is no
-// rule.
+// From the operand's axis with padding elements: that of the results, or nothing if the operator has no rule.
 class Rules {
  public:
   Rules(const Graph& graph, const Node& node, const Extents& extents) : graph_(graph), node_(node), extents_(extents) {}
@@ -69,7 +68,7 @@ class Rules {
     return *of(0);
   }
 
-  // Operands that have no such extent are the same for each element along the axis.
+  // Operands without such an extent are the same for every element along the axis.
   std::optional<Extent> elementwise() const {
     std::optional<Extent> found;
     const std::size_t rank = result_shape().size();
@@ -145,7 +144,7 @@ class Rules {
     return extent;
   }
 
-  // Element 0 is read for places that are not meant.
+  // Padding positions read element 0.
   std::optional<Extent> gather() const {
     const std::int64_t rank = std::ssize(shape(0));
     std::int64_t axis = graph::int_attribute(node_, "axis", 0);
@@ -153,7 +152,7 @@ class Rules {
     const Extent *data = of(0), *indices = of(1);
     if (data != nullptr && indices != nullptr) return std::nullopt;
     if (indices != nullptr) {
-      if (!indices->zero_behind || shape(0)[static_cast<std::size_t>(axis)] == 0) return std::nullopt;
+      if (!indices->zero_padded || shape(0)[static_cast<std::size_t>(axis)] == 0) return std::nullopt;
       return Extent{static_cast<std::size_t>(axis) + indices->axis, indices->extent, false};
     }
     if (data->axis == static_cast<std::size_t>(axis)) return std::nullopt;
@@ -163,24 +162,25 @@ class Rules {
   }
   std::optional<Extent> gather_nd() const {
     const Extent* indices = of(1);
-    if (of(0) != nullptr || indices == nullptr || !indices->zero_behind ||
+    if (of(0) != nullptr || indices == nullptr || !indices->zero_padded ||
         graph::int_attribute(node_, "batch_dims", 0) != 0 || indices->axis + 1 >= shape(1).size() ||
         element_count(shape(0)) == 0)
       return std::nullopt;
     return Extent{indices->axis, indices->extent, false};
   }
 
-  // The axis stays one: as many elements before it, and its own extent is the one that the shape leaves open.
+  // The axis remains a separate axis: the same number of elements before it, and its extent is the one left open (-1)
+  // by the shape.
   std::optional<Extent> reshape() const {
     if (!only_first()) return std::nullopt;
-    const auto wanted = list(1);
-    if (!wanted) return std::nullopt;
+    const auto new_shape = list(1);
+    if (!new_shape) return std::nullopt;
     Extent extent = *of(0);
     const auto before = [](const Shape& all, std::size_t axis) {
       return element_count(Shape(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(axis)));
     };
     for (std::size_t d = 0; d < result_shape().size(); ++d) {
-      const bool open = (*wanted)[d] == -1 || ((*wanted)[d] == 0 && d == extent.axis);
+      const bool open = (*new_shape)[d] == -1 || ((*new_shape)[d] == 0 && d == extent.axis);
       if (!open || result_shape()[d] != shape(0)[extent.axis] ||
           before(result_shape(), d) != before(shape(0), extent.axis))
         continue;
@@ -199,7 +199,7 @@ class Rules {
       if (one == nullptr || static_cast<std::int64_t>(one->axis) == axis ||
           (i > 0 && (one->axis != extent.axis || one->extent != extent.extent)))
         return std::nullopt;
-      extent = {one->axis, one->extent, extent.zero_behind && one->zero_behind};
+      extent = {one->axis, one->extent, extent.zero_padded && one->zero_padded};
     }
     return extent;
   }
@@ -232,7 +232,7 @@ std::span<const Rules::Row> Rules::rows() {
 
 struct BoundedRow {
   std::string_view op, bounded;
-  std::size_t results;  // of the model's operator
+  std::size_t results;  // number of results of the model's operator
 };
 constexpr BoundedRow kBounded[] = {
     {"Compress", "dovetail.compress", 1},
@@ -241,8 +241,8 @@ constexpr BoundedRow kBounded[] = {
     {"Unique", "dovetail.unique", 4},
 };
 
-// Of the bounded operator's result: along which axis there are as many as its last output says; nothing: it has a fixed
-// shape.
+// The axis of the bounded operator's result along which its last output counts the elements; nothing: the shape is
+// fixed.
 std::optional<std::size_t> bounded_axis(const Graph& graph, const Node& node, std::size_t result) {
   const auto axis = [&] {
     const std::int64_t given = graph::int_attribute(node, "axis", 0);
@@ -252,7 +252,7 @@ std::optional<std::size_t> bounded_axis(const Graph& graph, const Node& node, st
   if (node.op == "dovetail.non_zero") return 1;
   if (node.op == "dovetail.non_max_suppression") return 0;
   if (result == 0) return axis();
-  if (result == 2) return std::nullopt;  // for each slice the number of its equal
+  if (result == 2) return std::nullopt;  // for each slice, the index of the equal one
   return 0;
 }
 
@@ -280,7 +280,7 @@ Result<void> follow_extents(const Graph& graph, graph::NodeId id, Extents& exten
       const Extent& extent = extents.at(*open);
       return Diagnostic{
           fmt::format("cannot import {} ({})", node.name, node.op), node.name,
-          fmt::format("how many elements %{} has along axis {} depends on values, and {} reads it, for "
+          fmt::format("the number of elements of %{} along axis {} depends on data, and {} reads it, for "
                       "which that is not supported",
                       graph.value(*open).name, extent.axis, node.op),
           "export the model with a result of fixed size in its place (TopK with a constant k, Where with a "

@@ -45,7 +45,8 @@ Result<ExternalData::Range> ExternalData::find(const onnx::Tensor& tensor, std::
     } else if (entry.key() == "offset" || entry.key() == "length") {
       const auto count = parse_count(entry.value());
       if (!count)
-        return external_refused(where, fmt::format("{} \"{}\" is no byte count", entry.key(), printable(entry.value())),
+        return external_refused(where,
+                                fmt::format("{} \"{}\" is not a byte count", entry.key(), printable(entry.value())),
                                 "export the model again");
       (entry.key() == "offset" ? offset : length) = *count;
     }
@@ -56,7 +57,7 @@ Result<ExternalData::Range> ExternalData::find(const onnx::Tensor& tensor, std::
                             "export the model again");
   if (folder_.empty())
     return external_refused(
-        where, fmt::format("data lie in {}, but the model was not read from a folder", printable(location)),
+        where, fmt::format("its data are in {}, but the model was not read from a folder", printable(location)),
         "import the model from its file");
 
   std::error_code error;
@@ -64,10 +65,10 @@ Result<ExternalData::Range> ExternalData::find(const onnx::Tensor& tensor, std::
   const fs::path file = fs::weakly_canonical(root / fs::path(location), error);
   if (error || location.find('\0') != std::string::npos || fs::path(location).is_absolute() || !lies_inside(file, root))
     return external_refused(where,
-                            fmt::format("{} lies outside the model's folder {}", printable(location), root.string()),
-                            "put the data file beside the model");
+                            fmt::format("{} is outside the model's folder {}", printable(location), root.string()),
+                            "put the data file next to the model");
   if (!fs::is_regular_file(file, error))
-    return external_refused(where, fmt::format("{} is missing", file.string()), "put the data file beside the model");
+    return external_refused(where, fmt::format("{} is missing", file.string()), "put the data file next to the model");
 
   const auto size = static_cast<std::int64_t>(fs::file_size(file, error));
   if (error || offset > size || bytes > size - offset)

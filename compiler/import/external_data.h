@@ -1,5 +1,5 @@
-// Tensor data outside the model file. A model names files by relative paths; they must lie inside the model's own
-// folder, links resolved, so that a model from elsewhere cannot read what it was not shipped with.
+// Tensor data outside the model file. A model names files by relative paths; they must be inside the model's folder,
+// after resolving links, so that an untrusted model cannot read other files.
 #pragma once
 
 #include <cstddef>
@@ -19,14 +19,15 @@ class Tensor;
 
 namespace dovetail::import {
 
-// The data files of one model. Together, its tensors may take as much memory as there is (base/memory_limit.h): a model
-// of a few bytes can name one file any number of times.
+// The data files of one model. The memory limit (base/memory_limit.h) applies to the sum of its tensors: a model of a
+// few bytes can name one file any number of times.
 class ExternalData {
  public:
-  // `folder`: where the files may lie; empty: nowhere.
+  // `folder`: where the files must be; empty: external data are rejected.
   explicit ExternalData(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  // Where `bytes` bytes of a tensor's data lie. Error: not in such a file, or in none that is there and long enough.
+  // Where `bytes` bytes of a tensor's data are stored. Error: not in an external file, or the file is missing or too
+  // short.
   struct Range {
     std::filesystem::path file;
     std::int64_t offset = 0, bytes = 0;
@@ -34,12 +35,12 @@ class ExternalData {
   };
   Result<Range> find(const onnx::Tensor& tensor, std::int64_t bytes, const std::string& where) const;
 
-  // Before memory for the range is allocated. Error: with what has been asked for so far it exceeds the limit.
+  // To be called before memory for the range is allocated. Error: the sum of the reserved ranges exceeds the limit.
   Result<void> reserve(const Range& range, const std::string& where);
   // Precondition: `to` has the range's size.
   Result<void> read(const Range& range, const std::string& where, std::span<std::byte> to) const;
 
-  // In which tensors were found, by this object or a copy.
+  // The files in which tensors were found, by this object or a copy.
   const std::set<std::filesystem::path>& files() const { return *files_; }
 
  private:

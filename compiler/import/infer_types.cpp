@@ -20,10 +20,10 @@ namespace {
 using graph::NodeId;
 using graph::ValueId;
 
-// A value needed at compile time (a shape, a list of axes) is small; more than this on the way to one is a damaged
-// model.
+// A value needed at compile time (a shape, a list of axes) is small; if computing it takes more than this, the model is
+// damaged.
 constexpr std::int64_t kCompileTimeBytes = std::int64_t{1} << 24;
-// For all such values of a model together: bytes, and expressions evaluated on the way (passes::evaluation_steps).
+// The same for all such values of a model together: bytes, and expressions evaluated (passes::evaluation_steps).
 constexpr std::int64_t kAllCompileTimeBytes = std::int64_t{1} << 28;
 constexpr double kAllCompileTimeSteps = 1e9;
 
@@ -58,14 +58,14 @@ class TypeInference {
             [this](graph::Graph& subgraph, ControlFlow& flow,
                    const std::function<void(const ControlFlow::Importer&)>& fill) {
               static const std::map<std::string, NdArray> none;
-              static const std::string nowhere;  // the outer graph says where
+              static const std::string nowhere;  // the outer graph reports the place
               TypeInference inner(subgraph, opset_, none, notes_, nowhere, evaluate_, flow);
               fill(inner.importer());
               return std::move(inner.findings_);
             }};
   }
 
-  // Types of all that the imported node becomes; false where it is not taken.
+  // Infers the types of all nodes that the imported node becomes; false if it is rejected.
   bool visit(NodeId imported) {
     const std::vector<ValueId> outputs = graph_.node(imported).outputs;
     if (!operands_typed(imported)) {
@@ -81,7 +81,7 @@ class TypeInference {
                                           ? inputs_of_domain_operator(graph_.node(imported).op)
                                           : inputs_of_rules(graph_.node(imported).op))
       if (const auto& inputs = graph_.node(imported).inputs; position < inputs.size() && inputs[position].valid())
-        materialize(inputs[position], Inputs::fixed);  // the rule reports what it misses
+        materialize(inputs[position], Inputs::fixed);  // the rule reports a missing value
     const std::string op = graph_.node(imported).op;
     const auto nodes = is_qoperator(op)         ? expand_qoperator(graph_, imported)
                        : is_domain_operator(op) ? expand_domain_operator(graph_, imported, opset_, notes_)
@@ -112,8 +112,8 @@ class TypeInference {
   }
   void lose(const std::vector<ValueId>& outputs) { untyped_.insert(outputs.begin(), outputs.end()); }
 
-  // Optional outputs at the end that nothing uses (Dropout's mask, an LSTM's state) are not computed. Split's outputs
-  // are not optional: their number is part of its meaning.
+  // Unused optional trailing outputs (Dropout's mask, an LSTM's state) are not computed. Split's outputs are not
+  // optional: their number is part of its meaning.
   void drop_unused_outputs(NodeId id) {
     if (graph_.node(id).op == "Split") return;
     const graph::NodeEdit node = graph_.edit(id);
@@ -124,7 +124,8 @@ class TypeInference {
     }
   }
 
-  // A node whose results have as many elements as values say, when the model is compiled or else when it runs.
+  // A node whose number of result elements depends on data: computed when the model is compiled if possible, else when
+  // it runs.
   void choose_when(NodeId node) {
     const ops::OpDef* def = ops::find(graph_.node(node).op);
     if (def == nullptr || def->evaluate == nullptr) return;
@@ -161,7 +162,7 @@ class TypeInference {
     return evaluate_now(node);
   }
 
-  // Outputs of the model whose extents depend on values come with them.
+  // The model also outputs the extents of those outputs whose extents depend on data.
   void give_extents() {
     for (const ValueId output : std::vector<ValueId>(graph_.outputs)) {
       const auto known = extents_.find(output);
@@ -172,7 +173,7 @@ class TypeInference {
     }
   }
 
-  // Operators whose extents depend on values have them at once: nothing behind the import sees such a node.
+  // Operators whose extents depend on data are evaluated at once: later stages never see such a node.
   bool evaluate_now(NodeId node) {
     const ops::OpDef* def = ops::find(graph_.node(node).op);
     if (def == nullptr || def->evaluate == nullptr) return true;
@@ -195,12 +196,12 @@ class TypeInference {
             fmt::format("input {} (%{}) must be known at compile time, but {}", position, graph_.value(operand).name,
                         why),
             in_subgraph()
-                ? "read at places that are computed by Gather, not Slice, or give the Loop a constant trip count "
+                ? "read at computed positions with Gather instead of Slice, or give the Loop a constant trip count "
                   "and condition"
                 : "fix the extents it depends on (--shape), or fold constants before export"}});
   }
 
-  // Makes a graph input the constant that the options give for it; false where they give none of its type.
+  // Makes a graph input the constant given by the options; false if they give none of its type.
   bool fix_input(ValueId input) {
     graph::Value& value = graph_.value(input);
     const auto given = values_.find(value.name);
@@ -208,20 +209,20 @@ class TypeInference {
       return false;
     value.constant = frozen(given->second);
     std::erase(graph_.inputs, input);
-    notes_.push_back(
-        fmt::format("input {}: its value must be known at compile time; the one given is a constant", value.name));
+    notes_.push_back(fmt::format("input {}: its value must be known at compile time; the given value is now a constant",
+                                 value.name));
     return true;
   }
 
-  // Makes the value a constant by evaluating all that it depends on; else says why not. Everything on the way has its
-  // type already.
   bool in_subgraph() const { return where_.empty(); }
 
-  enum class Inputs { stay, fixed };  // of the model, where the options give their values
-  std::string materialize(ValueId wanted, Inputs inputs) {
+  enum class Inputs { stay, fixed };  // fixed: inputs of the model become constants if the options give their values
+  // Makes the value a constant by evaluating everything that it depends on; otherwise returns why not. Precondition:
+  // the types of these values are known.
+  std::string materialize(ValueId target, Inputs inputs) {
     std::vector<NodeId> needed;
     std::set<NodeId> seen;
-    std::vector<ValueId> open{wanted};
+    std::vector<ValueId> open{target};
     while (!open.empty()) {
       const ValueId value = open.back();
       open.pop_back();
@@ -230,7 +231,7 @@ class TypeInference {
       if (!producer.valid()) {
         if (inputs == Inputs::stay || !fix_input(value))
           return in_subgraph()
-                     ? fmt::format("it depends on %{}, which its subgraph reads when it runs", graph_.value(value).name)
+                     ? fmt::format("it depends on %{}, which its subgraph reads at run time", graph_.value(value).name)
                      : fmt::format("it depends on graph input %{}", graph_.value(value).name);
         continue;
       }
@@ -239,14 +240,13 @@ class TypeInference {
       if (!passes::needs_types_only(graph_.node(producer)))
         open.insert(open.end(), graph_.node(producer).inputs.begin(), graph_.node(producer).inputs.end());
     }
-    // Operands first. What is needed for one value is found from that value, not by going over the whole graph for
-    // each.
+    // Operands first. The needed nodes are found from the value, not by a scan of the whole graph for each value.
     std::sort(needed.begin(), needed.end(),
               [&](NodeId a, NodeId b) { return inferred_at_.at(a) < inferred_at_.at(b); });
     ControlFlow::Spent& spent = flow_.spent();
     for (NodeId node : needed) {
       if (!graph_.node(node).subgraphs.empty())
-        return fmt::format("it depends on {}, which decides at run time what it computes", graph_.node(node).name);
+        return fmt::format("it depends on {}, which selects at run time what it computes", graph_.node(node).name);
       for (ValueId output : graph_.node(node).outputs) {
         const graph::TensorType& type = graph_.value(output).type;
         if (element_count(type.shape) > kCompileTimeBytes / size_bytes(type.dtype))
@@ -269,7 +269,7 @@ class TypeInference {
 
   graph::Graph& graph_;
   const std::int64_t opset_;
-  const std::map<std::string, NdArray>& values_;  // of graph inputs
+  const std::map<std::string, NdArray>& values_;  // values of graph inputs
   std::vector<std::string>& notes_;
   const std::string& where_;
   const passes::Evaluate& evaluate_;

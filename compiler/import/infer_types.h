@@ -1,5 +1,4 @@
-// Types of all values, by the operators' own rules, with operands that must be known at compile time computed on the
-// way.
+// Types of all values, by the operators' rules; operands that must be known at compile time are evaluated.
 #pragma once
 
 #include <string>
@@ -12,9 +11,9 @@
 namespace dovetail::import {
 
 // Normalizes each node (normalize.h), then infers its types, in execution order. Constant subgraphs are evaluated only
-// where an operator must know their value (the shape of a Reshape, say); graph inputs on the way become constants where
-// the options give their values. Nodes behind one that fails are skipped;
-// everything else that is wrong is listed. Precondition: the graph verifies.
+// if an operator needs their value (for example the shape of a Reshape); graph inputs that they depend on become
+// constants if the options give their values. Nodes after one that fails are skipped; all other errors are reported.
+// Precondition: the graph verifies.
 Result<void> infer_types(Imported& imported, const ImportOptions& options, const std::string& where,
                          const passes::Evaluate& evaluate, ControlFlow& flow);
 

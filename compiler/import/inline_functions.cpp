@@ -14,7 +14,7 @@
 namespace dovetail::import {
 namespace {
 
-// Calls may multiply: a few functions of a few bytes must not become more nodes than any model has.
+// Nested calls multiply: a few short functions must not become more nodes than any real model has.
 constexpr int kMostNodes = 1'000'000, kDeepestCall = 64;
 
 bool is_default_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
@@ -28,8 +28,8 @@ std::int64_t default_opset(const Message& message) {
 }
 
 using Nodes = google::protobuf::RepeatedPtrField<onnx::Node>;
-using Names = std::unordered_map<std::string, std::string>;           // of a function's values, in the graph
-using Attributes = std::unordered_map<std::string, onnx::Attribute>;  // of a call
+using Names = std::unordered_map<std::string, std::string>;           // graph names of a function's values
+using Attributes = std::unordered_map<std::string, onnx::Attribute>;  // attributes of a call
 
 class Inliner {
  public:
@@ -106,7 +106,7 @@ class Inliner {
     for (std::string& output : *node.mutable_output()) rename_one(output);
   }
 
-  // Attributes that refer to one of the call take its value, or vanish where the call has none.
+  // Attributes that refer to an attribute of the call take its value, or are removed if the call has none.
   static void substitute(onnx::Node& node, const Attributes& attributes) {
     google::protobuf::RepeatedPtrField<onnx::Attribute> kept;
     for (onnx::Attribute& attribute : *node.mutable_attribute()) {
@@ -129,7 +129,7 @@ class Inliner {
       const OperatorVersions* versions = is_default_domain(node.domain()) ? find_versions(node.op_type()) : nullptr;
       if (versions == nullptr || version_at(*versions, own) == version_at(*versions, opset_)) continue;
       return refused(call,
-                     fmt::format("it is of operator set {}, the model of {}, and {} differs in these", own, opset_,
+                     fmt::format("it uses operator set {}, the model uses {}, and {} differs between them", own, opset_,
                                  printable(node.op_type())),
                      "export both for one operator set");
     }

@@ -1,4 +1,4 @@
-// Functions of a model (onnx.FunctionProto): nodes that call one become its nodes, so that the rest of the importer
+// Functions of a model (onnx.FunctionProto): their calls are replaced by their nodes, so that the rest of the importer
 // sees operators only.
 #pragma once
 
@@ -12,8 +12,8 @@ class Model;
 
 namespace dovetail::import {
 
-// Replaces the calls, those in functions among them. Error: functions that call themselves, more nodes than a graph may
-// have, or a function in whose operator set an operator has another version than in the model's.
+// Replaces all calls, including calls within functions. Error: a function that calls itself, more nodes than a graph
+// may have, or a function whose operator set has another version of an operator than the model's.
 Result<void> inline_functions(onnx::Model& model, const std::string& where);
 
 }  // namespace dovetail::import

@@ -14,8 +14,8 @@
 namespace dovetail::import {
 namespace {
 
-// An extent as the file gives it: a number, a name, or nothing. Exporters also write 0 or a negative number for
-// "unknown" beside a name, and a negative number alone.
+// An extent in the file: a number, a name, or nothing. Exporters also write 0 or a negative number for "unknown", with
+// a name or alone.
 bool is_known(const onnx::Dimension& dimension) {
   return dimension.has_dim_value() && dimension.dim_value() >= 0 &&
          !(dimension.has_dim_param() && !dimension.dim_param().empty());
@@ -75,7 +75,7 @@ class Binder {
       }
   }
 
-  // As --shape or the value that is given for the input has it.
+  // The shape given by --shape or by the value for the input.
   const Shape* whole_shape(const onnx::ValueInfo& input) {
     const std::string name = printable(input.name());
     if (const auto entry = options_.shapes.find(name); entry != options_.shapes.end()) {
@@ -86,7 +86,7 @@ class Binder {
     return value == options_.values.end() ? nullptr : &value->second.shape();
   }
 
-  // A symbolic first extent is the batch: 1 unless the options say otherwise. Bound before the other extents, which may
+  // A symbolic first extent is the batch: 1 unless the options give another. Bound before the other extents, which may
   // repeat its name.
   void bind_batch(const onnx::ValueInfo& input) {
     const onnx::TensorShape& shape = input.type().tensor_type().shape();
@@ -102,7 +102,7 @@ class Binder {
     const std::string name = printable(input.name());
     const onnx::TensorTypeInfo& declared = input.type().tensor_type();
     if (!input.type().has_tensor_type()) {
-      report(name, "its type is no tensor (a sequence, map, optional or sparse tensor, or none)",
+      report(name, "its type is not a tensor (a sequence, map, optional or sparse tensor, or none)",
              "export the model with tensor inputs");
       return {};
     }
@@ -113,7 +113,7 @@ class Binder {
       return {};
     }
     if (find_narrow(declared.elem_type()) != nullptr)
-      notes_.push_back(fmt::format("input {}: elements of {} are held as {}", name,
+      notes_.push_back(fmt::format("input {}: elements of {} are stored as {}", name,
                                    onnx_type_name(declared.elem_type()), dovetail::name(*dtype)));
     graph::TensorType type{*dtype, {}};
     if (const Shape* given = whole_shape(input)) {
@@ -135,7 +135,7 @@ class Binder {
     const std::string by_name = symbol(dimension);
     if (const auto bound = extent_of_.find(by_name); !by_name.empty() && bound != extent_of_.end())
       return bound->second;
-    if (axis == 0) return 1;  // bind_batch has noted it
+    if (axis == 0) return 1;  // bind_batch added the note
     add_unbound(fmt::format("{} axis {}{}", name, axis, by_name.empty() ? "" : " (" + by_name + ")"));
     return 1;
   }
@@ -163,7 +163,7 @@ class Binder {
   const std::string& where_;
   const ImportOptions& options_;
   std::vector<std::string>& notes_;
-  std::map<std::string, std::int64_t> extent_of_;  // by symbol
+  std::map<std::string, std::int64_t> extent_of_;  // extent of each symbol
   std::set<std::string> used_;                     // entries of the options that name something
   std::string unbound_;
   Diagnostics findings_;

@@ -1,4 +1,4 @@
-// Static shapes for the graph inputs: extents of the file, of the options, and 1 for a symbolic batch.
+// Static shapes for the graph inputs: extents from the file or the options, and 1 for a symbolic batch.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ class ValueInfo;
 
 namespace dovetail::import {
 
-// One type per input, in order. Notes name each assumption. All unknown extents are listed together.
+// One type per input, in order. Notes name each assumption. All unknown extents are reported together.
 Result<std::vector<graph::TensorType>> bind_input_shapes(const std::vector<const onnx::ValueInfo*>& inputs,
                                                          const std::string& where, const ImportOptions& options,
                                                          std::vector<std::string>& notes);

@@ -1,4 +1,4 @@
-// ai.onnx.ml: what prepares features and gives results their form.
+// ai.onnx.ml: operators that prepare features or convert results.
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@ using graph::ValueId;
 
 const graph::TensorType kRealValue{DType::float32, {}};
 
-// (x - offset) * scale, each one number or one per feature.
+// (x - offset) * scale; each of the two is one number or one per feature.
 Result<void> write_scaler(NodeWriter& writer) {
   const Shape x = writer.shape(0);
   const std::int64_t columns = x.empty() ? 1 : x.back();
@@ -28,7 +28,7 @@ Result<void> write_scaler(NodeWriter& writer) {
   return {};
 }
 
-// Each row over its largest element, its sum of sizes, or its length; rows of zeros stay.
+// Each row divided by its largest element, its L1 norm, or its L2 norm; rows of zeros stay.
 Result<void> write_normalizer(NodeWriter& writer) {
   const std::string norm = graph::string_attribute(writer.node(), "norm", "MAX");
   const char* reduce = norm == "MAX" ? "ReduceMax" : norm == "L1" ? "ReduceL1" : norm == "L2" ? "ReduceL2" : nullptr;
@@ -53,12 +53,12 @@ Result<void> write_binarizer(NodeWriter& writer) {
   return {};
 }
 
-// Columns by their numbers.
+// Selects columns by their indices.
 Result<void> write_array_feature_extractor(NodeWriter& writer) {
   const Shape shape = writer.shape(0), numbers = writer.shape(1);
   if (shape.empty() || element_count(numbers) < 1)
     return writer.refused(fmt::format("input of shape {} and {} numbers", to_string(shape), element_count(numbers)),
-                          "the input has features, and at least one is named");
+                          "the input must have features, and at least one must be selected");
   const ValueId which = writer.reshape(writer.in(1), "which", {element_count(numbers)});
   ValueId x = writer.in(0);
   if (shape.size() == 1) x = writer.reshape(x, "one_row", {1, shape[0]});
@@ -66,16 +66,16 @@ Result<void> write_array_feature_extractor(NodeWriter& writer) {
   return {};
 }
 
-// The inputs side by side, each cut, or filled up with 0, to as many columns as inputdimensions says.
+// The inputs concatenated, each cut or zero-padded to the number of columns in inputdimensions.
 Result<void> write_feature_vectorizer(NodeWriter& writer) {
-  const std::vector<std::int64_t> wanted = integers_of(writer, "inputdimensions");
-  if (wanted.size() != writer.node().inputs.size() ||
-      std::ranges::any_of(wanted, [](auto n) { return n < 0 || n > 1 << 24; }))
-    return writer.refused(fmt::format("{} inputdimensions for {} inputs", wanted.size(), writer.node().inputs.size()),
+  const std::vector<std::int64_t> counts = integers_of(writer, "inputdimensions");
+  if (counts.size() != writer.node().inputs.size() ||
+      std::ranges::any_of(counts, [](auto n) { return n < 0 || n > 1 << 24; }))
+    return writer.refused(fmt::format("{} inputdimensions for {} inputs", counts.size(), writer.node().inputs.size()),
                           "give one per input, each 0 or more");
   std::vector<ValueId> parts;
   std::int64_t rows = -1;
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
+  for (std::size_t i = 0; i < counts.size(); ++i) {
     if (!writer.has(i)) return writer.refused(fmt::format("input {} is missing", i), "fix the exporter");
     const Shape shape = writer.shape(i);
     if (shape.empty() || (rows >= 0 && shape.size() > 1 && shape[0] != rows))
@@ -85,8 +85,8 @@ Result<void> write_feature_vectorizer(NodeWriter& writer) {
     const auto named = [&](const char* stem) { return fmt::format("{}{}", stem, i); };
     ValueId part =
         writer.reshape(writer.cast(writer.in(i), named("real"), DType::float32), named("rows"), {rows, columns});
-    if (wanted[i] != columns)
-      part = writer.op("Pad", named("fitted"), {part, writer.integers(named("pads"), {0, 0, 0, wanted[i] - columns})},
+    if (counts[i] != columns)
+      part = writer.op("Pad", named("fitted"), {part, writer.integers(named("pads"), {0, 0, 0, counts[i] - columns})},
                        {}, kRealValue);
     parts.push_back(part);
   }
@@ -102,7 +102,7 @@ struct Dictionary {
   double otherwise = 0;
 };
 
-// keys_* or values_*: a list of integers or of reals, or a tensor. Nothing where it is a list of texts, or absent.
+// keys_* or values_*: a list of integers or reals, or a tensor. Nothing if it is a list of strings or absent.
 std::optional<NdArray> dictionary_side(const NodeWriter& writer, const std::string& side) {
   if (const auto tensor = writer.node().attributes.find(side + "_tensor"); tensor != writer.node().attributes.end())
     if (const auto* array = std::get_if<NdArray>(&tensor->second)) return array->reshaped({array->count()});
@@ -111,12 +111,12 @@ std::optional<NdArray> dictionary_side(const NodeWriter& writer, const std::stri
   return std::nullopt;
 }
 
-// The value of the key that an element equals, the first where several do; the default where none does.
+// Maps each element to the value of the first equal key, or to the default.
 Result<void> write_label_encoder(NodeWriter& writer) {
   const std::optional<NdArray> keys = dictionary_side(writer, "keys"), values = dictionary_side(writer, "values");
   if (!keys || !values)
-    return writer.refused("its keys or values are texts, or absent",
-                          "encode labels as numbers: tensors hold numbers here");
+    return writer.refused("its keys or values are strings, or absent",
+                          "encode labels as numbers: string tensors are not supported");
   if (keys->count() != values->count() || keys->count() < 1)
     return writer.refused(fmt::format("{} keys for {} values", keys->count(), values->count()), "give one of each");
   constexpr std::int64_t kMostKeys = 1 << 14;  // each element is compared with each key
@@ -145,7 +145,7 @@ Result<void> write_label_encoder(NodeWriter& writer) {
   ValueId equal = writer.op("Equal", "equal", {element, key_list});
   bool has_nan = false;
   for (std::int64_t i = 0; i < keys->count(); ++i) has_nan = has_nan || std::isnan(keys->as_double(i));
-  if (has_nan)  // NaN as a key is that of every NaN
+  if (has_nan)  // a NaN key matches every NaN
     equal = writer.op(
         "Or", "equal_or_nan",
         {equal, writer.op("And", "both_nan",
@@ -163,7 +163,7 @@ Result<void> write_label_encoder(NodeWriter& writer) {
 
 // ---- ZipMap
 
-// A list of dictionaries, one per row: what it is made of is the tensor of the scores, which takes its place.
+// A list of dictionaries, one per row: replaced by the tensor of scores that it is made of.
 Result<void> write_zip_map(NodeWriter& writer) {
   const ValueId output = writer.node().outputs[0];
   if (!writer.graph().users(output).empty())
@@ -175,8 +175,8 @@ Result<void> write_zip_map(NodeWriter& writer) {
   for (std::size_t i = 0; i < classes.size() && i < 8; ++i) names += (i == 0 ? "" : ", ") + classes[i];
   if (classes.size() > 8) names += ", ...";
   writer.note(
-      fmt::format("output {}: ZipMap, a list of dictionaries, is left out: the output is the tensor of scores, a "
-                  "column for each class ({}); export without ZipMap to have it so in the file",
+      fmt::format("output {}: ZipMap, a list of dictionaries, is removed: the output is the tensor of scores, a "
+                  "column for each class ({}); export without ZipMap to match",
                   writer.graph().value(output).name, names));
   writer.finish("Identity", {writer.in(0)});
   return {};

@@ -15,7 +15,7 @@ Result<ValueId> linear_scores(NodeWriter& writer, std::int64_t scores, const std
       (!intercepts.empty() && static_cast<std::int64_t>(intercepts.size()) != scores))
     return writer.refused(fmt::format("{} coefficients and {} intercepts for {} results of {} features",
                                       coefficients.size(), intercepts.size(), scores, x.columns),
-                          "there is a coefficient per result and feature, and an intercept per result");
+                          "expected a coefficient per result and feature, and an intercept per result");
   const NdArray matrix = real_list(DType::float32, coefficients).reshaped({scores, x.columns});
   std::vector<ValueId> inputs{x.value, writer.constant("coefficients", matrix)};
   if (!intercepts.empty()) inputs.push_back(writer.constant("intercepts", real_list(DType::float32, intercepts)));
@@ -31,7 +31,7 @@ Result<void> write_linear_regressor(NodeWriter& writer) {
   return {};
 }
 
-// A score per class; or, of two classes, one score, that of the second.
+// A score per class; for two classes, one score, that of the second class, is enough.
 Result<void> write_linear_classifier(NodeWriter& writer) {
   DOVETAIL_ASSIGN(const std::vector<std::int64_t> labels, class_labels(writer, "classlabels_ints"));
   const std::vector<double> intercepts = reals_of(writer, "intercepts");

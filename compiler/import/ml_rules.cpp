@@ -14,7 +14,7 @@ List list_attribute(const NodeWriter& writer, const std::string& name) {
   return list == nullptr ? List{} : *list;
 }
 
-// Over the numbers that are not 0, which stay 0.
+// Softmax over the nonzero scores; zeros stay zero.
 ValueId softmax_without_zeros(NodeWriter& writer, ValueId scores) {
   constexpr double kZero = 1e-7;  // a score this small counts as 0
   const ValueId axis = writer.integers("score_axis", {1});
@@ -62,7 +62,7 @@ NdArray real_list(DType dtype, const std::vector<double>& values) {
 Result<Features> features_of(NodeWriter& writer, DType dtype) {
   const graph::TensorType x = writer.type(0);
   if (x.shape.size() != 1 && x.shape.size() != 2)
-    return writer.refused(fmt::format("input of shape {}", to_string(x.shape)), "it is [rows, features]");
+    return writer.refused(fmt::format("input of shape {}", to_string(x.shape)), "it must be [rows, features]");
   const std::int64_t rows = x.shape.size() == 1 ? 1 : x.shape[0];
   ValueId value = writer.cast(writer.in(0), "real", dtype);
   if (x.shape.size() == 1) value = writer.reshape(value, "one_row", {1, x.shape[0]});
@@ -80,16 +80,16 @@ Result<ValueId> post_transformed(NodeWriter& writer, ValueId scores, std::string
   if (transform == "SOFTMAX") return writer.op("Softmax", "softmax", {scores}, {{"axis", std::int64_t{1}}}, type);
   if (transform == "SOFTMAX_ZERO") return softmax_without_zeros(writer, scores);
   return writer.refused(fmt::format("post_transform is {}", transform),
-                        "supported are NONE, LOGISTIC, SOFTMAX and SOFTMAX_ZERO");
+                        "NONE, LOGISTIC, SOFTMAX and SOFTMAX_ZERO are supported");
 }
 
 Result<std::vector<std::int64_t>> class_labels(const NodeWriter& writer, const std::string& integers) {
   std::vector<std::int64_t> labels = integers_of(writer, integers);
   const std::vector<std::string> texts = texts_of(writer, "classlabels_strings");
-  if (!texts.empty() && writer.wants(0))
+  if (!texts.empty() && writer.is_used(0))
     return writer.refused(
-        fmt::format("its labels are texts (\"{}\", ...), and tensors hold numbers here", texts.front()),
-        "train on classes that are integers, or drop the output of labels: that of the scores "
+        fmt::format("its labels are strings (\"{}\", ...), and string tensors are not supported", texts.front()),
+        "train with integer classes, or drop the labels output: the scores output "
         "remains, a column for each class");
   for (std::size_t i = 0; i < texts.size() && labels.size() < texts.size(); ++i)
     labels.push_back(static_cast<std::int64_t>(i));
@@ -98,7 +98,7 @@ Result<std::vector<std::int64_t>> class_labels(const NodeWriter& writer, const s
 }
 
 void give_largest(NodeWriter& writer, ValueId scores, const std::vector<std::int64_t>& labels) {
-  if (!writer.wants(0)) return;
+  if (!writer.is_used(0)) return;
   const ValueId best = writer.op("ArgMax", "best", {scores}, {{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{0}}},
                                  graph::TensorType{DType::int64, {}});
   writer.give(0, writer.op("Gather", "label", {writer.integers("labels", labels), best}));
@@ -106,7 +106,7 @@ void give_largest(NodeWriter& writer, ValueId scores, const std::vector<std::int
 
 void give_by_threshold(NodeWriter& writer, ValueId scores, std::int64_t column, double threshold,
                        const std::vector<std::int64_t>& labels) {
-  if (!writer.wants(0)) return;
+  if (!writer.is_used(0)) return;
   const ValueId score =
       writer.op("Gather", "score", {scores, writer.number("column", DType::int64, static_cast<double>(column))},
                 {{"axis", std::int64_t{1}}});
@@ -118,15 +118,15 @@ void give_by_threshold(NodeWriter& writer, ValueId scores, std::int64_t column, 
 }
 
 void finish_scores(NodeWriter& writer, ValueId scores) {
-  // Output 0 is given; what the node itself yields is output 1.
+  // Output 0 is given; the result of the node itself is output 1.
   Rewrite& rewrite = writer.rewrite();
   const std::vector<ValueId> outputs = writer.node().outputs;
-  if (!writer.wants(0)) rewrite.graph.value(outputs[0]).producer = {};
+  if (!writer.is_used(0)) rewrite.graph.value(outputs[0]).producer = {};
   const graph::NodeEdit edit = rewrite.edit();
   edit->op = "Identity";
   edit->attributes.clear();
   edit->inputs = {scores};
-  // A classifier of whose outputs only the label is used still has scores, which nothing reads.
+  // A classifier with only the label output used still needs a value for its scores.
   edit->outputs = {outputs.size() > 1 ? outputs[1] : rewrite.graph.add_value(writer.node().name + "/scores", {})};
   rewrite.graph.value(edit->outputs[0]).producer = rewrite.id;
 }

@@ -1,5 +1,5 @@
-// ai.onnx.ml: ensembles of decision trees. All trees go down a step at a time, each row in all of them at once: where a
-// node leads is looked up in tables, and a leaf leads to itself.
+// ai.onnx.ml: ensembles of decision trees. All rows step down all trees at once, one level per step: the next node is
+// looked up in tables, and a leaf leads to itself.
 #include <algorithm>
 #include <limits>
 #include <map>
@@ -18,12 +18,12 @@ constexpr std::int64_t kMostWeights = std::int64_t{1} << 26;  // nodes times res
 struct Comparison {
   std::string_view mode, op;
 };
-// The true branch is that of feature op value.
+// The true branch is taken if `feature op value`.
 constexpr Comparison kComparisons[] = {
     {"BRANCH_EQ", "Equal"},        {"BRANCH_GT", "Greater"}, {"BRANCH_GTE", "GreaterOrEqual"},
     {"BRANCH_LEQ", "LessOrEqual"}, {"BRANCH_LT", "Less"},    {"BRANCH_NEQ", "NotEqual"}};
 
-// Tables by node.
+// Tables indexed by node.
 struct Forest {
   std::vector<std::int64_t> features, when_true, when_false, roots;
   std::vector<double> values;
@@ -69,21 +69,21 @@ class ForestReader {
       return broken(fmt::format("the lists of its {} nodes have different lengths, or none", count));
     for (std::size_t i = 0; i < count; ++i)
       if (!places_.emplace(std::pair(trees[i], ids[i]), static_cast<std::int64_t>(i)).second)
-        return broken(fmt::format("node {} of tree {} is there twice", ids[i], trees[i]));
+        return broken(fmt::format("node {} of tree {} is defined twice", ids[i], trees[i]));
     std::set<std::int64_t> children;
     for (std::size_t i = 0; i < count; ++i) {
       const bool is_leaf = modes[i] == "LEAF";
       if (!is_leaf && std::ranges::find(kComparisons, modes[i], &Comparison::mode) == std::end(kComparisons))
         return broken(fmt::format("the mode {} of a node is unknown", modes[i]));
       if (!is_leaf && (features[i] < 0 || features[i] >= columns_))
-        return broken(fmt::format("a node looks at feature {} of {}", features[i], columns_));
+        return broken(fmt::format("a node reads feature {} of {}", features[i], columns_));
       const auto own = static_cast<std::int64_t>(i);
       std::int64_t next[2] = {own, own};
       for (int branch = 0; branch < 2 && !is_leaf; ++branch) {
         const std::int64_t id = branch == 0 ? when_true[i] : when_false[i];
         const auto found = places_.find(std::pair(trees[i], id));
         if (found == places_.end())
-          return broken(fmt::format("tree {} has no node {}, to which one leads", trees[i], id));
+          return broken(fmt::format("a branch leads to node {1} of tree {0}, which does not exist", trees[i], id));
         next[branch] = found->second;
         children.insert(found->second);
       }
@@ -111,8 +111,9 @@ class ForestReader {
     if (trees.size() != ids.size() || results.size() != ids.size() || weights.size() != ids.size())
       return broken(fmt::format("the lists of its {} weights have different lengths", ids.size()));
     if (forest_.results < 1 || forest_.nodes() > kMostWeights / forest_.results)
-      return writer_.refused(fmt::format("{} nodes and {} results", forest_.nodes(), forest_.results),
-                             fmt::format("there is at least one result; both multiplied are at most {}", kMostWeights));
+      return writer_.refused(
+          fmt::format("{} nodes and {} results", forest_.nodes(), forest_.results),
+          fmt::format("there must be at least one result, and their product must be at most {}", kMostWeights));
     const auto size = static_cast<std::size_t>(forest_.nodes() * forest_.results);
     forest_.weights.resize(size);
     forest_.has_weight.resize(size);
@@ -127,18 +128,17 @@ class ForestReader {
     return {};
   }
 
-  // The longest way down; every node is reached once.
+  // Finds the longest path down; checks that every node is reached exactly once.
   Result<void> measure() {
     std::vector<std::int64_t> level = forest_.roots;
     std::int64_t reached = 0;
     for (forest_.depth = 0; !level.empty(); ++forest_.depth) {
       if (forest_.depth > kDeepestTree)
-        return writer_.refused(fmt::format("a tree is more than {} nodes deep", kDeepestTree),
-                               "train trees that are less deep");
+        return writer_.refused(fmt::format("a tree is deeper than {} nodes", kDeepestTree), "train shallower trees");
       std::vector<std::int64_t> next;
       for (const std::int64_t node : level) {
         const auto at = static_cast<std::size_t>(node);
-        if (++reached > forest_.nodes()) return broken("a node is reached in two ways");
+        if (++reached > forest_.nodes()) return broken("a node has two parents");
         if (forest_.modes[at].empty()) continue;
         next.push_back(forest_.when_true[at]);
         next.push_back(forest_.when_false[at]);
@@ -146,7 +146,7 @@ class ForestReader {
       level = std::move(next);
     }
     --forest_.depth;
-    if (reached != forest_.nodes()) return broken("some nodes are reached from no root");
+    if (reached != forest_.nodes()) return broken("some nodes cannot be reached from a root");
     return {};
   }
 
@@ -157,7 +157,8 @@ class ForestReader {
   Forest forest_;
 };
 
-// The form of operator set 5: lists of inner nodes, lists of leaves, and the root of each tree among the inner nodes.
+// The form of operator set 5: lists of inner nodes, lists of leaves, and the index of each tree's root among the inner
+// nodes.
 class EnsembleReader {
  public:
   EnsembleReader(const NodeWriter& writer, std::int64_t columns) : writer_(writer), columns_(columns) {
@@ -175,17 +176,19 @@ class EnsembleReader {
       return broken("the lists of its nodes, leaves or roots have different lengths, or none");
     const auto all = static_cast<std::int64_t>(inner + leaves);
     if (forest_.results < 1 || all > kMostWeights / forest_.results)
-      return writer_.refused(fmt::format("{} nodes and {} results", all, forest_.results),
-                             fmt::format("there is at least one result; both multiplied are at most {}", kMostWeights));
+      return writer_.refused(
+          fmt::format("{} nodes and {} results", all, forest_.results),
+          fmt::format("there must be at least one result, and their product must be at most {}", kMostWeights));
     for (std::size_t i = 0; i < inner; ++i) {
       constexpr const char* kModes[] = {"BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE",
                                         "BRANCH_GT",  "BRANCH_EQ", "BRANCH_NEQ"};
       const double mode = modes[i];
       if (!(mode >= 0 && mode < 6))
-        return writer_.refused(fmt::format("the mode of a node is {}", mode),
-                               "supported are 0 to 5, comparisons with a number; write BRANCH_MEMBER as several nodes");
+        return writer_.refused(
+            fmt::format("the mode of a node is {}", mode),
+            "0 to 5, comparisons with a number, are supported; write BRANCH_MEMBER as several nodes");
       if (features[i] < 0 || features[i] >= columns_)
-        return broken(fmt::format("a node looks at feature {} of {}", features[i], columns_));
+        return broken(fmt::format("a node reads feature {} of {}", features[i], columns_));
       forest_.features.push_back(features[i]);
       forest_.values.push_back(splits[i]);
       forest_.modes.emplace_back(kModes[static_cast<std::size_t>(mode)]);
@@ -228,7 +231,7 @@ class EnsembleReader {
     return values;
   }
 
-  // Places of inner nodes, then those of leaves.
+  // Indices: inner nodes first, then leaves.
   Result<void> read_branch(const std::string& branch, std::vector<std::int64_t>& next) const {
     const auto ids = integers_of(writer_, fmt::format("nodes_{}nodeids", branch)),
                are_leaves = integers_of(writer_, fmt::format("nodes_{}leafs", branch));
@@ -246,17 +249,16 @@ class EnsembleReader {
     return {};
   }
 
-  // The longest way down. Leaves may be shared; inner nodes are reached once.
+  // Finds the longest path down. Leaves may be shared; inner nodes are reached once.
   Result<void> measure(std::int64_t inner) {
     std::vector<std::int64_t> level = forest_.roots;
     std::int64_t reached = 0;
     for (; !level.empty(); ++forest_.depth) {
       if (forest_.depth > kDeepestTree)
-        return writer_.refused(fmt::format("a tree is more than {} nodes deep", kDeepestTree),
-                               "train trees that are less deep");
+        return writer_.refused(fmt::format("a tree is deeper than {} nodes", kDeepestTree), "train shallower trees");
       std::vector<std::int64_t> next;
       for (const std::int64_t node : level) {
-        if (++reached > inner) return broken("a node is reached in two ways");
+        if (++reached > inner) return broken("a node has two parents");
         for (const auto* branch : {&forest_.when_true, &forest_.when_false})
           if (const std::int64_t child = (*branch)[static_cast<std::size_t>(node)]; child < inner)
             next.push_back(child);
@@ -279,7 +281,7 @@ ValueId reached_leaves(NodeWriter& writer, const Forest& forest, const Features&
                 values = writer.constant("values", real_list(dtype, forest.values)),
                 when_true = writer.integers("when_true", forest.when_true),
                 when_false = writer.integers("when_false", forest.when_false);
-  std::map<std::string_view, ValueId> flags;  // of nodes that compare so, where there are several ways
+  std::map<std::string_view, ValueId> flags;  // nodes with each comparison, if the forest uses several
   for (const Comparison& comparison : kComparisons) {
     NdArray uses(DType::boolean, {forest.nodes()});
     std::int64_t count = 0;
@@ -329,7 +331,7 @@ ValueId reached_leaves(NodeWriter& writer, const Forest& forest, const Features&
   return at;
 }
 
-// What the trees say together, [rows, results], in `dtype`; base values are added.
+// The aggregated result of all trees, [rows, results], in `dtype`, plus base values.
 Result<ValueId> forest_scores(NodeWriter& writer, const Forest& forest, const Features& x, DType dtype,
                               const std::string& aggregate, const std::vector<double>& base_values) {
   const bool selects = aggregate == "MIN" || aggregate == "MAX";
@@ -362,7 +364,7 @@ Result<ValueId> forest_scores(NodeWriter& writer, const Forest& forest, const Fe
   return writer.cast(scores, "real_scores", DType::float32);
 }
 
-// Features are compared as they are, others than float64 in float32.
+// Features are compared in their own type if it is float64, else in float32.
 DType compared_dtype(const NodeWriter& writer) {
   return writer.type(0).dtype == DType::float64 ? DType::float64 : DType::float32;
 }
@@ -391,7 +393,7 @@ Result<void> write_tree_ensemble(NodeWriter& writer) {
                      transform = writer.integer("post_transform", 0);
   if (aggregate < 0 || aggregate > 3 || transform < 0 || transform > 4)
     return writer.refused(fmt::format("aggregate_function is {}, post_transform {}", aggregate, transform),
-                          "they are 0 to 3, and 0 to 4");
+                          "they must be 0 to 3, and 0 to 4");
   DOVETAIL_ASSIGN(const ValueId scores,
                   forest_scores(writer, forest, x, dtype, kAggregates[static_cast<std::size_t>(aggregate)], {}));
   DOVETAIL_ASSIGN(const ValueId transformed,
@@ -401,8 +403,8 @@ Result<void> write_tree_ensemble(NodeWriter& writer) {
   return {};
 }
 
-// Two classes, of which all weights are the first one's: they are a score for the second class, whose excess over 1/2
-// where no weight is negative, or else whose sign, decides. The first class has what is left.
+// Two classes with weights for the first only: their sum is a score for the second class, which is chosen if the score
+// exceeds 1/2 (no weight is negative) or 0. The first class gets the complement.
 Result<void> finish_two_classes(NodeWriter& writer, ValueId scores, bool positive,
                                 const std::vector<std::int64_t>& labels) {
   give_by_threshold(writer, scores, 0, positive ? 0.5 : 0, labels);

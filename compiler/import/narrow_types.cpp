@@ -12,8 +12,8 @@ namespace {
 
 using NarrowNames = std::map<std::string, int>;  // TensorProto.DataType by the name of a value
 
-// Their results have the type of their first input, whatever it is; those of other operators have not, or are no
-// operators of such types.
+// Operators whose results have the type of their first input, including narrow types. Other operators change the type
+// or do not take narrow ones.
 const std::set<std::string>& kept_by() {
   static const std::set<std::string> operators{"Concat",  "Expand", "Flatten", "Gather", "GatherND",  "Identity", "Pad",
                                                "Reshape", "Slice",  "Squeeze", "Tile",   "Transpose", "Unsqueeze"};
@@ -30,7 +30,7 @@ void add_attribute(onnx::Node& node, const char* name, std::int64_t value) {
   added.set_type(kInteger);
 }
 
-// Subgraphs see the names around them.
+// Subgraphs see the names of the enclosing graphs.
 void visit(onnx::Graph& graph, NarrowNames narrow) {
   const auto declare = [&](const std::string& name, std::int64_t type) {
     if (find_narrow(type) != nullptr) narrow[name] = static_cast<int>(type);

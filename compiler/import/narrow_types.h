@@ -1,5 +1,5 @@
-// Element types of less than a byte (int4, uint4, int2, uint2). Tensors hold bytes here: their elements are widened to
-// int8 or uint8. Operators that read them compute the same; those that write them must keep to the narrow range.
+// Element types of less than a byte (int4, uint4, int2, uint2). Tensors hold bytes: such elements are widened to int8
+// or uint8. Operators that read them compute the same; those that write them must keep to the narrow range.
 #pragma once
 
 #include <optional>
@@ -28,14 +28,14 @@ constexpr const NarrowType* find_narrow(std::int64_t onnx) {
     if (row.onnx == onnx) return &row;
   return nullptr;
 }
-// The type in which elements of a tensor of the file are held.
+// The type in which elements of a tensor of the file are stored.
 constexpr std::optional<DType> held_dtype(int onnx) {
   const NarrowType* narrow = find_narrow(onnx);
   return narrow != nullptr ? std::optional(narrow->widened) : dtype_from_onnx(onnx);
 }
 
-// Writes down on the nodes themselves what a widened operand would no longer say: QuantizeLinear gets the output_dtype
-// that its zero point gives, and CastLike becomes a Cast.
+// Records in the nodes what a widened operand no longer shows: QuantizeLinear gets the output_dtype that its zero point
+// implies, and CastLike becomes a Cast.
 void keep_narrow_results(onnx::Model& model);
 
 }  // namespace dovetail::import

@@ -12,7 +12,7 @@ const NdArray* NodeWriter::constant_input(std::size_t input) const {
   return constant ? &*constant : nullptr;
 }
 
-bool NodeWriter::wants(std::size_t output) const {
+bool NodeWriter::is_used(std::size_t output) const {
   return output < node_.outputs.size() &&
          (rewrite_.graph.is_output(node_.outputs[output]) || !rewrite_.graph.users(node_.outputs[output]).empty());
 }
@@ -68,7 +68,7 @@ void NodeWriter::give(std::size_t position, ValueId value) {
 
 void NodeWriter::finish(std::string_view op, std::vector<ValueId> inputs, graph::Attributes attributes) {
   for (std::size_t i = 1; i < node_.outputs.size(); ++i)
-    if (!wants(i)) rewrite_.graph.value(node_.outputs[i]).producer = {};
+    if (!is_used(i)) rewrite_.graph.value(node_.outputs[i]).producer = {};
   const graph::NodeEdit edit = rewrite_.edit();
   edit->op = std::string(op);
   edit->inputs = std::move(inputs);

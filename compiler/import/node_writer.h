@@ -1,4 +1,4 @@
-// Writes out a node in several others, the node itself as the last one: what rules that take operators apart share.
+// Expands a node into several others, the node itself being the last: shared by the rules that decompose operators.
 #pragma once
 
 #include <initializer_list>
@@ -22,8 +22,8 @@ class NodeWriter {
   Shape shape(std::size_t input) const { return rewrite_.graph.value(in(input)).type.shape; }
   // Valid until the next value is added.
   const NdArray* constant_input(std::size_t input) const;
-  // The output is asked for and something uses it.
-  bool wants(std::size_t output) const;
+  // The output exists and is used.
+  bool is_used(std::size_t output) const;
 
   std::int64_t integer(const std::string& name, std::int64_t otherwise) const {
     return graph::int_attribute(node_, name, otherwise);
@@ -34,24 +34,24 @@ class NodeWriter {
 
   Diagnostic refused(std::string why, std::string hint) const;
 
-  // A node on `inputs`, in execution order; its result. The shape where later steps look at it before types are
-  // inferred.
+  // Adds a node on `inputs`, in execution order; returns its result. `type` is needed if later steps read the shape
+  // before types are inferred.
   graph::ValueId op(std::string_view name, std::string_view stem, std::vector<graph::ValueId> inputs,
                     graph::Attributes attributes = {}, std::optional<graph::TensorType> type = std::nullopt);
   graph::ValueId constant(std::string_view stem, NdArray array);
   graph::ValueId integers(std::string_view stem, const std::vector<std::int64_t>& values);
-  // A number of the type of `dtype`.
+  // A scalar constant of type `dtype`.
   graph::ValueId number(std::string_view stem, DType dtype, double value);
   graph::ValueId reshape(graph::ValueId x, std::string_view stem, const Shape& shape);
   graph::ValueId transpose(graph::ValueId x, std::string_view stem, std::vector<std::int64_t> perm);
   graph::ValueId cast(graph::ValueId x, std::string_view stem, DType to);
 
-  // Output `position` of the node is `value`.
+  // Makes `value` output `position` of the node.
   void give(std::size_t position, graph::ValueId value);
-  // The node becomes the step that yields output 0; outputs that were not given vanish.
+  // The node becomes the step that yields output 0; outputs that were not given are removed.
   void finish(std::string_view op, std::vector<graph::ValueId> inputs, graph::Attributes attributes = {});
 
-  // For the report: what the user should know of the node's results.
+  // Adds a note on the node's results to the report.
   void note(std::string text) { notes_.push_back(std::move(text)); }
   const std::vector<std::string>& notes() const { return notes_; }
 

@@ -17,26 +17,26 @@ using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
 
-// The attribute `name` (a list of integers) becomes input `position`; nothing happens where it is absent.
+// Moves the attribute `name` (a list of integers) to input `position`, if present.
 Result<void> move_ints(Rewrite& rewrite, const char* name, std::size_t position) {
   const auto found = rewrite.node().attributes.find(name);
   if (found == rewrite.node().attributes.end()) return {};
   std::vector<std::int64_t> values;
   if (const auto* list = std::get_if<std::vector<std::int64_t>>(&found->second)) values = *list;
   else if (const auto* single = std::get_if<std::int64_t>(&found->second)) values = {*single};
-  else return rewrite.refused(fmt::format("attribute {} is no list of integers", name), "export the model again");
+  else return rewrite.refused(fmt::format("attribute {} is not a list of integers", name), "export the model again");
   rewrite.edit()->attributes.erase(found);
   rewrite.set_constant_input(position, name, int64_list(values));
   return {};
 }
 
-// The attribute `name` (a number) becomes scalar input `position` of the type of input 0.
+// Moves the attribute `name` (a number) to scalar input `position`, in the type of input 0.
 Result<void> move_number(Rewrite& rewrite, const char* name, std::size_t position) {
   const auto found = rewrite.node().attributes.find(name);
   if (found == rewrite.node().attributes.end()) return {};
   const auto* value = std::get_if<double>(&found->second);
   if (!value || !rewrite.has(0))
-    return rewrite.refused(fmt::format("attribute {} is no number", name), "export the model again");
+    return rewrite.refused(fmt::format("attribute {} is not a number", name), "export the model again");
   NdArray array = scalar_of(rewrite.type(0).dtype, *value);
   rewrite.edit()->attributes.erase(found);
   rewrite.set_constant_input(position, name, std::move(array));
@@ -63,7 +63,7 @@ Result<void> slice(Rewrite& rewrite) {
 
 Result<void> split_sizes(Rewrite& rewrite) { return move_ints(rewrite, "split", 1); }
 
-// Before opset 18 the number of parts was that of the outputs.
+// Before opset 18, the number of parts was the number of outputs.
 Result<void> split_count(Rewrite& rewrite) {
   if (!rewrite.has(1))
     rewrite.edit()->attributes["num_outputs"] = static_cast<std::int64_t>(rewrite.node().outputs.size());
@@ -72,7 +72,7 @@ Result<void> split_count(Rewrite& rewrite) {
 
 Result<void> top_k(Rewrite& rewrite) { return move_ints(rewrite, "k", 1); }
 
-// Inference ignores the ratio, and so does training with the ratio 0; everything passes the mask then.
+// Inference ignores the ratio, as does training with ratio 0; the mask is then all true.
 Result<void> dropout(Rewrite& rewrite) {
   const auto input = [&](std::size_t position) -> const NdArray* {
     if (!rewrite.has(position)) return nullptr;
@@ -107,7 +107,7 @@ Result<void> batch_normalization(Rewrite& rewrite) {
                              "only spatial = 1 (statistics per channel) is supported");
     node.attributes.erase(spatial);
   }
-  // Outputs 1 to 4 are the statistics that training writes.
+  // Outputs 1 to 4 are the statistics written in training.
   for (std::size_t i = 1; i < node.outputs.size(); ++i)
     if (rewrite.graph.is_output(node.outputs[i]) || !rewrite.graph.users(node.outputs[i]).empty())
       return rewrite.refused(fmt::format("output {} (training statistics) is used", i),
@@ -117,8 +117,8 @@ Result<void> batch_normalization(Rewrite& rewrite) {
   return {};
 }
 
-// Softmax, LogSoftmax, Hardmax before opset 13 work on the input seen as a matrix: axes before `axis` are rows, the
-// others one row.
+// Softmax, LogSoftmax and Hardmax before opset 13 treat the input as a matrix: the axes before `axis` are its rows, the
+// others its columns.
 Result<void> matrix_softmax(Rewrite& rewrite) {
   const std::optional<std::int64_t> given = rewrite.integer("axis", 1);
   if (!rewrite.has(0) || !given || rewrite.node().outputs.size() != 1) return {};
@@ -131,7 +131,7 @@ Result<void> matrix_softmax(Rewrite& rewrite) {
   std::int64_t rows = 1, columns = 1;
   for (std::int64_t i = 0; i < rank; ++i) (i < axis ? rows : columns) *= shape[static_cast<std::size_t>(i)];
   if (axis < rank &&
-      columns == shape[static_cast<std::size_t>(axis)]) {  // the axes behind have extent 1: the two meanings agree
+      columns == shape[static_cast<std::size_t>(axis)]) {  // the later axes have extent 1: both definitions agree
     rewrite.edit()->attributes["axis"] = axis;
     return {};
   }
@@ -152,7 +152,7 @@ Result<void> matrix_softmax(Rewrite& rewrite) {
   return {};
 }
 
-// Resize of opset 10: no transformation of coordinates; nearest is the lower neighbor when growing, the upper one when
+// Resize of opset 10: no coordinate transformation; nearest is the lower neighbor when growing, the upper one when
 // shrinking.
 Result<void> resize_10(Rewrite& rewrite) {
   if (rewrite.node().inputs.size() != 2 || !rewrite.has(1))
@@ -176,7 +176,7 @@ Result<void> upsample(Rewrite& rewrite) {
   const auto found = rewrite.node().attributes.find("scales");
   if (found != rewrite.node().attributes.end()) {
     const auto* scales = std::get_if<std::vector<double>>(&found->second);
-    if (!scales) return rewrite.refused("attribute scales is no list of numbers", "export the model again");
+    if (!scales) return rewrite.refused("attribute scales is not a list of numbers", "export the model again");
     NdArray array = NdArray::from<float>({static_cast<std::int64_t>(scales->size())}, {scales->begin(), scales->end()});
     rewrite.edit()->attributes.erase(found);
     rewrite.set_constant_input(1, "scales", std::move(array));
@@ -185,7 +185,7 @@ Result<void> upsample(Rewrite& rewrite) {
   return resize_10(rewrite);
 }
 
-// Empty tensors meant omitted inputs until opset 13 allowed to omit them.
+// Until opset 13 allowed omitting inputs, empty tensors stood for omitted ones.
 Result<void> resize_empty_inputs(Rewrite& rewrite) {
   for (std::size_t i = 1; i < rewrite.node().inputs.size(); ++i)
     if (rewrite.has(i) && rewrite.type(i).shape == Shape{0}) rewrite.edit()->inputs[i] = {};
@@ -206,7 +206,7 @@ Result<void> group_normalization(Rewrite& rewrite) {
   for (std::size_t input : {std::size_t{1}, std::size_t{2}}) {
     if (!rewrite.has(input)) continue;
     const auto& constant = rewrite.graph.value(rewrite.node().inputs[input]).constant;
-    if (!constant) return rewrite.refused("scale and bias are no constants", "export the model with opset 21");
+    if (!constant) return rewrite.refused("scale and bias are not constants", "export the model with opset 21");
     if (constant->count() != groups || channels % groups != 0)
       return rewrite.refused(fmt::format("{} scales for {} groups of {} channels", constant->count(), groups, channels),
                              "give one per group");
@@ -217,7 +217,8 @@ Result<void> group_normalization(Rewrite& rewrite) {
   return {};
 }
 
-// The node's first output comes through a Clip: steps of fewer bits than a byte are bytes that the Clip keeps in range.
+// Appends a Clip to the node's first output: steps of less than a byte are stored as bytes, which the Clip keeps in
+// range.
 void clip_result(Rewrite& rewrite, const NarrowType& type) {
   const ValueId result = rewrite.node().outputs[0];
   const std::string stem = rewrite.graph.value(result).name;
@@ -230,7 +231,7 @@ void clip_result(Rewrite& rewrite, const NarrowType& type) {
   rewrite.after.push_back(rewrite.add("Clip", "narrow", {wide, low, high}, {result}));
 }
 
-// QuantizeLinear to a type of fewer bits than a byte.
+// QuantizeLinear to a type of less than a byte.
 Result<void> quantize_narrow(Rewrite& rewrite) {
   const NarrowType* type = find_narrow(rewrite.integer("output_dtype", 0).value_or(0));
   if (type == nullptr) return {};
@@ -239,7 +240,7 @@ Result<void> quantize_narrow(Rewrite& rewrite) {
   return {};
 }
 
-// Cast of a real number to such a type takes the nearest that it holds; of an integer, its lowest bits.
+// Cast of a real number to such a type rounds to the nearest value in range; of an integer, it takes the lowest bits.
 Result<void> cast_narrow(Rewrite& rewrite) {
   const std::int64_t to = rewrite.integer("to", 0).value_or(0);
   const NarrowType* type = find_narrow(to);
@@ -252,8 +253,8 @@ Result<void> cast_narrow(Rewrite& rewrite) {
   return {};
 }
 
-// Attributes that say what happens here anyway: rounding to types that are refused, and sums and quotients in float32,
-// the least that there is.
+// Removes attributes that request what happens here anyway: saturation for types that are rejected, and sums and
+// quotients in float32, the smallest type used.
 Result<void> without_effect(Rewrite& rewrite) {
   for (const char* name : {"precision", "round_mode", "stash_type"}) rewrite.edit()->attributes.erase(name);
   return {};
@@ -268,7 +269,7 @@ Result<void> grid_sample(Rewrite& rewrite) {
   return {};
 }
 
-// With a constant condition, Compress is a Gather of the slices at which it holds.
+// With a constant condition, Compress is a Gather of the slices where it is true.
 Result<void> compress(Rewrite& rewrite) {
   if (!rewrite.has(0) || !rewrite.has(1)) return {};
   const std::optional<NdArray> condition = rewrite.graph.value(rewrite.node().inputs[1]).constant;
@@ -281,7 +282,7 @@ Result<void> compress(Rewrite& rewrite) {
   const std::int64_t slices = flat ? element_count(shape) : shape[static_cast<std::size_t>((*axis + rank) % rank)];
   if (condition->count() > slices)
     return rewrite.refused(fmt::format("a condition of {} for {} slices", condition->count(), slices),
-                           "it is no longer than the axis, or than all elements where there is no axis");
+                           "it must not be longer than the axis, or than the flattened input if no axis is given");
   std::vector<std::int64_t> chosen;
   for (std::int64_t i = 0; i < condition->count(); ++i)
     if (condition->as_int64(i) != 0) chosen.push_back(i);
@@ -304,7 +305,7 @@ Result<void> roi_align(Rewrite& rewrite) {
   return {};
 }
 
-constexpr std::int64_t kAlways = 1'000;  // the operator itself is gone, or the old form stays legal
+constexpr std::int64_t kAlways = 1'000;  // the operator was removed, or its old form is still legal
 constexpr Row kRules[] = {
     {"Attention", kAlways, expand_attention},
     {"BatchNormalization", kAlways, batch_normalization},

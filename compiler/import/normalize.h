@@ -12,10 +12,10 @@
 
 namespace dovetail::import {
 
-// True for operators that later opsets dropped: normalize() replaces them, compiler/ops has no row for them.
+// True for operators that later opsets removed: normalize() replaces them, compiler/ops has no row for them.
 bool is_normalized_away(std::string_view op);
 
-// Positions of inputs on whose values the rules depend; where they can be known, they are constants before.
+// Positions of inputs whose values the rules depend on; where they can be known, they are made constants first.
 std::span<const std::size_t> inputs_of_rules(std::string_view op);
 
 // Rewrites the node from the form of `opset`. Returns the nodes that now represent it, in execution order; their

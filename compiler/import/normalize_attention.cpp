@@ -1,5 +1,5 @@
-// ONNX's Attention (operator sets 23 and 24) written out in MatMul, Softmax and operators that move data, as its
-// definition has it: what recognize_attention and the matrix kernels know how to run fast.
+// ONNX's Attention (operator sets 23 and 24) expanded, by its definition, into MatMul, Softmax and operators that move
+// data: the form that recognize_attention and the matrix kernels run fast.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -23,15 +23,15 @@ class Attention {
       k = op("Concat", "key", {writer_.in(4), k}, {{"axis", std::int64_t{2}}});
       v = op("Concat", "value", {writer_.in(5), v}, {{"axis", std::int64_t{2}}});
     }
-    if (writer_.wants(1)) writer_.give(1, k);
-    if (writer_.wants(2)) writer_.give(2, v);
+    if (writer_.is_used(1)) writer_.give(1, k);
+    if (writer_.is_used(2)) writer_.give(2, v);
     k = repeat_heads(k, "keys", total_, size_);
     v = repeat_heads(v, "values", total_, value_size_);
     ValueId scores = softcapped(product(q, k));
     const ValueId capped = scores;
     if (const ValueId bias = mask(); bias.valid()) scores = op("Add", "masked", {scores, bias});
     const ValueId weights = softmax(scores);
-    if (writer_.wants(3)) writer_.give(3, std::array{raw_, capped, scores, weights}[static_cast<std::size_t>(mode_)]);
+    if (writer_.is_used(3)) writer_.give(3, std::array{raw_, capped, scores, weights}[static_cast<std::size_t>(mode_)]);
     finish(weights, v);
     return {};
   }
@@ -55,10 +55,9 @@ class Attention {
     if (joined_ && (q[2] % heads_ != 0 || k[2] % kv_heads_ != 0 || v[2] % kv_heads_ != 0))
       return rewrite_.refused(
           fmt::format("{}, {} and {} elements for {} and {} heads", q[2], k[2], v[2], heads_, kv_heads_),
-          "they must be multiples");
+          "the element counts must be multiples of the head counts");
     if (mode_ < 0 || mode_ > 3)
-      return rewrite_.refused(fmt::format("qk_matmul_output_mode is {}, allowed are 0 to 3", mode_),
-                              "fix the exporter");
+      return rewrite_.refused(fmt::format("qk_matmul_output_mode is {}, expected 0 to 3", mode_), "fix the exporter");
     if (writer_.has(4) != writer_.has(5))
       return rewrite_.refused("past_key and past_value are not given together", "give both or none");
     queries_ = q[q.size() - 2];
@@ -69,7 +68,7 @@ class Attention {
     size_ = joined_ ? q[2] / heads_ : q[3];
     value_size_ = joined_ ? v[2] / kv_heads_ : v[3];
     dtype_ = writer_.type(0).dtype;
-    if (!is_floating(dtype_)) return rewrite_.refused("Q is no floating-point tensor", "insert a Cast");
+    if (!is_floating(dtype_)) return rewrite_.refused("Q is not a floating-point tensor", "insert a Cast");
     return {};
   }
 
@@ -89,7 +88,7 @@ class Attention {
     return writer_.transpose(split, stem, {0, 2, 1, 3});
   }
 
-  // Each head of the keys serves several of the queries.
+  // Repeats the heads of the keys: each serves several query heads.
   ValueId repeat_heads(ValueId x, const char* stem, std::int64_t positions, std::int64_t size) {
     if (heads_ == kv_heads_) return x;
     const std::int64_t times = heads_ / kv_heads_;
@@ -101,7 +100,7 @@ class Attention {
                            {batch_, heads_, positions, size});
   }
 
-  // 16-bit products are scaled before they are formed, which keeps them small.
+  // For 16-bit types, the operands are scaled before the product, which keeps it in range.
   ValueId product(ValueId q, ValueId k) {
     const double scale = graph::float_attribute(node_, "scale", 1 / std::sqrt(static_cast<double>(size_)));
     ValueId turned = writer_.transpose(k, "keys_turned", {0, 1, 3, 2});
@@ -121,7 +120,7 @@ class Attention {
     return op("Mul", "capped", {op("Tanh", "tanh", {op("Div", "uncapped", {scores, limit})}), limit});
   }
 
-  // What is added to the scores: attn_mask, the causal triangle, and the places behind nonpad_kv_seqlen.
+  // The sum of what is added to the scores: attn_mask, the causal triangle, and the positions after nonpad_kv_seqlen.
   ValueId mask() {
     ValueId bias;
     const auto add = [&](ValueId more) { bias = bias.valid() ? op("Add", "bias", {bias, more}) : more; };
@@ -165,15 +164,15 @@ class Attention {
   }
 
   ValueId softmax(ValueId scores) {
-    const std::int64_t wanted = rewrite_.integer("softmax_precision", 0).value_or(0);
-    const DType precision = dtype_from_onnx(static_cast<int>(wanted)).value_or(dtype_);
+    const std::int64_t requested = rewrite_.integer("softmax_precision", 0).value_or(0);
+    const DType precision = dtype_from_onnx(static_cast<int>(requested)).value_or(dtype_);
     const graph::Attributes last{{"axis", std::int64_t{-1}}};
     if (precision == dtype_) return op("Softmax", "weights", {scores}, last);
     const ValueId weights = op("Softmax", "precise", {writer_.cast(scores, "scores_cast", precision)}, last, precision);
     return writer_.cast(weights, "weights", dtype_);
   }
 
-  // The node itself becomes the last step.
+  // The node becomes the last step.
   void finish(ValueId weights, ValueId v) {
     const DType value_dtype = writer_.type(2).dtype;
     if (value_dtype != dtype_) v = writer_.cast(v, "value_cast", dtype_);

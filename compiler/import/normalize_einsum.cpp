@@ -1,5 +1,5 @@
-// Einsum of two tensors as a matrix product between operators that move data, where it is one: the kernels of MatMul
-// run it then.
+// Einsum of two tensors that is a matrix product, expanded into MatMul between operators that move data, so that MatMul
+// kernels run it.
 #include <algorithm>
 
 #include "compiler/import/rewrite.h"
@@ -23,7 +23,7 @@ class Product {
  public:
   Product(Rewrite& rewrite, const ops::Equation& equation) : rewrite_(rewrite), equation_(equation) {}
 
-  // Whether each axis is one of the batch, of the rows, of the columns, or summed over in both.
+  // Classifies each axis as batch, row, column, or summed over in both operands; false if one is none of these.
   bool sort_axes() {
     const Labels &a = equation_.inputs[0], &b = equation_.inputs[1];
     if (repeats(a) || repeats(b)) return false;
@@ -68,7 +68,7 @@ class Product {
     for (const std::string& label : labels) extents.push_back(equation_.extents.at(label));
     return extents;
   }
-  // Where `among` has each of the labels.
+  // The position of each label in `among`.
   static std::vector<std::int64_t> places(const Labels& labels, const Labels& among) {
     std::vector<std::int64_t> places;
     for (const std::string& label : labels) places.push_back(std::ranges::find(among, label) - among.begin());

@@ -1,4 +1,4 @@
-// The forms of operators before operator set 7, as exporters of Caffe2 and early PyTorch wrote them.
+// Forms of operators before operator set 7, as exporters of Caffe2 and early PyTorch wrote them.
 #include <iterator>
 
 #include "compiler/import/rewrite.h"
@@ -6,13 +6,13 @@
 namespace dovetail::import {
 namespace {
 
-// It said which inputs might be overwritten.
+// Removes the attribute that listed inputs that might be overwritten.
 Result<void> consumed_inputs(Rewrite& rewrite) {
   rewrite.edit()->attributes.erase("consumed_inputs");
   return {};
 }
 
-// Input `position` becomes itself reshaped.
+// Reshapes input `position`.
 void reshape_input(Rewrite& rewrite, std::size_t position, const Shape& shape) {
   const std::string stem = fmt::format("{}/{}", rewrite.node().name, position);
   const graph::ValueId input = rewrite.node().inputs[position];
@@ -22,7 +22,7 @@ void reshape_input(Rewrite& rewrite, std::size_t position, const Shape& shape) {
   rewrite.set_input(position, reshaped);
 }
 
-// With broadcast = 1 the axes of B are those of A from `axis` on, by default the last ones.
+// With broadcast = 1, the axes of B are matched with those of A from `axis` on, by default the last ones.
 Result<void> broadcast(Rewrite& rewrite) {
   const std::int64_t on = rewrite.integer("broadcast", 0).value_or(0);
   const std::optional<std::int64_t> axis = rewrite.integer("axis", -1);
@@ -43,7 +43,7 @@ Result<void> broadcast(Rewrite& rewrite) {
   return {};
 }
 
-// Gemm broadcast C in one direction where it said so; now it always may.
+// Gemm broadcast C in one direction if its attribute said so; now it always may.
 Result<void> gemm(Rewrite& rewrite) {
   rewrite.edit()->attributes.erase("broadcast");
   return {};
@@ -71,14 +71,15 @@ Result<void> concat(Rewrite& rewrite) {
   return {};
 }
 
-// Defaults that were written with fewer digits.
+// The old defaults had fewer digits.
 Result<void> selu(Rewrite& rewrite) {
   rewrite.edit()->attributes.emplace("alpha", 1.6732);
   rewrite.edit()->attributes.emplace("gamma", 1.0507);
   return {};
 }
 
-// Operators whose first version had the attribute consumed_inputs, and those that broadcast on request until 7.
+// Operators whose first version had the attribute consumed_inputs, and those that broadcast only on request until opset
+// 7.
 constexpr std::string_view kConsumers[] = {"Abs",       "Add",         "BatchNormalization",
                                            "Ceil",      "Clip",        "Div",
                                            "Dropout",   "Elu",         "Exp",

@@ -22,7 +22,7 @@
 namespace dovetail::import {
 namespace {
 
-// The format nests five messages deep; what nests deeper is skipped as unknown, or damaged.
+// The format nests five messages deep; deeper nesting is skipped as unknown or means a damaged file.
 constexpr int kRecursionLimit = 32;
 
 Result<void> check_size(std::uintmax_t bytes, const std::string& where) {
@@ -39,12 +39,12 @@ Result<void> parse(std::span<const std::byte> bytes, const std::string& where, o
   stream.SetRecursionLimit(kRecursionLimit);
   if (!model.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage())
     return Diagnostic{"cannot import the model", where,
-                      fmt::format("{} bytes that are no serialized ONNX model", bytes.size()),
+                      fmt::format("{} bytes that are not a serialized ONNX model", bytes.size()),
                       "the file is damaged or truncated, or in another format"};
   return {};
 }
 
-// The file's types of the outputs against the inferred ones. Shapes in files are often stale; element types are not.
+// Compares the file's output types with the inferred ones. Shapes in files are often stale; element types are not.
 void check_outputs(const onnx::Graph& proto, const std::string& where, Imported& imported, Diagnostics& findings) {
   std::set<std::string> seen;
   for (const onnx::ValueInfo& output : proto.output()) {
@@ -68,7 +68,7 @@ void check_outputs(const onnx::Graph& proto, const std::string& where, Imported&
                       imported.graph.extents.end();
     if (differs && !open)
       imported.report.notes.push_back(
-          fmt::format("output {}: the file declares another shape than {}, which its operators yield", value.name,
+          fmt::format("output {}: the file declares another shape than {}, which was inferred", value.name,
                       to_string(value.type.shape)));
   }
 }
@@ -101,7 +101,7 @@ Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view 
 namespace {
 
 Result<void> read_model(const std::filesystem::path& path, onnx::Model& model) {
-  // Before it is read: of a pipe the size is not known, and reading ends at the limit.
+  // Checked before reading, if known: the size of a pipe is not, so reading stops at the limit.
   std::error_code unknown;
   if (const auto size = std::filesystem::file_size(path, unknown); !unknown)
     DOVETAIL_TRY(check_size(size, path.string()));
@@ -123,9 +123,9 @@ Result<OnnxNames> onnx_names(const std::filesystem::path& path) {
 
 namespace {
 
-// As a type is written elsewhere, with what the file has in the place of numbers.
+// A type in the usual spelling, with the file's symbols in place of unknown extents.
 std::string declared_type(const onnx::Type& type, OnnxOutline* symbols) {
-  if (!type.has_tensor_type()) return "no tensor";
+  if (!type.has_tensor_type()) return "not a tensor";
   const onnx::TensorTypeInfo& tensor = type.tensor_type();
   const auto dtype = dtype_from_onnx(tensor.elem_type());
   std::string text(dtype ? name(*dtype) : onnx_type_name(tensor.elem_type()));
@@ -162,7 +162,7 @@ Result<OnnxOutline> outline_onnx(std::span<const std::byte> bytes, std::string_v
   outline.ir_version = model.ir_version();
   for (const auto& set : model.opset_import())
     if (set.domain().empty() || set.domain() == "ai.onnx") outline.opset = set.version();
-  std::set<std::string> constants;  // older files list them among the inputs
+  std::set<std::string> constants;  // older files also list them as inputs
   for (const onnx::Tensor& tensor : model.graph().initializer()) constants.insert(tensor.name());
   for (const onnx::ValueInfo& input : model.graph().input())
     if (!constants.contains(input.name()))

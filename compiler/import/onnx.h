@@ -1,5 +1,5 @@
 // ONNX protobuf to Graph. Any IR version, any operator set whose operators are known (operator_versions.h). Everything
-// that cannot be taken is listed at once, with node names and what to do.
+// that is not supported is reported at once, with node names and remedies.
 #pragma once
 
 #include <cstddef>
@@ -20,15 +20,15 @@ namespace dovetail::import {
 inline constexpr std::int64_t kDefaultLoopLimit = 1000;
 
 struct ImportOptions {
-  // Extents for symbolic dimensions by dim_param name, or for an input's whole shape by input name ("--shape
-  // NAME=1x3x224x224", "--shape batch=1"). A symbolic first dimension without an entry becomes 1, and the report says
-  // so.
+  // Extents for symbolic dimensions by dim_param name, or an input's whole shape by input name ("--shape
+  // NAME=1x3x224x224", "--shape batch=1"). A symbolic first dimension without an entry becomes 1, which the report
+  // notes.
   std::map<std::string, Shape> shapes;
-  std::filesystem::path external_data_folder;  // where external tensors may lie; they never leave it
+  std::filesystem::path external_data_folder;  // external tensor files must be inside it
   // Values of inputs, by name. They fix open extents of their shapes. An input whose value must be known at compile
   // time becomes a constant with this value, which the report notes.
   std::map<std::string, NdArray> values = {};
-  // Iterations that a Loop may run whose number depends on values, where no constant trip count limits it.
+  // Maximum number of iterations of a Loop whose trip count depends on data, unless a constant trip count limits it.
   std::int64_t loop_limit = kDefaultLoopLimit;
 };
 
@@ -37,8 +37,8 @@ struct ImportReport {
   std::string producer;
   std::map<std::string, int> operators;              // histogram of what was imported
   std::vector<std::string> notes;                    // assumptions made (symbolic batch = 1, ...)
-  std::map<std::string, std::string> metadata = {};  // what the file says of the model (metadata_props), as it is
-  std::set<std::filesystem::path> data_files = {};   // beside the model's, in which tensors lie
+  std::map<std::string, std::string> metadata = {};  // the model's metadata_props, unchanged
+  std::set<std::filesystem::path> data_files = {};   // external tensor files
 };
 
 struct Imported {
@@ -50,29 +50,29 @@ Result<Imported> import_onnx(std::span<const std::byte> bytes, std::string_view 
                              const ImportOptions& options = {});
 Result<Imported> import_onnx_file(const std::filesystem::path& path, ImportOptions options = {});
 
-// What a file calls its inputs (older ones list initializers among them) and outputs, in its order, and the operators
-// of its nodes.
+// Names of a file's inputs (older files list initializers among them) and outputs, in its order, and the operators of
+// its nodes.
 struct OnnxNames {
   std::vector<std::string> inputs, outputs;
   std::set<std::string> operators;
 };
 Result<OnnxNames> onnx_names(const std::filesystem::path& path);
 
-// What a file says of itself before anything is imported: extents that are not numbers stay as they are written.
+// Summary of a file before anything is imported: extents that are not numbers stay as written.
 struct OnnxOutline {
   struct Border {
-    std::string name, type;  // "float32[batch, 3, ?, width]"; ? where an extent has no name, "float32" without a shape
+    std::string name, type;  // "float32[batch, 3, ?, width]"; "?": no name; "float32": no shape
   };
   std::string graph, producer;
   std::int64_t ir_version = 0, opset = 0;
   std::vector<Border> inputs, outputs;   // without initializers
-  std::set<std::string> symbols;         // of extents of inputs
-  bool has_open_extents = false;         // of inputs
-  std::map<std::string, int> operators;  // of the nodes of the main graph
+  std::set<std::string> symbols;         // symbolic extents of inputs
+  bool has_open_extents = false;         // some input has one
+  std::map<std::string, int> operators;  // operators of the main graph, counted
 };
 Result<OnnxOutline> outline_onnx(std::span<const std::byte> bytes, std::string_view where);
 
-// Where the external tensors of a model file may lie: its own folder.
+// The folder that must contain the external tensors of a model file: its own.
 std::filesystem::path external_data_folder(const std::filesystem::path& path);
 
 // A serialized TensorProto (.pb test data).

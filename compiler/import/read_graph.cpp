@@ -30,11 +30,11 @@ using graph::Node;
 using graph::ValueId;
 
 constexpr const char* kOneProducer = "every value has one producer; rename one of them";
-constexpr std::size_t kNamedNodes = 5;  // of an unknown operator; the rest is counted
+constexpr std::size_t kNamedNodes = 5;  // nodes of an unknown operator that are named; the rest is counted
 
 bool is_default_domain(std::string_view domain) { return domain.empty() || domain == "ai.onnx"; }
 
-// Hands out unique node names: `stem`, stem_2, ... in time independent of the number of nodes.
+// Generates unique node names: `stem`, stem_2, ... in time independent of the number of nodes.
 class NodeNames {
  public:
   std::string unique(const std::string& stem) {
@@ -76,7 +76,7 @@ class Reader {
   }
 
  private:
-  struct Link {  // the operands of a node, by name: producers may come later in the file
+  struct Link {  // the operands of a node, by name: a producer may come later in the file
     graph::NodeId node;
     std::vector<std::string> inputs;
   };
@@ -97,19 +97,18 @@ class Reader {
     if (!model_.producer_version().empty())
       imported_.report.producer = fmt::format("{} {}", imported_.report.producer, printable(model_.producer_version()));
     for (const onnx::KeyValue& entry : model_.metadata_props())
-      imported_.report.metadata.emplace(entry.key(), entry.value());  // of a key that is there twice, the first
+      imported_.report.metadata.emplace(entry.key(), entry.value());  // the first entry of a duplicate key
     for (const onnx::OperatorSet& set : model_.opset_import())
       if (is_default_domain(set.domain())) imported_.report.opset = set.version();
     if (const std::int64_t opset = imported_.report.opset; opset < kOldestOpset || opset > kNewestOpset)
       report("",
              opset == 0 ? std::string("the model names no ONNX operator set")
-                        : fmt::format("ONNX operator set {}; what {} to {} changed is known", opset, kOldestOpset,
-                                      kNewestOpset),
+                        : fmt::format("ONNX operator set {}; {} to {} are known", opset, kOldestOpset, kNewestOpset),
              "convert the model with onnx.version_converter, or export it with another opset");
     if (!model_.has_graph()) report("", "the file holds no graph", "check that this is an ONNX model");
   }
 
-  // Declares a value; an error where the name is taken.
+  // Declares a value; an error if the name is taken.
   ValueId declare(const std::string& name, graph::TensorType type, const std::string& what) {
     const ValueId id{static_cast<std::int32_t>(graph().values.size())};
     const auto [entry, fresh] = by_name_.emplace(name, id);
@@ -152,7 +151,7 @@ class Reader {
     if (identity) by_identity_.emplace(*identity, by_name_.at(name));
   }
 
-  // The value keeps its name then.
+  // An output must keep its name.
   bool is_output(const std::string& name) const {
     return std::ranges::any_of(proto_.output(),
                                [&](const onnx::ValueInfo& output) { return printable(output.name()) == name; });
@@ -193,7 +192,7 @@ class Reader {
     auto attributes = read_attributes(proto, where_ + ", " + what, external_);
     if (!attributes) {
       report(attributes.errors());
-      declare_outputs(proto, what);  // so that users of its outputs are not reported as well
+      declare_outputs(proto, what);  // so that users of its outputs are not also reported
       return;
     }
     node.attributes = *std::move(attributes);
@@ -216,7 +215,7 @@ class Reader {
     links_.push_back(std::move(link));
   }
 
-  // Omitted outputs at the end vanish; one in the middle becomes a value that nobody uses.
+  // Omitted trailing outputs are removed; one in the middle becomes an unused value.
   std::vector<ValueId> declare_outputs(const onnx::Node& proto, const std::string& what) {
     int count = proto.output_size();
     while (count > 0 && proto.output(count - 1).empty()) --count;
@@ -239,7 +238,7 @@ class Reader {
     report(value.errors());
   }
 
-  // Reported once for each operator.
+  // Reported once per operator.
   void check_version(const Node& node, const std::string& what) {
     const OperatorVersions* row = find_versions(node.op);
     if (row == nullptr) return;
@@ -249,7 +248,7 @@ class Reader {
     report(what,
            fmt::format("version {} of {} is not supported; the model is of operator set {}", version, node.op,
                        imported_.report.opset),
-           fmt::format("convert the model with onnx.version_converter; known are versions {} to {}", row->oldest_known,
+           fmt::format("convert the model with onnx.version_converter; versions {} to {} are known", row->oldest_known,
                        std::min(row->newest_known, row->versions.back())));
   }
 
@@ -262,7 +261,7 @@ class Reader {
     const auto found = by_name_.find(name);
     if (found != by_name_.end()) return found->second;
     if (!broken_.count(name))
-      report(what, fmt::format("it uses {}, which nothing defines", name), "the model is incomplete; export it again");
+      report(what, fmt::format("it uses {}, which is not defined", name), "the model is incomplete; export it again");
     return {};
   }
 
@@ -296,7 +295,7 @@ class Reader {
       const std::string_view hint =
           refused != nullptr ? refused->hint
           : op.find('.') != std::string::npos
-              ? "of other domains the operators of docs/reference/import.md are supported; export with ONNX operators"
+              ? "docs/reference/import.md lists the supported operators of other domains; export with ONNX operators"
               : "add it in compiler/ops, or rewrite the model without it";
       report("",
              fmt::format("operator {} is not supported{}{}; {} node{}: {}{}", op, refused != nullptr ? ": " : "",
@@ -318,9 +317,9 @@ class Reader {
   ExternalData external_;
   ControlFlow& flow_;
   std::unordered_map<std::string, ValueId> by_name_, by_identity_;
-  std::unordered_set<std::string> broken_;  // names whose definition was reported already
+  std::unordered_set<std::string> broken_;  // names whose definition was already reported
   std::map<std::string, std::vector<std::string>> unknown_;
-  std::set<std::string> refused_versions_;  // operators
+  std::set<std::string> refused_versions_;  // operators already reported
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// The structure of an ONNX graph, as written: values, constants, nodes and their links, no types inferred and no
-// operator understood.
+// The structure of an ONNX graph, as written: values, constants, nodes and their links, without inferring types or
+// interpreting operators.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Operators that are no part of the kit on purpose, with the reason.
+// Operators that are deliberately not supported, with the reason.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ struct RefusedOperators {
   std::string_view why, hint;
 };
 std::span<const RefusedOperators> refused_operators();
-// Null where `op` is none of them.
+// Null if `op` is not one of them.
 const RefusedOperators* find_refused(std::string_view op);
 
 }  // namespace dovetail::import

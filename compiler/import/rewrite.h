@@ -1,4 +1,4 @@
-// What the rules of normalize.h work with: a node in the form of its model's operator set.
+// The type that the rules of normalize.h work with: a node in the form of its model's operator set.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 namespace dovetail::import {
 
-// A node of a model, and what rules may do with it.
+// A node of a model, with the operations that rules need.
 struct Rewrite {
   graph::Graph& graph;
   graph::NodeId id;
   std::int64_t opset;
-  std::vector<graph::NodeId> before = {}, after = {};  // nodes that a rule adds
+  std::vector<graph::NodeId> before = {}, after = {};  // nodes that a rule adds before and after it
 
   const graph::Node& node() const { return graph.node(id); }
   graph::NodeEdit edit() { return graph.edit(id); }
@@ -32,7 +32,7 @@ struct Rewrite {
             std::move(hint)};
   }
 
-  // An integer attribute; nothing where it has another kind, which infer will refuse.
+  // An integer attribute; nothing if it has another kind, which infer will reject.
   std::optional<std::int64_t> integer(const char* name, std::int64_t fallback) {
     const auto found = node().attributes.find(name);
     if (found == node().attributes.end()) return fallback;
@@ -62,20 +62,20 @@ struct Rewrite {
   }
 };
 
-// A rule applies to models of an operator set before `before`, the one that brought the new form. Several rules of one
-// operator apply in the order of their table.
+// A rule applies to models with an operator set before `before`, the set that introduced the new form. Several rules of
+// one operator apply in the order of their table.
 using Rule = Result<void> (*)(Rewrite&);
 struct Row {
   std::string_view op;
   std::int64_t before;
   Rule rule;
 };
-// Those of operator sets before 7.
+// The rules for operator sets before 7.
 std::span<const Row> old_rules();
 
-// Attention, as MatMul, Softmax and operators that move data.
+// Expands Attention into MatMul, Softmax and operators that move data.
 Result<void> expand_attention(Rewrite& rewrite);
-// Einsum of two tensors as MatMul, where it is a matrix product.
+// Expands Einsum of two tensors into MatMul if it is a matrix product.
 Result<void> einsum_as_product(Rewrite& rewrite);
 
 inline NdArray int64_list(const std::vector<std::int64_t>& values) {

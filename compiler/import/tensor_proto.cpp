@@ -54,10 +54,10 @@ Result<NdArray> from_typed_field(NdArray array, const onnx::Tensor& tensor, cons
     case DType::uint8: return from_field<std::uint8_t>(std::move(array), tensor.int32_data(), "int32_data", where);
     case DType::boolean: return from_field<bool>(std::move(array), tensor.int32_data(), "int32_data", where);
     case DType::uint16:
-    case DType::float16:  // the bits, in the low half
+    case DType::float16:  // the bits are in the low half
     case DType::bfloat16: return from_field<std::uint16_t>(std::move(array), tensor.int32_data(), "int32_data", where);
   }
-  DOVETAIL_CHECK(false, "dtype without a field");
+  DOVETAIL_CHECK(false, "no field for this dtype");
 }
 
 // Bytes other than 0 and 1 would be undefined behavior in a bool.
@@ -81,7 +81,7 @@ Result<std::int64_t> tensor_bytes(DType dtype, const Shape& shape, const std::st
       return tensor_refused(where, fmt::format("extent {} of shape {} is negative", extent, to_string(shape)));
     empty = empty || extent == 0;
   }
-  // The other extents of an empty tensor as well: operators multiply them.
+  // Also checks the other extents of an empty tensor: operators multiply them.
   for (std::int64_t extent : shape)
     if (extent != 0 && (__builtin_mul_overflow(bytes, extent, &bytes) || bytes > kTensorBytesLimit))
       return tensor_refused(
@@ -96,7 +96,7 @@ Result<std::int64_t> tensor_bytes(DType dtype, const Shape& shape, const std::st
 
 namespace {
 
-// Elements of `bits` bits each, the first in the lowest bits of a byte. Precondition: `packed` is long enough.
+// Elements of `bits` bits each; the first is in the lowest bits of a byte. Precondition: `packed` is long enough.
 NdArray unpacked(NdArray array, const NarrowType& type, std::span<const std::byte> packed) {
   const int per_byte = 8 / type.bits, high = 8 - type.bits;
   std::byte* to = array.bytes().data();
@@ -145,7 +145,7 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
   const std::optional<DType> dtype = dtype_from_onnx(tensor.data_type());
   if (!dtype)
     return tensor_refused(where, fmt::format("element type {} is not supported", onnx_type_name(tensor.data_type())),
-                          "supported are 2- to 64-bit integers, float16, bfloat16, float32, float64 and bool");
+                          "2- to 64-bit integers, float16, bfloat16, float32, float64 and bool are supported");
   Shape shape(tensor.dims().begin(), tensor.dims().end());
   DOVETAIL_ASSIGN(const std::int64_t bytes, tensor_bytes(*dtype, shape, where));
 
@@ -159,7 +159,7 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
   }
   if (tensor.has_raw_data()) {
     const std::string& raw = tensor.raw_data();
-    // Some exporters write an empty raw_data beside a typed field.
+    // Some exporters write an empty raw_data next to a typed field.
     if (!raw.empty() || typed_elements(tensor) == 0) {
       if (static_cast<std::int64_t>(raw.size()) != bytes)
         return tensor_refused(where, fmt::format("{} needs {} bytes, raw_data holds {}",
@@ -169,7 +169,7 @@ Result<NdArray> to_ndarray(const onnx::Tensor& tensor, const std::string& where,
       return array;
     }
   }
-  // Checked before the allocation below: a shape of gigabytes with no data must not cost gigabytes.
+  // Checked before the allocation below: a huge shape without data must not allocate memory.
   if (const std::int64_t held = typed_elements(tensor); held != bytes / size_bytes(*dtype))
     return tensor_refused(
         where, fmt::format("{} needs {} elements, the file holds {}", to_string(graph::TensorType{*dtype, shape}),
@@ -192,7 +192,8 @@ Result<NdArray> parse_tensor_proto(std::span<const std::byte> bytes, std::string
   onnx::Tensor tensor;
   if (bytes.size() > static_cast<std::size_t>(INT_MAX) ||
       !tensor.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
-    return tensor_refused(std::string(where), fmt::format("{} bytes that are no serialized TensorProto", bytes.size()),
+    return tensor_refused(std::string(where),
+                          fmt::format("{} bytes that are not a serialized TensorProto", bytes.size()),
                           "give a .pb file of ONNX test data, or .npy");
   ExternalData none{{}};
   return to_ndarray(tensor, std::string(where), none);

@@ -1,7 +1,7 @@
 // dovetail.attention: softmax(q * k * scale + mask) * v, the softmax along the last axis. q is [..., m, d], k [..., d,
-// n], v [..., n, e]; the leading axes are equal. The optional mask broadcasts to [..., m, n]. What attention written
-// out becomes (compiler/passes/recognize_attention.cpp): ONNX has it as one operator from opset 23 on, with the keys
-// the other way round.
+// n], v [..., n, e]; the leading axes are equal. The optional mask broadcasts to [..., m, n]. Made by
+// compiler/passes/recognize_attention.h from attention written as separate operators; ONNX's Attention (opset 23 on)
+// has the keys transposed.
 #include <fmt/format.h>
 
 #include "compiler/ops/broadcast.h"
@@ -29,7 +29,7 @@ Result<Types> infer_attention(const Operands& operands) {
   if (q[rank - 1] != k[rank - 2] || k[rank - 1] != v[rank - 2])
     return refuse(operands,
                   fmt::format("q {}, k {} and v {} cannot be multiplied", to_string(q), to_string(k), to_string(v)),
-                  "they are [..., m, d], [..., d, n] and [..., n, e]");
+                  "they must be [..., m, d], [..., d, n] and [..., n, e]");
   Shape scores = q, y = q;
   scores[rank - 1] = k[rank - 1];
   y[rank - 1] = v[rank - 1];
@@ -82,8 +82,7 @@ Result<loops::Program> define_attention(const Operands& operands) {
   const loops::Buffer sum =
       program.reduce("sum", wide, rows, {{"n", n}}, tensor::sum_reducer(),
                      [&](const Indices& i, const Indices& r) { return loops::load(exp, at(i, r[0])); });
-  // Weights have the type of v, as those of the softmax written out have; divided once per result instead of once per
-  // weight.
+  // Weights have the type of v, like those of a separate softmax. The division is per result instead of per weight.
   const loops::Buffer weighted =
       program.reduce("weighted", wide, with(rows, "e", e), {{"n", n}}, tensor::product_sum_reducer(),
                      [&](const Indices& i, const Indices& r) {

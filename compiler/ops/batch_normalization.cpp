@@ -13,7 +13,7 @@ Result<Types> infer_batch_normalization(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   if (x.shape.size() < 2)
     return refuse(operands, fmt::format("input of shape {} has no channel axis", to_string(x.shape)),
-                  "the input is [batch, channels, ...]");
+                  "the input must be [batch, channels, ...]");
   if (graph::int_attribute(operands.node, "training_mode", 0) != 0)
     return refuse(operands, "training_mode is 1, only inference (0) is supported",
                   "export the model in evaluation mode");
@@ -22,8 +22,8 @@ Result<Types> infer_batch_normalization(const Operands& operands) {
   return Types{x};
 }
 
-// Data, parameters and statistics may each have a type of their own; the arithmetic is the widest's, so that none is
-// rounded first. Two of 16 bits that differ meet in float32.
+// Data, parameters and statistics may have different types; the arithmetic uses the widest, so that none is rounded
+// first. Two different 16-bit types meet in float32.
 DType arithmetic_type(const Operands& operands) {
   DType wide = operands.type(0).dtype;
   for (const std::size_t position : {std::size_t{1}, std::size_t{3}}) {
@@ -52,7 +52,7 @@ Result<loops::Program> define_batch_normalization(const Operands& operands) {
 }  // namespace
 
 std::vector<OpDef> batch_normalization_ops() {
-  // `momentum` concerns training only.
+  // `momentum` affects training only.
   return {{"BatchNormalization",
            Category::injective,
            infer_batch_normalization,

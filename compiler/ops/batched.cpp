@@ -14,7 +14,8 @@ Shape leading(const Shape& shape, std::size_t count) {
   return Shape(shape.begin(), shape.end() - static_cast<std::ptrdiff_t>(std::min(count, shape.size())));
 }
 
-// Element of an operand: its leading axes taken from `batch` (aligned at the end, extent 1 repeated), then `own`.
+// Element of an operand: `batch` indexes its leading axes (aligned at the end, extent 1 repeated), then `own` the
+// others.
 loops::Expr load_matrix(const loops::Buffer& buffer, const Indices& batch, const Indices& own) {
   const std::size_t lead = buffer->shape.size() - own.size();
   Indices indices(batch.end() - static_cast<std::ptrdiff_t>(lead), batch.end());
@@ -58,7 +59,7 @@ Result<MatMulShape> matmul_shape(const Operands& operands, std::size_t position_
       return refuse(operands,
                     fmt::format("leading axes of A {} and B {} do not broadcast: {} and {}", to_string(a), to_string(b),
                                 batch[i], other[i]),
-                    "they must be equal or 1");
+                    "corresponding extents must be equal or 1");
     if (batch[i] == 1) batch[i] = other[i];
   }
   shape.batch = std::move(batch);

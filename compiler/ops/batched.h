@@ -6,7 +6,7 @@
 namespace dovetail::ops {
 
 // A [..., m, k] times B [..., k, n]; leading axes broadcast. A vector is a row as A, a column as B, and its axis is
-// missing in the output.
+// absent from the output.
 struct MatMulShape {
   Shape batch;
   std::int64_t m, n, k;
@@ -16,7 +16,7 @@ struct MatMulShape {
 
 // The inputs at positions `a` and `b`.
 Result<MatMulShape> matmul_shape(const Operands& operands, std::size_t a, std::size_t b);
-// Axes of the output: b0, b1, ..., m, n (those that it has).
+// Axes of the output: b0, b1, ..., m, n (those that are present).
 Axes matmul_axes(const MatMulShape& shape);
 // Block "gemm": sum over k of product(a element, b element, output indices).
 loops::Buffer multiply(

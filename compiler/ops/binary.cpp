@@ -1,4 +1,4 @@
-// Elementwise operators of two inputs with broadcasting: the value table, and one row each.
+// Elementwise operators of two inputs with broadcasting: the value functions, and one row per operator.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -19,7 +19,7 @@ enum class Yields : std::uint8_t { first, boolean };
 
 struct BinaryRow {
   std::string_view op;
-  DTypeSet types;  // of both inputs, which are equal unless second_types is given
+  DTypeSet types;  // of both inputs, which must be equal unless second_types is given
   std::vector<AttributeRule> attributes;
   Expr (*value)(const Operands& operands, const Expr& a, const Expr& b);
   Yields yields = Yields::first;
@@ -31,7 +31,7 @@ Expr apply(const Operands&, const Expr& a, const Expr& b) {
   return loops::binary(op, a, b);
 }
 
-// The result has the base's type; an integer base with a real exponent is raised in binary64.
+// The result has the base's type; an integer base with a real exponent is computed in binary64.
 Expr pow(const Operands&, const Expr& base, const Expr& exponent) {
   const DType type = base->dtype;
   if (is_floating(type)) return tensor::power(base, loops::cast(type, exponent));

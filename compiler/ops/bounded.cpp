@@ -1,6 +1,6 @@
-// NonZero, Compress, Unique and NonMaxSuppression of values that are computed at run time. Shapes being static, results
-// have the most elements that there can be, the first ones are meant and the rest is zero; the last output, int64[1],
-// says how many are meant (compiler/import/infer_types.cpp makes the outputs of a model of them).
+// NonZero, Compress, Unique and NonMaxSuppression of values that are computed at run time. Since shapes are static,
+// results have the maximum number of elements: the actual ones first, then zeros; the last output, int64[1], is the
+// number of actual elements (compiler/import/infer_types.cpp turns these into outputs of the model).
 #include <algorithm>
 #include <numeric>
 #include <optional>
@@ -41,7 +41,7 @@ Stmt repeat(const loops::Var& var, std::int64_t extent, Stmt body) {
   return loops::make_stmt(loops::For{var, extent, loops::ForKind::serial, {}, {}, std::move(body)});
 }
 
-// A number that blocks change as they go.
+// A number that blocks update.
 struct Counter {
   Buffer buffer;
   explicit Counter(Naive& program, const std::string& name) : buffer(program.declare(name, DType::int64, {1})) {}
@@ -91,25 +91,25 @@ Result<loops::Program> define_non_zero(const Operands& operands) {
   return program.finish({found, count.buffer});
 }
 
-// ---- SliceShape along an axis, or single elements in row-major order
+// ---- Slices along an axis, or single elements in row-major order
 
 struct SliceShape {
   Shape shape;                       // of all elements
-  std::optional<std::size_t> axis;   // none: each element is a slice
-  std::int64_t count = 0, size = 1;  // slices, and elements of one
+  std::optional<std::size_t> axis;   // none: every element is a slice
+  std::int64_t count = 0, size = 1;  // number of slices, and elements per slice
 
   Shape others() const {  // without the axis
     Shape rest = shape;
     if (axis) rest.erase(rest.begin() + static_cast<std::ptrdiff_t>(*axis));
     return axis ? rest : Shape{};
   }
-  Shape chosen(std::int64_t most) const {  // of so many slices
+  Shape chosen(std::int64_t most) const {  // with `most` slices
     if (!axis) return {most};
     Shape result = shape;
     result[*axis] = most;
     return result;
   }
-  // Where an element of a slice is, by its number among those of the slice.
+  // Indices of element `number` of a slice.
   Indices element(const Expr& slice, const Expr& number) const {
     Indices at(shape.size());
     Expr rest = axis ? number : slice;
@@ -123,7 +123,7 @@ struct SliceShape {
     }
     return at;
   }
-  // The same among chosen slices.
+  // The same in the tensor of chosen slices.
   Indices chosen_element(const Expr& slice, const Expr& number) const {
     if (!axis) return {slice};
     return element(slice, number);
@@ -145,7 +145,7 @@ Result<Types> infer_compress(const Operands& operands) {
   const Shape& condition = operands.type(1).shape;
   if (condition.size() != 1 || condition[0] > slices.count)
     return refuse(operands, fmt::format("condition {} for {} slices", to_string(condition), slices.count),
-                  "it is a list, no longer than the axis, or than all elements where there is no axis");
+                  "it must be a list no longer than the axis, or than the flattened input if no axis is given");
   return Types{{operands.type(0).dtype, slices.chosen(condition[0])}, {DType::int64, {1}}};
 }
 
@@ -175,7 +175,7 @@ Result<Types> infer_unique(const Operands& operands) {
   return Types{{operands.type(0).dtype, slices.chosen(slices.count)}, list, list, list, {DType::int64, {1}}};
 }
 
-// −1, 0 or 1: x in front of y, equal, behind. NaN equals NaN and comes last.
+// −1, 0 or 1: x before, equal to, or after y. NaN equals NaN and comes last.
 Expr compared(const Expr& x, const Expr& y) {
   const auto number = [](std::int64_t value) { return tensor::index(value); };
   const Expr by_value =
@@ -186,8 +186,8 @@ Expr compared(const Expr& x, const Expr& y) {
                        loops::select(is_nan(y), number(-1), by_value));
 }
 
-// SliceShape are put into groups of equal ones, in the order of their first; then each group's place is how many others
-// come before it.
+// Slices are grouped with equal ones, in the order of first occurrence; if sorted, the rank of a group is the number of
+// groups that compare less.
 Result<loops::Program> define_unique(const Operands& operands) {
   DOVETAIL_ASSIGN(const SliceShape slices, slices_of(operands));
   const bool sorted = graph::int_attribute(operands.node, "sorted", 1) != 0;
@@ -206,7 +206,7 @@ Result<loops::Program> define_unique(const Operands& operands) {
     const Expr value = loops::load(program.in(0), slices.element(slice, number));
     return dtype == DType::boolean ? loops::cast(DType::int8, value) : value;
   };
-  // Loops of a program have names of their own.
+  // Each loop of a program needs a distinct name.
   const auto compare = [&](const std::string& loop, const Expr& a, const Expr& b) {  // into `order`
     const loops::Var e = loops::make_var(loop);
     const Expr number = loops::ref(e);
@@ -261,14 +261,14 @@ Result<Types> infer_suppression(const Operands& operands) {
   const Shape &boxes = operands.type(0).shape, &scores = operands.type(1).shape;
   if (boxes.size() != 3 || scores.size() != 3 || boxes[2] != 4 || boxes[0] != scores[0] || boxes[1] != scores[2])
     return refuse(operands, fmt::format("boxes {} and scores {}", to_string(boxes), to_string(scores)),
-                  "they are [batches, boxes, 4] and [batches, classes, boxes]");
+                  "they must be [batches, boxes, 4] and [batches, classes, boxes]");
   for (std::size_t i = 2; i < operands.count(); ++i)
     if (operands.has(i) && element_count(operands.type(i).shape) != 1)
       return refuse(operands,
                     fmt::format("input {} has {} elements, expected 1", i, element_count(operands.type(i).shape)),
                     "give one number");
-  const std::int64_t wanted = operands.has(2) ? operands.constant(2)->as_int64(0) : 0,
-                     most = std::clamp<std::int64_t>(wanted, 0, boxes[1]);
+  const std::int64_t requested = operands.has(2) ? operands.constant(2)->as_int64(0) : 0,
+                     most = std::clamp<std::int64_t>(requested, 0, boxes[1]);
   return Types{{DType::int64, {scores[0] * scores[1] * most, 3}}, {DType::int64, {1}}};
 }
 
@@ -299,8 +299,8 @@ Expr overlaps(const Corners& a, const Corners& b, const Expr& threshold) {
   return holds;
 }
 
-// Of the boxes of a batch and a class that are left, the one with the highest score is taken, and those that it
-// overlaps go.
+// Repeatedly selects the box with the highest score among the remaining boxes of a batch and class, and removes the
+// boxes that it overlaps.
 Result<loops::Program> define_suppression(const Operands& operands) {
   const Shape& scores = operands.type(1).shape;
   const std::int64_t boxes = scores[2],
@@ -312,7 +312,7 @@ Result<loops::Program> define_suppression(const Operands& operands) {
   if (element_count(operands.output(0).shape) == 0) return program.finish({selected, count.buffer});
   const Buffer left = zeros(program, "left", DType::boolean, {boxes});
   const Counter best(program, "best");
-  // A number of one element in whatever shape.
+  // A single number of any shape.
   const auto number = [&](std::size_t input) {
     if (!operands.has(input)) return zero_of(DType::float32);
     return loops::load(program.in(input), Indices(operands.type(input).shape.size(), tensor::index(0)));
@@ -343,7 +343,7 @@ Result<loops::Program> define_suppression(const Operands& operands) {
         take.push_back(loops::store(left, {best.value()}, loops::bool_imm(false)));
         take.push_back(suppress);
         take.push_back(best.set(none));
-        // `best` is −2 where none was left: the rest of the ranks has nothing to look for.
+        // `best` is −2 when no box was left: the remaining ranks skip the search.
         const Stmt round =
             when(tensor::equal(best.value(), none),
                  loops::sequence({find, when(tensor::less(best.value(), zero), best.set(tensor::index(-2)),

@@ -8,7 +8,7 @@
 namespace dovetail::ops {
 namespace {
 
-// Widens `shape` so that `other` broadcasts to it too; false where two extents differ and neither is 1.
+// Widens `shape` so that `other` also broadcasts to it; false if two extents differ and neither is 1.
 bool widen(Shape& shape, const Shape& other) {
   if (other.size() > shape.size()) shape.insert(shape.begin(), other.size() - shape.size(), 1);
   for (std::size_t i = 1; i <= other.size(); ++i) {

@@ -1,5 +1,5 @@
-// Rules that relate the inputs' shapes: multidirectional broadcasting (ONNX, as numpy: shapes are aligned at the last
-// axis, an extent of 1 is repeated), and one element per channel.
+// Rules that relate the shapes of inputs: multidirectional broadcasting (ONNX, as in numpy: shapes are aligned at the
+// last axis, an extent of 1 is repeated), and one element per channel.
 #pragma once
 
 #include <vector>
@@ -11,12 +11,12 @@ namespace dovetail::ops {
 
 // The common shape of the inputs at these positions.
 Result<Shape> broadcast_inputs(const Operands& operands, const std::vector<std::size_t>& positions);
-// Of all inputs of the node.
+// The common shape of all inputs of the node.
 Result<Shape> broadcast_inputs(const Operands& operands);
-// Refused unless `from` broadcasts to `to` without changing it (unidirectional).
+// An error unless `from` broadcasts to `to` without changing it (unidirectional).
 Result<void> require_broadcastable(const Operands& operands, std::size_t position, const Shape& to);
 
-// Refused unless the input, where present, has shape [channels].
+// An error unless the input, if present, has shape [channels].
 Result<void> require_per_channel(const Operands& operands, std::size_t position, std::string_view what,
                                  std::int64_t channels);
 

@@ -14,7 +14,7 @@ Result<Types> infer_cast(const Operands& operands) {
   const std::optional<DType> dtype = dtype_from_onnx(static_cast<int>(to));
   if (!dtype)
     return refuse(operands, fmt::format("element type {} is not supported", onnx_type_name(to)),
-                  "supported are 8- to 64-bit integers, float16, bfloat16, float32, float64 and bool");
+                  "8- to 64-bit integers, float16, bfloat16, float32, float64 and bool are supported");
   return Types{{*dtype, operands.type(0).shape}};
 }
 
@@ -53,7 +53,7 @@ Result<Types> infer_like(const Operands& operands) { return Types{{operands.type
 }  // namespace
 
 std::vector<OpDef> cast_ops() {
-  // `saturate` concerns the 8-bit floats only, which are not supported.
+  // `saturate` affects the 8-bit floats only, which are not supported.
   const AttributeRule saturate{"saturate", AttributeKind::integer};
   return {
       {"BitCast",

@@ -1,5 +1,5 @@
-// CenterCropPad: each axis cropped or padded with zeros to an extent, the same at both ends; of an odd difference the
-// end has the larger part.
+// CenterCropPad: crops or zero-pads each axis to an extent, equally at both ends; the larger half of an odd difference
+// is at the end.
 #include <numeric>
 
 #include <fmt/format.h>
@@ -24,7 +24,7 @@ Result<Types> infer_center_crop_pad(const Operands& operands) {
                   "give one per axis");
   for (std::size_t k = 0; k < axes.size(); ++k) {
     if (extents[k] < 0)
-      return refuse(operands, fmt::format("extent {} of axis {}", extents[k], axes[k]), "extents are 0 or more");
+      return refuse(operands, fmt::format("extent {} of axis {}", extents[k], axes[k]), "extents must be 0 or more");
     y.shape[axes[k]] = extents[k];
   }
   return Types{std::move(y)};

@@ -1,5 +1,4 @@
-// Col2Im: an image as the sum of its blocks, which lie in the columns of a matrix, one column per position of a sliding
-// window.
+// Col2Im: an image as the sum of its blocks, which are the columns of a matrix, one per position of a sliding window.
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"
@@ -12,7 +11,7 @@ namespace {
 
 using loops::Expr;
 
-// One entry per spatial axis; the window of a convolution over the image, whose outputs are the columns.
+// One entry per spatial axis. `window` is that of a convolution over the image whose outputs are the columns.
 struct Columns {
   Shape image, block, strides, dilations, pad_begin, positions;
 };
@@ -32,7 +31,8 @@ Result<Columns> columns_of(const Operands& operands) {
         operands,
         fmt::format("input {}, image_shape [{}], block_shape [{}], strides [{}], dilations [{}], pads [{}]",
                     to_string(x), join(c.image), join(c.block), join(c.strides), join(c.dilations), join(pads)),
-        "the input is [batch, channels * block, columns]; the lists have one entry per spatial axis (pads: two)");
+        "the input must be [batch, channels * block, columns]; the lists must have one entry per spatial axis (pads: "
+        "two)");
   std::int64_t taps = 1, columns = 1;
   for (std::size_t d = 0; d < rank; ++d) {
     for (const std::int64_t value : {c.image[d], c.block[d], c.strides[d], c.dilations[d]})
@@ -48,7 +48,7 @@ Result<Columns> columns_of(const Operands& operands) {
   if (x[1] % taps != 0 || x[2] != columns)
     return refuse(operands,
                   fmt::format("input {} for blocks of {} elements at {} positions", to_string(x), taps, columns),
-                  "its second extent is a multiple of the block's elements, its third the number of positions");
+                  "its second extent must be a multiple of the block's elements, its third the number of positions");
   return c;
 }
 
@@ -69,7 +69,7 @@ Result<loops::Program> define_col2im(const Operands& operands) {
   const loops::Buffer sum = program.reduce(
       program.block(), wide, axes, spatial_axes(c.block, "k"), tensor::sum_reducer(),
       [&](const Indices& i, const Indices& r) {
-        // The window position at which tap r meets the element, where there is one.
+        // The window position whose tap r covers the element, if any.
         Expr met, row = i[1], column;
         for (std::size_t d = 0; d < c.image.size(); ++d) {
           const Expr start = i[d + 2] + c.pad_begin[d] - r[d] * c.dilations[d];

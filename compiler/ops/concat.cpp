@@ -31,7 +31,7 @@ Result<Types> infer_concat(const Operands& operands) {
   return Types{std::move(y)};
 }
 
-// A chain of choices by the position along the axis; inputs without elements take no part.
+// A chain of selects by the position along the axis; inputs without elements are skipped.
 Result<loops::Program> define_concat(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands));
   Naive program(operands);

@@ -13,7 +13,7 @@ namespace {
 using graph::Graph;
 using graph::TensorType;
 
-constexpr const char* kModelHint = "subgraphs and the node agree in number and types of values";
+constexpr const char* kModelHint = "the node and its subgraphs must agree in number and types of values";
 
 bool is_one_of(const TensorType& type, DType dtype) { return type.dtype == dtype && element_count(type.shape) == 1; }
 
@@ -27,12 +27,12 @@ Result<void> check_subgraphs(const Operands& operands, std::size_t count) {
   for (const auto& subgraph : subgraphs)
     if (!subgraph->extents.empty())
       return refuse(operands,
-                    fmt::format("an output of subgraph {} has as many elements as values say", subgraph->name),
-                    "only the whole graph's outputs may");
+                    fmt::format("the number of elements of an output of subgraph {} depends on data", subgraph->name),
+                    "only outputs of the whole graph may");
   return {};
 }
 
-// The operands from `first` on are the subgraph's inputs from `input` on.
+// Checks that the operands from `first` on match the subgraph's inputs from `input` on.
 Result<void> check_operands(const Operands& operands, std::size_t first, const Graph& subgraph, std::size_t input) {
   for (std::size_t i = input; i < subgraph.inputs.size(); ++i) {
     const std::size_t position = first + i - input;
@@ -54,7 +54,7 @@ Result<Types> infer_if(const Operands& operands) {
   const Graph &chosen = *operands.node.subgraphs[0], &other = *operands.node.subgraphs[1];
   const std::size_t count = operands.node.outputs.size();
   if (!is_one_of(operands.type(0), DType::boolean))
-    return refuse(operands, fmt::format("its condition is {}", to_string(operands.type(0))), "it is one bool");
+    return refuse(operands, fmt::format("its condition is {}", to_string(operands.type(0))), "it must be one bool");
   if (operands.count() != 1 + chosen.inputs.size() + other.inputs.size())
     return refuse(operands,
                   fmt::format("{} operands, its subgraphs take {} and {}", operands.count() - 1, chosen.inputs.size(),
@@ -71,7 +71,7 @@ Result<Types> infer_if(const Operands& operands) {
   for (std::size_t i = 0; i < count; ++i) {
     if (output_type(chosen, i) != output_type(other, i))
       return refuse(operands,
-                    fmt::format("output {} is {} of one branch and {} of the other", i,
+                    fmt::format("output {} is {} in one branch and {} in the other", i,
                                 to_string(output_type(chosen, i)), to_string(output_type(other, i))),
                     "export both branches with results of one type and shape: pad the smaller one");
     types.push_back(output_type(chosen, i));
@@ -87,18 +87,18 @@ Result<Types> infer_loop(const Operands& operands) {
   const std::int64_t carried_attribute = graph::int_attribute(operands.node, "carried", 0),
                      limit = graph::int_attribute(operands.node, "limit", 0);
   if (limit < 0 || limit > kMostIterations)
-    return refuse(operands, fmt::format("its limit is {} iterations, possible are 0 to {}", limit, kMostIterations),
-                  "give fewer");
+    return refuse(operands, fmt::format("its limit is {} iterations, allowed are 0 to {}", limit, kMostIterations),
+                  "give fewer iterations");
   if (operands.has(0) && !is_one_of(operands.type(0), DType::int64))
-    return refuse(operands, fmt::format("its trip count is {}", to_string(operands.type(0))), "it is one int64");
+    return refuse(operands, fmt::format("its trip count is {}", to_string(operands.type(0))), "it must be one int64");
   if (operands.has(1) && !is_one_of(operands.type(1), DType::boolean))
-    return refuse(operands, fmt::format("its condition is {}", to_string(operands.type(1))), "it is one bool");
+    return refuse(operands, fmt::format("its condition is {}", to_string(operands.type(1))), "it must be one bool");
   if (carried_attribute < 0 || static_cast<std::size_t>(carried_attribute) + 1 > body.inputs.size() ||
       static_cast<std::size_t>(carried_attribute) + 1 > body.outputs.size())
     return refuse(operands,
                   fmt::format("it carries {} values, its body has {} inputs and {} outputs", carried_attribute,
                               body.inputs.size(), body.outputs.size()),
-                  "the body takes the iteration first, and yields the condition first");
+                  "the body's first input must be the iteration, its first output the condition");
   const auto carried = static_cast<std::size_t>(carried_attribute);
   const std::size_t scanned = body.outputs.size() - 1 - carried;
   if (operands.count() > LoopParts::kOwnOperands + body.inputs.size() - 1)
@@ -106,18 +106,18 @@ Result<Types> infer_loop(const Operands& operands) {
                   kModelHint);
   if (input_type(body, 0) != TensorType{DType::int64, {}})
     return refuse(operands, fmt::format("its body takes the iteration as {}", to_string(input_type(body, 0))),
-                  "it is int64[]");
+                  "it must be int64[]");
   DOVETAIL_TRY(check_operands(operands, LoopParts::kOwnOperands, body, 1));
   if (!is_one_of(output_type(body, 0), DType::boolean))
     return refuse(operands, fmt::format("its body yields the condition as {}", to_string(output_type(body, 0))),
-                  "it is one bool");
+                  "it must be one bool");
   Types types;
   for (std::size_t i = 1; i <= carried; ++i) {
     if (output_type(body, i) != input_type(body, i))
       return refuse(operands,
-                    fmt::format("carried value {} enters an iteration as {} and leaves it as {}", i - 1,
+                    fmt::format("carried value {} is {} before an iteration and {} after it", i - 1,
                                 to_string(input_type(body, i)), to_string(output_type(body, i))),
-                    "carry values of one type and shape: write into a tensor of the largest size");
+                    "the type and shape must stay the same: write into a tensor of the largest size");
     types.push_back(input_type(body, i));
   }
   for (std::size_t i = carried + 1; i < body.outputs.size(); ++i) {
@@ -127,14 +127,14 @@ Result<Types> infer_loop(const Operands& operands) {
   }
   if (scanned > 0) types.push_back({DType::int64, {1}});
   if (types.size() != operands.node.outputs.size())
-    return refuse(operands, fmt::format("{} outputs, its body makes {}", operands.node.outputs.size(), types.size()),
+    return refuse(operands, fmt::format("{} outputs, its body yields {}", operands.node.outputs.size(), types.size()),
                   kModelHint);
   return types;
 }
 
 Result<loops::Program> no_loop_program(const Operands& operands) {
-  return refuse(operands, "it chooses what runs, and a loop program cannot",
-                "it runs by itself; its subgraphs' nodes go to the targets");
+  return refuse(operands, "it selects what runs, which a loop program cannot do",
+                "it runs as a separate step; targets compile the nodes of its subgraphs");
 }
 
 std::vector<NdArray> evaluated_loop_outputs(const Graph& graph, const graph::Node& node, const LoopParts& parts,
@@ -181,8 +181,8 @@ bool is_captured(const graph::Node& node, std::size_t operand) {
 
 Diagnostic over_limit(std::string_view node, std::int64_t limit) {
   return {"the loop does not end", std::string(node),
-          fmt::format("its condition still holds after {} iterations, the most that it may run", limit),
-          "raise --loop-limit where the model is compiled, or fix what the condition depends on"};
+          fmt::format("its condition still holds after {} iterations, the limit", limit),
+          "compile the model with a higher --loop-limit, or fix what the condition depends on"};
 }
 
 Result<std::vector<NdArray>> evaluate_control_flow(const Graph& graph, const graph::Node& node,
@@ -201,16 +201,16 @@ Result<std::vector<NdArray>> evaluate_control_flow(const Graph& graph, const gra
   std::vector<NdArray> carried = copies(LoopParts::kOwnOperands, parts.carried);
   const std::vector<NdArray> captured =
       copies(LoopParts::kOwnOperands + parts.carried, operands.size() - LoopParts::kOwnOperands - parts.carried);
-  bool goes_on = operands[1] == nullptr || operands[1]->as_int64(0) != 0;
+  bool keep_going = operands[1] == nullptr || operands[1]->as_int64(0) != 0;
   const std::int64_t trips = operands[0] == nullptr ? INT64_MAX : operands[0]->as_int64(0);
   std::vector<std::vector<NdArray>> rows;  // scanned values of each iteration
-  for (std::int64_t i = 0; goes_on && i < trips; ++i) {
+  for (std::int64_t i = 0; keep_going && i < trips; ++i) {
     if (i == parts.limit) return over_limit(node.name, parts.limit);
     std::vector<NdArray> inputs{NdArray::scalar(i)};
     std::ranges::move(carried, std::back_inserter(inputs));
     std::ranges::copy(captured, std::back_inserter(inputs));
     DOVETAIL_ASSIGN(std::vector<NdArray> outputs, run(0, std::move(inputs)));
-    goes_on = outputs.front().as_int64(0) != 0;
+    keep_going = outputs.front().as_int64(0) != 0;
     const auto scanned = outputs.begin() + 1 + static_cast<std::ptrdiff_t>(parts.carried);
     carried.assign(std::make_move_iterator(outputs.begin() + 1), std::make_move_iterator(scanned));
     rows.emplace_back(std::make_move_iterator(scanned), std::make_move_iterator(outputs.end()));

@@ -1,14 +1,15 @@
-// dovetail.if and dovetail.loop: nodes that run subgraphs when values say so. What they mean, whoever runs the
+// dovetail.if and dovetail.loop: nodes that run subgraphs depending on data. Their semantics, for every executor of the
 // subgraphs.
 //
 //   dovetail.if(condition, operands of then..., operands of else...)            subgraphs then, else
-//     The outputs are those of the subgraph that the condition chooses; both yield the same types.
+//     The outputs are those of the subgraph selected by the condition; both yield the same types.
 //   dovetail.loop(trips or _, condition or _, carried..., captured...) {carried, limit}        subgraph body
-//     body(iteration, carried..., captured...) -> (goes on, carried..., scanned...). It runs while fewer than `trips`
-//     iterations are done (omitted: any number) and the condition holds, that of the operand before the first iteration
-//     (omitted: it holds), the body's own after each. Outputs: carried values as the last iteration left them; scanned
-//     ones of all iterations, stacked along a new first axis of extent `limit`, zeros after the last; where there is a
-//     scanned one also the number of iterations, int64[1]. An iteration more than `limit` is the program's error.
+//     body(iteration, carried..., captured...) -> (continue, carried..., scanned...). The body runs while fewer than
+//     `trips` iterations are done (omitted: no limit) and the condition is true: before the first iteration that of the
+//     operand (omitted: true), after each iteration the one that the body returned. Outputs: carried values after the
+//     last iteration; scanned values of all iterations, stacked along a new first axis of extent `limit`, with zeros
+//     after the last iteration; if there are scanned values, also the number of iterations, int64[1]. More than `limit`
+//     iterations are an error of the program.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +24,10 @@
 namespace dovetail::ops {
 
 inline constexpr std::string_view kIf = "dovetail.if", kLoop = "dovetail.loop";
-// Iterations that a loop may be limited to; a scanned output has as many slices.
+// Upper bound for the iteration limit of a loop; a scanned output has that many slices.
 inline constexpr std::int64_t kMostIterations = 1'000'000;
 
-// How a loop's operands and outputs are divided. Precondition: infer succeeded.
+// How the operands and outputs of a loop are divided. Precondition: infer succeeded.
 struct LoopParts {
   std::size_t carried = 0, scanned = 0;
   std::int64_t limit = 0;
@@ -34,19 +35,19 @@ struct LoopParts {
 };
 LoopParts loop_parts(const graph::Node& node);
 
-// What the operand at that position is an input of: which subgraph, and where among its inputs. Nothing for those that
-// decide what runs.
+// The subgraph and its input that the operand at that position is passed to. Nothing for operands that decide what
+// runs.
 struct SubgraphInput {
   std::size_t subgraph, input;
 };
 std::optional<SubgraphInput> subgraph_input(const graph::Node& node, std::size_t operand);
-// Whether the subgraph's input may become a constant or go: a value that is captured.
+// Whether the operand is a captured value: such an input of a subgraph may become a constant or be removed.
 bool is_captured(const graph::Node& node, std::size_t operand);
 
-// A loop that has come to its limit, and would go on.
+// The error of a loop that reached its limit and would continue.
 Diagnostic over_limit(std::string_view node, std::int64_t limit);
 
-// The node's outputs, by a function that runs its subgraphs. `operands`: null where omitted.
+// The node's outputs, computed with a function that runs its subgraphs. `operands`: null if omitted.
 using RunSubgraph = std::function<Result<std::vector<NdArray>>(std::size_t subgraph, std::vector<NdArray> inputs)>;
 Result<std::vector<NdArray>> evaluate_control_flow(const graph::Graph& graph, const graph::Node& node,
                                                    std::span<const NdArray* const> operands, const RunSubgraph& run);

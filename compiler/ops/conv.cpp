@@ -31,8 +31,8 @@ Result<loops::Program> define_conv(const Operands& operands) {
   })});
 }
 
-// ConvInteger: int32 sums of (x - x_zero_point)(w - w_zero_point), the latter one number or one per output channel;
-// padding contributes 0.
+// ConvInteger: int32 sums of (x - x_zero_point)(w - w_zero_point); w_zero_point is one number or one per output
+// channel; padding contributes 0.
 Result<Types> infer_integer_conv(const Operands& operands) {
   DOVETAIL_ASSIGN(const ConvShape shape, conv_shape(operands));
   if (operands.has(2) && element_count(operands.type(2).shape) != 1)

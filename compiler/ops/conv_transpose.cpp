@@ -1,4 +1,4 @@
-// ConvTranspose: the convolution of the input, spread apart by the strides, with the weight turned round.
+// ConvTranspose: convolution of the input, spread by the strides, with the flipped weight.
 #include "compiler/ops/conv_transpose.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMostOfAttribute = INT32_MAX;
 
-// Attribute `name` with `count` entries of at least `least`; empty where the node has none.
+// Attribute `name` with `count` entries of at least `least`; empty if the node has none.
 Result<Shape> entries(const Operands& operands, std::string_view name, std::size_t count, std::int64_t fallback,
                       std::int64_t least) {
   const Shape values = graph::ints_attribute(operands.node, name, Shape(count, fallback));
@@ -36,14 +36,14 @@ Result<void> check_operands(const Operands& operands, std::int64_t group) {
     return refuse(
         operands,
         fmt::format("input {} and weight {} have ranks {} and {}", to_string(x), to_string(w), x.size(), w.size()),
-        "both need the same rank, at least 3: [batch, channels, spatial...] and [channels, outputs / group, "
+        "both must have the same rank, at least 3: [batch, channels, spatial...] and [channels, outputs / group, "
         "kernel...]");
   if (group < 1 || x[1] != w[0] || x[1] % group != 0)
     return refuse(operands, fmt::format("input has {} channels, weight {} in {} groups", x[1], w[0], group),
-                  "the weight has the input's channels, a multiple of group");
+                  "the weight must have the input's channels, a multiple of group");
   if (element_count(x) == 0 || element_count(w) == 0)
     return refuse(operands, fmt::format("input {} and weight {} without elements", to_string(x), to_string(w)),
-                  "give both some");
+                  "both must have elements");
   return {};
 }
 
@@ -53,7 +53,7 @@ Result<Types> infer_conv_transpose(const Operands& operands) {
   return Types{{operands.type(0).dtype, shape.result()}};
 }
 
-// The input with stride − 1 zeros between its elements, from the first to the last one that a window meets.
+// The input with stride − 1 zeros between its elements, from the first to the last element that a window covers.
 loops::Buffer spread(Naive& program, const loops::Buffer& x, const ConvTransposeShape& s) {
   const bool as_it_is = [&] {
     for (std::size_t d = 0; d < s.rank(); ++d)
@@ -143,18 +143,19 @@ Result<ConvTransposeShape> conv_transpose_shape(const Operands& operands) {
                   fmt::format("auto_pad is \"{}\", allowed are NOTSET, SAME_UPPER, SAME_LOWER and VALID", auto_pad),
                   "use one of these");
   const bool same = auto_pad.starts_with("SAME"), sized = operands.node.attributes.contains("output_shape");
-  Shape wanted = graph::ints_attribute(operands.node, "output_shape", {});
-  if (wanted.size() == rank + 2) wanted.erase(wanted.begin(), wanted.begin() + 2);  // some exporters name all axes
-  if (sized && wanted.size() != rank)
-    return refuse(operands, fmt::format("output_shape has {} entries, {} are expected", wanted.size(), rank),
+  Shape requested = graph::ints_attribute(operands.node, "output_shape", {});
+  if (requested.size() == rank + 2)
+    requested.erase(requested.begin(), requested.begin() + 2);  // some exporters name all axes
+  if (sized && requested.size() != rank)
+    return refuse(operands, fmt::format("output_shape has {} entries, {} are expected", requested.size(), rank),
                   "give one per spatial axis");
   for (std::size_t d = 0; d < rank; ++d) {
     const std::int64_t whole = s.strides[d] * (s.input[d] - 1) + more[d] + s.span(d);
     std::int64_t begin = pads[d], end = pads[rank + d];
     if (same || sized) {
-      // The pads follow from the extent; of an odd sum the larger half is at the end for SAME_UPPER alone. What exceeds
-      // the products lies behind them.
-      const std::int64_t total = whole - (sized ? wanted[d] : s.input[d] * s.strides[d]);
+      // The pads follow from the output extent; the larger half of an odd sum is at the end for SAME_UPPER only. Output
+      // elements beyond the products are after them.
+      const std::int64_t total = whole - (sized ? requested[d] : s.input[d] * s.strides[d]);
       begin = total < 0 ? 0 : auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
       end = total - begin;
     }

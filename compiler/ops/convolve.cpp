@@ -16,7 +16,7 @@ Result<ConvShape> conv_shape(const Operands& operands) {
     return refuse(
         operands,
         fmt::format("input {} and weight {} have ranks {} and {}", to_string(x), to_string(w), x.size(), w.size()),
-        "both need the same rank, at least 3: [batch, channels, spatial...] and [outputs, channels / group, "
+        "both must have the same rank, at least 3: [batch, channels, spatial...] and [outputs, channels / group, "
         "kernel...]");
   const std::int64_t group = graph::int_attribute(operands.node, "group", 1);
   Diagnostics errors;
@@ -24,9 +24,9 @@ Result<ConvShape> conv_shape(const Operands& operands) {
   if (x[1] != w[1] * group)
     errors.push_back(refuse(
         operands, fmt::format("input has {} channels, weight {} x group {} has {}", x[1], w[1], group, w[1] * group),
-        "the input's channels are those of the weight times group"));
+        "the input must have the weight's channels times group"));
   if (w[0] % group != 0)
-    errors.push_back(refuse(operands, fmt::format("{} output channels are no multiple of group {}", w[0], group),
+    errors.push_back(refuse(operands, fmt::format("{} output channels are not a multiple of group {}", w[0], group),
                             "choose a group that divides both channel counts"));
   Result<Window> window = make_window(operands, Shape(w.begin() + 2, w.end()));
   if (!window) errors.insert(errors.end(), window.errors().begin(), window.errors().end());

@@ -1,4 +1,4 @@
-// What Conv and dovetail.qconv share: shape rules and the accumulation block.
+// Shared by Conv and dovetail.qconv: shape rules and the accumulation block.
 #pragma once
 
 #include "compiler/ops/window.h"

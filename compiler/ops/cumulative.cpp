@@ -1,5 +1,4 @@
-// CumSum and CumProd: sums, or products, of the elements along an axis up to each place. Formed in order, one from the
-// other.
+// CumSum and CumProd: prefix sums or products along an axis. Each is computed from the previous one, in order.
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"
@@ -26,7 +25,7 @@ Result<Types> infer_cumulative(const Operands& operands) {
   return Types{operands.type(0)};
 }
 
-// running[.., k + 1, ..] = running[.., k, ..] combined with element k; what is before the first is the identity.
+// running[.., k + 1, ..] = running[.., k, ..] combined with element k; the value before the first is the identity.
 loops::Buffer running(Naive& program, const Operands& operands, DType wide, std::size_t axis, bool reverse) {
   const Shape& shape = operands.type(0).shape;
   const bool product = operands.node.op == "CumProd";

@@ -1,5 +1,5 @@
-// DeformConv: a convolution each of whose taps meets the input at a place of its own, which an offset moves, between
-// elements; zeros lie around the input.
+// DeformConv: a convolution whose taps sample the input at positions moved by offsets, between elements; the input is
+// surrounded by zeros.
 #include <fmt/format.h>
 
 #include "compiler/ops/broadcast.h"
@@ -32,7 +32,7 @@ Result<Types> infer_deform_conv(const Operands& operands) {
     return refuse(
         operands,
         fmt::format("{} has shape {}, expected {}", name, to_string(operands.type(input).shape), to_string(expected)),
-        "one value for each offset group, tap and place of the output (offset: and spatial axis)");
+        "one value for each offset group, tap and output position (offset: also each spatial axis)");
   };
   DOVETAIL_TRY(expect(2, "offset", groups * taps * rank));
   DOVETAIL_TRY(expect(4, "mask", groups * taps));
@@ -46,7 +46,7 @@ Result<loops::Program> define_deform_conv(const Operands& operands) {
   const DType dtype = operands.type(0).dtype, wide = accumulator(dtype);
   const std::int64_t of_offset = shape.in_channels / offset_groups(operands);
   Naive program(operands);
-  // What each tap meets: [n, c, taps..., places...].
+  // The sampled input of each tap: [n, c, taps..., positions...].
   Axes axes{{"n", shape.batch}, {"c", shape.in_channels}};
   for (Axis& axis : spatial_axes(window.kernel, "k")) axes.push_back(std::move(axis));
   for (Axis& axis : spatial_axes(window.output)) axes.push_back(std::move(axis));

@@ -1,4 +1,4 @@
-// DepthToSpace and SpaceToDepth: a block of b x b positions against b * b channels.
+// DepthToSpace and SpaceToDepth: exchange b * b channels and a block of b x b positions.
 #include <fmt/format.h>
 
 #include "compiler/ops/list.h"
@@ -15,7 +15,7 @@ Result<void> require_image(const Operands& operands) {
   const Shape& x = operands.type(0).shape;
   if (x.size() != 4)
     return refuse(operands, fmt::format("input of shape {} has rank {}, expected 4", to_string(x), x.size()),
-                  "the input is [batch, channels, height, width]");
+                  "the input must be [batch, channels, height, width]");
   if (blocksize(operands) < 1)
     return refuse(operands, fmt::format("blocksize is {}, the least allowed is 1", blocksize(operands)),
                   "fix the exporter");
@@ -33,7 +33,7 @@ Result<Types> infer_to_space(const Operands& operands) {
   if (mode != "DCR" && mode != "CRD")
     return refuse(operands, fmt::format("mode is \"{}\", allowed are DCR and CRD", mode), "use one of these");
   if (x.shape[1] % (b * b) != 0)
-    return refuse(operands, fmt::format("{} channels are no multiple of blocksize² = {}", x.shape[1], b * b),
+    return refuse(operands, fmt::format("{} channels are not a multiple of blocksize² = {}", x.shape[1], b * b),
                   "choose another blocksize");
   return Types{{x.dtype, {x.shape[0], x.shape[1] / (b * b), x.shape[2] * b, x.shape[3] * b}}};
 }
@@ -55,7 +55,7 @@ Result<Types> infer_to_depth(const Operands& operands) {
   const std::int64_t b = blocksize(operands);
   if (x.shape[2] % b != 0 || x.shape[3] % b != 0)
     return refuse(operands,
-                  fmt::format("height {} or width {} is no multiple of blocksize {}", x.shape[2], x.shape[3], b),
+                  fmt::format("height {} or width {} is not a multiple of blocksize {}", x.shape[2], x.shape[3], b),
                   "pad the input");
   return Types{{x.dtype, {x.shape[0], x.shape[1] * b * b, x.shape[2] / b, x.shape[3] / b}}};
 }

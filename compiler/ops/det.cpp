@@ -1,5 +1,5 @@
-// Det: the determinant of each square matrix, by elimination with the largest pivot of each column. A step takes away
-// one row and one column.
+// Det: the determinant of each square matrix, by Gaussian elimination with partial pivoting. Each step removes one row
+// and one column.
 #include <fmt/format.h>
 
 #include "compiler/ops/list.h"
@@ -11,16 +11,16 @@ namespace {
 
 using loops::Expr;
 
-constexpr std::int64_t kLargest = 64;  // a step takes three blocks of the program
+constexpr std::int64_t kLargest = 64;  // a step adds three blocks to the program
 
 Result<Types> infer_det(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   const std::size_t rank = x.shape.size();
   if (rank < 2 || x.shape[rank - 1] != x.shape[rank - 2])
-    return refuse(operands, fmt::format("input of shape {} holds no square matrices", to_string(x.shape)),
+    return refuse(operands, fmt::format("input of shape {} does not consist of square matrices", to_string(x.shape)),
                   "the last two extents must be equal");
   if (x.shape.back() > kLargest)
-    return refuse(operands, fmt::format("matrices of {} rows, the most is {}", x.shape.back(), kLargest),
+    return refuse(operands, fmt::format("matrices of {} rows, the largest allowed is {}", x.shape.back(), kLargest),
                   "compute it outside the model");
   return Types{{x.dtype, Shape(x.shape.begin(), x.shape.end() - 2)}};
 }
@@ -51,7 +51,7 @@ Result<loops::Program> define_det(const Operands& operands) {
                              {{"k", left}}, tensor::arg_max_reducer(), [&](const Indices& i, const Indices& r) {
                                return std::vector<Expr>{tensor::absolute(at(matrix, i, r[0], zero)), r[0]};
                              });
-    // A column of NaN has no largest element: its first one, then.
+    // A column of NaN has no largest element: its first one is used.
     const auto pivot_row = [&](const Indices& i) {
       const Expr row = of_batch(pivot[1], i);
       return loops::select(tensor::less(row, tensor::index(left)), row, zero);
@@ -65,7 +65,7 @@ Result<loops::Program> define_det(const Operands& operands) {
     Axes smaller = batch;
     smaller.push_back({"y", left - 1});
     smaller.push_back({"x", left - 1});
-    // The first row takes the place of the pivot's. Where the pivot is 0 the product is, whatever follows.
+    // The first row replaces the pivot row. If the pivot is 0, so is the product, whatever follows.
     matrix = program.compute(fmt::format("matrix{}", step), wide, smaller, [&](const Indices& i) {
       const Expr pivot_at = pivot_row(i), &y = i[batch.size()], column = i.back() + 1;
       const Expr row = loops::select(tensor::equal(y + 1, pivot_at), zero, y + 1);

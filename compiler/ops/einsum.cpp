@@ -1,5 +1,5 @@
-// Einsum: the sum of products that an equation such as "bij,bjk->bik" writes down. Letters are axes; those that the
-// result lacks are summed over; an ellipsis means the axes that have no letter, which broadcast.
+// Einsum: the sum of products given by an equation such as "bij,bjk->bik". Letters are axes; axes absent from the
+// result are summed over; an ellipsis stands for the axes without letters, which broadcast.
 #include "compiler/ops/einsum.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0
 
 std::string ellipsis_label(std::size_t from_last) { return fmt::format("dots{}", from_last); }
 
-// The labels of one term; an ellipsis stands for `dots` axes. Nothing where it is malformed.
+// The labels of one term; an ellipsis stands for `dots` axes. Nothing if the term is malformed.
 std::optional<Labels> labels_of(std::string_view term, std::size_t dots) {
   Labels labels;
   bool seen = false;
@@ -66,12 +66,12 @@ class Parser {
       implicit_output(terms);
     } else {
       const auto labels = labels_of(text_.substr(arrow + 2), most_dots_);
-      if (!labels) return refused("its output is no list of letters and at most one ellipsis");
+      if (!labels) return refused("its output must be letters and at most one ellipsis");
       equation_.output = *labels;
     }
     Labels seen = equation_.output;
     std::ranges::sort(seen);
-    if (std::ranges::adjacent_find(seen) != seen.end()) return refused("a letter is twice in its output");
+    if (std::ranges::adjacent_find(seen) != seen.end()) return refused("a letter occurs twice in its output");
     for (const std::string& label : seen)
       if (!equation_.extents.contains(label)) return refused(fmt::format("{} is in its output only", label));
     return std::move(equation_);
@@ -92,7 +92,7 @@ class Parser {
     const std::size_t dots = shape.size() - letters;
     most_dots_ = std::max(most_dots_, dots);
     const auto labels = labels_of(term, dots);
-    if (!labels) return refused(fmt::format("term {} is no list of letters and at most one ellipsis", term));
+    if (!labels) return refused(fmt::format("term {} must be letters and at most one ellipsis", term));
     for (std::size_t axis = 0; axis < labels->size(); ++axis) {
       std::int64_t& extent = equation_.extents.try_emplace((*labels)[axis], 1).first->second;
       if (extent != shape[axis] && extent != 1 && shape[axis] != 1)
@@ -103,7 +103,7 @@ class Parser {
     return {};
   }
 
-  // The ellipsis, then the letters that are there once, in alphabetical order.
+  // The ellipsis, then the letters that occur once, in alphabetical order.
   void implicit_output(const std::vector<std::string>& terms) {
     for (std::size_t k = most_dots_; k-- > 0;) equation_.output.push_back(ellipsis_label(k));
     std::map<char, int> uses;

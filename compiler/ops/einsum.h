@@ -1,4 +1,4 @@
-// The equation of an Einsum node, read against the shapes of its inputs.
+// The equation of an Einsum node, checked with the shapes of its inputs.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace dovetail::ops {
 
-// Names of axes: letters, and for the axes of an ellipsis names of their own, numbered from the last.
+// Names of axes: letters, and generated names for the axes of an ellipsis, numbered from the last.
 using Labels = std::vector<std::string>;
 
 struct Equation {
   std::vector<Labels> inputs;
   Labels output;
-  std::map<std::string, std::int64_t> extents;  // 1 only where all axes of that name have it
+  std::map<std::string, std::int64_t> extents;  // 1 only if all axes of that name have extent 1
 
-  Labels summed() const;  // those that the output lacks
+  Labels summed() const;  // labels absent from the output
 };
 // Precondition: the signature holds.
 Result<Equation> equation_of(const Operands& operands);

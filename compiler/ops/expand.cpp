@@ -11,7 +11,7 @@
 namespace dovetail::ops {
 namespace {
 
-// Two-way: an extent of 1 in the shape keeps the input's.
+// Bidirectional: an extent of 1 in the shape keeps the input's extent.
 Result<Types> infer_expand(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   Shape shape = integers_of(*operands.constant(1));

@@ -1,5 +1,4 @@
-// Operators whose output is known from attributes and compile-time inputs alone: Constant, ConstantOfShape, Range,
-// EyeLike.
+// Operators whose output depends on attributes and compile-time inputs only: Constant, ConstantOfShape, Range, EyeLike.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -13,10 +12,9 @@ namespace dovetail::ops {
 namespace {
 
 // ---- Constant
-// --------------------------------------------------------------------------------------------------------------------
 
-// The importer turns Constant nodes into graph constants of any size. A node that a pass leaves is written out as a
-// chain of choices, hence the limit.
+// The importer turns Constant nodes into graph constants of any size. A node created by a pass is written as a chain of
+// selects, hence the limit.
 constexpr std::int64_t kMaxConstant = 64;
 
 const NdArray& value_of(const Operands& operands) { return std::get<NdArray>(operands.node.attributes.at("value")); }
@@ -44,7 +42,6 @@ Result<loops::Program> define_constant(const Operands& operands) {
 }
 
 // ---- ConstantOfShape
-// -------------------------------------------------------------------------------------------------------------
 
 const NdArray* fill_of(const Operands& operands) {
   const auto found = operands.node.attributes.find("value");
@@ -70,7 +67,6 @@ Result<loops::Program> define_fill(const Operands& operands) {
 }
 
 // ---- Range
-// -----------------------------------------------------------------------------------------------------------------------
 
 Result<Types> infer_range(const Operands& operands) {
   for (std::size_t i = 0; i < 3; ++i)
@@ -80,14 +76,15 @@ Result<Types> infer_range(const Operands& operands) {
                     "give scalars");
   const DType dtype = operands.type(0).dtype;
   const NdArray &start = *operands.constant(0), &limit = *operands.constant(1), &delta = *operands.constant(2);
-  if (delta.as_double(0) == 0) return refuse(operands, "delta is 0, allowed is any other number", "fix the exporter");
+  if (delta.as_double(0) == 0) return refuse(operands, "delta must not be 0", "fix the exporter");
   double count = std::ceil((limit.as_double(0) - start.as_double(0)) / delta.as_double(0));
-  if (!is_floating(dtype)) {  // exactly, where binary64 would round
+  if (!is_floating(dtype)) {  // exact: binary64 would round
     const std::int64_t step = delta.as_int64(0), distance = limit.as_int64(0) - start.as_int64(0);
     count = static_cast<double>(distance / step + (distance % step != 0 && (distance < 0) == (step < 0)));
   }
   if (!(count < 0x1p31))
-    return refuse(operands, fmt::format("the range has {} elements, allowed are 2^31", count), "fix limit and delta");
+    return refuse(operands, fmt::format("the range has {} elements, at most 2^31 are allowed", count),
+                  "fix limit and delta");
   return Types{{dtype, {count > 0 ? static_cast<std::int64_t>(count) : 0}}};
 }
 
@@ -102,7 +99,6 @@ Result<loops::Program> define_range(const Operands& operands) {
 }
 
 // ---- EyeLike
-// ---------------------------------------------------------------------------------------------------------------------
 
 Result<Types> infer_eye(const Operands& operands) {
   graph::TensorType y = operands.type(0);
@@ -113,7 +109,7 @@ Result<Types> infer_eye(const Operands& operands) {
   const std::int64_t number = graph::int_attribute(operands.node, "dtype", info(y.dtype).onnx);
   const std::optional<DType> dtype = dtype_from_onnx(static_cast<int>(number));
   if (!dtype)
-    return refuse(operands, fmt::format("element type {} is none of the {} supported", number, kDTypes.size()),
+    return refuse(operands, fmt::format("element type {} is not one of the {} supported types", number, kDTypes.size()),
                   "use another dtype");
   y.dtype = *dtype;
   return Types{std::move(y)};

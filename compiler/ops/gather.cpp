@@ -1,5 +1,5 @@
-// Gather, GatherElements, GatherND: elements chosen by an index tensor. Negative indices count from the end; one out of
-// range is the program's error and is found when it runs.
+// Gather, GatherElements, GatherND: elements selected by an index tensor. Negative indices count from the end; an index
+// out of range is an error of the program, detected at run time.
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"
@@ -10,7 +10,7 @@
 namespace dovetail::ops {
 namespace {
 
-// Every element of the result is one of the data.
+// Every element of the result is an element of the data.
 Result<Types> chosen_from_data(const Operands& operands, graph::TensorType y) {
   const Shape& data = operands.type(0).shape;
   if (element_count(data) == 0 && element_count(y.shape) != 0)
@@ -51,7 +51,7 @@ Result<Types> infer_elements(const Operands& operands) {
   if (!fits)
     return refuse(operands,
                   fmt::format("indices {} exceed data {} outside axis {}", to_string(indices), to_string(x), axis),
-                  "both have the same rank, and indices no larger extents");
+                  "both must have the same rank, and indices must not have larger extents");
   return chosen_from_data(operands, {operands.type(0).dtype, indices});
 }
 

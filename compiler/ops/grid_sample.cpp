@@ -1,5 +1,5 @@
-// GridSample: an image at the points of a grid, whose coordinates are -1 to 1 across it; and AffineGrid, the grid of an
-// affine map.
+// GridSample: samples an image at the points of a grid, whose coordinates span it from -1 to 1; and AffineGrid, the
+// grid of an affine map.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -39,13 +39,14 @@ Result<Types> infer_grid_sample(const Operands& operands) {
   const auto spatial = static_cast<std::int64_t>(x.size()) - 2;
   if (spatial < 1 || grid.size() != x.size() || grid.back() != spatial || grid[0] != x[0] || element_count(x) == 0)
     return refuse(operands, fmt::format("input {} and grid {}", to_string(x), to_string(grid)),
-                  "they are [batch, channels, spatial...], with elements, and [batch, places..., as many coordinates]");
+                  "they must be [batch, channels, spatial...], not empty, and [batch, points..., one coordinate per "
+                  "spatial axis]");
   Shape shape{x[0], x[1]};
   shape.insert(shape.end(), grid.begin() + 1, grid.end() - 1);
   return Types{{operands.type(0).dtype, std::move(shape)}};
 }
 
-// Folded back at the borders of the image: between its first and last elements, or half an element outside of them.
+// Reflects the coordinate at the borders of the image: between its first and last elements, or half an element outside.
 Expr reflected_place(const Expr& place, std::int64_t extent, bool align_corners) {
   if (extent == 1) return index(0);
   const std::int64_t period = align_corners ? 2 * (extent - 1) : 2 * extent;
@@ -60,7 +61,7 @@ Expr reflected_coordinate(const Expr& x, std::int64_t extent, bool align_corners
   return like(low, x) + tensor::minimum(within, period - within);
 }
 
-// The coordinate in elements of an axis, moved into the image as the padding has it.
+// The coordinate in elements of an axis, moved into the image according to the padding mode.
 Expr coordinate(const Expr& normal, std::int64_t extent, const GridAttributes& attributes) {
   const Expr one = like(1, normal), two = like(2, normal);
   const Expr x = attributes.align_corners
@@ -68,9 +69,9 @@ Expr coordinate(const Expr& normal, std::int64_t extent, const GridAttributes& a
                      : tensor::divide((normal + one) * like(static_cast<double>(extent), normal) - one, two);
   if (attributes.mode == "nearest") return loops::unary(loops::UnaryOp::round_even, x);
   if (attributes.padding == "border") {
-    // With corners aligned a place outside is the border's, as the standard's text and reference have it. Without, each
-    // neighbor moves to the border by itself, which for cubic weights is another value (docs/reference/import.md); two
-    // elements outside all four neighbors are the border's.
+    // With align_corners, a point outside has the border's value, by the standard's text and reference. Without, each
+    // neighbor is clamped separately, which for cubic weights gives another value (docs/reference/import.md); two elements
+    // outside, all four neighbors are the border element.
     const std::int64_t outside = attributes.mode == "cubic" && !attributes.align_corners ? 2 : 0;
     return tensor::clamp(x, like(static_cast<double>(-outside), x), like(static_cast<double>(extent - 1 + outside), x));
   }
@@ -85,7 +86,7 @@ Result<loops::Program> define_grid_sample(const Operands& operands) {
   const std::size_t spatial = x.shape.size() - 2;
   const DType wide = accumulator(x.dtype), point_type = accumulator(operands.type(1).dtype);
   Naive program(operands);
-  // Once for all channels. The grid names the last axis first.
+  // Computed once for all channels. The grid lists the coordinate of the last axis first.
   Axes point_axes = tensor_axes(grid);
   const loops::Buffer points = program.compute("points", point_type, point_axes, [&](const Indices& i) {
     Expr result;
@@ -142,9 +143,9 @@ Result<Types> infer_affine_grid(const Operands& operands) {
   const auto spatial = static_cast<std::int64_t>(size.size()) - 2;
   if ((spatial != 2 && spatial != 3) || theta != Shape{size[0], spatial, spatial + 1})
     return refuse(operands, fmt::format("theta {} for size [{}]", to_string(theta), join(size)),
-                  "size is [batch, channels, 2 or 3 extents], theta [batch, as many, one more]");
+                  "size must be [batch, channels, 2 or 3 extents], theta [batch, n, n + 1] for n extents");
   if (element_count(theta) == 0 || *std::min_element(size.begin(), size.end()) < 1)
-    return refuse(operands, fmt::format("size [{}]", join(size)), "extents are 1 or more");
+    return refuse(operands, fmt::format("size [{}]", join(size)), "extents must be 1 or more");
   Shape shape{size[0]};
   shape.insert(shape.end(), size.begin() + 2, size.end());
   shape.push_back(spatial);

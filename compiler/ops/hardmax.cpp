@@ -1,4 +1,4 @@
-// Hardmax: 1 at the first largest element along an axis, NaN the largest of all, 0 elsewhere.
+// Hardmax: 1 at the first largest element along an axis, NaN being the largest of all, 0 elsewhere.
 #include "compiler/ops/axes.h"
 #include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"
@@ -16,7 +16,7 @@ Result<loops::Program> define_hardmax(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands, -1));
   const graph::TensorType& x = operands.type(0);
   Naive program(operands);
-  Axes rows = tensor_axes(x.shape);  // the axis stays, with extent 1
+  Axes rows = tensor_axes(x.shape);  // the axis remains, with extent 1
   rows[axis].extent = 1;
   const std::vector<loops::Buffer> best = program.reduce_tuple(
       {"value", "position"}, {x.dtype, DType::int64}, rows, {{"k", x.shape[axis]}}, tensor::arg_max_reducer(),

@@ -33,7 +33,7 @@ Expr interpolated(const std::vector<Expr>& point, Neighbors neighbors, const Ele
       axes.push_back({at - 1, cubic_weights(t, -0.75)});
     }
   }
-  // The innermost axis first, as its sums are those that the outer ones weigh.
+  // Sums over the innermost axis first: the outer axes weight those sums.
   const std::function<Expr(std::size_t, Indices)> sum_from = [&](std::size_t axis, Indices place) -> Expr {
     if (axis == axes.size()) return element(place);
     Expr sum;

@@ -5,7 +5,7 @@
 
 namespace dovetail::ops {
 
-// The element at integer coordinates, which may lie outside: what padding then says is the caller's.
+// The element at integer coordinates, which may be outside the image: the caller applies the padding.
 using ElementAt = std::function<loops::Expr(const Indices& place)>;
 
 enum class Neighbors : std::uint8_t { linear, cubic };  // two and four along each axis

@@ -1,7 +1,7 @@
-// Operators that normalize by the mean and variance of a part of the tensor: LayerNormalization (the last axes of each
+// Operators that normalize by the mean and variance of parts of the tensor: LayerNormalization (the last axes of each
 // row), InstanceNormalization (each image and channel), GroupNormalization (each image and group of channels),
-// MeanVarianceNormalization (the axes that it names). All see the input as rows: statistics are over the axes of a row.
-// RMSNormalization knows no mean: it divides by the root of the mean square of the last axes.
+// MeanVarianceNormalization (the axes that it lists). All treat the input as rows: statistics are over the axes of a
+// row. RMSNormalization has no mean: it divides by the root of the mean square of the last axes.
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"
@@ -22,7 +22,7 @@ struct Statistics {
 };
 
 // Blocks sum, mean, squares, inverse_deviation: 1 / (sqrt(variance + epsilon) + added). `row_axes` index the rows,
-// `along` the elements of one; `element` loads in type `wide`.
+// `along` the elements of a row; `element` loads in type `wide`.
 Statistics statistics(Naive& program, DType wide, const Axes& row_axes, const Axes& along,
                       const std::function<Expr(const Indices&, const Indices&)>& element, double epsilon,
                       double added = 0) {
@@ -44,7 +44,6 @@ Statistics statistics(Naive& program, DType wide, const Axes& row_axes, const Ax
 }
 
 // ---- LayerNormalization
-// ----------------------------------------------------------------------------------------------------------
 
 // Axes before the first normalized one keep their extent in the statistics, the others have extent 1.
 Axes layer_rows(const Shape& shape, std::size_t axis) {
@@ -61,14 +60,14 @@ Result<void> check_stash_type(const Operands& operands) {
                 "drop the attribute");
 }
 
-// The axes that are normalized, of one row.
+// The normalized axes of one row.
 Axes layer_elements(const Shape& shape, std::size_t axis) {
   Axes along;
   for (std::size_t i = axis; i < shape.size(); ++i) along.push_back({fmt::format("k{}", i), shape[i]});
   return along;
 }
 
-// The element of the input that a row and a place in it mean.
+// The indices of the input element at `place` of `row`.
 Indices layer_element(const Indices& row, const Indices& place) {
   Indices element(row.begin(), row.end() - static_cast<std::ptrdiff_t>(place.size()));
   element.insert(element.end(), place.begin(), place.end());
@@ -119,7 +118,6 @@ Result<loops::Program> define_layer(const Operands& operands) {
 }
 
 // ---- RMSNormalization
-// -------------------------------------------------------------------------------------
 
 Result<Types> infer_rms(const Operands& operands) {
   DOVETAIL_ASSIGN([[maybe_unused]] const std::size_t axis, axis_of(operands, -1));
@@ -154,7 +152,6 @@ Result<loops::Program> define_rms(const Operands& operands) {
 }
 
 // ---- MeanVarianceNormalization
-// -------------------------------------------------------------------------------------
 
 Result<std::vector<std::size_t>> normalized_axes(const Operands& operands) {
   const std::vector<std::int64_t> axes = graph::ints_attribute(operands.node, "axes", {0, 2, 3});
@@ -196,7 +193,6 @@ Result<loops::Program> define_mean_variance(const Operands& operands) {
 }
 
 // ---- InstanceNormalization, GroupNormalization
-// -------------------------------------------------------------------------------------
 
 std::int64_t groups_of(const Operands& operands) {
   return operands.node.op == "GroupNormalization" ? graph::int_attribute(operands.node, "num_groups", 1)
@@ -206,12 +202,13 @@ std::int64_t groups_of(const Operands& operands) {
 Result<Types> infer_group(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   if (x.shape.size() < 3)
-    return refuse(operands,
-                  fmt::format("input of shape {} has rank {}, the least is 3", to_string(x.shape), x.shape.size()),
-                  "the input is [batch, channels, spatial...]");
+    return refuse(
+        operands,
+        fmt::format("input of shape {} has rank {}, at least 3 is required", to_string(x.shape), x.shape.size()),
+        "the input must be [batch, channels, spatial...]");
   const std::int64_t groups = groups_of(operands);
   if (groups < 1 || x.shape[1] % groups != 0)
-    return refuse(operands, fmt::format("{} channels are no multiple of num_groups {}", x.shape[1], groups),
+    return refuse(operands, fmt::format("{} channels are not a multiple of num_groups {}", x.shape[1], groups),
                   "choose a divisor");
   DOVETAIL_TRY(check_stash_type(operands));
   DOVETAIL_TRY(require_per_channel(operands, 1, "scale", x.shape[1]));

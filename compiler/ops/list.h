@@ -1,5 +1,5 @@
-// The list of the files that hold operators: one line per file, sorted by name. A file defines the rows of its
-// operators (op.h) in the function that its line names; all.cpp joins them.
+// The list of the files that define operators: one line per file, sorted by name. A file defines the rows of its
+// operators (op.h) in the function that its line names; all.cpp concatenates them.
 #pragma once
 
 #include <vector>

@@ -24,7 +24,7 @@ Result<loops::Program> define_lp_normalization(const Operands& operands) {
   const DType wide = accumulator(x.dtype);
   const bool squares = graph::int_attribute(operands.node, "p", 2) == 2;
   Naive program(operands);
-  Axes rows = tensor_axes(x.shape);  // the axis stays, with extent 1
+  Axes rows = tensor_axes(x.shape);  // the axis remains, with extent 1
   rows[axis].extent = 1;
   const auto element = [&](const Indices& i) { return loops::cast(wide, loops::load(program.in(0), i)); };
   const loops::Buffer sum = program.reduce("sum", wide, rows, {{"k", x.shape[axis]}},

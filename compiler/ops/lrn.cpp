@@ -14,7 +14,7 @@ Result<Types> infer_lrn(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   if (x.shape.size() < 2)
     return refuse(operands, fmt::format("input of shape {} has no channel axis", to_string(x.shape)),
-                  "the input is [batch, channels, ...]");
+                  "the input must be [batch, channels, ...]");
   if (const std::int64_t size = graph::int_attribute(operands.node, "size", 0); size < 1)
     return refuse(operands, fmt::format("size is {}, the least allowed is 1", size), "fix the exporter");
   return Types{x};
@@ -24,14 +24,14 @@ Result<loops::Program> define_lrn(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   const DType wide = accumulator(x.dtype);
   const std::int64_t size = graph::int_attribute(operands.node, "size", 1), channels = x.shape[1];
-  // Of an even size the larger half follows. Neighbors that no channel has are left out: a size of 2^31 costs what it
-  // touches.
+  // For an even size, the larger half is after the channel. Neighbors outside the channels are skipped: even a size of
+  // 2^31 costs only the existing ones.
   const std::int64_t farthest = std::max<std::int64_t>(channels - 1, 0), before = std::min((size - 1) / 2, farthest),
-                     behind = std::min(size - 1 - (size - 1) / 2, farthest);
+                     after = std::min(size - 1 - (size - 1) / 2, farthest);
   Naive program(operands);
   const Axes axes = image_axes(x.shape);
   const loops::Buffer squares = program.reduce(
-      "squares", wide, axes, {{"k", before + 1 + behind}}, tensor::product_sum_reducer(),
+      "squares", wide, axes, {{"k", before + 1 + after}}, tensor::product_sum_reducer(),
       [&](const Indices& i, const Indices& r) {
         Indices element = i;
         element[1] = i[1] + r[0] - before;

@@ -52,7 +52,7 @@ Result<loops::Program> define_integer_matmul(const Operands& operands) {
   };
   return program.finish({multiply(program, program.in(0), program.in(1), shape, DType::int32,
                                   [&](const loops::Expr& a, const loops::Expr& b, const Indices& i) {
-                                    // Vectors have no row or no column; then there is one zero point at most.
+                                    // A vector has no row or no column axis; it then has a single zero point at most.
                                     const loops::Expr zero = tensor::index(0);
                                     const loops::Expr row = shape.a_is_vector
                                                                 ? zero

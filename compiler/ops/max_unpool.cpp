@@ -1,4 +1,4 @@
-// MaxUnpool: zeros, and the elements of the input where the indices of a MaxPool say that they were.
+// MaxUnpool: zeros, with the input's elements at the positions given by the indices of a MaxPool.
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"
@@ -9,7 +9,7 @@
 namespace dovetail::ops {
 namespace {
 
-// The shape that was pooled, in which the indices count.
+// The shape before pooling, which the indices refer to.
 Result<Shape> pooled_shape(const Operands& operands) {
   const Shape& x = operands.type(0).shape;
   const Shape kernel = graph::ints_attribute(operands.node, "kernel_shape", {});
@@ -17,10 +17,11 @@ Result<Shape> pooled_shape(const Operands& operands) {
   const Shape strides = graph::ints_attribute(operands.node, "strides", Shape(rank, 1)),
               pads = graph::ints_attribute(operands.node, "pads", Shape(2 * rank, 0));
   if (rank == 0 || x.size() != rank + 2 || strides.size() != rank || pads.size() != 2 * rank)
-    return refuse(operands,
-                  fmt::format("input {}, kernel_shape [{}], strides [{}], pads [{}]", to_string(x), join(kernel),
-                              join(strides), join(pads)),
-                  "the input is [batch, channels, spatial...]; the lists have one entry per spatial axis (pads: two)");
+    return refuse(
+        operands,
+        fmt::format("input {}, kernel_shape [{}], strides [{}], pads [{}]", to_string(x), join(kernel), join(strides),
+                    join(pads)),
+        "the input must be [batch, channels, spatial...]; the lists must have one entry per spatial axis (pads: two)");
   Shape shape{x[0], x[1]};
   for (std::size_t d = 0; d < rank; ++d) {
     for (const std::int64_t value : {kernel[d], strides[d], pads[d] + 1, pads[rank + d] + 1})
@@ -40,15 +41,15 @@ Result<Types> infer_max_unpool(const Operands& operands) {
     return refuse(
         operands,
         fmt::format("indices {} and input {}", to_string(operands.type(1).shape), to_string(operands.type(0).shape)),
-        "both have the same shape");
+        "both must have the same shape");
   if (operands.has(2)) {
-    const std::vector<std::int64_t> wanted = integers_of(*operands.constant(2));
-    bool fits = wanted.size() == shape.size();
-    for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = wanted[d] >= shape[d];
+    const std::vector<std::int64_t> requested = integers_of(*operands.constant(2));
+    bool fits = requested.size() == shape.size();
+    for (std::size_t d = 0; fits && d < shape.size(); ++d) fits = requested[d] >= shape[d];
     if (!fits)
-      return refuse(operands, fmt::format("output_shape [{}] for {}", join(wanted), to_string(shape)),
-                    "no extent is smaller than the one that the pooling implies");
-    shape = wanted;
+      return refuse(operands, fmt::format("output_shape [{}] for {}", join(requested), to_string(shape)),
+                    "no extent may be smaller than the one implied by the pooling");
+    shape = requested;
   }
   return Types{{operands.type(0).dtype, std::move(shape)}};
 }

@@ -1,4 +1,4 @@
-// The frame of every operator's naive loop program: parameters "in<i>" and "out<i>", block and axis names.
+// The frame of each operator's naive loop program: parameters "in<i>" and "out<i>", block and axis names.
 #pragma once
 
 #include <map>
@@ -21,7 +21,7 @@ class Naive : public tensor::Definition {
 
   // Precondition: the input is present and not a compile-time input.
   const loops::Buffer& in(std::size_t position) const;
-  // Element of a scalar input: an immediate where the input is constant, so that back ends see the number, else a load.
+  // Element of a scalar input: an immediate if the input is constant, so that back ends see the number, else a load.
   loops::Expr scalar(std::size_t position) const;
   // The block name for an operator of one block: "LeakyRelu" -> "leaky_relu", "dovetail.qconv" -> "qconv".
   const std::string& block() const { return block_; }
@@ -38,14 +38,14 @@ class Naive : public tensor::Definition {
 
 std::string block_name(std::string_view op);
 
-// Axes of a tensor without named ones: d0, d1, ...
+// Axes of a tensor without axis names: d0, d1, ...
 Axes tensor_axes(const Shape& shape);
-// Spatial axes by the order of their distance from the last: ..., z, y, x; `prefix` "k" gives the kernel's.
+// Spatial axes named by their distance from the last: ..., z, y, x; prefix "k" gives the kernel's axes.
 Axes spatial_axes(const Shape& extents, std::string_view prefix = "");
 // n, c, then the spatial axes.
 Axes image_axes(const Shape& shape);
 
-// The type in which sums of `dtype` are accumulated: float32 for the 16-bit floats, else itself.
+// The type in which sums of `dtype` are accumulated: float32 for the 16-bit floats, else `dtype`.
 DType accumulator(DType dtype);
 // The element of a constant; float immediates are rounded to their type.
 loops::Expr immediate(const NdArray& array, std::int64_t position);

@@ -1,6 +1,6 @@
-// NonMaxSuppression: of the boxes of each batch and class those with the highest scores that overlap no better one by
-// more than a threshold. How many they are depends on values, so operands are constants here;
-// of values that are computed at run time: bounded.cpp.
+// NonMaxSuppression: for each batch and class, the boxes with the highest scores that do not overlap a better one by
+// more than a threshold. Their number depends on data, so operands are constants here; bounded.cpp handles values that
+// are computed at run time.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -11,8 +11,8 @@
 namespace dovetail::ops {
 namespace {
 
-// Pairs of boxes that are compared when the model is compiled: seconds. Boxes that overlap nowhere need the square of
-// their number.
+// Limit on the pairs of boxes compared at compile time, which takes seconds. Boxes that never overlap need the square
+// of their number.
 constexpr std::int64_t kMostComparisons = 1'000'000'000;
 
 struct Box {
@@ -45,7 +45,7 @@ Result<void> check_boxes(const Operands& operands) {
   const Shape &boxes = operands.type(0).shape, &scores = operands.type(1).shape;
   if (boxes.size() != 3 || scores.size() != 3 || boxes[2] != 4 || boxes[0] != scores[0] || boxes[1] != scores[2])
     return refuse(operands, fmt::format("boxes {} and scores {}", to_string(boxes), to_string(scores)),
-                  "they are [batches, boxes, 4] and [batches, classes, boxes]");
+                  "they must be [batches, boxes, 4] and [batches, classes, boxes]");
   for (std::size_t i = 2; i < operands.count(); ++i)
     if (operands.has(i) && operands.constant(i)->count() != 1)
       return refuse(operands, fmt::format("input {} has {} elements, expected 1", i, operands.constant(i)->count()),
@@ -85,8 +85,8 @@ Result<std::vector<NdArray>> evaluate_suppression(const Operands& operands) {
         comparisons += static_cast<std::int64_t>(kept.size());
         if (comparisons > kMostComparisons)
           return refuse(operands,
-                        fmt::format("{} boxes of {} classes take more than {} comparisons of two when it is compiled",
-                                    count, classes, kMostComparisons),
+                        fmt::format("{} boxes of {} classes need more than {} comparisons at compile time", count,
+                                    classes, kMostComparisons),
                         "lower max_output_boxes_per_class, or raise score_threshold");
         const Box here = box(i);
         if (std::ranges::any_of(kept, [&](const Box& better) { return overlaps(here, better, threshold); })) continue;

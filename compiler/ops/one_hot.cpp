@@ -1,5 +1,5 @@
-// OneHot: a new axis of `depth` places, values[1] at the place that the index names and values[0] elsewhere. Indices
-// from -depth on count from the end; others name no place.
+// OneHot: a new axis of extent `depth`, values[1] at the index and values[0] elsewhere. Indices from -depth on count
+// from the end; all others match no position.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -30,7 +30,7 @@ Result<OneHot> one_hot_of(const Operands& operands) {
     return refuse(operands, fmt::format("depth is {}, allowed are 0 to 2^31", depth.as_double(0)), "fix the exporter");
   if (operands.type(2).shape != Shape{2})
     return refuse(operands, fmt::format("values has shape {}, expected [2]", to_string(operands.type(2).shape)),
-                  "give the value elsewhere and that at the place");
+                  "give [off value, on value]");
   DOVETAIL_ASSIGN(const std::size_t axis,
                   normalize_axis(operands, graph::int_attribute(operands.node, "axis", -1), indices.size() + 1));
   return OneHot{axis, static_cast<std::int64_t>(places)};

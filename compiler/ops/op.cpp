@@ -9,8 +9,8 @@ namespace {
 
 Result<const OpDef*> require_known(const Operands& operands) {
   if (const OpDef* def = find(operands.node.op)) return def;
-  return refuse(operands, fmt::format("it is none of the {} operators known", all().size()),
-                "express it by known operators, or add it in compiler/ops");
+  return refuse(operands, fmt::format("it is not one of the {} known operators", all().size()),
+                "express it with known operators, or add it in compiler/ops");
 }
 
 }  // namespace
@@ -18,7 +18,7 @@ Result<const OpDef*> require_known(const Operands& operands) {
 const OpDef* find(std::string_view op) {
   const std::span<const OpDef> rows = all();
   const auto row = std::lower_bound(rows.begin(), rows.end(), op,
-                                    [](const OpDef& def, std::string_view wanted) { return def.op < wanted; });
+                                    [](const OpDef& def, std::string_view op_name) { return def.op < op_name; });
   return row != rows.end() && row->op == op ? &*row : nullptr;
 }
 
@@ -31,7 +31,7 @@ Result<void> infer(graph::Graph& graph, graph::NodeId node) {
   if (outputs.size() < types.size())
     return refuse(operands,
                   fmt::format("it names {} outputs, the operator always has {}", outputs.size(), types.size()),
-                  "name all of them, even those that nothing reads");
+                  "name all of them, including unused ones");
   DOVETAIL_CHECK(types.size() == outputs.size(),
                  fmt::format("{}: {} types for {} outputs", def->op, types.size(), outputs.size()));
   for (std::size_t i = 0; i < outputs.size(); ++i)

@@ -16,13 +16,13 @@ namespace {
 
 using loops::Expr;
 
-// Beyond any tensor, and small enough that no sum below overflows.
+// Larger than any tensor, and small enough that no sum below overflows.
 constexpr std::int64_t kPadLimit = std::numeric_limits<std::int32_t>::max();
 
 struct Pads {
   std::vector<std::int64_t> begin, end;  // one per axis of the input
 
-  // What negative pads leave of an axis.
+  // The part of an axis that negative pads keep.
   struct Kept {
     std::int64_t first, count;
   };
@@ -72,7 +72,7 @@ Result<Types> infer_pad(const Operands& operands) {
     const std::int64_t extent = y.shape[i];
     if (mode != "constant" && pads.kept(i, extent).count == 0 && std::max(pads.begin[i], pads.end[i]) > 0)
       return refuse(operands,
-                    fmt::format("{} pad of {} on axis {}, of which no element is left to repeat", mode,
+                    fmt::format("{} pad of {} on axis {}, which has no elements left to repeat", mode,
                                 std::max(pads.begin[i], pads.end[i]), i),
                     "use mode constant");
     y.shape[i] = extent + pads.begin[i] + pads.end[i];
@@ -85,8 +85,8 @@ Result<Types> infer_pad(const Operands& operands) {
   return Types{std::move(y)};
 }
 
-// The element of the input at `position` (counted from the input's start) of a padded axis. Negative pads have cut the
-// axis before the others repeat what is left.
+// The element of the input at `position` (counted from the input's start) of a padded axis. Negative pads are applied
+// before the others repeat the remaining elements.
 Expr mirror(const Expr& position, const Pads::Kept& kept, const std::string& mode, bool once) {
   const std::int64_t end = kept.first + kept.count - 1;
   const Expr first = tensor::index(kept.first), last = tensor::index(end);
@@ -95,7 +95,7 @@ Expr mirror(const Expr& position, const Pads::Kept& kept, const std::string& mod
   if (mode == "edge") return tensor::clamp(position, first, last);
   if (mode == "wrap") return from_start(loops::floor_mod(from_first(position), kept.count));
   if (kept.count == 1) return first;
-  if (!once) {  // back and forth; the elements at the ends are not repeated
+  if (!once) {  // back and forth, without repeating the end elements
     const std::int64_t period = 2 * (kept.count - 1);
     const Expr within = loops::floor_mod(from_first(position), period);
     return from_start(tensor::minimum(within, tensor::index(period) - within));

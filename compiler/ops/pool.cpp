@@ -1,4 +1,4 @@
-// MaxPool with the places of the maxima, AveragePool, LpPool.
+// MaxPool with the indices of the maxima, AveragePool, LpPool.
 #include <fmt/format.h>
 
 #include "compiler/ops/list.h"
@@ -24,7 +24,7 @@ Result<Types> infer_pool(const Operands& operands) {
   const std::string& op = operands.node.op;
   if (op != "LpPool" && !counts_pads(operands)) DOVETAIL_TRY(require_filled_windows(operands, window));
   if (op == "LpPool" && lp_exponent(operands) < 1)
-    return refuse(operands, fmt::format("p is {}, it must be 1 or more", lp_exponent(operands)), "fix the exporter");
+    return refuse(operands, fmt::format("p is {}, must be 1 or more", lp_exponent(operands)), "fix the exporter");
   if (const std::int64_t order = graph::int_attribute(operands.node, "storage_order", 0); order != 0 && order != 1)
     return refuse(operands, fmt::format("storage_order is {}, allowed are 0 and 1", order), "fix the exporter");
   const graph::TensorType& x = operands.type(0);
@@ -50,8 +50,8 @@ loops::Buffer reduce_windows(
       });
 }
 
-// Where each window has its first maximum: the number of the element in the whole input, whose spatial axes count in
-// row-major order, or with storage_order 1 the first of them fastest.
+// The index of each window's first maximum: the number of the element in the whole input, with the spatial axes in
+// row-major order, or with storage_order 1 in column-major order.
 loops::Buffer places_of_maxima(Naive& program, const Operands& operands, const Window& whole) {
   const Window window = whole.clipped();
   const graph::TensorType& x = operands.type(0);
@@ -78,7 +78,7 @@ loops::Buffer places_of_maxima(Naive& program, const Operands& operands, const W
     const Expr before = (i[0] * x.shape[1] + i[1]) * image;
     Expr rest = loops::load(best[1], i);
     if (!first_fastest) return before + rest;
-    // Coordinates from the last one on, each with the product of the extents in front of it.
+    // Coordinates from the last axis on, each times the product of the extents of the axes before it.
     Expr number;
     std::int64_t weight = image;
     for (std::size_t d = window.rank(); d-- > 0; rest = loops::floor_div(rest, window.input[d])) {
@@ -111,8 +111,8 @@ Result<loops::Program> define_lp_pool(const Operands& operands) {
   })});
 }
 
-// How many taps of the window at `position` count: those in the input, or with count_include_pad those in input and
-// pads, but never those that ceil_mode lets hang over the end pads. Null where all do at every position.
+// The number of counted taps of the window at `position`: those in the input, or with count_include_pad those in input
+// and pads, but never those beyond the end pads (ceil_mode). Null if all taps count at every position.
 Expr counted_taps(const Window& window, std::size_t axis, const Expr& position, bool include_pads) {
   const std::int64_t low = include_pads ? 0 : window.pad_begin[axis];  // in padded coordinates
   const std::int64_t high = window.pad_begin[axis] + window.input[axis] + (include_pads ? window.pad_end[axis] : 0);

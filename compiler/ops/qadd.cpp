@@ -25,7 +25,7 @@ Result<Types> infer_qadd(const Operands& operands) {
         static_cast<double>(static_cast<float>(multiplier)) != multiplier)
       errors.push_back(
           refuse(operands,
-                 fmt::format("{} is {}, expected a number other than 0 that float32 holds exactly", name, multiplier),
+                 fmt::format("{} is {}, expected a nonzero number that float32 represents exactly", name, multiplier),
                  "round it to float32 when the graph is lowered"));
     reach += 255 * std::abs(multiplier) + 1;
   }

@@ -13,8 +13,8 @@ namespace {
 
 using loops::Expr;
 
-// Scale and zero point: one element for the tensor, one per position along an axis, or a tensor in which each stands
-// for `block` positions along the axis.
+// Scale and zero point: one element per tensor, one per position along an axis, or one per block of `block` positions
+// along the axis.
 struct Parameters {
   std::optional<std::size_t> axis;  // none: per tensor
   std::int64_t block = 0;           // 0: one per position
@@ -42,8 +42,8 @@ Result<Parameters> block_parameters_of(const Operands& operands, std::int64_t bl
 
 Result<Parameters> parameters_of(const Operands& operands) {
   const Shape &x = operands.type(0).shape, &scale = operands.type(1).shape;
-  // One element is one element: exporters write a scalar as [] or [1], scale and zero point not always alike, and an
-  // axis that means nothing then.
+  // A single element is a scalar: exporters write it as [] or [1], sometimes differently for scale and zero point, and
+  // with a meaningless axis.
   const bool one_scale = element_count(scale) == 1,
              one_zero_point = !operands.has(2) || element_count(operands.type(2).shape) == 1;
   if (operands.has(2) && operands.type(2).shape != scale && !(one_scale && one_zero_point))
@@ -69,12 +69,12 @@ Result<Parameters> parameters_of(const Operands& operands) {
 
 Result<Types> infer_quantize(const Operands& operands) {
   DOVETAIL_ASSIGN([[maybe_unused]] const Parameters parameters, parameters_of(operands));
-  const std::int64_t wanted = graph::int_attribute(operands.node, "output_dtype", 0);
-  const DType dtype = operands.has(2) ? operands.type(2).dtype
-                      : wanted == 0   ? DType::uint8
-                                      : dtype_from_onnx(static_cast<int>(wanted)).value_or(DType::float64);
-  if (is_floating(dtype) || size_bytes(dtype) > 2 || (wanted != 0 && wanted != info(dtype).onnx))
-    return refuse(operands, fmt::format("output_dtype {} for a zero point of {}", wanted, name(dtype)),
+  const std::int64_t requested = graph::int_attribute(operands.node, "output_dtype", 0);
+  const DType dtype = operands.has(2)  ? operands.type(2).dtype
+                      : requested == 0 ? DType::uint8
+                                       : dtype_from_onnx(static_cast<int>(requested)).value_or(DType::float64);
+  if (is_floating(dtype) || size_bytes(dtype) > 2 || (requested != 0 && requested != info(dtype).onnx))
+    return refuse(operands, fmt::format("output_dtype {} for a zero point of {}", requested, name(dtype)),
                   "make them equal: int8, uint8, int16 or uint16");
   return Types{{dtype, operands.type(0).shape}};
 }
@@ -90,7 +90,7 @@ Result<loops::Program> define_quantize(const Operands& operands) {
                                        loops::cast(DType::float32, parameters.at(program, 1, i)));
     const Expr steps = loops::cast(DType::int32, loops::unary(loops::UnaryOp::round_even, scaled));  // saturates
     if (!operands.has(2)) return loops::cast(dtype, tensor::clamp(steps, int32(low), int32(high)));
-    // Anything beyond high - low saturates whatever the zero point; cut there, the sum cannot overflow.
+    // Anything beyond high - low saturates whatever the zero point; after clamping there, the sum cannot overflow.
     const Expr cut = tensor::clamp(steps, int32(low - high), int32(high - low));
     const Expr shifted = cut + loops::cast(DType::int32, parameters.at(program, 2, i));
     return loops::cast(dtype, tensor::clamp(shifted, int32(low), int32(high)));
@@ -99,11 +99,11 @@ Result<loops::Program> define_quantize(const Operands& operands) {
 
 Result<Types> infer_dequantize(const Operands& operands) {
   DOVETAIL_ASSIGN([[maybe_unused]] const Parameters parameters, parameters_of(operands));
-  const std::int64_t wanted = graph::int_attribute(operands.node, "output_dtype", 0);
+  const std::int64_t requested = graph::int_attribute(operands.node, "output_dtype", 0);
   const DType dtype =
-      wanted == 0 ? operands.type(1).dtype : dtype_from_onnx(static_cast<int>(wanted)).value_or(DType::boolean);
+      requested == 0 ? operands.type(1).dtype : dtype_from_onnx(static_cast<int>(requested)).value_or(DType::boolean);
   if (!is_floating(dtype))
-    return refuse(operands, fmt::format("output_dtype is {}, which is no supported floating-point type", wanted),
+    return refuse(operands, fmt::format("output_dtype {} is not a supported floating-point type", requested),
                   "use float32, float16 or bfloat16");
   return Types{{dtype, operands.type(0).shape}};
 }
@@ -119,11 +119,11 @@ Result<loops::Program> define_dequantize(const Operands& operands) {
   });
 }
 
-// DynamicQuantizeLinear: uint8 steps with the range of the tensor itself, widened to hold 0. scale = (max - min) / 255,
-// 1 where all elements are 0; zero point = saturate(round_half_even(-min / scale)).
+// DynamicQuantizeLinear: uint8 steps over the range of the tensor, extended to include 0. scale = (max - min) / 255, or
+// 1 if all elements are 0; zero point = saturate(round_half_even(-min / scale)).
 Result<Types> infer_dynamic(const Operands& operands) {
   Types types{{DType::uint8, operands.type(0).shape}, {DType::float32, {}}, {DType::uint8, {}}};
-  types.resize(operands.node.outputs.size());  // those at the end that nothing uses are dropped on import
+  types.resize(operands.node.outputs.size());  // unused trailing ones are dropped on import
   return types;
 }
 
@@ -167,7 +167,7 @@ Result<loops::Program> define_dynamic(const Operands& operands) {
 std::vector<OpDef> quantize_linear_ops() {
   constexpr auto integer = AttributeKind::integer;
   constexpr DTypeSet kNarrow = kByte | only(DType::int16) | only(DType::uint16), kReal = kFloat & ~only(DType::float64);
-  // `saturate` concerns the 8-bit floats only.
+  // `saturate` affects the 8-bit floats only.
   return {
       {.op = "DequantizeLinear",
        .category = Category::injective,

@@ -1,4 +1,4 @@
-// dovetail.recenter: uint8 to int8 by -128 and back by +128, the integer form's only view of uint8 data.
+// dovetail.recenter: uint8 to int8 by -128 and back by +128; the only operator of the integer form with uint8 data.
 #include <fmt/format.h>
 
 #include "compiler/ops/list.h"

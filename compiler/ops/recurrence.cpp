@@ -1,6 +1,6 @@
-// The loop program of LSTM, GRU and RNN: in each step, sums of gates that begin with the input's part and take one row
-// of R after another, then the state element by element. State and gates are small buffers, in float32 for 16-bit
-// floats. The dynamic form quantizes the state in each step, for an exact product with a matrix R of bytes.
+// The loop program of LSTM, GRU and RNN: in each step, the gates are sums that start with the input's part and add one
+// row of R after another; then the state is updated elementwise. State and gates are small buffers, in float32 for
+// 16-bit floats. The dynamic form quantizes the state in each step, for an exact product with a matrix R of bytes.
 #include <fmt/format.h>
 
 #include "compiler/ops/recurrent.h"
@@ -35,13 +35,13 @@ class Recurrence {
  private:
   static constexpr const char* kOutputs[] = {"y", "y_hidden", "y_cell"};
 
-  // One direction: the names of its blocks, its state, and a step of it.
+  // One direction: the names of its blocks, its state, and the current step.
   struct Direction {
     std::int64_t number;
     std::string prefix;
     Buffer hidden = {}, cell = {}, candidate = {}, reset = {};  // [batch, hidden] each
     Buffer gates = {};                                          // [batch, gates * hidden]
-    // Of the dynamic form: the range of the state, its scale and zero point, its steps less the zero point, and sums.
+    // For the dynamic form: the state's range, scale, zero point, steps minus the zero point, and the sums.
     Buffer least = {}, greatest = {}, scale = {}, zero_point = {}, steps = {}, sums = {};
     Expr step = {};
   };
@@ -71,7 +71,7 @@ class Recurrence {
                     [&](const Indices& i) { return loops::store(buffer, i, value(i)); });
   }
 
-  // The place in time of the step: backwards from the end of each sequence, which may be shorter than the others.
+  // The time index of the step: reversed from the end of each sequence, whose lengths may differ.
   Expr length(const Expr& n) const { return loops::cast(DType::int64, loops::load(program_.in(at_.lengths), {n})); }
   Expr valid(const Direction& d, const Expr& n) const { return tensor::less(d.step, length(n)); }
   Expr time(const Direction& d, const Expr& n) const {
@@ -79,7 +79,7 @@ class Recurrence {
     if (!operands_.has(at_.lengths)) return index(node_.steps - 1) - d.step;
     return loops::select(valid(d, n), length(n) - 1 - d.step, d.step);
   }
-  // `value` within the sequence, `otherwise` behind its end.
+  // `value` within the sequence, `otherwise` after its end.
   Expr within(const Direction& d, const Expr& n, const Expr& value, const Expr& otherwise) const {
     return operands_.has(at_.lengths) ? loops::select(valid(d, n), value, otherwise) : value;
   }
@@ -92,7 +92,7 @@ class Recurrence {
     return optional(position, node_.batch_first ? Indices{i[0], index(d), i[1]} : Indices{index(d), i[0], i[1]});
   }
 
-  // What a column of the gates gets from the input, with its biases; the second of them may belong elsewhere.
+  // The input's contribution to a column of the gates, with its biases; the second bias may be added elsewhere.
   enum class Biases : std::uint8_t { both, first };
   Expr from_input(const Direction& d, const Expr& n, const Expr& column, Biases biases = Biases::both) const {
     const Expr t = time(d, n);
@@ -158,7 +158,7 @@ class Recurrence {
       return tensor::clamp(step, integer(0), integer(255)) - at_0(d.zero_point);
     });
     set(d, "sums_start", d.sums, columns, [&](const Indices&) { return integer(0); });
-    // One of the direction, or one of each column.
+    // One value per direction, or one per column.
     const auto of_column = [&](std::size_t position, const Expr& column) {
       const Buffer& buffer = program_.in(position);
       return buffer->shape.size() == 1 ? loops::load(buffer, {index(d.number)})

@@ -16,8 +16,8 @@ namespace {
 using loops::Expr;
 using tensor::like;
 
-// The activation functions of the standard; absent constants have the default of the operator of that name, which
-// Affine and ScaledTanh no longer have.
+// The activation functions of the standard; absent constants have the default of the operator of that name, which the
+// standard no longer defines for Affine and ScaledTanh.
 struct ActivationRow {
   std::string_view name;
   bool alpha = false, beta = false;
@@ -112,7 +112,7 @@ List list_attribute(const Operands& operands, std::string_view name) {
   return found == operands.node.attributes.end() ? List{} : std::get<List>(found->second);
 }
 
-// The constants are consumed by those functions that take them, in the order of the functions.
+// The constants are assigned, in the order of the functions, to those functions that take them.
 Result<std::vector<Activation>> activations_of(const Operands& operands, const RecurrentForm& form,
                                                std::int64_t directions) {
   const std::size_t needed = form.activations() * static_cast<std::size_t>(directions);
@@ -120,7 +120,7 @@ Result<std::vector<Activation>> activations_of(const Operands& operands, const R
   if (names.empty())
     for (std::int64_t d = 0; d < directions; ++d)
       std::ranges::copy(default_activations(form), std::back_inserter(names));
-  // The default of RNN is a list of two, whatever the direction.
+  // The default of RNN lists two functions, whatever the direction.
   if (form.cell == Cell::rnn && names.size() == 2) names.resize(needed);
   if (names.size() != needed)
     return refuse(operands,
@@ -141,7 +141,7 @@ Result<std::vector<Activation>> activations_of(const Operands& operands, const R
     const ActivationRow* row = find_activation(activation.name);
     if (row == nullptr)
       return refuse(operands, fmt::format("activation {} is unknown", given),
-                    "use Sigmoid, Tanh, Relu or another one that the standard lists");
+                    "use Sigmoid, Tanh, Relu or another activation of the standard");
     const std::optional<double> alpha = row->alpha ? next(alphas, next_alpha, row->default_alpha) : 0,
                                 beta = row->beta ? next(betas, next_beta, row->default_beta) : 0;
     if (!alpha || !beta)
@@ -160,7 +160,7 @@ const RecurrentForm& form_of(const Operands& operands) {
   return *found;
 }
 
-// The shapes that follow from `node` and the input's extent, against those given.
+// Checks the given shapes against those that follow from `node` and the input's extent.
 Result<void> check_shapes(const Operands& operands, const RecurrentNode& node, std::int64_t input) {
   const RecurrentPlaces at = recurrent_places(node.form);
   const std::int64_t d = node.directions, h = node.hidden, columns = node.columns();
@@ -189,7 +189,7 @@ Result<void> check_shapes(const Operands& operands, const RecurrentNode& node, s
                               fmt::format("expected one per direction, [{}], or per column, [{}, {}]", d, d, columns)));
   if (node.form.projected && input != d * columns)
     errors.push_back(refuse(operands, fmt::format("input 0 has {} columns, expected {}", input, d * columns),
-                            "they are those of all gates of all directions"));
+                            "there must be one per gate of each direction"));
   return errors;
 }
 
@@ -249,7 +249,7 @@ Result<RecurrentNode> recurrent_of(const Operands& operands) {
   const Shape &x = operands.type(0).shape, &r = operands.type(at.recurrence).shape;
   if (x.size() != 3 || r.size() != 3)
     return refuse(operands, fmt::format("X has shape {} and R {}, expected rank 3", to_string(x), to_string(r)),
-                  "X is [steps, batch, inputs], R [directions, gates * hidden, hidden]");
+                  "X must be [steps, batch, inputs], R [directions, gates * hidden, hidden]");
   RecurrentNode node{form};
   const std::int64_t layout = graph::int_attribute(operands.node, "layout", 0);
   if (layout != 0 && layout != 1)
@@ -260,7 +260,7 @@ Result<RecurrentNode> recurrent_of(const Operands& operands) {
   node.hidden = graph::int_attribute(operands.node, "hidden_size", form.projected ? r[1] : r[2]);
   if (node.hidden < 1 || node.hidden != (form.projected ? r[1] : r[2]))
     return refuse(operands, fmt::format("hidden_size {} with R of shape {}", node.hidden, to_string(r)),
-                  "R has as many rows as there are hidden values, at least 1");
+                  "hidden_size must match R and be at least 1");
   const std::string direction = graph::string_attribute(operands.node, "direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
     return refuse(operands,
@@ -273,7 +273,7 @@ Result<RecurrentNode> recurrent_of(const Operands& operands) {
   if (operands.node.attributes.contains("clip")) {
     node.clip = graph::float_attribute(operands.node, "clip", 0);
     if (!(*node.clip >= 0))
-      return refuse(operands, fmt::format("clip is {}, it may not be negative", *node.clip), "fix the exporter");
+      return refuse(operands, fmt::format("clip is {}, must not be negative", *node.clip), "fix the exporter");
   }
   DOVETAIL_ASSIGN(node.activations, activations_of(operands, form, node.directions));
   DOVETAIL_TRY(check_shapes(operands, node, x[2]));

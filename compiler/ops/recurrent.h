@@ -1,6 +1,6 @@
-// LSTM, GRU and RNN, and their forms whose input was multiplied by W beforehand (dovetail.lstm, dovetail.gru,
-// dovetail.rnn; dovetail.dynamic_lstm with weights of bytes): what of a node rows, definition and the pass that splits
-// them share. Names follow the ONNX operator reference (LSTM).
+// LSTM, GRU and RNN, and their forms whose input was already multiplied by W (dovetail.lstm, dovetail.gru,
+// dovetail.rnn; dovetail.dynamic_lstm with weights of bytes): the description of a node shared by rows, definition and
+// the pass that splits them. Names follow the ONNX operator reference (LSTM).
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ enum class Cell : std::uint8_t { rnn, gru, lstm };
 struct RecurrentForm {
   std::string_view op;
   Cell cell;
-  // Input 0 is X·Wᵀ and all biases but `inner_bias`, as [.., .., directions * gates * hidden]; R lies as
+  // Input 0 is X·Wᵀ plus all biases except `inner_bias`, as [.., .., directions * gates * hidden]; R is stored as
   // [directions, hidden, gates * hidden].
   bool projected;
-  // R is of bytes, and each step quantizes the state to uint8 by the range of its values, as DynamicQuantizeLinear
-  // does: the product of both is exact.
+  // R consists of bytes, and each step quantizes the state to uint8 by the range of its values, like
+  // DynamicQuantizeLinear: their product is exact.
   bool dynamic = false;
 
   std::int64_t gates() const { return cell == Cell::rnn ? 1 : cell == Cell::gru ? 3 : 4; }
@@ -39,9 +39,9 @@ constexpr std::size_t kNoOperand = 99;
 // Positions of the operands.
 struct RecurrentPlaces {
   std::size_t input = 0, weights, recurrence, bias, lengths, hidden, cell, peepholes;
-  // The projected forms: the bias of a GRU's candidate inside the product with the reset gate.
+  // Projected forms: the bias of a GRU's candidate, inside the product with the reset gate.
   std::size_t inner_bias;
-  // The dynamic form: of R, one per direction, or one per direction and column.
+  // Dynamic form: scale and zero point of R, one per direction, or one per direction and column.
   std::size_t scale = kNoOperand, zero_point = kNoOperand;
 };
 constexpr RecurrentPlaces recurrent_places(const RecurrentForm& form) {
@@ -50,9 +50,9 @@ constexpr RecurrentPlaces recurrent_places(const RecurrentForm& form) {
                         : RecurrentPlaces{0, 1, 2, 3, 4, 5, 6, 7, kNoOperand};
 }
 
-// An activation function by its ONNX name, with the constants that it takes.
+// An activation function by its ONNX name, with its constants.
 struct Activation {
-  std::string name;  // in small letters
+  std::string name;  // in lower case
   double alpha = 0, beta = 0;
 
   loops::Expr operator()(const loops::Expr& x) const;
@@ -62,20 +62,20 @@ struct RecurrentNode {
   RecurrentForm form;
   std::int64_t steps = 0, batch = 0, hidden = 0, directions = 1;
   bool batch_first = false;  // layout 1
-  bool backwards = false;    // direction "reverse"; of two directions the second one is
+  bool backwards = false;    // direction "reverse", or the second of two directions
   bool reset_after = false;  // GRU: linear_before_reset
   bool coupled = false;      // LSTM: input_forget
   std::optional<double> clip = {};
-  std::vector<Activation> activations = {};  // of each direction in turn
+  std::vector<Activation> activations = {};  // one direction after the other
 
   bool reverse(std::int64_t direction) const { return backwards || direction == 1; }
-  std::int64_t columns() const { return form.gates() * hidden; }  // of one direction
+  std::int64_t columns() const { return form.gates() * hidden; }  // per direction
 };
 
-// Everything wrong with the node's attributes and shapes, or what they say. Precondition: its op is one of the forms.
+// The node's attributes and shapes, or everything wrong with them. Precondition: its op is one of the forms.
 Result<RecurrentNode> recurrent_of(const Operands& operands);
 
-// The loop program: the recurrence over time, with the state in buffers of its own.
+// The loop program: the recurrence over time, with the state in separate buffers.
 Result<loops::Program> define_recurrent(const Operands& operands);
 
 }  // namespace dovetail::ops

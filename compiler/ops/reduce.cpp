@@ -1,5 +1,5 @@
-// Reduce*: a value before the reduction, a reducer, a value after it. `axes` is an input; without it, all axes or none
-// (noop_with_empty_axes).
+// Reduce*: a function before the reduction, a reducer, a function after it. `axes` is an input; without it, all axes or
+// none (noop_with_empty_axes).
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -35,7 +35,7 @@ const std::vector<ReduceRow>& reduce_rows() {
       {"ReduceL1", kNumber, tensor::sum_reducer, absolute, as_is},
       {"ReduceL2", kFloat, tensor::product_sum_reducer, tensor::square, root},
       {"ReduceLogSum", kFloat, tensor::sum_reducer, keep, log},
-      // Around the maximum, which define_reduce() subtracts and adds again, so that exp does not overflow.
+      // Relative to the maximum, which define_reduce() subtracts and adds back, so that exp does not overflow.
       {"ReduceLogSumExp", kFloat, tensor::sum_reducer, keep, log},
       {"ReduceMax", kAny, tensor::max_reducer, keep, as_is},
       {"ReduceMean", kNumber, tensor::sum_reducer, keep, mean},
@@ -80,7 +80,7 @@ Result<Types> infer_reduce(const Operands& operands) {
   if (reduce_row(operands).after == mean && is_integer(x.dtype) && size_bytes(x.dtype) < 8 &&
       count > loops::type_max(x.dtype))
     return refuse(operands,
-                  fmt::format("the mean divides by {} elements > {}, the most that {} holds", count,
+                  fmt::format("the mean divides by {} elements > {}, the largest value of {}", count,
                               loops::type_max(x.dtype), name(x.dtype)),
                   "insert a Cast to int32 before the node");
   Shape shape;
@@ -94,7 +94,7 @@ Result<Types> infer_reduce(const Operands& operands) {
   return Types{{x.dtype, std::move(shape)}};
 }
 
-// The index spaces: output axes, reduced axes, and the element of the input that a pair of both addresses.
+// The index spaces: output axes, reduced axes, and the input element for a pair of both.
 struct Reduction {
   const Operands& operands;
   const std::vector<bool>& reduced;
@@ -135,7 +135,7 @@ Result<loops::Program> define_reduce(const Operands& operands) {
     return loops::cast(wide, loops::load(program.in(0), space.element(i, r)));
   };
 
-  loops::Buffer peak;  // of ReduceLogSumExp: the largest element, 0 where that is infinite (inf - inf is no number)
+  loops::Buffer peak;  // for ReduceLogSumExp: the largest element, or 0 if infinite (inf - inf is NaN)
   if (operands.node.op == "ReduceLogSumExp") {
     const loops::Buffer largest =
         program.reduce("largest", wide, space.output(), space.over(), tensor::max_reducer(), element);

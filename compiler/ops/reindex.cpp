@@ -8,11 +8,11 @@ namespace {
 
 using loops::Expr;
 
-// Splits the flat index of axes [begin, end) of `to` into theirs.
+// Splits the flat index of axes [begin, end) of `to` into their indices.
 void split_flat(const Expr& flat, const Shape& to, std::size_t begin, std::size_t end, tensor::Indices& out) {
   std::int64_t stride = 1;
   for (std::size_t i = begin; i < end; ++i) stride *= to[i];
-  bool leading = true;  // the first axis with more than one element needs no mod
+  bool leading = true;  // the first axis with more than one element needs no modulo
   for (std::size_t i = begin; i < end; ++i) {
     if (to[i] == 1) {
       out.push_back(tensor::index(0));

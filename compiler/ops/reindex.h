@@ -5,9 +5,9 @@
 
 namespace dovetail::ops {
 
-// Where the element at `indices` of shape `from` lies in shape `to`. Axes are matched in groups of equal products, so
-// that an axis that both shapes share stays a plain index; within a group it is floor_div and floor_mod of the group's
-// flat index. Precondition: equal element counts, not 0.
+// The indices in shape `to` of the element at `indices` of shape `from`. Axes are matched in groups of equal products,
+// so that an axis of both shapes keeps its plain index; within a group, indices are floor_div and floor_mod of the
+// group's flat index. Precondition: equal, nonzero element counts.
 tensor::Indices reshape_indices(const Shape& from, const tensor::Indices& indices, const Shape& to);
 
 }  // namespace dovetail::ops

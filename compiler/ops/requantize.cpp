@@ -33,14 +33,14 @@ Result<void> check_quantized_attributes(const Operands& operands) {
                               fmt::format("{} is {}, the range of int8 is {} to {}", name, value, kLow, kHigh),
                               "recenter uint8 data first: it lowers zero points by 128"));
   const std::int64_t low = attribute(operands, "y_min", kLow), high = attribute(operands, "y_max", kHigh);
-  if (low > high) errors.push_back(refuse(operands, fmt::format("y_min {} > y_max {}", low, high), "exchange them"));
+  if (low > high) errors.push_back(refuse(operands, fmt::format("y_min {} > y_max {}", low, high), "swap them"));
   return errors;
 }
 
 Result<void> check_scale_attribute(const Operands& operands) {
   const double scale = graph::float_attribute(operands.node, "scale", 0);
   if (scale != 0 && std::isfinite(scale) && static_cast<double>(static_cast<float>(scale)) == scale) return {};
-  return refuse(operands, fmt::format("scale is {}, expected a number other than 0 that float32 holds exactly", scale),
+  return refuse(operands, fmt::format("scale is {}, expected a nonzero number that float32 represents exactly", scale),
                 "round it to float32 when the graph is lowered");
 }
 

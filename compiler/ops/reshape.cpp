@@ -1,4 +1,4 @@
-// Operators that keep the elements in row-major order and change the shape alone: Reshape, Flatten, Squeeze, Unsqueeze.
+// Operators that keep the elements in row-major order and only change the shape: Reshape, Flatten, Squeeze, Unsqueeze.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace dovetail::ops {
 namespace {
 
-// The requested shape with 0 (copy the input's extent, unless allowzero) and -1 (whatever is left) resolved.
+// Resolves 0 (copy the input's extent, unless allowzero) and -1 (the remaining elements) in the requested shape.
 Result<Shape> resolve_shape(const Operands& operands, Shape shape) {
   const Shape& x = operands.type(0).shape;
   const std::string requested = to_string(shape);
@@ -29,8 +29,8 @@ Result<Shape> resolve_shape(const Operands& operands, Shape shape) {
     }
     if (shape[i] == -1) {
       if (open)
-        return refuse(operands, fmt::format("shape {} leaves 2 extents open, 1 is allowed", requested),
-                      "replace a -1 by the extent");
+        return refuse(operands, fmt::format("shape {} leaves 2 extents open, only 1 is allowed", requested),
+                      "replace one -1 by the extent");
       open = i;
     } else if (shape[i] < 0) {
       return refuse(operands, fmt::format("shape {} holds {}, the least allowed is -1", requested, shape[i]),

@@ -1,4 +1,4 @@
-// Resize: nearest in one block; linear and cubic axis by axis, one block each, as both are separable.
+// Resize: nearest in one block; linear and cubic with one block per axis, since both are separable.
 #include <algorithm>
 #include <cmath>
 
@@ -45,9 +45,9 @@ Result<Factors> factors_of(const Operands& operands, const std::vector<std::size
         operands,
         fmt::format("keep_aspect_ratio_policy is \"{}\", allowed are stretch, not_larger and not_smaller", policy),
         "use one of these");
-  // false: there is no such extent.
+  // Returns false if the extent is not representable.
   const auto set_extent = [&](std::size_t axis, double extent) {
-    constexpr double kMost = 9007199254740992.0;  // 2^53, up to which binary64 holds every integer
+    constexpr double kMost = 9007199254740992.0;  // 2^53: binary64 represents all integers up to it
     if (!(extent < kMost)) return false;
     factors.output[axis] = static_cast<std::int64_t>(extent);
     return true;
@@ -61,7 +61,8 @@ Result<Factors> factors_of(const Operands& operands, const std::vector<std::size
     const double extent = static_cast<double>(x[axes[k]]), value = given.as_double(static_cast<std::int64_t>(k));
     const double scale = by_scales ? value : value / extent;
     if (!(scale > 0))
-      return refuse(operands, fmt::format("scale {} on axis {}, it must exceed 0", scale, axes[k]), "fix the exporter");
+      return refuse(operands, fmt::format("scale {} on axis {}, must be greater than 0", scale, axes[k]),
+                    "fix the exporter");
     factors.scales[axes[k]] = scale;
     if (!set_extent(axes[k], by_scales ? std::floor(extent * value) : value)) return too_large(axes[k]);
     common = policy == "not_larger" ? std::min(common, scale) : std::max(common, scale);
@@ -142,7 +143,7 @@ bool crops(const Operands& operands) {
   return text(operands, "coordinate_transformation_mode", "half_pixel") == "tf_crop_and_resize";
 }
 
-// The value, or extrapolation_value where the coordinate lies outside of the input.
+// The value, or extrapolation_value if the coordinate is outside the input.
 Expr cropped(const Operands& operands, const Expr& coordinate, const Sampling& sampling, const Expr& value) {
   const Expr low = tensor::like(0, coordinate),
              high = tensor::like(static_cast<double>(sampling.input - 1), coordinate);
@@ -177,11 +178,11 @@ Expr interpolate(const Operands& operands, const loops::Buffer& x, DType wide, c
   return crops(operands) ? cropped(operands, coordinate, sampling, value) : value;
 }
 
-// antialias: shrinking widens the kernel, so that every element counts. Its weights, which add up to 1, are a table of
-// their own: [position of the output, tap].
+// antialias: when shrinking, the kernel is widened so that every element contributes. Its weights, which sum to 1, are
+// a separate table: [output position, tap].
 loops::Buffer antialiased(Naive& program, const Operands& operands, const loops::Buffer& x, DType wide,
                           std::size_t axis, const Sampling& sampling, double scale) {
-  // A smaller factor than this leaves nothing of the axis.
+  // A smaller factor leaves no element of the axis.
   const double least = 0.5 / static_cast<double>(std::max<std::int64_t>(sampling.input, 1));
   const double shrinking = std::clamp(scale, least, 1.0), support = is_cubic(operands) ? 2 : 1;
   const auto first = static_cast<std::int64_t>(std::floor(-support / shrinking)) + 1;

@@ -1,4 +1,4 @@
-// ReverseSequence: of each batch the first elements along the time axis, as many as sequence_lens says, in reverse.
+// ReverseSequence: reverses the first sequence_lens[batch] elements of each batch along the time axis.
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"
@@ -22,7 +22,7 @@ Result<Types> infer_reverse_sequence(const Operands& operands) {
   const bool first_two = (batch == 0 && time == 1) || (batch == 1 && time == 0);
   if (!first_two || x.size() < 2)
     return refuse(operands, fmt::format("batch_axis {} and time_axis {} of {}", batch, time, to_string(x)),
-                  "they are the first two axes");
+                  "they must be the first two axes");
   if (const std::int64_t sequences = x[static_cast<std::size_t>(batch)]; lengths != Shape{sequences})
     return refuse(operands, fmt::format("sequence_lens has shape {}, expected [{}]", to_string(lengths), sequences),
                   "give one length per batch");

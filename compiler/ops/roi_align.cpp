@@ -1,5 +1,5 @@
-// RoiAlign: each region of interest as an image of fixed extents, whose elements are the average or maximum of points
-// of the input, sampled between its elements.
+// RoiAlign: an image of fixed extents for each region of interest, whose elements are the average or maximum of
+// interpolated sample points of the input.
 #include <algorithm>
 #include <cmath>
 
@@ -16,8 +16,7 @@ using loops::Expr;
 using tensor::index;
 using tensor::like;
 
-// Points along an axis for each element of the output. No tensor bounds them: a model of a few bytes could ask for
-// 2^126.
+// Sample points per axis and output element. No tensor bounds them: a model of a few bytes could request 2^126.
 constexpr std::int64_t kMostSamples = 1024;
 
 struct RoiAttributes {
@@ -41,7 +40,7 @@ Result<Types> infer_roi_align(const Operands& operands) {
   if (x.size() != 4 || element_count(x) == 0 || rois.size() != 2 || rois[1] != 4 || batches != Shape{rois[0]})
     return refuse(operands,
                   fmt::format("X {}, rois {} and batch_indices {}", to_string(x), to_string(rois), to_string(batches)),
-                  "they are [batch, channels, height, width], [regions, 4] and [regions]");
+                  "they must be [batch, channels, height, width], [regions, 4] and [regions]");
   const std::string mode = graph::string_attribute(operands.node, "mode", "avg"),
                     pixels = graph::string_attribute(operands.node, "coordinate_transformation_mode", "half_pixel");
   if ((mode != "avg" && mode != "max") || (pixels != "half_pixel" && pixels != "output_half_pixel"))
@@ -51,21 +50,21 @@ Result<Types> infer_roi_align(const Operands& operands) {
     return refuse(
         operands,
         fmt::format("output {} x {} with {} samples", attributes.height, attributes.width, attributes.samples),
-        "the extents are 1 or more");
+        "the extents must be 1 or more");
   if (attributes.samples == 0)
     return refuse(operands,
-                  "sampling_ratio is 0: how many points are sampled would depend on the extents of each region",
+                  "sampling_ratio is 0: the number of sample points would depend on the extents of each region",
                   "give a sampling_ratio; 2 is usual");
   if (attributes.samples > kMostSamples)
     return refuse(operands,
-                  fmt::format("sampling_ratio is {} > {}: each element of the output is of its square of points",
+                  fmt::format("sampling_ratio is {} > {}: each output element needs the square of it in sample points",
                               attributes.samples, kMostSamples),
                   "give a smaller sampling_ratio; 2 is usual");
   return Types{{operands.type(0).dtype, {rois[0], x[1], attributes.height, attributes.width}}};
 }
 
-// The two elements around a coordinate and their weights; the weights of a coordinate outside are zero. Up to one
-// element outside the coordinate moves to the border.
+// The two elements around a coordinate and their weights, which are zero for a coordinate outside the input. Up to one
+// element outside, the coordinate is clamped to the border.
 struct Between {
   Expr low, high, weight_low, weight_high;
 };
@@ -86,7 +85,7 @@ Result<loops::Program> define_roi_align(const Operands& operands) {
   const DType wide = accumulator(x.dtype);
   const std::int64_t extents[] = {x.shape[2], x.shape[3]}, outputs[] = {attributes.height, attributes.width};
   Naive program(operands);
-  // The coordinate along axis 0 (y) or 1 (x) of a sample: `place` of the output, `sample` within it.
+  // The coordinate along axis 0 (y) or 1 (x) of a sample: `place` is the output index, `sample` the number within it.
   const auto coordinate = [&](const Expr& roi, std::size_t axis, const Expr& place, const Expr& sample) {
     const auto bound = [&](std::int64_t column) {
       const Expr value = loops::cast(wide, loops::load(program.in(1), {roi, index(column)}));
@@ -95,7 +94,7 @@ Result<loops::Program> define_roi_align(const Operands& operands) {
     };
     const auto column = static_cast<std::int64_t>(1 - axis);
     const Expr start = bound(column), whole = bound(column + 2) - start;
-    // Without the half pixel regions have at least the extent of an element.
+    // Without half_pixel, regions have at least the extent of one element.
     const Expr extent = attributes.half_pixel ? whole : tensor::maximum(whole, like(1, whole));
     const Expr bin = tensor::divide(extent, like(static_cast<double>(outputs[axis]), extent));
     const Expr inner = tensor::divide((loops::cast(wide, sample) + like(0.5, bin)) * bin,

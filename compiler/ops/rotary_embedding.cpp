@@ -1,6 +1,7 @@
-// RotaryEmbedding: pairs of elements of each head, turned by an angle of their position. The caches hold cosines and
-// sines, a row per position; position_ids choose the rows, or there is a row for each position of each batch. The input
-// is [batch, heads, positions, size], or [batch, positions, heads * size] with the attribute num_heads.
+// RotaryEmbedding: rotates pairs of elements of each head by an angle depending on their position. The caches hold
+// cosines and sines, a row per position; position_ids select the rows, or the caches have a row for each position of
+// each batch. The input is [batch, heads, positions, size], or [batch, positions, heads * size] with the attribute
+// num_heads.
 #include <fmt/format.h>
 
 #include "compiler/ops/list.h"
@@ -13,7 +14,7 @@ namespace {
 using loops::Expr;
 
 struct Rotary {
-  std::int64_t batch, positions, size, turned;  // the first `turned` elements of a head
+  std::int64_t batch, positions, size, turned;  // the first `turned` elements of a head are rotated
 };
 
 Result<Rotary> rotary_of(const Operands& operands) {
@@ -27,7 +28,7 @@ Result<Rotary> rotary_of(const Operands& operands) {
   const std::int64_t given = graph::int_attribute(operands.node, "rotary_embedding_dim", 0);
   rotary.turned = given == 0 ? rotary.size : given;
   if (rotary.turned < 0 || rotary.turned > rotary.size || rotary.turned % 2 != 0)
-    return refuse(operands, fmt::format("{} of {} elements of a head are turned", rotary.turned, rotary.size),
+    return refuse(operands, fmt::format("{} of {} elements of a head are rotated", rotary.turned, rotary.size),
                   "rotary_embedding_dim must be even, and at most the size of a head");
   for (const std::size_t cache : {1, 2}) {
     const Shape& shape = operands.type(cache).shape;
@@ -68,7 +69,8 @@ Result<loops::Program> define_rotary(const Operands& operands) {
     const Expr &position = joined ? i[1] : i[2], &last = i.back();
     const Expr d = joined ? loops::floor_mod(last, rotary.size) : last;
     const Expr x = loops::load(program.in(0), i);
-    // First of its pair, the place of the angle, and how far the other of the pair lies.
+    // Whether the element is the first of its pair, the index of the angle, and the distance to the other element of
+    // the pair.
     const Expr is_first =
         interleaved ? tensor::equal(loops::floor_mod(d, 2), tensor::index(0)) : tensor::less(d, tensor::index(half));
     const Expr angle = interleaved ? loops::floor_div(d, 2) : loops::select(is_first, d, d - loops::int_imm(half));

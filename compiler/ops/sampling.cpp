@@ -50,8 +50,8 @@ std::optional<Sampling> make_sampling(std::string_view mode, std::int64_t input,
                                       double roi_start, double roi_end) {
   Sampling s{.input = input, .output = output, .scale = scale};
   const auto in = static_cast<double>(input), out = static_cast<double>(output);
-  // The standard spreads corners over scale * input, which floor() has made the whole number `output`. Given sizes the
-  // two agree but for rounding.
+  // The standard spreads corners over scale * input, from which floor() computed the integer `output`. With given
+  // sizes, the two are equal except for rounding.
   const double length = std::abs(scale * in - out) < 1e-9 * out ? out : scale * in;
   if (mode == "asymmetric") {
     s.denominator = scale;

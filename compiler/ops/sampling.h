@@ -5,8 +5,8 @@
 
 namespace dovetail::ops {
 
-// coordinate = (position + shift) * numerator / denominator + offset, in binary64, in this order. Evaluated alike at
-// compile time and in the program, so that a decision made here holds there.
+// coordinate = (position + shift) * numerator / denominator + offset, in binary64, in this order. Compile time and the
+// program evaluate it identically, so that a decision made here holds at run time.
 struct Sampling {
   std::int64_t input = 1, output = 1;  // extents
   double shift = 0, numerator = 1, denominator = 1, offset = 0;
@@ -17,7 +17,7 @@ struct Sampling {
   loops::Expr coordinate(const loops::Expr& position) const;
 };
 
-// `scale` is output / input as the model gives it; roi_start and roi_end concern tf_crop_and_resize. Null for an
+// `scale` is output / input as given by the model; roi_start and roi_end apply to tf_crop_and_resize. Nothing for an
 // unknown mode.
 std::optional<Sampling> make_sampling(std::string_view mode, std::int64_t input, std::int64_t output, double scale,
                                       double roi_start, double roi_end);
@@ -25,8 +25,8 @@ std::optional<Sampling> make_sampling(std::string_view mode, std::int64_t input,
 enum class NearestMode : std::uint8_t { round_prefer_floor, round_prefer_ceil, floor, ceil };
 std::optional<NearestMode> nearest_mode(std::string_view name);
 
-// Index of the nearest element, within the input. Integer arithmetic where that gives the same index at every position,
-// which is so for whole factors.
+// Index of the nearest element, within the input. Uses integer arithmetic if that gives the same index at every
+// position, which is the case for integer factors.
 loops::Expr nearest_index(const Sampling& sampling, NearestMode mode, const loops::Expr& position);
 
 }  // namespace dovetail::ops

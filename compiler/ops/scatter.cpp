@@ -1,6 +1,6 @@
-// ScatterElements, ScatterND, TensorScatter: a copy of the data into which updates go at places that an index tensor
-// names, in the order of the updates. Negative indices count from the end; one out of range is the program's error and
-// is found when it runs.
+// ScatterElements, ScatterND, TensorScatter: a copy of the data with updates written, in order, to the positions given
+// by an index tensor. Negative indices count from the end; an index out of range is an error of the program, detected
+// at run time.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ Expr reduced(const std::string& reduction, const Expr& before, const Expr& updat
   return reduction == "max" ? tensor::maximum(before, update) : update;
 }
 
-// The copy of the data, and a block over `axes` that stores update(i) at place(i) of it.
+// A copy of the data, and a block over `axes` that stores update(i) at place(i) of the copy.
 Result<loops::Program> scatter(const Operands& operands, const std::vector<tensor::Definition::UpdateAxis>& axes,
                                const std::function<Indices(Naive&, const Indices&)>& place,
                                const std::function<Expr(Naive&, const Indices&)>& update) {
@@ -53,7 +53,7 @@ Result<loops::Program> scatter(const Operands& operands, const std::vector<tenso
   return program.finish({result});
 }
 
-// Updates along the axes in `in_order` may meet; the others never do.
+// Updates along the axes in `in_order` may write the same element; along other axes they never do.
 std::vector<tensor::Definition::UpdateAxis> update_axes(const Shape& shape,
                                                         const std::function<bool(std::size_t)>& in_order) {
   std::vector<tensor::Definition::UpdateAxis> axes;
@@ -69,13 +69,13 @@ Result<Types> infer_scatter_elements(const Operands& operands) {
   const Shape &x = operands.type(0).shape, &indices = operands.type(1).shape, &updates = operands.type(2).shape;
   if (indices != updates)
     return refuse(operands, fmt::format("indices {} and updates {}", to_string(indices), to_string(updates)),
-                  "both have the same shape");
+                  "both must have the same shape");
   bool fits = indices.size() == x.size();
   for (std::size_t i = 0; fits && i < x.size(); ++i) fits = i == axis || indices[i] <= x[i];
   if (!fits)
     return refuse(operands,
                   fmt::format("indices {} exceed data {} outside axis {}", to_string(indices), to_string(x), axis),
-                  "both have the same rank, and indices no larger extents");
+                  "both must have the same rank, and indices must not have larger extents");
   return Types{operands.type(0)};
 }
 
@@ -101,7 +101,7 @@ Result<Types> infer_scatter_nd(const Operands& operands) {
   expected.insert(expected.end(), x.begin() + depth, x.end());
   if (updates != expected)
     return refuse(operands, fmt::format("updates {}, expected {}", to_string(updates), to_string(expected)),
-                  "they are one slice of the data for each index tuple");
+                  "there must be one slice of the data for each index tuple");
   return Types{operands.type(0)};
 }
 
@@ -124,7 +124,8 @@ Result<loops::Program> define_scatter_nd(const Operands& operands) {
       [](Naive& program, const Indices& i) { return loops::load(program.in(2), i); });
 }
 
-// A cache: for each batch the updates follow one another along `axis` from a first index on, around its end or not.
+// A cache: in each batch, consecutive updates are written along `axis` from a first index on, wrapping around if
+// circular.
 bool is_circular(const Operands& operands) {
   return graph::string_attribute(operands.node, "mode", "linear") == "circular";
 }
@@ -141,7 +142,7 @@ Result<Types> infer_tensor_scatter(const Operands& operands) {
   if (!fits)
     return refuse(operands,
                   fmt::format("update {} for a cache {} along axis {}", to_string(update), to_string(cache), axis),
-                  "the axis is not the first, the update's extent there no larger, all others equal");
+                  "the axis must not be the first, the update's extent there not larger, all others equal");
   if (operands.has(2) && operands.type(2).shape != Shape{cache[0]})
     return refuse(operands,
                   fmt::format("write_indices has shape {}, expected [{}]", to_string(operands.type(2).shape), cache[0]),

@@ -1,5 +1,5 @@
-// NonZero, Compress, Unique of constants: how many elements they yield depends on values, and is known when the model
-// is compiled. Of values that are computed at run time: bounded.cpp.
+// NonZero, Compress, Unique of constants: the number of their results depends on data and is known at compile time.
+// bounded.cpp handles values that are computed at run time.
 #include <algorithm>
 #include <cmath>
 #include <compare>
@@ -41,7 +41,7 @@ Result<std::vector<NdArray>> evaluate_non_zero(const Operands& operands) {
   return std::vector{std::move(result)};
 }
 
-// The array seen as [outer, slices, inner]: one slice for each position of the axis, or for each element.
+// The array viewed as [outer, slices, inner]: one slice for each position of the axis, or for each element.
 struct Slices {
   const NdArray& array;
   std::int64_t outer = 1, count = 1, inner = 1;
@@ -50,7 +50,7 @@ struct Slices {
   std::int64_t element(std::int64_t o, std::int64_t slice, std::int64_t i) const {
     return (o * count + slice) * inner + i;
   }
-  // The slices of these numbers, side by side.
+  // The slices with these numbers, concatenated.
   NdArray chosen(const std::vector<std::int64_t>& numbers, Shape shape) const {
     NdArray result(array.dtype(), std::move(shape));
     const auto row = static_cast<std::size_t>(inner) * size();
@@ -62,7 +62,7 @@ struct Slices {
       }
     return result;
   }
-  // In the order of their elements.
+  // Lexicographic order of the elements.
   std::strong_ordering compare(std::int64_t a, std::int64_t b) const {
     for (std::int64_t o = 0; o < outer; ++o)
       for (std::int64_t i = 0; i < inner; ++i) {
@@ -83,7 +83,7 @@ struct Slices {
   }
 };
 
-// Along the attribute `axis`; without it the elements in row-major order.
+// Slices along the attribute `axis`; without it, the elements in row-major order.
 struct Along {
   Slices slices;
   std::optional<std::size_t> axis;
@@ -107,28 +107,28 @@ Result<Along> along_axis_of(const Operands& operands) {
   return Along{{x, product(x.shape().begin(), at), *at, product(at + 1, x.shape().end())}, axis};
 }
 
-// The slices at which `condition` holds; it may be shorter than the axis.
+// The slices where `condition` is true; it may be shorter than the axis.
 Result<std::vector<NdArray>> evaluate_compress(const Operands& operands) {
   DOVETAIL_ASSIGN(const Along along, along_axis_of(operands));
   const NdArray& condition = *operands.constant(1);
   if (condition.rank() != 1 || condition.count() > along.slices.count)
     return refuse(operands, fmt::format("condition {} for {} slices", to_string(condition.shape()), along.slices.count),
-                  "it is a list, no longer than the axis, or than all elements where there is no axis");
+                  "it must be a list no longer than the axis, or than the flattened input if no axis is given");
   std::vector<std::int64_t> chosen;
   for (std::int64_t i = 0; i < condition.count(); ++i)
     if (is_set(condition, i)) chosen.push_back(i);
   return std::vector{along.slices.chosen(chosen, along.shape(chosen.size()))};
 }
 
-// Different slices, sorted or in the order of their first occurrence; those occurrences, for each slice the number of
-// its equal, and how many are equal.
+// The distinct slices, sorted or in the order of first occurrence; their first occurrences, for each slice the number
+// of its distinct slice, and the number of occurrences.
 Result<std::vector<NdArray>> evaluate_unique(const Operands& operands) {
   DOVETAIL_ASSIGN(const Along along, along_axis_of(operands));
   const Slices& slices = along.slices;
   if (is_floating(slices.array.dtype()))
     for (std::int64_t i = 0; i < slices.array.count(); ++i)
       if (std::isnan(slices.array.as_double(i)))
-        return refuse(operands, "the operand holds NaN, which equals nothing", "replace NaN in front");
+        return refuse(operands, "the operand holds NaN, which equals nothing", "replace NaN before the node");
   std::vector<std::int64_t> order(static_cast<std::size_t>(slices.count));
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) { return slices.compare(a, b) < 0; });
@@ -143,7 +143,7 @@ Result<std::vector<NdArray>> evaluate_unique(const Operands& operands) {
     ++groups.back().count;
     group_of[static_cast<std::size_t>(order[i])] = groups.size() - 1;
   }
-  std::vector<std::size_t> place(groups.size());  // of each group among the results
+  std::vector<std::size_t> place(groups.size());  // position of each group among the results
   std::iota(place.begin(), place.end(), std::size_t{0});
   if (graph::int_attribute(operands.node, "sorted", 1) == 0) {
     std::vector<std::size_t> by_first(place);

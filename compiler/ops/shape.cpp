@@ -1,4 +1,4 @@
-// Shape and Size: facts of the input's type. Shapes being static, constant folding removes these nodes.
+// Shape and Size: properties of the input's type. Since shapes are static, constant folding removes these nodes.
 #include <algorithm>
 
 #include "compiler/ops/list.h"
@@ -8,7 +8,7 @@
 namespace dovetail::ops {
 namespace {
 
-// The extents between the attributes start and end, which are clamped.
+// The extents between the attributes start and end, which are clamped to the rank.
 Shape selected_extents(const Operands& operands) {
   const Shape& x = operands.type(0).shape;
   const auto rank = static_cast<std::int64_t>(x.size());

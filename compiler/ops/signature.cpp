@@ -42,19 +42,18 @@ void check_inputs(const OpDef& def, const Operands& operands, Diagnostics& error
                               fmt::format("input {} ({}) is required, the node has {} inputs", i,
                                           signature.inputs[i].name, operands.count()),
                               "give the input, or fix the exporter"));
-  std::map<char, std::size_t> first_of;  // the input that fixed each type variable
+  std::map<char, std::size_t> first_of;  // the input that determined each type variable
   for (std::size_t i = 0; i < operands.count(); ++i) {
     const InputRule* rule = rule_of(signature, i);
     if (rule == nullptr) {
       errors.push_back(refuse(
-          operands, fmt::format("{} inputs, the operator takes {} at most", operands.count(), signature.inputs.size()),
-          "remove the superfluous inputs"));
+          operands, fmt::format("{} inputs, the operator takes at most {}", operands.count(), signature.inputs.size()),
+          "remove the extra inputs"));
       return;
     }
     if (!operands.has(i)) {
-      if (i >= signature.inputs.size())  // the first of a variadic list is required above
-        errors.push_back(refuse(operands,
-                                fmt::format("input {} ({}) is omitted within a list of any length", i, rule->name),
+      if (i >= signature.inputs.size())  // the first input of a variadic list is checked above
+        errors.push_back(refuse(operands, fmt::format("input {} ({}) is omitted within a variadic list", i, rule->name),
                                 "give the input, or shorten the list"));
       continue;
     }
@@ -90,8 +89,8 @@ void check_attributes(const OpDef& def, const Operands& operands, Diagnostics& e
       return row.name == attribute;
     });
     if (rule == rules.end()) {
-      errors.push_back(refuse(operands, fmt::format("attribute {} is unknown to this operator", attribute),
-                              "remove the attribute, or teach compiler/ops its meaning"));
+      errors.push_back(refuse(operands, fmt::format("this operator has no attribute {}", attribute),
+                              "remove the attribute, or implement it in compiler/ops"));
     } else if (value.index() != static_cast<std::size_t>(rule->kind)) {
       errors.push_back(refuse(operands,
                               fmt::format("attribute {} is {}, expected {}", attribute, kKindNames[value.index()],
@@ -119,8 +118,8 @@ Result<void> check_signature(const OpDef& def, const Operands& operands) {
   const int max_outputs = def.signature.max_outputs;
   if (outputs == 0 || (max_outputs >= 0 && outputs > max_outputs))
     errors.push_back(refuse(operands,
-                            fmt::format("the node has {} outputs, supported are 1 to {}", outputs, max_outputs),
-                            "drop the outputs that nothing uses"));
+                            fmt::format("the node has {} outputs, 1 to {} are supported", outputs, max_outputs),
+                            "drop the unused outputs"));
   return errors;
 }
 

@@ -1,5 +1,5 @@
-// What a table row says of an operator's inputs and attributes, and the check against a node. Names and types follow
-// the ONNX operator reference (https://onnx.ai/onnx/operators), newest form.
+// The part of a table row that describes an operator's inputs and attributes, and its check against a node. Names and
+// types follow the newest form in the ONNX operator reference (https://onnx.ai/onnx/operators).
 #pragma once
 
 #include <cstdint>
@@ -39,7 +39,7 @@ enum class Presence : std::uint8_t {
   required,
   optional,
   variadic,    // the last input, one or more times
-  any_number,  // the last input, any number of times, none among them
+  any_number,  // the last input, zero or more times
 };
 
 struct InputRule {
@@ -64,7 +64,8 @@ struct Signature {
   int max_outputs = 1;  // −1: any number
 };
 
-// Everything about the node that the row's signature forbids: arity, dtypes, attributes, inputs that must be constants.
+// Reports everything about the node that the row's signature forbids: arity, dtypes, attributes, inputs that must be
+// constants.
 Result<void> check_signature(const OpDef& def, const Operands& operands);
 
 // "cannot take Conv (node conv1): <why>. Hint: <hint>": the form of every operator's diagnostic.

@@ -48,8 +48,7 @@ Result<std::vector<Range>> ranges_of(const Operands& operands) {
   for (const std::int64_t extent : x) ranges.push_back({0, 1, extent});
   for (std::size_t i = 0; i < positions.size(); ++i) {
     if (steps[i] == 0)
-      return refuse(operands, fmt::format("step 0 on axis {}, allowed is any other number", positions[i]),
-                    "fix the exporter");
+      return refuse(operands, fmt::format("step 0 on axis {}, must not be 0", positions[i]), "fix the exporter");
     ranges[positions[i]] = clamp_range(starts[i], ends[i], steps[i], x[positions[i]]);
   }
   return ranges;

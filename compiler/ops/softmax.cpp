@@ -1,4 +1,4 @@
-// Softmax and LogSoftmax along one axis, around its maximum, so that exp cannot overflow.
+// Softmax and LogSoftmax along one axis, relative to its maximum, so that exp cannot overflow.
 #include "compiler/ops/axes.h"
 #include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"
@@ -19,7 +19,7 @@ Result<loops::Program> define_softmax(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   const DType wide = accumulator(x.dtype);
   const Axes axes = tensor_axes(x.shape), along{{"k", x.shape[axis]}};
-  Axes rows = axes;  // the reduced axis stays, with extent 1
+  Axes rows = axes;  // the reduced axis remains, with extent 1
   rows[axis].extent = 1;
   const auto row_of = [&](const Indices& i) { return with_index(i, axis, tensor::index(0)); };
 

@@ -23,7 +23,7 @@ Result<std::vector<std::int64_t>> sizes_of(const Operands& operands, std::size_t
     if (static_cast<std::int64_t>(sizes.size()) != outputs || sum != extent)
       return refuse(
           operands,
-          fmt::format("split [{}] has {} parts of {} elements, the node has {} outputs and axis {} {} elements",
+          fmt::format("split [{}] has {} parts of {} elements, the node has {} outputs, and axis {} has {} elements",
                       join(sizes), sizes.size(), sum, outputs, axis, extent),
           "the parts must add up to the extent, one per output");
     return sizes;
@@ -42,7 +42,7 @@ Result<std::vector<std::int64_t>> sizes_of(const Operands& operands, std::size_t
   if (sizes.back() < 0)
     return refuse(operands,
                   fmt::format("{} parts of {} elements exceed extent {} of axis {}", parts, size, extent, axis),
-                  "ask for fewer outputs");
+                  "use fewer outputs");
   return sizes;
 }
 

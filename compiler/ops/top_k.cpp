@@ -1,4 +1,4 @@
-// TopK: the k largest or smallest elements along an axis, sorted; of equal ones the first. NaN counts as the worst.
+// TopK: the k largest or smallest elements along an axis, sorted; among equal elements, the first. NaN is the worst.
 #include <fmt/format.h>
 
 #include "compiler/ops/axes.h"
@@ -18,16 +18,16 @@ Result<Types> infer_top_k(const Operands& operands) {
   Shape shape = operands.type(0).shape;
   if (k.count() != 1)
     return refuse(operands, fmt::format("k has {} elements, expected 1", k.count()), "give one number");
-  if (const std::int64_t wanted = k.as_int64(0); wanted < 0 || wanted > shape[axis])
-    return refuse(operands, fmt::format("k is {}, axis {} has extent {}", wanted, axis, shape[axis]),
-                  "k is between 0 and the extent");
+  if (const std::int64_t requested = k.as_int64(0); requested < 0 || requested > shape[axis])
+    return refuse(operands, fmt::format("k is {}, axis {} has extent {}", requested, axis, shape[axis]),
+                  "k must be between 0 and the extent");
   shape[axis] = k.as_int64(0);
   Types types{{operands.type(0).dtype, shape}, {DType::int64, shape}};
   types.resize(operands.node.outputs.size());
   return types;
 }
 
-// x goes in front of y.
+// Whether x is ordered before y.
 Expr is_better(const Expr& x, const Expr& y, bool largest) {
   const Expr better = largest ? tensor::greater(x, y) : tensor::less(x, y);
   if (!is_floating(x->dtype)) return better;
@@ -36,8 +36,8 @@ Expr is_better(const Expr& x, const Expr& y, bool largest) {
                             loops::logical_and(is_nan(y), loops::unary(loops::UnaryOp::logical_not, is_nan(x))));
 }
 
-// One element after another goes to its place in the list of the best so far, which the worse ones behind it leave:
-// most elements of a long axis are compared with the last of the list alone.
+// Insertion into the list of the best elements so far, shifting worse ones down: most elements of a long axis are only
+// compared with the last of the list.
 Result<loops::Program> define_top_k(const Operands& operands) {
   DOVETAIL_ASSIGN(const std::size_t axis, axis_of(operands, -1));
   const Shape& x = operands.type(0).shape;
@@ -53,7 +53,7 @@ Result<loops::Program> define_top_k(const Operands& operands) {
   axes.push_back({named[axis].name, named[axis].extent, IterKind::ordered});
   if (k > 0)
     program.update(program.block(), axes, [&](const Indices& all) {
-      const Expr i = all.back();  // elements before it are in the list, as far as it is long enough
+      const Expr i = all.back();  // the elements before it are in the list, if it is long enough
       Indices row(all.begin(), all.end() - 1);
       row.insert(row.begin() + static_cast<std::ptrdiff_t>(axis), i);
       const Expr element = loops::load(program.in(0), row);
@@ -66,7 +66,7 @@ Result<loops::Program> define_top_k(const Operands& operands) {
       };
       const loops::Var from_end = loops::make_var("from_end");
       const Expr p = tensor::index(k - 1) - loops::ref(from_end), before = tensor::maximum(p - 1, tensor::index(0));
-      // The element goes in front of its predecessor at p: that one moves to p.
+      // The element is inserted before its predecessor at p: that one moves to p.
       const Expr moves = loops::select(loops::logical_and(tensor::less(tensor::index(0), p), tensor::less_equal(p, i)),
                                        is_better(element, at(values, before), largest), loops::bool_imm(false));
       const Expr belongs =

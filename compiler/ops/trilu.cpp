@@ -1,5 +1,5 @@
-// Trilu: the upper or lower triangle of each matrix, 0 elsewhere. The diagonal's number k may be known at run time
-// only.
+// Trilu: the upper or lower triangle of each matrix, 0 elsewhere. The diagonal's number k may be known only at run
+// time.
 #include <fmt/format.h>
 
 #include "compiler/ops/list.h"
@@ -14,9 +14,10 @@ using loops::Expr;
 Result<Types> infer_trilu(const Operands& operands) {
   const graph::TensorType& x = operands.type(0);
   if (x.shape.size() < 2)
-    return refuse(operands,
-                  fmt::format("input of shape {} has rank {}, the least is 2", to_string(x.shape), x.shape.size()),
-                  "the last two axes are those of the matrices");
+    return refuse(
+        operands,
+        fmt::format("input of shape {} has rank {}, at least 2 is required", to_string(x.shape), x.shape.size()),
+        "the last two axes must be those of the matrices");
   if (operands.has(1) && element_count(operands.type(1).shape) != 1)
     return refuse(operands, fmt::format("k has shape {}, expected one element", to_string(operands.type(1).shape)),
                   "give a scalar");

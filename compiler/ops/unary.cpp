@@ -1,4 +1,4 @@
-// Elementwise operators of one input: the value table, and one row each.
+// Elementwise operators of one input: the value functions, and one row per operator.
 #include <algorithm>
 #include <cmath>
 
@@ -105,7 +105,7 @@ const std::vector<UnaryRow>& unary_rows() {
        }},
       {"Cos", kFloat, {}, apply<UnaryOp::cos>},
       {"Cosh", kFloat, {}, apply<UnaryOp::cosh>},
-      // Inference only: the identity. `seed` matters in training alone.
+      // Inference only: the identity. `seed` affects training only.
       {"Dropout", kFloat, {{"seed", AttributeKind::integer}, {"ratio", real}}, [](const Element& e) { return e.x; }},
       {"Elu",
        kFloat,

@@ -13,8 +13,8 @@ Result<Types> infer_by_evaluation(const Operands& operands) {
 }
 
 Result<loops::Program> no_program(const Operands& operands) {
-  return refuse(operands, "its results have as many elements as the values of its operands say, so no program has them",
-                "let constants be folded (fold_constants)");
+  return refuse(operands, "the number of its result elements depends on data, so no program can compute them",
+                "enable constant folding (fold_constants)");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ Result<Types> infer_clip(const Operands& operands) {
   return Types{operands.type(0)};
 }
 
-// min(max(x, low), high): where low > high the result is high, as the standard says.
+// min(max(x, low), high): if low > high, the result is high, as the standard specifies.
 Result<loops::Program> define_clip(const Operands& operands) {
   Naive program(operands);
   return program.map([&](const Indices& i) {

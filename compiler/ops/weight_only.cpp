@@ -11,7 +11,7 @@
 namespace dovetail::ops {
 namespace {
 
-// Operands behind x and w, one element per output.
+// Operands after x and w, one element per output.
 enum : std::size_t { kScale = 2, kBias = 3, kZeroPoint = 4 };
 
 Result<void> require_per_output(const Operands& operands, std::int64_t outputs) {
@@ -56,7 +56,7 @@ Result<Types> infer_weight_only_gemm(const Operands& operands) {
   const Shape &x = operands.type(0).shape, &w = operands.type(1).shape;
   if (x.size() < 2 || w.size() != 2 || x.back() != w[0])
     return refuse(operands, fmt::format("input {} and weight {} do not agree in K", to_string(x), to_string(w)),
-                  "the input is [..., M, K], the weight [K, N]");
+                  "the input must be [..., M, K], the weight [K, N]");
   DOVETAIL_TRY(require_per_output(operands, w[1]));
   Shape y = x;
   y.back() = w[1];

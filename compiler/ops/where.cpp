@@ -1,4 +1,4 @@
-// Where: elementwise choice; only the chosen side is evaluated.
+// Where: elementwise selection; only the selected side is evaluated.
 #include "compiler/ops/broadcast.h"
 #include "compiler/ops/list.h"
 #include "compiler/ops/naive.h"

@@ -12,7 +12,7 @@
 namespace dovetail::ops {
 namespace {
 
-// Beyond any model's windows, and small enough that no sum or product below overflows.
+// Larger than any model's windows, and small enough that no sum or product below overflows.
 constexpr std::int64_t kMost = INT32_MAX;
 
 // Attribute `name` with `count` entries of at least `least`.
@@ -37,8 +37,8 @@ Shape read_list(const Operands& operands, std::string_view name, std::size_t cou
   return values;
 }
 
-// SAME: as many outputs as ceil(input / stride); of an odd padding the larger half goes to the end (upper) or the
-// beginning (lower).
+// SAME: ceil(input / stride) outputs; the larger half of an odd padding goes to the end (upper) or the beginning
+// (lower).
 void pad_to_same(Window& window, std::size_t axis, bool upper) {
   window.output[axis] = (window.input[axis] + window.strides[axis] - 1) / window.strides[axis];
   const std::int64_t total = std::max<std::int64_t>(window.touched(axis) - window.input[axis], 0);
@@ -51,19 +51,19 @@ std::int64_t output_extent(const Window& window, std::size_t axis, bool ceil_mod
   const std::int64_t slack = padded - window.span(axis);
   if (slack < 0) return 0;
   std::int64_t extent = slack / window.strides[axis] + 1;
-  // A last partial window counts only if it begins in the input or the front pads.
+  // A last partial window counts only if it begins in the input or the pads before it.
   if (ceil_mode && slack % window.strides[axis] != 0 &&
       extent * window.strides[axis] < window.input[axis] + window.pad_begin[axis])
     ++extent;
   return extent;
 }
 
-// The first window of which no tap meets the input. A window that begins in the input has its first tap there, so only
-// those before it and the first one behind it are looked at.
+// The first window without a tap in the input. A window that begins in the input has its first tap there, so only the
+// windows before those and the first one after them are checked.
 std::optional<std::int64_t> first_empty_window(const Window& window, std::size_t axis) {
   const std::int64_t stride = window.strides[axis], dilation = window.dilations[axis], pad = window.pad_begin[axis],
                      input = window.input[axis];
-  // The first tap that is not in the front pads meets element (start mod dilation): that repeats with the windows.
+  // The first tap after the pads at the start covers element (start mod dilation), which repeats with the windows.
   const std::int64_t before =
       std::min({window.output[axis], (pad + stride - 1) / stride, dilation / std::gcd(stride, dilation)});
   for (std::int64_t p = 0; p < before; ++p) {
@@ -71,8 +71,8 @@ std::optional<std::int64_t> first_empty_window(const Window& window, std::size_t
     const std::int64_t tap = (missing + dilation - 1) / dilation;
     if (tap >= window.kernel[axis] || tap * dilation - missing >= input) return p;
   }
-  const std::int64_t behind = (input + pad + stride - 1) / stride;
-  return behind < window.output[axis] ? std::optional(behind) : std::nullopt;
+  const std::int64_t after = (input + pad + stride - 1) / stride;
+  return after < window.output[axis] ? std::optional(after) : std::nullopt;
 }
 
 }  // namespace
@@ -87,7 +87,7 @@ Window Window::clipped() const {
   Window window = *this;
   for (std::size_t axis = 0; axis < rank(); ++axis) {
     const std::int64_t dilation = dilations[axis], last_start = (output[axis] - 1) * strides[axis];
-    // The last window is the first to leave the front pads, the first window the last to reach the end pads.
+    // The last window is the first to leave the pads at the start, the first window the last to reach the end pads.
     const std::int64_t missing = std::max<std::int64_t>(pad_begin[axis] - last_start, 0);
     const std::int64_t first =
         std::min({(missing + dilation - 1) / dilation, pad_begin[axis] / dilation, kernel[axis] - 1});
@@ -110,10 +110,11 @@ Result<Window> make_window(const Operands& operands, const Shape& kernel) {
   const Shape& shape = operands.type(0).shape;
   const std::size_t rank = kernel.size();
   if (rank == 0 || shape.size() != rank + 2)
-    return refuse(operands,
-                  fmt::format("input of shape {} has {} spatial axes, the kernel has {}", to_string(shape),
-                              static_cast<std::int64_t>(shape.size()) - 2, rank),
-                  "the input is [batch, channels, spatial...], with as many spatial axes as the kernel, at least one");
+    return refuse(
+        operands,
+        fmt::format("input of shape {} has {} spatial axes, the kernel has {}", to_string(shape),
+                    static_cast<std::int64_t>(shape.size()) - 2, rank),
+        "the input must be [batch, channels, spatial...], with as many spatial axes as the kernel, at least one");
   Diagnostics errors;
   Window window;
   window.input.assign(shape.begin() + 2, shape.end());
@@ -153,8 +154,7 @@ Result<Window> make_window(const Operands& operands, const Shape& kernel) {
           refuse(operands, fmt::format("kernel {} has more than 2^63 taps", to_string(kernel)), "fix the exporter"));
   if (!errors.empty()) return errors;
 
-  // Without pads partial windows are left out whatever ceil_mode says: the standard's formula for VALID is that of
-  // floor.
+  // Without pads, partial windows are dropped whatever ceil_mode says: the standard's formula for VALID rounds down.
   const bool ceil_mode = graph::int_attribute(operands.node, "ceil_mode", 0) != 0 && auto_pad != "VALID";
   for (std::size_t axis = 0; axis < rank; ++axis) {
     if (upper || lower) {
@@ -180,7 +180,7 @@ Result<void> require_filled_windows(const Operands& operands, const Window& wind
       const std::int64_t p = *empty;
       return refuse(
           operands,
-          fmt::format("window {} on spatial axis {} holds only padding (kernel {}, pads {} and {}, input {})", p, axis,
+          fmt::format("window {} on spatial axis {} covers only padding (kernel {}, pads {} and {}, input {})", p, axis,
                       window.kernel[axis], window.pad_begin[axis], window.pad_end[axis], window.input[axis]),
           "use pads smaller than the kernel");
     }

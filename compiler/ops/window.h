@@ -14,27 +14,27 @@ struct Window {
   std::size_t rank() const { return kernel.size(); }
   // Extent that the kernel spans, dilation included.
   std::int64_t span(std::size_t axis) const { return (kernel[axis] - 1) * dilations[axis] + 1; }
-  // Extent of the padded input that windows touch: with strides it may end before the pads do, with ceil_mode after
+  // Extent of the padded input that windows cover: with strides it may end before the pads do, with ceil_mode after
   // them.
   std::int64_t touched(std::size_t axis) const { return (output[axis] - 1) * strides[axis] + span(axis); }
   bool pads_anything() const;
-  // The same positions without the taps at both ends that meet padding alone, whatever the position. Where padding adds
-  // nothing, every result stays; and a kernel of 2^31 costs what it touches. At least one tap stays.
+  // The same positions without the taps at both ends that cover only padding at every position. If padding adds
+  // nothing, results are unchanged, and a kernel of 2^31 costs only the covered taps. At least one tap remains.
   Window clipped() const;
 };
 
 // The attribute rules that every windowed operator lists.
 std::vector<AttributeRule> window_attributes(std::vector<AttributeRule> others);
 
-// `kernel` is the weight's spatial shape or kernel_shape. Everything wrong with the attributes is collected.
+// `kernel` is the weight's spatial shape or kernel_shape. All errors in the attributes are collected.
 Result<Window> make_window(const Operands& operands, const Shape& kernel);
-// Pools: refused where a window lies wholly in the padding, as its maximum or average would be of nothing.
+// Pools: an error if a window covers only padding, since it has no maximum or average.
 Result<void> require_filled_windows(const Operands& operands, const Window& window);
 
-// The input [n, c, spatial...] with its pads written out, as block "pad"; `x` itself where no window touches a pad.
+// The input [n, c, spatial...] with explicit pads, as block "pad"; `x` itself if no window covers a pad.
 loops::Buffer pad_spatial(Naive& program, const loops::Buffer& x, const Window& window, const loops::Expr& fill);
 
-// Indices into what pad_spatial returned: leading ones, then position * stride + tap * dilation.
+// Indices into the result of pad_spatial: the leading ones, then position * stride + tap * dilation.
 Indices window_indices(const Window& window, Indices leading, std::span<const loops::Expr> positions,
                        std::span<const loops::Expr> taps);
 

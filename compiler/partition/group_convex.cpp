@@ -13,8 +13,8 @@ namespace {
 
 using Edges = std::vector<std::set<std::size_t>>;
 
-// An order of execution that stays on a color while it can, so that runs of one color are long; units that were
-// listed earlier come first.
+// A topological order that keeps to one color as long as possible, so that runs of one color are long; ties go to the
+// unit that was listed first.
 std::vector<std::size_t> order(const Edges& reads, const std::vector<std::size_t>& colors) {
   Edges users(reads.size());
   std::vector<std::size_t> waiting(reads.size());
@@ -27,7 +27,7 @@ std::vector<std::size_t> order(const Edges& reads, const std::vector<std::size_t
   std::vector<std::size_t> ordered;
   auto current = ready.end();
   while (!ready.empty()) {
-    // The next color is that of the earliest unit.
+    // Continue with the color of the earliest ready unit.
     if (current == ready.end())
       current = std::ranges::min_element(ready, {}, [](const auto& entry) { return *entry.second.begin(); });
     const std::size_t color = current->first, u = *current->second.begin();
@@ -45,7 +45,7 @@ std::vector<std::size_t> order(const Edges& reads, const std::vector<std::size_t
   return ordered;
 }
 
-// A set of groups, one bit each: a long path of groups has a square of ancestors.
+// A set of groups, one bit each: a long chain of groups has quadratically many ancestors.
 class Bits {
  public:
   explicit Bits(std::size_t groups) : words_((groups + 63) / 64, 0) {}
@@ -59,7 +59,7 @@ class Bits {
   std::vector<std::uint64_t> words_;
 };
 
-// Groups as nodes of a graph of their own.
+// Groups as nodes of a separate graph.
 class Groups {
  public:
   Groups(const Edges& reads, const std::vector<std::size_t>& colors, const std::vector<std::size_t>& ordered)
@@ -78,11 +78,11 @@ class Groups {
     ordered_ = &ordered;
   }
 
-  // Joins what can be joined. Groups are numbered in an order in which they can run, throughout.
+  // Merges the groups that can be merged. Groups stay numbered in an order in which they can run.
   void join() {
     ancestors_.assign(1, Bits(members_.size()));  // the first group reads from none
     for (std::size_t late = 1; late < members_.size();) {
-      Bits before(members_.size());  // groups from which a path of at least one group in between leads to `late`
+      Bits before(members_.size());  // groups with an indirect path (through at least one other group) to `late`
       for (const std::size_t producer : reads_[late]) before.add(ancestors_[producer]);
       std::size_t early = late;
       for (std::size_t g = late; g-- > 0;)
@@ -112,7 +112,7 @@ class Groups {
  private:
   std::size_t color(std::size_t group) const { return colors_[(*ordered_)[members_[group].front()]]; }
 
-  // `late` becomes part of `early`; then the groups are numbered again.
+  // Merges `late` into `early` and renumbers the groups.
   void join(std::size_t early, std::size_t late) {
     members_[early].insert(members_[early].end(), members_[late].begin(), members_[late].end());
     reads_[early].insert(reads_[late].begin(), reads_[late].end());
@@ -137,7 +137,7 @@ class Groups {
         members.push_back(std::move(members_[g]));
         old.push_back(g);
       }
-      DOVETAIL_CHECK(members.size() > before, "joined groups have closed a circle");
+      DOVETAIL_CHECK(members.size() > before, "merging groups created a cycle");
     }
     Edges renumbered(members.size());
     for (std::size_t g = 0; g < members.size(); ++g)
@@ -150,7 +150,7 @@ class Groups {
   const std::vector<std::size_t>* ordered_ = nullptr;
   std::vector<std::vector<std::size_t>> members_;  // positions in the order
   Edges reads_;                                    // groups that a group reads from, without itself
-  std::vector<Bits> ancestors_;                    // of the groups that were looked at
+  std::vector<Bits> ancestors_;                    // of the groups processed so far
 };
 
 }  // namespace

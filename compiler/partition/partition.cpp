@@ -19,9 +19,9 @@ namespace {
 constexpr std::pair<Offload, std::string_view> kOffload[] = {
     {Offload::always, "always"}, {Offload::possible, "possible"}, {Offload::cost, "cost"}};
 
-// What is placed as a whole.
+// Nodes that are placed together.
 struct Unit {
-  std::size_t target;  // position among those available
+  std::size_t target;  // index in options.available
   Match match;
 };
 
@@ -34,12 +34,12 @@ class Partitioner {
     if (options_.control_flow != nullptr) options_.available.push_back(options_.control_flow);
     if (!errors_.empty()) return errors_;
     const std::vector<NodeId> nodes = graph_.topological_order();
-    // Later nodes first: a match is found at the node it ends in and covers what lies before.
+    // Later nodes first: a match is found at its last node and covers the nodes before it.
     for (auto node = nodes.rbegin(); node != nodes.rend(); ++node)
       if (!covered_.count(*node)) place(*node);
     if (!errors_.empty()) return errors_;
     std::reverse(units_.begin(), units_.end());
-    // Every round moves nodes to targets that come later in the user's order, so that it ends.
+    // Each iteration moves nodes to targets that come later in the user's order, so the loop terminates.
     do group();
     while (give_up_regions());
     return std::move(result_);
@@ -59,14 +59,14 @@ class Partitioner {
     std::vector<std::string_view> names;
     for (const TargetPointer& target : options_.available) names.push_back(target->name());
     errors_.push_back({fmt::format("unknown target \"{}\"", name), where,
-                       fmt::format("there are the targets {}", fmt::join(names, ", ")), "choose one of them"});
+                       fmt::format("the targets are {}", fmt::join(names, ", ")), "choose one of them"});
   }
   void check_options() {
     std::set<std::string_view> names;
     for (const TargetPointer& target : options_.available)
       if (!names.insert(target->name()).second)
         errors_.push_back({fmt::format("two targets are named {}", target->name()), "CompileOptions::available",
-                           "--target could not distinguish them", "give each back end a name of its own"});
+                           "--target could not distinguish them", "give each back end a unique name"});
     for (const std::string& target : options_.targets) check_target(target, "--target");
     for (const auto& [name, target] : options_.place) {
       check_target(target, "--place");
@@ -98,7 +98,7 @@ class Partitioner {
         for (const Refusal& refusal : given_up->second)
           if (refusal.target == target.name())
             return Diagnostic{fmt::format("{} cannot take {}", target.name(), graph_.node(id).name),
-                              graph_.node(id).name, refusal.why, "place a part of the model on another target"};
+                              graph_.node(id).name, refusal.why, "place part of the model on another target"};
       const std::string elsewhere = placement_of(node);
       if (elsewhere.empty() || elsewhere == target.name()) continue;
       return Diagnostic{fmt::format("{} cannot take {}", target.name(), graph_.node(id).name), graph_.node(id).name,
@@ -122,10 +122,10 @@ class Partitioner {
       units_.push_back(unit(options_.available.size() - 1, *std::move(match)));
       return;
     }
-    const std::string wanted = placement_of(id);
-    std::vector<std::string> order = wanted.empty() ? options_.targets : std::vector{wanted};
+    const std::string placed = placement_of(id);
+    std::vector<std::string> order = placed.empty() ? options_.targets : std::vector{placed};
     const std::size_t asked = order.size();
-    if (wanted.empty())
+    if (placed.empty())
       for (const std::string& name : options_.fallback)
         if (std::ranges::find(order, name) == order.end()) order.push_back(name);
     Diagnostics refusals;
@@ -145,9 +145,8 @@ class Partitioner {
     }
     covered_.insert(id);
     for (Diagnostic& refusal : refusals) {
-      if (wanted.empty() && !options_.fallback.empty())
-        refusal.hint =
-            fmt::format("add {} to --target, leave out --strict, or change the model", options_.fallback.front());
+      if (placed.empty() && !options_.fallback.empty())
+        refusal.hint = fmt::format("add {} to --target, omit --strict, or change the model", options_.fallback.front());
       errors_.push_back(std::move(refusal));
     }
   }
@@ -192,7 +191,7 @@ class Partitioner {
     }
   }
 
-  // Regions that do not pay, to other targets. False where all pay.
+  // Moves regions that do not pay off to other targets. False if all pay off.
   bool give_up_regions() {
     std::vector<bool> gone(units_.size(), false);
     std::vector<Unit> instead;
@@ -202,7 +201,7 @@ class Partitioner {
       if (units.empty()) continue;
       part.elsewhere.emplace();
       for (const Unit& unit : units) *part.elsewhere += unit.match.cost;
-      // What crosses the region's border would cross it too, if targets of the same memory had the region.
+      // The transfers at the region's border remain if targets with the same memory run the region.
       const bool other_memory = std::ranges::any_of(
           units, [&](const Unit& unit) { return options_.available[unit.target]->memory() != part.target->memory(); });
       const double border_seconds = other_memory ? part.border_seconds : 0;
@@ -212,10 +211,10 @@ class Partitioner {
       if (pays) continue;
       const std::string why =
           options_.offload == Offload::possible
-              ? fmt::format("to bring its region of {} over the border costs {}, all of it on {} costs {}",
-                            counted(part.region), microseconds(border_seconds),
-                            options_.available[units.front().target]->name(), microseconds(part.elsewhere->seconds))
-              : fmt::format("its region of {} saves {}, to bring it over the border costs {}", counted(part.region),
+              ? fmt::format("the transfers of its region of {} cost {}, all of it on {} costs {}", counted(part.region),
+                            microseconds(border_seconds), options_.available[units.front().target]->name(),
+                            microseconds(part.elsewhere->seconds))
+              : fmt::format("its region of {} saves {}, the transfers cost {}", counted(part.region),
                             microseconds(saved), microseconds(border_seconds));
       for (const std::size_t u : groups_[g]) gone[u] = true;
       for (Unit& unit : units) {
@@ -226,7 +225,7 @@ class Partitioner {
     if (instead.empty()) return false;
     for (std::size_t u = 0; u < units_.size(); ++u)
       if (!gone[u]) instead.push_back(std::move(units_[u]));
-    // Units in the order of the graph: what is free in the order of execution follows it.
+    // Units in the order of the graph: the execution order follows it where dependencies allow.
     std::map<NodeId, std::size_t> position;
     for (const NodeId node : graph_.topological_order()) position.emplace(node, position.size());
     std::ranges::sort(instead, {}, [&](const Unit& unit) { return position.at(unit.match.nodes.back()); });
@@ -234,8 +233,8 @@ class Partitioner {
     return true;
   }
 
-  // The region's nodes on targets that the user listed behind `target`; empty where that is not all of them, or the
-  // user has placed one.
+  // The region's nodes on targets that the user listed after `target`; empty if these do not cover all nodes, or if the
+  // user placed one of them.
   std::vector<Unit> other_units(const GraphRegion& region, std::size_t target) const {
     const std::vector<NodeId> nodes = region.nodes();
     if (std::ranges::any_of(nodes, [&](NodeId id) { return !placement_of(id).empty(); })) return {};
@@ -287,7 +286,7 @@ class Partitioner {
   Diagnostics errors_;
   Partition result_;
   std::vector<Unit> units_;
-  std::vector<std::vector<std::size_t>> groups_;  // units of each region
+  std::vector<std::vector<std::size_t>> groups_;  // the units of each region
   std::set<NodeId> covered_;
 };
 

@@ -29,7 +29,7 @@ class Parser {
     if (error_.empty() && at_ != text_.size()) fail("a pattern ends here");
     if (!error_.empty())
       return Diagnostic{"cannot read pattern", fmt::format("{}, character {}", text_, at_ + 1), error_,
-                        "write e.g. Relu?(Add~(MatMul(x=_, w=#), b=#))"};
+                        "for example Relu?(Add~(MatMul(x=_, w=#), b=#))"};
     return pattern;
   }
 
@@ -63,14 +63,14 @@ class Parser {
       if (first.empty()) fail("expected a name, an operator, _, #, - or *");
       else if (take("=")) {
         pattern = read_pattern();
-        if (!pattern.name.empty()) fail("a value has one name");
-        if (pattern.kind == Kind::absent) fail("an operand that is left out has no name");
+        if (!pattern.name.empty()) fail("a value cannot have two names");
+        if (pattern.kind == Kind::absent) fail("an omitted operand cannot have a name");
         pattern.name = first;
       } else if (first != "_") {
         pattern.operators.push_back(first);
         while (take("|")) {
           pattern.operators.push_back(word());
-          if (pattern.operators.back().empty()) fail("expected an operator behind |");
+          if (pattern.operators.back().empty()) fail("expected an operator after |");
         }
         read_node(pattern);
       }
@@ -94,7 +94,7 @@ class Parser {
       } while (error_.empty() && take(","));
       if (error_.empty() && !take(")")) fail("expected , or )");
     }
-    if (pattern.commutative && pattern.operands.size() < 2) fail("~ needs two operands to exchange");
+    if (pattern.commutative && pattern.operands.size() < 2) fail("~ needs two operands to swap");
     if (pattern.optional && pattern.operands.empty()) fail("? needs an operand that replaces the missing node");
   }
 
@@ -103,7 +103,7 @@ class Parser {
   std::string error_;
 };
 
-// What an attempt has found so far. Attempts are values: every choice copies.
+// The state of one matching attempt. Attempts are values: every choice copies.
 struct Attempt {
   std::vector<NodeId> nodes;
   std::map<std::string, ValueId> values;
@@ -115,9 +115,9 @@ class Matcher {
   explicit Matcher(const Graph& graph) : graph_(graph) {}
 
   Result<Found> run(NodeId root, const Pattern& pattern) {
-    DOVETAIL_CHECK(pattern.kind == Kind::node, "a pattern of a table is one of nodes: " + to_string(pattern));
+    DOVETAIL_CHECK(pattern.kind == Kind::node, "a pattern of a table must match a node: " + to_string(pattern));
     const graph::Node& node = graph_.node(root);
-    // The root is one node with perhaps several results: it is matched by the first that it yields.
+    // The root is one node, which may have several results: it is matched by the first that exists.
     const auto result = std::ranges::find_if(node.outputs, [](ValueId output) { return output.valid(); });
     DOVETAIL_CHECK(result != node.outputs.end(), node.name + " yields nothing");
     for (Attempt& attempt : match_value(pattern, *result, {}, node.name)) {
@@ -129,13 +129,13 @@ class Matcher {
   }
 
  private:
-  // Every way in which `pattern` ends in `value`, given what is matched already. `what`: the operand in words.
+  // All ways to match `pattern` ending in `value`, given the matches so far. `what` describes the operand.
   Attempts match_value(const Pattern& pattern, ValueId value, const Attempt& given, const std::string& what) {
     if (pattern.kind == Kind::absent) {
       if (!value.valid()) return {given};
-      return refuse(fmt::format("{} is there", what));
+      return refuse(fmt::format("{} is present", what));
     }
-    if (!value.valid()) return refuse(fmt::format("{} is left out", what));
+    if (!value.valid()) return refuse(fmt::format("{} is omitted", what));
     Attempts attempts;
     if (pattern.kind == Kind::node) attempts = match_node(pattern, value, given, what);
     else if (pattern.kind == Kind::value || graph_.is_constant(value)) attempts = {given};
@@ -163,13 +163,13 @@ class Matcher {
       for (Attempt& attempt : attempts)
         if (std::ranges::find(attempt.nodes, id) == attempt.nodes.end()) attempt.nodes.push_back(id);
     } else if (!pattern.optional) {
-      const std::string wanted =
+      const std::string expected =
           pattern.operators.empty() ? "the result of a node" : fmt::format("{}", fmt::join(pattern.operators, " or "));
       refuse(fmt::format("{} is {}, not {}", what,
                          id.valid()                  ? graph_.node(id).op
                          : graph_.is_constant(value) ? "a constant"
                                                      : "an input of the model",
-                         wanted),
+                         expected),
              id.valid());
     }
     if (pattern.optional)
@@ -205,7 +205,7 @@ class Matcher {
   }
 
   bool closed(const Attempt& attempt) {
-    depth_ = graph_.nodes.size();  // nothing comes further than a match that is not closed
+    depth_ = graph_.nodes.size();  // a match that is not closed is the furthest an attempt can get
     for (std::size_t i = 0; i + 1 < attempt.nodes.size(); ++i)
       for (const ValueId output : graph_.node(attempt.nodes[i]).outputs) {
         if (!output.valid()) continue;
@@ -230,7 +230,7 @@ class Matcher {
     return result;
   }
 
-  // The attempt that came furthest is reported; of equals one that met another node, then the first.
+  // Records the reason of the attempt that got furthest; among equals, one that met a different node, then the first.
   Attempts refuse(std::string why, bool at_node = false) {
     const std::size_t score = 2 * depth_ + (at_node ? 1 : 0);
     if (why_.empty() || score > furthest_) {
@@ -243,7 +243,7 @@ class Matcher {
   const Graph& graph_;
   std::string why_;
   std::size_t furthest_ = 0;  // score of `why_`
-  std::size_t depth_ = 0;     // nodes whose operators agreed, on the way from the root
+  std::size_t depth_ = 0;     // nodes whose operators matched, from the root on
 };
 
 }  // namespace

@@ -1,20 +1,19 @@
-// Patterns over graphs: what the tables of targets are made of. A pattern has a text form, which is how tables write
-// it:
+// Patterns over graphs, which the tables of targets consist of. Tables write them in text form:
 //
 //   pattern  = [name "="] term
 //   term     = "_"                                      any value
 //            | "#"                                      a constant
-//            | "-"                                      an operand that is left out
-//            | operators marks ["(" operands ")"]       the result of a node; without a list its operands may be
+//            | "-"                                      an omitted operand
+//            | operators marks ["(" operands ")"]       the result of a node; without a list, its operands may be
 //            anything
-//   operators = operator {"|" operator} | "*"           "*": whatever operator
+//   operators = operator {"|" operator} | "*"           "*": any operator
 //   marks    = ["~"] ["?"]                              "~": the first two operands in either order
 //                                                       "?": the node may be missing; then its first operand takes
 //                                                       its place
-//   operands = [pattern {"," pattern}] ["," "..."]      "...": more operands, whatever they are
+//   operands = [pattern {"," pattern}] ["," "..."]      "...": any further operands
 //
-// "Relu?(Add~(MatMul(x=_, weights=#), bias=#))" is a product with a constant bias, and perhaps a Relu behind it. A name
-// that occurs twice is the same value both times.
+// "Relu?(Add~(MatMul(x=_, weights=#), bias=#))" is a product with a constant bias, optionally followed by a Relu. A
+// name that occurs twice denotes the same value.
 #pragma once
 
 #include <map>
@@ -31,30 +30,30 @@ enum class Kind : std::uint8_t { value, constant, absent, node };
 
 struct Pattern {
   Kind kind = Kind::value;
-  std::string name;  // of the value; empty where nobody asks for it
-  // Of a node:
-  std::vector<std::string> operators;  // empty: whatever operator
+  std::string name;  // name of the value; empty if not needed
+  // For a node:
+  std::vector<std::string> operators;  // empty: any operator
   bool commutative = false, optional = false;
-  bool open = false;  // more operands than those listed are fine
+  bool open = false;  // more operands than those listed are allowed
   std::vector<Pattern> operands;
 };
 
-Result<Pattern> parse(std::string_view text);  // errors name the place in the text
+Result<Pattern> parse(std::string_view text);  // errors give the position in the text
 std::string to_string(const Pattern& pattern);
 
-// Whether a node of that operator may be the pattern's last.
+// Whether a node with that operator may be the last node of the pattern.
 bool may_end_in(const Pattern& pattern, std::string_view op);
 
-// Where a pattern was found.
+// A match of a pattern.
 struct Found {
-  std::vector<graph::NodeId> nodes;    // covered, each behind those whose results it reads; the last one is the root
-  std::vector<graph::ValueId> inputs;  // values read from outside, constants left out, each once
+  std::vector<graph::NodeId> nodes;              // covered nodes in topological order; the last one is the root
+  std::vector<graph::ValueId> inputs;            // distinct values read from outside, without constants
   std::map<std::string, graph::ValueId> values;  // by the pattern's names
 };
 
-// The pattern with its last node at `root`. Nobody but covered nodes may read the results of the covered nodes before
-// the root. An optional node is covered where it is there and that leads to a match. Errors: one diagnostic; its `why`
-// says what stopped the attempt that came furthest.
+// Matches the pattern with its last node at `root`. Results of the covered nodes except the root must not be read by
+// other nodes. An optional node is covered if it is present and leads to a match. Errors: one diagnostic, whose `why`
+// is the reason of the attempt that got furthest.
 Result<Found> match(const graph::Graph& graph, graph::NodeId root, const Pattern& pattern);
 
 }  // namespace dovetail::pattern

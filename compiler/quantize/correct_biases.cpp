@@ -17,20 +17,20 @@ using graph::ValueId;
 
 bool has_weights(const Node& node) { return node.op == "Conv" || node.op == "Gemm" || node.op == "MatMul"; }
 
-// The axis of the result along which the outputs lie.
+// The axis of the result that indexes the output channels.
 std::int64_t channel_axis(const Node& node, const Shape& shape) {
   return node.op == "Conv" ? 1 : static_cast<std::int64_t>(shape.size()) - 1;
 }
 
-// A bias that shifts can be added to: absent, or a constant of one number for each output.
+// Whether shifts can be added to the bias: absent, or a constant with one number per output.
 bool takes_shift(const Graph& graph, const Node& node, std::int64_t outputs) {
   if (node.op == "Gemm" && graph::float_attribute(node, "beta", 1) != 1) return false;
   return !passes::has_input(node, 2) ||
          (graph.is_constant(node.inputs[2]) && graph.value(node.inputs[2]).type.shape == Shape{outputs});
 }
 
-// Behind a product: the Add of a constant row that alone reads it.
-std::optional<NodeId> row_behind(const Graph& graph, const Node& node, std::int64_t outputs) {
+// The Add of a constant row that is the only reader of a product.
+std::optional<NodeId> row_after(const Graph& graph, const Node& node, std::int64_t outputs) {
   if (!passes::used_once(graph, node.outputs[0])) return std::nullopt;
   const NodeId user = graph.users(node.outputs[0])[0];
   const Node& add = graph.node(user);
@@ -48,14 +48,14 @@ NdArray shifted(const NdArray* bias, const std::vector<double>& shift) {
 
 void correct_product(Graph& graph, NodeId id, const std::vector<double>& shift) {
   const Node node = graph.node(id);
-  if (const auto add = row_behind(graph, node, static_cast<std::int64_t>(shift.size()))) {
+  if (const auto add = row_after(graph, node, static_cast<std::int64_t>(shift.size()))) {
     const std::size_t at = graph.node(*add).inputs[0] == node.outputs[0] ? 1 : 0;
     const graph::Value& row = graph.value(graph.node(*add).inputs[at]);
     const ValueId corrected = graph.add_constant(row.name + "/corrected", shifted(&*row.constant, shift));
     graph.edit(*add)->inputs[at] = corrected;
     return;
   }
-  // The result keeps its value, which places and ranges know.
+  // The result keeps its value, since places and ranges refer to it.
   const ValueId result = node.outputs[0];
   const ValueId bias = graph.add_constant(node.name + "/bias", shifted(nullptr, shift)),
                 product = graph.add_value(graph.value(result).name + "/product", graph.value(result).type);
@@ -77,7 +77,7 @@ Result<Shifts> measure_shifts(const Graph& model, const Graph& quantized, std::s
                               const MakeForward& make_forward, const Progress& progress) {
   struct Measured {
     NodeId node;
-    std::string mean;  // of the difference
+    std::string mean;  // output with the mean of the difference
   };
   Graph both = model;
   std::vector<Measured> measured;

@@ -24,24 +24,24 @@ constexpr int kMostRounds = 20, kMostExponent = 16;
 struct Pair {
   NodeId first, second;
   std::int64_t channels = 0;
-  std::int64_t columns = 1;  // elements of a channel in what the second reads: of a Gemm behind Flatten, the area
+  std::int64_t columns = 1;  // elements per channel in the second layer's input: for a Gemm after Flatten, the area
 };
 
-// What keeps channels apart and commutes with positive factors.
+// Whether the node keeps channels separate and commutes with positive factors.
 bool is_homogeneous(const Node& node) {
   constexpr std::array<std::string_view, 6> kOps{"Relu",        "LeakyRelu",     "MaxPool",
                                                  "AveragePool", "GlobalMaxPool", "GlobalAveragePool"};
   return std::ranges::find(kOps, std::string_view(node.op)) != kOps.end();
 }
 
-// A row for each sample, channel behind channel.
+// Whether the result has a row per sample, with the channels one after the other.
 bool makes_rows(const Graph& graph, const Node& node) {
   if (node.op != "Flatten" && node.op != "Reshape") return false;
   const Shape &from = graph.value(node.inputs[0]).type.shape, &to = graph.value(node.outputs[0]).type.shape;
   return from.size() >= 2 && to.size() == 2 && to[0] == from[0];
 }
 
-// A float constant that this node alone reads.
+// Whether the value is a float constant that only this node reads.
 bool is_own_constant(const Graph& graph, ValueId value) {
   return graph.is_constant(value) && graph.value(value).type.dtype == DType::float32 && passes::used_once(graph, value);
 }
@@ -56,9 +56,9 @@ bool is_layer(const Graph& graph, NodeId id) {
           graph::float_attribute(node, "beta", 1) == 1);
 }
 
-// Whether its outputs can be scaled: with the weight its bias, which then has a number for each.
+// Whether its outputs can be scaled: the weight and the bias, which must have a number per output.
 bool scales_outputs(const Graph& graph, const Node& node, std::int64_t channels) {
-  if (node.op == "MatMul") return false;  // its bias is another node
+  if (node.op == "MatMul") return false;  // its bias is a separate node
   if (!passes::has_input(node, 2)) return true;
   return is_own_constant(graph, node.inputs[2]) && graph.value(node.inputs[2]).type.shape == Shape{channels};
 }
@@ -88,7 +88,7 @@ std::optional<Pair> pair_from(const Graph& graph, NodeId first) {
   }
 }
 
-// Calls visit(channel, element) for each element of the first's weight.
+// Calls visit(channel, element) for each element of the first layer's weight.
 template <typename Visit>
 void each_output(const Graph& graph, const Pair& pair, Visit visit) {
   const Node& node = graph.node(pair.first);
@@ -97,7 +97,7 @@ void each_output(const Graph& graph, const Pair& pair, Visit visit) {
   for (std::int64_t i = 0; i < weight.count(); ++i) visit(slice_of(weight, axis, i), i);
 }
 
-// And of the second's: the channel that the element multiplies.
+// The same for the second layer's weight: the channel that the element multiplies.
 template <typename Visit>
 void each_input(const Graph& graph, const Pair& pair, Visit visit) {
   const Node& node = graph.node(pair.second);
@@ -112,7 +112,7 @@ void each_input(const Graph& graph, const Pair& pair, Visit visit) {
   for (std::int64_t i = 0; i < weight.count(); ++i) visit(slice_of(weight, axis, i) / pair.columns, i);
 }
 
-// Whether the second has a column for each element of each channel.
+// Whether the second layer has a column for each element of each channel.
 bool fits(const Graph& graph, const Pair& pair) {
   const Node& node = graph.node(pair.second);
   const Shape& weight = graph.value(node.inputs[1]).type.shape;
@@ -123,7 +123,7 @@ bool fits(const Graph& graph, const Pair& pair) {
   return read.size() == 2 && weight[axis] == pair.channels * pair.columns;
 }
 
-// Exponents of the factors; all 0: nothing to be done.
+// Exponents of the factors; all 0: nothing to do.
 std::vector<int> factors(const Graph& graph, const Pair& pair) {
   const auto channels = static_cast<std::size_t>(pair.channels);
   std::vector<double> made(channels), read(channels);

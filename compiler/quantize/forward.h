@@ -1,4 +1,4 @@
-// What runs graphs for quantization: the compiler executes nothing by itself, the caller hands it in.
+// Runs graphs for quantization: the compiler does not execute anything; the caller provides the executor.
 #pragma once
 
 #include <cstdint>
@@ -16,24 +16,24 @@
 namespace dovetail::quantize {
 
 using Values = std::map<std::string, NdArray>;
-// Runs a graph: its inputs by name to its outputs by name.
+// Runs a graph: from inputs by name to outputs by name.
 using Forward = std::function<Result<Values>(const Values& inputs)>;
 using MakeForward = std::function<Result<Forward>(const graph::Graph& graph)>;
-// On naive loop programs: exact, slow, always there.
+// Uses naive loop programs: exact, slow, always available.
 MakeForward reference_forward();
 
-// Called before each run of a graph with what it is for, the runs of that kind that are done, and how many there are.
-// Error: the caller ends the work.
+// Called before each run of a graph with its purpose, the number of finished runs of that kind, and their total. Error:
+// the caller cancels.
 using Progress = std::function<Result<void>(std::string_view what, std::int64_t done, std::int64_t all)>;
 
-// The same graph with these outputs, each once; what the graph takes is left out, being known without.
+// The same graph with these outputs, each once; inputs of the graph are skipped, since they are known.
 graph::Graph with_outputs(graph::Graph graph, const std::vector<graph::ValueId>& outputs);
 
-// Runs every sample; `take` gets the outputs and the inputs.
+// Runs every sample; `take` receives the outputs and the inputs.
 Result<void> run_all(const Forward& forward, std::span<const Values> samples, std::string_view what,
                      const Progress& progress, const std::function<void(const Values& values)>& take);
 
-// The place of the largest element, of equal ones the first.
+// The position of the largest element; among equal ones, the first.
 std::int64_t arg_max(const NdArray& array);
 
 // Signal and noise of real numbers, summed over tensors.

@@ -22,8 +22,8 @@ using passes::qdq::Quantization;
 
 enum class Kind : std::uint8_t {
   weighted,   // its second operand may be a constant weight
-  pointwise,  // sums, products, averages, functions: all float operands are activations
-  mover,      // the first operand's values, moved: its steps stay
+  pointwise,  // sums, products, averages, functions: every float operand is an activation
+  mover,      // moves the first operand's values: its steps remain
 };
 struct QuantizedOperator {
   std::string_view op;
@@ -57,7 +57,7 @@ bool is_real(const Graph& graph, ValueId value) {
 }
 bool is_activation(const Graph& graph, ValueId value) { return is_real(graph, value) && !graph.is_constant(value); }
 
-// The value behind `node` with the sum of a constant and the ReLU or Clip that follow and see it alone.
+// The value after `node` and the Add of a constant and the ReLU or Clip that follow it as only readers.
 ValueId end_of(const Graph& graph, NodeId id) {
   ValueId value = graph.node(id).outputs[0];
   const bool takes_bias = graph.node(id).op == "Conv" || graph.node(id).op == "MatMul" || graph.node(id).op == "Gemm";
@@ -112,7 +112,7 @@ class Finder {
     const auto kind = kind_of(node.op);
     const bool kept = std::find(kept_.begin(), kept_.end(), node.name) != kept_.end();
     if (!kind || kept || !is_real(graph_, node.outputs[0])) {
-      // A ReLU that is not part of a larger step bounds steps.
+      // A ReLU that is not part of a larger place limits the range.
       if (!kept && node.op == "Relu" && known_.count(node.inputs[0])) return observe(node.outputs[0]);
       places_.float_nodes.emplace_back(node.name, node.op);
       return;
@@ -128,7 +128,7 @@ class Finder {
       }
       return;
     }
-    // A constant that is no weight (a scale, a mask) is no int8 tensor: only functions of one tensor take numbers.
+    // A constant other than a weight (a scale, a mask) is not an int8 tensor: only functions of one tensor allow it.
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const ValueId input = node.inputs[i];
       if (!input.valid() || is_activation(graph_, input)) continue;
@@ -141,7 +141,7 @@ class Finder {
     for (const ValueId input : node.inputs)
       if (is_activation(graph_, input)) observe(input);
     const ValueId end = end_of(graph_, id);
-    for (ValueId value = end; value != node.outputs[0];) {  // what is taken along has no place of its own
+    for (ValueId value = end; value != node.outputs[0];) {  // the included nodes are not separate places
       const NodeId producer = graph_.value(value).producer;
       inside_.insert(producer);
       for (const ValueId input : graph_.node(producer).inputs)
@@ -166,7 +166,7 @@ class Inserter {
  public:
   Inserter(Graph& graph, const WeightGrid& weights) : graph_(graph), weights_(weights) {}
 
-  // int8 steps of an activation between it and its users.
+  // int8 steps of an activation, inserted between it and its users.
   void quantize_activation(ValueId value, const Quantization& q) {
     const std::string name = graph_.value(value).name;
     const graph::TensorType type = graph_.value(value).type;
@@ -185,7 +185,7 @@ class Inserter {
     if (graph_.is_output(real)) std::swap(graph_.value(value).name, graph_.value(real).name);
   }
 
-  // Weight and bias of a Conv, Gemm or MatMul, scales along its outputs.
+  // Weight and bias of a Conv, Gemm or MatMul, with scales per output.
   void quantize_weight(NodeId id) {
     const Node node = graph_.node(id);
     const ValueId weight = node.inputs[1];
@@ -239,7 +239,8 @@ class Inserter {
     return scale;
   }
 
-  // Of each scale the power of two above and the one below, which cuts the largest weights: that with the least error.
+  // For each scale, the power of two above it or below it (which clips the largest weights), whichever has the smaller
+  // error.
   static NdArray powers_of_two(const NdArray& weight, const NdArray& scale, std::int64_t axis) {
     NdArray above = scale, below = scale;
     for (std::int64_t i = 0; i < scale.count(); ++i) {
@@ -289,7 +290,7 @@ class Inserter {
       const double product = scale.as_double(scale.rank() == 0 ? 0 : i),
                    step = std::nearbyint(real.as_double(i) / product);
       if (!std::isnormal(static_cast<float>(product)) || std::abs(step) >= 0x1p30)
-        return;  // stays float: lower_qdq rounds it, or says why it cannot
+        return;  // stays float: lower_qdq rounds it, or reports why it cannot
       steps.set_int64(i, static_cast<std::int64_t>(step));
     }
     const std::string name = graph_.value(bias).name;
@@ -305,8 +306,8 @@ class Inserter {
 
   Graph& graph_;
   const WeightGrid weights_;
-  std::map<ValueId, float> scales_;         // of dequantized activations
-  std::map<ValueId, ValueId> dequantized_;  // weights that several nodes share
+  std::map<ValueId, float> scales_;         // scales of dequantized activations
+  std::map<ValueId, ValueId> dequantized_;  // weights shared by several nodes
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Where a float graph is quantized, and the graph with QuantizeLinear and DequantizeLinear in these places.
+// Chooses where a float graph is quantized, and inserts QuantizeLinear and DequantizeLinear there.
 #pragma once
 
 #include <cstdint>
@@ -13,40 +13,41 @@
 
 namespace dovetail::quantize {
 
-// The places: activations that become int8.
+// The places to quantize: activations that become int8.
 struct Places {
-  std::vector<graph::ValueId> observed;              // need a range of their own
-  std::map<graph::ValueId, graph::ValueId> same_as;  // moved values: the steps of another
-  std::map<graph::ValueId, graph::NodeId> made_by;   // of `observed`: the node whose result it is, with what
-                                                     // follows it in the same place; none of inputs
+  std::vector<graph::ValueId> observed;              // need a separate range
+  std::map<graph::ValueId, graph::ValueId> same_as;  // moved values: share the steps of another value
+  // For each value of `observed` except inputs: the node that computes it; nodes that follow in the same place are
+  // included.
+  std::map<graph::ValueId, graph::NodeId> made_by;
   std::vector<std::pair<std::string, std::string>> float_nodes;  // name and operator of nodes that stay float
 };
 
 // Inputs and results of convolutions, matrix products, sums, products, averages, concatenations and unary functions,
-// and of what moves such values. A convolution, a product and the sum with a constant, ReLU or Clip behind it are one
-// place. `kept`: nodes that are to stay float.
+// and of operators that move such values. A convolution or product together with a following sum with a constant, ReLU
+// or Clip is one place. `kept`: nodes that must stay float.
 Places find_places(const graph::Graph& graph, const std::vector<std::string>& kept);
 
 enum class WeightScales : std::uint8_t { per_tensor, per_channel };
 struct WeightGrid {
   WeightScales scales = WeightScales::per_channel;
-  Scales steps = Scales::any;  // a power of two is the one with the least square error
+  Scales steps = Scales::any;  // for powers of two: the one with the least square error
 };
 
-// Values keep their names as float; the int8 value is called "<name>/steps", and a graph output's name goes to what is
-// dequantized. Weights: int8, symmetric, ±127; biases of Conv and Gemm: int32 in steps of the product of scales, where
-// that fits.
+// Float values keep their names; the int8 value is called "<name>/steps", and a graph output's name moves to the
+// dequantized value. Weights: int8, symmetric, ±127; biases of Conv and Gemm: int32 in steps of the product of scales,
+// if they fit.
 void insert_qdq(graph::Graph& graph, const Places& places,
                 const std::map<graph::ValueId, passes::qdq::Quantization>& ranges, const WeightGrid& weights);
 
 // The name of a value's steps.
 std::string steps_name(const std::string& value);
 
-// The axis of a weight (the second operand of a Conv, Gemm or MatMul) along which its outputs lie.
+// The axis of a weight (the second operand of a Conv, Gemm or MatMul) that indexes its outputs.
 std::int64_t output_axis(const graph::Node& node, int weight_rank);
 // The position along `axis` of the element at `position`.
 std::int64_t slice_of(const NdArray& array, std::int64_t axis, std::int64_t position);
-// What a constant is in reals: itself, or of DequantizeLinear of constants its result. Nothing of any other value.
+// The real value of a constant: itself, or the result of a DequantizeLinear of constants. Nothing for any other value.
 std::optional<NdArray> real_constant(const graph::Graph& graph, graph::ValueId value);
 
 }  // namespace dovetail::quantize

@@ -13,7 +13,7 @@ namespace {
 // Four bits: a signal-to-noise ratio of 20 to 25 dB.
 constexpr double kLeastSteps = 16;
 
-// Whether what reads the value moves it, until it is an output of the model.
+// Whether all readers of the value only move it until it is an output of the model.
 bool is_only_shown(const Graph& graph, const Places& places, ValueId value) {
   const std::vector<NodeId> users = graph.users(value);
   if (users.empty()) return graph.is_output(value);

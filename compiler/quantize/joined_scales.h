@@ -1,5 +1,5 @@
-// Concatenations give all their parts one scale. A part whose values are small compared with another part's (scores
-// from 0 to 1 next to boxes from 0 to 316) keeps few steps of it, or none.
+// Concatenations give all their parts the same scale. A part whose values are small compared with another part's
+// (scores from 0 to 1 next to boxes from 0 to 316) keeps few of its steps, or none.
 #pragma once
 
 #include <cstdint>
@@ -15,16 +15,16 @@
 namespace dovetail::quantize {
 
 struct LostPart {
-  std::string node, operand;        // the Concat, and the value that it joins to others
-  std::int64_t axis = 0;            // of the result
-  std::int64_t begin = 0, end = 0;  // where the operand is along it
-  double least = 0, greatest = 0;   // of the operand's values
-  double steps = 0;                 // that the operand's range has of the 255 of the common scale
-  bool node_stays_float = false;    // nothing but outputs of the model follows, so that each part has its own scale
+  std::string node, operand;        // the Concat, and the operand
+  std::int64_t axis = 0;            // axis of the result
+  std::int64_t begin = 0, end = 0;  // the operand's range along the axis
+  double least = 0, greatest = 0;   // range of the operand's values
+  double steps = 0;                 // how many of the 255 steps of the common scale the operand's range covers
+  bool node_stays_float = false;    // only outputs of the model follow, so each part keeps its own scale
 };
 
-// The operands that have fewer than 16 steps of their Concat's scale, in execution order. `ranges`: of all values that
-// `places` names.
+// The operands that cover fewer than 16 steps of their Concat's scale, in execution order. `ranges`: of all values in
+// `places`.
 std::vector<LostPart> find_lost_parts(const graph::Graph& graph, const Places& places,
                                       const std::map<graph::ValueId, Observation>& observations,
                                       const std::map<graph::ValueId, passes::qdq::Quantization>& ranges);

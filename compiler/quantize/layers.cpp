@@ -25,13 +25,13 @@ class SwitchedGraph {
  public:
   SwitchedGraph(const Graph& model, const Graph& quantized) : model_(model), quantized_(quantized), graph_(model) {}
 
-  // The result of a place, and where a node with weights makes it, these.
+  // Adds a layer: the result of a place, and the weights of the node that computes it, if any.
   void add_layer(ValueId value, NodeId made_by, const Quantization& q) {
     Switched layer;
     layer.report.layer = made_by.valid() ? model_.node(made_by).name : model_.value(value).name;
     layer.report.op = made_by.valid() ? model_.node(made_by).op : "";
-    const ValueId choice =
-        graph_.add_value("quantize " + layer.report.layer, {DType::boolean, {}});  // a name that no model has
+    const ValueId choice = graph_.add_value("quantize " + layer.report.layer,
+                                            {DType::boolean, {}});  // a name that cannot occur in a model
     graph_.inputs.push_back(choice);
     layer.input = graph_.value(choice).name;
     if (made_by.valid()) choose_weights(made_by, choice, layer.report);
@@ -52,7 +52,7 @@ class SwitchedGraph {
   const Graph& graph() const { return graph_; }
 
  private:
-  // Readers of `now` get what `make` makes where the switch is on.
+  // Redirects readers of `now` to the value that `make` creates, selected by the switch.
   template <typename Make>
   void choose_between(ValueId now, ValueId choice, Make make) {
     const std::string name = graph_.value(now).name;
@@ -68,7 +68,7 @@ class SwitchedGraph {
     replaced_[now] = chosen;
   }
 
-  // Does nothing where the node has no quantized weights.
+  // No effect if the node has no quantized weights.
   void choose_weights(NodeId id, ValueId choice, LayerReport& report) {
     const Node node = model_.node(id), rounded = quantized_.node(id);
     if ((node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") || !model_.is_constant(node.inputs[1]) ||
@@ -106,7 +106,7 @@ class SwitchedGraph {
   std::vector<Switched> layers_;
 };
 
-// The model's outputs with some layers quantized, against the float ones.
+// The model's outputs with some layers quantized, compared with the float outputs.
 struct OutputTally {
   std::vector<SignalAndNoise> outputs;
   int same_choice = 0;
@@ -125,7 +125,7 @@ struct Group {
   std::size_t size() const { return end - begin; }
 };
 
-// Where there are fewer layers for each that is looked for, measuring them one by one takes no more runs.
+// With fewer layers for each one that is searched, measuring them one by one takes no more runs.
 constexpr std::size_t kLeastOfGroup = 4;
 
 class Search {
@@ -136,7 +136,7 @@ class Search {
     groups_ = most * kLeastOfGroup <= layers.size() ? most : layers.size();
   }
 
-  // Single layers, those that cost most among them.
+  // Single layers, including the most costly ones.
   Result<std::vector<Group>> run() {
     NdArray off(DType::boolean, {});
     for (const Values& sample : samples_) {
@@ -170,7 +170,7 @@ class Search {
     return forward_(inputs);
   }
 
-  // At most: of groups no more than one by one, and the last cut.
+  // Upper bound: groups need no more runs than single layers, plus the last split.
   std::int64_t all_runs() const {
     return static_cast<std::int64_t>(samples_.size() * (1 + layers_.size() + (groups_ < layers_.size() ? 2 : 0)));
   }
@@ -200,10 +200,10 @@ class Search {
   const std::vector<std::string> outputs_;
   const std::span<const Values> samples_;
   const Progress& progress_;
-  std::size_t groups_;                  // at first, and single layers at the end
-  std::vector<Values> inputs_, exact_;  // of each sample
-  std::size_t measured_ = 0;            // groups
-  std::int64_t done_ = 0;               // runs
+  std::size_t groups_;                  // number of groups at first, and of single layers at the end
+  std::vector<Values> inputs_, exact_;  // per sample
+  std::size_t measured_ = 0;            // measured groups
+  std::int64_t done_ = 0;               // finished runs
 };
 
 }  // namespace

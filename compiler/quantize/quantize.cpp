@@ -24,7 +24,7 @@ using Ranges = std::map<ValueId, Quantization>;
 
 constexpr double kMostSaturated = 0.05, kMostCommon = 0.9;
 
-// Normalizations belong into the weights before these are rounded.
+// Normalizations are folded into the weights before these are rounded.
 Result<void> prepare(Graph& graph, const passes::PassContext& context) {
   DOVETAIL_TRY(passes::fold_constants(graph, context));
   DOVETAIL_TRY(passes::eliminate_identities(graph, context));
@@ -36,11 +36,11 @@ Result<void> prepare(Graph& graph, const passes::PassContext& context) {
 Result<void> check(const Graph& graph, std::span<const Values> samples, const Options& options) {
   Diagnostics errors;
   if (samples.empty())
-    errors.push_back({"cannot quantize " + graph.name, "samples", "there are none, and ranges come from samples",
-                      "give at least one"});
+    errors.push_back({"cannot quantize " + graph.name, "samples",
+                      "there are none, but ranges are computed from samples", "give at least one"});
   for (const NodeId id : graph.live_nodes())
     if (const graph::Node& node = graph.node(id); node.op == "QuantizeLinear" || node.op.starts_with("dovetail.q")) {
-      errors.push_back({"cannot quantize " + graph.name, node.name, "the model is quantized already",
+      errors.push_back({"cannot quantize " + graph.name, node.name, "the model is already quantized",
                         "give the float model that it was made from"});
       break;
     }
@@ -51,7 +51,7 @@ Result<void> check(const Graph& graph, std::span<const Values> samples, const Op
   return errors;
 }
 
-// What a Clip leaves of its operand.
+// The range that a Clip allows for its operand.
 Limits bounds_of(const Graph& graph, ValueId value) {
   Limits bounds;
   const NodeId producer = graph.value(value).producer;
@@ -62,7 +62,7 @@ Limits bounds_of(const Graph& graph, ValueId value) {
   return bounds;
 }
 
-// What one tensor's steps hold, and how far their reals are from the float graph's.
+// Statistics of one tensor's steps, and the error of the real values compared with the float graph.
 struct Tally {
   std::array<std::int64_t, 256> steps{};
   std::int64_t count = 0, cut_low = 0, cut_high = 0;
@@ -84,7 +84,7 @@ struct Tally {
     const auto share = [&](std::int64_t part) {
       return count == 0 ? 0.0 : static_cast<double>(part) / static_cast<double>(count);
     };
-    // Nothing is cut where the end is the zero point, or a bound.
+    // An end that is the zero point or a bound clips nothing.
     const double scale = q.scale, half = scale / 2;
     const bool cuts_low = q.zero_point != -128 && (-128 - q.zero_point) * scale > bounds.low + half,
                cuts_high = q.zero_point != 127 && (127 - q.zero_point) * scale < bounds.high - half;
@@ -102,7 +102,7 @@ ValueId source_of(const Places& places, ValueId value) {
   return value;
 }
 
-// Both graphs side by side: what the report says of tensors and outputs.
+// Runs both graphs, for the report on tensors and outputs.
 class Comparison {
  public:
   Comparison(const Graph& model, const Graph& quantized, const Places& places, const Ranges& ranges)
@@ -170,7 +170,7 @@ class Comparison {
     for (Place& place : order_) place.tally.add(got.at(place.steps), want.at(place.name), place.q);
     for (Output& output : outputs_) {
       const auto exact = want.find(output.report.output), have = got.find(output.report.output);
-      if (exact == want.end() || have == got.end()) continue;  // an output that the graph takes
+      if (exact == want.end() || have == got.end()) continue;  // an output that is also an input
       const NdArray &reals = exact->second, &others = have->second;
       for (std::int64_t i = 0; i < reals.count(); ++i) output.ratio.add(reals.as_double(i), others.as_double(i));
       const std::int64_t rows = reals.rank() > 1 ? reals.shape()[0] : 1;
@@ -203,7 +203,7 @@ Ranges ranges_of(const Graph& model, const Places& places, const std::map<ValueI
   return ranges;
 }
 
-// The QDQ graph; with corrected biases where that is asked for.
+// The QDQ graph, with corrected biases if requested.
 Result<Graph> quantized_graph(const Graph& model, const Places& places, const Ranges& ranges,
                               std::span<const Values> samples, const Options& options, const MakeForward& make_forward,
                               std::vector<std::string>& corrected) {
@@ -234,7 +234,7 @@ Result<Quantized> quantize(Graph model, std::span<const Values> samples, const O
                       "it has no float operator that computes on int8 (docs/reference/quantization.md)",
                       options.keep_float.empty() ? "run it as it is" : "keep fewer nodes float"};
 
-  // Ranges on the float graph.
+  // Ranges from the float graph.
   std::map<ValueId, Observation> observations;
   DOVETAIL_ASSIGN(const Forward observe, make_forward(with_outputs(model, places.observed)));
   DOVETAIL_TRY(run_all(observe, samples, "ranges", options.progress, [&](const Values& values) {
@@ -281,7 +281,7 @@ std::vector<std::string> degenerate(const Quantized& quantized) {
   for (const LostPart& part : quantized.lost_parts)
     if (!part.node_stays_float)
       findings.push_back(
-          fmt::format("{}: its part {} ({} to {} along axis {}), of values from {:.4g} to {:.4g}, has {:.1f} of the "
+          fmt::format("{}: its part {} ({} to {} along axis {}) with values from {:.4g} to {:.4g} has {:.1f} of the "
                       "255 steps of the "
                       "common scale; --keep-float {} gives each part its own scale",
                       part.node, part.operand, part.begin, part.end - 1, part.axis, part.least, part.greatest,

@@ -22,7 +22,7 @@ constexpr std::array<Row, 5> kRows{{{"min-max", Method::min_max},
                                     {"kl", Method::entropy},
                                     {"mse", Method::mse}}};
 
-constexpr int kCandidates = 64;  // ranges that entropy and mse try: magnitudes up to 1/64 to 64/64 of what was observed
+constexpr int kCandidates = 64;  // ranges tried by entropy and mse: 1/64 to 64/64 of the observed magnitude
 
 Limits percentile(const Observation& observed, double tail) {
   const auto skip = static_cast<std::int64_t>(std::floor(tail * static_cast<double>(observed.count())));
@@ -59,10 +59,10 @@ struct Histogram {
   }
 };
 
-// The observed values in bins as wide as a step of the range that holds all but a few, and so wide that those which
-// hold any hold eight on average. In finer ones the divergence measures what costs no accuracy: how values fell by
-// chance, and that many are the same; it then gives up a percent of all values for it. The bins at 0 are left out:
-// zeros are exact, and would outweigh all else behind a ReLU.
+// The observed values in bins at least as wide as a step of the range that holds almost all of them, and wide enough
+// that the nonempty bins hold eight values on average. With finer bins, the divergence would measure sampling noise and
+// repeated values, which cost no accuracy, and would clip a percent of all values for it. The bins at 0 are emptied:
+// zeros are exact, and would dominate everything else after a ReLU.
 Histogram without_chance(const Observation& observed) {
   constexpr double kEnough = 8;
   Histogram result{observed.bins(), observed.edge(1) - observed.edge(0)};
@@ -72,7 +72,7 @@ Histogram without_chance(const Observation& observed) {
     for (const std::int64_t count : result.counts) values += static_cast<double>(count), filled += count > 0 ? 1 : 0;
     return values < kEnough * filled;
   };
-  const Limits bulk = percentile(observed, 1e-4);  // outliers do not coarsen it
+  const Limits bulk = percentile(observed, 1e-4);  // outliers do not widen the bins
   const double step = (bulk.high - bulk.low) / 256;
   while (result.counts.size() > 2 && (sparse() || result.width < step)) {
     const std::size_t half = result.counts.size() / 2;
@@ -83,8 +83,8 @@ Histogram without_chance(const Observation& observed) {
   return result;
 }
 
-// Divergence of the histogram, clipped to the range of `q`, from what its 256 steps keep of it, less what chance alone
-// adds: 1 / (2 values) for each bin beyond the first of a step (Miller, 1955).
+// Divergence between the histogram, clipped to the range of `q`, and the part of it kept by the 256 steps, minus the
+// expected effect of chance: 1 / (2 values) for each bin beyond the first of a step (Miller, 1955).
 double divergence(const Histogram& histogram, const Quantization& q) {
   const double scale = q.scale;
   const auto step_of = [&](std::size_t bin) {
@@ -107,7 +107,7 @@ double divergence(const Histogram& histogram, const Quantization& q) {
   }
   if (kept == 0) return std::numeric_limits<double>::infinity();
   double sum = 0, by_chance = 0;
-  constexpr double kLost = 1e-9;  // the share that the steps keep of a value beyond the range
+  constexpr double kLost = 1e-9;  // the share kept of a value beyond the range
   for (std::size_t i = 0; i < bins.size(); ++i) {
     if (bins[i] == 0) continue;
     const double share = static_cast<double>(bins[i]) / total;
@@ -119,7 +119,7 @@ double divergence(const Histogram& histogram, const Quantization& q) {
   return sum - by_chance / (2 * total);
 }
 
-// Magnitudes up to i / kCandidates of the largest, so that an outlier on one side costs the other side nothing.
+// Magnitudes up to i / kCandidates of the largest, so that an outlier on one side does not affect the other side.
 Limits candidate(const Observation& observed, int i) {
   const double most =
       std::max(std::abs(static_cast<double>(observed.least())), std::abs(static_cast<double>(observed.greatest()))) *
@@ -127,7 +127,7 @@ Limits candidate(const Observation& observed, int i) {
   return {std::max<double>(observed.least(), -most), std::min<double>(observed.greatest(), most)};
 }
 
-// The widest range whose cost is the least, or above it by no more than `significant`.
+// The widest range whose cost is at most the least cost plus `significant`.
 template <typename Cost>
 Limits search(const Observation& observed, const Grid& grid, double significant, Cost cost) {
   std::array<double, kCandidates> costs{};
@@ -146,7 +146,8 @@ Limits least_divergence(const Observation& observed, const Grid& grid) {
   double values = 0, filled = 0;
   for (const std::int64_t count : histogram.counts) values += static_cast<double>(count), filled += count > 0 ? 1 : 0;
   if (values == 0) return {observed.least(), observed.greatest()};
-  // The deviation of what chance adds: half of a chi-square variable's, of so many degrees of freedom.
+  // The standard deviation of the effect of chance: half that of a chi-square variable with that many degrees of
+  // freedom.
   const double deviation = std::sqrt(2 * filled) / (2 * values);
   return search(observed, grid, deviation, [&](const Quantization& q) { return divergence(histogram, q); });
 }
@@ -159,8 +160,7 @@ Result<Method> parse_method(std::string_view text) {
     if (row.name == text) return row.method;
     known += fmt::format("{}{}", known.empty() ? "" : ", ", row.name);
   }
-  return Diagnostic{"unknown calibration method", std::string(text), "there is no method of that name",
-                    "methods: " + known};
+  return Diagnostic{"unknown calibration method", std::string(text), "unknown method", "methods: " + known};
 }
 
 std::string_view name(Method method) {

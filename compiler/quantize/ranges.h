@@ -1,4 +1,4 @@
-// From what was observed of a tensor to its scale and zero point: the calibration methods.
+// Calibration methods: from the observed values of a tensor to its scale and zero point.
 #pragma once
 
 #include <cstdint>
@@ -14,25 +14,25 @@ namespace dovetail::quantize {
 
 // How a range is chosen.
 enum class Method : std::uint8_t {
-  min_max,     // everything observed: nothing saturates in calibration; one outlier costs all others resolution
-  percentile,  // all but a share of the values at both ends: against outliers
-  entropy,  // least Kullback-Leibler divergence between the values and what 256 steps keep of them (Migacz, GTC 2017):
-            // for activations with long tails
-  mse,      // least expected square of the error: the best signal-to-noise ratio tensor by tensor
+  min_max,     // all observed values: no saturation in calibration; one outlier costs all others resolution
+  percentile,  // all but a share of the values at both ends: robust to outliers
+  entropy,     // least Kullback-Leibler divergence between the values and their 256 steps (Migacz, GTC 2017):
+               // for activations with long tails
+  mse,         // least expected squared error: the best signal-to-noise ratio for each tensor
 };
 Result<Method> parse_method(std::string_view text);  // "min-max", "percentile", "entropy" or "kl", "mse"
 std::string_view name(Method method);
 
-// Extremes and histogram of a tensor's values over several samples. The range of the histogram grows by doubling, so
-// that samples may come one by one.
+// Extremes and histogram of a tensor's values over several samples. The histogram's range grows by doubling, so that
+// samples can be added one by one.
 class Observation {
  public:
-  void add(const NdArray& values);  // floats; what is not finite is left out
+  void add(const NdArray& values);  // floats; non-finite values are skipped
 
   std::int64_t count() const { return count_; }
   float least() const { return least_; }
   float greatest() const { return greatest_; }
-  // Bin i holds values in [edge(i), edge(i + 1)); there are as many bins on both sides of 0.
+  // Bin i holds values in [edge(i), edge(i + 1)); there are equally many bins on both sides of 0.
   const std::vector<std::int64_t>& bins() const { return bins_; }
   double edge(std::size_t bin) const { return (static_cast<double>(bin) - static_cast<double>(kBins) / 2) * width_; }
 
@@ -42,7 +42,7 @@ class Observation {
 
   std::int64_t count_ = 0;
   float least_ = 0, greatest_ = 0;
-  double width_ = 0;  // 0: nothing but zeros so far
+  double width_ = 0;  // 0: only zeros so far
   std::vector<std::int64_t> bins_;
 };
 
@@ -50,7 +50,7 @@ struct Limits {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
 };
 
-// Which steps a tensor may have.
+// The steps that a tensor may have.
 enum class ZeroPoint : std::uint8_t {
   anywhere,  // all of int8 for the range: one end at 0 costs nothing
   middle     // 0: steps are symmetric, ±127, for hardware without zero points
@@ -64,16 +64,16 @@ struct Grid {
   Scales scales = Scales::any;
 };
 
-// int8 with 0 among its steps. `tail`: the share left out at each end by `percentile`. `bounds`: what no value exceeds,
-// whatever the samples. A tensor of zeros has scale 1.
+// int8 steps that include 0. `tail`: the share ignored at each end by `percentile`. `bounds`: limits of the values for
+// any sample. A tensor of zeros has scale 1.
 passes::qdq::Quantization choose(const Observation& observed, Method method, double tail = 1e-5,
                                  const Limits& bounds = {}, const Grid& grid = {});
 
-// Steps of [low, high] widened to hold 0: scale = (high - low) / 255, zero point = round(-128 - low / scale); with the
-// zero point in the middle, scale = max(-low, high) / 127. A power of two is the next larger one.
+// Steps of [low, high] extended to include 0: scale = (high - low) / 255, zero point = round(-128 - low / scale); with
+// the zero point in the middle, scale = max(-low, high) / 127. For power_of_two, the scale is rounded up.
 passes::qdq::Quantization steps_of(double low, double high, const Grid& grid = {});
 
-// The least power of two that is no smaller; of a number that is not normal, 1.
+// The least power of two that is not smaller; 1 for a number that is not normal.
 float next_power_of_two(float scale);
 
 }  // namespace dovetail::quantize

@@ -15,7 +15,7 @@ std::size_t strip_qdq(graph::Graph& graph) {
     if (graph.value(origin).type != graph.value(node.outputs[0]).type) continue;
     stripped += static_cast<std::size_t>(passes::bypass(graph, id, origin));
   }
-  // What only the pairs have used; first those behind.
+  // Removes nodes that only the pairs used, later nodes first.
   const auto order = graph.topological_order();
   for (auto id = order.rbegin(); id != order.rend(); ++id) {
     const graph::Node& node = graph.node(*id);

@@ -1,4 +1,4 @@
-// The float network behind a quantized one: the same nodes without the rounding of activations.
+// Recovers the float network of a quantized one: the same nodes without the rounding of activations.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +7,9 @@
 
 namespace dovetail::quantize {
 
-// Takes out every DequantizeLinear that undoes a QuantizeLinear, with it where nothing else uses that. Weights keep the
-// values of their int8 steps. How many were taken out; 0: the graph has no such pair. What has no such pair stays
-// integer: operators of the QLinear form, inputs and outputs of the model that are integers.
+// Removes each DequantizeLinear that undoes a QuantizeLinear, and the latter if it has no other users. Weights keep the
+// values of their int8 steps. Returns how many were removed; 0: the graph has no such pair. Everything without such a
+// pair stays integer: operators of the QLinear form, integer inputs and outputs of the model.
 std::size_t strip_qdq(graph::Graph& graph);
 
 }  // namespace dovetail::quantize

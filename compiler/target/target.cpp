@@ -28,7 +28,7 @@ std::string Target::no_pattern(const Graph& graph, NodeId node) const {
 
 Result<Match> select(const Target& target, const Graph& graph, NodeId id) {
   const graph::Node& node = graph.node(id);
-  // A predicate has seen the whole pattern: what it says weighs more than a pattern that did not match.
+  // A predicate has seen a complete match: its reason is more informative than a pattern that did not match.
   std::vector<std::string> refusals, mismatches;
   std::string hint;
   const auto note = [](std::vector<std::string>& list, const Diagnostic& diagnostic) {
@@ -111,7 +111,7 @@ std::vector<KernelOffer> plain_offer(const Graph& graph, const GraphRegion& regi
   LayoutVariable plain{{""}};
   for (const ValueId input : region.inputs)
     if (!graph.is_constant(input)) plain.reads.push_back(input);
-  // Inner values too: a region may be asked for them.
+  // Also inner values: a region may be asked for them.
   for (const NodeId node : region.nodes())
     for (const ValueId output : graph.node(node).outputs)
       if (output.valid()) plain.writes.push_back(output);

@@ -12,7 +12,7 @@ Allocation::Allocation(const std::vector<Share>& tasks, AllocationOptions option
     tasks_.push_back({share.weight, {{0, share.default_cost}}, State::open, 0, share.default_cost});
 }
 
-// The optimistic guess: trials go on to gain in proportion, so that the whole cost would be gone after as many again.
+// Optimistic estimate: the gain per trial stays the same, so that as many trials again would remove the whole cost.
 double Allocation::gain(std::size_t task) const {
   const auto& [weight, history, state, gained_at, cost_then] = tasks_[task];
   const Entry& now = history.back();
@@ -43,7 +43,7 @@ std::optional<std::size_t> Allocation::next() const {
 }
 
 void Allocation::learn(std::size_t task, std::size_t trials, double best_cost) {
-  DOVETAIL_CHECK(task < tasks_.size(), "the task is one of those given");
+  DOVETAIL_CHECK(task < tasks_.size(), "unknown task");
   Task& each = tasks_[task];
   ++batches_;
   const Entry last = each.history.back();
@@ -59,7 +59,7 @@ void Allocation::learn(std::size_t task, std::size_t trials, double best_cost) {
 }
 
 void Allocation::exhausted(std::size_t task) {
-  DOVETAIL_CHECK(task < tasks_.size(), "the task is one of those given");
+  DOVETAIL_CHECK(task < tasks_.size(), "unknown task");
   tasks_[task].state = State::exhausted;
 }
 

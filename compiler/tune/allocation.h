@@ -1,5 +1,5 @@
-// Which task of a network is tuned next: the one whose next trials promise the largest gain in the network's time. No
-// clock and no chance: a function of what it was told.
+// Chooses the task of a network to tune next: the one whose next trials promise the largest reduction of the network's
+// latency. Deterministic: a function of the reported results, without clock or random numbers.
 #pragma once
 
 #include <cstddef>
@@ -9,35 +9,35 @@
 namespace dovetail::tune {
 
 struct AllocationOptions {
-  // A task that has not gained `least_gain` (a share of its best cost) in so many trials has stagnated. 0: never.
+  // A task that has not gained `least_gain` (a share of its best cost) in this many trials has stagnated. 0: never.
   std::size_t patience_trials = 128;
   double least_gain = 0.005;
-  // Ansor's gradient (Zheng et al., OSDI 2020, section 6 and appendix A): what the recent past promises, against what
-  // is possible at all.
+  // Ansor's gradient (Zheng et al., OSDI 2020, section 6 and appendix A): weight of the recent gain against the
+  // possible gain.
   double recent_share = 0.2;
-  std::size_t window = 3;  // batches that count as the recent past
-  // One batch in so many goes to the task with the fewest trials, whatever it promises. 0: none does.
+  std::size_t window = 3;  // number of recent batches
+  // One batch out of this many goes to the task with the fewest trials, whatever its expected gain. 0: none.
   std::size_t fair_turn = 20;
 };
 
-// By the order in which tasks were given.
+// Tasks are numbered in the order given to the constructor.
 class Allocation {
  public:
   struct Share {
     double weight = 1;        // how often the network runs the task
-    double default_cost = 0;  // in one unit for all tasks; infinity: not known yet
+    double default_cost = 0;  // in the same unit for all tasks; infinity: not known yet
   };
   enum class State : unsigned char {
     open,
     stagnated,  // stopped early
-    exhausted,  // its search has no further candidates
+    exhausted,  // its search has no more candidates
   };
 
   explicit Allocation(const std::vector<Share>& tasks, AllocationOptions options = {});
 
-  // At first every task gets one batch, those first in which the network spends most. nullopt: none is open any more.
+  // At first every task gets one batch, the most expensive tasks of the network first. nullopt: no task is open.
   std::optional<std::size_t> next() const;
-  // What a batch gave: how many trials, and what the task's best candidate costs now (the default included).
+  // Reports a batch: its number of trials, and the cost of the task's best candidate so far (including the default).
   void learn(std::size_t task, std::size_t trials, double best_cost);
   void exhausted(std::size_t task);
 
@@ -57,7 +57,7 @@ class Allocation {
     double weight;
     std::vector<Entry> history;  // after each batch; the first: the default
     State state = State::open;
-    std::size_t gained_at = 0;  // trials, when the best last became better by enough
+    std::size_t gained_at = 0;  // number of trials at the last sufficient gain
     double cost_then;
   };
 

@@ -1,4 +1,4 @@
-// The schedules of a task as a search sees them.
+// The schedules of a task, as seen by a search.
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,26 @@
 namespace dovetail::tune {
 
 struct Candidate {
-  std::vector<schedule::Decision> sampled;  // all that the sketch sampled, in order, with what each was chosen from
+  std::vector<schedule::Decision> sampled;  // all decisions that the sketch sampled, in order, with their choices
   std::vector<double> features;             // see features.h
-  std::shared_ptr<const schedule::Scheduled> scheduled;  // null where a search is replayed from a table
+  std::shared_ptr<const schedule::Scheduled> scheduled;  // null if a search is replayed from a table
 
   schedule::Decisions decisions() const;
-  // Equal for equal decisions: "pack=yes tile_rows=4".
+  // Equal decisions have equal texts: "pack=yes tile_rows=4".
   std::string text() const;
 };
 
-// What a candidate has where `wanted` does not say.
+// How decisions that are not given are chosen.
 enum class Rest : std::uint8_t { analytic, random };
 
 class SearchSpace {
  public:
   virtual ~SearchSpace() = default;
-  // The analytic choice everywhere. Error: the task has no schedule.
+  // Uses the analytic choice for every decision. Error: the task has no schedule.
   virtual Result<Candidate> default_candidate() = 0;
-  // The candidate with these decisions. One that the sketch does not take there, because it depends on others, is left
-  // to `rest`. nullopt: no such schedule is legal, or fits the machine.
-  virtual std::optional<Candidate> complete(const schedule::Decisions& wanted, Rest rest, SplitMix64& random) = 0;
+  // The candidate with these decisions. A decision that the sketch does not offer there, because it depends on others,
+  // is left to `rest`. nullopt: no such schedule is legal or fits the machine.
+  virtual std::optional<Candidate> complete(const schedule::Decisions& decisions, Rest rest, SplitMix64& random) = 0;
 };
 
 }  // namespace dovetail::tune

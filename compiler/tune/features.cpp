@@ -34,11 +34,11 @@ constexpr std::array<std::pair<const char*, double>, 7> kCaches{{{"1k", 0x1p10},
                                                                  {"2m", 0x1p21},
                                                                  {"16m", 0x1p24}}};
 
-// The features in the making, with their names: one place says what there is and in which order.
+// The features under construction, with their names: the only place that defines them and their order.
 class FeatureSheet {
  public:
   void count(std::string name, double value) { add(std::move(name), std::log2(1 + std::max(0.0, value))); }
-  void ratio(std::string name, double over, double under) {  // of counts, either may be 0
+  void ratio(std::string name, double over, double under) {  // of counts; either may be 0
     add(std::move(name), std::log2(1 + std::max(0.0, over)) - std::log2(1 + std::max(0.0, under)));
   }
   void share(std::string name, double part, double whole) { add(std::move(name), whole > 0 ? part / whole : 0); }
@@ -53,7 +53,7 @@ class FeatureSheet {
   }
 };
 
-// What one run of the block's body does, in operations and steps of its intrinsics' innermost loops.
+// The work of one run of the block's body, in operations and steps of its intrinsics' innermost loops.
 double work_of(const BlockFact& block) {
   double work = block.calls * block.work_of_call;
   for (const double operations : block.operations) work += operations;
@@ -86,7 +86,7 @@ void add_operations(FeatureSheet& sheet, const ProgramFacts& facts) {
   sheet.share("operations.conditional", conditional, work);
 }
 
-// What is touched where: elements with each repetition, and bytes that differ.
+// Memory traffic by place: elements with repetition, and distinct bytes.
 void add_places(FeatureSheet& sheet, const ProgramFacts& facts) {
   std::array<double, kPlaces> loads{}, stores{}, bytes{};
   std::map<const loops::BufferNode*, std::pair<Place, double>> largest;
@@ -120,7 +120,7 @@ void add_traffic(FeatureSheet& sheet, const ProgramFacts& facts) {
   }
 }
 
-// How accesses move with the loop that runs in lanes, or else with the innermost.
+// Strides of accesses in the vector loop, or else in the innermost loop.
 void add_strides(FeatureSheet& sheet, const ProgramFacts& facts) {
   struct Moves {
     double still = 0, next = 0, far = 0;
@@ -143,7 +143,7 @@ void add_strides(FeatureSheet& sheet, const ProgramFacts& facts) {
   }
 }
 
-// Lanes, copies and threads, of the block with the most work and on average over the work.
+// Vector lanes, unrolled copies and threads, of the block with the most work and averaged over the work.
 void add_loop_kinds(FeatureSheet& sheet, const ProgramFacts& facts) {
   const auto total = [](const BlockFact& block) { return block.times * work_of(block); };
   const auto main = std::ranges::max_element(facts.blocks, {}, total);
@@ -175,7 +175,7 @@ void add_loop_kinds(FeatureSheet& sheet, const ProgramFacts& facts) {
   sheet.count("code", code);
   sheet.count("parallel_runs", parallel_runs);
   sheet.count("loop_steps", steps);
-  // The innermost serial loops of the block with most work: what runs long enough to fill a pipeline.
+  // The innermost serial loops of the block with the most work: long enough loops fill a pipeline.
   std::array<double, 3> innermost{1, 1, 1};
   std::size_t found = 0;
   for (auto loop = most.loops.rbegin(); loop != most.loops.rend() && found < innermost.size(); ++loop)
@@ -188,7 +188,7 @@ void add_loop_kinds(FeatureSheet& sheet, const ProgramFacts& facts) {
   sheet.count("loops", static_cast<double>(facts.loops.size()));
 }
 
-// Intrinsic calls. A nest is what a machine that has loops in its instructions begins at once.
+// Intrinsic calls. A machine with loops in its instructions starts a whole nest at once.
 void add_intrinsics(FeatureSheet& sheet, const ProgramFacts& facts) {
   double calls = 0, work = 0, nests = 0, most_nests = 0, sites = 0;
   for (const BlockFact& block : facts.blocks) {
@@ -211,7 +211,7 @@ void add_intrinsics(FeatureSheet& sheet, const ProgramFacts& facts) {
 
 bool is_memory(Place place) { return place != Place::on_chip && place != Place::registers; }
 
-// A block that stores what it loads, perhaps converted or clamped: {its load, its store}; null otherwise.
+// A block that stores what it loads, possibly converted or clamped: {its load, its store}; null otherwise.
 std::pair<const AccessFact*, const AccessFact*> copy_of(const ProgramFacts& facts, const BlockFact& block) {
   constexpr std::array kNoCopy{Operation::float_add,      Operation::float_multiply, Operation::float_divide,
                                Operation::float_function, Operation::integer_add,    Operation::integer_multiply,
@@ -228,7 +228,7 @@ std::pair<const AccessFact*, const AccessFact*> copy_of(const ProgramFacts& fact
   return {load, store};
 }
 
-// Bytes that lie side by side in memory of what one run of the nest from loop `from` on touches.
+// Contiguous bytes among those touched by one run of the nest from loop `from` on.
 double contiguous_bytes(const ProgramFacts& facts, const AccessFact& access, std::size_t from) {
   auto bytes = static_cast<double>(size_bytes(access.buffer->dtype));
   for (std::size_t d = access.indices.size(); d-- > 0;) {
@@ -243,7 +243,7 @@ void add_transfers(FeatureSheet& sheet, const ProgramFacts& facts) {
   struct Transfers {
     double count = 0, bytes = 0, runs = 0;
   };
-  std::array<Transfers, 4> all;  // in, in of constants, out, from memory to memory
+  std::array<Transfers, 4> all;  // loads, loads of constants, stores, memory to memory
   for (const BlockFact& block : facts.blocks) {
     const auto [load, store] = copy_of(facts, block);
     if (load == nullptr) continue;
@@ -268,7 +268,7 @@ void add_transfers(FeatureSheet& sheet, const ProgramFacts& facts) {
 
 void add_allocations(FeatureSheet& sheet, const loops::Program& program, const ProgramFacts& facts) {
   struct Scope {
-    double bytes = 0, slots = 1;  // slots: most of a buffer
+    double bytes = 0, slots = 1;  // slots: the most of any buffer
   };
   double temporaries = 0, registers = 0;
   std::map<std::string, Scope> on_chip;

@@ -1,5 +1,5 @@
-// Numbers about a candidate's loop program that a ranking learns from: work, bytes and touches by memory scope, reuse
-// distances, vector and parallel shape, calls of intrinsics.
+// Numeric features of a candidate's loop program from which a ranking learns: work, bytes and accesses by memory scope,
+// reuse distances, vector and parallel shape, intrinsic calls.
 #pragma once
 
 #include <span>
@@ -11,10 +11,10 @@
 
 namespace dovetail::tune {
 
-// Raised with every change of what the numbers mean: records of another version are not learned from.
+// Incremented when the meaning of the features changes: records with another version are not used for learning.
 inline constexpr int kFeatureVersion = 2;
 
-// As many as feature_names() has, each finite; large counts as logarithms.
+// As many as feature_names() lists, each finite; large counts as logarithms.
 std::vector<double> features(const schedule::Task& task, const schedule::Scheduled& scheduled);
 std::span<const std::string_view> feature_names();
 

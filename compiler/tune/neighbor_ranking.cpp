@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kNeighbors = 5, kFewestNeighborRows = 8;
 
-// 1 / deviation of each feature; 0 where all are equal.
+// 1 / deviation of each feature; 0 if all values are equal.
 std::vector<double> weights_of(const TrainingRows& rows) {
   const std::size_t width = rows.features(0).size();
   const auto count = static_cast<double>(rows.size());

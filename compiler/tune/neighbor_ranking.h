@@ -1,4 +1,4 @@
-// The ranking of a machine without XGBoost: what the nearest measured candidates cost.
+// The ranking used without XGBoost: the cost of the nearest measured candidates.
 #pragma once
 
 #include <string_view>
@@ -8,13 +8,13 @@
 
 namespace dovetail::tune {
 
-// The mean of the logarithms of the costs of the nearest rows, the nearer the heavier. Each feature counts in units of
-// its deviation among all rows, so that one that never changes counts nothing.
+// The weighted mean of the logarithms of the nearest rows' costs; nearer rows have more weight. Each feature is scaled
+// by its deviation among all rows; a feature that never changes is ignored.
 class NeighborRanking final : public Ranking {
  public:
   std::string_view name() const override { return "nearest neighbors"; }
   void add(std::span<const double> features, double cost) override { rows_.add(features, cost); }
-  // Equal numbers for all: it has learned too little to tell them apart.
+  // All numbers are equal if it has learned too little to distinguish candidates.
   std::vector<double> predict(std::span<const std::vector<double>> features) override;
 
  private:

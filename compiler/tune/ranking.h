@@ -1,4 +1,4 @@
-// A model of what candidates cost: learns from what was measured, and says which of those that were not are worth it.
+// A model of candidate costs: learns from measurements, and predicts which unmeasured candidates are worth measuring.
 #pragma once
 
 #include <memory>
@@ -12,10 +12,10 @@ class Ranking {
  public:
   virtual ~Ranking() = default;
   virtual std::string_view name() const = 0;
-  // `cost`: as a multiple of what the task's default schedule costs, so that tasks share one model. Infinity: it did
-  // not work.
+  // `cost`: relative to the cost of the task's default schedule, so that tasks share one model. Infinity: the candidate
+  // failed.
   virtual void add(std::span<const double> features, double cost) = 0;
-  // The less, the better; comparable among candidates of one task.
+  // Lower is better; comparable among candidates of one task.
   virtual std::vector<double> predict(std::span<const std::vector<double>> features) = 0;
 };
 

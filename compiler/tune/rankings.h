@@ -1,4 +1,4 @@
-// Which ranking this machine has.
+// Chooses the ranking available on this machine.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@ namespace dovetail::tune {
 
 struct ChosenRanking {
   std::unique_ptr<Ranking> ranking;
-  std::string why;  // it is not XGBoost; empty where it is
+  std::string why;  // why it is not XGBoost; empty if it is
 };
-// XGBoost where its library can be loaded, else nearest neighbors. Ranking::name says which.
+// XGBoost if its library can be loaded, else nearest neighbors. Ranking::name says which.
 ChosenRanking make_ranking();
 
 }  // namespace dovetail::tune

@@ -81,8 +81,8 @@ constexpr RecordField cost_field(std::string_view name) {
   return {name, FieldForm::cost, false, get_cost<kMember>, set_cost<kMember>};
 }
 
-// The long ones are last: what reads only those before them does not load the pages that those are on. A change of this
-// table is another version of the format, of kDatabaseVersion and kJsonVersion.
+// Long fields are last: a query of only the fields before them does not load their pages. Changing this table means a
+// new version of the format: increment kDatabaseVersion and kJsonVersion.
 constexpr std::array<RecordField, 17> kFields{{
     text_field<&Record::task>("task", true),
     text_field<&Record::machine>("machine", true),
@@ -127,10 +127,10 @@ std::span<const RecordField> record_fields() { return kFields; }
 
 std::string_view expectation(FieldForm form) {
   switch (form) {
-    case FieldForm::text: return "a text";
-    case FieldForm::count: return "a whole number from 0 on";
-    case FieldForm::cost: return "a number, or null where nothing was measured";
-    case FieldForm::words: return "an object of texts";
+    case FieldForm::text: return "a string";
+    case FieldForm::count: return "an integer >= 0";
+    case FieldForm::cost: return "a number, or null if nothing was measured";
+    case FieldForm::words: return "an object of strings";
     case FieldForm::numbers: return "an array of numbers";
   }
   return "";
@@ -142,18 +142,18 @@ Result<void> check_record(const Record& record, std::string_view what, std::stri
     problems.push_back({std::string(what), std::string(where), std::move(why), std::move(hint)});
   };
   for (const auto& [key, value] : {std::pair{"task", &record.task}, {"machine", &record.machine}})
-    if (value->empty()) report(fmt::format("\"{}\" is empty", key), "say what was measured");
+    if (value->empty()) report(fmt::format("\"{}\" is empty", key), "give the measured task");
   if (record.outcome == Outcome::measured && !is_positive(record.cost))
-    report(fmt::format("the outcome is measured, and the cost is {}", record.cost), "a cost is a number above 0");
+    report(fmt::format("the outcome is measured, but the cost is {}", record.cost), "a cost must be greater than 0");
   if (record.outcome != Outcome::measured && !(std::isinf(record.cost) && record.cost > 0))
-    report(fmt::format("the outcome is {}, and the cost is {}", to_string(record.outcome), record.cost),
-           "only what was measured has a cost; it is null otherwise");
+    report(fmt::format("the outcome is {}, but the cost is {}", to_string(record.outcome), record.cost),
+           "the cost must be null unless the outcome is measured");
   if (!is_positive(record.default_cost) && !(std::isinf(record.default_cost) && record.default_cost > 0))
-    report(fmt::format("the cost of the default is {}", record.default_cost), "a cost is a number above 0, or null");
-  if (!is_utf8(record.decisions)) report("a decision is no UTF-8", "name loops and blocks in UTF-8");
+    report(fmt::format("the cost of the default is {}", record.default_cost), "a cost must be greater than 0, or null");
+  if (!is_utf8(record.decisions)) report("a decision is not UTF-8", "name loops and blocks in UTF-8");
   for (const double feature : record.features)
     if (!std::isfinite(feature)) {
-      report(fmt::format("a feature is {}", feature), "features are finite numbers");
+      report(fmt::format("a feature is {}", feature), "features must be finite");
       break;
     }
   if (!record.time.empty() && !is_time(record.time))

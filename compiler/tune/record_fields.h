@@ -1,4 +1,4 @@
-// The fields of a record: keys of its JSON line, and columns of its database.
+// The fields of a record: keys of its JSON object, and columns of its database.
 #pragma once
 
 #include <cstdint>
@@ -19,17 +19,17 @@ enum class FieldForm : std::uint8_t { text, count, cost, words, numbers };
 struct RecordField {
   std::string_view name;
   FieldForm form;
-  bool is_key;  // records with equal keys are one
+  bool is_key;  // records with equal keys are the same
   Json (*get)(const Record& record);
-  bool (*set)(Record& record, const Json& value);  // false: of another type, or out of its range
+  bool (*set)(Record& record, const Json& value);  // false: wrong type or out of range
 };
-// In the order of JSON and columns.
+// In the order of JSON keys and columns.
 std::span<const RecordField> record_fields();
 
-// "a text", for diagnostics.
+// For example "a string", for diagnostics.
 std::string_view expectation(FieldForm form);
 
-// Whether the fields agree with each other. `what` and `where` are the diagnostics'.
+// Checks that the fields are consistent. `what` and `where` are those of the diagnostics.
 Result<void> check_record(const Record& record, std::string_view what, std::string_view where);
 
 }  // namespace dovetail::tune

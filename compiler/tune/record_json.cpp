@@ -26,23 +26,25 @@ Result<Record> record_from_json(const Json& json, std::string_view where) {
     problems.push_back({std::string(kCannotTake), std::string(where), std::move(why), std::move(hint)});
     return problems;
   };
-  if (!json.is_object()) return report("it is no JSON object", "write one object a line, as `records export` does");
+  if (!json.is_object())
+    return report("it is not a JSON object", "write one object per line, as `records export` does");
   const auto version = json.find("version");
   if (version == json.end())
-    return report("the key \"version\" is missing", fmt::format("this version of dovetail takes {}", kJsonVersion));
+    return report("the key \"version\" is missing", fmt::format("this version of dovetail reads {}", kJsonVersion));
   if (*version != kJsonVersion)
-    return report(fmt::format("version {}, this version of dovetail takes {}", version->dump(), kJsonVersion),
-                  "export it by a version of dovetail of the same age");
+    return report(fmt::format("version {}, this version of dovetail reads {}", version->dump(), kJsonVersion),
+                  "export it with a matching version of dovetail");
 
   Record record;
   for (const RecordField& field : record_fields()) {
     const auto value = json.find(field.name);
     if (value == json.end())
-      report(fmt::format("the key \"{}\" is missing", field.name), fmt::format("it is {}", expectation(field.form)));
+      report(fmt::format("the key \"{}\" is missing", field.name),
+             fmt::format("it must be {}", expectation(field.form)));
     else if (!field.set(record, *value))
       report(fmt::format("\"{}\" is {:.100}", field.name, value->dump(-1, ' ', true, Json::error_handler_t::replace)),
-             field.name == "outcome" ? "it is measured, refused, wrong, crashed or timed_out"
-                                     : fmt::format("it is {}", expectation(field.form)));
+             field.name == "outcome" ? "it must be measured, refused, wrong, crashed or timed_out"
+                                     : fmt::format("it must be {}", expectation(field.form)));
   }
   for (const auto& [key, value] : json.items())
     if (key != "version" && std::ranges::none_of(record_fields(), [&](const auto& field) { return field.name == key; }))

@@ -19,7 +19,7 @@ std::vector<std::string_view> column_names(bool keys_only = false) {
 }
 
 std::string column_type(FieldForm form) {
-  if (form == FieldForm::cost) return "REAL";  // NULL where nothing was measured
+  if (form == FieldForm::cost) return "REAL";  // NULL if nothing was measured
   return form == FieldForm::count ? "INTEGER NOT NULL" : "TEXT NOT NULL";
 }
 

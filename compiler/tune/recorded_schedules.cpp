@@ -36,9 +36,9 @@ Result<schedule::FindRecorded> recorded_schedules(const std::string& path,
       if (best->record) return schedule::Recorded{best->record->decisions, origin_of(*best->record)};
       older += best->of_other_sketches;
     }
-    if (older == 0) return schedule::Recorded{{}, "default, for lack of a record"};
+    if (older == 0) return schedule::Recorded{{}, "default schedule: no record"};
     return schedule::Recorded{{},
-                              fmt::format("default: {} of another version of the sketch, and ignored",
+                              fmt::format("default schedule: {} of another sketch version, ignored",
                                           older == 1 ? "a record is" : fmt::format("{} records are", older))};
   });
 }

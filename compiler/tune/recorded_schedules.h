@@ -1,4 +1,4 @@
-// Schedules that tuning has recorded, as a compiler asks for them (--records).
+// Schedules recorded by tuning, in the form that a compiler requests (--records).
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,8 @@
 
 namespace dovetail::tune {
 
-// Opens the database and answers from it. `machines`: of each target, whose measurements count, the first that has one
-// of a task (Measurer::machine).
+// Opens the database and looks up schedules in it. `machines`: for each target, the machines whose measurements are
+// used; the first with a record of the task (Measurer::machine).
 Result<schedule::FindRecorded> recorded_schedules(const std::string& path,
                                                   std::map<std::string, std::vector<std::string>> machines);
 

@@ -17,14 +17,14 @@ namespace dovetail::tune {
 
 namespace {
 
-constexpr int kDatabaseVersion = 1;                  // of the table; PRAGMA user_version
-constexpr std::int64_t kApplicationId = 0x44765452;  // "DvTR": tells records from other databases
+constexpr int kDatabaseVersion = 1;                  // version of the table; PRAGMA user_version
+constexpr std::int64_t kApplicationId = 0x44765452;  // "DvTR": distinguishes records from other databases
 
 // ---- The file ----
 
 enum class Content : std::uint8_t { blank, records };
 
-// Error: it is not ours, or made by a later version.
+// Error: it is not a records database, or it has a later version.
 Result<Content> identify(const sqlite::Database& database, const std::filesystem::path& path) {
   DOVETAIL_ASSIGN(auto facts, database.prepare("SELECT application_id, user_version, page_count * page_size, (SELECT "
                                                "count(*) FROM sqlite_master), (SELECT sql FROM sqlite_master WHERE "
@@ -36,15 +36,15 @@ Result<Content> identify(const sqlite::Database& database, const std::filesystem
   if (application == 0 && version == 0 && objects == 0) return Content::blank;
   if (application != kApplicationId)
     return database.problem("it is a SQLite database, but not one of records",
-                            "name one that `dovetail records import` has made, or a new file");
+                            "give a database made by `dovetail records import`, or a new file");
   if (version > kDatabaseVersion)
     return database.problem(
-        fmt::format("its version is {}, this version of dovetail knows up to {}", version, kDatabaseVersion),
-        "use the version of dovetail that has written it, or another file");
+        fmt::format("its version is {}, this version of dovetail reads up to {}", version, kDatabaseVersion),
+        "use the version of dovetail that wrote it, or another file");
   if (version != kDatabaseVersion || facts.text(4) != records_table_sql())
     return database.problem(fmt::format("it is damaged: its table is not that of version {}", kDatabaseVersion),
                             kUseCopy);
-  // SQLite takes what is missing of the last page for zeros.
+  // SQLite treats missing bytes of the last page as zeros.
   std::error_code error;
   const std::uintmax_t there = std::filesystem::file_size(path, error);
   if (!error && there < static_cast<std::uintmax_t>(bytes))
@@ -54,7 +54,7 @@ Result<Content> identify(const sqlite::Database& database, const std::filesystem
 
 Result<void> make_table(const sqlite::Database& database, const std::filesystem::path& path) {
   DOVETAIL_ASSIGN(sqlite::Transaction transaction, sqlite::Transaction::begin(database));
-  DOVETAIL_ASSIGN(const Content content, identify(database, path));  // by now another process may have made it
+  DOVETAIL_ASSIGN(const Content content, identify(database, path));  // another process may have created it meanwhile
   if (content == Content::records) return {};
   DOVETAIL_TRY(database.run(records_table_sql()));
   DOVETAIL_TRY(database.run(fmt::format("PRAGMA application_id = {}", kApplicationId)));
@@ -71,7 +71,7 @@ std::string time_text(std::chrono::system_clock::time_point time) {
 struct Records::State {
   sqlite::Database database;
 
-  // `parameters` are those of `sql`, in their order.
+  // `parameters` are those of `sql`, in order.
   Result<sqlite::Statement> query(const std::string& sql, const std::vector<std::string>& parameters) const {
     DOVETAIL_ASSIGN(auto statement, database.prepare(sql));
     int parameter = 0;
@@ -79,7 +79,7 @@ struct Records::State {
     return statement;
   }
 
-  // Calls `take` with each row of select_records_sql(rest). When it returns, the lock is given back.
+  // Calls `take` with each row of select_records_sql(rest). The lock is released on return.
   Result<void> each(std::string_view rest, const std::vector<std::string>& parameters,
                     const std::function<Result<void>(Record)>& take) const {
     DOVETAIL_ASSIGN(auto rows, query(select_records_sql(rest), parameters));
@@ -97,7 +97,7 @@ struct Records::State {
     return row.integer(0);
   }
 
-  // In one transaction, what `source` hands to the function that it is called with.
+  // Adds, in one transaction, the records that `source` passes to the function it is called with.
   using Take = std::function<Result<void>(const Record&)>;
   Result<void> write(IfPresent if_present, const std::function<Result<void>(const Take&)>& source) const {
     DOVETAIL_ASSIGN(auto transaction, sqlite::Transaction::begin(database));
@@ -141,7 +141,7 @@ Result<Records> Records::open(const std::filesystem::path& path, Open mode) {
   DOVETAIL_ASSIGN(const Content content, identify(database, path));
   if (content == Content::blank) {
     if (mode == Open::read)
-      return database.problem("it is empty", "`dovetail records import` and `merge` make databases of records");
+      return database.problem("it is empty", "create a database with `dovetail records import` or `merge`");
     DOVETAIL_TRY(make_table(database, path));
   }
   return Records(std::make_unique<State>(State{std::move(database)}));
@@ -195,8 +195,7 @@ Result<std::vector<Records::Summary>> Records::summaries() const {
     if (!there) return all;
     const auto outcome = outcome_named(rows.text(7));
     if (!outcome)
-      return state_->database.problem(fmt::format("it is damaged: there is no outcome \"{:.40}\"", rows.text(7)),
-                                      kUseCopy);
+      return state_->database.problem(fmt::format("it is damaged: unknown outcome \"{:.40}\"", rows.text(7)), kUseCopy);
     Summary of_row{rows.text(0), rows.text(1), rows.text(2), rows.text(3), rows.text(4), rows.text(5)};
     of_row.sketch_version = static_cast<int>(rows.integer(6));
     of_row.cost = rows.real(8).value_or(of_row.cost);
@@ -204,7 +203,8 @@ Result<std::vector<Records::Summary>> Records::summaries() const {
     const auto group = [](const Summary& summary) {
       return std::tie(summary.task, summary.machine, summary.sketch_version);
     };
-    if (all.empty() || group(all.back()) != group(of_row)) all.push_back(std::move(of_row));  // its best comes first
+    if (all.empty() || group(all.back()) != group(of_row))
+      all.push_back(std::move(of_row));  // its best record comes first
     ++all.back().outcomes[*outcome];
     all.back().time = std::max(all.back().time, rows.text(10));
   }

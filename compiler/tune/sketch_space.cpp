@@ -19,8 +19,8 @@ Result<Candidate> SketchSpace::default_candidate() {
   return candidate(std::move(scheduled));
 }
 
-std::optional<Candidate> SketchSpace::complete(const schedule::Decisions& wanted, Rest rest, SplitMix64& random) {
-  schedule::Deciding deciding{wanted, /*lenient=*/true};
+std::optional<Candidate> SketchSpace::complete(const schedule::Decisions& decisions, Rest rest, SplitMix64& random) {
+  schedule::Deciding deciding{decisions, /*lenient=*/true};
   if (rest == Rest::random)
     deciding.draw = [&random](std::size_t count) { return static_cast<std::size_t>(random.next() % count); };
   auto scheduled = schedule::try_run(sketch_, task_, std::move(deciding));

@@ -1,4 +1,4 @@
-// A task's schedules as its sketch writes them.
+// The schedules of a task, given by its sketch.
 #pragma once
 
 #include "compiler/schedule/task.h"
@@ -8,11 +8,11 @@ namespace dovetail::tune {
 
 class SketchSpace final : public SearchSpace {
  public:
-  // Task and sketch outlive the space.
+  // Task and sketch must outlive the space.
   SketchSpace(const schedule::Task& task, const schedule::Sketch& sketch) : task_(task), sketch_(sketch) {}
 
   Result<Candidate> default_candidate() override;
-  std::optional<Candidate> complete(const schedule::Decisions& wanted, Rest rest, SplitMix64& random) override;
+  std::optional<Candidate> complete(const schedule::Decisions& decisions, Rest rest, SplitMix64& random) override;
 
  private:
   Candidate candidate(schedule::Scheduled scheduled) const;

@@ -16,7 +16,7 @@ namespace dovetail::tune::sqlite {
 namespace fs = std::filesystem;
 
 struct Connection {
-  sqlite3* handle = nullptr;  // null: there was no memory for it
+  sqlite3* handle = nullptr;  // null: out of memory
   std::string path;
   Access access = Access::read;
 
@@ -26,21 +26,21 @@ struct Connection {
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  // What the result code of a call means.
+  // The diagnostic for the result code of a call.
   Diagnostic failure(int code) const;
 };
 
 namespace {
 
 constexpr int kPatienceSeconds = 30;         // for the lock of another process; a transaction takes milliseconds
-constexpr int kLongestTextBytes = 16 << 20;  // of a value; a record's traces and features take kilobytes
+constexpr int kLongestTextBytes = 16 << 20;  // limit of a value; a record's traces and features take kilobytes
 
 Diagnostic refusal(const fs::path& path, Access access, std::string why, std::string hint, Cause cause = Cause::input) {
   return {access == Access::read ? "cannot read records" : "cannot write records", path.string(), std::move(why),
           std::move(hint), cause};
 }
 
-// What SQLite would take for something else than a file, or would report without its reason.
+// Rejects paths that SQLite would not treat as files, or would report without the reason.
 Result<void> check_path(const fs::path& path, Access access) {
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
@@ -58,12 +58,12 @@ Result<void> check_path(const fs::path& path, Access access) {
   if (error)
     return refusal(path, access, fmt::format("cannot create its folder: {}", error.message()),
                    "check the path and the permissions", cause_of(error.value()));
-  // The journal of a transaction lies beside the file: of a link, beside what it points to.
+  // The journal of a transaction is created next to the file; for a link, next to its target.
   const fs::path home =
       fs::is_symlink(fs::symlink_status(path, error)) ? fs::weakly_canonical(path, error).parent_path() : folder;
   if (::faccessat(AT_FDCWD, home.c_str(), W_OK, AT_EACCESS) != 0)
     return refusal(path, access, fmt::format("its folder may not be written: {}", std::strerror(errno)),
-                   "check the permissions of the folder, or name a file in another one");
+                   "check the permissions of the folder, or choose another folder");
   return {};
 }
 
@@ -74,29 +74,29 @@ Diagnostic Connection::failure(int code) const {
     return refusal(path, access, std::move(why), std::move(hint), cause);
   };
   if (code == SQLITE_READONLY_ROLLBACK)
-    return problem("a writer was ended in the middle of a transaction, and undoing that needs permission to write",
+    return problem("a writer was killed during a transaction, and rolling it back needs write permission",
                    "run `dovetail records list` on it once as a user who may write the file and its folder");
   switch (code & 0xff) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return problem(fmt::format("another process has held it locked for {} s", kPatienceSeconds),
-                     "wait until that one is done, or end it", Cause::resource);
-    case SQLITE_NOMEM: return problem("out of memory", "run it where there is more", Cause::resource);
+                     "wait until it is done, or stop it", Cause::resource);
+    case SQLITE_NOMEM: return problem("out of memory", "run it with more memory", Cause::resource);
     case SQLITE_FULL: return problem("the disk is full", "free some space, or choose another folder", Cause::resource);
     case SQLITE_NOTADB:
-      return problem("it is no database", "name one that `dovetail records import` has made, or a new file");
+      return problem("it is not a database", "give a database made by `dovetail records import`, or a new file");
     case SQLITE_CORRUPT:
       return problem(fmt::format("it is damaged: {}", sqlite3_errmsg(handle)),
-                     "use a copy of it; `sqlite3 FILE .recover` may save a part");
+                     "use a copy of it; `sqlite3 FILE .recover` may recover part of it");
     case SQLITE_READONLY:
     case SQLITE_PERM:
-    case SQLITE_AUTH: return problem("it may not be written", "check the permissions of the file and its folder");
+    case SQLITE_AUTH: return problem("no permission to write it", "check the permissions of the file and its folder");
     case SQLITE_TOOBIG:
-      return problem(fmt::format("a text is longer than {} bytes", kLongestTextBytes), "is it the right file?");
+      return problem(fmt::format("a string is longer than {} bytes", kLongestTextBytes), "is it the right file?");
     case SQLITE_CANTOPEN:
     case SQLITE_IOERR: {
       const int reported = handle == nullptr ? 0 : sqlite3_system_errno(handle);
-      const int error = reported != 0 ? reported : EIO;  // without a number: the file has become shorter
+      const int error = reported != 0 ? reported : EIO;  // without a number: the file was truncated
       const Cause cause = cause_of(error);
       return problem(std::strerror(error),
                      cause == Cause::resource ? "free some space, or check the medium" : "check the permissions",
@@ -159,8 +159,8 @@ std::optional<double> Statement::real(int column) const {
 
 Result<Database> Database::open(const fs::path& path, Access access) {
   DOVETAIL_TRY(check_path(path, access));
-  // An absolute path, for SQLite gives ":memory:" and "file:..." a meaning of their own. Also a reader asks to write:
-  // it has to undo what a killed writer left. Where it may not, SQLite opens the file to be read.
+  // An absolute path, since SQLite interprets ":memory:" and "file:...". Readers also ask for write access: they must
+  // roll back what a killed writer left. Without permission, SQLite opens the file for reading.
   sqlite3* handle = nullptr;
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_EXRESCODE | (access == Access::write ? SQLITE_OPEN_CREATE : 0);
   const int status = sqlite3_open_v2(fs::absolute(path).c_str(), &handle, flags, nullptr);
@@ -168,7 +168,8 @@ Result<Database> Database::open(const fs::path& path, Access access) {
   if (status != SQLITE_OK) return connection->failure(status);
   if (access == Access::write && sqlite3_db_readonly(handle, "main") == 1) return connection->failure(SQLITE_READONLY);
 
-  // Databases come from anywhere. What a file may define is not run: triggers, views, functions of its schema.
+  // Databases may come from untrusted sources. Code defined in the file is not run: triggers, views, functions of its
+  // schema.
   sqlite3_db_config(handle, SQLITE_DBCONFIG_DEFENSIVE, 1, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, nullptr);
   sqlite3_db_config(handle, SQLITE_DBCONFIG_ENABLE_TRIGGER, 0, nullptr);
@@ -176,7 +177,7 @@ Result<Database> Database::open(const fs::path& path, Access access) {
   sqlite3_limit(handle, SQLITE_LIMIT_LENGTH, kLongestTextBytes);
   sqlite3_busy_timeout(handle, kPatienceSeconds * 1000);
   Database database(connection);
-  // EXTRA: a transaction that was committed stays so when the power fails too.
+  // EXTRA: a committed transaction survives a power failure.
   DOVETAIL_TRY(database.run(access == Access::read ? "PRAGMA query_only = ON" : "PRAGMA synchronous = EXTRA"));
   return database;
 }
@@ -195,7 +196,7 @@ Result<Statement> Database::prepare(const std::string& sql) const {
   return Statement(connection_, statement);
 }
 
-// Fails where SQLite has undone it already, as on a full disk.
+// Fails if SQLite has already rolled back, as on a full disk.
 void Database::roll_back() const noexcept { sqlite3_exec(connection_->handle, "ROLLBACK", nullptr, nullptr, nullptr); }
 
 std::int64_t Database::changes() const { return sqlite3_total_changes64(connection_->handle); }

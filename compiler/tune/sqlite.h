@@ -1,5 +1,5 @@
-// SQLite through its C interface: a database file and statements on it. What fails becomes a diagnostic that says whose
-// fault it is.
+// SQLite through its C interface: a database file and statements on it. Failures become diagnostics that distinguish
+// bad input from lack of resources.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +18,21 @@ namespace dovetail::tune::sqlite {
 
 enum class Access : std::uint8_t { read, write };
 
-struct Connection;  // closed when the last that uses it is gone
+struct Connection;  // closed with its last user
 
 class Statement {
  public:
-  // Parameters count from 1. What fails, the next step() reports.
+  // Parameters count from 1. The next step() reports a failure.
   void bind(int parameter, std::string_view text);
   void bind(int parameter, std::int64_t number);
   void bind(int parameter, std::optional<double> number);  // nullopt: NULL
 
-  // Whether there is a row, to be read before the next step. A statement that is not at its end holds its lock.
+  // Returns whether there is a row, to be read before the next step. A statement that has not reached its end holds its
+  // lock.
   Result<bool> step();
-  void reset();  // to run again; what is bound stays
+  void reset();  // run again; bound values remain
 
-  // Of the row; columns count from 0.
+  // Values of the row; columns count from 0.
   std::string text(int column) const;
   std::int64_t integer(int column) const;
   std::optional<double> real(int column) const;  // nullopt: NULL
@@ -51,14 +52,14 @@ class Statement {
 
 class Database {
  public:
-  // To write: makes file and folders where there are none. To read: changes nothing, but for the undoing of a
-  // transaction whose writer was killed. Nothing is read yet: whether it is a database shows with the first statement.
+  // For writing: creates file and folders if needed. For reading: changes nothing, except to roll back a transaction
+  // whose writer was killed. Does not read the file: the first statement detects if it is not a database.
   static Result<Database> open(const std::filesystem::path& path, Access access);
 
   Result<void> run(const std::string& sql) const;  // statements without rows
   Result<Statement> prepare(const std::string& sql) const;
-  std::int64_t changes() const;  // rows that statements of this connection have inserted, updated or deleted
-  // About this file.
+  std::int64_t changes() const;  // rows inserted, updated or deleted by this connection
+  // A diagnostic about this file.
   Diagnostic problem(std::string why, std::string hint) const;
 
  private:
@@ -68,8 +69,7 @@ class Database {
   std::shared_ptr<const Connection> connection_;
 };
 
-// Between begin() and commit() no other process writes, and nothing of it is seen by others. What is not committed is
-// undone.
+// Between begin() and commit(), no other process can write or see the changes. Without commit(), they are rolled back.
 class Transaction {
  public:
   static Result<Transaction> begin(const Database& database);
@@ -81,7 +81,7 @@ class Transaction {
 
  private:
   explicit Transaction(const Database& database) : database_(&database) {}
-  const Database* database_;  // null: it has ended
+  const Database* database_;  // null: ended
 };
 
 }  // namespace dovetail::tune::sqlite

@@ -15,7 +15,7 @@ namespace dovetail::tune {
 
 namespace {
 
-constexpr std::size_t kConfirmed = 3;  // candidates that are measured again
+constexpr std::size_t kConfirmed = 3;  // number of candidates measured again
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
 
@@ -45,7 +45,7 @@ Result<void> TaskTuner::begin() {
   if (measured.outcome != Outcome::measured)
     return Diagnostic{"cannot tune " + given_.name, given_.name,
                       fmt::format("its default schedule: {}, {}", to_string(measured.outcome), measured.why),
-                      "run the model with --check; leave the task out with --task"};
+                      "run the model with --check; exclude the task with --task"};
   result_.default_cost = result_.best_cost = measured.cost;
   result_.default_decisions = result_.best_decisions = first.decisions();
   result_.best_trace = first.scheduled->trace;
@@ -64,9 +64,9 @@ Result<void> TaskTuner::learn_records() {
     if (record.machine != result_.machine || record.sketch_version != given_.sketch.version || stopped()) continue;
     if (!known_.insert(text_of(record.decisions)).second || record.decisions == result_.default_decisions) continue;
     const auto candidate = space_.complete(record.decisions, Rest::analytic, random);
-    if (!candidate || candidate->decisions() != record.decisions) continue;  // of another build, or a defect of it
+    if (!candidate || candidate->decisions() != record.decisions) continue;  // from another build, or invalid
     ++result_.known;
-    // A machine may be faster today than it was then; beside its default a schedule costs the same.
+    // A machine's speed may differ from that of the recorded measurement; the cost relative to the default is the same.
     const double then = measurer_->deterministic() ? result_.default_cost : record.default_cost;
     const double cost = record.outcome == Outcome::measured ? record.cost / then * result_.default_cost : kNever;
     search_->learn(*candidate, cost / result_.default_cost);
@@ -80,7 +80,7 @@ Result<std::int64_t> TaskTuner::step(std::int64_t most) {
   std::vector<const schedule::Scheduled*> scheduled;
   for (const Candidate& candidate : candidates) scheduled.push_back(candidate.scheduled.get());
   const std::vector<Measurement> measurements = measurer_->measure(scheduled);
-  if (stopped()) return 0;  // some may have ended because of that
+  if (stopped()) return 0;  // measurements may have been aborted
   DOVETAIL_TRY(take(candidates, measurements));
   return static_cast<std::int64_t>(candidates.size());
 }
@@ -122,7 +122,7 @@ Result<void> TaskTuner::confirm() {
     if (luckiest[i].candidate.decisions() == result_.default_decisions) continue;
     if (again[i].outcome == Outcome::measured) {
       keep_best(luckiest[i].candidate, again[i].cost);
-    } else {  // its first result does not count any more
+    } else {  // replaces its first result
       const std::string text = luckiest[i].candidate.text();
       std::erase_if(result_.trials, [&](const Trial& trial) { return trial.decisions == text; });
       result_.trials.push_back({again[i].outcome, 0, text, again[i].why});

@@ -1,4 +1,4 @@
-// The search through one task's schedules, batch by batch.
+// The search through the schedules of one task, batch by batch.
 #pragma once
 
 #include <memory>
@@ -15,14 +15,14 @@ namespace dovetail::tune {
 
 class TaskTuner {
  public:
-  // What is handed in outlives the tuner.
+  // The arguments must outlive the tuner.
   TaskTuner(const TuningTask& given, const TuneOptions& options, const SearchRow& search, Ranking& ranking);
 
   // Measures the default, and learns from the records.
   Result<void> begin();
-  // Measures at most so many candidates and records them; how many. 0: there are none left.
+  // Measures and records at most `most` candidates; returns how many. 0: there are none left.
   Result<std::int64_t> step(std::int64_t most);
-  // Measures the best again where costs vary: the luckiest of many samples is not the best.
+  // Measures the best again if costs vary: the best of many noisy samples is partly luck.
   Result<void> confirm();
 
   const TaskResult& result() const { return result_; }
@@ -36,7 +36,7 @@ class TaskTuner {
 
   Result<void> learn_records();
   Record record_of(const Candidate& candidate, const Measurement& measurement, std::string_view found_by) const;
-  // Learns of each, and records all at once.
+  // Learns from each measurement, and records all at once.
   Result<void> take(std::span<const Candidate> candidates, std::span<const Measurement> measurements);
   void keep_best(const Candidate& candidate, double cost);
   bool stopped() const { return options_.work != nullptr && options_.work->stopped(); }
@@ -48,7 +48,7 @@ class TaskTuner {
   std::unique_ptr<Search> search_;
   std::unique_ptr<Measurer> measurer_;
   TaskResult result_;
-  std::set<std::string> known_;  // decisions of records, as Candidate::text has them
+  std::set<std::string> known_;  // Candidate::text of recorded candidates
   std::vector<Measured> best_;   // the first few, for confirm()
 };
 

@@ -7,7 +7,7 @@
 namespace dovetail::tune {
 
 namespace {
-constexpr double kWorseByFactor = 2, kLeastOfFailures = 4;  // of the worst cost; of the default's
+constexpr double kWorseByFactor = 2, kLeastOfFailures = 4;  // relative to the worst cost; relative to the default's
 constexpr double kLeastCost = 1e-6;
 }  // namespace
 
@@ -16,7 +16,7 @@ bool TrainingRows::add(std::span<const double> features, double cost) {
   if (std::isnan(cost)) cost = std::numeric_limits<double>::infinity();
   Row row{{features.begin(), features.end()}, std::max(cost, kLeastCost)};
   for (double& feature : row.first)
-    if (!std::isfinite(feature)) feature = 0;  // NaN has no place in an order
+    if (!std::isfinite(feature)) feature = 0;  // NaN cannot be ordered
   if (!known_.insert(row).second) return false;
   rows_.push_back(std::move(row));
   if (rows_.size() > kMost) {

@@ -1,4 +1,4 @@
-// What a ranking learns from: features and the logarithms of costs, of rows of one length.
+// The training data of a ranking: features and logarithms of costs, in rows of one length.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,14 @@ namespace dovetail::tune {
 
 class TrainingRows {
  public:
-  // False: there is such a row already, or it is of another length than those before. Beyond `most` the oldest go.
+  // False: the row exists already, or its length differs from the previous ones. Beyond `most`, the oldest rows are
+  // removed.
   bool add(std::span<const double> features, double cost);
 
   std::size_t size() const { return rows_.size(); }
   const std::vector<double>& features(std::size_t row) const { return rows_[row].first; }
-  // The logarithm of the cost of each row. One that did not work is worse than all that did, by a factor: far enough to
-  // be told from them, near enough not to drown what tells those apart.
+  // The logarithm of the cost of each row. A failed candidate is worse than all measured ones, by a factor: large
+  // enough to distinguish it, small enough not to hide the differences among those.
   std::vector<double> labels() const;
 
  private:

@@ -17,11 +17,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// Candidates of neighboring tasks that were measured before, by this process or another.
+// Learns from candidates of related tasks that were measured before, by this process or another.
 Result<void> learn_neighbors(const std::vector<TuningTask>& tasks, const Records* records, Ranking& ranking) {
   if (!records || tasks.empty()) return {};
   DOVETAIL_ASSIGN(const std::vector<Record> all, records->all());
-  std::set<std::string> own;  // the searches learn those themselves
+  std::set<std::string> own;  // the searches learn these
   for (const TuningTask& task : tasks) own.insert(schedule::key(task.task));
   for (const Record& record : all)
     if (record.target == tasks.front().task.target && !own.contains(record.task) && !record.features.empty() &&
@@ -73,7 +73,7 @@ class Tuning {
       if (stopped()) break;
       trials_ += done;
       if (done == 0) {
-        tuner.end("no schedule is left");
+        tuner.end("no schedules left");
         allocation.exhausted(*next);
       } else {
         allocation.learn(*next, static_cast<std::size_t>(done), tuner.result().best_cost);

@@ -14,7 +14,7 @@
 
 namespace dovetail::tune {
 
-// Of xgboost/c_api.h; every function but the version's returns 0 where it succeeded.
+// From xgboost/c_api.h; every function except the version's returns 0 on success.
 using DMatrixHandle = void*;
 using BoosterHandle = void*;
 struct XgboostFunctions {
@@ -36,8 +36,8 @@ namespace {
 constexpr std::array kLibraryNames{"libxgboost.so.0", "libxgboost.so"};
 constexpr const char* kInstall = "install libxgboost (Debian: apt-get install libxgboost0)";
 
-// Squared errors of logarithms: they rank better than XGBoost's pairwise objective with few rows, and need no groups
-// (docs/explanation/tuning-search.md). Each node looks at a part of the features, of which many say nearly the same.
+// Squared errors of logarithms: with few rows, they rank better than XGBoost's pairwise objective, and they need no
+// groups (docs/howto/tuning.md). Each node samples the features, many of which are strongly correlated.
 constexpr std::array<std::array<const char*, 2>, 10> kTreeParameters{{{"objective", "reg:squarederror"},
                                                                       {"tree_method", "hist"},
                                                                       {"max_bin", "32"},
@@ -49,7 +49,7 @@ constexpr std::array<std::array<const char*, 2>, 10> kTreeParameters{{{"objectiv
                                                                       {"seed", "0"},
                                                                       {"verbosity", "0"}}};
 constexpr int kRounds = 50;
-constexpr std::size_t kFewestTreeRows = 8;  // that say anything
+constexpr std::size_t kFewestTreeRows = 8;  // minimum rows for training
 constexpr std::size_t kRetrainShare = 20;   // trained again when a twentieth of the rows is new
 
 template <typename Function>
@@ -58,7 +58,7 @@ bool find_function(const SharedLibrary& library, const char* symbol, Function*& 
   return function != nullptr;
 }
 
-// The name of the first function that there is not; empty: all are there.
+// The name of the first missing symbol; empty: all are present.
 std::string find_functions(const SharedLibrary& library, XgboostFunctions& api) {
   std::string missing;
   const auto find = [&](const char* symbol, auto*& function) {
@@ -103,7 +103,7 @@ struct XgboostRanking::State {
       for (const double value : row_of(row)) values.push_back(static_cast<float>(value));
     DMatrixHandle made = nullptr;
     check(api.make_matrix(values.data(), count, columns, std::numeric_limits<float>::quiet_NaN(), &made),
-          "take a matrix");
+          "create a matrix");
     return made;
   }
 
@@ -113,10 +113,9 @@ struct XgboostRanking::State {
     const std::vector<float> labels(costs.begin(), costs.end());
     const DMatrixHandle data =
         matrix(rows.size(), rows.features(0).size(), [&](std::size_t row) { return std::span(rows.features(row)); });
-    check(api.set_floats(data, "label", labels.data(), labels.size()), "take labels");
-    check(api.make_booster(&data, 1, &booster), "make a model");
-    for (const auto& [name, value] : kTreeParameters)
-      check(api.set_parameter(booster, name, value), "take a parameter");
+    check(api.set_floats(data, "label", labels.data(), labels.size()), "set labels");
+    check(api.make_booster(&data, 1, &booster), "create a model");
+    for (const auto& [name, value] : kTreeParameters) check(api.set_parameter(booster, name, value), "set a parameter");
     for (int round = 0; round < kRounds; ++round) check(api.update(booster, round, data), "train");
     check(api.free_matrix(data), "free a matrix");
     trained_on = rows.size();
@@ -126,7 +125,7 @@ struct XgboostRanking::State {
   XgboostFunctions api;
   BoosterHandle booster = nullptr;
   TrainingRows rows;
-  std::size_t trained_on = 0, added = 0;  // rows; since then
+  std::size_t trained_on = 0, added = 0;  // rows at the last training; rows added since then
 };
 
 Result<std::unique_ptr<Ranking>> XgboostRanking::make(const std::filesystem::path& library) {
@@ -149,11 +148,10 @@ Result<std::unique_ptr<Ranking>> XgboostRanking::make(const std::filesystem::pat
     api.version(&major, &minor, &patch);
     if (!takes_version(major, minor)) {
       problems.push_back({"cannot rank with XGBoost", name.string(),
-                          fmt::format("its version is {}.{}.{}, and 1.4 to 3 are known", major, minor, patch),
-                          kInstall});
+                          fmt::format("its version is {}.{}.{}, expected 1.4 to 3", major, minor, patch), kInstall});
       continue;
     }
-    loaded->keep();  // its threads do not survive being unloaded
+    loaded->keep();  // its threads would crash if it were unloaded
     return std::unique_ptr<Ranking>(new XgboostRanking(std::make_unique<State>(api)));
   }
   return problems;

@@ -11,10 +11,9 @@ namespace dovetail::cpu {
 namespace {
 
 constexpr double kClockHz = 3e9;
-constexpr double kShareOfPeak = 0.5;  // what the default schedules reach, about
+constexpr double kShareOfPeak = 0.5;  // approximately what the default schedules reach
 
-// Multiply-adds in vectors, one a cycle, counted as two operations a lane; VNNI adds kDotBytes products of bytes in
-// each.
+// One vector multiply-add per cycle, counted as two operations per lane; with VNNI, kDotBytes byte products per lane.
 double operations_per_cycle(const Cpu& processor, bool bytes) {
   return 2.0 * processor.lanes(4) * static_cast<double>(bytes && processor.vnni ? kDotBytes : 1);
 }
@@ -27,7 +26,7 @@ double estimate_seconds(const graph::Graph& graph, const std::vector<graph::Node
     const auto& inputs = graph.node(id).inputs;
     return !inputs.empty() && inputs[0].valid() && size_bytes(graph.value(inputs[0]).type.dtype) == 1;
   };
-  // Elementwise nodes join a kernel that runs anyway.
+  // Elementwise nodes are fused into an existing kernel.
   const auto starts_kernel = [&](graph::NodeId id) {
     const ops::OpDef* op = ops::find(graph.node(id).op);
     return op == nullptr || op->category != ops::Category::injective;

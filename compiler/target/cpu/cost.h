@@ -1,4 +1,4 @@
-// What nodes cost on the processor, estimated without compiling them: docs/explanation/partition.md states the model.
+// Estimates the cost of nodes on the processor without compiling them: docs/explanation/partition.md states the model.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace dovetail::cpu {
 
-// On one core.
+// Time on one core.
 double estimate_seconds(const graph::Graph& graph, const std::vector<graph::NodeId>& nodes, std::uint64_t operations,
                         std::uint64_t bytes, const Cpu& processor);
 

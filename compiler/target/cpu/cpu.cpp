@@ -13,7 +13,7 @@ namespace dovetail::cpu {
 
 namespace {
 
-// Caches: the smallest first and second level of the processors of each class.
+// Caches: the smallest first- and second-level caches among the processors of each class.
 // clang-format off
 const std::array<Cpu, 6> kCpus{{
     {"baseline", "x86-64-v2", "", 16, 16, false, 0, 32 << 10, 256 << 10},
@@ -50,7 +50,7 @@ Result<Cpu> find_cpu(std::string_view name) {
   if (name == "native" && native != nullptr) return *native;
   if (name == "native")
     return Diagnostic{"no code for this processor", "--cpu native",
-                      "the CPU back end makes code for x86-64 with SSE 4.2 or more",
+                      "the CPU back end generates code for x86-64 with SSE 4.2 or more",
                       "name a processor with --cpu, or run with --target accel"};
   return Diagnostic{fmt::format("unknown processor \"{}\"", name), "--cpu", "the CPU back end has no row of that name",
                     fmt::format("choose one of {}", fmt::join(names, ", "))};

@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kPad = "pad";
 
-// The iterator or loop that an expression is; null where it is another.
+// The iterator or loop variable that the expression consists of; null for any other expression.
 const VarNode* plain(const Expr& expr) {
   const auto* n = std::get_if<VarRef>(&expr->node);
   return n == nullptr ? nullptr : n->var.get();
@@ -95,8 +95,8 @@ class Extension {
     return bounded && summed_.empty();
   }
 
-  // Buffers whose elements, converted at most, are factors of the products that are added up: where such an element is
-  // zero, so is the product. An element that a zero point is taken from is none.
+  // Buffers whose elements, possibly converted, are factors of the summed products: if such an element is zero, so is
+  // the product. An element from which a zero point is subtracted does not qualify.
   std::set<Buffer> bare_factors() const {
     const auto* sum = std::get_if<Binary>(&std::get<Store>(main_.body->node).targets[0].value->node);
     const auto* product = sum != nullptr && sum->op == BinaryOp::add ? std::get_if<Binary>(&sum->b->node) : nullptr;
@@ -131,7 +131,7 @@ class Extension {
     });
   }
 
-  // Block pad writes each element at iterators of its own.
+  // Block pad writes each element with separate iterators.
   bool extend_pad(const Block& pad, const Shape& shape) {
     const StoreTarget& target = std::get<Store>(pad.body->node).targets[0];
     for (std::size_t d = 0; d < shape.size(); ++d) {
@@ -182,7 +182,7 @@ class Extension {
   }
 
   Stmt copy_nest() const {
-    constexpr std::array<const char*, 4> kImage{"n", "c", "y", "x"};  // as the operator's own padding names them
+    constexpr std::array<const char*, 4> kImage{"n", "c", "y", "x"};  // the names that the operator's padding uses
     Block block;
     block.name = kPad;
     std::vector<Expr> at;
@@ -209,12 +209,12 @@ class Extension {
   const Program& program_;
   const Block& main_;
   const Extents& extents_;
-  Bounds bounds_;                                 // of the block's iterators, extended
+  Bounds bounds_;                                 // of the block's iterators, after extension
   std::map<const VarNode*, std::int64_t> loops_;  // new extents
-  std::vector<Var> summed_;                       // extended iterators of the sum that no bare constant's index has yet
+  std::vector<Var> summed_;  // extended reduction iterators not yet found in the index of a bare constant
   BufferMap grown_;
   Extents pad_extents_;
-  Buffer copied_, copy_;  // by a new block
+  Buffer copied_, copy_;  // copied by a new block
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A convolution or matrix product over more than it has, so that tiles of one size cover it: more rows and columns,
-// whose results nothing reads, and more to sum over, where the weights are zeros.
+// Extends a convolution or matrix product, so that tiles of one size cover it: more rows and columns, whose results are
+// not read, and more terms, whose weights are zero.
 #pragma once
 
 #include <cstddef>
@@ -18,13 +18,12 @@ using Extents = std::map<std::size_t, std::int64_t>;
 
 struct ExtendedProduct {
   loops::Program program;
-  std::map<std::string, Shape> constants;  // that are larger, by parameter; they hold zeros where they held nothing
+  std::map<std::string, Shape> constants;  // enlarged constants by parameter, padded with zeros
 };
 
-// Extends iterators of block `main`. What it reads of other buffers than constants is filled up with zeros: where block
-// "pad" writes it that does so, else a new block of that name copies it. nullopt where an iterator is not fed by a loop
-// of its own, where a result of the program would grow, or where a sum would run over more products than a constant,
-// itself a factor, makes zero.
+// Extends iterators of block `main`. Other inputs than constants are padded with zeros: by block "pad" if it writes
+// them, else by a new block of that name that copies them. nullopt if an iterator does not have its own loop, if a
+// result of the program would grow, or if a sum would include products that are not made zero by a constant factor.
 std::optional<ExtendedProduct> extend_product(const loops::Program& program, const std::string& main,
                                               const Extents& extents);
 

@@ -15,7 +15,7 @@ namespace {
 constexpr double kSumStart = 0x1.8p23;
 constexpr std::int64_t kSumStartBits = 0x4b400000;
 
-// The product that the block adds to its result, where it is int32 and starts at 0; null for another.
+// The product that the block adds to its result, if it is int32 and starts at 0; else null.
 const Binary* summed_product(const Block& block) {
   const auto* update = std::get_if<Store>(&block.body->node);
   const auto* start = block.init ? std::get_if<Store>(&block.init->node) : nullptr;

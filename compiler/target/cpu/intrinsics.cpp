@@ -42,11 +42,11 @@ Intrinsic dot_product(std::int64_t lanes) {
                                        lanes);
   const std::string name = dot_product_name(lanes);
   auto program = parse_program(text, name);
-  DOVETAIL_CHECK(program.ok(), "it is a loop program: " + (program.ok() ? "" : to_string(program.errors())));
+  DOVETAIL_CHECK(program.ok(), "must be a loop program: " + (program.ok() ? "" : to_string(program.errors())));
   return row(name, *std::move(program), {"", "", ""});
 }
 
-// ---- Tiles: a row for each shape, so they are made as trees; the first use would spend longer on parsing them.
+// ---- Tiles: one row per shape, so they are built as trees; parsing them would slow the first use.
 
 struct Axis {
   std::string name;
@@ -54,7 +54,7 @@ struct Axis {
   IterKind kind = IterKind::spatial;
 };
 
-// A nest over the axes around one block, whose body `body` makes of the block's iterators.
+// A nest over the axes around one block; `body` builds its body from the block's iterators.
 template <typename Body>
 Stmt axes_nest(const std::string& name, const std::vector<Axis>& axes, const Body& body) {
   Block block;
@@ -173,13 +173,13 @@ std::string name(const TileIntrinsic& tile) {
   throw InternalError("unknown operation on tiles");
 }
 
-std::optional<TileIntrinsic> find_tile_intrinsic(std::string_view wanted) {
+std::optional<TileIntrinsic> find_tile_intrinsic(std::string_view intrinsic) {
   static const std::map<std::string, TileIntrinsic, std::less<>> rows = [] {
     std::map<std::string, TileIntrinsic, std::less<>> map;
     for (const TileIntrinsic& tile : all_tile_intrinsics()) map.emplace(name(tile), tile);
     return map;
   }();
-  const auto found = rows.find(wanted);
+  const auto found = rows.find(intrinsic);
   return found == rows.end() ? std::nullopt : std::optional(found->second);
 }
 

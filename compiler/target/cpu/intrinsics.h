@@ -1,4 +1,5 @@
-// The CPU's tensor intrinsics as library rows; compiler/target/cpu/codegen/intrinsic_calls.cpp has the instructions.
+// The CPU's tensor intrinsics as library rows; compiler/target/cpu/codegen/intrinsic_calls.cpp emits their
+// instructions.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace dovetail::cpu {
 
-// The products that one lane of a dot product sums: four bytes of each operand fill a lane of int32.
+// The products that one lane of a dot product sums: four bytes of each operand per lane of int32.
 inline constexpr std::int64_t kDotBytes = 4;
 // The memory scope of tile registers.
 inline constexpr const char* kTileScope = "x86.tile";
@@ -21,10 +22,10 @@ inline constexpr std::int64_t kTileLanes = kTileRowBytes / kDotBytes;
 
 // With VNNI:
 //   x86.vpdpbusd (D: int32[16], X: uint8[4], W: int8[16, 4])    D[o] += sum over i of X[i] * W[o, i], wrapping
-//   x86.vpdpbusd.ymm                                            the same of 8 lanes
+//   x86.vpdpbusd.ymm                                            the same with 8 lanes
 // On processors with AMX, for up to 16 rows m and quadruples of bytes q; D, A and B in scope x86.tile, M in memory:
 //   x86.tilezero.m (D: int32[m, 16])                            D = 0
-//   x86.tileloadd.s8.mxq (D: int8[m, q, 4], M)                  D = M, of u8: uint8
+//   x86.tileloadd.s8.mxq (D: int8[m, q, 4], M)                  D = M, for u8: uint8
 //   x86.tdpbssd.mxq (D: int32[m, 16], A: int8[m, q, 4], B: int8[q, 16, 4])
 //                                                               D[i, o] += sum over A[i, k, b] * B[k, o, b], wrapping
 //   x86.tdpbusd.mxq                                             the same for A: uint8
@@ -36,9 +37,9 @@ std::string dot_product_name(std::int64_t lanes);  // 8 or 16
 enum class TileOperation : std::uint8_t { zero, load, multiply, store };
 struct TileIntrinsic {
   TileOperation operation;
-  DType bytes;  // of what is loaded, or of A
+  DType bytes;  // of the loaded elements, or of A
   std::int64_t rows,
-      quads;  // what is zero or stored has kTileLanes lanes of int32, the quads of a load of as many bytes
+      quads;  // zeroed or stored tiles have kTileLanes lanes of int32, with as many bytes as the quads of a load
 };
 std::string name(const TileIntrinsic& tile);
 std::optional<TileIntrinsic> find_tile_intrinsic(std::string_view name);

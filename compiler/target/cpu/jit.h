@@ -1,6 +1,6 @@
-// Loop programs run as machine code in this process, through LLVM's ORC JIT: what the compiler evaluates by, where that
-// is worth compiling, and what tests hold against the interpreter. Models run from their bundle's shared object
-// instead.
+// Runs loop programs as machine code in this process, through LLVM's ORC JIT: used by the compiler to evaluate
+// constants if compiling pays off, and by tests that compare it with the interpreter. Models run from their bundle's
+// shared object instead.
 #pragma once
 
 #include <memory>
@@ -19,10 +19,10 @@
 
 namespace dovetail::cpu {
 
-// A kernel in the memory of this process, and of those forked from it.
+// A kernel in the memory of this process and of processes forked from it.
 class LoadedKernel {
  public:
-  // `symbol`: that the object was compiled with. Error: the system has no memory for it.
+  // `symbol`: the symbol that the object was compiled with. Error: out of memory.
   static Result<LoadedKernel> load(KernelObject object, const std::string& symbol);
 
   bundle::Kernel kernel() const;
@@ -49,7 +49,7 @@ class JitProgram {
   std::shared_ptr<State> state_;
 };
 
-// The interpreter for small programs, compiled code for those that take longer than compiling.
+// Uses the interpreter for small programs, and compiled code for those that take longer than compiling.
 passes::Evaluate jit_evaluate(const Cpu& cpu);
 
 }  // namespace dovetail::cpu

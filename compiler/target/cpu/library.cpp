@@ -17,7 +17,7 @@ namespace dovetail::cpu {
 
 namespace {
 
-// Symbols are words of C, whatever the operator is called.
+// Symbols must be C identifiers, whatever the operator's name.
 std::string symbol_of(std::string_view program, std::size_t number) {
   std::string symbol = fmt::format("k{}_", number);
   for (const char c : program) symbol += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';

@@ -1,5 +1,5 @@
-// The kernels of a bundle: scheduled programs are handed in, each distinct one is compiled once, all are linked to one
-// shared object.
+// The kernels of a bundle: collects scheduled programs, compiles each distinct one once, and links them to one shared
+// object.
 #pragma once
 
 #include <map>
@@ -20,7 +20,7 @@ class KernelLibrary : public ProgramCompiler {
   explicit KernelLibrary(Cpu cpu) : cpu_(std::move(cpu)) {}
 
   std::optional<bundle::Step> step(HostProgram& program) override;
-  // Compiles what was added, on all processors, and links it; then fills in what CPU steps must know of their kernels.
+  // Compiles the added programs in parallel and links them; then fills in the kernel data of CPU steps.
   Result<void> finish(bundle::Bundle& bundle, const ReportProgress& progress) override;
   std::vector<KernelReport> report() const override;
 

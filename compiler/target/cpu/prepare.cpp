@@ -38,9 +38,9 @@ Json facts(const Cpu& cpu) {
   return facts;
 }
 
-// The most that a sum of block `main` and its bias can be: of channel o, weights[o, ..] times activations less a zero
-// point, which span 255 and hold 0. Weights that a zero point is taken from as well, which the block then reads, may be
-// up to 128 more. nullopt where weights are not by channel.
+// Upper bound of a sum of block `main` and its bias: for channel o, weights[o, ..] times activations minus a zero
+// point, which span 255 and include 0. Weights with a zero point, which the block then reads, may be larger by up to
+// 128. nullopt if weights are not per channel.
 std::optional<std::int64_t> largest_sum(const Block& main, const NdArray& weights, const NdArray& bias) {
   constexpr std::int64_t kSpan = 255, kLargestZeroPoint = 128;
   constexpr std::size_t kOperands = 3;  // the sum, activations and weights
@@ -68,7 +68,7 @@ Expr clamped_to(const Expr& value, std::int64_t low, std::int64_t high) {
   return binary(BinaryOp::min, binary(BinaryOp::max, value, int_imm(low, DType::int32)), int_imm(high, DType::int32));
 }
 
-// The value of min(max(value, -limit), limit) of literals where the limit is at least `most`; else null.
+// The value of min(max(value, -limit), limit) with literals if the limit is at least `most`; else null.
 Expr idly_clamped(const Expr& expr, double most) {
   const auto* high = std::get_if<Binary>(&expr->node);
   const auto* low = high != nullptr && high->op == BinaryOp::min ? std::get_if<Binary>(&high->a->node) : nullptr;
@@ -89,7 +89,7 @@ Stmt rewrite_values(const Stmt& stmt, const std::function<Expr(const Expr&)>& re
       rewrite);
 }
 
-// What the block's result is, clamped to a part of int8; null where it is something else.
+// The block's result, if it is clamped to a part of int8; else null.
 const ExprNode* saturated(const Block& block) {
   const auto* result = std::get_if<Store>(&block.body->node);
   const auto* cast_node = result != nullptr ? std::get_if<Cast>(&result->targets[0].value->node) : nullptr;
@@ -108,7 +108,7 @@ bool is_finite(const NdArray& array) {
   return true;
 }
 
-// Zeros where the array has nothing.
+// Enlarges the array, filling with zeros.
 NdArray grown(const NdArray& array, const Shape& shape) {
   NdArray result(array.dtype(), shape);
   const auto bytes = static_cast<std::int64_t>(size_bytes(array.dtype()));
@@ -146,9 +146,9 @@ void Preparation::bound_accumulator(const std::string& main, const std::string& 
   if (!bias || !w || !group().constants[*w]) return;
   const auto largest = largest_sum(*block(main), *group().constants[*w], *group().constants[bias->argument]);
   if (!largest) return;
-  const bool small = *largest < kSmallAccumulator;  // else the sum may be any, even wrap around
+  const bool small = *largest < kSmallAccumulator;  // else the sum has no bound and may even wrap
   const Buffer sum = block(main)->writes.front().buffer;
-  // What is clamped to int8 at once: larger sums may be cut off where they saturate it anyway.
+  // Values that are clamped to int8 at once: larger sums may be clipped to where they saturate anyway.
   std::set<const ExprNode*> saturating;
   for (const schedule::Path& path : schedule::blocks_below(task.program.body))
     saturating.insert(saturated(*schedule::as_block(path.back())));
@@ -162,7 +162,7 @@ void Preparation::bound_accumulator(const std::string& main, const std::string& 
                                : std::numeric_limits<std::int64_t>::max();
     Expr scale = n->arguments[1];
     if (const auto range = scales(scale)) {
-      constexpr double kSaturates = 512;  // of which zero points leave more than int8 holds
+      constexpr double kSaturates = 512;  // still exceeds int8 after adding a zero point
       const double most = std::exp2(std::ceil(std::log2(range->largest)));
       if (saturating.contains(e.get()) && range->least * static_cast<double>(kFloatAccumulator) >= kSaturates)
         limit = std::min(limit, kFloatAccumulator);

@@ -1,4 +1,4 @@
-// The prepare steps of the CPU's tasks: those that targets share (compiler/prepare/preparation.h), and its own.
+// The prepare steps of the CPU's tasks: those shared with other targets (compiler/prepare/preparation.h), and its own.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace dovetail::cpu {
 
-// How a group's operands are to lie, as far as its schedule leaves that open. Constants may be had in any layout.
+// The required layouts of a group's operands, if its schedule leaves them open. Constants can have any layout.
 struct GroupLayouts {
   std::vector<std::string> arguments, results;
 };
@@ -26,29 +26,29 @@ class Preparation : public prepare::Preparation {
 
   const Cpu& cpu;
 
-  // Sums the products of integer block `main` up in floats (float_sums.h) where its weights prove that to be exact.
+  // Sums the products of integer block `main` in floats (float_sums.h) if its weights prove that to be exact.
   void sum_in_floats(const std::string& main, const std::string& weights);
-  // Extends iterators of block `main` (extend_product.h). Nothing where that cannot be done.
+  // Extends iterators of block `main` (extend_product.h). No effect if that is not possible.
   void extend_product(const std::string& main, const Extents& extents);
-  // Writes down how large the accumulator of integer block `main` can be where its weights and bias say that it is
-  // small, and how large constant scales are in any case, as clamps that change no result: requantization is then a few
-  // operations of binary32 or binary64 (codegen/kernel.h).
+  // Records bounds of the accumulator of integer block `main`, if its weights and bias prove that it is small, and of
+  // constant scales in any case, as clamps that do not change results: requantization then needs only a few operations
+  // in binary32 or binary64 (codegen/kernel.h).
   void bound_accumulator(const std::string& main, const std::string& weights);
-  // The sums of integer block `main` start with the constant that is added to them, and are not clamped where the types
-  // of what they add up prove the bound (codegen/sum_bounds.h).
+  // Initializes the sums of integer block `main` with the constant that is added to them, without clamps if the types
+  // of their terms prove the bound (codegen/sum_bounds.h).
   void start_with_bias(const std::string& main);
-  // Convolution `main` leaves out its products with padding (skip_padding.h), where these are no zeros that only
-  // `weights` could make NaN, and enough of them to be worth the code.
+  // Convolution `main` skips products with padding (skip_padding.h) if these are zeros that `weights` cannot turn into
+  // NaN, and if there are enough to be worth the code.
   void skip_padding(const std::string& main, const std::string& weights);
-  // Convolution `main` gets an iterator g of its groups: output channel o becomes g * (channels of a group) + o, and
-  // o // (channels of a group) is g.
+  // Adds an iterator g for the groups of convolution `main`: output channel o becomes g * (channels of a group) + o,
+  // and o // (channels of a group) becomes g.
   void split_groups(const std::string& main, std::int64_t groups);
 
  private:
   struct Scales {
     double least, largest;  // magnitudes
   };
-  std::optional<Scales> scales(const loops::Expr& scale) const;  // nullopt where they are no finite constants
+  std::optional<Scales> scales(const loops::Expr& scale) const;  // nullopt if they are not finite constants
 };
 
 }  // namespace dovetail::cpu

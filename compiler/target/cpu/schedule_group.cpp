@@ -39,7 +39,7 @@ ScheduledGroup schedule_group(const FusedGroup& group, const GroupLayouts& layou
     }
     notes.push_back("schedule " + std::string(kind.name) + " was refused: " + to_string(scheduled.errors()));
   }
-  // As the operator defines it; LLVM's own vectorizer does what it can.
+  // The operator's definition, unscheduled; LLVM's vectorizer does what it can.
   const std::size_t arguments = group.arguments.size(), results = group.results.size();
   return {group.program, {}, std::vector<std::string>(arguments),          std::vector<std::string>(results),
           "none",        {}, std::vector<bool>(arguments + results, false)};

@@ -1,5 +1,4 @@
-// The schedule that a fused group gets: that of the first kind of sketch that takes it, by recorded decisions or by its
-// own.
+// Chooses the schedule of a fused group: the first kind of sketch that accepts it, with recorded or analytic decisions.
 #pragma once
 
 #include <map>
@@ -14,24 +13,24 @@
 
 namespace dovetail::cpu {
 
-// Layouts are index maps (compiler/schedule/index_map.h); empty: as the model has it.
+// Layouts are index maps (compiler/schedule/index_map.h); empty: the model's layout.
 struct ScheduledGroup {
   loops::Program program;
   std::vector<schedule::Step> trace;
   std::vector<std::string> argument_layouts, result_layouts;
   std::string kind;                               // "convolution", "generic", ...
-  std::map<std::size_t, NdArray> constants = {};  // arguments that are to be another constant than the group's
+  std::map<std::size_t, NdArray> constants = {};  // arguments replaced by other constants than the group's
   std::vector<bool> follows =
-      {};  // arguments, then results: they lie as GroupLayouts said, and any layout would have done
+      {};  // arguments, then results: uses the layout given by GroupLayouts, and accepts any other
   schedule::Origin origin = {};
 };
 
-// A schedule that a rule refuses half-way falls back to a simpler one; what was refused is in `notes`.
-// ScheduledGroup says how the operands lie in the end.
+// A schedule with a rejected step falls back to a simpler one; the rejected steps are in `notes`. ScheduledGroup holds
+// the final layouts of the operands.
 ScheduledGroup schedule_group(const FusedGroup& group, const GroupLayouts& layouts, const Cpu& cpu,
                               const schedule::FindRecorded& recorded, std::vector<std::string>& notes);
 
-// The same of a program that no group has, a copy between layouts: parameters lie as it has them.
+// Schedules a program without a group, such as a copy between layouts, with the layouts of its parameters.
 loops::Program schedule_copy(const loops::Program& program, const Cpu& cpu);
 
 }  // namespace dovetail::cpu

@@ -14,11 +14,10 @@ using namespace loops;
 
 namespace {
 
-// Of a dimension, which are looked at one by one. Of an image or a window that is longer than this allows, padding is a
-// small part.
+// Positions per dimension that are checked one by one. For longer images or windows, padding is a small part.
 constexpr std::int64_t kMostPlaces = std::int64_t{1} << 20;
 
-// Where block pad writes something else than zeros, by the dimension of its result.
+// Where block pad writes values other than zero padding, by the dimension of its result.
 struct Inside {
   std::vector<std::vector<bool>> at;  // empty: everywhere
 };
@@ -28,7 +27,7 @@ const Block* find(const Program& program, const std::string& name) {
   return path ? schedule::as_block(path->back()) : nullptr;
 }
 
-// The dimension of whose index alone `term` speaks; nullopt where there is none.
+// The dimension if `term` depends on that index only; nullopt otherwise.
 std::optional<std::size_t> dimension_of(const Expr& term, const std::vector<Expr>& indices) {
   std::optional<std::size_t> found;
   for (std::size_t d = 0; d < indices.size(); ++d) {
@@ -58,7 +57,7 @@ std::optional<Inside> inside_of(const StoreTarget& pad, const std::vector<Expr>&
   return inside;
 }
 
-// The part of all points of the iterators in `index` for which it is inside.
+// The share of all points of the iterators in `index` for which it is inside.
 std::optional<double> part_inside(const Block& main, const Expr& index, const std::vector<bool>& inside) {
   if (inside.empty()) return 1.0;
   const auto form = affine(index);
@@ -96,7 +95,7 @@ std::optional<SkippedPadding> skip_padding(const Program& program, const std::st
   if (product == nullptr || product->op != BinaryOp::mul || !schedule::is_positive_zero(padded->if_false) ||
       !schedule::is_positive_zero(zero))
     return std::nullopt;
-  // One factor is the padded element, converted at most.
+  // One factor is the padded element, possibly converted.
   const LoadExpr* element = nullptr;
   for (const Expr& factor : {product->a, product->b}) {
     const auto* converted = std::get_if<Cast>(&factor->node);

@@ -29,17 +29,17 @@ using graph::ValueId;
 
 namespace {
 
-// A group as far as it is known before layouts are chosen.
+// The facts about a group that are known before layouts are chosen.
 struct Prepared {
   FusedGroup group;
-  ScheduledGroup scheduled;  // for operands that lie as the kernel likes them best
+  ScheduledGroup scheduled;  // for operands in the layouts that the kernel prefers
   std::vector<std::string> notes;
 };
 
-// What reading or writing a tensor across its order costs a kernel, as a part of moving it.
+// The cost of reading or writing a tensor across its order, relative to moving it.
 constexpr double kAcross = 0.5;
 
-// A reshape alone: its result is its argument under another name.
+// Only a reshape: its result is its argument under another name.
 bool is_view(const Graph& graph, const FusedGroup& group) {
   return group.nodes.size() == 1 && ops::find(graph.node(group.nodes.front()).op)->movement == ops::Movement::reshapes;
 }
@@ -55,7 +55,7 @@ bool has_window(const FusedGroup& group) {
 }
 std::string image_layout(const Graph& graph, ValueId value) {
   const std::size_t rank = graph.value(value).type.shape.size();
-  return rank == 4 || rank == 5 ? channels_last(rank) : "";  // of three dimensions what broadcasts may be one
+  return rank == 4 || rank == 5 ? channels_last(rank) : "";  // with three dimensions, it may be a broadcast operand
 }
 
 ScheduledGroup schedule(const Graph& graph, const FusedGroup& group, const GroupLayouts& layouts,
@@ -72,13 +72,13 @@ ScheduledGroup schedule(const Graph& graph, const FusedGroup& group, const Group
                         std::vector<bool>(arguments + results, false)};
 }
 
-// A value that is two arguments is read in the layouts that the schedule wants: what is chosen for a kernel and a
-// value could not say which of them it is for.
+// A value used as two arguments is read in the layouts of the schedule: a choice by kernel and value could not
+// distinguish the two.
 bool is_twice(const FusedGroup& group, std::size_t argument) {
   return std::ranges::count(group.arguments, group.arguments[argument]) > 1;
 }
 
-// An operand that follows is needed in another layout than the one that the group is scheduled for.
+// Whether an operand that accepts any layout is needed in another one than the group is scheduled for.
 bool differs(const FusedGroup& group, const ScheduledGroup& scheduled, const GroupLayouts& layouts) {
   bool differs = false;
   for (std::size_t i = 0; i < group.arguments.size(); ++i)
@@ -92,7 +92,7 @@ double bytes(const Graph& graph, ValueId value) {
   return static_cast<double>(layout_bytes(graph.value(value).type, ""));
 }
 
-// A variable for each operand: the schedule's own layout, or one of several where it follows.
+// A variable for each operand: the schedule's layout, or one of several if it accepts them.
 KernelOffer offer_of(const Graph& graph, const FusedGroup& group, const ScheduledGroup& scheduled) {
   KernelOffer offer{group.nodes.back()};
   std::vector<std::size_t> following, written;
@@ -103,7 +103,7 @@ KernelOffer offer_of(const Graph& graph, const FusedGroup& group, const Schedule
       if (scheduled.kind == "generic") {
         variable.layouts = {"", channels_last(rank)};
       } else if (scheduled.kind == "convolution") {
-        // It copies what it reads anyway, to pad or to pack it.
+        // It copies its input anyway, to pad or to pack it.
         variable.layouts = {channels_last(rank), ""};
         variable.costs = {0, kAcross * bytes(graph, value)};
       }
@@ -117,7 +117,7 @@ KernelOffer offer_of(const Graph& graph, const FusedGroup& group, const Schedule
       add(group.arguments[i], scheduled.argument_layouts[i], scheduled.follows[i] && !is_twice(group, i), false);
   for (std::size_t i = 0; i < group.results.size(); ++i)
     add(group.results[i], scheduled.result_layouts[i], scheduled.follows[group.arguments.size() + i], true);
-  // In one order it reads and writes at least cost.
+  // Reading and writing in the same order costs least.
   for (const std::size_t from : following)
     for (const std::size_t to : written) {
       const ValueId argument = offer.variables[from].reads.front(), result = offer.variables[to].writes.front();
@@ -181,7 +181,7 @@ class CpuPlan : public RegionPlan {
     for (std::size_t i = 0; i < group.arguments.size(); ++i) {
       const std::string& layout = planned.scheduled.argument_layouts[i];
       const auto changed = planned.scheduled.constants.find(i);
-      // A constant that the schedule made of one of the model's.
+      // A constant derived from one of the model's by the schedule.
       const std::string own = fmt::format("{}@{}", graph.value(group.arguments[i]).name, report.name);
       arguments.push_back(changed == planned.scheduled.constants.end()
                               ? builder.in_layout(group.arguments[i], layout)

@@ -1,4 +1,4 @@
-// The processor as a target: every operator that the code generator has arithmetic for, fused into kernels.
+// The processor as a target: every operator with arithmetic that the code generator supports, fused into kernels.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace dovetail::cpu {
 
-// `processor`: empty where loop programs are to be interpreted; then every operator is taken.
+// `processor`: empty to interpret loop programs; then every operator is accepted.
 TargetPointer make_target(std::optional<Cpu> processor);
-// For this machine; where it belongs to no known class, loop programs are interpreted.
+// For this machine; if it belongs to no known class, loop programs are interpreted.
 TargetPointer make_native_target();
 
 }  // namespace dovetail::cpu

@@ -19,11 +19,11 @@ namespace {
 
 using namespace library;
 
-constexpr std::size_t kMostCalls = 64;  // of the library, for one product
+constexpr std::size_t kMostCalls = 64;  // library calls per product
 
-// Bytes are multiplied in tensor cores: the library takes A transposed and B not, in its order by columns, and both
-// extents of the weights in fours (cublasLtMatmul, "To use IMMA kernels"). In rows that is b with its depth along the
-// last axis.
+// Bytes are multiplied in tensor cores: the library needs A transposed and B not, in column-major order, and both
+// extents of the weights divisible by four (cublasLtMatmul, "To use IMMA kernels"). In row-major order, that is b with
+// its depth along the last axis.
 Result<void> fits_bytes(const Graph& graph, Body& body) {
   const graph::TensorType b = operand_type(graph, body, 1);
   if (b.shape.size() != 2)
@@ -33,7 +33,7 @@ Result<void> fits_bytes(const Graph& graph, Body& body) {
       return refuse(
           fmt::format("its second operand has the shape {}, products of int8 take multiples of 4", to_string(b.shape)));
   const auto& constant = graph.value(body.operands[1]).constant;
-  if (!constant) return refuse("its second operand is no constant, and products of int8 take it transposed");
+  if (!constant) return refuse("its second operand is not a constant, which products of int8 need transposed");
   auto transposed = std::make_shared<NdArray>(DType::int8, Shape{b.shape[1], b.shape[0]});
   for (std::int64_t k = 0; k < b.shape[0]; ++k)
     for (std::int64_t n = 0; n < b.shape[1]; ++n)
@@ -50,11 +50,11 @@ Result<void> fits(const Graph& graph, Body& body) {
   const std::size_t calls =
       bundle::product_batches(a.shape, b.shape, operation.transposed_a, operation.transposed_b).calls.size();
   if (calls > kMostCalls)
-    return refuse(fmt::format("leading axes of {} and {} take {} calls of the library, the most is {}",
+    return refuse(fmt::format("leading axes of {} and {} need {} calls of the library, at most {} are allowed",
                               to_string(a.shape), to_string(b.shape), calls, kMostCalls));
   if (body.operands.size() == 3 && operation.addend_scale != 1 &&
       operand_type(graph, body, 2).shape != graph.value(body.result).type.shape)
-    return refuse(fmt::format("it adds a row times {}, the library adds one as it is", operation.addend_scale));
+    return refuse(fmt::format("it adds a row times {}, the library adds one unscaled", operation.addend_scale));
   if (a.dtype == DType::int8) return fits_bytes(graph, body);
   return {};
 }
@@ -66,7 +66,7 @@ PatternRow row(std::string name, std::string_view pattern, Take take) {
 }  // namespace
 
 TargetPointer make_target(bool tf32) {
-  // The first that takes a node counts: longer patterns come before shorter ones.
+  // The first row that matches a node is used: longer patterns come before shorter ones.
   std::vector<PatternRow> rows{
       row("dense layer with residual", "Relu|Gelu?(Add~(Gemm(...), residual=_))", take_gemm),
       row("dense layer with residual", "Relu|Gelu?(Add~(dovetail.wgemm(...), residual=_))", take_weight_only_gemm),

@@ -1,4 +1,4 @@
-// cuBLAS on NVIDIA GPUs: products of matrices, as operations of a library that the runtime opens where it is there.
+// cuBLAS on NVIDIA GPUs: matrix products, as operations of a library that the runtime loads if it is installed.
 // docs/explanation/vendor-backends.md
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace dovetail::cublas {
 
-// `tf32`: factors of float32 may be rounded to TF32's 11 bits, as cuda::Gpu::tf32 allows it.
+// `tf32`: float32 factors may be rounded to TF32's 11 bits, as with cuda::Gpu::tf32.
 TargetPointer make_target(bool tf32 = false);
 
 }  // namespace dovetail::cublas

@@ -19,14 +19,14 @@ namespace {
 
 using namespace library;
 
-// The library knows one pad for both sides of an axis. Where those of a convolution differ, the runtime makes a copy of
-// x that has the larger side's surplus, row by row and plane by plane; what a pool has for pads is no number.
+// The library has one pad for both sides of an axis. If a convolution's pads differ, the runtime copies x with the
+// excess of the larger side, row by row and plane by plane; the padding value of a pool is not a number.
 Result<void> fits_windows(const Graph& graph, const Body& body) {
   const bundle::LibraryOperation& operation = body.operation;
   const Shape x = operand_type(graph, body, 0).shape, y = graph.value(body.result).type.shape;
   const bool pools = operation.kind != LibraryKind::convolution;
   const Shape weights = pools ? Shape{} : operand_type(graph, body, 1).shape;
-  std::int64_t padded = x[0] * x[1];  // at most, elements of x with its pads
+  std::int64_t padded = x[0] * x[1];  // upper bound of the elements of x with its pads
   for (std::size_t axis = 0; axis + 2 < x.size(); ++axis) {
     const std::int64_t kernel = pools ? operation.kernel[axis] : weights[axis + 2];
     const std::int64_t made = bundle::positions(x[axis + 2], kernel, operation.strides[axis], operation.dilations[axis],
@@ -40,11 +40,11 @@ Result<void> fits_windows(const Graph& graph, const Body& body) {
                       "sides, and would make {} results of {}",
                       operation.pad_begin[axis], operation.pad_end[axis], axis, made, y[axis + 2]));
     if (pools && operation.dilations[axis] != 1)
-      return refuse(
-          fmt::format("windows with a dilation of {}, the library's pools have none", operation.dilations[axis]));
+      return refuse(fmt::format("windows with a dilation of {}, which the library's pools do not support",
+                                operation.dilations[axis]));
   }
   if (padded > std::numeric_limits<std::int32_t>::max())
-    return refuse(fmt::format("{} elements with its pads, more than 32 bits count", padded));
+    return refuse(fmt::format("{} elements with its pads, more than 32 bits can count", padded));
   return {};
 }
 
@@ -53,7 +53,8 @@ Result<void> fits(const Graph& graph, Body& body) {
     const graph::TensorType type =
         i == body.operands.size() ? graph.value(body.result).type : operand_type(graph, body, i);
     if (element_count(type.shape) > std::numeric_limits<std::int32_t>::max())
-      return refuse(fmt::format("a tensor of shape {} has more elements than 32 bits count", to_string(type.shape)));
+      return refuse(
+          fmt::format("a tensor of shape {} has more elements than 32 bits can count", to_string(type.shape)));
   }
   const LibraryKind kind = body.operation.kind;
   if (kind == LibraryKind::softmax || kind == LibraryKind::log_softmax) return {};
@@ -67,7 +68,7 @@ PatternRow row(std::string name, std::string_view pattern, Take take) {
 }  // namespace
 
 TargetPointer make_target(bool tf32) {
-  // The first that takes a node counts: longer patterns come before shorter ones.
+  // The first row that matches a node is used: longer patterns come before shorter ones.
   std::vector<PatternRow> rows{
       row("convolution with residual", "Relu(Add~(Conv|dovetail.wconv(...), residual=_))", take_convolution),
       row("convolution", "Relu?(Conv|dovetail.wconv(...))", take_convolution),

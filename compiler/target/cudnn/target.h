@@ -1,12 +1,12 @@
-// cuDNN on NVIDIA GPUs: convolutions, pools and softmax, as operations of a library that the runtime opens where it is
-// there. docs/explanation/vendor-backends.md
+// cuDNN on NVIDIA GPUs: convolutions, pools and softmax, as operations of a library that the runtime loads if it is
+// installed. docs/explanation/vendor-backends.md
 #pragma once
 
 #include "compiler/target/target.h"
 
 namespace dovetail::cudnn {
 
-// `tf32`: factors of float32 may be rounded to TF32's 11 bits, as cuda::Gpu::tf32 allows it.
+// `tf32`: float32 factors may be rounded to TF32's 11 bits, as with cuda::Gpu::tf32.
 TargetPointer make_target(bool tf32 = false);
 
 }  // namespace dovetail::cudnn

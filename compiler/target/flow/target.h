@@ -1,5 +1,5 @@
-// Nodes that hold subgraphs (compiler/ops/control_flow.h) as steps that run programs (bundle/code/flow.h). It is no
-// target of the user's list: such a node runs here whatever the list says, and what it runs is compiled for the list.
+// Nodes that hold subgraphs (compiler/ops/control_flow.h) as steps that run programs (bundle/code/flow.h). Not
+// selectable by the user: such nodes always run here, and their subgraphs are compiled for the user's targets.
 #pragma once
 
 #include <functional>
@@ -8,9 +8,9 @@
 
 namespace dovetail::flow {
 
-// The program of a node's subgraph, made before code is generated.
+// The program of a node's subgraph, compiled before code is generated.
 using FindProgram = std::function<const bundle::Bundle&(graph::NodeId node, std::size_t subgraph)>;
-// `programs` is asked when code is generated.
+// `programs` is called when code is generated.
 TargetPointer make_target(FindProgram programs);
 
 }  // namespace dovetail::flow

@@ -1,5 +1,5 @@
-// What steps on the host cost, estimated: docs/explanation/partition.md states the model. Targets that bring tensors to
-// the host and back estimate their borders by it.
+// Estimated cost of steps on the host: docs/explanation/partition.md states the model. Targets that transfer tensors to the host
+// and back use it for their borders.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,11 @@
 
 namespace dovetail::host {
 
-inline constexpr double kMemoryBytesPerSecond = 10e9;  // of one core, beyond its caches
-inline constexpr double kKernelSeconds = 1e-6;         // of starting a kernel
+inline constexpr double kMemoryBytesPerSecond = 10e9;  // bandwidth of one core, beyond its caches
+inline constexpr double kKernelSeconds = 1e-6;         // time to start a kernel
 inline constexpr double kInterpretedOperationsPerSecond = 200e6;
 
-// Kernels on one core that compute and move at the same time; the slower of the two counts.
+// Kernels on one core that overlap computing and memory traffic; the slower of the two determines the time.
 double estimate_seconds(std::size_t kernels, std::uint64_t operations, std::uint64_t bytes,
                         double operations_per_second);
 

@@ -1,5 +1,5 @@
-// The loop-program interpreter as a target: every operator, each node by itself, slowly. What nothing else takes ends
-// here.
+// The loop-program interpreter as a target: every operator, each node separately, slowly. The fallback for nodes that
+// no other target accepts.
 #pragma once
 
 #include "compiler/target/target.h"

@@ -28,7 +28,7 @@ graph::TensorType operand_type(const Graph& graph, const Body& body, std::size_t
 }
 
 Diagnostic refuse(std::string why) {
-  return {"the library does not take it", "", std::move(why), "leave it to another target"};
+  return {"the library does not support it", "", std::move(why), "leave it to another target"};
 }
 
 namespace {
@@ -43,7 +43,7 @@ const Node* find_node(const Graph& graph, const Found& found, std::string_view o
   return nullptr;
 }
 
-// What an activation at the end of a match makes of results.
+// Adds the activation at the end of a match to the operation.
 Result<void> take_activation(const Graph& graph, const Found& found, LibraryOperation& operation) {
   if (const Node* gelu = find_node(graph, found, "Gelu"); gelu != nullptr) {
     if (graph::string_attribute(*gelu, "approximate", "none") != "tanh")
@@ -57,13 +57,13 @@ Result<void> take_activation(const Graph& graph, const Found& found, LibraryOper
   for (std::size_t i = 1; i < std::min<std::size_t>(clip->inputs.size(), 3); ++i) {
     if (!clip->inputs[i].valid()) continue;
     const auto& bound = graph.value(clip->inputs[i]).constant;
-    if (!bound) return refuse("a bound of its Clip is no constant");
+    if (!bound) return refuse("a bound of its Clip is not a constant");
     *bounds[i - 1] = bound->as_double(0);
   }
   return {};
 }
 
-// The last node's result, computed from these values.
+// The operation that computes the last node's result from these values.
 Result<Body> body(const Graph& graph, const Found& found, LibraryOperation operation, std::vector<ValueId> operands,
                   Made made = {}) {
   DOVETAIL_TRY(take_activation(graph, found, operation));
@@ -80,14 +80,14 @@ void set_windows(const ops::Window& window, LibraryOperation& operation) {
   operation.strides = window.strides;
   operation.dilations = window.dilations;
   operation.pad_begin = window.pad_begin;
-  // As many as the last window touches, which may be fewer than the model has, or more where it rounds up.
+  // The extent covered by windows, which may be less than the model's, or more if it rounds up.
   for (std::size_t axis = 0; axis < window.rank(); ++axis)
     operation.pad_end.push_back(
         std::max<std::int64_t>(0, window.touched(axis) - window.input[axis] - window.pad_begin[axis]));
 }
 
-// The int8 weights of dovetail.wconv and dovetail.wgemm as floats: (w - zero point) * scale, by output, which is axis
-// `axis`. Error: something of it is no constant.
+// The int8 weights of dovetail.wconv and dovetail.wgemm as floats: (w - zero point) * scale, per output, which is axis
+// `axis`. Error: an operand is not constant.
 Result<std::shared_ptr<const NdArray>> dequantized(const Graph& graph, const Node& node, std::size_t axis) {
   const auto constant = [&](std::size_t i) -> const NdArray* {
     if (i >= node.inputs.size() || !node.inputs[i].valid()) return nullptr;
@@ -97,7 +97,7 @@ Result<std::shared_ptr<const NdArray>> dequantized(const Graph& graph, const Nod
   const NdArray *weights = constant(1), *scale = constant(2), *zero = constant(4);
   const bool has_zero = node.inputs.size() > 4 && node.inputs[4].valid();
   if (weights == nullptr || scale == nullptr || (has_zero && zero == nullptr))
-    return refuse("its weights, their scales or zero points are no constants");
+    return refuse("its weights, their scales or zero points are not constants");
   auto floats = std::make_shared<NdArray>(DType::float32, weights->shape());
   const Shape& shape = weights->shape();
   const std::int64_t inner = element_count(Shape(shape.begin() + static_cast<std::ptrdiff_t>(axis) + 1, shape.end()));
@@ -109,13 +109,13 @@ Result<std::shared_ptr<const NdArray>> dequantized(const Graph& graph, const Nod
   return std::shared_ptr<const NdArray>(std::move(floats));
 }
 
-// Of n columns, whatever ones stand in front.
+// Whether the shape is a row of n columns, with any leading extents of 1.
 bool is_row(const Shape& shape, std::int64_t columns) {
   return !shape.empty() && shape.back() == columns && element_count(shape) == columns;
 }
 
-// What a Gemm adds: a row or a matrix as it is; other constants in their place, times beta where floats stay exact to
-// the reference's rounding.
+// The addend of a Gemm: a row or a matrix unchanged; other constants are replaced, with beta folded in if floats stay
+// exact to the reference's rounding.
 Result<void> add_third(const Graph& graph, const Node& node, double beta, LibraryOperation& operation,
                        std::vector<ValueId>& operands, Made& made) {
   if (node.inputs.size() < 3 || !node.inputs[2].valid() || beta == 0) return {};
@@ -141,20 +141,21 @@ Result<void> add_third(const Graph& graph, const Node& node, double beta, Librar
   return {};
 }
 
-// The matrix that is added behind a product and its bias, if the match has one.
+// Adds the matrix that is added after a product and its bias, if the match has one.
 Result<void> add_residual(const Graph& graph, const Found& found, const Node& product,
                           const LibraryOperation& operation, std::vector<ValueId>& operands, const Made& made = {}) {
   const auto residual = found.values.find("residual");
   if (residual == found.values.end()) return {};
   const Shape &shape = shape_of(graph, residual->second), &result = shape_of(graph, product.outputs[0]);
   if (shape != result)
-    return refuse(fmt::format("what it adds has the shape {}, its product {}", to_string(shape), to_string(result)));
+    return refuse(fmt::format("its addend has the shape {}, its product {}", to_string(shape), to_string(result)));
   if (operands.size() > 2) {
     const auto spread = made.find(2);
     const Shape& bias = spread != made.end() ? spread->second->shape() : shape_of(graph, operands[2]);
     if (!is_row(bias, result.back()) || operation.addend_scale != 1)
-      return refuse(fmt::format("it adds {} times {} and a matrix, a bias of [{}] as it is and a matrix are added",
-                                to_string(bias), operation.addend_scale, result.back()));
+      return refuse(
+          fmt::format("it adds {} times {} and a matrix, the library adds an unscaled bias of [{}] and a matrix",
+                      to_string(bias), operation.addend_scale, result.back()));
   }
   operands.push_back(residual->second);
   return {};
@@ -177,8 +178,9 @@ Result<Body> take_convolution(const Graph& graph, const Found& found) {
     const Shape &shape = shape_of(graph, residual->second), &result = shape_of(graph, node.outputs[0]);
     if (shape != result)
       return refuse(
-          fmt::format("what it adds has the shape {}, its convolution {}", to_string(shape), to_string(result)));
-    if (operands.size() < 3) return refuse("its convolution has no bias, a tensor is added behind one");
+          fmt::format("its addend has the shape {}, its convolution {}", to_string(shape), to_string(result)));
+    if (operands.size() < 3)
+      return refuse("its convolution has no bias, which the library requires before adding a tensor");
     operands.push_back(residual->second);
   }
   if (dense != nullptr) return body(graph, found, std::move(operation), std::move(operands));
@@ -220,11 +222,11 @@ Result<Body> take_matmul(const Graph& graph, const Found& found) {
   if (const auto bias = found.values.find("bias"); bias != found.values.end()) {
     const std::int64_t columns = shape_of(graph, node.outputs[0]).back();
     if (!is_row(shape_of(graph, bias->second), columns))
-      return refuse(fmt::format("what it adds has the shape {}, a bias has [{}]",
+      return refuse(fmt::format("its addend has the shape {}, a bias has [{}]",
                                 to_string(shape_of(graph, bias->second)), columns));
     if (const Shape& bias_shape = shape_of(graph, bias->second);
         bias_shape.size() > shape_of(graph, node.outputs[0]).size())
-      return refuse("what it adds has more axes than the product");
+      return refuse("its addend has more axes than the product");
     operands.push_back(bias->second);
   }
   DOVETAIL_TRY(add_residual(graph, found, node, operation, operands));
@@ -233,22 +235,22 @@ Result<Body> take_matmul(const Graph& graph, const Found& found) {
 
 Result<Body> take_pool(const Graph& graph, const Found& found) {
   const Node& node = graph.node(found.nodes.back());
-  if (node.outputs.size() > 1 && node.outputs[1].valid()) return refuse("the places of its maxima are asked for");
+  if (node.outputs.size() > 1 && node.outputs[1].valid()) return refuse("the positions of its maxima are used");
   LibraryOperation operation{.kind = LibraryKind::maximum};
   DOVETAIL_ASSIGN(const ops::Window whole, windows_of(graph, node, graph::ints_attribute(node, "kernel_shape", {})));
-  // The library would visit every tap, those too that meet padding alone wherever the window is.
+  // The library would visit every tap, including those that cover only padding for every window.
   const ops::Window window = whole.clipped();
   for (std::size_t axis = 0; axis < window.rank(); ++axis)
     if (window.touched(axis) + window.strides[axis] <= window.input[axis] + window.pad_begin[axis])
-      return refuse("without the taps that meet padding alone, its windows have more places than it has results");
+      return refuse("without the taps that cover only padding, its windows have more positions than it has results");
   operation.kernel = window.kernel;
   set_windows(window, operation);
   if (node.op == "AveragePool") {
     const bool counts = graph::int_attribute(node, "count_include_pad", 0) != 0;
-    // What lies behind the model's own pads is not counted; the library would count it.
+    // Elements beyond the model's pads are not counted, but the library would count them.
     if (counts && graph::int_attribute(node, "ceil_mode", 0) != 0)
-      return refuse("its windows count pads and may end behind them (ceil_mode)");
-    if (counts && window.kernel != whole.kernel) return refuse("it counts taps that meet padding alone");
+      return refuse("its windows count pads and may end after them (ceil_mode)");
+    if (counts && window.kernel != whole.kernel) return refuse("it counts taps that cover only padding");
     operation.kind = counts ? LibraryKind::average_of_pads : LibraryKind::average;
   }
   return body(graph, found, std::move(operation), {node.inputs[0]});
@@ -268,11 +270,11 @@ Result<Body> take_global_pool(const Graph& graph, const Found& found) {
 Result<Body> take_sum(const Graph& graph, const Found& found) {
   const ValueId a = found.values.at("a"), b = found.values.at("b");
   if (shape_of(graph, a) != shape_of(graph, b))
-    return refuse(fmt::format("its operands have the shapes {} and {}, equal ones are taken",
+    return refuse(fmt::format("its operands have the shapes {} and {}, which must be equal",
                               to_string(shape_of(graph, a)), to_string(shape_of(graph, b))));
   if (graph.is_constant(a) || graph.is_constant(b)) return refuse("an operand is a constant");
   if (shape_of(graph, a).empty() || shape_of(graph, a).size() > 5)
-    return refuse(fmt::format("its operands have {} axes, 1 to 5 are taken", shape_of(graph, a).size()));
+    return refuse(fmt::format("its operands have {} axes, 1 to 5 are supported", shape_of(graph, a).size()));
   return body(graph, found, {.kind = LibraryKind::sum}, {a, b});
 }
 
@@ -283,7 +285,7 @@ Result<Body> take_concatenation(const Graph& graph, const Found& found) {
     if (graph.is_constant(operand)) return refuse("an operand is a constant");
   std::int64_t axis = graph::int_attribute(node, "axis", 0);
   if (axis < 0) axis += rank;
-  if (rank > 5) return refuse(fmt::format("its operands have {} axes, the most taken is 5", rank));
+  if (rank > 5) return refuse(fmt::format("its operands have {} axes, at most 5 are supported", rank));
   return body(graph, found, {.kind = LibraryKind::concatenation, .axis = static_cast<std::uint64_t>(axis)},
               node.inputs);
 }
@@ -293,9 +295,10 @@ Result<Body> take_integer_matmul(const Graph& graph, const Found& found) {
   for (std::size_t i = 2; i < node.inputs.size(); ++i) {
     if (!node.inputs[i].valid()) continue;
     const auto& zero = graph.value(node.inputs[i]).constant;
-    if (!zero) return refuse("a zero point is no constant");
+    if (!zero) return refuse("a zero point is not a constant");
     for (std::int64_t k = 0; k < zero->count(); ++k)
-      if (zero->as_int64(k) != 0) return refuse(fmt::format("a zero point is {}, 0 is taken", zero->as_int64(k)));
+      if (zero->as_int64(k) != 0)
+        return refuse(fmt::format("a zero point is {}, only 0 is supported", zero->as_int64(k)));
   }
   for (const ValueId operand : {node.inputs[0], node.inputs[1]})
     if (shape_of(graph, operand).size() < 2)
@@ -317,7 +320,7 @@ Result<Body> take_softmax(const Graph& graph, const Found& found) {
 
 namespace {
 
-// Rules of library_facts, in the words of the graph.
+// Checks the rules of library_facts, with diagnostics in terms of the graph.
 Result<void> check_facts(const bundle::LibraryFacts& facts, const Graph& graph, const Body& body) {
   const LibraryOperation& operation = body.operation;
   const graph::TensorType& result = graph.value(body.result).type;
@@ -329,7 +332,7 @@ Result<void> check_facts(const bundle::LibraryFacts& facts, const Graph& graph, 
     if (!integer && std::ranges::find(facts.floats, type.dtype) != facts.floats.end()) return {};
     std::vector<std::string_view> taken;
     for (const DType dtype : facts.floats) taken.push_back(name(dtype));
-    return refuse(fmt::format("{} is {}, {} is taken", graph.value(value).name, name(type.dtype),
+    return refuse(fmt::format("{} is {}, only {} is supported", graph.value(value).name, name(type.dtype),
                               integer ? "int8" : fmt::format("{}", fmt::join(taken, " or "))));
   };
   for (std::size_t i = 0; i < body.operands.size(); ++i)
@@ -337,8 +340,8 @@ Result<void> check_facts(const bundle::LibraryFacts& facts, const Graph& graph, 
   DOVETAIL_TRY(check(body.result, result, true));
   if (operation.kind == LibraryKind::product && !facts.scales) {
     if (operation.scale != 1 || operation.addend_scale != 1)
-      return refuse(
-          fmt::format("alpha and beta are {} and {}, only 1 and 1 are taken", operation.scale, operation.addend_scale));
+      return refuse(fmt::format("alpha and beta are {} and {}, only 1 and 1 are supported", operation.scale,
+                                operation.addend_scale));
     if (body.operands.size() > 2 && !is_row(operand_type(graph, body, 2).shape, result.shape.back()))
       return refuse(fmt::format("its third operand has the shape {}, a bias has [{}]",
                                 to_string(operand_type(graph, body, 2).shape), result.shape.back()));
@@ -346,10 +349,10 @@ Result<void> check_facts(const bundle::LibraryFacts& facts, const Graph& graph, 
   if (!operation.least && !operation.most) return {};
   const auto bound = [](const std::optional<double>& value) { return value ? fmt::format("{}", *value) : "none"; };
   if (facts.clamping == bundle::Clamping::relu && (operation.least.value_or(-1) != 0 || operation.most))
-    return refuse(fmt::format("it clamps to bounds of {} and {}, the library to 0 from below alone",
+    return refuse(fmt::format("it clamps to bounds of {} and {}, the library only to 0 from below",
                               bound(operation.least), bound(operation.most)));
   if (facts.clamping == bundle::Clamping::from_zero && operation.least.value_or(-1) != 0)
-    return refuse(fmt::format("it clamps to bounds of {} and {}, the library from 0 on alone", bound(operation.least),
+    return refuse(fmt::format("it clamps to bounds of {} and {}, the library only from 0 on", bound(operation.least),
                               bound(operation.most)));
   return {};
 }

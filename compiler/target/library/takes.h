@@ -1,5 +1,6 @@
-// What libraries take of a graph. Targets that hand operations to a library share how a match becomes an operation
-// (bundle/code/library.h); each has its own table of patterns, and predicates for what its library does not do.
+// The operations of a graph that libraries support. Targets that use a library share the translation of a match into an
+// operation (bundle/code/library.h); each has its own table of patterns, and predicates for what its library does not
+// support.
 #pragma once
 
 #include <cstddef>
@@ -15,45 +16,44 @@
 
 namespace dovetail::library {
 
-// What a match of a library is. The operation names no tensors yet: these are the values that it reads, and the one
-// that it computes.
+// A match translated for a library. The operation does not refer to tensors yet: these are the values that it reads,
+// and the one that it computes.
 struct Body {
   bundle::LibraryOperation operation;
   std::vector<graph::ValueId> operands;
   graph::ValueId result;
-  // Constants that take the place of operands, by their number: bytes with scales as floats, what was scaled or
-  // transposed.
+  // Constants that replace operands, by their number: dequantized bytes, or scaled or transposed constants.
   std::map<std::size_t, std::shared_ptr<const NdArray>> made = {};
 };
 struct TakenBody final : Taken {
   explicit TakenBody(Body body) : body(std::move(body)) {}
   Body body;
 };
-// Of an operand, or of what takes its place.
+// The type of an operand, or of its replacement.
 graph::TensorType operand_type(const graph::Graph& graph, const Body& body, std::size_t operand);
 
 Diagnostic refuse(std::string why);
 
-// Each makes the operation of one kind of match; an error says what no library takes.
+// Each translates one kind of match; an error reports what no library supports.
 using Take = Result<Body> (*)(const graph::Graph& graph, const pattern::Found& found);
 Result<Body> take_convolution(const graph::Graph& graph, const pattern::Found& found);  // Conv, dovetail.wconv
-// What is added behind a product or a convolution, of the result's shape: "residual"; the row that MatMul has besides:
-// "bias".
+// `residual` is added after a product or a convolution, with the result's shape; `bias` is the row that MatMul adds
+// besides.
 Result<Body> take_gemm(const graph::Graph& graph, const pattern::Found& found);
 Result<Body> take_weight_only_gemm(const graph::Graph& graph, const pattern::Found& found);
 Result<Body> take_matmul(const graph::Graph& graph, const pattern::Found& found);
 Result<Body> take_integer_matmul(const graph::Graph& graph, const pattern::Found& found);
 Result<Body> take_pool(const graph::Graph& graph, const pattern::Found& found);
 Result<Body> take_global_pool(const graph::Graph& graph, const pattern::Found& found);
-Result<Body> take_sum(const graph::Graph& graph, const pattern::Found& found);  // of "a" and "b"
+Result<Body> take_sum(const graph::Graph& graph, const pattern::Found& found);  // sum of "a" and "b"
 Result<Body> take_concatenation(const graph::Graph& graph, const pattern::Found& found);
 Result<Body> take_softmax(const graph::Graph& graph, const pattern::Found& found);
 
-// What the library does not do of an operation. It may change how the operation is written.
+// Rejects what the library does not support of an operation. It may change how the operation is written.
 using Fits = std::function<Result<void>(const graph::Graph& graph, Body& body)>;
 
-// A row of the table of a target: what `take` makes of a match, unless it breaks a rule of library_facts(target) or
-// `fits` refuses it.
+// A row of the table of a target: the result of `take` for a match, unless it violates a rule of library_facts(target)
+// or `fits` rejects it.
 PatternRow library_row(std::string_view target, std::string name, std::string_view pattern, Take take,
                        Fits fits = nullptr);
 

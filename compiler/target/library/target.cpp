@@ -22,7 +22,7 @@ using graph::ValueId;
 
 namespace {
 
-// Arrays as the model has them, on both sides.
+// Arrays in the model's layout, on both sides.
 class LibraryPlan : public RegionPlan {
  public:
   LibraryPlan(const Graph& graph, const GraphRegion& region, const Library& library)
@@ -47,7 +47,7 @@ class LibraryPlan : public RegionPlan {
                 const std::vector<ValueId>& outputs, BundleBuilder& builder, const Dump& dump) const {
     const Graph& graph = builder.graph();
     bundle::Step step{step_name, {}, builder.origins(nodes), {}, {}};
-    // The numbers of tensors: arguments, then results, then those of the step alone.
+    // The numbers of tensors: arguments, then results, then temporaries of the step.
     std::map<ValueId, std::uint64_t> numbers;
     std::map<const NdArray*, std::uint64_t> made;
     std::set<ValueId> computed;

@@ -11,7 +11,8 @@ namespace {
 
 using namespace library;
 
-// Of one core with AVX-512. Above what our own kernels are estimated at: who names the library first wants its kernels.
+// For one core with AVX-512. Higher than the estimate for our own kernels: a user who lists the library first expects
+// its kernels.
 constexpr double kOperationsPerSecond = 100e9;
 
 double seconds(DType, const Cost& work) {
@@ -25,7 +26,7 @@ PatternRow row(std::string name, std::string_view pattern, Take take) {
 }  // namespace
 
 TargetPointer make_target() {
-  // The first that takes a node counts: longer patterns come before shorter ones.
+  // The first row that matches a node is used: longer patterns come before shorter ones.
   std::vector<PatternRow> rows{
       row("convolution", "Relu?(Conv|dovetail.wconv(...))", take_convolution),
       row("convolution", "Clip(Conv|dovetail.wconv(...), ...)", take_convolution),

@@ -1,5 +1,5 @@
 // oneDNN on the CPU: float32 products, convolutions, pools, sums and concatenations as operations of a library that the
-// runtime opens where it is there. docs/explanation/partition.md says how a user asks for it.
+// runtime loads if it is installed. docs/explanation/partition.md explains how to select it.
 #pragma once
 
 #include "compiler/target/target.h"

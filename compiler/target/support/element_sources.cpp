@@ -51,7 +51,7 @@ Result<NdArray> run(const Graph& graph, const Node& node, const std::map<ValueId
     const std::string_view name = parameter.buffer->name;  // "in<position>"
     std::size_t position = operands.size();
     std::from_chars(name.data() + 2, name.data() + name.size(), position);
-    DOVETAIL_CHECK(position < operands.size(), fmt::format("{} is an operand of {}", name, node.name));
+    DOVETAIL_CHECK(position < operands.size(), fmt::format("{} must be an operand of {}", name, node.name));
     arguments.push_back(operands[position]);
   }
   DOVETAIL_ASSIGN(std::vector<NdArray> results, loops::evaluate(program, arguments));

@@ -7,11 +7,11 @@ namespace dovetail::gpu {
 namespace {
 
 constexpr double kLaunchSeconds = 4e-6;
-// A quarter of what an H100 SXM computes in float32 outside of its tensor cores, and half of its memory's bandwidth
-// (NVIDIA H100 data sheet: 67 TFLOP/s, 3.35 TB/s).
+// A quarter of the float32 peak of an H100 SXM outside its tensor cores, and half of its memory bandwidth (NVIDIA H100
+// data sheet: 67 TFLOP/s, 3.35 TB/s).
 constexpr double kOperationsPerSecond = 67e12 / 4, kBytesPerSecond = 3.35e12 / 2;
-// Half of the peak for a library's kernels: of float32 as above, of 16-bit floats and bytes in tensor cores without
-// sparsity (the same data sheet: 989 TFLOP/s, 1,979 TOP/s).
+// Half of the peak for a library's kernels: float32 as above, 16-bit floats and bytes in tensor cores without sparsity
+// (same data sheet: 989 TFLOP/s, 1,979 TOP/s).
 constexpr double kLibraryOperationsPerSecond = 67e12 / 2, kTensorCoreOperationsPerSecond = 989e12 / 2,
                  kTensorCoreByteOperationsPerSecond = 1979e12 / 2;
 constexpr double kCopyBytesPerSecond = 20e9,

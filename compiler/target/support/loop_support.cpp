@@ -16,7 +16,7 @@ namespace dovetail {
 
 namespace {
 
-constexpr std::string_view kAnywhere = "global";  // the scope of a buffer whose place the target chooses
+constexpr std::string_view kAnywhere = "global";  // the scope of a buffer whose memory the target chooses
 
 std::string honored(const LoopSupport& support) {
   std::vector<std::string_view> names{loops::name(loops::ForKind::serial)};

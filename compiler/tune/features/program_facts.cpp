@@ -126,7 +126,7 @@ class FactsWalk {
     facts_.blocks[index].last_access = facts_.accesses.size();
   }
 
-  // It runs at the first point of the reduction only.
+  // The init part runs only at the first point of the reduction.
   void walk_init(const Block& block) {
     double reductions = 1;
     for (std::size_t position = 0; position < around_.size(); ++position)
@@ -139,7 +139,7 @@ class FactsWalk {
     const double all = std::exchange(times_, times_ / reductions);
     const OperationCounts operations = facts_.blocks[*block_].operations;
     walk(block.init);
-    facts_.blocks[*block_].operations = operations;  // of the body alone
+    facts_.blocks[*block_].operations = operations;  // of the body only
     times_ = all;
   }
 
@@ -156,7 +156,7 @@ class FactsWalk {
     add_value(target.value, seen);
   }
 
-  // Loads and operations of a value, each once however often it is referred to.
+  // Loads and operations of a value, each counted once, however often it is referenced.
   void add_value(const Expr& expr, Seen& seen) {
     if (seen.again(expr)) return;
     if (const auto* access = std::get_if<LoadExpr>(&expr->node)) {
@@ -212,12 +212,12 @@ class FactsWalk {
         return result;
       }
       if (const auto* n = std::get_if<Binary>(&e->node)) return binary_form(*n, results);
-      if (const auto* n = std::get_if<Unary>(&e->node)) return form(n->a, results);  // distances have no sign here
+      if (const auto* n = std::get_if<Unary>(&e->node)) return form(n->a, results);  // distances are unsigned
       if (const auto* n = std::get_if<Cast>(&e->node)) return form(n->a, results);
       IndexForm result = none();
       const bool loads = std::holds_alternative<LoadExpr>(e->node);
       each_operand(e, [&](const Expr& operand) { result = merged(result, form(operand, results)); });
-      if (loads)  // from anywhere to anywhere
+      if (loads)  // no bound on the distance
         for (double& coefficient : result.coefficients) coefficient = coefficient != 0 ? 1 : 0;
       return result;
     });
@@ -252,7 +252,7 @@ class FactsWalk {
     for (double& coefficient : form.coefficients) coefficient *= factor;
     return form;
   }
-  // Moves with whatever one of the two moves with.
+  // Combines two forms: moves with every loop that either of them moves with.
   static IndexForm merged(IndexForm a, const IndexForm& b) {
     for (std::size_t i = 0; i < a.coefficients.size(); ++i)
       if (std::abs(b.coefficients[i]) > std::abs(a.coefficients[i])) a.coefficients[i] = b.coefficients[i];
@@ -263,7 +263,7 @@ class FactsWalk {
   const IntrinsicTable& intrinsics_;
   ProgramFacts facts_;
   std::unordered_map<const BufferNode*, Place> places_;
-  std::unordered_map<const VarNode*, IndexForm> forms_;  // of loops and iterators
+  std::unordered_map<const VarNode*, IndexForm> forms_;  // forms of loops and iterators
   std::vector<std::size_t> around_;
   std::optional<std::size_t> block_;
   double times_ = 1;

@@ -1,5 +1,5 @@
-// What the features of a program are computed from: its loops, accesses, operations and intrinsic calls, each with the
-// loops around it. Collected in one walk.
+// The data from which a program's features are computed: its loops, accesses, operations and intrinsic calls, each with
+// its enclosing loops. Collected in one walk.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace dovetail::tune {
 
-// Where a buffer lies, in classes that all targets have.
+// Where a buffer is stored, in classes that all targets share.
 enum class Place : std::uint8_t {
   input,  // parameters, in the memory of the host or in DRAM
   constant,
@@ -23,16 +23,16 @@ enum class Place : std::uint8_t {
 };
 inline constexpr std::size_t kPlaces = 6;
 
-// Operations on values; those that compute indices are not counted.
+// Operations on values; index computations are not counted.
 enum class Operation : std::uint8_t {
-  float_add,  // and subtract, negate
+  float_add,  // also subtract, negate
   float_multiply,
   float_divide,
   float_order,     // min, max, comparisons
   float_function,  // sqrt, exp, ...
   integer_add,
   integer_multiply,
-  integer_divide,  // of any rounding, and remainders
+  integer_divide,  // with any rounding, also remainders
   integer_order,
   integer_bits,  // shifts, logic
   select,
@@ -44,36 +44,36 @@ using OperationCounts = std::array<double, kOperations>;
 
 struct LoopFact {
   const loops::For* loop;
-  double entered;          // how often it is begun
-  std::size_t blocks = 0;  // below it
+  double entered;          // how often it is entered
+  std::size_t blocks = 0;  // number of blocks inside
 };
 
-// How an index moves with the loops around it, outermost first. What is not affine is taken as near as its parts say:
-// i // 4 moves by a quarter.
+// How an index moves with its enclosing loops, outermost first. Expressions that are not affine are approximated by
+// their parts: i // 4 moves by a quarter.
 struct IndexForm {
   std::vector<double> coefficients;
-  double at_most;  // distinct values, by a remainder or a table; infinity: no bound
+  double at_most;  // most distinct values, bounded by a remainder or a table; infinity: no bound
 };
 
 struct AccessFact {
   const loops::BufferNode* buffer;
   Place place;
   bool write;
-  std::vector<std::size_t> loops;  // into ProgramFacts::loops, outermost first
+  std::vector<std::size_t> loops;  // indices into ProgramFacts::loops, outermost first
   std::vector<IndexForm> indices;
-  std::vector<std::int64_t> box;  // elements of each dimension that one access touches
-  double times;                   // how often
+  std::vector<std::int64_t> box;  // elements per dimension touched by one access
+  double times;                   // number of executions
 };
 
 struct BlockFact {
   const loops::Block* block;
   std::vector<std::size_t> loops;
-  std::size_t own = 0;                            // the first of those that holds this block alone; loops.size(): none
-  double times = 1;                               // how often its body runs
-  OperationCounts operations{};                   // of one run of the body
-  bool conditional = false;                       // by a predicate, or a condition around it
-  std::size_t first_access = 0, last_access = 0;  // into ProgramFacts::accesses
-  double calls = 0, work_of_call = 0;             // of intrinsics, in a run of the body; innermost iterations of one
+  std::size_t own = 0;                            // the first loop that contains only this block; loops.size(): none
+  double times = 1;                               // number of executions of its body
+  OperationCounts operations{};                   // in one execution of the body
+  bool conditional = false;                       // has a predicate or an enclosing condition
+  std::size_t first_access = 0, last_access = 0;  // indices into ProgramFacts::accesses
+  double calls = 0, work_of_call = 0;  // intrinsic calls per execution of the body; innermost iterations of one call
 };
 
 struct ProgramFacts {
@@ -84,13 +84,13 @@ struct ProgramFacts {
 
 ProgramFacts program_facts(const loops::Program& program, const loops::IntrinsicTable& intrinsics);
 
-// ---- What accesses touch while the loops before position `from` of their own are fixed
+// ---- What accesses touch while their loops before position `from` are fixed
 
 double iterations(const ProgramFacts& facts, const std::vector<std::size_t>& loops, std::size_t from, std::size_t to);
-// Distinct values of an index.
+// Number of distinct values of an index.
 double distinct(const ProgramFacts& facts, const AccessFact& access, std::size_t dimension, std::size_t from);
 double distinct_bytes(const ProgramFacts& facts, const AccessFact& access, std::size_t from);
-// Elements that one step of the loop at `position` moves it in memory.
+// Elements by which one step of the loop at `position` moves the access in memory.
 double stride(const AccessFact& access, std::size_t position);
 
 }  // namespace dovetail::tune

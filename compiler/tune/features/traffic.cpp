@@ -7,7 +7,7 @@ namespace dovetail::tune {
 
 namespace {
 
-// The largest part of each buffer that any of several accesses touches.
+// The largest part of each buffer touched by any of several accesses.
 class LargestParts {
  public:
   void add(const loops::BufferNode* buffer, double bytes) {
@@ -22,7 +22,7 @@ class LargestParts {
   }
 
  private:
-  std::vector<std::pair<const loops::BufferNode*, double>> parts_;  // few
+  std::vector<std::pair<const loops::BufferNode*, double>> parts_;  // short
 };
 
 }  // namespace

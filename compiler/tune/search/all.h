@@ -1,4 +1,4 @@
-// The searches, one file each; the table is search.cpp.
+// The searches, one file each; the table is in search.cpp.
 #pragma once
 
 #include <cstdint>

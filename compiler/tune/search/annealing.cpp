@@ -1,7 +1,7 @@
 // Markov chains with the Metropolis rule, as FlexFlow searches its strategies (Jia, Zaharia, Aiken: Beyond Data and
 // Model Parallelism for Deep Neural Networks, MLSys 2019, section 6.2): one decision changes at a time, and a worse
-// candidate is moved to with probability exp(-(its cost - the present one's) / temperature). The temperature is a share
-// of the best cost, so that it means the same for every task, and falls with every measurement.
+// candidate is accepted with probability exp(-(its cost - the current cost) / temperature). The temperature is a share
+// of the best cost, so that it means the same for every task, and decreases with every measurement.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::size_t kChains = 4;
 constexpr double kFirstTemperature = 0.3, kLastTemperature = 0.01;  // shares of the best cost
-constexpr double kCooling = 0.985;                                  // with each measurement
-constexpr int kMoves = 16;                                          // of a chain for one proposal
+constexpr double kCooling = 0.985;                                  // per measurement
+constexpr int kMoves = 16;                                          // moves of a chain per proposal
 
 class Annealing final : public Search {
  public:
@@ -45,7 +45,7 @@ class Annealing final : public Search {
     best_ = std::min(best_, known);
     temperature_ = std::max(kLastTemperature, temperature_ * kCooling);
     measured_.insert_or_assign(point.text, point);
-    // What nobody here proposed, such as the default, is where the first chain may begin.
+    // A candidate that was not proposed here, such as the default, can be the start of the first chain.
     const auto proposed_by = chain_of_.find(point.text);
     move(chains_[proposed_by == chain_of_.end() ? 0 : proposed_by->second], point, known);
   }
@@ -62,14 +62,14 @@ class Annealing final : public Search {
     chain = {to, cost};
   }
 
-  // The chain moves over what is measured already until it comes to something new.
+  // The chain moves over candidates that are already measured until it reaches a new one.
   std::optional<Candidate> step(std::size_t index) {
     Chain& chain = chains_[index];
     for (int i = 0; i < kMoves && chain.at; ++i) {
-      const schedule::Decisions wanted = explorer_.variation(*chain.at, 1);
-      const auto known = measured_.find(text_of(wanted));
+      const schedule::Decisions decisions = explorer_.variation(*chain.at, 1);
+      const auto known = measured_.find(text_of(decisions));
       if (known != measured_.end()) move(chain, known->second, *explorer_.cost(known->first));
-      else if (auto candidate = explorer_.take(wanted)) return candidate;
+      else if (auto candidate = explorer_.take(decisions)) return candidate;
     }
     return std::nullopt;
   }

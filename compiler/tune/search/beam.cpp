@@ -1,7 +1,8 @@
 // A beam search over the decisions in the order in which the sketch samples them, as in Halide's tree search (Adams et
-// al.: Learning to Optimize Halide with Tree Search and Random Programs, SIGGRAPH 2019). A node is a beginning: some
-// decisions, the rest analytic, so that every node is a whole candidate and costs what was measured. The best of a
-// level go on to the next decision; the others wait, and are the next beam when this one has no more to decide.
+// al.: Learning to Optimize Halide with Tree Search and Random Programs, SIGGRAPH 2019). A node is a prefix: some
+// decisions, with analytic choices for the rest, so that every node is a complete candidate with a measured cost. The
+// best nodes of a level continue to the next decision; the others wait, and form the next beam when this one has no
+// more decisions.
 #include <algorithm>
 #include <limits>
 #include <memory>
@@ -14,14 +15,14 @@ namespace dovetail::tune {
 namespace {
 
 constexpr std::size_t kWidth = 4;
-constexpr std::size_t kValues = 8;  // of a decision that are tried at a time
+constexpr std::size_t kValues = 8;  // values of a decision tried at a time
 
-// A beginning of `depth` decisions.
+// A prefix of `depth` decisions.
 struct BeamNode {
   std::shared_ptr<const Point> point;
   std::size_t depth = 0;
   double cost = std::numeric_limits<double>::infinity();
-  std::vector<std::size_t> untried = {};  // values of the decision at `depth`
+  std::vector<std::size_t> untried = {};  // remaining values of the decision at `depth`
 };
 
 class Beam final : public Search {
@@ -35,9 +36,9 @@ class Beam final : public Search {
       if (!expansions_.empty()) {
         if (auto candidate = expand()) proposed.push_back(*std::move(candidate));
       } else if (!level_.empty() || !waiting_.empty()) {
-        if (!proposed.empty()) break;  // the next level depends on what these cost
+        if (!proposed.empty()) break;  // the next level depends on the costs of these
         advance();
-      } else if (auto candidate = explorer_.draw()) {  // what no beginning with an analytic rest leads to
+      } else if (auto candidate = explorer_.draw()) {  // not reachable by prefixes with analytic choices
         proposed.push_back(*std::move(candidate));
       } else {
         break;
@@ -59,8 +60,7 @@ class Beam final : public Search {
     if (auto start = explorer_.start()) level_.push_back({std::move(start), 0});
   }
 
-  // The candidate in which one decision of a node is another, if it is new. What is known already is a node all the
-  // same.
+  // Returns the candidate with one decision of a node changed, if it is new. A known candidate also becomes a node.
   std::optional<Candidate> expand() {
     const Expansion expansion = std::move(expansions_.back());
     expansions_.pop_back();
@@ -81,7 +81,7 @@ class Beam final : public Search {
     return candidate;
   }
 
-  // To the next beam: the best of this level, or of those that wait.
+  // Forms the next beam: the best of this level, or of the waiting nodes.
   void advance() {
     skip_decided(level_);
     if (level_.empty()) level_.swap(waiting_);
@@ -92,10 +92,10 @@ class Beam final : public Search {
     waiting_.insert(waiting_.end(), level_.begin() + static_cast<std::ptrdiff_t>(width), level_.end());
     level_.clear();
     for (BeamNode& each : beam) branch(each);
-    std::ranges::reverse(expansions_);  // they are taken from the back
+    std::ranges::reverse(expansions_);  // consumed from the back
   }
 
-  // Passes over decisions that leave no choice, and drops nodes that have decided all.
+  // Skips decisions with a single choice, and removes nodes without further decisions.
   static void skip_decided(std::vector<BeamNode>& nodes) {
     for (BeamNode& each : nodes) {
       const auto& sampled = each.point->sampled;
@@ -106,7 +106,7 @@ class Beam final : public Search {
 
   void branch(BeamNode& each) {
     const auto& [name, space, value] = each.point->sampled[each.depth];
-    if (each.untried.empty()) {  // its first time: the value that it has leads on as well
+    if (each.untried.empty()) {  // first visit: its present value is also continued
       for (std::size_t v = 0; v < space.values.size(); ++v)
         if (space.values[v] != value) each.untried.push_back(v);
       explorer_.shuffle(each.untried);
@@ -122,8 +122,8 @@ class Beam final : public Search {
 
   Explorer explorer_;
   bool begun_ = false;
-  std::vector<BeamNode> level_;    // what becomes of the present beam
-  std::vector<BeamNode> waiting_;  // what was not good enough for it
+  std::vector<BeamNode> level_;    // successors of the present beam
+  std::vector<BeamNode> waiting_;  // nodes that did not fit into it
   std::vector<Expansion> expansions_;
 };
 

@@ -1,5 +1,5 @@
-// A population of the best measured candidates; their children are measured next, with a share of random immigrants
-// that keeps it from narrowing to one corner of the space.
+// A population of the best measured candidates; their offspring are measured next, with a share of random immigrants
+// that keeps the population from narrowing to one part of the space.
 #include "compiler/tune/search/all.h"
 #include "compiler/tune/search/population.h"
 

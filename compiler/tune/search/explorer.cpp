@@ -8,12 +8,12 @@ namespace dovetail::tune {
 
 namespace {
 
-constexpr int kPatience = 32;       // draws that give nothing new before the space counts as nearly taken
+constexpr int kPatience = 32;       // draws without a new candidate before the space counts as nearly exhausted
 constexpr int kLittlePatience = 2;  // from then on
 constexpr int kVariations = 8;
 constexpr int kRandomCompletions = 4;
 
-// The decisions that leave something to choose.
+// The decisions with more than one choice.
 std::vector<std::size_t> open_decisions(const Point& point) {
   std::vector<std::size_t> open;
   for (std::size_t i = 0; i < point.sampled.size(); ++i)
@@ -51,7 +51,7 @@ std::optional<double> Explorer::cost(const std::string& text) const {
 
 bool Explorer::claim(const Candidate& candidate) { return taken_.insert(candidate.text()).second; }
 
-// The default is measured by whoever drives the search, and is where the walk begins.
+// The default is measured by the driver of the search, and is where the walk begins.
 std::shared_ptr<const Point> Explorer::start() {
   if (std::exchange(begun_, true)) return start_;
   patience_ = kPatience;
@@ -63,18 +63,18 @@ std::shared_ptr<const Point> Explorer::start() {
   return start_;
 }
 
-std::optional<Candidate> Explorer::complete(const schedule::Decisions& wanted) {
+std::optional<Candidate> Explorer::complete(const schedule::Decisions& decisions) {
   if (!start()) return std::nullopt;
-  return space_.complete(wanted, Rest::analytic, random_);
+  return space_.complete(decisions, Rest::analytic, random_);
 }
 
-std::optional<Candidate> Explorer::take(const schedule::Decisions& wanted) {
+std::optional<Candidate> Explorer::take(const schedule::Decisions& decisions) {
   if (!start()) return std::nullopt;
-  std::string text = text_of(wanted);
-  if (taken_.contains(text) || barren_.contains(text)) return std::nullopt;
-  auto candidate = complete(wanted);
+  std::string text = text_of(decisions);
+  if (taken_.contains(text) || rejected_.contains(text)) return std::nullopt;
+  auto candidate = complete(decisions);
   if (candidate && claim(*candidate)) return candidate;
-  barren_.insert(std::move(text));
+  rejected_.insert(std::move(text));
   return std::nullopt;
 }
 
@@ -86,7 +86,7 @@ std::optional<Candidate> Explorer::draw() {
   return walk();
 }
 
-// As often a neighbor in the space's order, which is mostly that of numbers, as any other.
+// With equal probability, a neighbor in the order of the choices (mostly numbers) or any other value.
 const std::string& Explorer::other_value(const schedule::Decision& decision) {
   const auto& [name, space, value] = decision;
   const std::size_t count = space.values.size(), now = space.find(value).value_or(0);
@@ -99,9 +99,9 @@ schedule::Decisions Explorer::variation(const Point& from, std::size_t changes) 
   std::vector<std::size_t> open = open_decisions(from);
   shuffle(open);
   open.resize(std::min(open.size(), changes));
-  schedule::Decisions wanted = decisions_before(from, from.sampled.size());
-  for (const std::size_t at : open) wanted[from.sampled[at].name] = other_value(from.sampled[at]);
-  return wanted;
+  schedule::Decisions decisions = decisions_before(from, from.sampled.size());
+  for (const std::size_t at : open) decisions[from.sampled[at].name] = other_value(from.sampled[at]);
+  return decisions;
 }
 
 std::optional<Candidate> Explorer::vary(const Point& from, std::size_t changes) {
@@ -114,22 +114,22 @@ std::optional<Candidate> Explorer::branch(const Point& from) {
   const std::vector<std::size_t> open = open_decisions(from);
   for (int i = 0; i < kVariations && !open.empty(); ++i) {
     const std::size_t at = open[below(open.size())];
-    schedule::Decisions wanted = decisions_before(from, at);
-    wanted[from.sampled[at].name] = other_value(from.sampled[at]);
-    if (auto candidate = take(wanted)) return candidate;
+    schedule::Decisions decisions = decisions_before(from, at);
+    decisions[from.sampled[at].name] = other_value(from.sampled[at]);
+    if (auto candidate = take(decisions)) return candidate;
   }
   return std::nullopt;
 }
 
 std::optional<Candidate> Explorer::cross(const Point& a, const Point& b) {
-  schedule::Decisions wanted = decisions_before(a, a.sampled.size());
+  schedule::Decisions decisions = decisions_before(a, a.sampled.size());
   for (const schedule::Decision& decision : b.sampled)
-    if (below(2) == 0) wanted[decision.name] = decision.value;
-  return take(wanted);
+    if (below(2) == 0) decisions[decision.name] = decision.value;
+  return take(decisions);
 }
 
 // ---- The walk: a tree whose levels are the decisions in the order in which the sketch samples them. A candidate is
-// the node of all its beginnings, so each branch leads to another one, and all branches to all of the space.
+// the node for all its prefixes, so each branch leads to another candidate, and the branches cover the whole space.
 
 void Explorer::branch_off(const std::shared_ptr<const Point>& point, std::size_t first_decision) {
   for (std::size_t i = first_decision; i < point->sampled.size(); ++i) {
@@ -139,7 +139,8 @@ void Explorer::branch_off(const std::shared_ptr<const Point>& point, std::size_t
   }
 }
 
-// Any candidate of that branch. The analytic rest may not be legal there, the rest that was before may; else by chance.
+// Any candidate of that branch: with analytic choices for the rest; if that is not legal, with the previous choices;
+// else with random ones.
 std::optional<Candidate> Explorer::follow(const Branch& branch) {
   const schedule::Decision& decided = branch.from->sampled[branch.decision];
   const std::string& value = decided.space.values[branch.value];
@@ -147,8 +148,8 @@ std::optional<Candidate> Explorer::follow(const Branch& branch) {
   beginning[decided.name] = value;
   schedule::Decisions all = decisions_before(*branch.from, branch.from->sampled.size());
   all[decided.name] = value;
-  const auto attempt = [&](const schedule::Decisions& wanted, Rest rest) -> std::optional<Candidate> {
-    auto candidate = space_.complete(wanted, rest, random_);
+  const auto attempt = [&](const schedule::Decisions& decisions, Rest rest) -> std::optional<Candidate> {
+    auto candidate = space_.complete(decisions, rest, random_);
     if (!candidate) return std::nullopt;
     const schedule::Decisions got = candidate->decisions();
     const bool kept = std::ranges::all_of(beginning, [&](const auto& decision) {

@@ -1,11 +1,11 @@
-// Model-guided search, as AutoTVM (Chen et al.: Learning to Optimize Tensor Programs, NeurIPS 2018) and Ansor (Zheng et
-// al., OSDI 2020) do it: of a pool of candidates that were completed and not measured, those come first that the
-// ranking likes. The pool is fed with variations of the best measured and of the best of the pool itself, and with
-// draws. What is not proposed stays in it, since to complete a candidate costs more than to rank it.
+// Model-guided search, as in AutoTVM (Chen et al.: Learning to Optimize Tensor Programs, NeurIPS 2018) and Ansor (Zheng
+// et al., OSDI 2020): from a pool of completed but unmeasured candidates, the best by the ranking are proposed first.
+// The pool is fed with variations of the best measured candidates and of the best of the pool, and with random draws.
+// Candidates that are not proposed stay in the pool, since completing a candidate costs more than ranking it.
 //
-// A beam search runs beside it. Its beginnings, whose rest is analytic, are what the ranking first learns from; later
-// the two share a batch by what each has lately found. The beam is good where the analytic choices are, the pool where
-// those err.
+// A beam search runs alongside. Its prefixes, completed with analytic choices, are the ranking's first training data;
+// later, the two share each batch in proportion to their recent finds. The beam is good where the analytic choices are
+// good, the pool where they are not.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -19,17 +19,19 @@ namespace dovetail::tune {
 namespace {
 
 constexpr std::size_t kParents = 16;
-constexpr std::size_t kPool = 256;                      // candidates that stay from batch to batch
+constexpr std::size_t kPool = 256;                      // candidates kept from batch to batch
 constexpr std::size_t kFewestNew = 32, kMostNew = 128;  // completed for one batch
 constexpr std::size_t kNewPerProposal = 4;
-constexpr double kDrawn = 0.25;    // of the new ones; half of the others varies the best measured, half the pool's best
-constexpr double kBranched = 0.5;  // of the variations of the best measured: what follows a change is analytic
+constexpr double kDrawn =
+    0.25;  // share of the new ones; half of the others vary the best measured, half the pool's best
+constexpr double kBranched =
+    0.5;  // share of the variations of the best measured with analytic choices after the change
 constexpr std::size_t kPoolParents = 16;
-constexpr double kEpsilon = 0.05;     // of the proposals are any of the pool
-constexpr std::size_t kOpening = 24;  // trials of the beam alone, where the ranking knows nothing of other tasks
-constexpr double kLeastShare = 0.1;   // of a batch, for beam and pool alike
-constexpr std::size_t kGood = 4;      // the best so many measured ones count as found
-constexpr double kMemory = 0.9;       // of a find, from one trial to the next
+constexpr double kEpsilon = 0.05;     // share of the proposals drawn at random from the pool
+constexpr std::size_t kOpening = 24;  // trials of the beam alone if the ranking has no data of other tasks
+constexpr double kLeastShare = 0.1;   // minimum share of a batch, for both beam and pool
+constexpr std::size_t kGood = 4;      // number of best measured candidates that count as finds
+constexpr double kMemory = 0.9;       // decay of a find's weight per trial
 
 class Guided final : public Search {
  public:
@@ -38,8 +40,8 @@ class Guided final : public Search {
 
   std::vector<Candidate> propose(std::size_t most) override {
     if (most == 0 || !explorer_.start()) return {};
-    const std::size_t wanted = std::clamp(kNewPerProposal * most, kFewestNew, kMostNew);
-    const auto drawn = static_cast<std::size_t>(kDrawn * static_cast<double>(wanted));
+    const std::size_t needed = std::clamp(kNewPerProposal * most, kFewestNew, kMostNew);
+    const auto drawn = static_cast<std::size_t>(kDrawn * static_cast<double>(needed));
     feed(drawn, [&] { return explorer_.draw(); });
     const bool ranked = rank();
     if (learnt_ == 0 && ranked) opening_ = 0;
@@ -48,11 +50,11 @@ class Guided final : public Search {
         from_beam(opening ? most : static_cast<std::size_t>(std::lround(beam_share() * static_cast<double>(most))));
     if (proposed.size() == most) return proposed;
 
-    feed((wanted - drawn) / 2, [&] { return variation_of_measured(); });
+    feed((needed - drawn) / 2, [&] { return variation_of_measured(); });
     rank();
     const std::size_t parents = std::min(kPoolParents, pool_.size());
     if (parents > 0)
-      feed((wanted - drawn) / 2, [&] { return explorer_.vary(Point(pool_[explorer_.below(parents)]), 1); });
+      feed((needed - drawn) / 2, [&] { return explorer_.vary(Point(pool_[explorer_.below(parents)]), 1); });
     rank();
     best_of_pool(most, proposed);
     return proposed;
@@ -68,7 +70,7 @@ class Guided final : public Search {
   }
 
  private:
-  // New candidates into the pool; draws where `make` has none.
+  // Adds new candidates to the pool; draws when `make` returns none.
   template <typename Make>
   void feed(std::size_t count, const Make& make) {
     for (std::size_t i = 0; i < count; ++i) {
@@ -80,7 +82,7 @@ class Guided final : public Search {
     }
   }
 
-  // What the pool had no room for, once nothing else is left.
+  // A candidate that was dropped from the pool, once nothing else is left.
   std::optional<Candidate> restored() {
     while (!dropped_.empty()) {
       auto candidate = explorer_.complete(dropped_.back());
@@ -90,14 +92,14 @@ class Guided final : public Search {
     return std::nullopt;
   }
 
-  // Puts the best first. False: the ranking has nothing to say about them, since it has learned too little.
+  // Sorts the pool, best first. False: the ranking has learned too little to distinguish them.
   bool rank() {
     std::vector<std::vector<double>> features;
     for (const Candidate& candidate : pool_) features.push_back(candidate.features);
     const std::vector<double> scores = ranking_.predict(features);
     std::vector<std::size_t> order(pool_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
-    explorer_.shuffle(order);  // equal ones in any order
+    explorer_.shuffle(order);  // random order among equal ones
     std::ranges::stable_sort(order, {}, [&](std::size_t i) { return scores[i]; });
     std::vector<Candidate> sorted;
     for (const std::size_t i : order) sorted.push_back(std::move(pool_[i]));
@@ -105,9 +107,9 @@ class Guided final : public Search {
     return !scores.empty() && std::ranges::min(scores) < std::ranges::max(scores);
   }
 
-  // How often what one side proposes is among the best, the latest counted most.
+  // How often the proposals of one side are among the best, with more weight on recent ones.
   struct Yield {
-    double tried = 2, good = 1;  // as if one of two had been
+    double tried = 2, good = 1;  // prior: one of two
 
     void add(bool is_good) {
       tried = kMemory * tried + 1;
@@ -116,7 +118,7 @@ class Guided final : public Search {
     double rate() const { return (good + 1e-9) / tried; }
   };
 
-  // After `text` was added to the measured ones.
+  // Called after `text` was added to the measured candidates.
   void count(const std::string& text) {
     if (!proposed_.contains(text)) return;
     bool good = false;
@@ -145,7 +147,7 @@ class Guided final : public Search {
     return measured_.breed(explorer_);
   }
 
-  // Until there are `most` of them.
+  // Adds the best of the pool until there are `most` proposals.
   void best_of_pool(std::size_t most, std::vector<Candidate>& proposed) {
     while (proposed.size() < most && !pool_.empty()) {
       const std::size_t at = explorer_.fraction() < kEpsilon ? explorer_.below(pool_.size()) : 0;

@@ -6,8 +6,8 @@
 namespace dovetail::tune {
 
 namespace {
-constexpr double kCrossover = 0.3;     // of all children
-constexpr double kSecondChange = 0.3;  // of all mutations
+constexpr double kCrossover = 0.3;     // share of all offspring
+constexpr double kSecondChange = 0.3;  // share of all mutations
 }  // namespace
 
 void Population::add(const Candidate& candidate, double cost) {

@@ -1,4 +1,4 @@
-// The best measured candidates, from which others are bred.
+// The best measured candidates, from which new ones are bred.
 #pragma once
 
 #include <cstddef>
@@ -13,14 +13,14 @@ class Population {
  public:
   explicit Population(std::size_t most) : most_(most) {}
 
-  void add(const Candidate& candidate, double cost);  // nothing where the cost is not finite
+  void add(const Candidate& candidate, double cost);  // ignored if the cost is not finite
   bool empty() const { return members_.empty(); }
   std::size_t size() const { return members_.size(); }
   const Point& best(std::size_t rank) const { return members_[rank].point; }
 
-  // The better of two members by chance.
+  // The better of two random members.
   const Point& parent(Explorer& explorer) const;
-  // A child of one parent, with one or two decisions changed, or of two. nullopt: it is nothing new.
+  // Offspring of one parent, with one or two decisions changed, or of two parents. nullopt: not new.
   std::optional<Candidate> breed(Explorer& explorer) const;
 
  private:
@@ -30,7 +30,7 @@ class Population {
   };
 
   std::size_t most_;
-  std::vector<Member> members_;  // the best first
+  std::vector<Member> members_;  // best first
 };
 
 }  // namespace dovetail::tune

@@ -1,4 +1,4 @@
-// Distinct uniform draws: what every other search has to beat.
+// Distinct uniform draws: the baseline for all other searches.
 #include "compiler/tune/search/all.h"
 #include "compiler/tune/search/explorer.h"
 

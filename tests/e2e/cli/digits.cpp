@@ -121,7 +121,7 @@ TEST_CASE("compile dumps, stops, places and refuses") {
   CHECK_THAT(unknown.error, ContainsSubstring("cannot dump \"everything\"") &&
                                 ContainsSubstring("unknown pass \"vectorize\" (--pass)") &&
                                 ContainsSubstring("the passes are fold_constants, ") &&
-                                ContainsSubstring("pass \"fold_constants\" is asked for and forbidden"));
+                                ContainsSubstring("pass \"fold_constants\" is both requested and excluded"));
   CHECK_THAT(compile({"-O", "4"}).error, ContainsSubstring("bad value of -O (4)"));
   const Finished passes = compile({"--dump", "lower_qdq", "--dump", "fold_batch_norm", "--stop-after", "graph", "-O3"});
   CHECK_THAT(passes.out, ContainsSubstring("---- lower_qdq: before ----") &&

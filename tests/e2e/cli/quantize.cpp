@@ -131,7 +131,7 @@ TEST_CASE("quantize: what it refuses") {
   const Finished twice = test::dovetail({"quantize", kDigitsFolder + "digits_int8.onnx", "-o", folder / "q.onnx",
                                          "--samples", kDigitsFolder + "test_images.npy"});
   CHECK(twice.exit == 2);
-  CHECK_THAT(twice.error, ContainsSubstring("the model is quantized already"));
+  CHECK_THAT(twice.error, ContainsSubstring("the model is already quantized"));
   CHECK_FALSE(std::filesystem::exists(folder / "q.onnx"));
 }
 

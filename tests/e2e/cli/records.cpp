@@ -154,7 +154,7 @@ TEST_CASE("records import of a file with a bad line names it, and takes nothing"
   const std::string good = line_of(sample_record(1));
   check_records_refused(import_of(good + "\n" + good.substr(0, 50) + "\n"), "r.jsonl:3:1:51");
   check_records_refused(import_of(good + "{\"version\":1}\n"), "r.jsonl:2): the key \"task\" is missing");
-  check_records_refused(import_of(good + "{\"version\":9}\n"), "version 9, this version of dovetail takes 1");
+  check_records_refused(import_of(good + "{\"version\":9}\n"), "version 9, this version of dovetail reads 1");
   check_records_refused(import_of(""), "there is none in it");
   check_records_refused(import_of(std::string(100000, '\n') + "\xff\n"), "r.jsonl:100001");
   std::string many;
@@ -178,14 +178,14 @@ TEST_CASE("records refuses what is no database, and leaves it alone") {
   for (const std::string action : {"list", "export"}) {
     check_records_refused(test::dovetail({"records", action, folder / "none"}), "no such file");
     check_records_refused(test::dovetail({"records", action, folder.path()}), "it is a directory");
-    check_records_refused(test::dovetail({"records", action, text}), "it is no database");
+    check_records_refused(test::dovetail({"records", action, text}), "it is not a database");
   }
   check_records_refused(test::dovetail({"records", "show", text, "a"}),
-                        "cannot read records (" + text + "): it is no database");
+                        "cannot read records (" + text + "): it is not a database");
   check_records_refused(test::dovetail({"records", "import", text, lines}),
-                        "cannot write records (" + text + "): it is no database");
-  check_records_refused(test::dovetail({"records", "merge", text, good}), "it is no database");
-  check_records_refused(test::dovetail({"records", "merge", folder / "new.db", good, text}), "it is no database");
+                        "cannot write records (" + text + "): it is not a database");
+  check_records_refused(test::dovetail({"records", "merge", text, good}), "it is not a database");
+  check_records_refused(test::dovetail({"records", "merge", folder / "new.db", good, text}), "it is not a database");
   CHECK_FALSE(fs::exists(folder / "new.db"));
   CHECK(read_text_file(text).value() == before);
 }

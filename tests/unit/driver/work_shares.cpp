@@ -51,8 +51,8 @@ TEST_CASE("what changes each refusal") {
   const auto remedy = [](const char* why, std::vector<std::string> targets) {
     return left_accelerator(std::vector{node("cpu", why)}, macs(0, 100), targets).value().remedy;
   };
-  CHECK(remedy("to bring its region of 1 operation over the border costs 5 us, all of it on cpu costs 1 us",
-               kAccelFirst) == "--offload always");
+  CHECK(remedy("the transfers of its region of 1 operation cost 5 us, all of it on cpu costs 1 us", kAccelFirst) ==
+        "--offload always");
   CHECK(remedy("", kAccelFirst) == "leave out --place");
   CHECK(remedy("", {"cpu", "accel"}) == "put accel first in --target");
   CHECK(remedy("it has 7 spatial axes", kAccelFirst).starts_with("another --hw may take them"));

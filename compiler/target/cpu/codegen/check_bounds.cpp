@@ -1,6 +1,6 @@
-// Kernels that check themselves (Cpu::check_bounds): before an access happens, the bytes that it touches are compared
-// with the extent of its buffer, whose neighbors may lie right beside it. One that lies outside is reported, and goes
-// to memory of no account instead. What LLVM's passes add is no access of the loop program and is not compared.
+// Kernels with bounds checks (Cpu::check_bounds): before each access, the bytes that it touches are compared with the
+// extent of its buffer, since neighboring buffers may follow without a gap. An access outside is reported and
+// redirected to scratch memory. Accesses added by LLVM's passes are not part of the loop program and are not checked.
 #include <optional>
 
 #include <fmt/format.h>
@@ -22,20 +22,20 @@ namespace {
 
 constexpr std::uint32_t kNoSite = ~std::uint32_t{0};
 
-// The memory that an access touches: `bytes` from its pointer on, or so many from each lane's.
+// The memory that an access touches: `bytes` from its pointer, or from each lane's pointer.
 struct Touched {
-  unsigned pointer = 0;  // the operand's number
+  unsigned pointer = 0;  // operand number
   std::uint64_t bytes = 0;
   std::uint64_t align = 1;
-  unsigned lanes = 1;           // pieces that may be masked
-  llvm::Value* mask = nullptr;  // of them; null: all are touched
-  bool side_by_side = true;     // the lanes follow one another from one pointer on
+  unsigned lanes = 1;           // parts that may be masked
+  llvm::Value* mask = nullptr;  // mask of the lanes; null: all are touched
+  bool side_by_side = true;     // the lanes are contiguous from a single pointer
   std::uint64_t whole() const { return side_by_side ? lanes * bytes : bytes; }
 };
 
 std::uint64_t constant_of(const llvm::Value* value) { return llvm::cast<llvm::ConstantInt>(value)->getZExtValue(); }
 
-// nullopt: not an instruction by which this code generator accesses buffers.
+// nullopt: this instruction is not used by the code generator to access buffers.
 std::optional<Touched> touched_by(const llvm::Instruction& access, const TileRegisters& tiles) {
   const llvm::DataLayout& layout = access.getModule()->getDataLayout();
   const auto size_of = [&](llvm::Type* type) { return layout.getTypeStoreSize(type).getFixedValue(); };
@@ -46,7 +46,7 @@ std::optional<Touched> touched_by(const llvm::Instruction& access, const TileReg
                    store->getAlign().value()};
   const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&access);
   if (call == nullptr) return std::nullopt;
-  const auto lanes = [&](llvm::Type* type, unsigned pointer, bool side_by_side) {  // alignment and mask come behind
+  const auto lanes = [&](llvm::Type* type, unsigned pointer, bool side_by_side) {  // followed by alignment and mask
     const auto* vector = llvm::cast<llvm::FixedVectorType>(type);
     return Touched{pointer,
                    size_of(vector->getElementType()),
@@ -61,7 +61,7 @@ std::optional<Touched> touched_by(const llvm::Instruction& access, const TileReg
     case llvm::Intrinsic::masked_store: return lanes(call->getArgOperand(0)->getType(), 1, true);
     case llvm::Intrinsic::masked_scatter: return lanes(call->getArgOperand(0)->getType(), 1, false);
     case llvm::Intrinsic::x86_tileloadd64:
-    case llvm::Intrinsic::x86_tilestored64: {  // register, pointer, bytes from row to row
+    case llvm::Intrinsic::x86_tilestored64: {  // register, pointer, row stride in bytes
       const TileRegisters::Shape& shape = tiles.shapes[constant_of(call->getArgOperand(0))];
       const std::uint64_t between = constant_of(call->getArgOperand(2));
       return Touched{
@@ -71,14 +71,14 @@ std::optional<Touched> touched_by(const llvm::Instruction& access, const TileReg
   }
 }
 
-// Where a pointer lies, as far as it is known: bytes behind a value that no address arithmetic made.
+// The known origin of a pointer: a byte offset from a value that is not the result of address arithmetic.
 std::pair<const llvm::Value*, std::int64_t> origin_of(const llvm::Value* pointer, const llvm::DataLayout& layout) {
   llvm::APInt offset(64, 0);
   const llvm::Value* root = pointer->stripAndAccumulateConstantOffsets(layout, offset, true);
   return {root, offset.getSExtValue()};
 }
 
-// What kernels read and write beside their buffers: the services, what a parallel loop's body is handed over, and tile
+// Memory that kernels access in addition to their buffers: the services, arguments of a parallel loop's body, and tile
 // registers.
 bool is_of_the_frame(const llvm::Instruction& instruction, const std::set<const llvm::Value*>& own) {
   if (instruction.hasMetadata(llvm::LLVMContext::MD_invariant_load)) return true;
@@ -87,7 +87,7 @@ bool is_of_the_frame(const llvm::Instruction& instruction, const std::set<const 
     return llvm::isa<llvm::Argument>(root) || own.contains(root);
   }
   const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(&instruction);
-  if (call == nullptr) return llvm::isa<llvm::CallInst>(instruction);  // of a service, or of code without memory
+  if (call == nullptr) return llvm::isa<llvm::CallInst>(instruction);  // a service, or code without memory accesses
   switch (call->getIntrinsicID()) {
     case llvm::Intrinsic::x86_ldtilecfg:
     case llvm::Intrinsic::x86_tilerelease:
@@ -100,8 +100,8 @@ bool is_of_the_frame(const llvm::Instruction& instruction, const std::set<const 
 
 }  // namespace
 
-// Without a branch for each access: a variable keeps the site of the last one that lies outside, and the frame's end
-// reports it.
+// Avoids a branch per access: a variable holds the site of the last access out of bounds, which is reported at the end
+// of the frame.
 void Emitter::check_bounds() {
   std::map<const llvm::Instruction*, const BufferNode*> noted(frame_.accesses.begin(), frame_.accesses.end());
   llvm::Instruction* end = nullptr;
@@ -111,7 +111,7 @@ void Emitter::check_bounds() {
       if (llvm::isa<llvm::ReturnInst>(instruction)) end = &instruction;
       if (!instruction.mayReadOrWriteMemory()) continue;
       const bool known = noted.contains(&instruction) || is_of_the_frame(instruction, frame_.own);
-      DOVETAIL_CHECK(known, "every access of memory is noted with its buffer");
+      DOVETAIL_CHECK(known, "every memory access must be recorded with its buffer");
       if (noted.contains(&instruction)) widest = std::max(widest, touched_by(instruction, tiles_).value().whole());
     }
   builder_.SetInsertPoint(&frame_.function->getEntryBlock(), frame_.function->getEntryBlock().begin());
@@ -139,7 +139,7 @@ void Emitter::check_bounds(llvm::Instruction& access, const BufferNode& buffer, 
       static_cast<std::uint64_t>(element_count(buffer.shape)) * static_cast<std::uint64_t>(size_bytes(buffer.dtype));
   llvm::Value* pointer = access.getOperand(touched.pointer);
   llvm::Value* base = frame_.pointers.at(&buffer);
-  if (touched.side_by_side) {  // what is known here keeps buffers that become SSA values free of addresses
+  if (touched.side_by_side) {  // computing the distance statically lets buffers become SSA values
     const auto from = origin_of(base, layout), to = origin_of(pointer, layout);
     const std::int64_t begin = to.second - from.second;
     if (from.first == to.first && begin >= 0 && static_cast<std::uint64_t>(begin) % touched.align == 0 &&
@@ -181,7 +181,7 @@ void Emitter::check_bounds(llvm::Instruction& access, const BufferNode& buffer, 
                                          ? builder_.CreateSelect(any, outside.elsewhere, pointer)
                                          : builder_.CreateSelect(broken, in_lanes(outside.elsewhere), pointer));
   const std::uint32_t site =
-      site_of(fmt::format("an access of {} begins at a byte that is no multiple of {}, or leaves its {} bytes",
+      site_of(fmt::format("an access of {} starts at a byte that is not a multiple of {}, or leaves its {} bytes",
                           buffer.name, touched.align, extent));
   const auto keep = [&](llvm::Value* variable, llvm::Value* value) {
     builder_.CreateStore(builder_.CreateSelect(any, value, builder_.CreateLoad(value->getType(), variable)), variable);

@@ -1,12 +1,12 @@
-// Where LLVM may round a * b + c once, and add products up in another order.
+// Where LLVM may fuse a * b + c into one rounding, and reassociate sums of products.
 #pragma once
 
 #include <llvm/IR/IRBuilder.h>
 
 namespace dovetail::cpu {
 
-// The float operations that the builder makes while a Contraction lives may be contracted with one another, never with
-// those that were made outside; sums `in_any_order` may be taken apart as well, as LLVM's vectorizer does.
+// Float operations created during the lifetime of a Contraction may be contracted with one another, but not with
+// operations created outside; with `in_any_order`, sums may also be reassociated, as LLVM's vectorizer does.
 class Contraction {
  public:
   explicit Contraction(llvm::IRBuilderBase& builder, bool in_any_order = false) : guard_(builder) {

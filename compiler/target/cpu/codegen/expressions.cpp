@@ -28,7 +28,7 @@ bool is_zero(const Expr& expr) {
   return n != nullptr && n->value == 0 && !std::signbit(n->value);
 }
 
-// The most that the magnitude of a value can be; of a float where it is a literal or a clamp between two.
+// An upper bound of a value's magnitude; for a float, known if it is a literal or clamped between two.
 double magnitude_of(const Expr& expr, const Bounds& bounds) {
   if (!is_float(expr->dtype)) {
     const auto range = bound(expr, bounds);
@@ -79,12 +79,12 @@ Value Emitter::emit_product_sum(const StoreTarget& target) {
   const Contraction contracted(builder_);
   const Value term{builder_.CreateFMul(unify(a, varying_product).llvm, unify(b, varying_product).llvm),
                    varying_product};
-  // Lanes are a schedule's, which says what is added to what.
+  // Vector lanes come from a schedule, which fixes the order of additions.
   const Contraction summed(builder_, /*in_any_order=*/lane_var_ == nullptr);
   return {builder_.CreateFAdd(unify(before, varying).llvm, unify(term, varying).llvm), varying};
 }
 
-// Of pairs of 16-bit words the instruction (vpdpwssd) adds up both products; the second one is zero.
+// For pairs of 16-bit words, the instruction (vpdpwssd) adds both products; the second one is zero.
 std::optional<Value> Emitter::emit_word_sum(const StoreTarget& target) {
   const auto* sum = std::get_if<Binary>(&target.value->node);
   const auto* product = sum != nullptr && sum->op == BinaryOp::add ? std::get_if<Binary>(&sum->b->node) : nullptr;
@@ -119,7 +119,7 @@ Value Emitter::emit_node(const VarRef& n, DType dtype) {
     return {llvm::ConstantVector::get(lanes), true};
   }
   const auto it = frame_.vars.find(n.var.get());
-  DOVETAIL_CHECK(it != frame_.vars.end(), "variable " + n.var->name + " belongs to a loop around");
+  DOVETAIL_CHECK(it != frame_.vars.end(), "variable " + n.var->name + " must belong to an enclosing loop");
   llvm::Value* value = it->second;
   return {value->getType() == type_of(dtype) ? value : builder_.CreateIntCast(value, type_of(dtype), is_signed(dtype)),
           false};
@@ -162,7 +162,7 @@ llvm::Value* Emitter::emit_min_max(bool is_min, llvm::Value* a, llvm::Value* b, 
   if (is_float(dtype)) {
     auto* call = builder_.CreateBinaryIntrinsic(is_min ? llvm::Intrinsic::minimum : llvm::Intrinsic::maximum, a, b);
     if (auto* instruction = llvm::dyn_cast<llvm::Instruction>(call))
-      instruction->setHasNoSignedZeros(true);  // which zero is of no account
+      instruction->setHasNoSignedZeros(true);  // the sign of zero does not matter
     return call;
   }
   const llvm::Intrinsic::ID id = is_signed(dtype) ? (is_min ? llvm::Intrinsic::smin : llvm::Intrinsic::smax)
@@ -203,7 +203,7 @@ Value Emitter::emit_integer_division(BinaryOp op, Value a, Value b, DType dtype,
     fail_where({zero, varying}, "integer division by zero", {y, varying});
     y = builder_.CreateSelect(zero, number(type, 1), y);
   }
-  // The least integer divided by -1 wraps; the processor would trap.
+  // The smallest integer divided by -1 wraps; the processor would trap.
   llvm::Value* minus_one = nullptr;
   if (sign && !divisor_is_safe) {
     minus_one = builder_.CreateICmpEQ(y, number(type, -1));
@@ -226,7 +226,7 @@ Value Emitter::emit_integer_division(BinaryOp op, Value a, Value b, DType dtype,
   return {result, varying};
 }
 
-// Modulo 2^bits; of a negative exponent what is left of the reciprocal: 1, -1 or 0.
+// Modulo 2^bits; with a negative exponent, the truncated reciprocal: 1, -1 or 0.
 Value Emitter::emit_integer_power(Value a, Value b, DType dtype) {
   const bool varying = a.varying || b.varying;
   llvm::Value *x = unify(a, varying).llvm, *y = unify(b, varying).llvm;
@@ -238,7 +238,7 @@ Value Emitter::emit_integer_power(Value a, Value b, DType dtype) {
   return {builder_.CreateCall(integer_power(x->getType(), is_signed(dtype)), {x, y}), varying};
 }
 
-// Amounts outside the type's bits give 0, or the sign for >> of a negative number.
+// Amounts outside the type's bit width give 0, or the sign for >> of a negative number.
 Value Emitter::emit_shift(BinaryOp op, Value a, Value b, DType dtype) {
   const bool varying = a.varying || b.varying;
   llvm::Value *x = unify(a, varying).llvm, *amount = unify(b, varying).llvm;
@@ -258,7 +258,7 @@ Value Emitter::emit_node(const Binary& n, DType) {
   const Value a = emit(n.a), b = emit(n.b);
   const bool varying = a.varying || b.varying;
   const auto done = [&](llvm::Value* value) { return Value{value, varying}; };
-  // What is computed in binary32 may have more bits than a half.
+  // A result computed in binary32 may need rounding to a 16-bit float.
   const auto rounded = [&](llvm::Value* value) { return Value{round_to(dtype, value), varying}; };
 
   if (!is_float(dtype) && dtype != DType::boolean) {
@@ -300,7 +300,7 @@ Value Emitter::emit_node(const Binary& n, DType) {
     }
     case BinaryOp::min:
     case BinaryOp::max:
-      // max(x, 0): with the constant second the processor's own maximum keeps a NaN of x.
+      // max(x, 0): with the constant as second operand, the processor's maximum instruction keeps a NaN of x.
       if (is_float(dtype) && is_zero(n.a)) std::swap(x, y);
       return done(emit_min_max(n.op == BinaryOp::min, x, y, dtype));
     case BinaryOp::pow: {
@@ -328,7 +328,7 @@ Value Emitter::emit_node(const Binary& n, DType) {
     case BinaryOp::gt:
     case BinaryOp::ge: return done(emit_compare(n.op, x, y, dtype));
   }
-  DOVETAIL_CHECK(false, fmt::format("{} has a meaning for {}", name(n.op), name(dtype)));
+  DOVETAIL_CHECK(false, fmt::format("{} must be defined for {}", name(n.op), name(dtype)));
   return {};
 }
 
@@ -350,7 +350,7 @@ Value Emitter::emit_node(const Cast& n, DType dtype) {
   return done(builder_.CreateIntCast(v, type, is_signed(from)));
 }
 
-// LLVM's own fptosi.sat goes through a vector element by element.
+// LLVM's fptosi.sat would process a vector element by element.
 llvm::Value* Emitter::saturated(llvm::Value* value, llvm::Type* type, bool is_signed) {
   const unsigned bits = type->getScalarSizeInBits(), magnitude = is_signed ? bits - 1 : bits;
   const llvm::APInt least = is_signed ? llvm::APInt::getSignedMinValue(bits) : llvm::APInt::getMinValue(bits);
@@ -367,7 +367,7 @@ llvm::Value* Emitter::saturated(llvm::Value* value, llvm::Type* type, bool is_si
     if (is_signed) inside = builder_.CreateSelect(builder_.CreateFCmpUNO(value, value), at(0), inside);
     return converted(inside);
   }
-  // The largest integer is no number of this type.
+  // The largest integer is not representable in this type.
   llvm::Value* above = builder_.CreateFCmpOGE(value, at(beyond));
   llvm::Value* fits =
       builder_.CreateAnd(builder_.CreateFCmpOGE(value, at(low)), builder_.CreateFCmpOLT(value, at(beyond)));

@@ -1,6 +1,6 @@
-// Asks for cache lines before they are used, where the processor would not do so in time by itself
-// (Cpu::bytes_ahead): large constants that a loop walks along, so many bytes further on, and of rows that lie side by
-// side and that a loop goes through together, the rows behind them, which the next tile has.
+// Prefetches cache lines that the hardware prefetcher would miss (Cpu::bytes_ahead): large constants that a loop walks
+// along, a fixed distance ahead, and for contiguous rows that a loop walks together, the rows after them, which the
+// next tile reads.
 #include <algorithm>
 #include <vector>
 
@@ -74,7 +74,7 @@ void Emitter::fetch_ahead(const SerialLoop& loop, llvm::Value* iteration) {
                                 return a.step != b.step || b.constant - a.constant != length;
                               }) == all.end();
     if (all.size() < kFewRows || !side_by_side) continue;
-    // All rows behind are fetched when the loop ends: as many of their bytes in an iteration as it reads itself.
+    // All following rows are fetched by the end of the loop: each iteration fetches as many of their bytes as it reads.
     const std::int64_t count = static_cast<std::int64_t>(all.size()), bytes = size_bytes(all.front().buffer->dtype);
     const std::int64_t more = (count - 1) * all.front().step * bytes;
     fetch(all.front().pointer,

@@ -1,7 +1,7 @@
-// Asks for cache lines in the course of long sums of products, a share of them whenever an innermost loop begins, or
-// with each of its steps: of what is read and written once a sum is complete, and of what the next iteration of a loop
-// around sums has from far away, weights and the input that it copies. All at once they would fill the buffers through
-// which the operands of the sums come.
+// Prefetches cache lines during long sums of products, a share whenever an innermost loop begins or with each of its
+// steps: data that is read and written when a sum is complete, and data that the next iteration of a loop around the
+// sums reads from far away (weights and the input that it copies). All at once, these would fill the buffers that the
+// operands of the sums pass through.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -18,7 +18,7 @@ using namespace loops;
 namespace {
 
 constexpr std::int64_t kLongSum = 32;  // iterations
-constexpr std::int64_t kFewLines = 8;  // that may be asked for at once
+constexpr std::int64_t kFewLines = 8;  // that may be prefetched at once
 
 // Iterations of the serial loops that are nested at the top of `core`.
 std::int64_t steps_of_serial(const Core& core) {
@@ -65,7 +65,7 @@ Emitter::Sums Emitter::sums_in(const CoreLoop& n) {
   return n.kind == ForKind::serial && adds_products(n.body) ? Sums{1, n.extent} : Sums{};
 }
 
-// ---- Shares, and how many have gone by
+// ---- Shares, and how many have been fetched
 
 void Emitter::pass(const Sums& sums) {
   for (Spread& spread : frame_.spreads) spread.further += spread.by_steps ? sums.steps : sums.loops;
@@ -101,8 +101,8 @@ std::vector<Emitter::Spread> Emitter::enter_iteration(const CoreLoop& n, llvm::V
 
 // ---- What the result of a sum needs
 
-// Vectors of the model's tensors that are read or written without a condition. Those of other kernels' results lie in
-// the second level or further, and nothing walks along them in order: a tile has pieces of many rows.
+// Vectors of the model's tensors that are read or written unconditionally. Tensors produced by other kernels are in the
+// second-level cache or beyond, and are not accessed in order: a tile has parts of many rows.
 void Emitter::lines_of(const Core& core, std::vector<Line>& lines) {
   const auto add = [&](const Buffer& buffer, const std::vector<Expr>& indices, bool written) {
     const Parameter* parameter = parameter_of(*buffer);
@@ -133,8 +133,8 @@ void Emitter::lines_of(const Core& core, std::vector<Line>& lines) {
   }
 }
 
-// Rows of lines side by side, at equal distances, are cut into shares of whole rows. Of other lines, and before sums
-// that are none of products, those that are read are asked for at once.
+// Contiguous rows of lines at equal distances are cut into shares of whole rows. Other lines, and lines needed by sums
+// other than products, are prefetched at once if they are read.
 void Emitter::spread_lines(std::vector<Line> lines, const Sums& sums) {
   const std::int64_t line_bytes = cpu_.cache_line_bytes;
   std::ranges::sort(lines, {}, &Line::place);
@@ -143,7 +143,7 @@ void Emitter::spread_lines(std::vector<Line> lines, const Sums& sums) {
   lines.erase(repeated.begin(), repeated.end());
   const auto count = static_cast<std::int64_t>(lines.size());
   const auto place = [&](std::int64_t i) { return lines[static_cast<std::size_t>(i)].place - lines.front().place; };
-  std::int64_t each = 1;  // lines of a row
+  std::int64_t each = 1;  // lines per row
   while (each < count && place(each) == each * line_bytes) ++each;
   if (each == count) each = 1;
   const std::int64_t distance = each < count ? place(each) : 0;
@@ -169,8 +169,7 @@ void Emitter::spread_before_sum(const CoreSequence& n, std::size_t at) {
   };
   if (!is_long(n.body[at])) return;
   std::vector<Line> lines;
-  for (std::size_t behind = at + 1; behind < n.body.size() && !is_long(n.body[behind]); ++behind)
-    lines_of(n.body[behind], lines);
+  for (std::size_t next = at + 1; next < n.body.size() && !is_long(n.body[next]); ++next) lines_of(n.body[next], lines);
   while (!lines.empty()) {
     const auto others = std::ranges::stable_partition(lines, [first = lines.front()](const Line& line) {
       return line.buffer == first.buffer && line.written == first.written;
@@ -183,9 +182,9 @@ void Emitter::spread_before_sum(const CoreSequence& n, std::size_t at) {
 
 // ---- What the next iteration needs
 
-// Weights, and input that is copied before it is multiplied, in buffers that the second level does not hold: of these
-// the memory that an iteration reads and the one before did not, where it is one piece, not most of that level, and at
-// most a line for each step: who reads a line with every step gains nothing. A loop around has it that can.
+// Weights, and input that is copied before it is multiplied, in buffers larger than the second-level cache: prefetches
+// the memory that the next iteration reads and this one does not, if it is contiguous, not most of that cache, and at
+// most one line per step: a loop that reads a new line in every step would gain nothing, but an enclosing loop may.
 void Emitter::spread_next_iteration(const CoreLoop& n, llvm::Value* iteration, const Sums& sums) {
   if (cpu_.bytes_ahead() == 0) return;
   const auto is_far = [&](const Core& reader, const BufferNode& buffer) {
@@ -205,7 +204,7 @@ void Emitter::spread_next_iteration(const CoreLoop& n, llvm::Value* iteration, c
         bytes > cpu_.cache_line_bytes * sums.steps)
       continue;
     llvm::Value* offset = builder_.CreateAdd(emit(to_expr(reach.outer)).llvm, int64(begin));
-    // Behind the last iteration comes the first one again, of the next iteration around.
+    // After the last iteration, the next iteration of the enclosing loop starts again at the first.
     if (n.kind == ForKind::serial)
       offset = builder_.CreateSub(offset, builder_.CreateSelect(builder_.CreateICmpEQ(iteration, int64(n.extent - 1)),
                                                                 int64(n.extent * step), int64(0)));

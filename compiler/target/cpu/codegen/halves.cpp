@@ -1,5 +1,6 @@
-// float16 and bfloat16. In memory they are 16 bits; as values they are binary32 numbers that the type holds, and every
-// operation is one of binary32 whose result is rounded to it (loops/scalar/element.h): the bits of the reference.
+// float16 and bfloat16. In memory they have 16 bits; as values they are binary32 numbers representable in the type, and
+// every operation is a binary32 operation whose result is rounded to it (loops/scalar/element.h), bit-identical to the
+// reference.
 #include <array>
 #include <cmath>
 
@@ -12,7 +13,7 @@ namespace dovetail::cpu {
 
 namespace {
 
-// The type with as many lanes as another one.
+// A type with the given scalar type and the lanes of another type.
 llvm::Type* like(llvm::Type* scalar, llvm::Type* lanes) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(lanes);
   return vector ? llvm::FixedVectorType::get(scalar, vector->getNumElements()) : scalar;
@@ -22,7 +23,7 @@ constexpr double kSign = -2147483648.0;  // as a signed integer
 
 }  // namespace
 
-bool Emitter::converts_float16() const { return cpu_.vector_bytes >= 32; }  // F16C is a part of x86-64-v3
+bool Emitter::converts_float16() const { return cpu_.vector_bytes >= 32; }  // F16C is part of x86-64-v3
 
 llvm::Value* Emitter::half_from_bits(DType dtype, llvm::Value* bits) {
   llvm::Type* single = like(builder_.getFloatTy(), bits->getType());
@@ -31,7 +32,8 @@ llvm::Value* Emitter::half_from_bits(DType dtype, llvm::Value* bits) {
     return builder_.CreateFPExt(builder_.CreateBitCast(bits, like(builder_.getHalfTy(), bits->getType())), single);
   llvm::Value* wide = builder_.CreateZExt(bits, word);
   if (dtype == DType::bfloat16) return builder_.CreateBitCast(builder_.CreateShl(wide, number(word, 16)), single);
-  // Exponent and fraction in the places of binary32: too small by 2^112, subnormals included; but for infinity and NaN.
+  // Exponent and fraction moved to their binary32 positions: too small by 2^112, including subnormals, except for
+  // infinity and NaN.
   const auto n = [&](double value) { return number(word, value); };
   llvm::Value* sign = builder_.CreateShl(builder_.CreateAnd(wide, n(0x8000)), n(16));
   llvm::Value* magnitude = builder_.CreateShl(builder_.CreateAnd(wide, n(0x7fff)), n(13));
@@ -54,12 +56,12 @@ llvm::Value* Emitter::half_to_bits(DType dtype, llvm::Value* value) {
   if (dtype == DType::bfloat16) {
     llvm::Value* last = builder_.CreateAnd(builder_.CreateLShr(whole, n(16)), n(1));
     llvm::Value* rounded = builder_.CreateAdd(whole, builder_.CreateAdd(last, n(0x7fff)));
-    // A NaN stays one without the lower half.
+    // A NaN must remain one without the lower half.
     llvm::Value* quiet = builder_.CreateOr(whole, n(0x00400000));
     return builder_.CreateTrunc(builder_.CreateLShr(builder_.CreateSelect(is_nan, quiet, rounded), n(16)), bits);
   }
-  // As a multiple of the step at the value: adding 2^23 times the step rounds to it, ties to even. Below 2^-14 the step
-  // is 2^-24 throughout.
+  // Adding 2^23 times the step at the value rounds it to a multiple of the step, ties to even. Below 2^-14, the step is
+  // always 2^-24.
   llvm::Type* single = value->getType();
   llvm::Value* exponent = builder_.CreateBinaryIntrinsic(
       llvm::Intrinsic::umax, builder_.CreateAnd(magnitude, n(0x7f800000)), n(static_cast<double>(113U << 23)));
@@ -67,7 +69,7 @@ llvm::Value* Emitter::half_to_bits(DType dtype, llvm::Value* value) {
       builder_.CreateBitCast(builder_.CreateAdd(exponent, n(static_cast<double>(13U << 23))), single);  // 2^13 * 2^e
   llvm::Value* positive = builder_.CreateBitCast(magnitude, single);
   llvm::Value* rounded = builder_.CreateFSub(builder_.CreateFAdd(positive, large), large);
-  // In the places of binary16: 2^-112 times the value, which is exact but for what overflows.
+  // In binary16 positions: 2^-112 times the value, exact unless it overflows.
   llvm::Value* placed =
       builder_.CreateLShr(builder_.CreateBitCast(builder_.CreateFMul(rounded, number(single, 0x1p-112)), word), n(13));
   placed = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, placed, n(0x7c00));
@@ -82,8 +84,8 @@ llvm::Value* Emitter::round_to(DType dtype, llvm::Value* value) {
   return is_half(dtype) ? half_from_bits(dtype, half_to_bits(dtype, value)) : value;
 }
 
-// To binary32 so that rounding once more, to fewer bits, equals rounding once: what is lost leaves a trace in the last
-// bit that is kept.
+// To binary32 such that rounding again to fewer bits equals rounding once: any lost bits are ORed into the last kept
+// bit.
 llvm::Value* Emitter::round_to_odd(llvm::Value* value) {
   llvm::Type* single = like(builder_.getFloatTy(), value->getType());
   llvm::Type* word = like(builder_.getInt32Ty(), value->getType());
@@ -101,7 +103,7 @@ llvm::Value* Emitter::round_to_odd(llvm::Value* value) {
 llvm::Value* Emitter::half_from_integer(DType dtype, llvm::Value* value, bool is_signed) {
   llvm::Type* wide = like(builder_.getDoubleTy(), value->getType());
   if (value->getType()->getScalarSizeInBits() == 64) {
-    // Beyond 2^52 the low bits leave a trace in one that binary64 keeps.
+    // Beyond 2^52, the low bits are ORed into a bit that binary64 keeps.
     llvm::Type* type = value->getType();
     const auto n = [&](double number_value) { return number(type, number_value); };
     llvm::Value* magnitude =

@@ -1,4 +1,4 @@
-// Calls of tensor intrinsics: each row of compiler/target/cpu/intrinsics.cpp has its instruction here.
+// Calls of tensor intrinsics: the instructions for each row of compiler/target/cpu/intrinsics.cpp.
 #include <algorithm>
 #include <bit>
 #include <numeric>
@@ -48,7 +48,7 @@ void Emitter::emit_dot_product(const CoreCall& n, unsigned instruction, unsigned
 
 namespace {
 
-// Of two vectors of 16-byte pieces each: the first or second halves of equal pieces, taken in turn (punpckl, punpckh).
+// For two vectors of 16-byte pieces: interleaves the first or second halves of corresponding pieces (punpckl, punpckh).
 std::vector<int> interleaving(std::size_t size, std::size_t piece, bool second) {
   std::vector<int> mask;
   for (std::size_t begin = 0; begin < size; begin += piece)
@@ -60,7 +60,7 @@ std::vector<int> interleaving(std::size_t size, std::size_t piece, bool second) 
   return mask;
 }
 
-// The first elements of a vector, or all and undefined ones behind them.
+// The first elements of a vector, or all of them followed by undefined ones.
 llvm::Value* resized(llvm::IRBuilder<>& builder, llvm::Value* vector, std::size_t size) {
   const std::size_t before = llvm::cast<llvm::FixedVectorType>(vector->getType())->getNumElements();
   if (before == size) return vector;
@@ -71,9 +71,9 @@ llvm::Value* resized(llvm::IRBuilder<>& builder, llvm::Value* vector, std::size_
 
 }  // namespace
 
-// D[i, j] = S[j * stride + i], so many columns i at a time as 16 bytes hold: vector k has in its pieces of 16 bytes the
-// columns of lanes k, k + e, k + 2 e, ..., and log2(e) rounds of interleaving within pieces put the lanes of a column
-// side by side.
+// D[i, j] = S[j * stride + i], for as many columns i at a time as 16 bytes hold: vector k holds, in its 16-byte pieces,
+// the columns of lanes k, k + e, k + 2 e, ..., and log2(e) rounds of interleaving within pieces make the lanes of each
+// column contiguous.
 void Emitter::emit_transposition(const CoreCall& n) {
   const Buffer &to = n.operands[0].buffer, &from = n.operands[1].buffer;
   const auto columns = static_cast<std::size_t>(to->shape[0]), lanes = static_cast<std::size_t>(to->shape[1]);
@@ -86,7 +86,7 @@ void Emitter::emit_transposition(const CoreCall& n) {
   const auto element_at = [&](const Place& place, std::int64_t offset) {
     return builder_.CreateConstGEP1_64(element, place.pointer, static_cast<std::uint64_t>(offset));
   };
-  // The columns from the first one on, of the lane; undefined behind the last lane.
+  // The columns of the lane, starting at the first; undefined after the last lane.
   const auto load_piece = [&](std::size_t first, std::size_t lane) -> llvm::Value* {
     if (lane >= lanes) return llvm::PoisonValue::get(llvm::FixedVectorType::get(element, piece));
     const auto load = [&](std::size_t column, std::size_t count) {
@@ -97,7 +97,7 @@ void Emitter::emit_transposition(const CoreCall& n) {
       annotate_access(part, from.get());
       return part;
     };
-    // Of a broken piece the first columns and the last ones, as many as one load takes.
+    // For a partial piece, loads the first and the last columns, overlapping, each as wide as one load.
     const std::size_t part = std::bit_floor(width);
     llvm::Value* columns_of_lane = resized(builder_, load(first, part), piece);
     if (part == width) return columns_of_lane;
@@ -107,7 +107,7 @@ void Emitter::emit_transposition(const CoreCall& n) {
                                         mask);
   };
   for (std::size_t done = 0; done < columns; done += piece) {
-    const std::size_t first = std::min(done, columns - width);  // the last ones overlap with those before
+    const std::size_t first = std::min(done, columns - width);  // the last ones overlap the previous ones
     std::vector<llvm::Value*> vectors;
     for (std::size_t k = 0; k < piece; ++k) {
       std::vector<llvm::Value*> parts;
@@ -131,15 +131,15 @@ void Emitter::emit_transposition(const CoreCall& n) {
   }
 }
 
-// LLVM's intrinsics of numbered tile registers. They may touch any memory for all that LLVM knows, so loads and stores
-// around them stay where they are.
+// LLVM's intrinsics for numbered tile registers. LLVM assumes that they may access any memory, so loads and stores
+// around them are not moved.
 void Emitter::emit_tile(const CoreCall& n, const TileIntrinsic& tile) {
   if (cpu_.tiles_in_software) return emit_tile_in_software(n, tile);
   frame_.uses_tiles = true;
   const auto number = [&](std::size_t operand) -> llvm::Value* {
     return builder_.getInt8(static_cast<std::uint8_t>(tiles_.number_of(n.operands[operand], core_.bounds)));
   };
-  const auto rows_at = [&](const IntrinsicOperand& operand) {  // where they begin, and the bytes from one to the next
+  const auto rows_at = [&](const IntrinsicOperand& operand) {  // start and row stride in bytes
     const std::int64_t stride = axis_stride(operand, 0) * size_bytes(operand.buffer->dtype);
     return std::pair<llvm::Value*, llvm::Value*>(place_of(operand.buffer, operand.indices).pointer,
                                                  builder_.getInt64(static_cast<std::uint64_t>(stride)));
@@ -165,7 +165,7 @@ void Emitter::emit_tile(const CoreCall& n, const TileIntrinsic& tile) {
   }
 }
 
-// Before the frame's first tile.
+// Placed before the frame's first tile.
 void Emitter::configure_tiles() {
   const auto bytes = tiles_.configuration();
   auto* value = llvm::ConstantDataArray::getRaw(
@@ -176,7 +176,7 @@ void Emitter::configure_tiles() {
   builder_.CreateIntrinsic(llvm::Intrinsic::x86_ldtilecfg, {}, {global});
 }
 
-// Behind its last one: the registers are back in their first state, which the system need not save.
+// Placed after the last tile: the registers return to their initial state, which the system need not save.
 void Emitter::release_tiles() { builder_.CreateIntrinsic(llvm::Intrinsic::x86_tilerelease, {}, {}); }
 
 }  // namespace dovetail::cpu

@@ -40,8 +40,8 @@ using namespace loops;
 
 namespace {
 
-constexpr std::int64_t kStatementBytes = 16;  // of code, about
-constexpr std::int64_t kLongNest = 256;       // stores that are worth one branch
+constexpr std::int64_t kStatementBytes = 16;  // approximate code size
+constexpr std::int64_t kLongNest = 256;       // number of stores that amortizes a branch
 constexpr const char* kTriple = "x86_64-unknown-linux-gnu";
 
 // LLVM would abort the process. What is thrown passes its frames, though not without harm (base/out_of_memory.h):
@@ -66,7 +66,7 @@ std::unique_ptr<llvm::TargetMachine> make_machine(const Cpu& cpu) {
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(kTriple, error);
   DOVETAIL_CHECK(target != nullptr, "LLVM has no x86-64 target: " + error);
   llvm::TargetOptions options;
-  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // what the instructions' own flags allow
+  options.AllowFPOpFusion = llvm::FPOpFusion::Standard;  // as allowed by the instructions' flags
   return std::unique_ptr<llvm::TargetMachine>(
       target->createTargetMachine(kTriple, cpu.llvm_cpu, cpu.llvm_features, options, llvm::Reloc::PIC_,
                                   llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
@@ -78,7 +78,7 @@ struct Lowered {
 };
 
 Lowered lower_to_core(const Program& program, const IntrinsicTable& intrinsics, const Cpu& cpu) {
-  const std::int64_t most_statements = cpu.l1_code_bytes / kStatementBytes;  // of one loop nest
+  const std::int64_t most_statements = cpu.l1_code_bytes / kStatementBytes;  // per loop nest
   Lowered result;
   result.core = dissolve_blocks(program, intrinsics, CallForm::kept);
   result.core = hoist_conditions(compact_buffers(std::move(result.core), {cpu.vector_bytes}));
@@ -99,7 +99,7 @@ struct Built {
   TileRegisters tiles;
 };
 
-// For the runtime, which checks by it what it calls the kernel with.
+// Lets the runtime check the arguments with which it calls the kernel.
 void emit_signature(llvm::Module& module, const std::string& symbol, const Program& program, const Workspace& workspace,
                     const Cpu& cpu) {
   bundle::KernelSignature signature{
@@ -150,8 +150,8 @@ void optimize(Built& built) {
   llvm::PipelineTuningOptions options;
   options.LoopUnrolling = false;  // schedules decide
   options.SLPVectorization = false;
-  options.LoopVectorization = true;  // for what no schedule vectorized
-  // Kernels call no library: loops that fill or copy stay loops instead of becoming memset and memcpy.
+  options.LoopVectorization = true;  // for loops that no schedule vectorized
+  // Kernels call no library: fill and copy loops must not become memset and memcpy.
   llvm::TargetLibraryInfoImpl library{llvm::Triple(kTriple)};
   library.disableAllFunctions();
   functions.registerPass([&] { return llvm::TargetLibraryAnalysis(library); });
@@ -164,16 +164,16 @@ void optimize(Built& built) {
   builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O2).run(*built.module, modules);
 }
 
-// "register" buffers that are still in memory: SSA needs constant indices.
+// "register" buffers that remain in memory: SSA needs constant indices.
 void note_register_buffers(const Program& program, Built& built) {
-  std::set<std::string> wanted;
+  std::set<std::string> names;
   for (const Buffer& buffer : program.allocations)
-    if (buffer->scope == "register") wanted.insert(buffer->name);
+    if (buffer->scope == "register") names.insert(buffer->name);
   for (const llvm::Function& function : *built.module)
     for (const llvm::BasicBlock& block : function)
       for (const llvm::Instruction& instruction : block)
         if (llvm::isa<llvm::AllocaInst>(instruction))
-          for (const std::string& name : wanted)
+          for (const std::string& name : names)
             if (instruction.getName().starts_with(name))
               built.notes.push_back(
                   fmt::format("register buffer {} stays in memory: unroll or vectorize the loops that index it", name));
@@ -200,7 +200,7 @@ Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable
   llvm::legacy::PassManager passes;
   const bool unsupported =
       built.machine->addPassesToEmitFile(passes, stream, nullptr, llvm::CodeGenFileType::ObjectFile);
-  DOVETAIL_CHECK(!unsupported, "LLVM writes object files for x86-64");
+  DOVETAIL_CHECK(!unsupported, "LLVM must write object files for x86-64");
   passes.run(*built.module);
 
   KernelObject result;
@@ -208,7 +208,7 @@ Result<KernelObject> compile_kernel(const Program& program, const IntrinsicTable
   std::copy(buffer.begin(), buffer.end(), reinterpret_cast<char*>(result.object.data()));
   auto file = llvm::object::ObjectFile::createObjectFile(
       llvm::MemoryBufferRef(llvm::StringRef(buffer.data(), buffer.size()), symbol));
-  DOVETAIL_CHECK(static_cast<bool>(file), "LLVM reads the object that it wrote");
+  DOVETAIL_CHECK(static_cast<bool>(file), "LLVM must read the object that it wrote");
   for (const llvm::object::SectionRef& section : (*file)->sections())
     if (section.isText()) result.code_bytes += static_cast<std::int64_t>(section.getSize());
   result.shared_bytes = built.workspace.shared_bytes;

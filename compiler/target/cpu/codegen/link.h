@@ -1,4 +1,4 @@
-// Object files to one shared object, with lld as a library.
+// Links object files to one shared object, with lld as a library.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,8 @@
 
 namespace dovetail::cpu {
 
-// Exports every global symbol of the objects; refuses undefined ones, so that the result loads anywhere. Calls are
-// serialized: lld keeps state.
+// Exports every global symbol of the objects; rejects undefined symbols, so that the result loads anywhere. Calls are
+// serialized: lld has global state.
 Result<std::vector<std::byte>> link_shared(std::span<const std::vector<std::byte>> objects);
 
 }  // namespace dovetail::cpu

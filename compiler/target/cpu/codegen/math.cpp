@@ -1,6 +1,6 @@
-// Mathematical functions, uniform or lane by lane. exp, log, tanh and erf of float32 are polynomials in line, within 4
-// units in the last place (tests/differential/compiler/cpu/random_programs.cpp); the rest, and binary64, come from the
-// runtime's table.
+// Mathematical functions, uniform or per lane. exp, log, tanh and erf of float32 are inline polynomials, within 4 units
+// in the last place (tests/differential/compiler/cpu/random_programs.cpp); all others, and binary64, call the runtime's
+// table.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -25,7 +25,7 @@ llvm::Value* Emitter::emit_unary_float(UnaryOp op, llvm::Value* a) {
     case UnaryOp::sign: {
       llvm::Value* zero = number(type, 0);
       llvm::Value* one = builder_.CreateBinaryIntrinsic(llvm::Intrinsic::copysign, number(type, 1), a);
-      return builder_.CreateSelect(builder_.CreateFCmpUEQ(a, zero), a, one);  // zeros and NaN are themselves
+      return builder_.CreateSelect(builder_.CreateFCmpUEQ(a, zero), a, one);  // zeros and NaN are returned unchanged
     }
     case UnaryOp::floor: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::floor, a);
     case UnaryOp::ceil: return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::ceil, a);
@@ -80,7 +80,7 @@ llvm::Value* Emitter::emit_polynomial(llvm::Value* x, std::initializer_list<doub
   return sum;
 }
 
-// Compared and selected: LLVM's own minimum of numbers may become a call of fmin. NaN stays.
+// Compare and select: LLVM's minnum may become a call of fmin. NaN is kept.
 llvm::Value* Emitter::emit_float_clamp(llvm::Value* x, double low, double high) {
   llvm::Value *least = number(x->getType(), low), *most = number(x->getType(), high);
   x = builder_.CreateSelect(builder_.CreateFCmpOLT(x, least), least, x);
@@ -91,7 +91,7 @@ llvm::Value* Emitter::emit_root_power(llvm::Value* a, double exponent) {
   const bool single = a->getType()->getScalarType()->isFloatTy();
   if (exponent != 0.5 && !(single && (exponent == 0.25 || exponent == 0.75))) return nullptr;
   const auto root_of = [&](llvm::Value* x) { return builder_.CreateUnaryIntrinsic(llvm::Intrinsic::sqrt, x); };
-  // A power of -0 is 0 and one of -inf is inf; the roots are -0 and NaN.
+  // A power of -0 is 0 and a power of -inf is inf; the roots would be -0 and NaN.
   llvm::Value* root = root_of(builder_.CreateFAdd(a, number(a->getType(), 0)));
   llvm::Value* power = exponent == 0.5    ? root
                        : exponent == 0.25 ? root_of(root)
@@ -100,8 +100,8 @@ llvm::Value* Emitter::emit_root_power(llvm::Value* a, double exponent) {
   return builder_.CreateSelect(builder_.CreateFCmpOEQ(a, low), builder_.CreateFNeg(low), power);
 }
 
-// exp(x) = 2^n * exp(r), n = round(x / ln 2), |r| <= ln 2 / 2; the Taylor polynomial of degree 7 leaves 5e-9. 2^n is
-// applied in two factors, so that results below the normal range come out right.
+// exp(x) = 2^n * exp(r), n = round(x / ln 2), |r| <= ln 2 / 2; the error of the degree-7 Taylor polynomial is 5e-9. 2^n
+// is applied as two factors, so that results below the normal range are correct.
 llvm::Value* Emitter::emit_exp(llvm::Value* a) {
   llvm::Type* type = a->getType();
   llvm::Type* bits = builder_.getInt32Ty();
@@ -186,7 +186,7 @@ llvm::Value* Emitter::emit_erf(llvm::Value* a) {
   return builder_.CreateSelect(builder_.CreateFCmpUNO(a, a), a, result);
 }
 
-// By squaring, a bit of the largest exponent a turn.
+// By squaring, with as many rounds as the largest exponent has bits.
 llvm::Function* Emitter::integer_power(llvm::Type* type, bool is_signed) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(type);
   const std::string name = "power." + std::string(is_signed ? "i" : "u") + std::to_string(type->getScalarSizeInBits()) +
@@ -251,7 +251,7 @@ std::optional<double> constant_of(llvm::Value* value) {
   return number->getValueAPF().convertToFloat();
 }
 
-// s where the scale is 2^-s, and the sum of the accumulator and half of what is shifted out stays an int32.
+// s if the scale is 2^-s, and the accumulator plus half of the shifted-out range fits in int32.
 std::optional<int> shift_of(double scale, double most_acc) {
   int exponent = 0;
   if (std::frexp(scale, &exponent) != 0.5) return std::nullopt;
@@ -262,8 +262,8 @@ std::optional<int> shift_of(double scale, double most_acc) {
 
 }  // namespace
 
-// A scale is their sum: products of the accumulator with `coarse` are even integers of 24 bits at most times a power of
-// two, which binary32 holds, and products with `fine` stay below kFloatProduct. nullopt: no two parts have both.
+// The two parts of a scale: products of the accumulator with `coarse` are even integers of at most 24 bits times a
+// power of two, exact in binary32, and products with `fine` stay below kFloatProduct. nullopt: there are no such parts.
 std::optional<Emitter::ScaleParts> Emitter::parts_of(double scale, double most_acc) {
   if (!(most_acc >= 1 && most_acc <= static_cast<double>(kFloatAccumulator) / 4)) return std::nullopt;
   int exponent = 0, acc_bits = 0;
@@ -276,10 +276,10 @@ std::optional<Emitter::ScaleParts> Emitter::parts_of(double scale, double most_a
   return exact ? std::optional(ScaleParts{coarse, fine}) : std::nullopt;
 }
 
-// clamp_int32(round_half_even(acc * s) + zero_point), the product exact and rounded once: the cheapest way that the
-// magnitudes allow (kernel.h; Preparation::bound_accumulator proves them). Binary64 holds the product of |acc| < 2^29
-// and the 24 bits of a scale; a fused multiply-add rounds that of any acc once. A scale whose exponent is that of
-// infinity is an ordinary one here, of at least 2^128: every accumulator but 0 saturates, as with 2^128 itself.
+// clamp_int32(round_half_even(acc * s) + zero_point), the product exact and rounded once, by the cheapest method that
+// the magnitudes allow (kernel.h; proven by Preparation::bound_accumulator). Binary64 holds the product of |acc| < 2^29
+// and a 24-bit scale exactly; a fused multiply-add rounds that of any acc once. A scale with the exponent of infinity
+// is treated as a number of at least 2^128: every accumulator except 0 saturates, as with 2^128.
 llvm::Value* Emitter::emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point,
                                       const Magnitudes& most) {
   llvm::Type* narrow = acc->getType();
@@ -314,9 +314,9 @@ llvm::Value* Emitter::emit_requantize(llvm::Value* acc, llvm::Value* scale, llvm
   return builder_.CreateFPToSI(emit_float_clamp(shifted, -2147483648.0, 2147483647.0), narrow);
 }
 
-// By one and a half times the power of two from which on the type has no fractions: what lies in the sum's low bits is
-// the product rounded to the nearest integer, ties to even, as the sum is rounded once: acc and scale are exact factors
-// of one multiply-add, or in binary64 without one, their product is exact by itself.
+// Adds 1.5 times the power of two above which the type has no fractions: the low bits of the sum are then the product
+// rounded to the nearest integer, ties to even. The sum is rounded only once: acc and scale are exact factors of one
+// multiply-add, or without FMA, their product is exact in binary64.
 llvm::Value* Emitter::round_by_adding(llvm::Value* acc, llvm::Value* scale, llvm::Value* zero_point, llvm::Type* wide) {
   llvm::Type* narrow = acc->getType();
   const bool is_double = wide->getScalarType()->isDoubleTy();
@@ -333,7 +333,7 @@ llvm::Value* Emitter::round_by_adding(llvm::Value* acc, llvm::Value* scale, llvm
   return builder_.CreateAdd(rounded, builder_.CreateSub(zero_point, number(narrow, kLargeBits)));
 }
 
-// (acc + 2^(s - 1) - 1 + [the result is odd before rounding]) >> s: ties go to the even one.
+// (acc + 2^(s - 1) - 1 + [the result is odd before rounding]) >> s: ties round to even.
 llvm::Value* Emitter::round_by_shifting(llvm::Value* acc, int shift, llvm::Value* zero_point) {
   llvm::Type* type = acc->getType();
   llvm::Value* odd = builder_.CreateAnd(builder_.CreateLShr(acc, number(type, shift)), number(type, 1));
@@ -341,7 +341,7 @@ llvm::Value* Emitter::round_by_shifting(llvm::Value* acc, int shift, llvm::Value
   return builder_.CreateAdd(builder_.CreateAShr(sum, number(type, shift)), zero_point);
 }
 
-// The even integer does not change which way a tie goes.
+// Adding the even integer does not change the direction in which a tie is rounded.
 llvm::Value* Emitter::round_in_parts(llvm::Value* acc, llvm::Type* type, const ScaleParts& parts,
                                      llvm::Value* zero_point) {
   llvm::Value* even = builder_.CreateFMul(builder_.CreateSIToFP(acc, type), number(type, parts.coarse));
@@ -349,8 +349,8 @@ llvm::Value* Emitter::round_in_parts(llvm::Value* acc, llvm::Type* type, const S
                             round_by_adding(acc, number(type, parts.fine), zero_point, type));
 }
 
-// The same for all operands, in integers: s = +-m * 2^(e - 150), so the rounded value is (acc * m) shifted right by 150
-// - e. |acc * m| < 2^55: shifts of 56 and more give 0, shifts to the left saturate.
+// The general case, in integers: s = +-m * 2^(e - 150), so the rounded value is (acc * m) shifted right by 150 - e.
+// |acc * m| < 2^55: shifts by 56 and more give 0, left shifts saturate.
 llvm::Function* Emitter::exact_requantize(llvm::Type* narrow, llvm::Type* scale_type) {
   auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(narrow);
   const std::string name = "requantize." + std::to_string(vector ? vector->getNumElements() : 1);
@@ -387,7 +387,7 @@ llvm::Function* Emitter::exact_requantize(llvm::Type* narrow, llvm::Type* scale_
   llvm::Value* odd = builder_.CreateAnd(builder_.CreateAShr(product, right), n64(1));
   llvm::Value* half = builder_.CreateSub(builder_.CreateShl(n64(1), builder_.CreateSub(right, n64(1))), n64(1));
   llvm::Value* rounded = builder_.CreateAShr(builder_.CreateAdd(product, builder_.CreateAdd(half, odd)), right);
-  // Shift 0 or to the left: whatever exceeds 33 bits saturates anyway.
+  // Shift by 0 or to the left: values of more than 33 bits saturate anyway.
   llvm::Value* left32 = builder_.CreateBinaryIntrinsic(
       llvm::Intrinsic::smin, builder_.CreateBinaryIntrinsic(llvm::Intrinsic::smax, builder_.CreateNeg(shift), n32(0)),
       n32(29));

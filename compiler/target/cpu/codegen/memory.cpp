@@ -1,4 +1,4 @@
-// Loads and stores: where an element lies, and how its lanes are read and written.
+// Loads and stores: the addresses of elements, and how lanes are read and written.
 #include <algorithm>
 #include <numeric>
 
@@ -20,7 +20,7 @@ using namespace loops;
 llvm::Value* Emitter::pointer_to(const Buffer& buffer) {
   const auto it = frame_.pointers.find(buffer.get());
   if (it != frame_.pointers.end()) return it->second;
-  // Computed at the function's beginning, where it serves all uses.
+  // Computed at the start of the function, for all uses.
   llvm::IRBuilder<>::InsertPointGuard guard(builder_);
   llvm::BasicBlock& entry = frame_.function->getEntryBlock();
   builder_.SetInsertPoint(&entry, entry.getTerminator() ? entry.getTerminator()->getIterator() : entry.end());
@@ -37,7 +37,7 @@ llvm::Value* Emitter::pointer_to(const Buffer& buffer) {
     }
   if (result == nullptr) {
     const auto place = workspace_.places.find(buffer.get());
-    DOVETAIL_CHECK(place != workspace_.places.end(), "buffer " + buffer->name + " has a place");
+    DOVETAIL_CHECK(place != workspace_.places.end(), "buffer " + buffer->name + " must have a place");
     switch (place->second.kind) {
       case Workspace::Kind::shared:
         result = builder_.CreateConstGEP1_64(builder_.getInt8Ty(), service(kShared, pointer),
@@ -73,12 +73,12 @@ void Emitter::annotate_access(llvm::Instruction* access, const BufferNode* buffe
   }
 }
 
-// An index that depends on data is checked where it is used; one outside becomes 0 and the failure is reported. In an
-// empty buffer there is no element 0: load_from and store_to leave such a buffer alone.
+// An index that depends on data is checked where it is used; one outside becomes 0 and the failure is reported. An
+// empty buffer has no element 0: load_from and store_to skip such a buffer.
 Expr Emitter::checked_index(const Buffer& buffer, std::size_t dimension, const Expr& index) {
   if (!holds_load(index)) return index;
   const std::int64_t extent = buffer->shape[dimension];
-  // A byte cannot leave a table of 256.
+  // A byte cannot exceed a table of 256.
   const auto proven = bound(index, core_.bounds);
   const bool inside = proven && proven->min >= 0 && proven->max < extent;
   const Value value = emit(index);
@@ -113,7 +113,7 @@ Emitter::Place Emitter::place_of(const Buffer& buffer, const std::vector<Expr>& 
     stride *= buffer->shape[d];
   }
   Linear linear = linear_form(simplify(offset, core_.bounds));
-  // Terms of outer loops first: their partial sums are the same for all inner iterations, and LLVM moves them out.
+  // Terms of outer loops first: their partial sums are the same for all inner iterations, and LLVM hoists them.
   const auto depth_of = [&](const Expr& expr) {
     int depth = 0;
     visit_exprs(expr, [&](const Expr& e) {
@@ -196,7 +196,7 @@ Value Emitter::load_from(const Buffer& buffer, const Place& place) {
     return Value{value_of(buffer->dtype, loaded), varying};
   };
   if (place.stride == 0) {
-    // A uniform load under a mask may be where no lane is active, and its address may be outside then.
+    // A masked uniform load may have no active lane, and its address may then be out of bounds.
     if (mask_ == nullptr) {
       note_row(buffer, place);
       return as_value(builder_.CreateAlignedLoad(element, place.pointer, place.align), false);
@@ -219,7 +219,7 @@ Value Emitter::load_from(const Buffer& buffer, const Place& place) {
   }
   const llvm::Align align(static_cast<std::uint64_t>(size_bytes(buffer->dtype)));
   if (place.stride && mask_ == nullptr) {
-    // Known distances: plain loads, which LLVM combines where it can.
+    // Known distances: scalar loads, which LLVM combines where possible.
     llvm::Value* result = llvm::PoisonValue::get(vector);
     for (unsigned lane = 0; lane < lanes_; ++lane) {
       auto* scalar = builder_.CreateAlignedLoad(
@@ -244,7 +244,7 @@ void Emitter::store_to(const Buffer& buffer, const Place& place, Value value) {
   value.llvm = element_of(buffer->dtype, value.llvm);
   llvm::Value* store = nullptr;
   if (place.stride == 0) {
-    // All lanes write one element: they agree (the iterations are independent), so that any active one will do.
+    // All lanes write the same element and value (the iterations are independent), so any active lane can store it.
     llvm::Value* scalar = value.llvm;
     if (lane_var_ == nullptr || (mask_ == nullptr && !value.varying)) {
       store = builder_.CreateAlignedStore(scalar, place.pointer, place.align);
@@ -258,7 +258,7 @@ void Emitter::store_to(const Buffer& buffer, const Place& place, Value value) {
     llvm::Value* lanes = splat(value);
     const bool all = mask_ == nullptr || place.whole;
     if (mask_ != nullptr && place.whole) {
-      // Whole vectors become values, as tiles are meant to; a masked store would keep them in memory.
+      // Whole vectors become SSA values, as intended for tiles; a masked store would keep them in memory.
       auto* before = builder_.CreateAlignedLoad(lanes->getType(), place.pointer, place.align);
       annotate_access(before, buffer.get());
       lanes = builder_.CreateSelect(mask_, lanes, before);

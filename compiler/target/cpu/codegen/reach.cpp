@@ -17,7 +17,7 @@ namespace {
 
 class Reaches {
  public:
-  Reaches(const CoreProgram& core, const Wanted& wanted) : core_(core), wanted_(wanted) {}
+  Reaches(const CoreProgram& core, const ReadFilter& counts) : core_(core), counts_(counts) {}
 
   std::vector<Reach> of(const Core& body) {
     visit(body);
@@ -38,12 +38,12 @@ class Reaches {
       loops_.pop_back();
     } else if (const auto* call = std::get_if<CoreCall>(&core->node)) {
       for (std::size_t i = 1; i < call->operands.size(); ++i)
-        if (wanted_(core, *call->operands[i].buffer)) read(call->operands[i].buffer, call->operands[i].indices);
+        if (counts_(core, *call->operands[i].buffer)) read(call->operands[i].buffer, call->operands[i].indices);
     } else if (const auto* store = std::get_if<CoreStore>(&core->node)) {
       for (const StoreTarget& target : store->targets)
         visit_exprs(target.value, [&](const Expr& e) {
           const auto* load = std::get_if<LoadExpr>(&e->node);
-          if (load != nullptr && wanted_(core, *load->buffer)) read(load->buffer, load->indices);
+          if (load != nullptr && counts_(core, *load->buffer)) read(load->buffer, load->indices);
         });
     }
   }
@@ -85,10 +85,10 @@ class Reaches {
   }
 
   const CoreProgram& core_;
-  const Wanted& wanted_;
-  std::vector<const CoreLoop*> loops_;  // around, below the one that is asked for
+  const ReadFilter& counts_;
+  std::vector<const CoreLoop*> loops_;  // enclosing loops inside the analyzed one
   std::vector<Reach> all_;
-  std::vector<Buffer> broken_;  // that are read in no simple way
+  std::vector<Buffer> broken_;  // buffers without a simple access pattern
 };
 
 }  // namespace
@@ -101,8 +101,8 @@ std::int64_t Reach::moves_by(const Var& var) const {
   return term == outer.terms.end() ? 0 : term->coefficient;
 }
 
-std::vector<Reach> reaches(const CoreProgram& core, const Core& body, const Wanted& wanted) {
-  return Reaches(core, wanted).of(body);
+std::vector<Reach> reaches(const CoreProgram& core, const Core& body, const ReadFilter& counts) {
+  return Reaches(core, counts).of(body);
 }
 
 }  // namespace dovetail::cpu

@@ -1,4 +1,4 @@
-// What the iterations of a loop read of a buffer, as a piece of its memory.
+// The part of a buffer's memory that the iterations of a loop read.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,22 @@
 
 namespace dovetail::cpu {
 
-// The elements [first, last] from offset `outer` on, an expression of the variables around. `count`: of those that are
-// read there, each as often as statements do.
+// The elements [first, last] relative to `outer`, an expression of the enclosing variables. `count`: number of elements
+// read in it, with repetition.
 struct Reach {
   loops::Buffer buffer;
   loops::Linear outer;
   std::int64_t first = 0, last = 0, count = 0;
 
-  std::int64_t moves_by(const loops::Var& var) const;  // `outer`, when `var` is one more; 0 where it is no plain term
-  bool dense() const { return 4 * count >= 3 * (last + 1 - first); }  // most of the piece is read
+  std::int64_t moves_by(const loops::Var& var) const;  // change of `outer` per step of `var`; 0 if not linear
+  bool dense() const { return 4 * count >= 3 * (last + 1 - first); }  // most of the range is read
 };
 
-// Which reads count: of the buffer, by a store or a call.
-using Wanted = std::function<bool(const loops::Core& reader, const loops::BufferNode& buffer)>;
+// Selects the reads that count: of this buffer, by this store or call.
+using ReadFilter = std::function<bool(const loops::Core& reader, const loops::BufferNode& buffer)>;
 
-// Of one iteration, whose `body` this is. A buffer that statements read by other indices than sums of the loops below,
-// or by several that move apart, is left out.
-std::vector<Reach> reaches(const loops::CoreProgram& core, const loops::Core& body, const Wanted& wanted);
+// The reads of one iteration with this `body`. Buffers read with indices other than sums of inner loops, or by several
+// loads that move differently, are omitted.
+std::vector<Reach> reaches(const loops::CoreProgram& core, const loops::Core& body, const ReadFilter& counts);
 
 }  // namespace dovetail::cpu

@@ -1,5 +1,5 @@
-// The instructions of tile registers as loops over rows of arrays (Cpu::tiles_in_software): the same places, shapes and
-// distances from row to row as the instructions would have, on machines that have none.
+// Emulates the instructions of tile registers by loops over rows of arrays (Cpu::tiles_in_software), with the same
+// addresses, shapes and row strides as the instructions, for machines without them.
 #include <vector>
 
 #include "compiler/target/cpu/codegen/emitter.h"
@@ -8,7 +8,7 @@ namespace dovetail::cpu {
 
 using namespace loops;
 
-// Rows of kTileRowBytes, as many as any register has.
+// Rows of kTileRowBytes, as many as a register can have.
 llvm::Value* Emitter::tile_rows(unsigned number) {
   llvm::Value*& rows = frame_.tiles[number];
   if (rows == nullptr) {
@@ -62,7 +62,7 @@ void Emitter::emit_tile_in_software(const CoreCall& n, const TileIntrinsic& tile
       });
       break;
     }
-    case TileOperation::multiply: {  // D[r][o] += A[r][k] . B[k][o], of quadruples of bytes
+    case TileOperation::multiply: {  // D[r][o] += A[r][k] . B[k][o], on quadruples of bytes
       llvm::Value *d = tile_rows(number(0)), *a = tile_rows(number(1)), *b = tile_rows(number(2));
       each(tile.rows, "row", [&](llvm::Value* row) {
         each(tile.quads, "quad", [&](llvm::Value* quad) {

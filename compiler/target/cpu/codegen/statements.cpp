@@ -1,4 +1,4 @@
-// Statements: loops by their kinds, conditions as branches or masks, and the frames of kernels and parallel bodies.
+// Statements: loops by kind, conditions as branches or masks, and the frames of kernels and parallel bodies.
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -27,8 +27,8 @@ Emitter::Emitter(llvm::Module& module, const Cpu& cpu, const CoreProgram& core,
       tiles_(tiles),
       sum_bounds_(std::move(sum_bounds)),
       builder_(context_) {
-  // No buffer overlaps another: an access belongs to its buffer's scope and is no alias of all others. Among very many
-  // the lists of others would be larger than the code.
+  // Buffers do not overlap: an access belongs to the alias scope of its buffer and does not alias the others. With very
+  // many buffers, the lists of scopes would exceed the code.
   constexpr std::size_t kMostScopes = 256;
   if (parameters_.size() + core_.temporary.size() > kMostScopes) return;
   llvm::MDBuilder metadata(context_);
@@ -127,7 +127,7 @@ void Emitter::emit_node(const CoreLoop& n) {
     emit_vector(n);
   } else {
     if (n.kind == ForKind::vectorized)
-      notes.push_back(fmt::format("loop {} runs one by one: a vectorized loop is around it", n.var->name));
+      notes.push_back(fmt::format("loop {} is not vectorized: it is inside a vectorized loop", n.var->name));
     emit_serial(n);
   }
   depth_.erase(n.var.get());
@@ -179,8 +179,7 @@ void Emitter::emit_vector(const CoreLoop& n) {
   lanes_ = 0;
 }
 
-// The body becomes a function of a range of iterations; what it needs of its surroundings is handed over in an array of
-// 64-bit slots.
+// Outlines the body as a function of a range of iterations; values from outside are passed in an array of 64-bit slots.
 void Emitter::emit_parallel(const CoreLoop& n) {
   llvm::Type* pointer = llvm::PointerType::get(context_, 0);
   llvm::Type* slot = builder_.getInt64Ty();

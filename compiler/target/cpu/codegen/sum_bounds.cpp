@@ -22,12 +22,12 @@ double most(const Expr& value) {
                : kUnknown;
 }
 
-// What all elements start with at most, and what is added to each at most.
+// Upper bounds of the initial value of all elements and of each added term.
 struct Parts {
   double start = 0, added = 0;
 };
 
-// As often as the block writes one element: iterators that choose it do not count.
+// How often the block writes one element: iterators that select the element do not count.
 double writes_of_element(const Block& block, const StoreTarget& target) {
   double count = 1;
   for (const Iterator& iterator : block.iterators) {

@@ -1,5 +1,5 @@
-// How large the integer elements of a buffer can become, where the types of what blocks start them with and add to them
-// say so: nine products of bytes never leave 18 bits.
+// Bounds of the integer elements of a buffer, derived from the types of the initial values and terms that blocks write:
+// a sum of nine products of bytes always fits in 18 bits.
 #pragma once
 
 #include <map>
@@ -9,7 +9,7 @@
 
 namespace dovetail::cpu {
 
-// The most that their magnitudes are, by the buffer's name; of allocations alone, and of none whose sums might wrap.
+// The largest magnitudes, by buffer name; only for allocations, and only if no sum can wrap.
 std::map<std::string, double> sum_bounds(const loops::Program& program);
 
 }  // namespace dovetail::cpu

@@ -37,7 +37,7 @@ std::optional<std::int64_t> constant_offset(const IntrinsicOperand& operand, con
   return offset;
 }
 
-// The elements of an operand whose extents along its axes are `shape`, as offsets from its first.
+// The elements of an operand with extents `shape` along its axes, as offsets from its first element.
 std::set<std::int64_t> elements_of(const IntrinsicOperand& operand, const std::vector<std::int64_t>& shape) {
   std::set<std::int64_t> elements{0};
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -60,7 +60,7 @@ class Planner {
           fmt::format("its tiles take {} registers, the processor has {}", result_.shapes.size(), cpu_.tile_registers),
           "tile it into fewer rows or columns");
     if (around_.size() > 1)
-      refuse("tiles are used in several parallel loops, or inside and outside of one", "make it one parallel loop");
+      refuse("tiles are used in several parallel loops, or both inside and outside one", "make it one parallel loop");
     if (!errors_.empty()) return errors_;
     return std::move(result_);
   }
@@ -126,12 +126,12 @@ class Planner {
     elements_.push_back(std::move(elements));
   }
 
-  // In memory a row lies in one piece. `shape`: of a row.
+  // A row must be contiguous in memory. `shape`: of a row.
   void require_rows(const IntrinsicOperand& operand, const std::vector<std::int64_t>& shape) {
     std::int64_t stride = 1;
     for (std::size_t axis = shape.size(); axis-- > 0; stride *= shape[axis])
       if (shape[axis] > 1 && axis_stride(operand, axis + 1) != stride)
-        refuse(fmt::format("the rows of a tile of {} do not lie in one piece", operand.buffer->name),
+        refuse(fmt::format("the rows of a tile of {} are not contiguous", operand.buffer->name),
                "apply transform_layout to it");
   }
 
@@ -142,15 +142,15 @@ class Planner {
     });
   }
   void used_otherwise(const BufferNode& buffer) {
-    refuse(fmt::format("{} is in scope {} and is used by more than the intrinsics of tiles", buffer.name, kTileScope),
-           "tensorize what uses it");
+    refuse(fmt::format("{} is in scope {} and is not only used by tile intrinsics", buffer.name, kTileScope),
+           "tensorize its users");
   }
 
   const CoreProgram& core_;
   const Cpu& cpu_;
   TileRegisters result_;
-  std::vector<std::set<std::int64_t>> elements_;  // of each register, as offsets in its buffer
-  std::set<const CoreNode*> around_;              // the outermost parallel loops around calls; null: none is
+  std::vector<std::set<std::int64_t>> elements_;  // elements of each register, as offsets in its buffer
+  std::set<const CoreNode*> around_;              // the outermost parallel loops around calls; null: none
   Diagnostics errors_;
 };
 
@@ -165,7 +165,7 @@ std::int64_t axis_stride(const IntrinsicOperand& operand, std::size_t axis) {
 
 unsigned TileRegisters::number_of(const IntrinsicOperand& operand, const Bounds& bounds) const {
   const auto offset = constant_offset(operand, bounds);
-  DOVETAIL_CHECK(offset.has_value(), "tile of " + operand.buffer->name + " has a place");
+  DOVETAIL_CHECK(offset.has_value(), "tile of " + operand.buffer->name + " must have a place");
   return numbers.at({operand.buffer.get(), *offset});
 }
 

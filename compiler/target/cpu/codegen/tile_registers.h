@@ -1,5 +1,5 @@
-// Which tile register holds which part of which buffer in scope x86.tile. The code generator names registers itself:
-// a schedule that unrolls the loops over tiles decides how many are in use, and none is ever spilled.
+// Assigns tile registers to parts of buffers in scope x86.tile. The code generator numbers registers explicitly: a
+// schedule that unrolls the loops over tiles determines how many are used, and registers are never spilled.
 #pragma once
 
 #include <array>
@@ -19,20 +19,20 @@ struct TileRegisters {
   struct Shape {
     std::int64_t rows, row_bytes;
   };
-  std::vector<Shape> shapes;  // by register
-  // By buffer and first element, as an offset in elements.
+  std::vector<Shape> shapes;  // shape of each register
+  // Register number by buffer and first element (an offset in elements).
   std::map<std::pair<const loops::BufferNode*, std::int64_t>, unsigned> numbers;
 
   unsigned number_of(const loops::IntrinsicOperand& operand, const loops::Bounds& bounds) const;
-  // What ldtilecfg reads: palette 1, and the shape of each register.
+  // The operand of ldtilecfg: palette 1, and the shape of each register.
   std::array<std::byte, 64> configuration() const;
 };
 
-// Elements between neighbors of an operand along one of its axes.
+// Distance in elements between neighbors of an operand along one of its axes.
 std::int64_t axis_stride(const loops::IntrinsicOperand& operand, std::size_t axis);
 
-// Errors: more tiles than registers, a tile whose place differs between iterations of a loop that is not unrolled, one
-// that something else than the intrinsics of tiles uses, or that overlaps another.
+// Errors: more tiles than registers, a tile whose place differs between iterations of a loop that is not unrolled, or a
+// tile that is used by other code than tile intrinsics or overlaps another tile.
 Result<TileRegisters> plan_tile_registers(const loops::CoreProgram& core, const Cpu& cpu);
 
 }  // namespace dovetail::cpu

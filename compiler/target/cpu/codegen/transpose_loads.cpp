@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t kFewestLanes = 2;
 
-// What an index moves by with each of the variables, and the index without them; nullopt where it moves otherwise.
+// How an index changes with each of the variables, and the index without them; nullopt if it is not linear.
 struct Moved {
   std::vector<std::int64_t> steps;
   Expr begin;
@@ -47,7 +47,7 @@ std::optional<Moved> moved(const Expr& index, const std::vector<Var>& vars) {
   return result;
 }
 
-// Loads that run whenever the expression is evaluated.
+// Visits loads that run whenever the expression is evaluated.
 void each_certain_load(const Expr& expr, const std::function<void(const Expr&)>& visit) {
   if (std::holds_alternative<LoadExpr>(expr->node)) visit(expr);
   if (const auto* n = std::get_if<Select>(&expr->node)) return each_certain_load(n->condition, visit);
@@ -107,7 +107,7 @@ class Transposer {
     return core_sequence(std::move(parts));
   }
 
-  // The call that reads what the load does in all iterations of both loops; nullopt where that is no transposition.
+  // The call that performs the load of all iterations of both loops; nullopt if it is not a transposition.
   std::optional<CoreCall> transposition(const LoadExpr& load, const CoreLoop& rows, const CoreLoop& lanes) {
     IntrinsicOperand from{load.buffer, {}, std::vector<std::vector<std::int64_t>>(2)};
     std::int64_t row_stride = 0, lane_stride = 0, stride = 1;

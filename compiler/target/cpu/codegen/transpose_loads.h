@@ -1,5 +1,5 @@
-// Loads that go along memory from one copy of an unrolled loop to the next, and across it from lane to lane, become
-// transpositions in registers:
+// Loads that are contiguous across the copies of an unrolled loop but strided across vector lanes become transpositions
+// in registers:
 //
 //   for i in 4 unrolled { for j in 16 vectorized { y[i * 64 + j] = x[j * 64 + i] } }
 //
@@ -17,14 +17,14 @@
 
 namespace dovetail::cpu {
 
-// The call's name: operand 0 is t [rows, lanes], operand 1 is x, whose axes are rows, next to one another in memory,
-// and lanes. It is an instruction of the code generator's alone: no schedule names it.
+// The name of the call: operand 0 is t [rows, lanes], operand 1 is x, whose axes are rows (contiguous in memory) and
+// lanes. Internal to the code generator: schedules cannot name it.
 inline constexpr const char* kTranspose = "x86.transpose";
 
-// So many bytes of a row are read at once.
+// Number of bytes of a row that are read at once.
 inline constexpr std::int64_t kTransposedBytes = 16;
 
-// Loads that may not run, on one side of a select, stay; so do those of what the statement writes.
+// Loads that may not run, on one side of a select, are kept, as are loads from buffers that the statement writes.
 loops::CoreProgram transpose_loads(loops::CoreProgram program);
 
 }  // namespace dovetail::cpu

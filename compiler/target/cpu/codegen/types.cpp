@@ -24,7 +24,7 @@ llvm::Type* Emitter::type_of(DType dtype) const {
     case DType::float32: return llvm::Type::getFloatTy(context_);
     case DType::float64: return llvm::Type::getDoubleTy(context_);
   }
-  DOVETAIL_CHECK(false, fmt::format("{} is a type of values", name(dtype)));
+  DOVETAIL_CHECK(false, fmt::format("{} must be a value type", name(dtype)));
   return nullptr;
 }
 

@@ -13,8 +13,8 @@ namespace {
 constexpr std::int64_t kAlignment = bundle::kTensorAlignment;
 constexpr std::int64_t kStackBytes = 16 << 10;  // largest buffer on the stack
 
-// Where a buffer is used: `loop` is the outermost parallel loop around all uses (null: none is around any use), unless
-// uses differ in that.
+// The uses of a buffer: `loop` is the outermost parallel loop around all uses (null: no use is inside one), unless they
+// differ.
 struct Around {
   const CoreNode* loop;
   bool mixed = false;
@@ -47,7 +47,7 @@ class Uses {
     }
   }
 
-  const Around* around(const BufferNode* buffer) const {  // null: not used at all
+  const Around* around(const BufferNode* buffer) const {  // null: unused
     const auto it = around_.find(buffer);
     return it == around_.end() ? nullptr : &it->second;
   }

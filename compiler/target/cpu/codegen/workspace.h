@@ -1,5 +1,5 @@
-// Where a kernel's own buffers lie: in the workspace that all threads share, in each thread's own, or on the stack of
-// one function, which LLVM turns into SSA values where all indices are constants ("register" buffers).
+// Placement of a kernel's local buffers: in the workspace shared by all threads, in each thread's workspace, or on the
+// stack of one function, which LLVM turns into SSA values if all indices are constant ("register" buffers).
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Workspace {
   std::int64_t shared_bytes = 0, local_bytes = 0;
 };
 
-// A buffer that is used inside one parallel loop alone is private to its iterations.
+// A buffer used only inside one parallel loop is private to its iterations.
 Workspace plan_workspace(const loops::CoreProgram& core);
 
 }  // namespace dovetail::cpu

@@ -13,7 +13,7 @@ using namespace loops;
 
 namespace {
 
-constexpr std::int64_t kFewestOutputs = 4;  // of a group with one input channel; below, lanes have nothing to do
+constexpr std::int64_t kFewestOutputs = 4;  // of a group with one input channel; with fewer, lanes are idle
 
 }  // namespace
 

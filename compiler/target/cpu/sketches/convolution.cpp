@@ -1,8 +1,8 @@
 // Convolution in one to three dimensions, dense or in groups, in float32 and int8. Activations are channels-last,
-// weights [o / columns][ky][kx][c][columns], with dot products of bytes [o / columns][ky][kx][c / 4][columns][4]. A
-// register tile holds `rows` neighboring pixels of one output row times `columns` output channels of one group over
-// the whole reduction; padding is written out for a block of rows (in one dimension: of pixels) at a time, where it
-// stays in the cache while all output channels use it.
+// weights [o / columns][ky][kx][c][columns], with byte dot products [o / columns][ky][kx][c / 4][columns][4]. A
+// register tile holds `rows` neighboring pixels of one output row times `columns` output channels of one group over the
+// whole reduction; padding is materialized for a block of rows at a time (in one dimension: of pixels), which stays in
+// the cache while all output channels use it.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -21,9 +21,9 @@ using namespace loops;
 namespace {
 
 constexpr const char* kConv = "conv";
-constexpr int kPackedChannels = 16;  // that lie together in a packed copy of the input: of float32, a cache line
+constexpr int kPackedChannels = 16;  // contiguous channels in a packed copy of the input: a cache line of float32
 
-// One convolution on its way from the loops of its definition to register tiles.
+// Transforms one convolution from the loops of its definition to register tiles.
 class Convolution {
  public:
   Convolution(schedule::Context& c, const Cpu& cpu) : c_(c), cpu_(cpu) {}
@@ -36,7 +36,7 @@ class Convolution {
     lay_out();
     cut_into_tiles();
     if (!c_.s.status().ok()) return true;
-    // The epilogue's loops keep their names, and those of one iteration are gone.
+    // The epilogue's loops keep their names, and loops with one iteration are removed.
     schedule_sums(c_, kConv, xi_, oi_, tile_, dot_);
     schedule_epilogue(c_, end_[spatial_.size() + 1], end_[1], tile_.lanes);
     vectorize_copy();
@@ -62,7 +62,7 @@ class Convolution {
     spatial_ = {loops.begin() + 2, loops.begin() + static_cast<std::ptrdiff_t>(rank_)};
     kernel_ = {loops.begin() + static_cast<std::ptrdiff_t>(rank_) + 1, loops.end()};
     for (const std::string& loop : kernel_) window_ *= c_.extent(loop);
-    // Pixels that are neighbors in memory: of an image one pixel wide, those of a column.
+    // Pixels that are neighbors in memory: for an image one pixel wide, those of a column.
     while (spatial_.size() > 1 && c_.extent(spatial_.back()) == 1 && c_.extent(spatial_[spatial_.size() - 2]) > 1) {
       single_.push_back(spatial_.back());
       spatial_.pop_back();
@@ -81,12 +81,12 @@ class Convolution {
     staged_ = c_.block("pad") != nullptr ? "pad" : c_.block("shifted") != nullptr ? "shifted" : "";
   }
 
-  // Enough work per pad, enough blocks for the threads, and the padded rows within half of the second level. Weights
-  // that the second level does not hold are fetched anew for every block: then blocks are as large as may be. In one
-  // dimension a row is a tile of pixels.
+  // Enough work per pad, enough blocks for the threads, and the padded rows within half of the second-level cache.
+  // Weights larger than that cache are fetched again for every block: blocks are then as large as possible. In one
+  // dimension, a row is a tile of pixels.
   void choose_rows_of_a_block() {
     const Shape& x = operands_.x->shape;
-    const std::size_t pixels = spatial_.size() + 1;  // the dimension
+    const std::size_t pixels = spatial_.size() + 1;  // dimension of the pixels
     const bool line = spatial_.size() == 1;
     height_ = line ? (width_ + tile_.rows - 1) / tile_.rows : c_.extent(spatial_[spatial_.size() - 2]);
     const std::int64_t row_bytes = (line ? tile_.rows : x[pixels]) * channels_in_ * element_bytes_;
@@ -95,13 +95,13 @@ class Convolution {
         std::max<std::int64_t>(1, cpu_.l2_bytes / 2 / row_bytes / std::max<std::int64_t>(1, stride));
     const bool weights_stay = size_bytes(operands_.w->dtype) * element_count(operands_.w->shape) <= cpu_.l2_bytes;
     const std::int64_t most = std::min(fitting, weights_stay ? (height_ + 3) / 4 : height_);
-    // Tiles of a line may end in a smaller one; a smaller block of them as well is more than the schedule can prove.
+    // Tiles of a line may end in a smaller one; the schedule cannot also prove bounds for a smaller last block.
     rows_ = line ? c_.sample("block_rows", divisors(height_), largest_divisor(height_, most))
                  : c_.sample("block_rows", block_sizes(height_), block_size(height_, most));
   }
 
-  // How the reduction is cut: channels that are summed over the whole window before the next ones are, and steps of
-  // it that are written out one after another.
+  // Splits the reduction: blocks of channels that are summed over the whole window before the next block, and unrolled
+  // steps.
   void cut_reduction() {
     channel_block_ = channels_in_;
     if (!any_order_) return;
@@ -116,7 +116,7 @@ class Convolution {
     const std::string x = operands_.x->name, w = operands_.w->name;
     last_ = c_.gather_epilogue(kConv, "register");
     const std::string result = c_.written_by(kConv)->name;
-    // Residual operands have the result's shape and follow its layout.
+    // Residual operands have the shape of the result and use its layout.
     const Shape result_shape = c_.buffer(result)->shape;
     for (const Region& read : c_.reads_of(last_))
       if (read.buffer->name != result && read.buffer->shape == result_shape)
@@ -126,8 +126,7 @@ class Convolution {
     c_.lay_out(w, weight_layout());
     if (!staged_.empty())
       for (const Region& read : c_.reads_of(staged_)) c_.follow_layout(read.buffer->name);
-    // Packed: of every pixel a cache line or a part of one, pixels side by side. A padded copy of one is packed as it
-    // is.
+    // Packed: a cache line or a part of one for every pixel, pixels contiguous. A padded copy is packed directly.
     const bool packable = rank_ == 4 && operands_.groups == 1 && channels_in_ % kPackedChannels == 0 &&
                           staged_ != "shifted" && (staged_.empty() || channels_in_ > kPackedChannels);
     const bool crowded = staged_.empty() && crowds_sets(channels_in_ * element_bytes_, tile_.rows, cpu_);
@@ -154,15 +153,15 @@ class Convolution {
     const auto [oo, oi] = c_.tile("conv.o", tile_.columns);
     const auto [xo, xi] = c_.tile(spatial_.back(), tile_.rows);
     const bool line = spatial_.size() == 1;
-    // Of a line, tiles are cut into blocks.
+    // For a line, tiles are split into blocks.
     const auto [bo, bi] = !line        ? c_.tile(spatial_[spatial_.size() - 2], rows_)
                           : xo.empty() ? std::pair<std::string, std::string>()
                                        : c_.tile(xo, rows_);
     oi_ = oi, xi_ = xi;
     shared_ = {"conv.n", spatial_.size() > 2 ? spatial_.front() : "", bo, group_};
     shared_.insert(shared_.begin() + 1, single_.begin(), single_.end());
-    // Few rows of blocks: threads share the output channels instead, in pieces that are worth their own copy of the
-    // input.
+    // With few blocks of rows, threads share the output channels instead, in pieces that are worth a separate copy of
+    // the input.
     std::string inner_o = oo;
     if ((height_ + rows_ - 1) / rows_ < 4 && !oo.empty() && group_.empty()) {
       const std::int64_t tiles = c_.extent(oo);
@@ -178,13 +177,13 @@ class Convolution {
     if (reduction_.empty()) reduction_ = kernel_.front();
     c_.reorder(order);
     end_ = c_.own_loops(last_);
-    c_.s.reverse_compute_at(last_, tiles.empty() ? innermost_shared() : tiles.back());  // where a tile is complete
+    c_.s.reverse_compute_at(last_, tiles.empty() ? innermost_shared() : tiles.back());  // when a tile is complete
     if (!staged_.empty()) c_.s.compute_at(staged_, innermost_shared());
     if (staged_ == "packed")  // from [n, y, x, c]
       c_.lay_out(staged_, fmt::format("i3/{0},i0,i1,i2,i3%{0}", kPackedChannels));
     c_.s.decompose_reduction(kConv, reduction_, "conv.init");
-    // Products with padding are left out: written out, a pixel at the border has no products of the window's elements
-    // that lie outside.
+    // Products with padding are skipped: with the loop unrolled, a pixel at the border has no products for window
+    // elements that are outside.
     if (c_.s.status().ok() && c_.block(kConv)->predicate) c_.unroll(c_.existing(kernel_[spatial_.size() - 1]));
     c_.unroll(steps_loop_);
   }
@@ -214,7 +213,7 @@ class Convolution {
       order.insert(order.end(), {serial, steps, xi_, oi_});
       reduction_ = blocks;
     } else {
-      // Where rounding is fixed the products are added as the definition has them.
+      // If rounding is fixed, products are added in the order of the definition.
       order.push_back("conv.c");
       order.insert(order.end(), kernel_.begin(), kernel_.end());
       order.insert(order.end(), {xi_, oi_});
@@ -222,8 +221,8 @@ class Convolution {
     }
   }
 
-  // The loops over register tiles, outermost first. Channels outermost: the weights of a tile stay while the block's
-  // pixels pass over them. Innermost: the pixels stay, and the weights of all channels pass.
+  // The loops over register tiles, outermost first. Channels outermost: a tile's weights stay in the cache while the
+  // block's pixels pass. Channels innermost: the pixels stay, and the weights of all channels pass.
   std::vector<std::string> order_tiles(const std::string& o, const std::string& y, const std::string& x) {
     std::string order = "oyx";
     if (c_.extent(o) > 1 && c_.extent(y) * c_.extent(x) > 1) {
@@ -239,7 +238,7 @@ class Convolution {
     return loops;
   }
 
-  // The loop over a block of channels as {serial or "", written out or the whole}.
+  // The loop over a block of channels as {serial or "", unrolled or the whole}.
   std::pair<std::string, std::string> unrolled_steps(const std::string& block) {
     if (steps_ == 1) return {block, ""};
     const auto cut = c_.tile(block, steps_);
@@ -262,7 +261,7 @@ class Convolution {
     c_.reorder(order);
     const std::int64_t widest = pack_ ? kPackedChannels : lanes;
     order.back() = c_.vectorize(order.back(), vector_lanes(c_.extent(order.back()), widest));
-    // A packed copy is written in order: stores to as many pages as there are lines in a pixel would be slow.
+    // A packed copy is written in order: writing to a different page for each line of a pixel would be slow.
     if (pack_) std::ranges::rotate(order, order.end() - 1), c_.reorder(order);
   }
 
@@ -270,22 +269,21 @@ class Convolution {
   const Cpu& cpu_;
   ConvOperands operands_;
   bool integer_ = false, any_order_ = false;
-  std::size_t rank_ = 0;                              // of the images
+  std::size_t rank_ = 0;                              // rank of the images
   std::vector<std::string> spatial_, kernel_;         // loops, outermost first
-  std::vector<std::string> single_;                   // loops of one iteration inside the spatial ones
-  std::int64_t height_ = 0, width_ = 0;               // of what is cut into blocks, and of a row
-  std::int64_t channels_in_ = 0, element_bytes_ = 0;  // of a group; of an element of the input
+  std::vector<std::string> single_;                   // loops with one iteration inside the spatial ones
+  std::int64_t height_ = 0, width_ = 0;               // of the dimension split into blocks, and of a row
+  std::int64_t channels_in_ = 0, element_bytes_ = 0;  // per group; of an input element
   RegisterTile tile_{};
   bool dot_ = false;
-  std::int64_t rows_ = 1;                                    // of the image in a block
+  std::int64_t rows_ = 1;                                    // image rows per block
   std::int64_t window_ = 1, channel_block_ = 1, steps_ = 1;  // see cut_reduction
-  std::string staged_;  // the producer that is written out a block at a time: the padded, shifted or packed input
-  bool pack_ = false;   // the copy is packed: pixels would crowd the sets of the first level
-  std::string last_;    // the block behind the sums
-  // Loops: groups; columns and pixels of the tile; the outermost one of the reduction, and its steps that are written
-  // out.
+  std::string staged_;  // the producer that is computed per block: the padded, shifted or packed input
+  bool pack_ = false;   // the copy is packed: pixels would conflict in the sets of the first-level cache
+  std::string last_;    // the block after the sums
+  // Loops: groups; columns and pixels of the tile; the outermost loop of the reduction, and its unrolled steps.
   std::string group_, oi_, xi_, reduction_, steps_loop_;
-  std::vector<std::string> shared_, end_;  // those around a block of rows, outermost first; those of the epilogue
+  std::vector<std::string> shared_, end_;  // loops around a block of rows, outermost first; loops of the epilogue
 };
 
 }  // namespace
@@ -294,7 +292,7 @@ void prepare_convolution(Preparation& p) {
   const Block* block = p.block(kConv);
   if (!is_convolution(block)) return;
   const ConvOperands operands = conv_operands(*block);
-  constexpr std::size_t kOutput = 1, kImageChannel = 4;  // iterators; the latter of an image's convolution
+  constexpr std::size_t kOutput = 1, kImageChannel = 4;  // iterators; the latter for the convolution of an image
   const bool dense = operands.groups == 1, image = block->iterators.size() == 7;
   if (block->writes.front().buffer->dtype == DType::int32) {
     const std::int64_t channels = operands.inputs();

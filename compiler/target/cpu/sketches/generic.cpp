@@ -1,5 +1,5 @@
-// Any group: blocks stay in their order, each nest runs on all threads and in vectors along the innermost dimension of
-// what it writes.
+// Any group: blocks stay in order; each nest is parallelized, and vectorized along the innermost dimension of its
+// result.
 #include <algorithm>
 #include <optional>
 
@@ -17,15 +17,15 @@ using namespace loops;
 
 namespace {
 
-constexpr std::int64_t kParallelWork = 16 << 10;  // points below which threads cost more than they give
-constexpr std::int64_t kFewestRows = 8;           // that threads share without cutting them
+constexpr std::int64_t kParallelWork = 16 << 10;  // fewer points are not worth threads
+constexpr std::int64_t kFewestRows = 8;           // rows that threads share without splitting
 constexpr std::int64_t kManyRows = 128;           // enough for any number of threads
-constexpr std::int64_t kFewestWhole = 4;          // vectors beside which a broken last one does not matter
+constexpr std::int64_t kFewestWhole = 4;          // number of vectors at which a partial last one does not matter
 constexpr const char* kNone = "none";
-const std::vector<std::int64_t> kVectors{1, 2, 4};  // of a piece
-const std::vector<std::int64_t> kRows{1, 2, 4, 8};  // that are reduced at once
+const std::vector<std::int64_t> kVectors{1, 2, 4};  // vectors per piece
+const std::vector<std::int64_t> kRows{1, 2, 4, 8};  // rows that are reduced at once
 
-// Readers of each buffer among the blocks.
+// Number of blocks that read the buffer.
 int readers(const schedule::Context& c, const Buffer& buffer) {
   int count = 0;
   for (const std::string& name : c.blocks())
@@ -42,7 +42,7 @@ bool is_costly(const Block& block) {
   return costly;
 }
 
-// A table look-up and nothing else: lanes have nothing to compute, and would only be taken apart for their loads.
+// Only a table look-up: there is no computation to vectorize, and lanes would be split for their loads.
 bool is_look_up(const Store& store) {
   const auto* load = std::get_if<LoadExpr>(&store.targets[0].value->node);
   bool data = false;
@@ -52,7 +52,8 @@ bool is_look_up(const Store& store) {
   return data;
 }
 
-// A reduction along the innermost dimension of its operand is left to LLVM's vectorizer; one across it runs in lanes.
+// A reduction along the innermost dimension of its operand is left to LLVM's vectorizer; a reduction across it is
+// vectorized.
 bool reduces_across(const Block& block, const StoreTarget& target, const VarNode* lane) {
   bool across = true;
   visit_exprs(block.body, [&](const Expr& e) {
@@ -71,7 +72,7 @@ bool reduces_across(const Block& block, const StoreTarget& target, const VarNode
   return across;
 }
 
-// Whether the block's elements may be joined in any order: minima, maxima, sums of integers and of products.
+// Whether the block's reduction is associative: minima, maxima, sums of integers and of products.
 bool joins_in_any_order(const Block& block, const Store& store) {
   const auto combine = combine_of(store.targets);
   if (!combine || combine->selects()) return false;
@@ -80,8 +81,8 @@ bool joins_in_any_order(const Block& block, const Store& store) {
          is_product_sum(block);
 }
 
-// Loops of a reduction over neighbors in memory, one around the other, become one, which LLVM's vectorizer takes
-// vectors of. In any order: first they come as memory has what most of them move in.
+// Fuses nested reduction loops over contiguous memory into one, which LLVM vectorizes. If the reduction may be
+// reordered, the loops are first put in the memory order of the operand with most of them.
 void fuse_reduction(schedule::Context& c, const std::string& name) {
   std::vector<std::string> loops = by_stride(c, name, nest_of(c, name).reduce);
   if (loops.size() > 1) c.attempt("reorder", loops);
@@ -94,9 +95,9 @@ void fuse_reduction(schedule::Context& c, const std::string& name) {
   }
 }
 
-// The loop in lanes, cut into pieces of one or more vectors.
+// The vectorized loop, split into pieces of one or more vectors.
 struct Lanes {
-  std::string pieces, vectors, lane;  // "" where there is one iteration
+  std::string pieces, vectors, lane;  // "" if there is one iteration
 };
 Lanes cut_into_lanes(schedule::Context& c, const std::string& loop, std::int64_t lanes, std::int64_t vectors) {
   const auto [pieces, piece] = c.tile(loop, lanes * vectors);
@@ -115,8 +116,8 @@ std::int64_t points_of(const schedule::Context& c, const std::vector<std::string
   return product;
 }
 
-// Cuts the innermost loop into vectors, so many of them a piece; returns the loops around them. nullopt where a step
-// was refused.
+// Splits the innermost loop into pieces of this many vectors; returns the loops around them. nullopt if a step was
+// rejected.
 std::optional<std::vector<std::string>> vectorize_nest(schedule::Context& c, const std::string& name, const Nest& nest,
                                                        std::int64_t lanes, std::int64_t vectors, bool look_up) {
   std::vector<std::string> outer = nest.spatial;
@@ -129,12 +130,12 @@ std::optional<std::vector<std::string>> vectorize_nest(schedule::Context& c, con
     if (order.size() > 1 && !c.attempt("reorder", order)) return std::nullopt;
     const Lanes cut = cut_into_lanes(c, nest.innermost, lanes, vectors);
     if (!look_up) write_out(c, cut);
-    // A broken last piece stays the end of a loop of its own, from which peeling can part it.
+    // A partial last piece must be the end of its own loop, so that peeling can separate it.
     const bool whole = c.extent(cut.pieces) * lanes * vectors == extent;
     if (!cut.pieces.empty() && (whole || points_of(c, outer) < kFewestRows)) outer.push_back(cut.pieces);
     return outer;
   }
-  // Sums of the vectors stay in registers while the reduction runs.
+  // The sums of the vectors stay in registers during the reduction.
   const Lanes cut = cut_into_lanes(c, nest.innermost, lanes, vectors);
   if (!cut.pieces.empty()) order.push_back(cut.pieces);
   order.insert(order.end(), nest.reduce.begin(), nest.reduce.end());
@@ -152,15 +153,15 @@ std::optional<std::vector<std::string>> vectorize_nest(schedule::Context& c, con
   return outer;
 }
 
-// Cuts the innermost loop into vectors and the one across into as many elements as a transposition takes at once, in
-// lines of memory, each of which is used up before the next ones are read; returns the loops around. nullopt where a
-// step was refused.
+// Splits the innermost loop into vectors, and the other loop into as many elements as a transposition handles at once,
+// in cache lines, each of which is used completely before the next ones are read; returns the loops around. nullopt if
+// a step was rejected.
 std::optional<std::vector<std::string>> transpose_nest(schedule::Context& c, const Nest& nest, std::int64_t lanes,
                                                        const Across& across) {
   std::vector<std::string> outer = nest.spatial;
   std::erase(outer, nest.innermost);
   std::erase(outer, across.loop);
-  std::int64_t whole = across.line;  // or as much of one as leaves no broken line at the end
+  std::int64_t whole = across.line;  // or the part of a line that leaves no partial line at the end
   while (whole > across.elements && c.extent(across.loop) % whole != 0) whole -= across.elements;
   if (c.extent(across.loop) % whole != 0) whole = across.line;
   const auto [lines, line] = c.tile(across.loop, whole);
@@ -177,8 +178,8 @@ std::optional<std::vector<std::string>> transpose_nest(schedule::Context& c, con
   return outer;
 }
 
-// A reduction along rows of its operand whose steps wait for each other: so many rows at once, which do not. Returns
-// the loops around them; nullopt where a step was refused.
+// A reduction along rows of its operand with dependent steps: interleaves this many independent rows. Returns the loops
+// around them; nullopt if a step was rejected.
 std::optional<std::vector<std::string>> interleave_rows(schedule::Context& c, const std::string& name, const Nest& nest,
                                                         const std::string& row, std::int64_t rows) {
   const auto [outer_row, inner_row] = c.tile(row, rows);
@@ -195,7 +196,7 @@ std::optional<std::vector<std::string>> interleave_rows(schedule::Context& c, co
   return outer;
 }
 
-// As many of the outer loops as fuse, and are needed, run on all threads: the place in each of them is a division.
+// Parallelizes as many outer loops as are needed and can be fused: each fused index costs a division.
 void share_among_threads(schedule::Context& c, const std::vector<std::string>& outer) {
   std::string fused;
   for (const std::string& loop : outer) {
@@ -211,7 +212,7 @@ void share_among_threads(schedule::Context& c, const std::vector<std::string>& o
   if (!fused.empty() && c.extent(fused) > 1) c.attempt("parallel", {fused});
 }
 
-// The loop that becomes lanes, or kNone: by the analytic choice the innermost one in memory.
+// The vectorized loop, or kNone: the analytic choice is the innermost one in memory.
 std::string sample_lane_loop(schedule::Context& c, const Nest& nest, bool innermost, int number) {
   std::vector<std::string> loops{kNone};
   for (const std::string& loop : nest.spatial)
@@ -220,7 +221,7 @@ std::string sample_lane_loop(schedule::Context& c, const Nest& nest, bool innerm
   return loops.size() == 1 ? analytic : c.sample(fmt::format("lanes{}", number), loops, analytic);
 }
 
-// As many independent sums as are under way at once, where there are so many.
+// As many independent sums as can be in flight, if there are enough.
 std::int64_t vectors_of_sum(std::int64_t extent, std::int64_t lanes, const Cpu& cpu) {
   std::int64_t vectors = 1;
   for (const std::int64_t more : kVectors)
@@ -228,7 +229,7 @@ std::int64_t vectors_of_sum(std::int64_t extent, std::int64_t lanes, const Cpu& 
   return vectors;
 }
 
-// Where little is computed, finding out where a piece lies costs as much as the piece: several vectors where they
+// With little computation, computing the address of a piece costs as much as the piece: use several vectors if they
 // divide the row.
 std::int64_t vectors_of_piece(std::int64_t extent, std::int64_t lanes, bool costly) {
   std::int64_t vectors = 1;
@@ -237,7 +238,7 @@ std::int64_t vectors_of_piece(std::int64_t extent, std::int64_t lanes, bool cost
   return vectors;
 }
 
-// `number`: of the block; its decisions are named by it.
+// `number`: of the block; used in the names of its decisions.
 void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cpu, int number) {
   const Block* block = c.block(name);
   const auto* store = std::get_if<Store>(&block->body->node);
@@ -255,7 +256,7 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
   bool in_lanes = !nest.innermost.empty() && (nest.reduce.empty() || reduces_across(*block, target, nest.lane));
   const int widest = cpu.lanes(size_bytes(target.buffer->dtype));
   const bool costly = is_costly(*block), look_up = is_look_up(*store);
-  const bool waits = is_floating(target.buffer->dtype) && !any_order;  // each step for the one before
+  const bool waits = is_floating(target.buffer->dtype) && !any_order;  // each step depends on the previous one
   Across across;
   std::int64_t lanes = widest, vectors = 1;
   if (!look_up) {
@@ -268,7 +269,7 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
     }
     if (in_lanes) across = across_lanes(c, name, nest, cpu);
     if (!across.loop.empty()) {
-      if (c.extent(nest.innermost) >= kFewestWhole * widest) lanes = widest;  // and a broken last piece
+      if (c.extent(nest.innermost) >= kFewestWhole * widest) lanes = widest;  // plus a partial last piece
       across.elements = c.sample(fmt::format("line{}", number), {1, across.elements}, across.elements);
     } else if (in_lanes && c.extent(nest.innermost) >= std::max(2 * lanes, kFewestLanes)) {
       vectors = c.sample(fmt::format("vectors{}", number), kVectors,
@@ -284,7 +285,7 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
     std::vector<std::int64_t> several;
     for (const std::int64_t some : kRows)
       if (some <= c.extent(row)) several.push_back(some);
-    // What may be joined in any order LLVM's vectorizer takes apart.
+    // LLVM's vectorizer reassociates reductions that allow it.
     if (several.size() > 1) rows = c.sample(fmt::format("rows{}", number), several, waits ? several.back() : 1);
     if (rows == 1 && any_order) {
       fuse_reduction(c, name);
@@ -295,7 +296,7 @@ void schedule_block(schedule::Context& c, const std::string& name, const Cpu& cp
                : in_lanes          ? vectorize_nest(c, name, nest, lanes, vectors, look_up)
                : rows > 1          ? interleave_rows(c, name, nest, row, rows)
                                    : std::optional(nest.spatial);
-  // The last loop stays one where those around it are enough: the place in it moves by steps there.
+  // The last loop is not fused if the loops around it are enough: its index then advances by steps.
   if (!in_lanes && rows == 1 && outer->size() > 1 && points_of(c, *outer) / c.extent(outer->back()) >= kFewestRows)
     outer->pop_back();
   if (outer && points >= kParallelWork) share_among_threads(c, *outer);

@@ -1,5 +1,6 @@
 // Matrix products. A constant right operand is packed to [n / columns][k][columns]; a register tile holds `rows` x
-// `columns` sums over all of k. The columns' panel stays in the second level while a block of rows passes over it.
+// `columns` sums over all of k. The panel of columns stays in the second-level cache while a block of rows passes over
+// it.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -48,7 +49,7 @@ GemmOperands gemm_operands(const Block& block) {
   return result;
 }
 
-// What is to be multiplied, in the loops of its definition.
+// A product, in the loops of its definition.
 struct MatrixProduct {
   GemmOperands operands;
   bool integer = false;
@@ -57,14 +58,14 @@ struct MatrixProduct {
   std::string m, n, k;             // loops
   std::int64_t rows = 0, columns = 0, depth = 0;
 
-  // Whether the processor's dot products of bytes can do it, but for the type of the left operand.
+  // Whether the processor's byte dot products can compute it; does not check the type of the left operand.
   bool suits_dot_products(const Cpu& cpu) const {
     return integer && cpu.vnni && depth % kDotBytes == 0 && columns % cpu.lanes(4) == 0 && pack_right &&
            operands.k_last_left && operands.right->dtype == DType::int8;
   }
 };
 
-// nullopt where block gemm is none that register tiles can take.
+// nullopt if block gemm is not suitable for register tiles.
 std::optional<MatrixProduct> product_of(const Program& program) {
   const auto path = schedule::find_block(program.body, kGemm);
   const Block* block = path ? schedule::as_block(path->back()) : nullptr;
@@ -94,7 +95,7 @@ std::optional<MatrixProduct> product_of(const Program& program) {
   return p;
 }
 
-// One product on its way from the loops of its definition to register tiles.
+// Transforms one product from the loops of its definition to register tiles.
 class Matmul {
  public:
   Matmul(schedule::Context& c, const Cpu& cpu) : c_(c), cpu_(cpu) {}
@@ -120,7 +121,7 @@ class Matmul {
     return !p_.m.empty();
   }
 
-  // Four bytes a lane.
+  // Four bytes per lane.
   void choose_products() {
     dot_ = p_.suits_dot_products(cpu_) && p_.operands.left->dtype == DType::uint8;
     const std::int64_t steps = dot_ ? p_.depth / kDotBytes : p_.depth;
@@ -139,9 +140,9 @@ class Matmul {
                     : fmt::format("{0}/{2},{1},{0}%{2}", n, k, tile_.columns));
   }
 
-  // Rows of a block: its part of the left operand within a quarter of the second level, and several blocks for the
-  // threads. A right operand that this level does not hold is fetched anew for every block: then a block takes half of
-  // the level, and threads share the columns. Rows that would crowd the sets of the first level are packed.
+  // Rows per block: the block's part of the left operand within a quarter of the second-level cache, and several blocks
+  // for the threads. A right operand larger than this cache is fetched again for every block: a block then uses half of
+  // the cache, and threads share the columns. Rows that would conflict in the sets of the first-level cache are packed.
   void copy_left_by_blocks() {
     const std::int64_t tiles = (p_.rows + tile_.rows - 1) / tile_.rows;
     const bool right_stays = p_.depth * p_.columns * element_bytes_ <= cpu_.l2_bytes;
@@ -167,14 +168,14 @@ class Matmul {
   void cut_into_tiles() {
     const auto [mt, mi] = c_.tile(mb_, tile_.rows);
     std::tie(no_, ni_) = c_.tile(p_.n, tile_.columns);
-    // One tile: a loop of one iteration is where it is complete.
+    // A single tile: a loop with one iteration marks where it is complete.
     if (no_.empty() && mt.empty() && mo_.empty() && p_.batch.empty()) {
       no_ = p_.n + "_o", ni_ = p_.n + "_i";
       c_.s.split(p_.n, tile_.columns, no_, ni_);
     }
     const std::string no = no_, ni = ni_;
     mi_ = mi;
-    // Columns first: their panel stays in the second level while the rows pass. Rows first: the rows stay.
+    // Columns first: their panel stays in the second-level cache while the rows pass. Rows first: the rows stay.
     const bool rows_first = !no.empty() && !mt.empty() && c_.sample("tile_order", {"nm", "mn"}, "nm") == "mn";
     std::string serial = p_.k;
     std::vector<std::string> inside{mi, ni};
@@ -198,7 +199,7 @@ class Matmul {
     c_.unroll(steps_loop_);
   }
 
-  // Cache lines of all rows side by side.
+  // Cache lines of all rows are contiguous.
   std::string packed_rows() const {
     const std::size_t depth = p_.operands.left->shape.size() - 1;
     std::string rows;
@@ -211,14 +212,14 @@ class Matmul {
     std::vector<std::string> order = c_.own_loops(staged_);
     const int lanes = cpu_.lanes(static_cast<int>(element_bytes_));
     const std::string vectors = c_.vectorize(order.back(), vector_lanes(c_.extent(order.back()), lanes));
-    // A packed copy is written in order: stores to as many pages as there are vectors in a row would be slow.
+    // A packed copy is written in order: writing to a different page for each vector of a row would be slow.
     order.back() = vectors;
     if (pack_left_) std::ranges::rotate(order, order.end() - 1), c_.reorder(order);
   }
 
   void share_among_threads() {
     std::vector<std::string> threads = p_.batch;
-    // Few blocks of rows: threads share the columns; alone where a block's copy lies between the loops.
+    // With few blocks of rows, threads share the columns; only these if a block's copy is between the loops.
     const bool few = c_.extent(mo_) < 4 && !no_.empty() && (p_.batch.empty() || c_.extent(p_.batch.front()) == 1);
     if (!mo_.empty() && (!few || staged_.empty())) threads.push_back(mo_);
     if (few) threads.push_back(no_);
@@ -228,12 +229,12 @@ class Matmul {
   schedule::Context& c_;
   const Cpu& cpu_;
   MatrixProduct p_;
-  std::int64_t element_bytes_ = 0, steps_ = 1;  // steps: of the reduction, written out
+  std::int64_t element_bytes_ = 0, steps_ = 1;  // steps: unrolled steps of the reduction
   RegisterTile tile_{};
   bool dot_ = false, pack_left_ = false;
-  std::string staged_;  // the producer that is written out a block at a time: the shifted or packed left operand
-  std::string last_;    // the block behind the sums
-  // Loops: blocks of rows and the rows of a block; what they are cut into; those of the epilogue.
+  std::string staged_;  // the producer that is computed per block: the shifted or packed left operand
+  std::string last_;    // the block after the sums
+  // Loops: blocks of rows and the rows of a block; the loops they are split into; those of the epilogue.
   std::string mo_, mb_, mi_, no_, ni_, steps_loop_;
   std::vector<std::string> end_;
 };

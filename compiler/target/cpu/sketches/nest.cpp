@@ -19,7 +19,7 @@ using namespace loops;
 
 namespace {
 
-// A block's indices as functions of the loops around it.
+// A block's indices as functions of the enclosing loops.
 class LoopIndices {
  public:
   LoopIndices(const schedule::Context& c, const Block& block) : bindings_(schedule::bindings_of(block)) {
@@ -42,7 +42,7 @@ std::int64_t step_of(const Affine& index, const std::string& loop) {
   return 0;
 }
 
-// The loop that goes from neighbor to neighbor in the buffer's memory; "" where none does.
+// The loop with stride 1 in the buffer's memory; "" if there is none.
 std::string loop_along(const LoopIndices& indices, const Shape& shape, const std::vector<Expr>& at) {
   for (std::size_t d = shape.size(); d-- > 0;) {
     if (shape[d] == 1) continue;
@@ -64,7 +64,7 @@ void each_index(const Block& block, const std::function<void(const Expr&)>& visi
   });
 }
 
-// The number by which quotient and remainder are taken of an iterator, where it is one.
+// The number by which quotient and remainder of an iterator are taken, if it is unique.
 std::map<std::size_t, std::int64_t> divisors_of(const Block& block) {
   std::map<std::size_t, std::set<std::int64_t>> all;
   each_index(block, [&](const Expr& index) {
@@ -130,8 +130,8 @@ void split_into_blocks(schedule::Context& c, const std::string& name, bool any_o
 
 namespace {
 
-// Elements that each loop moves by, of everything that the block reads besides what it writes: one list for each load.
-// Nullopt where one moves by no constant step.
+// The strides of each loop in elements, for everything that the block reads except its result: one list per load.
+// nullopt if a load has no constant stride.
 std::optional<std::vector<std::vector<std::int64_t>>> strides(const schedule::Context& c, const std::string& name,
                                                               const std::vector<std::string>& loops) {
   const Block& block = *c.block(name);

@@ -1,7 +1,7 @@
-// Convolution of few output channels in float32: these would leave most lanes of a vector idle, so lanes are pixels of
-// a row. A register tile holds some output channels times whole vectors of pixels over the whole reduction; its weights
-// are broadcast. The input is copied, a block of rows at a time, to rows of one channel with their padding; where it
-// has its channels last it is transposed on the way. Sums are added in the order of the definition.
+// Convolution with few output channels in float32: these would leave most lanes of a vector idle, so lanes are pixels
+// of a row. A register tile holds some output channels times whole vectors of pixels over the whole reduction; its
+// weights are broadcast. The input is copied, a block of rows at a time, to rows of one channel with padding;
+// channels-last input is transposed in the process. Sums are added in the order of the definition.
 #include <algorithm>
 #include <utility>
 
@@ -21,11 +21,11 @@ using namespace loops;
 namespace {
 
 constexpr const char* kSums = "conv";
-constexpr double kCyclesOfCopy = 0.5;         // of an element of the input, transposed
-constexpr double kCyclesOfCrowdedCopy = 1.5;  // to rows of the channels that fall into few sets of the first level
-constexpr double kLessThan = 0.8;             // of the cycles of a tile whose lanes are output channels
+constexpr double kCyclesOfCopy = 0.5;         // per input element, transposed
+constexpr double kCyclesOfCrowdedCopy = 1.5;  // if the rows of the channels map to few sets of the first-level cache
+constexpr double kRequiredShare = 0.8;        // relative to the cycles of a tile whose lanes are output channels
 
-// Neighboring pixels of a row read neighboring elements.
+// Whether neighboring pixels of a row read neighboring elements.
 bool reads_in_step(const Block& block, const Buffer& x, std::size_t rank) {
   const VarNode* column = block.iterators[rank - 1].var.get();
   bool in_step = true;
@@ -38,14 +38,14 @@ bool reads_in_step(const Block& block, const Buffer& x, std::size_t rank) {
   return in_step;
 }
 
-// [n, .., channel, x]: a row of each channel after the other.
+// [n, .., channel, x]: the rows of the channels one after another.
 std::string rows_by_channel(std::size_t rank) {
   std::string layout = "i0";
   for (std::size_t d = 2; d + 1 < rank; ++d) layout += fmt::format(",i{}", d);
   return layout + fmt::format(",i1,i{}", rank - 1);
 }
 
-// In the order of the reduction, output channels side by side.
+// In the order of the reduction, output channels contiguous.
 std::string weights_by_step(std::size_t rank) {
   std::string layout;
   for (std::size_t d = 1; d < rank; ++d) layout += fmt::format("i{},", d);
@@ -88,11 +88,11 @@ class PixelConvolution {
     by_pixel_ = {outputs, width, steps, window, false, true};
     const double pixels = least_cycles(by_pixel_, cpu_, [this](std::int64_t columns) { return copied(columns); });
     const TiledProduct by_channel{width, tileable_columns(outputs, cpu_), steps, window};
-    return pixels < kLessThan * least_cycles(by_channel, cpu_);
+    return pixels < kRequiredShare * least_cycles(by_channel, cpu_);
   }
 
-  // Cycles that the copy of a row takes, beside tiles of so many pixels: its rows end at a whole tile. The result is
-  // copied as well: most readers take it with its channels last.
+  // Cycles for copying a row with tiles of this many pixels: its rows end at a whole tile. The result is also copied:
+  // most consumers read it channels-last.
   double copied(std::int64_t columns) const {
     const std::int64_t inputs = operands_.inputs(), lanes = cpu_.lanes(4), width = by_pixel_.columns;
     const std::int64_t row = operands_.x->shape.back() + (width + columns - 1) / columns * columns - width;
@@ -125,7 +125,7 @@ class PixelConvolution {
     const auto [xo, xi] = c_.tile(spatial_.back(), tile_.columns);
     oi_ = oi, xi_ = xi;
     shared_ = {"conv.n"};
-    std::string row;  // of a block
+    std::string row;  // rows of a block
     if (spatial_.size() > 1) {
       const std::string& rows = spatial_[spatial_.size() - 2];
       const std::int64_t height = c_.extent(rows);
@@ -148,7 +148,7 @@ class PixelConvolution {
     c_.s.decompose_reduction(kSums, reduction_.front(), "conv.init");
   }
 
-  // The padded rows within a quarter of the second level, and enough blocks for the threads.
+  // The padded rows within a quarter of the second-level cache, and enough blocks for the threads.
   std::int64_t rows_of_a_block(std::int64_t height) const {
     const Shape& x = operands_.x->shape;
     const std::int64_t row_bytes = x.back() * operands_.inputs() * size_bytes(DType::float32);
@@ -156,9 +156,9 @@ class PixelConvolution {
     return std::clamp<std::int64_t>(cpu_.l2_bytes / 4 / row_bytes / stride, 1, (height + 3) / 4);
   }
 
-  // From rows with their channels last, lines of channels become elements of as many rows.
+  // From channels-last rows: lines of channels become elements of as many rows.
   void vectorize_copy() {
-    std::vector<std::string> loops = c_.own_loops(staged_);  // n, c, .., x, as far as there are several iterations
+    std::vector<std::string> loops = c_.own_loops(staged_);  // n, c, .., x, if they have several iterations
     const Block& block = *c_.block(staged_);
     const auto loop_of = [&](std::size_t iterator) -> std::string {
       std::string found;
@@ -188,15 +188,15 @@ class PixelConvolution {
   schedule::Context& c_;
   const Cpu& cpu_;
   ConvOperands operands_;
-  std::size_t rank_ = 0;                          // of the images
+  std::size_t rank_ = 0;                          // rank of the images
   std::vector<std::string> spatial_, reduction_;  // loops, outermost first
   TiledProduct by_pixel_{};                       // rows are output channels, columns pixels
   RegisterTile tile_{};
   std::string staged_;                     // the copy of the input
-  bool transposed_ = false;                // that is made of channels that lie last
-  std::string last_;                       // the block behind the sums
+  bool transposed_ = false;                // the copy is made from channels-last input
+  std::string last_;                       // the block after the sums
   std::string oi_, xi_;                    // loops of the tile
-  std::vector<std::string> shared_, end_;  // those around a block of rows, outermost first; those of the epilogue
+  std::vector<std::string> shared_, end_;  // loops around a block of rows, outermost first; loops of the epilogue
 };
 
 }  // namespace

@@ -22,19 +22,19 @@ std::int64_t vector_lanes(std::int64_t extent, int lanes) {
 std::int64_t tile_lanes(std::int64_t columns, int lanes) {
   const std::int64_t even = vector_lanes(columns, lanes);
   if (columns <= lanes || even == lanes) return even;
-  const std::int64_t places = (columns + lanes - 1) / lanes * lanes;  // of which the last ones are idle
+  const std::int64_t places = (columns + lanes - 1) / lanes * lanes;  // the last ones are idle
   return columns % even != 0 || columns * lanes > even * places ? lanes : even;
 }
 
 namespace {
 
 constexpr std::int64_t kWidestTile = 8;  // vectors
-constexpr double kCyclesOfTile = 30;     // its loops, and what waits for the last sums
+constexpr double kCyclesOfTile = 30;     // loop overhead, and waiting for the last sums
 
 // Cycles of a tile of `rows` times `vectors`.
 double tile_cycles(std::int64_t rows, std::int64_t vectors, const TiledProduct& product, const Cpu& cpu) {
   const auto as_double = [](std::int64_t value) { return static_cast<double>(value); };
-  // The weights of all tiles of a column stay in the first level where they fit; the other operand passes.
+  // The weights of all tiles of a column stay in the first-level cache if they fit; the other operand passes.
   const bool weights_stay = vectors * cpu.vector_bytes * product.steps <= cpu.l1_bytes / 2;
   const double fetched =
       (weights_stay ? 0.0 : as_double(vectors * cpu.vector_bytes)) + as_double(rows * 4) / as_double(product.reuse);
@@ -43,9 +43,9 @@ double tile_cycles(std::int64_t rows, std::int64_t vectors, const TiledProduct& 
   return as_double(product.steps) * (step + fetched / cpu.l2_bytes_per_cycle) + kCyclesOfTile;
 }
 
-constexpr double kNoRegisters = std::numeric_limits<double>::max();  // behind all others
+constexpr double kNoRegisters = std::numeric_limits<double>::max();  // after all others
 
-// The tiles that divide a product, and what they cost.
+// The tiles that divide a product, and their costs.
 class Tiles {
  public:
   Tiles(const TiledProduct& product, const Cpu& cpu) : product_(product), cpu_(cpu), lanes_(cpu.lanes(4)) {}
@@ -71,7 +71,7 @@ class Tiles {
     return all;
   }
 
-  // Of all tiles of so many rows.
+  // Cycles for all tiles of this height.
   double cycles(std::int64_t width, std::int64_t height) const {
     if (!fits(height, vectors_of(width))) return kNoRegisters;
     const std::int64_t rest = product_.columns % width;
@@ -95,8 +95,8 @@ class Tiles {
     return product_.whole ? width % lanes_ == 0 : width == product_.columns || width % lanes_of(width) == 0;
   }
 
-  // The weights' vectors, the broadcast element and a product that is not added at once need registers as well: where
-  // they have none, a sum lives in memory and a step takes twice as long. A search may leave fewer.
+  // The weight vectors, the broadcast element and a product that is not fused with its addition also need registers:
+  // without them, a sum is in memory and a step takes twice as long. A search may leave fewer.
   bool fits(std::int64_t height, std::int64_t vectors) const {
     return height * vectors + vectors + (cpu_.fma() ? 1 : 2) <= cpu_.vector_registers;
   }
@@ -124,12 +124,12 @@ std::int64_t tileable_columns(std::int64_t columns, const Cpu& cpu) {
 }
 
 RegisterTile sample_register_tile(schedule::Context& c, const TiledProduct& product, const Cpu& cpu,
-                                  const CyclesByColumns& beside) {
+                                  const CyclesByColumns& extra) {
   const Tiles tiles(product, cpu);
   const auto widths = [&](std::span<const std::int64_t>) { return tiles.widths(); };
   const auto heights = [&](std::span<const std::int64_t> width) { return tiles.heights(width[0]); };
   const schedule::Cost cost = [&](std::span<const std::int64_t> tile) {
-    return std::optional(tiles.cycles(tile[0], tile[1]) + (beside ? beside(tile[0]) : 0.0));
+    return std::optional(tiles.cycles(tile[0], tile[1]) + (extra ? extra(tile[0]) : 0.0));
   };
   const std::array<schedule::Choice, 2> choices{{{"tile_columns", widths}, {"tile_rows", heights}}};
   const std::vector<std::int64_t> tile = c.sample(choices, [&] { return Result<schedule::Cost>(cost); });
@@ -137,12 +137,12 @@ RegisterTile sample_register_tile(schedule::Context& c, const TiledProduct& prod
   return tiles.tile(tile[0], tile[1]);
 }
 
-double least_cycles(const TiledProduct& product, const Cpu& cpu, const CyclesByColumns& beside) {
+double least_cycles(const TiledProduct& product, const Cpu& cpu, const CyclesByColumns& extra) {
   const Tiles tiles(product, cpu);
   double least = kNoRegisters;
   for (const std::int64_t width : tiles.widths())
     for (const std::int64_t height : tiles.heights(width))
-      least = std::min(least, tiles.cycles(width, height) + (beside ? beside(width) : 0.0));
+      least = std::min(least, tiles.cycles(width, height) + (extra ? extra(width) : 0.0));
   return least;
 }
 
@@ -177,7 +177,7 @@ void schedule_sums(schedule::Context& c, const std::string& main, const std::str
     c.unroll(c.vectorize(columns, tile.lanes));
   }
   const std::vector<std::string> start = c.own_loops(main + ".init");
-  if (start.empty()) return;  // a tile of one result
+  if (start.empty()) return;  // a tile with one result
   for (std::size_t i = 0; i + 1 < start.size(); ++i) c.unroll(start[i]);
   if (dot) {
     c.s.vectorize(start.back());

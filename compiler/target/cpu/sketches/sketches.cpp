@@ -13,8 +13,8 @@ using namespace loops;
 
 namespace {
 
-// A constant [channel, ..] that one block reads by its result's channel and by what it sums over: channels last, each
-// step of the sum finds those of all lanes side by side.
+// A constant [channel, ..] that one block reads by its result's channel and by reduction indices: with channels last,
+// each step of the sum reads the values of all lanes contiguously.
 bool is_read_by_channel(const schedule::Context& c, const Buffer& constant) {
   int readers = 0, by_channel = 0;
   for (const std::string& name : c.blocks()) {
@@ -46,13 +46,13 @@ schedule::Sketch sketch_of(const Kind& kind, const Cpu& cpu) {
 
 void follow_layouts(schedule::Context& c) {
   const std::vector<Parameter>& parameters = c.task.program.parameters;
-  std::set<std::size_t> images;  // ranks of those with channels last
+  std::set<std::size_t> images;  // ranks of channels-last images
   for (const Parameter& parameter : parameters) {
     const std::size_t rank = parameter.buffer->shape.size();
     if (may_be_image(rank) && c.task.layouts.at(parameter.buffer->name) == channels_last(rank)) images.insert(rank);
     if (parameter.role != ParameterRole::constant) c.follow_layout(parameter.buffer->name);
   }
-  // Constants of an image's shape lie like the images, weights as lanes of channels read them.
+  // Constants with the shape of an image use the images' layout; weights are stored in the order of channel lanes.
   for (const Parameter& parameter : parameters) {
     const std::size_t rank = parameter.buffer->shape.size();
     if (parameter.role != ParameterRole::constant || !images.contains(rank)) continue;

@@ -1,5 +1,5 @@
-// The kinds of groups that the CPU knows, in the order in which they are tried; each with what prepares its tasks and
-// the sketch that writes their schedules.
+// The kinds of groups that the CPU supports, in the order in which they are tried; each with its prepare step and its
+// sketch.
 #pragma once
 
 #include <array>
@@ -15,10 +15,10 @@
 
 namespace dovetail::cpu {
 
-// Dense 2-D convolution of bytes in tile registers, where the processor has them and they are worth it.
+// Dense 2-D convolution of bytes in tile registers, if the processor has them and they pay off.
 void prepare_tile_convolution(Preparation& p);
 bool sketch_tile_convolution(schedule::Context& c, const Cpu& cpu);
-// Convolution of few output channels, float32: pixels of a row in lanes.
+// Convolution with few output channels, float32: pixels of a row in lanes.
 void prepare_pixel_convolution(Preparation& p);
 bool sketch_pixel_convolution(schedule::Context& c, const Cpu& cpu);
 // Convolution in one to three dimensions, dense or in groups, float32 and int8: register tiles over pixels of one row
@@ -28,7 +28,7 @@ bool sketch_convolution(schedule::Context& c, const Cpu& cpu);
 // Depthwise convolution and pooling: channels in lanes.
 void prepare_window(Preparation& p);
 bool sketch_window(schedule::Context& c, const Cpu& cpu);
-// Matrix products of bytes in tile registers, likewise.
+// Matrix products of bytes in tile registers, if they pay off.
 void prepare_tile_matmul(Preparation& p);
 bool sketch_tile_matmul(schedule::Context& c, const Cpu& cpu);
 // Matrix products, float32 and int8.
@@ -54,21 +54,21 @@ inline constexpr std::array<Kind, 7> kKinds{{
     {"generic", 4, prepare_generic, sketch_generic},
 }};
 
-// Null: there is none of that name.
+// Null if the name is unknown.
 const Kind* find_kind(std::string_view name);
 schedule::Sketch sketch_of(const Kind& kind, const Cpu& cpu);
 
-// Arguments and results lie as the task asks, and all images of a rank between them channels-last where one of those
-// does; weights of windows by channel.
+// Applies the task's layouts to arguments and results; all intermediate images of a rank become channels-last if one of
+// these is; weights of windows are stored by channel.
 void follow_layouts(schedule::Context& c);
 
-// So many lines that far apart fill most of the ways of their sets of the first level, and what passes meanwhile evicts
-// them.
+// Whether this many lines at that distance fill most ways of their sets in the first-level cache, so that other data
+// evicts them.
 bool crowds_sets(std::int64_t distance_bytes, std::int64_t lines, const Cpu& cpu);
 
-// Sizes of blocks that cut `extent` into equal ones, but for the last, which may be smaller.
+// Sizes of blocks that split `extent` evenly, except for the last block, which may be smaller.
 std::vector<std::int64_t> block_sizes(std::int64_t extent);
-// The largest of them that is at most `most`; a smaller one that divides the extent where it is not much smaller.
+// The largest of them that is at most `most`; a slightly smaller one if it divides the extent.
 std::int64_t block_size(std::int64_t extent, std::int64_t most);
 std::vector<std::int64_t> divisors(std::int64_t value);
 std::int64_t largest_divisor(std::int64_t value, std::int64_t at_most);

@@ -1,8 +1,8 @@
-// Dense 2-D convolution of bytes in tile registers. A tile of sums is `rows` neighboring pixels of one output row
-// times 16 output channels. Its left operand is read from the channels-last image, which is padded for a block of rows
-// at a time: a row of a tile is 64 channels of a pixel, of four channels or less a window's row of pixels. The weights
-// lie as tiles are loaded: [o / 16][ky][kx][c / 4][16][4]. Whole tiles of sums pass through memory of the first level,
-// where vectors turn them into results.
+// Dense 2-D convolution of bytes in tile registers. A tile of sums is `rows` neighboring pixels of one output row times
+// 16 output channels. Its left operand is read from the channels-last image, which is padded for a block of rows at a
+// time: a row of a tile is 64 channels of a pixel, or with four channels or less, a row of a window's pixels. The
+// weights are stored in the order in which tiles are loaded: [o / 16][ky][kx][c / 4][16][4]. Whole tiles of sums pass
+// through the first-level cache, where vector code turns them into results.
 #include <algorithm>
 #include <optional>
 
@@ -27,7 +27,7 @@ struct ByteConvolution {
   Buffer x, w;
   std::int64_t outputs, height, width, channels, window_rows, window_columns;
 
-  // A row of a tile is a row of the window.
+  // Whether a row of a tile is a row of the window.
   bool folds() const { return channels <= kDotBytes && window_columns > 1 && window_columns <= kTileRows; }
   EvenPieces columns() const { return even_pieces(width, kTileRows); }
   EvenPieces quads() const {
@@ -79,8 +79,8 @@ class TileConvolution {
   }
 
  private:
-  // Padded rows of a block within half of the second level, and several blocks for the threads, unless blocks would be
-  // single rows, each of which loads all weights.
+  // Padded rows of a block within half of the second-level cache, and several blocks for the threads, unless blocks
+  // would be single rows, each of which loads all weights.
   void choose_blocks() {
     const std::int64_t row_bytes = k_.x->shape[3] * k_.channels;
     const std::int64_t stride = std::max<std::int64_t>(1, k_.x->shape[2] / k_.height);
@@ -98,7 +98,7 @@ class TileConvolution {
     if (c_.block("pad") != nullptr) staged_ = "pad";
     c_.lay_out(k_.w->name, fmt::format("i0/{0},i2,i3,i1/{1},i0%{0},i1%{1}", kTileLanes, kDotBytes));
     blocks_ = stage_tiles(c_, kTiledConv, k_.x->name, k_.w->name, last_);
-    // Residual operands have the results' shape and lie as they do.
+    // Residual operands have the results' shape and layout.
     const Shape results = c_.written_by(last_)->shape;
     if (last_ != blocks_.store)
       for (const Region& read : c_.reads_of(last_))
@@ -119,7 +119,7 @@ class TileConvolution {
     const auto [o_tiles, oi] = c_.tile("conv.o", kTileLanes);
     auto [oo, ot] = cut(c_, o_tiles, block_.columns);
     yo_ = yo;
-    // Few rows of blocks: threads share the output channels instead.
+    // With few blocks of rows, threads share the output channels instead.
     if (k_.height / rows_ < 4 && !oo.empty()) {
       const std::int64_t tiles = c_.extent(oo);
       std::tie(threads_, oo) = c_.tile(
@@ -142,8 +142,8 @@ class TileConvolution {
     c_.reorder(order);
   }
 
-  // The loops over blocks of tiles, outermost first. Channels outermost: their weights stay in the first level while
-  // the pixels of a block pass. Innermost: the pixels stay, and the weights of all channels pass.
+  // The loops over blocks of tiles, outermost first. Channels outermost: their weights stay in the first-level cache
+  // while the pixels of a block pass. Channels innermost: the pixels stay, and the weights of all channels pass.
   std::vector<std::string> order_tiles(const std::string& o, const std::string& y, const std::string& x) {
     const std::int64_t weights = element_count(k_.w->shape);
     const std::int64_t panel = weights / k_.outputs * kTileLanes * block_.columns;
@@ -215,14 +215,14 @@ class TileConvolution {
   ByteConvolution k_;
   TileShape tile_;
   TileBlock block_{};
-  std::int64_t rows_ = 1;  // of the image in a block
+  std::int64_t rows_ = 1;  // image rows per block
   TileBlocks blocks_;
-  std::string staged_, last_;  // the padded input, if any; the block behind the sums
-  // Loops: blocks of rows, pieces of the output channels for threads; the innermost one around a block of tiles, and
+  std::string staged_, last_;  // the padded input, if any; the block after the sums
+  // Loops: blocks of rows, pieces of the output channels for threads; the innermost loop around a block of tiles, and
   // around the calls of one step of the sum.
   std::string yo_, threads_, at_, step_;
   TileNest sums_;
-  std::vector<std::string> end_;  // of the results: n, o, y, x
+  std::vector<std::string> end_;  // loops of the results: n, o, y, x
 };
 
 }  // namespace

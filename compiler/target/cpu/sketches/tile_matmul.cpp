@@ -1,6 +1,6 @@
-// Matrix products of bytes in tile registers, with a constant right operand: it lies as tiles are loaded,
-// [n / 16][k / 4][16][4]. A tile of sums is up to 16 rows times 16 columns. The panel of a block of columns stays in
-// the cache while the rows pass over it.
+// Matrix products of bytes in tile registers, with a constant right operand, stored in the order in which tiles are
+// loaded: [n / 16][k / 4][16][4]. A tile of sums is up to 16 rows times 16 columns. The panel of a block of columns
+// stays in the cache while the rows pass over it.
 #include <algorithm>
 #include <optional>
 
@@ -22,7 +22,7 @@ constexpr const char* kTiledGemm = "gemm";
 struct ByteProduct {
   Buffer x, w;
   bool n_last = false;
-  std::size_t m = 0;  // iterator; n and k are the two behind it
+  std::size_t m = 0;  // iterator; n and k are the next two
   std::int64_t rows = 0, columns = 0, depth = 0;
 
   EvenPieces row_tiles() const { return even_pieces(rows, kTileRows); }
@@ -87,8 +87,8 @@ class TileMatmul {
   }
 
  private:
-  // Rows of a block: its part of the left operand within half of the second level. Threads share the columns where
-  // these are many, as each block of rows fetches all weights anew.
+  // Rows of a block: its part of the left operand within half of the second-level cache. If there are many, threads
+  // share the columns, since each block of rows fetches all weights again.
   void choose_blocks() {
     const std::int64_t tiles = p_.row_tiles().count, columns = p_.columns / kTileLanes;
     const std::int64_t fitting = std::max<std::int64_t>(1, cpu_.l2_bytes / 2 / (p_.depth * tile_.rows));
@@ -105,7 +105,7 @@ class TileMatmul {
     blocks_ = stage_tiles(c_, kTiledGemm, p_.x->name, p_.w->name, last_);
   }
 
-  // False where one block of tiles is all, and so no loop at which it could be completed.
+  // False if there is only one block of tiles, and so no loop at which it could be completed.
   bool cut_loops() {
     const auto [m_tiles, mi] = c_.tile(m_, tile_.rows);
     const auto [mo, mb] = c_.tile(m_tiles, tiles_);
@@ -187,11 +187,11 @@ class TileMatmul {
   ByteProduct p_;
   TileShape tile_;
   TileBlock block_{};
-  std::int64_t tiles_ = 1;  // rows of tiles in a block
+  std::int64_t tiles_ = 1;  // rows of tiles per block
   TileBlocks blocks_;
-  std::string staged_, last_;  // the extended left operand, if any; the block behind the sums
-  // Loops: of the product; blocks of rows and of columns; the innermost one around a block of tiles, around the calls
-  // of one step of the sum, and the outermost one inside a block.
+  std::string staged_, last_;  // the extended left operand, if any; the block after the sums
+  // Loops: of the product; blocks of rows and of columns; the innermost loop around a block of tiles, the one around
+  // the calls of one step of the sum, and the outermost one inside a block.
   std::vector<std::string> batch_;
   std::string m_, n_, k_, mo_, no_, at_, step_, first_;
   TileNest sums_;

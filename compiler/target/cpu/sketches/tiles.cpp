@@ -9,10 +9,10 @@ using namespace loops;
 
 namespace {
 
-// Of one core, in cycles: a call streams the rows of A through the multipliers and takes a few at least; a tile's sums
-// go to memory and come back in vectors; two vector instructions, each of all lanes, multiply at a time, at four fifths
-// of which our kernels run. Tiles of weights came from the second level of an Emerald Rapids at about 25 bytes a cycle
-// (ResNet-18's C11, docs/results/benchmarks.md).
+// For one core, in cycles: a call streams the rows of A through the multipliers, with a minimum latency; a tile's sums
+// go to memory and come back in vectors; two vector instructions, each with all lanes, multiply at a time, and our
+// kernels reach four fifths of that. On an Emerald Rapids, tiles of weights were read from the second-level cache at
+// about 25 bytes per cycle (ResNet-18's C11, docs/results/benchmarks.md).
 constexpr double kFreshCall = 16, kStoreAndReload = 24, kDotsPerCycle = 1.6, kFetchedBytesPerCycle = 25;
 
 }  // namespace
@@ -62,15 +62,15 @@ TileBlock sample_tile_block(schedule::Context& c, std::int64_t down, std::int64_
       {{"tile_columns", [&](std::span<const std::int64_t>) { return dividing(columns); }},
        {"tile_across", [&](std::span<const std::int64_t>) { return dividing(across); }},
        {"tile_down", [&](std::span<const std::int64_t>) { return up_to(down); }}}};
-  // Loads and products of one step, in calls; tiles that stick out below are wasted.
+  // Loads and products of one step, in calls; the part of tiles beyond the end is wasted.
   const schedule::Cost cost = [&](std::span<const std::int64_t> block) -> std::optional<double> {
     const std::int64_t rows = block[1] * block[2];
     if (rows * block[0] + rows + block[0] > cpu.tile_registers) return std::nullopt;
     const double useful = static_cast<double>(down) / static_cast<double>((down + block[2] - 1) / block[2] * block[2]);
     const double products = static_cast<double>(rows * block[0]) * kFreshCall;
     const double loads = static_cast<double>(rows + block[0]) * (kFreshCall / 2);
-    // The weights of all steps come from the second level again for each block of rows, unless the first one holds
-    // them.
+    // The weights of all steps are read again from the second-level cache for each block of rows, unless the first
+    // level holds them.
     const std::int64_t step_bytes = block[0] * tile.quads * kTileRowBytes;
     const double fetched =
         step_bytes * tile.calls > cpu.l1_bytes / 2 ? static_cast<double>(step_bytes) / kFetchedBytesPerCycle : 0;

@@ -1,6 +1,6 @@
-// Depthwise convolution and pooling, in one to three dimensions: each channel by itself. Channels lie in lanes, the
-// window is unrolled, and a register tile holds neighboring pixels of a row, whose windows share most of their
-// elements. Padding becomes a condition on the element, which peeling takes out of all tiles but those at the border.
+// Depthwise convolution and pooling, in one to three dimensions: each channel separately. Channels are in lanes, the
+// window is unrolled, and a register tile holds neighboring pixels of a row, whose windows share most elements. Padding
+// becomes a condition on the element, which peeling removes from all tiles except those at the border.
 #include <algorithm>
 
 #include "compiler/schedule/nest.h"
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kMostTaps = 64;
 
-// Neighboring results read neighboring channels: false where several results share one (a channel multiplier).
+// Whether neighboring results read neighboring channels: false if several results share one (a channel multiplier).
 bool channels_in_step(const Block& block) {
   const VarNode* channel = block.iterators[1].var.get();
   bool in_step = true;
@@ -32,8 +32,7 @@ bool channels_in_step(const Block& block) {
   return in_step;
 }
 
-// What a window of each channel is multiplied with: read by `block` at the same place for every pixel of a row. Empty:
-// nothing is.
+// The weights of each channel's window: read by `block` at the same place for every pixel of a row. Empty: none.
 std::string weights_of(const Block& block, std::size_t rank) {
   const VarNode* column = block.iterators[rank - 1].var.get();
   for (const Region& read : block.reads) {
@@ -48,7 +47,7 @@ std::string weights_of(const Block& block, std::size_t rank) {
   return "";
 }
 
-// The block that reduces windows: [n, channel, .., x] spatial, the window's axes last. Null where there is none.
+// The block that reduces windows: [n, channel, .., x] spatial, the window's axes last. Null if there is none.
 const Block* window_block(const Program& program) {
   for (const schedule::Path& path : schedule::blocks_below(program.body)) {
     const Block& block = *schedule::as_block(path.back());
@@ -59,7 +58,7 @@ const Block* window_block(const Program& program) {
     if (!may_be_image(rank) || spatial != rank) return nullptr;
     std::int64_t taps = 1;
     for (std::size_t i = rank; i < axes; ++i) taps *= block.iterators[i].extent;
-    // A convolution has its input channels first among the reduced axes: depthwise is one.
+    // A convolution with input channels first among the reduced axes: depthwise has one.
     const std::size_t plane = rank - 2;
     const bool one_channel = axes == rank + plane || (axes == rank + plane + 1 && block.iterators[rank].extent == 1);
     return one_channel && taps <= kMostTaps && channels_in_step(block) ? &block : nullptr;
@@ -72,12 +71,12 @@ const Block* window_block(const Program& program) {
 void prepare_window(Preparation& p) {
   const Block* block = window_block(p.task.program);
   if (block == nullptr || block->name != "conv" || block->writes.front().buffer->dtype != DType::int32) return;
-  std::vector<Region> images = block->reads;  // of which a parameter holds the weights
+  std::vector<Region> images = block->reads;  // a parameter holds the weights
   const std::size_t rank = block->writes.front().buffer->shape.size();
   const std::int64_t channels = block->iterators[1].extent;
   std::erase_if(images, [&](const Region& read) { return read.buffer->shape.size() != rank; });
   for (const Region& read : images) p.bound_accumulator("conv", read.buffer->name);
-  // One instruction for a product of words and its sum; else one for floats, where these are exact.
+  // One instruction for a product of words and its sum; else float instructions, if these are exact.
   if (p.cpu.adds_words(vector_lanes(channels, p.cpu.lanes(4)))) {
     p.drop_zero_point("conv");
     p.start_with_bias("conv");
@@ -102,7 +101,7 @@ bool sketch_window(schedule::Context& c, const Cpu& cpu) {
   c.attempt("inline", {"pad"});
   const std::string last = c.gather_epilogue(main, "register");
   const std::string weights = weights_of(block, rank);
-  std::vector<std::string> images;  // a layout changes the shape, so each is looked at once
+  std::vector<std::string> images;  // a layout changes the shape, so each is handled once
   for (const std::string& name : c.blocks())
     for (const auto* regions : {&c.block(name)->reads, &c.block(name)->writes})
       for (const Region& region : *regions)
@@ -120,15 +119,15 @@ bool sketch_window(schedule::Context& c, const Cpu& cpu) {
   for (std::int64_t vectors = 1; vectors <= 4; vectors *= 2)
     if (channels % (vectors * lanes) == 0) columns.push_back(vectors * lanes);
   if (columns.empty()) columns.push_back(lanes);
-  // Channels or pixels first: weights stay in registers for the pixels of a row; where there are none, images are read
-  // and written in the order of memory, two lines at a time.
+  // Channels or pixels first: weights stay in registers for the pixels of a row; without weights, images are read and
+  // written in memory order, two lines at a time.
   const bool pools = weights.empty();
   const std::int64_t wide = pools && columns.size() > 1 ? columns[1] : lanes;
   const auto [co, ci] = c.tile(loops[1], columns.size() == 1 ? lanes : c.sample("tile_columns", columns, wide));
   const auto [xo, xi] = c.tile(*last_spatial, rows);
   const bool pixels_first =
       !co.empty() && !xo.empty() && c.sample("tile_order", {"cx", "xc"}, pools ? "xc" : "cx") == "xc";
-  std::vector<std::string> shared{loops[0]};  // among threads
+  std::vector<std::string> shared{loops[0]};  // shared among threads
   shared.insert(shared.end(), loops.begin() + 2, last_spatial);
   if (rank == 3) shared.push_back(pixels_first ? xo : co);
   std::vector<std::string> order = shared;

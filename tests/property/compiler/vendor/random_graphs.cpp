@@ -559,5 +559,5 @@ TEST_CASE("vendor: a refusal names the rule") {
   const ValueId a = make.input("a", DType::float32, {65, 1, 2, 1, 3}),
                 b = make.input("b", DType::float32, {1, 66, 1, 3, 4});
   CHECK_THAT(why(cublas::make_target(), make.node("MatMul", "many", {a, b})),
-             ContainsSubstring("calls of the library, the most is 64"));
+             ContainsSubstring("calls of the library, at most 64 are allowed"));
 }

@@ -109,20 +109,20 @@ TEST_CASE("qoperators: what is missing is reported") {
   CHECK_THAT(text(imported_qoperator("QLinearAdd", {"x", "s", "o", "z", "s", "o"})),
              ContainsSubstring("cannot import com.microsoft.QLinearAdd") && ContainsSubstring("input 6 is missing"));
   CHECK_THAT(text(imported_qoperator("QLinearConcat", {"s", "o", "x"}, {attribute("axis", 1)})),
-             ContainsSubstring("3 inputs and 1 outputs; at least 4 and 1 are needed"));
+             ContainsSubstring("3 inputs and 1 outputs; expected at least 4 and 1"));
   CHECK_THAT(text(imported_qoperator("QLinearAveragePool", {"x", "s", "o", "s", "o", "o"})),
-             ContainsSubstring("6 inputs and 1 outputs; at most 5 and 1 are needed"));
+             ContainsSubstring("6 inputs and 1 outputs; expected at most 5 and 1"));
 }
 
 TEST_CASE("qoperators: attributes of another kind are refused") {
   CHECK_THAT(text(imported_qoperator("QLinearSoftmax", {"x", "s", "o", "s", "o"}, {attribute("opset", "13")})),
-             ContainsSubstring("attribute opset is no integer"));
+             ContainsSubstring("attribute opset is not an integer"));
   CHECK_THAT(
       text(imported_qoperator("QLinearAveragePool", {"x", "s", "o", "s", "o"}, {attribute("channels_last", 1.0f)})),
-      ContainsSubstring("attribute channels_last is no integer"));
+      ContainsSubstring("attribute channels_last is not an integer"));
   CHECK_THAT(
       text(imported_qoperator("QGemm", {"m", "s", "o", "w", "s", "o"}, {attribute("alpha", 2)}, {int8("w", {4, 5})})),
-      ContainsSubstring("attribute alpha is no number"));
+      ContainsSubstring("attribute alpha is not a number"));
   CHECK_THAT(text(imported_qoperator("QLinearLeakyRelu", {"x", "s", "o", "s", "o"}, {attribute("alpha", "x")})),
              ContainsSubstring("alpha"));
 }

@@ -131,7 +131,7 @@ TEST_CASE("partition: a reason comes from the pattern where no predicate was ask
         "host: z_node! | reads x y | gives z\nz_node not on dsp: the operand `w` of z_node is not constant\n");
   CHECK(placed(make, {.targets = {"dsp"}, .strict = true}) ==
         "error: dsp does not take z_node (z_node): the operand `w` of z_node is not constant. Hint: add host to "
-        "--target, leave out --strict, or change the model");
+        "--target, omit --strict, or change the model");
 }
 
 TEST_CASE("partition: nodes placed by hand") {
@@ -152,15 +152,15 @@ TEST_CASE("partition: nodes placed by hand") {
 
 TEST_CASE("partition: unknown names, and names twice") {
   CHECK(placed(Chain(), {.targets = {"gpu"}, .place = {{"c", "host"}, {"a_node", "fpga"}}}) ==
-        "error: unknown target \"gpu\" (--target): there are the targets dsp, vec, host. Hint: choose one of them\n"
-        "error: unknown target \"fpga\" (--place): there are the targets dsp, vec, host. Hint: choose one of them\n"
+        "error: unknown target \"gpu\" (--target): the targets are dsp, vec, host. Hint: choose one of them\n"
+        "error: unknown target \"fpga\" (--place): the targets are dsp, vec, host. Hint: choose one of them\n"
         "error: cannot place \"c\" (--place): the graph has no node of that name. Hint: `dovetail compile --dump "
         "integer` lists the nodes");
   PartitionOptions twice{.available = targets(), .targets = {"host"}};
   twice.available.push_back(target("dsp", {}));
   CHECK(placed(Chain(), twice) ==
         "error: two targets are named dsp (CompileOptions::available): --target could not distinguish them. Hint: give "
-        "each back end a name of its own");
+        "each back end a unique name");
 }
 
 TEST_CASE("partition: branches of one target are one region where nothing of them lies between") {
@@ -207,13 +207,13 @@ TEST_CASE("partition: a region that cannot pay, or does not, goes to the next li
   // It saves 10 - 1 = 9 us; two borders.
   CHECK(placed_with(1e-6, 4.4e-6, 5e-6, Offload::cost) == on_dsp);
   CHECK(placed_with(1e-6, 4.6e-6, 5e-6, Offload::cost) ==
-        both("its region of 1 operation saves 9 us, to bring it over the border costs 9.2 us"));
+        both("its region of 1 operation saves 9 us, the transfers cost 9.2 us"));
   CHECK(placed_with(1e-6, 4.6e-6, 5e-6, Offload::possible) == on_dsp);
   CHECK(placed_with(1e-6, 5.1e-6, 5e-6, Offload::possible) ==
-        both("to bring its region of 1 operation over the border costs 10.2 us, all of it on host costs 10 us"));
+        both("the transfers of its region of 1 operation cost 10.2 us, all of it on host costs 10 us"));
   CHECK(placed_with(1e-6, 5.1e-6, 5e-6, Offload::always) == on_dsp);
   CHECK(placed_with(20e-6, 0, 5e-6, Offload::cost) ==
-        both("its region of 1 operation saves -10 us, to bring it over the border costs 0 us"));
+        both("its region of 1 operation saves -10 us, the transfers cost 0 us"));
   CHECK(placed_with(20e-6, 0, 5e-6, Offload::possible) == on_dsp);
   // Nobody else was asked, or the user has decided.
   CHECK(placed_with(20e-6, 100e-6, 5e-6, Offload::cost, {"dsp"}) == on_dsp);
@@ -234,12 +234,11 @@ TEST_CASE("partition: after a region is given up, its neighbors are made again")
         "vec: s_node | reads a m | gives s\n"
         "a_node not on abs: no pattern of abs ends in Neg\n"
         "s_node not on abs: no pattern of abs ends in Add\n");
-  CHECK(
-      placed(make, {.available = available, .targets = {"abs", "vec"}, .fallback = {"vec"}}) ==
-      "vec: a_node, m_node, s_node | reads x | gives s\n"
-      "a_node not on abs: no pattern of abs ends in Neg\n"
-      "m_node not on abs: to bring its region of 1 operation over the border costs 10 us, all of it on vec costs 1 us\n"
-      "s_node not on abs: no pattern of abs ends in Add\n");
+  CHECK(placed(make, {.available = available, .targets = {"abs", "vec"}, .fallback = {"vec"}}) ==
+        "vec: a_node, m_node, s_node | reads x | gives s\n"
+        "a_node not on abs: no pattern of abs ends in Neg\n"
+        "m_node not on abs: the transfers of its region of 1 operation cost 10 us, all of it on vec costs 1 us\n"
+        "s_node not on abs: no pattern of abs ends in Add\n");
 }
 
 TEST_CASE("partition: the rules have names") {
@@ -283,10 +282,10 @@ TEST_CASE("partition: a border between targets of one memory costs nothing") {
   CHECK(place_of_product("gpu", 1e-6) == "lib: a_node | reads x | gives a\n");
   CHECK(place_of_product("own", 1e-6) ==
         "own: a_node | reads x | gives a\n"
-        "a_node not on lib: its region of 1 operation saves 4 us, to bring it over the border costs 60 us\n");
+        "a_node not on lib: its region of 1 operation saves 4 us, the transfers cost 60 us\n");
   CHECK(place_of_product("gpu", 9e-6) ==
         "own: a_node | reads x | gives a\n"
-        "a_node not on lib: its region of 1 operation saves -4 us, to bring it over the border costs 0 us\n");
+        "a_node not on lib: its region of 1 operation saves -4 us, the transfers cost 0 us\n");
 }
 
 }  // namespace dovetail

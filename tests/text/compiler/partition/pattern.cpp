@@ -74,7 +74,7 @@ TEST_CASE("pattern: what does not match says what stopped it") {
         "operand 1 of sum_node is MatMul, not Conv or Gemm");
   CHECK(matched(dense, "product", "MatMul(weights=#, _)") == "the operand `weights` of product_node is not constant");
   CHECK(matched(dense, "product", "MatMul(_)") == "product_node has 2 operands, the pattern 1");
-  CHECK(matched(dense, "product", "MatMul(_, #, #)") == "operand 2 of product_node is left out");
+  CHECK(matched(dense, "product", "MatMul(_, #, #)") == "operand 2 of product_node is omitted");
   CHECK(matched(dense, "product", "Relu?(Relu(_))") == "product_node is MatMul, not Relu");
   // The longest attempt is reported, not the first.
   CHECK(matched(dense, "y", "Relu(Add~(MatMul(Relu(_), #), #))") ==
@@ -88,8 +88,8 @@ TEST_CASE("pattern: operands that are left out, and lists that stay open") {
   CHECK(matched(make, "y", "Clip(_, -, max=#)") == "y_node | x | max=six");
   CHECK(matched(make, "y", "Clip(_, ...)") == "y_node | x | ");
   CHECK(matched(make, "y", "Clip(_, -)") == "y_node has 3 operands, the pattern 2");
-  CHECK(matched(make, "y", "Clip(_, min=#, _)") == "the operand `min` of y_node is left out");
-  CHECK(matched(make, "y", "Clip(_, -, -)") == "operand 2 of y_node is there");
+  CHECK(matched(make, "y", "Clip(_, min=#, _)") == "the operand `min` of y_node is omitted");
+  CHECK(matched(make, "y", "Clip(_, -, -)") == "operand 2 of y_node is present");
 }
 
 TEST_CASE("pattern: a covered result must be read inside alone; a name means one value") {
@@ -128,10 +128,10 @@ TEST_CASE("pattern: text that is none is refused with its place") {
   CHECK(parse_error("Relu(_") == "Relu(_, character 7: expected , or )");
   CHECK(parse_error("Relu(_) x") == "Relu(_) x, character 9: a pattern ends here");
   CHECK(parse_error("Relu?") == "Relu?, character 6: ? needs an operand that replaces the missing node");
-  CHECK(parse_error("Add~(_)") == "Add~(_), character 8: ~ needs two operands to exchange");
-  CHECK(parse_error("a=b=_") == "a=b=_, character 6: a value has one name");
-  CHECK(parse_error("F(a=-)") == "F(a=-), character 6: an operand that is left out has no name");
-  CHECK(parse_error("A||B") == "A||B, character 3: expected an operator behind |");
+  CHECK(parse_error("Add~(_)") == "Add~(_), character 8: ~ needs two operands to swap");
+  CHECK(parse_error("a=b=_") == "a=b=_, character 6: a value cannot have two names");
+  CHECK(parse_error("F(a=-)") == "F(a=-), character 6: an omitted operand cannot have a name");
+  CHECK(parse_error("A||B") == "A||B, character 3: expected an operator after |");
   CHECK(parse_error("") == ", character 1: expected a name, an operator, _, #, - or *");
 }
 

@@ -82,7 +82,7 @@ TEST_CASE("import: functions that cannot be taken") {
 
   const Message old = function("Old", {"a"}, {"b"}, {node("Softmax", {"a"}, {"b"})}, {}, 11);
   CHECK_THAT(errors_of_functions({call("Old", {"x"}, {"y"})}, {old}),
-             ContainsSubstring("it is of operator set 11, the model of 21, and Softmax differs in these"));
+             ContainsSubstring("it uses operator set 11, the model uses 21, and Softmax differs between them"));
   const Message few = function("Few", {"a"}, {"b"}, {node("Relu", {"a"}, {"b"})});
   CHECK_THAT(errors_of_functions({call("Few", {"x", "x"}, {"y"})}, {few}),
              ContainsSubstring("2 inputs and 1 outputs; it has 1 and 1"));

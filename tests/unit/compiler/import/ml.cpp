@@ -72,7 +72,7 @@ TEST_CASE("ai.onnx.ml: features by number, side by side, and numbers for numbers
             .with("default_float", 9.0f)
             .run1() == NdArray::from<float>({3}, {7, 8, 9}));
   CHECK_THAT(ml_node("LabelEncoder").input("x", label).with("keys_int64s", Integers{1}).refusal(),
-             ContainsSubstring("its keys or values are texts, or absent"));
+             ContainsSubstring("its keys or values are strings, or absent"));
 }
 
 TEST_CASE("ai.onnx.ml: linear models") {
@@ -310,12 +310,13 @@ TEST_CASE("ai.onnx.ml: trees that are none, texts and dictionaries") {
     add_trees(node, nodes, "target", {0, 1});
     return node.input("x", x).with("n_targets", 2).refusal();
   };
-  CHECK_THAT(refused([](auto& nodes) { nodes[0].when_true = 40; }), ContainsSubstring("tree 0 has no node 40"));
-  CHECK_THAT(refused([](auto& nodes) { nodes[1].id = 2; }), ContainsSubstring("node 2 of tree 0 is there twice"));
-  CHECK_THAT(refused([](auto& nodes) { nodes[0].feature = 3; }), ContainsSubstring("a node looks at feature 3 of 3"));
+  CHECK_THAT(refused([](auto& nodes) { nodes[0].when_true = 40; }),
+             ContainsSubstring("node 40 of tree 0, which does not exist"));
+  CHECK_THAT(refused([](auto& nodes) { nodes[1].id = 2; }), ContainsSubstring("node 2 of tree 0 is defined twice"));
+  CHECK_THAT(refused([](auto& nodes) { nodes[0].feature = 3; }), ContainsSubstring("a node reads feature 3 of 3"));
   CHECK_THAT(refused([](auto& nodes) { nodes[0].mode = "BRANCH"; }), ContainsSubstring("the mode BRANCH"));
   CHECK_THAT(refused([](auto& nodes) { nodes[1].when_true = 0; }),
-             ContainsSubstring("some nodes are reached from no root"));
+             ContainsSubstring("some nodes cannot be reached from a root"));
   CHECK_THAT(refused([](auto& nodes) { nodes[1].when_true = 5; }), ContainsSubstring("tree 0 has two roots"));
   CHECK_THAT(refused([](auto& nodes) { nodes[1].when_true = 1, nodes.erase(nodes.begin() + 3); }),
              ContainsSubstring("in two ways") || ContainsSubstring("from no root"));
@@ -326,7 +327,7 @@ TEST_CASE("ai.onnx.ml: trees that are none, texts and dictionaries") {
   words.input("x", row)
       .with("coefficients", Reals32{1, 2, 3, 4})
       .with("classlabels_strings", std::vector<std::string>{"cat", "dog"});
-  CHECK_THAT(words.refusal(), ContainsSubstring("its labels are texts (\"cat\", ...)") &&
+  CHECK_THAT(words.refusal(), ContainsSubstring("its labels are strings (\"cat\", ...)") &&
                                   ContainsSubstring("drop the output of labels"));
   words.outputs = {"", "y"};  // without the labels the scores are numbers
   CHECK(words.run().at("y") == NdArray::from<float>({1, 2}, {5, 11}));

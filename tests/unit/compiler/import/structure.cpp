@@ -62,7 +62,7 @@ TEST_CASE("import: operator sets by the versions of the operators") {
     CHECK_THAT(structure_errors(model), ContainsSubstring("operator set"));
   }
   model.opset = 28;
-  CHECK_THAT(structure_errors(model), ContainsSubstring("ONNX operator set 28; what 1 to 27 changed is known"));
+  CHECK_THAT(structure_errors(model), ContainsSubstring("ONNX operator set 28; 1 to 27 are known"));
   model.opset = 5;
   model.nodes = {node("Tile", {"x", "tiles", "axis"}, {"y"})};
   CHECK(structure_errors(model) != "");
@@ -110,7 +110,7 @@ TEST_CASE("import: undefined, doubly defined and cyclic values") {
   SECTION("undefined") {
     model.nodes = {node("Add", {"x", "ghost"}, {"y"}, {}, "add")};
     CHECK_THAT(structure_errors(model),
-               ContainsSubstring("node add (Add)") && ContainsSubstring("it uses ghost, which nothing defines"));
+               ContainsSubstring("node add (Add)") && ContainsSubstring("it uses ghost, which is not defined"));
   }
   SECTION("twice") {
     model.nodes.push_back(node("Abs", {"x"}, {"y"}, {}, "abs"));
@@ -177,7 +177,7 @@ TEST_CASE("import: types and shapes that are no tensors of ours") {
   }
   SECTION("sequence input") {
     model.inputs = {Message().text(1, "x").message(2, Message().message(4, Message()))};
-    CHECK_THAT(structure_errors(model), ContainsSubstring("its type is no tensor"));
+    CHECK_THAT(structure_errors(model), ContainsSubstring("its type is not a tensor"));
   }
   SECTION("a shape whose product overflows") {
     model.inputs = {Message().text(1, "x").message(

@@ -81,7 +81,7 @@ TEST_CASE("tensors: what does not fit is refused before anything is allocated") 
   const Message whole = Message().number(2, 1).text(8, "name");
   const auto cut = import::parse_tensor_proto(whole.bytes().first(5), "t.pb");
   REQUIRE_FALSE(cut.ok());
-  CHECK_THAT(to_string(cut.errors()), ContainsSubstring("5 bytes that are no serialized TensorProto"));
+  CHECK_THAT(to_string(cut.errors()), ContainsSubstring("5 bytes that are not a serialized TensorProto"));
 }
 
 TEST_CASE("tensors: external data lie beside the model and nowhere else") {
@@ -103,16 +103,16 @@ TEST_CASE("tensors: external data lie beside the model and nowhere else") {
   CHECK(*imported->graph.value(imported->graph.find_value("w").value()).constant == NdArray::from<float>({2}, {2, 3}));
   CHECK(imported->report.data_files == std::set{std::filesystem::weakly_canonical(folder / "model" / "w.bin")});
 
-  CHECK_THAT(outcome("../secret.bin"), ContainsSubstring("lies outside the model's folder"));
-  CHECK_THAT(outcome((folder / "secret.bin").string()), ContainsSubstring("lies outside the model's folder"));
+  CHECK_THAT(outcome("../secret.bin"), ContainsSubstring("is outside the model's folder"));
+  CHECK_THAT(outcome((folder / "secret.bin").string()), ContainsSubstring("is outside the model's folder"));
   std::filesystem::create_symlink(folder / "secret.bin", folder / "model" / "link.bin");
-  CHECK_THAT(outcome("link.bin"), ContainsSubstring("lies outside the model's folder"));
+  CHECK_THAT(outcome("link.bin"), ContainsSubstring("is outside the model's folder"));
   CHECK_THAT(outcome("none.bin"), ContainsSubstring("none.bin is missing"));
   CHECK_THAT(outcome("w.bin", "8"),
              ContainsSubstring("8 bytes from offset 8") && ContainsSubstring("which has 12 bytes"));
   CHECK_THAT(outcome("w.bin", "9223372036854775807"), ContainsSubstring("which has 12 bytes"));
   CHECK_THAT(outcome("w.bin", "0", "12"), ContainsSubstring("the tensor needs 8 bytes, length says 12"));
-  CHECK_THAT(outcome("w.bin", "-4"), ContainsSubstring("offset \"-4\" is no byte count"));
+  CHECK_THAT(outcome("w.bin", "-4"), ContainsSubstring("offset \"-4\" is not a byte count"));
   const auto detached = external("w.bin", "4", "8").import();
   REQUIRE_FALSE(detached.ok());
   CHECK_THAT(to_string(detached.errors()), ContainsSubstring("not read from a folder"));

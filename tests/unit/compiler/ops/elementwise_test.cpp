@@ -100,8 +100,9 @@ TEST_CASE("Unary operators: attributes, extremes and other types") {
   CHECK(Case("Exp").input(NdArray(DType::int8, {1})).refusal() ==
         "error: cannot take Exp (node node): input 0 (X) has type int8, allowed are float16, bfloat16, float32, "
         "float64. Hint: insert a Cast before the node");
-  CHECK(Case("Frobnicate").input(x).refusal().find("error: cannot take Frobnicate (node node): it is none of the ") ==
-        0);
+  CHECK(
+      Case("Frobnicate").input(x).refusal().find("error: cannot take Frobnicate (node node): it is not one of the ") ==
+      0);
 }
 
 TEST_CASE("Binary operators broadcast both ways") {

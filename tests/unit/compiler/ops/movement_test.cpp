@@ -186,7 +186,7 @@ TEST_CASE("Pad: modes, negative pads, axes") {
   require_close(pad("edge", 2, -3), floats({3}, {1, 1, 1}), 0);
   for (const char* mode : {"edge", "reflect", "wrap"})
     CHECK_THAT(Case("Pad").input(x).constant(list({5, -4})).text("mode", mode).refusal(),
-               Catch::Matchers::ContainsSubstring("pad of 5 on axis 0, of which no element is left to repeat"));
+               Catch::Matchers::ContainsSubstring("pad of 5 on axis 0, which has no elements left to repeat"));
 }
 
 TEST_CASE("DepthToSpace and SpaceToDepth") {

@@ -133,7 +133,7 @@ TEST_CASE("dovetail.qadd follows its definition step by step, sums and differenc
   require_close(add().run1(), expected, 0);
   CHECK_THAT(add().real("a_multiplier", 0.1).refusal(),
              Catch::Matchers::ContainsSubstring(
-                 "a_multiplier is 0.1, expected a number other than 0 that float32 holds exactly"));
+                 "a_multiplier is 0.1, expected a nonzero number that float32 represents exactly"));
   CHECK_THAT(add().integer("y_zero_point", 128).refusal(),
              Catch::Matchers::ContainsSubstring("y_zero_point is 128, the range of int8 is -128 to 127"));
   CHECK_THAT(add().real("a_multiplier", 0x1p24).refusal(), Catch::Matchers::ContainsSubstring(">= 2^31"));
@@ -192,7 +192,7 @@ TEST_CASE("dovetail.qmul and dovetail.qmatmul follow their definitions") {
   require_close(with(Case("dovetail.qmul").input(a).input(b)).run1(), expected, 0);
   CHECK_THAT(
       Case("dovetail.qmul").input(a).input(b).real("scale", 0.1).refusal(),
-      Catch::Matchers::ContainsSubstring("scale is 0.1, expected a number other than 0 that float32 holds exactly"));
+      Catch::Matchers::ContainsSubstring("scale is 0.1, expected a nonzero number that float32 represents exactly"));
 
   const NdArray m = random_whole(rng, DType::int8, {6, 3}, -128, 127);
   NdArray product(DType::int8, {4, 5, 3});

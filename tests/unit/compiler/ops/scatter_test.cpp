@@ -170,7 +170,7 @@ TEST_CASE("NonMaxSuppression compares as many boxes as take seconds, no more") {
   CHECK(evaluated(few)[0].shape() == Shape{1000, 3});
   CHECK(evaluated(chosen)[0].shape() == Shape{1000, 3});
   CHECK_THAT(suppression_of_separate_boxes(60'000, 60'000).refusal(),
-             Catch::Matchers::ContainsSubstring("60000 boxes of 1 classes take more than 1000000000 comparisons"));
+             Catch::Matchers::ContainsSubstring("60000 boxes of 1 classes need more than 1000000000 comparisons"));
 }
 
 }  // namespace

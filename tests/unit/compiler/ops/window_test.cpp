@@ -50,7 +50,7 @@ TEST_CASE("windows that hold only padding are found as by a look at every tap") 
     if (expected < 0) CHECK(text == "");
     else
       CHECK_THAT(text, Catch::Matchers::ContainsSubstring("window " + std::to_string(expected) +
-                                                          " on spatial axis 0 holds only padding"));
+                                                          " on spatial axis 0 covers only padding"));
     ++(expected < 0 ? filled : empty);
   }
   CHECK(empty > 300);

@@ -179,7 +179,7 @@ TEST_CASE("quantize: models that cannot be quantized") {
   const Quantized once = quantized_with({});
   const auto twice = quantize(once.graph, samples_of_layers(1), {}, reference_forward());
   REQUIRE_FALSE(twice.ok());
-  CHECK(twice.errors()[0].why == "the model is quantized already");
+  CHECK(twice.errors()[0].why == "the model is already quantized");
   test::GraphMaker make;
   make.output(make.node("Softmax", "y", {make.input("x", DType::float32, {1, 4})}, {{"axis", std::int64_t{1}}}));
   const auto nothing =

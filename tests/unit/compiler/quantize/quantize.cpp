@@ -134,7 +134,7 @@ TEST_CASE("quantize: nodes may be kept float") {
   REQUIRE_FALSE(refused.ok());
   CHECK(refused.errors()[0].where == "nobody");
   CHECK(quantize(small(), {}, {}, reference_forward()).errors()[0].why ==
-        "there are none, and ranges come from samples");
+        "there are none, but ranges are computed from samples");
 }
 
 namespace {
@@ -188,7 +188,7 @@ TEST_CASE("quantize: a Concat inside a model warns of the part that its scale lo
   const std::vector<std::string> findings = degenerate(inside);
   REQUIRE(findings.size() == 1);
   CHECK_THAT(findings[0],
-             ContainsSubstring("joined_node: its part scores (4 to 6 along axis 1), of values from 0.") &&
+             ContainsSubstring("joined_node: its part scores (4 to 6 along axis 1) with values from 0.") &&
                  ContainsSubstring(" of the 255 steps of the common scale; --keep-float joined_node gives each "
                                    "part its own scale"));
 }

@@ -37,9 +37,9 @@ TEST_CASE("records: a line of JSON is the record again") {
 }
 
 TEST_CASE("records: a line of another version, with a key missing or unknown is refused by name") {
-  CHECK_THAT(refusal(Json::array()), ContainsSubstring("cannot take a record (line 7): it is no JSON object"));
+  CHECK_THAT(refusal(Json::array()), ContainsSubstring("cannot take a record (line 7): it is not a JSON object"));
   CHECK_THAT(refusal(Json::object()), ContainsSubstring("the key \"version\" is missing"));
-  CHECK_THAT(refusal_with("version", 2), ContainsSubstring("version 2, this version of dovetail takes 1"));
+  CHECK_THAT(refusal_with("version", 2), ContainsSubstring("version 2, this version of dovetail reads 1"));
   CHECK_THAT(refusal_with("version", "1"), ContainsSubstring("version \"1\", this"));
   CHECK_THAT(refusal_with("costs", 1), ContainsSubstring("there is no key \"costs\""));
   const Json whole = to_json(test::sample_record(1));
@@ -52,18 +52,19 @@ TEST_CASE("records: a line of another version, with a key missing or unknown is 
 
 TEST_CASE("records: a value of another type is refused by name, all of a line at once") {
   for (const std::string key : {"task", "machine", "target", "kind", "name", "unit", "why", "search", "time", "trace"})
-    CHECK_THAT(refusal_with(key, 1), ContainsSubstring("\"" + key + "\" is 1. Hint: it is a text"));
+    CHECK_THAT(refusal_with(key, 1), ContainsSubstring("\"" + key + "\" is 1. Hint: it must be a string"));
   for (const std::string key : {"sketch_version", "feature_version"})
     for (const Json& value : {Json(1.5), Json(-1), Json(1e10), Json(std::uint64_t{1} << 63), Json("1"), Json()})
       CHECK_THAT(refusal_with(key, value), ContainsSubstring("\"" + key + "\" is " + value.dump()));
   for (const std::string key : {"cost", "default_cost"})
     CHECK_THAT(refusal_with(key, "fast"),
-               ContainsSubstring("\"" + key + "\" is \"fast\". Hint: it is a number, or null"));
-  CHECK_THAT(refusal_with("outcome", "fine"),
-             ContainsSubstring("\"outcome\" is \"fine\". Hint: it is measured, refused, wrong, crashed or timed_out"));
+               ContainsSubstring("\"" + key + "\" is \"fast\". Hint: it must be a number, or null"));
+  CHECK_THAT(
+      refusal_with("outcome", "fine"),
+      ContainsSubstring("\"outcome\" is \"fine\". Hint: it must be measured, refused, wrong, crashed or timed_out"));
   CHECK_THAT(refusal_with("decisions", {{"tile", 4}}), ContainsSubstring("\"decisions\" is {\"tile\":4}"));
-  CHECK_THAT(refusal_with("decisions", Json::array()), ContainsSubstring("it is an object of texts"));
-  CHECK_THAT(refusal_with("features", {1, "2"}), ContainsSubstring("it is an array of numbers"));
+  CHECK_THAT(refusal_with("decisions", Json::array()), ContainsSubstring("it must be an object of strings"));
+  CHECK_THAT(refusal_with("features", {1, "2"}), ContainsSubstring("it must be an array of numbers"));
 
   Json several = to_json(test::sample_record(1));
   several["task"] = 1;
@@ -73,9 +74,9 @@ TEST_CASE("records: a value of another type is refused by name, all of a line at
 }
 
 TEST_CASE("records: a line that contradicts itself is refused") {
-  CHECK_THAT(refusal_with("cost", Json()), ContainsSubstring("the outcome is measured, and the cost is inf"));
-  CHECK_THAT(refusal_with("cost", 0), ContainsSubstring("the outcome is measured, and the cost is 0"));
-  CHECK_THAT(refusal_with("outcome", "wrong"), ContainsSubstring("the outcome is wrong, and the cost is 100"));
+  CHECK_THAT(refusal_with("cost", Json()), ContainsSubstring("the outcome is measured, but the cost is inf"));
+  CHECK_THAT(refusal_with("cost", 0), ContainsSubstring("the outcome is measured, but the cost is 0"));
+  CHECK_THAT(refusal_with("outcome", "wrong"), ContainsSubstring("the outcome is wrong, but the cost is 100"));
   CHECK_THAT(refusal_with("default_cost", -1), ContainsSubstring("the cost of the default is -1"));
   CHECK_THAT(refusal_with("task", ""), ContainsSubstring("\"task\" is empty"));
   CHECK_THAT(refusal_with("machine", ""), ContainsSubstring("\"machine\" is empty"));

@@ -245,7 +245,7 @@ TEST_CASE("records: a file that is no database of ours is refused, and stays as 
   SECTION("a later version") {
     opened(path);
     run_sql(path, "PRAGMA user_version = 2");
-    why = "its version is 2, this version of dovetail knows up to 1";
+    why = "its version is 2, this version of dovetail reads up to 1";
   }
   SECTION("another table") {
     opened(path);
@@ -259,11 +259,11 @@ TEST_CASE("records: a file that is no database of ours is refused, and stays as 
   }
   SECTION("no database") {
     REQUIRE(write_text_file(path, std::string(5000, 'x')).ok());
-    why = "it is no database";
+    why = "it is not a database";
   }
   SECTION("a short text") {
     REQUIRE(write_text_file(path, "{}\n").ok());
-    why = "it is no database";
+    why = "it is not a database";
   }
   SECTION("cut short") {
     REQUIRE(opened(path).add({sample_record(1), sample_record(2)}).ok());
@@ -294,16 +294,16 @@ TEST_CASE("records: a field that another program has changed is reported, with i
   std::string why;
   SECTION("decisions") {
     run_sql(path, "UPDATE records SET decisions = '{'");
-    why = "\"decisions\" is not an object of texts";
+    why = "\"decisions\" is not an object of strings";
   }
   SECTION("outcome") {
     run_sql(path, "UPDATE records SET outcome = 'odd'");
-    why = "\"outcome\" is not a text";
-    CHECK_THAT(to_string(opened(path).summaries().errors()), ContainsSubstring("there is no outcome \"odd\""));
+    why = "\"outcome\" is not a string";
+    CHECK_THAT(to_string(opened(path).summaries().errors()), ContainsSubstring("unknown outcome \"odd\""));
   }
   SECTION("cost") {
     run_sql(path, "UPDATE records SET cost = NULL");
-    why = "the outcome is measured, and the cost is inf";
+    why = "the outcome is measured, but the cost is inf";
   }
   SECTION("version") {
     run_sql(path, "UPDATE records SET sketch_version = 1 << 40");
@@ -394,7 +394,7 @@ TEST_CASE("records: who may only read the file and its folder reads, and is told
   CHECK(refused(folder / "d/new.db", Open::write).cause == Cause::input);
   CHECK_FALSE(opened(path, Open::read).add({sample_record(2)}).ok());
   fs::permissions(folder / "d", fs::perms(0755));
-  CHECK(refused(path, Open::write).why == "it may not be written");
+  CHECK(refused(path, Open::write).why == "no permission to write it");
   fs::permissions(path, fs::perms(0));
   CHECK_THAT(refused(path, Open::read).why, ContainsSubstring("Permission denied"));
 }

@@ -226,7 +226,7 @@ TEST_CASE("tune: a small space ends by itself") {
   const auto results = tune::tune({task_of(4)}, options);
   REQUIRE(results.ok());
   CHECK(results->front().trials.size() == 8 * 8 * 8 - 1);
-  CHECK(results->front().ended == "no schedule is left");
+  CHECK(results->front().ended == "no schedules left");
 }
 
 TEST_CASE("tune: a task that gains nothing more ends early") {
