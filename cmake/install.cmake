@@ -55,7 +55,7 @@ install(FILES explore/energy/cmos45.json DESTINATION ${share}/energy COMPONENT k
 install(DIRECTORY examples DESTINATION ${share} COMPONENT kit PATTERN __pycache__ EXCLUDE)
 
 # Pages, with the examples that they link to beside them.
-install(FILES LICENSE README.md DESTINATION ${doc} COMPONENT kit)
+install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${doc} COMPONENT kit)
 install(DIRECTORY docs DESTINATION ${doc} COMPONENT kit)
 # Where Debian looks for a package's license.
 install(FILES LICENSE DESTINATION ${doc} RENAME copyright COMPONENT kit)
