@@ -1,6 +1,6 @@
 // Work that may take long: how many steps remain, how many are done, and whether it must stop. One Work is shared by
-// the threads that do it, each through its own WorkMeter, and by its observers. docs/reference/trust-and-limits.md defines a
-// step.
+// the threads that do it, each through its own WorkMeter, and by its observers. docs/reference/trust-and-limits.md
+// defines a step.
 #pragma once
 
 #include <atomic>

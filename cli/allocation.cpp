@@ -11,7 +11,7 @@ namespace {
 
 // Programs are trees of small nodes, made and dropped by the hundred thousand. Blocks that a thread gives back serve
 // its next requests of that size: a list for each size that malloc makes no difference between. Each is one of
-// malloc's, so that whoever does not know its size may give it to free.
+// malloc's, so that anyone who does not know its size may give it to free.
 struct SmallBlocks {
   struct Block {
     Block* next;
@@ -78,7 +78,7 @@ void* operator new(std::size_t bytes) { return take(bytes); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return take_anew(std::max<std::size_t>(bytes, 1), static_cast<std::size_t>(alignment));
 }
-// What knows no size would be the same in the C++ library; it stays beside the operators that it belongs to.
+// What knows no size would be the same in the C++ library; it stays alongside the operators that it belongs to.
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t bytes) noexcept { give_back(memory, bytes); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }

@@ -54,7 +54,7 @@ install(FILES simulator/rtl/model_api.h DESTINATION ${share}/simulator/rtl COMPO
 install(FILES explore/energy/cmos45.json DESTINATION ${share}/energy COMPONENT kit)
 install(DIRECTORY examples DESTINATION ${share} COMPONENT kit PATTERN __pycache__ EXCLUDE)
 
-# Pages, with the examples that they link to beside them.
+# Pages, with the examples that they link to alongside them.
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${doc} COMPONENT kit)
 install(DIRECTORY docs DESTINATION ${doc} COMPONENT kit)
 # Where Debian looks for a package's license.
@@ -62,7 +62,7 @@ install(FILES LICENSE DESTINATION ${doc} RENAME copyright COMPONENT kit)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libdovetail-dev RENAME copyright COMPONENT dev)
 install(CODE "file(CREATE_LINK ../../dovetail/examples \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${doc}/examples SYMBOLIC)" COMPONENT kit)
 
-# Completions of shells, which the build has the program write. Debian's zsh looks beside its own in vendor-completions alone.
+# Completions of shells, which the build has the program write. Debian's zsh looks alongside its own in vendor-completions alone.
 if(TARGET completions)
   set(completions ${PROJECT_BINARY_DIR}/completions)
   install(FILES ${completions}/dovetail.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME dovetail COMPONENT kit)

@@ -20,7 +20,7 @@ function(dovetail_precompile target owner)
 endfunction()
 
 # dovetail_compile_jointly(<target> <owner>): with the precompiled header of <owner>, and with DOVETAIL_UNITY sixteen sources at a time. Sources with compile
-# options or definitions of their own stay alone. No two files of a target may give one name two meanings in unnamed namespaces.
+# options or their own definitions stay alone. No two files of a target may give one name two meanings in unnamed namespaces.
 function(dovetail_compile_jointly target owner)
   dovetail_precompile(${target} ${owner})
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${DOVETAIL_UNITY} UNITY_BUILD_BATCH_SIZE 16)

@@ -54,29 +54,29 @@ constexpr passes::Row kGraphPasses[] = {
     // Into convolutions while their BatchNormalization is still one node, whose factors are then rounded once.
     pass("fold_batch_norm"),
     pass("simplify_algebra"),
-    // Behind simplify_algebra, which gives each pattern fewer forms.
+    // After simplify_algebra, which gives each pattern fewer forms.
     pass("recognize_normalizations"),
     pass("recognize_activations"),
     // Where targets gain by it (Target::passes): three kernels of the CPU are faster than its loop program.
     pass("recognize_attention"),
-    // In front of what folds into convolutions, and of what merges the movements that it leaves.
+    // Before what folds into convolutions, and of what merges the movements that it leaves.
     pass("lower_conv_transpose"),
-    // In front of what folds its sum into its product.
+    // Before what folds its sum into its product.
     pass("split_recurrent"),
-    // Behind the patterns, which it would take apart.
+    // After the patterns, which it would take apart.
     pass("fuse_matmul_add"),
     pass("take_out_zero_points"),
     pass("fold_scales"),
     pass("fold_pads"),
     pass("pool_early"),
-    // Last: the passes above leave duplicates and dead nodes behind.
+    // Last: the passes above leave duplicates and dead nodes after.
     pass("eliminate_common_subexpressions"),
     pass("eliminate_dead_nodes"),
 };
 // Once, when nothing is left that could still be folded into one of the parts.
 constexpr passes::Row kLatePasses[] = {
     pass("merge_parallel_convolutions"),
-    // Behind it, since it makes Splits, and behind what looks for Splits.
+    // After it, since it makes Splits, and after what looks for Splits.
     pass("split_to_slices"),
     pass("eliminate_dead_nodes"),
 };

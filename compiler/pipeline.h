@@ -23,8 +23,8 @@
 namespace dovetail {
 
 struct CompileOptions {
-  // The available targets, provided by the caller (docs/howto/adding-a-target.md). One of them must run loop programs on the
-  // host, as cpu and host do: copies between layouts are such programs.
+  // The available targets, provided by the caller (docs/howto/adding-a-target.md). One of them must run loop programs
+  // on the host, as cpu and host do: copies between layouts are such programs.
   std::vector<TargetPointer> available = {};
   std::vector<std::string> targets = {};     // names of the requested ones, in order of preference; empty: all
   std::map<std::string, std::string> place;  // node name -> target

@@ -76,7 +76,7 @@ Result<void> check_made_for_hardware(const bundle::Bundle& bundle, const std::st
     for (const auto& [index, step, code] : steps) {
       DOVETAIL_ASSIGN(const auto config, isa::load_config(hardware));
       isa::HardwareConfig made_for = code.config;
-      made_for.name = config.name;  // a name is no difference
+      made_for.name = config.name;  // a name is not a difference
       if (made_for != config)
         return Diagnostic{
             "cannot run bundle", path,

@@ -31,7 +31,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr double kMeasuredSeconds = 2;  // where --repeat does not say how often
 constexpr std::size_t kLeastRuns = 5, kMostRuns = 200;
-constexpr std::size_t kAcceleratedRuns = 3;  // for steps beside the accelerator's, which is simulated each time
+constexpr std::size_t kAcceleratedRuns = 3;  // for steps alongside the accelerator's, which is simulated each time
 
 std::vector<std::string_view> split(std::string_view names) {
   std::vector<std::string_view> list;
@@ -124,7 +124,7 @@ class Comparer {
       row.unavailable = fmt::format("this machine does not run target {} ({})", target, known.description);
       row.hint = "`dovetail doctor` says what is missing";
     } else if (known.facts.floats_only) {
-      // Of a quantized model, the network behind it.
+      // Of a quantized model, the network after it.
       std::size_t stripped = 0;
       DOVETAIL_TRY(fill(row, hardware, [&](graph::Graph& graph) { stripped = quantize::strip_qdq(graph); }));
       if (stripped > 0) row.machine += ", float";
@@ -136,7 +136,7 @@ class Comparer {
     return {};
   }
 
-  // The float network behind a quantized model, where that is another one.
+  // The float network after a quantized model, where that is another one.
   Result<void> add_float_row() {
     if (outcome_.model.rows.empty() || !outcome_.failure.empty()) return {};
     const ComparedRow& integer = outcome_.model.rows.back();
@@ -149,7 +149,7 @@ class Comparer {
     return {};
   }
 
-  // What has begun to run and failed is no bad input.
+  // What has begun to run and failed is not a bad input.
   Result<void> failed(const Diagnostics& why) {
     outcome_.failure = why;
     return {};
@@ -312,7 +312,7 @@ class Comparer {
     row.joules = joules / runs;
     row.energy_from =
         fmt::format("{}, all that ran there during {} runs{}", meter.name, row.measured.runs,
-                    bundle::runs_on(TargetDevice::gpu, row.target) ? ", without the processor beside it" : "");
+                    bundle::runs_on(TargetDevice::gpu, row.target) ? ", without the processor alongside it" : "");
     return {};
   }
 

@@ -25,7 +25,7 @@ Spread spread_of(std::vector<double> samples);
 // Outputs against the reference's.
 struct Agreement {
   std::size_t elements = 0, different = 0;
-  double largest = 0;  // difference of two elements, infinite where one of them alone is no number
+  double largest = 0;  // difference of two elements, infinite where one of them alone is not a number
   bool equal() const { return different == 0; }
 };
 // Precondition: the same names, element types and shapes.
@@ -48,7 +48,7 @@ struct ComparedRow {
   double seconds = 0;                       // from input to output, of several accelerators of a sample for each
   Spread measured = {};                     // of what ran on this machine: all of it, or the accelerator's other steps
   std::optional<ComparedAccelerator> accelerator = {};
-  std::uint64_t bundle_bytes = 0, arena_bytes = 0;  // arena: memory of tensors and images beside what is constant
+  std::uint64_t bundle_bytes = 0, arena_bytes = 0;  // arena: memory of tensors and images alongside what is constant
   std::optional<double> joules = {};                // of an inference
   std::string energy_from = {};                     // what says so, or why nothing does
   std::optional<EnergyFacts> energy = {};           // of the accelerator

@@ -24,10 +24,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
-// Of a kept bundle's report: what is no part of it otherwise.
+// Of a kept bundle's report: what is not part of it otherwise.
 constexpr const char* kKept = "kept";
 
-// The program and its libraries, by what distinguishes their files: whoever replaces one makes another file.
+// The program and its libraries, by what distinguishes their files: anyone who replaces one makes another file.
 Json program_files() {
   Json files = Json::array();
   const auto add = [](dl_phdr_info* info, std::size_t, void* to) {
@@ -89,7 +89,7 @@ import::ImportReport import_from_json(const Json& json){
 return report;
 }  // namespace
 
-// What compile() makes beside the bundle.
+// What compile() makes alongside the bundle.
 void fill(Compiled& compiled, const Json& kept) {
   compiled.report = kept.at("report");
   for (const Json& row : compiled.report.at("nodes")) compiled.placement.push_back(placement_from_json(row));

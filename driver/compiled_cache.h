@@ -14,7 +14,7 @@ namespace dovetail::driver {
 class CompiledCache {
  public:
   // `model` holds targets, hardware and system. Makes the folder: $XDG_CACHE_HOME/dovetail/compiled. Error: --cache
-  // beside what is not kept; the model cannot be read; the folder cannot be made, or others may write to it.
+  // alongside what is not kept; the model cannot be read; the folder cannot be made, or others may write to it.
   static Result<CompiledCache> of(const ModelOptions& options, const CompileOptions& compile,
                                   const CompiledModel& model);
 

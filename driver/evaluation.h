@@ -21,7 +21,7 @@ struct Evaluated {
   double seconds = 0;                      // on this machine, all threads together at work
   std::optional<std::uint64_t> cycles;     // of the accelerator in all runs, where the engine counts them
 };
-// Runs the samples' batches on so many threads, each with an executor of its own; `done` counts runs. Errors: those of
+// Runs the samples' batches on so many threads, each with its own executor; `done` counts runs. Errors: those of
 // a run; all threads then end.
 Result<Evaluated> evaluate(const Session& session, const Samples& samples, int threads,
                            std::atomic<std::int64_t>& done);

@@ -16,7 +16,7 @@ namespace dovetail::driver {
 struct GpuStep {
   std::uint64_t operations = 0;               // of its nodes, a multiply-add counted as two
   std::uint64_t bytes = 0;                    // of its arguments and results, each once
-  std::string numbers = {};                   // the type of its first argument: whose ceiling it is held against
+  std::string numbers = {};                   // the type of its first argument: whose ceiling it is compared with
   std::vector<runtime::KernelFacts> kernels;  // of ours; a library's are its own affair
 };
 

@@ -272,7 +272,7 @@ Result<Area> parse_area(std::string_view flow, std::string_view tree, std::strin
     std::string number, net;
     words >> number >> net;
     if (!number.ends_with(':') || number.find_first_not_of("0123456789:") != number.npos) continue;
-    // Names of the tool's own making lead nowhere; the block they lie in does.
+    // Names of the tool's own making lead nowhere; the block they are in does.
     std::string name(without_backslash(net));
     if (name.starts_with("$flatten"))
       name = name.substr(8, name.find(".$") == name.npos ? name.npos : name.find(".$") - 8);

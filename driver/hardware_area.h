@@ -27,7 +27,7 @@ struct AreaResource {
 };
 std::vector<AreaResource> area_resources(std::string_view flow);
 
-// A block of the design with all that is in it. Blocks of one kind beside each other are one row.
+// A block of the design with all that is in it. Blocks of one kind alongside each other are one row.
 struct AreaRow {
   std::string path = {};  // instance names, joined by '/'; empty: the whole design
   std::string module = {};
@@ -47,7 +47,7 @@ struct Area {
 // package of this design point. Names of configurations do not count.
 std::string area_inputs(const isa::HardwareConfig& config, std::string_view flow);
 
-// Runs Yosys in a folder of its own. Error: it is not installed, there is no design, or what it said. Takes minutes for
+// Runs Yosys in its own folder. Error: it is not installed, there is no design, or what it said. Takes minutes for
 // large arrays.
 Result<Area> run_area(const isa::HardwareConfig& config, std::string_view flow);
 

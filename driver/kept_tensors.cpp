@@ -18,7 +18,7 @@ namespace {
 
 constexpr const char* kShapes = "shapes";  // of a bundle's report
 
-// Of the value that a tensor in a layout of its own has; it comes from a file that may hold anything.
+// Of the value that a tensor in its own layout has; it comes from a file that may hold anything.
 std::optional<Shape> shape_of(const bundle::Bundle& bundle, const std::string& value) {
   if (!bundle.report.is_object() || !bundle.report.contains(kShapes)) return std::nullopt;
   const Json& shapes = bundle.report[kShapes];

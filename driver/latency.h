@@ -23,7 +23,7 @@ struct StepTime {
   std::optional<double> simulating = std::nullopt;  // of an accelerator step: what the engine itself took
 };
 
-// Steps of the programs that these have run, and of theirs, as far as they have run: each behind the step that ran it.
+// Steps of the programs that these have run, and of theirs, as far as they have run: each after the step that ran it.
 std::vector<const runtime::StepProfile*> inner_steps(std::span<const runtime::StepProfile> steps);
 
 // First the steps, then inner_steps(); the time of a step that runs others is what it takes by itself. `measured`: the

@@ -117,7 +117,7 @@ class Test {
   }
 
   OnnxTestResult run(const fs::path& data_set) {
-    // What cannot be read is reported behind what the importer says: often it refuses the same thing in better words.
+    // What cannot be read is reported after what the importer says: often it refuses the same thing in better words.
     Diagnostics unread;
     options_.values.clear();
     for (std::size_t i = 0; i < names_.inputs.size(); ++i) {

@@ -158,7 +158,7 @@ double luma(const Image& image, std::int64_t y, std::int64_t x) {
 
 Result<Preprocess> Preprocess::parse(const Json& json, const std::string& where) {
   if (!json.is_object())
-    return Diagnostic{"cannot use the preprocessing", where, "it is no JSON object",
+    return Diagnostic{"cannot use the preprocessing", where, "it is not a JSON object",
                       "docs/howto/own-data.md has an example"};
   Reader reader(json, where);
   Preprocess result;

@@ -1,5 +1,5 @@
 // From pictures to the input of a model, as a JSON file says it (docs/howto/own-data.md). The model carries it in its
-// metadata, a bundle in its report, so that whoever runs either does the same to pictures as calibration did.
+// metadata, a bundle in its report, so that anyone who runs either does the same to pictures as calibration did.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ std::size_t row_bytes(const NdArray& array) {
   return array.bytes().size() / static_cast<std::size_t>(std::max<std::int64_t>(1, array.shape().front()));
 }
 
-// Whether the array is rows for the tensor, and of another number than it takes. A batch of none is no batch.
+// Whether the array is rows for the tensor, and of another number than it takes. A batch of none is not a batch.
 bool has_other_rows(const NdArray& array, const bundle::Tensor& tensor) {
   const Shape& have = array.shape();
   return array.dtype() == tensor.dtype && !have.empty() && have.size() == tensor.shape.size() &&

@@ -74,8 +74,8 @@ class Session {
   // The accelerator's steps of a run, where the engine has a clock; `ask_what_if` times each on other hardware too.
   Result<std::vector<TimedProgram>> timed_programs(const runtime::RunResult& run, bool ask_what_if) const;
 
-  // The run, which kept its tensors, against the reference (check_against_reference); adds to it the tensors that lie
-  // in a layout of their own, under the names of the values. Error, among others: there is no graph, as in a bundle.
+  // The run, which kept its tensors, against the reference (check_against_reference); adds to it the tensors that are
+  // stored in their own layout, under the names of the values. Error, among others: there is no graph, as in a bundle.
   Result<ReferenceCheck> check(const std::map<std::string, NdArray>& inputs, runtime::RunResult& run) const;
 
  private:

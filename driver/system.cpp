@@ -31,7 +31,7 @@ Result<simulator::MemorySpec> configured_memory(const isa::SystemConfig& config,
   if (config.memory_clock_mhz) {
     if (bank == nullptr)
       return Diagnostic{"cannot read the memory model", fmt::format("{}, \"system.memory_clock_mhz\"", from),
-                        fmt::format("the memory {} has no clock of its own", config.memory),
+                        fmt::format("the memory {} has no separate clock", config.memory),
                         "leave it out, or take a DRAM, as in bank:ddr4-2400"};
     bank->standard.clock_ps = picoseconds(*config.memory_clock_mhz);
   }
@@ -43,7 +43,7 @@ Result<simulator::MemorySpec> configured_memory(const isa::SystemConfig& config,
 Result<void> check_clock(double mhz, std::string_view given) {
   if (mhz >= isa::kLeastClockMhz && mhz <= isa::kMostClockMhz) return {};
   return Diagnostic{"bad value of --clock", std::string(given),
-                    fmt::format("it is no number from {} to {}", isa::kLeastClockMhz, isa::kMostClockMhz),
+                    fmt::format("it is not a number from {} to {}", isa::kLeastClockMhz, isa::kMostClockMhz),
                     "write MHz, as in --clock 333"};
 }
 
@@ -54,7 +54,7 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
     system.accelerators_from = "--accelerators";
     if (system.accelerators < 1 || system.accelerators > isa::kMostAccelerators)
       return Diagnostic{"bad value of --accelerators", std::to_string(system.accelerators),
-                        fmt::format("it is no whole number from 1 to {}", isa::kMostAccelerators),
+                        fmt::format("it is not a whole number from 1 to {}", isa::kMostAccelerators),
                         "write it in decimal digits"};
   }
   if (changes.clock_mhz) {

@@ -1,5 +1,5 @@
 // What turns cycles into seconds: the clock, the memory and how many accelerators share it, of the hardware's JSON
-// (isa/system.h), unless whoever runs it says otherwise.
+// (isa/system.h), unless anyone who runs it says otherwise.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct System {
   std::string clock_from;  // what says so: the name of a configuration, or an option
   simulator::MemorySpec memory;
   std::string memory_from;
-  std::int64_t accelerators = 1;  // that share the memory, each with a sample of its own
+  std::int64_t accelerators = 1;  // that share the memory, each with its own sample
   std::string accelerators_from = {};
 
   double seconds(std::uint64_t cycles) const { return static_cast<double>(cycles) / (clock_mhz * 1e6); }

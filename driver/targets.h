@@ -54,7 +54,7 @@ std::string missing(const TargetRow& row);
 // All targets of this version. Error: a processor class that there is not.
 Result<std::vector<TargetPointer>> make_targets(const TargetOptions& options, std::span<const std::string> asked);
 
-// Error: a name that is no target's, or twice. `source`: what gave the names, in diagnostics.
+// Error: a name that is not a target's, or twice. `source`: what gave the names, in diagnostics.
 Result<void> check_targets(std::string_view source, std::span<const std::string> names);
 
 }  // namespace dovetail::driver

@@ -17,7 +17,7 @@ std::string config_text(const isa::HardwareConfig& config);  // "1x16x16: 1Ã—16Ã
 
 std::string extensions_text(const isa::HardwareConfig& config);  // "requant, saturate"; empty for the base ISA
 
-// Pretty, with a line break at its end; text that is no UTF-8 is replaced, since names come from files.
+// Pretty, with a line break at its end; text that is not UTF-8 is replaced, since names come from files.
 std::string json_text(const Json& json);
 
 }  // namespace dovetail::driver

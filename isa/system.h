@@ -1,6 +1,6 @@
 // The environment of an accelerator: its clock, and the memory at its port. It turns cycles into seconds. It is not
-// part of the hardware: it enters no generated package, no key of a model and no program. docs/reference/memory-models.md, «The
-// system», gives the reasons for the defaults.
+// part of the hardware: it enters no generated package, no key of a model and no program.
+// docs/reference/memory-models.md, «The system», gives the reasons for the defaults.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ struct SystemConfig {
   // A memory model in the syntax of --memory (simulator/memory/memory.h), parsed where it is used.
   std::string memory = "ideal";
   std::optional<double> memory_clock_mhz = std::nullopt;  // clock of a DRAM; absent: that of its standard
-  // Number of accelerators that share the memory, each processing its own sample (docs/howto/several-accelerators.md); 1 to
-  // kMostAccelerators.
+  // Number of accelerators that share the memory, each processing its own sample (docs/howto/several-accelerators.md);
+  // 1 to kMostAccelerators.
   std::int64_t accelerators = 1;
 
   bool operator==(const SystemConfig&) const = default;

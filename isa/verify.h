@@ -1,5 +1,5 @@
-// The static verifier (docs/explanation/verify.md): races, deadlock, leftover tokens, undefined reads, illegal instructions. Exact,
-// one pass.
+// The static verifier (docs/explanation/verify.md): races, deadlock, leftover tokens, undefined reads, illegal
+// instructions. Exact, one pass.
 #pragma once
 
 #include <compare>
@@ -68,8 +68,9 @@ struct VerifyReport {
   bool clean() const { return findings.empty() && suppressed == 0; }
 };
 
-// Cost: near-linear in the instructions and the SRAM elements and DRAM rows that they touch. docs/explanation/verify.md says why
-// one pass is exact. A launch that deadlocks is the last one examined; later launches are checked for legality only.
+// Cost: near-linear in the instructions and the SRAM elements and DRAM rows that they touch. docs/explanation/verify.md
+// says why one pass is exact. A launch that deadlocks is the last one examined; later launches are checked for legality
+// only.
 VerifyReport verify(const HardwareConfig& config, std::span<const Instruction> program, const VerifyOptions& options);
 
 }  // namespace dovetail::isa

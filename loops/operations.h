@@ -20,9 +20,9 @@ struct Operations {
 };
 Operations count_operations(const Program& program);
 
-// An upper bound of the steps of a run, for work estimates (docs/reference/trust-and-limits.md): operations on single values of
-// every type, including comparisons and selections, each store at least one; index arithmetic is not counted. A shared
-// expression counts once.
+// An upper bound of the steps of a run, for work estimates (docs/reference/trust-and-limits.md): operations on single
+// values of every type, including comparisons and selections, each store at least one; index arithmetic is not counted.
+// A shared expression counts once.
 std::uint64_t count_steps(const Program& program);
 
 // Whether a value depends on a function that mathematics libraries round differently: exp, erf, pow and similar ones.

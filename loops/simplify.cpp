@@ -56,8 +56,8 @@ class Simplifier {
     if (shape == 0) return node;
     for (const SimplifyRule& rule : simplify_rules()) {
       if ((rule.shapes & shape) == 0) continue;
-      // The result is new, so its parts may simplify further. Every rule decreases a measure (docs/reference/loop-programs.md),
-      // so this terminates.
+      // The result is new, so its parts may simplify further. Every rule decreases a measure
+      // (docs/reference/loop-programs.md), so this terminates.
       if (Expr replaced = rule.apply(node, bounds_)) return (*this)(replaced);
     }
     return node;

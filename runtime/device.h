@@ -1,7 +1,7 @@
 // The extensible interface of the runtime: a device runs the steps of a target. The kit's devices are listed in
 // runtime/device/all.cpp; the caller passes others to the executor. The target's code generator
-// (compiler/target/target.h) and the device agree on the meaning of a step's code; docs/howto/adding-a-target.md describes
-// both.
+// (compiler/target/target.h) and the device agree on the meaning of a step's code; docs/howto/adding-a-target.md
+// describes both.
 #pragma once
 
 #include <cstddef>

@@ -64,7 +64,7 @@ struct Counters {
   std::array<Accesses, kSrams> sram{};  // by isa::Memory
   std::array<PortEvents, 3> port{};     // by isa::Queue: load and compute read, store writes
   std::optional<PortEvents> fetch{};    // reads; empty: the engine does not fetch
-  std::optional<DramCommands> dram{};   // empty: no DRAM is behind the memory port
+  std::optional<DramCommands> dram{};   // empty: no DRAM is after the memory port
 
   Accesses& sram_of(isa::Memory memory) { return sram[static_cast<std::size_t>(memory)]; }
   const Accesses& sram_of(isa::Memory memory) const { return sram[static_cast<std::size_t>(memory)]; }

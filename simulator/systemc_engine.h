@@ -1,4 +1,4 @@
-// The engine `systemc` is a shared object of its own, so that nothing else needs SystemC: built where SystemC is
+// The engine `systemc` is its own shared object, so that nothing else needs SystemC: built where SystemC is
 // installed, and loaded when it is asked for.
 #pragma once
 

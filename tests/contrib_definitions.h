@@ -1,5 +1,5 @@
 // The operators of the domain com.microsoft by their published definitions, as plain loops in binary64: what import
-// writes them out as is held against these.
+// writes them out as is compared with these.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// A test that lacks what it needs (the models beside the repository, a tool) says so: it is counted as skipped, not as
-// passed.
+// A test that lacks what it needs (the models alongside the repository, a tool) says so: it is counted as skipped, not
+// as passed.
 #pragma once
 
 #include <string>

@@ -57,7 +57,7 @@ def check_includes(layers, path, text, existing):
         if GENERATED_AT_BUILD.search(target):
             continue
         if target not in existing:
-            yield f'{place}: "{target}" is no file of the tree; includes are written from the root of the repository'
+            yield f'{place}: "{target}" is not a file of the tree; includes are written from the root of the repository'
         elif folder is None:
             yield f"{place}: its folder has no line in layers.txt"
         elif not any(covers(layers, entry, target) for entry in [folder, *layers[folder]]):

@@ -22,7 +22,7 @@ COMMENTS = {".h": "//", ".cpp": "//", ".sv": "//", ".py": "#", ".cmake": "#", ".
 # A path of a source, a script or a page, from the root of the repository.
 PATH = r"(?<![\w/.$<>*{{-])((?:{folders})/[\w./-]*\w\.(?:h|cpp|sv|py|md|txt|js))(?![\w/*{{<])"
 PLACEHOLDER = re.compile(r"\bNAME\b")
-GENERATED_AT_BUILD = re.compile(r"\.pb\.h$")  # or from a file with .in behind its name
+GENERATED_AT_BUILD = re.compile(r"\.pb\.h$")  # or from a file with .in after its name
 
 
 def check_links(root, path, text):
@@ -40,7 +40,7 @@ def check_paths(path, text, existing, pattern):
         for name in pattern.findall(comment) if found else []:
             known = name in existing or name + ".in" in existing or GENERATED_AT_BUILD.search(name)
             if not known and not PLACEHOLDER.search(name):
-                yield f"{path}:{number}: {name} is no file of the tree"
+                yield f"{path}:{number}: {name} is not a file of the tree"
 
 
 def check(root):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs the benchmarks of two builds alternately and prints, row by row, how fast the first is beside the second.
+"""Runs the benchmarks of two builds alternately and prints, row by row, how fast the first is compared with the second.
 
 usage: compare_benches.py [--rounds N] [--least R] [--out FILE.json] [--filter REGEX] HERE THERE
 
@@ -63,7 +63,7 @@ def master(document):
 @dataclasses.dataclass
 class Benchmark:
     # The rows of what it prints: (name, speed). Rows are matched by name. A speed is a rate, so more is better; times in the same document are the
-    # same measurements, and numbers that are no rates are facts.
+    # same measurements, and numbers that are not rates are facts.
     rows: object
     # So that a round is short. A program of another commit ignores arguments that it does not know.
     arguments: list

@@ -6,7 +6,7 @@ usage: compare_quantizers.py [--variants N] DOVETAIL MODELS [NAME...]
 MODELS is a folder of models as ../shared/models has them: NAME/model.onnx, NAME/<sample>/in_<input>.npy. Both quantizers calibrate on all samples of a model and
 make int8 QDQ models with one weight scale per channel; ONNX Runtime then runs the float model and both quantized ones, so that arithmetic is the same. Printed for
 each: signal-to-noise ratio of the outputs (the worst output), and on how many samples the largest element of the first output is where it was. With --variants,
-N changed forms of each sample are judged beside it (pictures moved, mirrored, brighter, darker or mixed with another sample, others scaled and mixed), seeded, never
+N changed forms of each sample are judged alongside it (pictures moved, mirrored, brighter, darker or mixed with another sample, others scaled and mixed), seeded, never
 calibrated on: on a handful of samples one near tie is a sixth of all. Needs onnx and onnxruntime; models are brought to opset 13 for ONNX Runtime where they are
 older.
 """

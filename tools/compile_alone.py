@@ -16,7 +16,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 from build_units import read_units  # noqa: E402
 
-HEADER_CHECK = "/header_check/"  # below the build: a source for each header that has none of its own
+HEADER_CHECK = "/header_check/"  # below the build: a source for each header without one
 
 
 def is_joint(source, unit, root):

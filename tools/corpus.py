@@ -37,7 +37,7 @@ def unpack(archive: pathlib.Path, folder: pathlib.Path) -> None:
         return
     with zipfile.ZipFile(archive) as file:
         for name in file.namelist():
-            # The name alone: an archive never writes beside the folder.
+            # The name alone: an archive never writes alongside the folder.
             (folder / pathlib.PurePosixPath(name).name).write_bytes(file.read(name))
 
 

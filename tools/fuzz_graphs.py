@@ -75,7 +75,7 @@ def judge(folder, seed, tally):
     try:
         theirs = run_onnxruntime(model, inputs)
         tally["computed by ONNX Runtime, in the forms of the drawn operator set"] += 1
-    except Exception as first:  # its exceptions have no common class of their own
+    except Exception as first:  # its exceptions have no common their own class
         try:
             model = folder / f"{seed}.newest.onnx"
             theirs = run_onnxruntime(model, inputs)
@@ -125,7 +125,7 @@ def main(arguments):
     parser.add_argument("writer")
     asked = parser.parse_args(arguments)
     if onnxruntime is None:
-        print(f"{MISSING} is not installed (pip install {MISSING}): graphs are held against the reference alone")
+        print(f"{MISSING} is not installed (pip install {MISSING}): graphs are compared with the reference alone")
         if asked.require_onnxruntime:
             return 77
     else:

@@ -145,7 +145,7 @@ class Case:
         return abs(1 / float(values[0]) - 1 / float(values[1]))
 
     def evil_inputs(self):
-        """An input has a value that is no finite number."""
+        """An input has a value that is not a finite number."""
         return any(array.dtype.kind == "f" and not np.isfinite(array).all() for array in self.inputs.values())
 
     def largest_input(self):
@@ -166,7 +166,7 @@ class Case:
         return any(array.dtype.kind in "iu" and overflows(array) for array in self.inputs.values())
 
     def computed(self, operator, position):
-        """An operand of such a node is no constant and no input."""
+        """An operand of such a node is not a constant and no input."""
         made = {output for node in self.nodes for output in node.outputs}
         return self.has(operator, holds=lambda node: len(node.inputs) > position and node.inputs[position] in made)
 

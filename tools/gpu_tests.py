@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""The programs by which the CUDA back end is judged: ONNX's node tests, models of the zoo, and the models beside the repository.
+"""The programs by which the CUDA back end is judged: ONNX's node tests, models of the zoo, and the models alongside the repository.
 
 usage: gpu_tests.py compile [OPTIONS]    every kernel of all of them by NVIDIA's compiler, for --gpu (sm_80,sm_90a); no device is needed
        gpu_tests.py run [OPTIONS]        on the device that is here, against the reference; random programs as well; and some of them under
                                          compute-sanitizer
 
 Nothing is left out in silence: what is missing (the compiler, a device, the data) ends with status 2 before anything runs; status 1 says that a program
-failed. `compile` makes no exception; `run` goes on without cuBLAS, cuDNN and compute-sanitizer and says so in its result.
+failed. `compile` makes no exception; `run` continues without cuBLAS, cuDNN and compute-sanitizer and says so in its result.
 """
 
 import argparse
@@ -38,7 +38,7 @@ class Missing(Exception):
     """What the command cannot do without."""
 
 
-RUNNING = set()  # programs, each with the processes that it began a group of its own
+RUNNING = set()  # programs, each with the processes that it began its own group
 
 
 def end_all(number, _):
@@ -177,7 +177,7 @@ def passing(options, nodes, *arguments):
 
 
 def each_model(options, work):
-    """`work(name, file)` of the models beside the repository and of the zoo, `--jobs` at a time; its results in their order."""
+    """`work(name, file)` of the models alongside the repository and of the zoo, `--jobs` at a time; its results in their order."""
     files = {name: file for name, file in model_files(options.models).items() if options.models_only is None or name in options.models_only}
 
     def of_zoo(name, number):

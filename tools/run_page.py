@@ -3,10 +3,10 @@
 
 usage: run_page.py [--update] --dovetail PROGRAM PAGE...
 
-A session is a fenced block whose first line begins with `$ `: a command (a line that ends in `\\` goes on), then its output,
+A session is a fenced block whose first line begins with `$ `: a command (a line that ends in `\\` continues), then its output,
 stdout and stderr together. A page with `<!-- run: page -->` has all its sessions run; another one those with `<!-- run -->`
 on the line before. Sessions begin in one temporary folder of the page (`cd` lasts until the session ends), in which `examples`
-leads to the examples of the tree; `dovetail` and the programs beside it are on the PATH. A command must succeed.
+leads to the examples of the tree; `dovetail` and the programs alongside it are on the PATH. A command must succeed.
 
 Lines are compared one by one; runs of blanks, and of the `-` of tables, count as one. `...` alone stands for any lines, in
 a line for anything at its end. Comments on the line before a block:
@@ -15,7 +15,7 @@ a line for anything at its end. Comments on the line before a block:
     <!-- run: no, REASON -->    it is not run
     <!-- run: file NAME -->     it is written to this file, and no session
 
-What differs between runs or machines is said once, anywhere in the page, each in a comment of its own:
+What differs between runs or machines is said once, anywhere in the page, each in its own comment:
 
     <!-- varies: took (\\S+ ms) -->          what the groups of this regular expression match is not compared
     <!-- near: (\\S+) dB within 0.3 -->      they are numbers, which may differ by so much
@@ -90,7 +90,7 @@ class Page:
         try:
             pattern = re.compile(text)
         except re.error as error:
-            raise PageError(f"{self.path}:{number + 1}: `{text}` is no regular expression: {error}") from error
+            raise PageError(f"{self.path}:{number + 1}: `{text}` is not a regular expression: {error}") from error
         if pattern.groups == 0:
             raise PageError(f"{self.path}:{number + 1}: `{text}` has no group")
         return pattern

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Takes the folders that the kit was built in out of installed programs and libraries.  usage: shorten_paths.py FOLDER/... --below PATH...
 
-The compiler writes the names of sources into messages of internal errors (__FILE__), whole. Each FOLDER becomes "dovetail" with slashes behind it, as many as
+The compiler writes the names of sources into messages of internal errors (__FILE__), whole. Each FOLDER becomes "dovetail" with slashes after it, as many as
 keep its length: sections may share the ends of their strings, so nothing may move. (-ffile-prefix-map would do it while compiling, at the price that a
 compiler cache serves one folder alone.)
 """
@@ -35,7 +35,7 @@ def main():
     parser.add_argument("folders", nargs="+", metavar="FOLDER/")
     parser.add_argument("--below", nargs="+", required=True, type=pathlib.Path, metavar="PATH", help="a file, or a folder whose .a and .so files are meant")
     options = parser.parse_args()
-    # The longest first: one may lie in another.
+    # The longest first: one may be in another.
     folders = sorted((os.fsencode(folder) for folder in options.folders), key=len, reverse=True)
     if not all(folder.endswith(b"/") and len(folder) > 2 for folder in folders):
         sys.exit("shorten_paths.py: a folder ends with a slash, and is not the root")

@@ -21,7 +21,7 @@ import tempfile
 SOURCE = pathlib.Path(__file__).resolve().parents[1]
 SWEEP = SOURCE / "hw/syn/sweep.json"
 FLOW = "generic"
-# Blocks that have models of their own (explore/area/area_model.cpp).
+# Blocks that have their own models (explore/area/area_model.cpp).
 BLOCKS = ("", "u_compute", "u_compute/u_gemm", "u_compute/u_alu", "u_load", "u_store", "u_fetch")
 
 BASE = {"block_in": 4, "block_out": 4, "uop_buffer_bytes": 8192, "inp_buffer_bytes": 8192, "wgt_buffer_bytes": 32768, "acc_buffer_bytes": 32768}

@@ -3,7 +3,7 @@
 
 usage: alone.py DOVETAIL FOLDER [--only TEXT] [--least MACS] [--check]
 
-Each layer of ResNet-18 and MobileNetV2 with at least so many multiplications of its own (10 million), one of each shape: the network
+Each layer of ResNet-18 and MobileNetV2 with at least so many its own multiplications (10 million), one of each shape: the network
 is compiled with every other node placed on the processor, and what is left on the accelerator runs on the cycle simulator, memory of
 latency 64. Models come from `dovetail zoo --int8` and stay in FOLDER.
 """

@@ -36,7 +36,7 @@ class Layer:
     groups: int = 1
     scales: str = "any"  # any, or powers of two
     from_host: bool = False  # its input is laid out by the host, which may fold windows into channels
-    other_way: bool = False  # a matmul's second operand lies in rows of its sums, as values do in attention; keys do not
+    other_way: bool = False  # a matmul's second operand is in rows of its sums, as values do in attention; keys do not
     zero_points: int = 0  # of a matmul's operands, how many are not 0
     multipliers: tuple = ()  # of a sum's operands, as the model's integer form has them
     pool: "Layer" = None  # the max-pooling that alone reads a convolution's result
@@ -63,7 +63,7 @@ class Layer:
 class Bound:
     gemm: int  # steps of GEMM, resets included
     alu: int  # cycles of the ALU
-    constants: int  # cycles of the compute queue until the epilogue's constants lie in ACC
+    constants: int  # cycles of the compute queue until the epilogue's constants are in ACC
     read: int  # bytes
     written: int
 
@@ -103,10 +103,10 @@ def epilogue_cycles(layer, machine):
 
 def operand_cycles(multiplier, machine):
     """ALU cycles to scale an operand of a sum, its zero point included. Without `requant` they depend on the multiplier's
-    significant bits: whether its product with an operand fits 32 bits, and whether products lie halfway."""
+    significant bits: whether its product with an operand fits 32 bits, and whether products are halfway."""
     if machine.requant:
         return 1
-    if multiplier is None:  # not known: the least of all that are no integers
+    if multiplier is None:  # not known: the least of all that are not integers
         return 4
     pattern = struct.unpack("I", struct.pack("f", abs(multiplier)))[0]
     significand, fraction_bits = pattern & 0x7FFFFF | 0x800000, 150 - (pattern >> 23)
@@ -137,7 +137,7 @@ def constant_cycles(layer, machine):
 
 
 def maximum_cycles(layer, machine):
-    """ALU cycles of a max-pooling, whose elements lie in ACC: a maximum for each tap but the first of each direction, of
+    """ALU cycles of a max-pooling, whose elements are in ACC: a maximum for each tap but the first of each direction, of
     two operands."""
     columns = parts(layer.n, machine.batch) * layer.out_w * parts(layer.c, machine.block_out)
     return 2 * (layer.kernel - 1) * columns * (layer.h + layer.out_h)
@@ -184,7 +184,7 @@ def bound(layer, machine):
         constants = 0 if average else channels(layer.o) * machine.batch * epilogue_words(layer, machine) * 4
         stored, maxima = results, 0
         if layer.pool:
-            # Of accumulators: the epilogue rises with them, so it may come behind the maximum.
+            # Of accumulators: the epilogue rises with them, so it may come after the maximum.
             stored = parts(layer.n, machine.batch) * layer.pool.out_h * layer.pool.out_w * parts(layer.o, machine.block_out)
             maxima = maximum_cycles(layer.pool, machine)
             written = image(layer.o, layer.pool.out_h, layer.pool.out_w)
@@ -192,7 +192,7 @@ def bound(layer, machine):
                      0 if average else constant_cycles(layer, machine),
                      input_bytes(layer, machine, image) + weights + constants, written)
     if layer.kind == "matmul":
-        # Blocks of the second operand are elements of WGT as they lie, or are transposed, a step for each row. A zero
+        # Blocks of the second operand are elements of WGT as they are stored, or are transposed, a step for each row. A zero
         # point before a sum of the second operand takes a row of products more, one before a sum of the first a column;
         # each then takes an addition.
         groups, rows, columns, depth = (layer.n * layer.groups, parts(layer.h, machine.batch),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What int8 networks leave to the host beside the accelerator (docs/explanation/accelerator-bound.md).
+"""What int8 networks leave to the host alongside the accelerator (docs/explanation/accelerator-bound.md).
 
 usage: left.py DOVETAIL FOLDER [--models FOLDER] [--model FILE]... [--hw NAME]... [--only TEXT]
 

@@ -51,7 +51,7 @@ def mobilenet_v2(n=1):
 
 def transformer_block(name, tokens, hidden, heads, inner, projections, output):
     """Vaswani et al., Attention Is All You Need, 2017: an encoder's or decoder's block; `projections`: names of the dense
-    layers that make queries, keys and values, and how many of the three each makes; `output`: that of the one behind the heads."""
+    layers that make queries, keys and values, and how many of the three each makes; `output`: that of the one after the heads."""
     size = hidden // heads
     # Tokens are a batch of dense layers, of which hardware with batch > 1 takes several at a time.
     dense = lambda at, c, o: Layer(name + at, "conv", tokens, c, 1, 1, o)

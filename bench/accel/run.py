@@ -45,7 +45,7 @@ def machine_of(dovetail, name):
 
 
 def with_multipliers(layers, dovetail, model):
-    """The layers, sums with the multipliers of their operands in the model's integer form, which is no program yet."""
+    """The layers, sums with the multipliers of their operands in the model's integer form, which is not a program yet."""
     printed = call([dovetail, "compile", model, "--target", "accel,cpu", "--stop-after", "integer", "--dump", "integer"])
     found = {}
     for line in printed.splitlines():
@@ -73,7 +73,7 @@ def tokens_of(dovetail, model, machine, folder):
 
 
 def rows_of(layer, names):
-    """Those of the run that are the layer's: a convolution and the pooling behind it have one, or one each."""
+    """Those of the run that are the layer's: a convolution and the pooling after it have one, or one each."""
     own = [name for name in (layer.name, layer.name + ".relu", layer.name + ".norm") if name in names][:1]
     return own + (rows_of(layer.pool, names) if layer.pool else [])
 

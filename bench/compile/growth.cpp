@@ -1,5 +1,5 @@
 // How the compiler's time and memory grow with the graph: each family of compiler/zoo/growth.h is compiled for the CPU
-// in sizes up to MOST nodes. Each compilation is a process of its own, so that its greatest memory is known; what takes
+// in sizes up to MOST nodes. Each compilation is its own process, so that its greatest memory is known; what takes
 // longer than LIMIT seconds is stopped, and larger ones of that family are left out.
 //
 //   bench_growth [MOST [FILTER [LIMIT]]]

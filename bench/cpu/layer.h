@@ -11,13 +11,13 @@
 
 namespace dovetail::bench {
 
-// NCHW, batch 1, weights OIHW, a square window, the same padding on all sides; bias and ReLU behind it.
+// NCHW, batch 1, weights OIHW, a square window, the same padding on all sides; bias and ReLU after it.
 struct Convolution {
   std::int64_t inputs, outputs, size, window, stride, pad;  // `size`: rows and columns of the input
   std::int64_t groups = 1;
   std::int64_t output_size() const { return (size + 2 * pad - window) / stride + 1; }
 };
-// a[m, k] times b[k, n], both row-major, nothing behind it.
+// a[m, k] times b[k, n], both row-major, nothing after it.
 struct Product {
   std::int64_t m, n, k;
 };

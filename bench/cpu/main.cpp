@@ -1,4 +1,4 @@
-// Our CPU back end beside oneDNN and OpenBLAS: layers and whole networks, float32 and int8, one thread and two.
+// Our CPU back end compared with oneDNN and OpenBLAS: layers and whole networks, float32 and int8, one thread and two.
 // docs/results/benchmarks.md has the method. Usage: bench_cpu [SAMPLES [FILTER]] [--records DB [--trials N]].
 // FILTER: a part of the names to measure. --records: layers by the schedules recorded there, too; --trials: after a
 // search for them.

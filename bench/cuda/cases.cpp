@@ -102,7 +102,7 @@ std::string text_of(const ConvolutionRow& row, std::int64_t batch) {
                      batch);
 }
 
-// With the bias that batch normalization becomes, and the activation behind it.
+// With the bias that batch normalization becomes, and the activation after it.
 Case convolution(const ConvolutionRow& row, std::int64_t batch, const NumberRow& number) {
   Case made;
   made.graph.name = text_of(row, batch);

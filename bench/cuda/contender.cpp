@@ -19,7 +19,7 @@
 namespace dovetail::bench {
 namespace {
 
-// Code for this device alone; Hopper's own instructions have a name of their own.
+// Code for this device alone; Hopper's own instructions have their own name.
 std::string architecture_of(int capability) { return fmt::format("sm_{}{}", capability, capability == 90 ? "a" : ""); }
 
 Result<Compiled> compile_for(const Case& one, const Targets& targets, const runtime::cuda::DeviceFacts& device) {
@@ -62,7 +62,7 @@ Result<Contender> make_contender(const Case& one, const Targets& targets) {
   DOVETAIL_ASSIGN(const std::size_t after, free_bytes(*context));
   contender.device_bytes = before - std::min(before, after);
   const auto inputs = std::make_shared<const Arrays>(one.inputs);
-  // Steps are timed in a run of their own: events between them are no part of the latency.
+  // Steps are timed in their own run: events between them are not part of the latency.
   contender.run = [executor, inputs, context]() mutable -> Result<Run> {
     Run run;
     const double start = wall_seconds();

@@ -1,5 +1,5 @@
-// Some hundred elements of a result beside their definition, in binary64 or integers: what a whole reference would take
-// hours for.
+// Some hundred elements of a result alongside their definition, in binary64 or integers: what a whole reference would
+// take hours for.
 #pragma once
 
 #include "base/ndarray.h"

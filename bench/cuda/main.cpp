@@ -1,4 +1,4 @@
-// Our CUDA kernels beside cuBLAS, cuDNN and ONNX Runtime, on this machine's GPU: products, the convolutions of
+// Our CUDA kernels alongside cuBLAS, cuDNN and ONNX Runtime, on this machine's GPU: products, the convolutions of
 // ResNet-50, chains of elementwise operators and normalizations, whole networks. docs/results/benchmarks.md has the
 // method.
 //
@@ -52,7 +52,7 @@ Result<Number> number_of(std::string_view option, std::string_view text, Number 
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < least)
-    return misused(option, fmt::format("\"{}\" is no number from {} on", text, least));
+    return misused(option, fmt::format("\"{}\" is not a number from {} on", text, least));
   return value;
 }
 std::vector<std::string> words_of(std::string_view text) {
@@ -166,7 +166,7 @@ class Bench {
       contenders.push_back(std::move(contender));
     }
     if (!settings_.onnxruntime || row.group != Group::network) return contenders;
-    // A peer that does not run a model is no failure of ours.
+    // A peer that does not run a model is not a failure of ours.
     if (auto peer = make_contender(one, *settings_.onnxruntime)) contenders.push_back(*std::move(peer));
     else if (json != nullptr) (*json)["missing"]["onnxruntime"] = to_string(peer.errors());
     return contenders;
@@ -185,7 +185,7 @@ class Bench {
     DOVETAIL_ASSIGN(const std::vector<Contender> contenders, contenders_of(row, small, nullptr));
     for (const Contender& contender : contenders) {
       DOVETAIL_ASSIGN(const Arrays outputs, contender.outputs());
-      DOVETAIL_TRY(check_equal(outputs, expected, contender.name + ", beside the reference"));
+      DOVETAIL_TRY(check_equal(outputs, expected, contender.name + ", alongside the reference"));
     }
     return {};
   }
@@ -195,7 +195,7 @@ class Bench {
       DOVETAIL_ASSIGN(Arrays outputs, contender.outputs());
       if (one.check) DOVETAIL_TRY(one.check(outputs));
       else if (first.empty()) first = std::move(outputs);
-      else DOVETAIL_TRY(check_equal(outputs, first, contender.name + ", beside the first contender"));
+      else DOVETAIL_TRY(check_equal(outputs, first, contender.name + ", alongside the first contender"));
     }
     return {};
   }

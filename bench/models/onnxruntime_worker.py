@@ -74,7 +74,7 @@ def make_session(model, threads, provider="CPUExecutionProvider"):
         options.log_severity_level = 4
         try:
             session = onnxruntime.InferenceSession(model, options, providers=[provider])
-            if session.get_providers()[0] != provider:  # it goes on with the processor where a library is missing
+            if session.get_providers()[0] != provider:  # it continues with the processor where a library is missing
                 raise SystemExit(f"ONNX Runtime {onnxruntime.__version__} cannot start {provider}")
             return session
         except Exception as failure:  # of classes that onnxruntime does not export

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whole models on the CPU, ours beside ONNX Runtime (docs/results/benchmarks.md).
+"""Whole models on the CPU, ours compared with ONNX Runtime (docs/results/benchmarks.md).
 
 usage: run.py BIN FOLDER [--ort PYTHON] [--threads 1,2] [--rounds N] [--only REGEX] [--number float32|int8] [--quantized]
               [--dynamic int8|uint8] [--records DB] [--shared DIR] [--compile-option WORD]... [-o OUT.json]

@@ -194,7 +194,7 @@ Stream tiny_instructions(const isa::HardwareConfig& config, std::size_t rounds) 
 }
 
 // Tiles of 14 x 14 results of a 3 x 3 convolution, each the sum of four blocks of channels: clear the sums; load a
-// block's inputs and weights, multiply; behind the last, shift, clip and store. Two slots of every operand, so that
+// block's inputs and weights, multiply; after the last, shift, clip and store. Two slots of every operand, so that
 // loads, products and stores of successive blocks and tiles overlap.
 Stream convolution_tiles(const isa::HardwareConfig& config, std::uint32_t tiles) {
   constexpr std::uint32_t kSize = 14, kPadded = 16, kWindow = 9, kBlocks = 4, kResults = kSize * kSize;

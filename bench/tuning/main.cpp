@@ -67,7 +67,7 @@ Result<std::unique_ptr<tune::Measurer>> measurer_of(const explore::ReplayTask& r
   return explore::make_cpu_measurer(processor, options)(task);
 }
 
-constexpr double kQuickly = 0.03;   // thousands of candidates, each beside the default
+constexpr double kQuickly = 0.03;   // thousands of candidates, each alongside the default
 constexpr double kCarefully = 0.1;  // the best of them
 
 Result<void> measure_again(const explore::ReplayTask& row) {

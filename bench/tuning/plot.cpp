@@ -38,7 +38,7 @@ std::string legend(const Comparison& comparison) {
   return text;
 }
 
-// Trials on a logarithmic axis: the default, of which all searches learn first, lies where 1/2 would.
+// Trials on a logarithmic axis: the default, of which all searches learn first, is stored where 1/2 would.
 class Panel {
  public:
   Panel(const Comparison& comparison, const TargetComparison& target, double left)

@@ -17,7 +17,7 @@ namespace dovetail::bundle {
 
 inline constexpr std::string_view kCudaTarget = "cuda";
 extern const TargetFacts kCudaFacts;
-// The memory space in which results of its steps lie.
+// The memory space in which results of its steps are stored.
 inline constexpr std::string_view kCudaSpace = "device";
 
 // The pointer passed as a kernel's parameter.

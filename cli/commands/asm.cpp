@@ -33,7 +33,7 @@ class Asm : public Command {
                   File::written);
     options.value("--image", "IMG.bin", image_, "write the memory image: .uop, .data and .space lines", File::written);
     options.value("--map", "MAP.json", map_,
-                  "write what lies where and which line each instruction is from, for --map of other commands",
+                  "write what is stored where and which line each instruction is from, for --map of other commands",
                   File::written_text);
     options.value("--hw", "CONFIG", hardware_,
                   fmt::format("{}; a .config line must agree (default {})", kHardwareHelp, driver::kDefaultHardware),

@@ -49,7 +49,8 @@ class Compare : public Command {
     options.json(json_, "print the comparison as JSON (docs/howto/comparing.md)");
     options.value("--html", "PAGE.html", html_, "write it as a page for a browser", File::written_text);
     options.footer(
-        "The accelerator's latency is its cycles by its clock, and the time of what runs beside it; a processor's is "
+        "The accelerator's latency is its cycles by its clock, and the time of what runs alongside it; a processor's "
+        "is "
         "the median of repeated runs.\n"
         "Example: dovetail compare examples/digits/digits_int8.onnx --target accel,cpu,cuda --hw 1x16x16-ext,1x8x8");
   }

@@ -61,7 +61,7 @@ class Evaluate : public Command {
     options.json(json_);
     options.flag("--trust", session_.trust, kTrustHelp);
     options.footer(
-        "Samples lie along the first axis; a model of batch B takes B at a time, and the last batch is filled up.\n"
+        "Samples are along the first axis; a model of batch B takes B at a time, and the last batch is filled up.\n"
         "Example: dovetail evaluate examples/digits/digits_int8.onnx --target accel,cpu --inputs "
         "examples/digits/test_images.npy "
         "--labels examples/digits/test_labels.npy --against examples/digits/digits_float.onnx --against-target cpu");

@@ -45,7 +45,7 @@ class Explore : public Command {
                         "models, then the space of design points (none with --what-if)", File::read);
     options.value(
         "-o", "DIR", folder_,
-        "folder for the points, the front and the page, made where it is missing; a sweep that is there goes on",
+        "folder for the points, the front and the page, made where it is missing; a sweep that is there continues",
         File::folder);
     options.value("--weights", "W,W,...", weights_, "of the models' latencies and energies (default 1 each)");
     options.value("--strategy", "STRATEGY", strategy_, strategies_text()).choices(strategy_names());
@@ -146,7 +146,7 @@ class Explore : public Command {
       char* last = nullptr;
       const double weight = std::strtod(text.c_str(), &last);
       if (text.empty() || *last != '\0' || !(weight > 0) || weight > 1e9)
-        return Diagnostic{"bad value of --weights", *weights_, fmt::format("\"{}\" is no number above 0", text),
+        return Diagnostic{"bad value of --weights", *weights_, fmt::format("\"{}\" is not a number above 0", text),
                           "write one for each model, as in 2,1"};
       model_weights_.push_back(weight);
       begin = end + 1;
@@ -205,7 +205,7 @@ class Explore : public Command {
     return explore::overlay(std::move(energy), text, *energy_);
   }
 
-  // A process that mpirun started beside process 0: it measures, and says nothing.
+  // A process that mpirun started alongside process 0: it measures, and says nothing.
   Result<Exit> serve_sweep(explore::Transport& transport) {
     const Result<void> served = [&]() -> Result<void> {
       DOVETAIL_TRY(read_options());
@@ -260,7 +260,7 @@ class Explore : public Command {
     else print("{}", report.text());
     if (!swept.ok()) {
       Diagnostics errors = swept.errors();
-      if (options_.work->stopped()) errors.front().hint = "what is finished is kept; the same command goes on";
+      if (options_.work->stopped()) errors.front().hint = "what is finished is kept; the same command continues";
       return fail(Exit::failed, errors);
     }
     if (!json_) print("\nwritten       {0}/report.html, {0}/points.csv, {0}/front.json, {0}/points.db\n", *folder_);

@@ -51,7 +51,7 @@ class OnnxTest : public Command {
         "wrong: an output differs;\n"
         "failed: anything else. Inputs whose values are needed at compile time are constants. Exit code 1 unless all "
         "pass.\n"
-        "--list takes names separated by spaces or lines, each line perhaps behind \"GROUP (N):\"; # begins a "
+        "--list takes names separated by spaces or lines, each line perhaps after \"GROUP (N):\"; # begins a "
         "comment.\n"
         "Example: dovetail onnx-test onnx/backend/test/data/node --target cpu");
   }

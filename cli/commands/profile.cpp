@@ -47,7 +47,7 @@ class Profile : public Command {
         "Times are medians. GOP/s count a multiply-add as two operations; the share of the peak is of the processor's "
         "measured multiply-adds on\n"
         "as many threads, in float32 or int8 as the kernel has them. The accelerator's time is its cycles by the "
-        "clock; what the simulator itself took is shown beside. Steps on a GPU are timed by its events, beside "
+        "clock; what the simulator itself took is shown alongside. Steps on a GPU are timed by its events, alongside "
         "ceilings that are measured on it.\n"
         "Example: dovetail profile examples/digits/digits_float.onnx --target cpu --threads 1");
   }

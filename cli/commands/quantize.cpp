@@ -142,7 +142,7 @@ class Quantize : public Command {
       const char* const end = tail_->data() + tail_->size();
       const auto [behind, error] = std::from_chars(tail_->data(), end, options.tail);
       if (error != std::errc{} || behind != end || !(options.tail >= 0 && options.tail < 0.5))
-        return Diagnostic{"bad value of --tail", *tail_, "it is no number from 0 to below 0.5", "write 0.001, say"};
+        return Diagnostic{"bad value of --tail", *tail_, "it is not a number from 0 to below 0.5", "write 0.001, say"};
     }
     if (weights_ == "per-tensor") options.weights = quantize::WeightScales::per_tensor;
     else if (weights_ != "per-channel")

@@ -215,7 +215,7 @@ class Run : public Command {
       const char* const end = tolerance_->data() + tolerance_->size();
       const auto [behind, error] = std::from_chars(tolerance_->data(), end, tolerance.floating);
       if (error != std::errc{} || behind != end || !(tolerance.floating >= 0 && tolerance.floating < 1e9))
-        return Diagnostic{"bad value of --tolerance", *tolerance_, "it is no number from 0 on", "write 0.01, say"};
+        return Diagnostic{"bad value of --tolerance", *tolerance_, "it is not a number from 0 on", "write 0.01, say"};
     }
     if (tolerance_steps_) {
       DOVETAIL_ASSIGN(tolerance.integer, parse_count("--tolerance-steps", *tolerance_steps_, 0, 1 << 30));

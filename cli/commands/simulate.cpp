@@ -89,7 +89,7 @@ class Simulate : public Command {
     options.json(json_);
     options.footer(
         "The image is written only when every launch has completed, or --until is reached. Addresses are decimal, or "
-        "hexadecimal behind 0x.\n"
+        "hexadecimal after 0x.\n"
         "Example: dovetail simulate p.bin --hw 1x16x16 --dram in.bin --dram-base 4096 --launch 0:30 --dram-out out.bin "
         "--engine functional\n"
         "         dovetail simulate p.s --place x.npy@x --output y.npy@y --engine cycle");
@@ -201,9 +201,10 @@ class Simulate : public Command {
     };
     const std::uint64_t space = std::uint64_t{1} << config.address_bits;
     const auto unit = static_cast<std::uint64_t>(config.instruction_bytes());
-    if (base % unit != 0) return bad(fmt::format("it is no multiple of an instruction's {} bytes", unit), "align it");
+    if (base % unit != 0)
+      return bad(fmt::format("it is not a multiple of an instruction's {} bytes", unit), "align it");
     if (base > space || bytes.size() > space - base)
-      return bad(fmt::format("{} bytes of program end behind the {} address bits", bytes.size(), config.address_bits),
+      return bad(fmt::format("{} bytes of program end after the {} address bits", bytes.size(), config.address_bits),
                  "lower it");
     for (std::size_t i = 0; i < bytes.size(); ++i) {
       const std::uint64_t address = base + i;

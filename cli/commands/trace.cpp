@@ -52,7 +52,7 @@ class Trace : public Command {
     options.positional("A.json", second_, "with diff: the trace that is taken for right", Need::optional, File::read);
     options.positional("B.json", third_, "with diff: the other one", Need::optional, File::read);
     options.value("--around", "N", around_,
-                  "with diff: instructions of each unit to show before and behind (default 3)");
+                  "with diff: instructions of each unit to show before and after (default 3)");
     options.value("--html", "PAGE.html", html_, "of one trace: write it as a page for a browser", File::written_text);
     options.json(json_);
     options.footer(

@@ -75,7 +75,7 @@ class Tune : public Command {
       const explore::Dismissal dismissal(others.get());
       return run_with(others.get());
     }
-    // A process that mpirun started beside process 0: it measures, and says nothing.
+    // A process that mpirun started alongside process 0: it measures, and says nothing.
     const auto served = run_with(others.get());
     if (served.ok()) return *served;
     explore::report_failure(*others, served.errors());
@@ -200,7 +200,7 @@ class Tune : public Command {
     return tasks;
   }
 
-  // Another process's part: cycles of the simulator, for which it does not matter where and beside what it runs.
+  // Another process's part: cycles of the simulator, for which it does not matter where and alongside what it runs.
   Result<Exit> serve_measurements(const Tasks& tasks, explore::Transport& transport) const {
     if (list_) return Exit::success;
     const auto found = std::ranges::find_if(tasks, [](const auto& row) { return bundle::has_clock(row.first); });
@@ -242,7 +242,8 @@ class Tune : public Command {
     DOVETAIL_ASSIGN(tune_options_.seed, parse_address("--seed", seed_));
     if (time_) {
       DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit({*time_}));
-      if (!limit.seconds) return Diagnostic{"bad value of --time", *time_, "it is no time", "write 90s, 10min or 2h"};
+      if (!limit.seconds)
+        return Diagnostic{"bad value of --time", *time_, "it is not a time", "write 90s, 10min or 2h"};
       tune_options_.seconds = limit.seconds;
     }
     DOVETAIL_TRY(tune::find_search(search_));

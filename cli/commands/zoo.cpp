@@ -147,7 +147,7 @@ class Zoo : public Command {
     }
     if (samples < 1 || samples > kMostSamples)
       return Diagnostic{"bad value of --samples", std::to_string(samples),
-                        fmt::format("it must lie in 1 to {}", kMostSamples), "8 will do"};
+                        fmt::format("it must be in 1 to {}", kMostSamples), "8 will do"};
     std::vector<quantize::Values> inputs;
     for (int sample = 0; sample < samples; ++sample) inputs.push_back(zoo::sample_inputs(graph, seed, sample));
     PartsProgress progress;

@@ -66,7 +66,7 @@ class BreakPlace {
           const isa::TokenUse use = isa::token_use(program[instruction]);
           return use.pops_from(fifo) || use.pushes_to(fifo);
         });
-    return wrong(words.back(), "it is no FIFO",
+    return wrong(words.back(), "it is not a FIFO",
                  "write token load->compute, compute->load, compute->store or store->compute");
   }
 
@@ -86,7 +86,7 @@ class BreakPlace {
     const auto address = number_of(place.substr(0, colon));
     const auto size = colon < place.size() ? number_of(place.substr(colon + 1)) : std::optional<std::uint64_t>(1);
     if (!address || !size || *size == 0)
-      return wrong(words[0], "it is no address", "write dram 0x2000, or dram 0x2000:64");
+      return wrong(words[0], "it is not an address", "write dram 0x2000, or dram 0x2000:64");
     return bytes(*address, *size);
   }
 

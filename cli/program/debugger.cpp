@@ -212,7 +212,7 @@ Result<void> Debugger::go_to_cycle(const Words& words) {
     const bool is_absolute = words[1].starts_with('@');
     const auto number = number_of(std::string_view(words[1]).substr(is_absolute ? 1 : 0));
     if (words.size() > 2 || !number || __builtin_add_overflow(is_absolute ? 0 : *now, *number, &cycle))
-      return wrong(words[1], "it is no number of cycles", "write cycle 10, or cycle @1200");
+      return wrong(words[1], "it is not a number of cycles", "write cycle 10, or cycle @1200");
     if (cycle < *now)
       return wrong(words[1], fmt::format("cycle {} is past", cycle), "programs do not run backwards; start again");
   }

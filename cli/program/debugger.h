@@ -27,7 +27,7 @@ class Debugger {
            std::function<void(std::string_view)> print, std::function<bool()> interrupted);
 
   enum class After : std::uint8_t { goes_on, quits };
-  // One line. Error: it is not understood; or, where has_failed(), the program cannot go on.
+  // One line. Error: it is not understood; or, where has_failed(), the program cannot continue.
   Result<After> command(std::string_view line);
   bool has_failed() const { return has_failed_; }
 

@@ -39,7 +39,7 @@ Result<std::optional<CyclePlace>> parse_cycle(std::string_view place, std::size_
     return Diagnostic{fmt::format("bad value of {}", kOption), std::string(place), std::move(why),
                       "write @300, or 1@300 for cycle 300 of the second launch"};
   };
-  if (!launch || !cycle) return bad("it is no cycle of a launch");
+  if (!launch || !cycle) return bad("it is not a cycle of a launch");
   if (*launch >= launches) return bad(fmt::format("there are {} launches, counted from 0", launches));
   return std::optional(CyclePlace{*launch, *cycle});
 }

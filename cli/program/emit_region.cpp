@@ -33,7 +33,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kSeed = 1;  // as `dovetail run` without --input and --seed
 
-// A tensor of a region: where it lies, and its elements in the sample run.
+// A tensor of a region: where it is stored, and its elements in the sample run.
 struct Port {
   std::string name;    // plain, and unlike the others of the region
   std::string layout;  // from the model's shape, if it is not that
@@ -201,7 +201,7 @@ class Region {
 
   std::string header(const bundle::MemorySpace& space) const {
     std::string text = fmt::format(
-        "/* Written by `dovetail compile --emit`: step {} of {}. image.bin lies at REGION_IMAGE_BASE and holds the "
+        "/* Written by `dovetail compile --emit`: step {} of {}. image.bin is at REGION_IMAGE_BASE and holds the "
         "program. */\n#ifndef DOVETAIL_REGION_H\n#define DOVETAIL_REGION_H\n\n#include \"dovetail_isa.h\"\n\n",
         driver::plain_name(step_.step->name), driver::plain_name(bundle_.name));
     const auto define = [&](std::string_view name, std::uint64_t value) {

@@ -13,7 +13,7 @@ namespace dovetail::cli {
 // DIR/00_NAME, DIR/01_NAME, ... in the order of the steps, each with
 //   program.bin, program.s      the instructions, raw and as text with the layers' names
 //   image.bin                   memory before the first launch, tensors still zero
-//   map.json                    what lies where (cli/program/program_map.h)
+//   map.json                    what is stored where (cli/program/program_map.h)
 //   hardware.json               the configuration, as --hw takes it
 //   input_X.npy, expected_X.npy the region's tensors in one run of the bundle on pseudo-random inputs
 //   region.h, dovetail_isa.h    addresses, launches and registers for a driver in C

@@ -47,7 +47,7 @@ Result<std::vector<std::byte>> read_image(const std::string& path, std::uint64_t
   const std::uint64_t space = std::uint64_t{1} << config.address_bits;
   if (base > space || bytes.size() > space - base)
     return Diagnostic{"cannot place memory image", path,
-                      fmt::format("{} bytes from {:#x} end behind the {} address bits of {}", bytes.size(), base,
+                      fmt::format("{} bytes from {:#x} end after the {} address bits of {}", bytes.size(), base,
                                   config.address_bits, config.name),
                       "lower --dram-base, or take a configuration with more address_bits"};
   return bytes;

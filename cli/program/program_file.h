@@ -12,7 +12,7 @@ namespace dovetail::cli {
 
 Result<std::vector<isa::Instruction>> read_program(const std::string& path, const isa::HardwareConfig& config);
 
-// A raw memory image (or the elements of a .npy) whose first byte lies at `base`; errors where it leaves the
+// A raw memory image (or the elements of a .npy) whose first byte is at `base`; errors where it leaves the
 // configuration's address space.
 Result<std::vector<std::byte>> read_image(const std::string& path, std::uint64_t base,
                                           const isa::HardwareConfig& config);

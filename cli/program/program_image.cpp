@@ -49,7 +49,7 @@ Result<void> parse_type(std::string_view option, std::string_view text, ImageSli
     const auto extent = parse_address(option, rest.substr(0, comma));
     if (!extent || *extent == 0 || *extent > kMostImageBytes ||
         __builtin_mul_overflow(slice.size_bytes, *extent, &slice.size_bytes) || slice.size_bytes > kMostImageBytes)
-      return bad("an extent is no positive number, or the whole exceeds 8 GiB");
+      return bad("an extent is not a positive number, or the whole exceeds 8 GiB");
     slice.shape.push_back(static_cast<std::int64_t>(*extent));
     if (comma == rest.size()) return {};
     rest.remove_prefix(comma + 1);
@@ -107,7 +107,7 @@ Result<ImageSlice> parse_slice(std::string_view option, std::string_view text, c
   if (!base.empty() && base.front() >= '0' && base.front() <= '9') {
     DOVETAIL_ASSIGN(slice.address, parse_address(option, base));
     if (typed && !has_type)
-      return bad_place(option, text, "an address has no type of its own", "write as in 0x2000:int8[4,16]");
+      return bad_place(option, text, "an address has no separate type", "write as in 0x2000:int8[4,16]");
   } else {
     const auto symbol = std::find_if(symbols.begin(), symbols.end(), [&](const isa::Symbol& entry) {
       return entry.kind == isa::SymbolKind::address && entry.name == base;
@@ -123,7 +123,7 @@ Result<ImageSlice> parse_slice(std::string_view option, std::string_view text, c
   if (__builtin_add_overflow(slice.address, offset, &slice.address))
     return bad_place(option, text, "it exceeds 64 bits", "write a smaller offset");
   if (!has_type) return slice;
-  if (!typed) return bad_place(option, text, "the file has a type of its own", "write FILE@PLACE");
+  if (!typed) return bad_place(option, text, "the file has its own type", "write FILE@PLACE");
   DOVETAIL_TRY(parse_type(option, text.substr(colon + 1), slice));
   return slice;
 }
@@ -183,7 +183,7 @@ Result<simulator::Dram> compose_image(const isa::HardwareConfig& config, const s
     for (const ImagePart& part : *parts) {
       if (part.address > space || part.size_bytes > space - part.address)
         return Diagnostic{"cannot place in memory", part.name,
-                          fmt::format("{} bytes from {:#x} end behind the {} address bits of {}", part.size_bytes,
+                          fmt::format("{} bytes from {:#x} end after the {} address bits of {}", part.size_bytes,
                                       part.address, config.address_bits, config.name),
                           "place it lower, or take a configuration with more address_bits"};
       first = std::min(first, part.address);

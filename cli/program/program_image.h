@@ -25,8 +25,8 @@ struct ImageSlice {
   std::string name;  // as given
 };
 
-// "0x2000", "x", "x+64", and with `typed` any of them with ":int8[4,16]" behind it: an address needs that, of a name it
-// takes the place of its own type.
+// "0x2000", "x", "x+64", and with `typed` any of them with ":int8[4,16]" after it: an address needs that, of a name it
+// takes the its own place type.
 Result<ImageSlice> parse_slice(std::string_view option, std::string_view text, const std::vector<isa::Symbol>& symbols,
                                bool typed);
 

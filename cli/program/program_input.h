@@ -38,7 +38,7 @@ struct ProgramInput {
 bool is_assembly(const std::string& path);
 // Reads the files of .data lines from the folder of the text.
 isa::ReadData data_files_beside(const std::string& path);
-// The files of its .data lines are sought beside it. `expected` as parse_assembly() has it.
+// The files of its .data lines are sought alongside it. `expected` as parse_assembly() has it.
 Result<isa::Assembly> read_assembly(const std::string& path, const std::optional<isa::HardwareConfig>& expected);
 ProgramMap map_of(const isa::Assembly& assembly, const std::string& path, const simulator::Dram& image);
 // Of the assembly text alone.

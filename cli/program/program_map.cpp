@@ -40,7 +40,7 @@ Result<T> number(const Json& json, const char* key, const std::string& where) {
     if (json[key].is_number_unsigned() && json[key].get<std::uint64_t>() <= std::numeric_limits<T>::max())
       return static_cast<T>(json[key].get<std::uint64_t>());
   }
-  return malformed(where, fmt::format("`{}` is no whole number from 0 to {}", key, std::numeric_limits<T>::max()));
+  return malformed(where, fmt::format("`{}` is not a whole number from 0 to {}", key, std::numeric_limits<T>::max()));
 }
 
 Result<const Json*> member(const Json& json, const char* key, Json::value_t type, const std::string& where) {
@@ -150,7 +150,7 @@ Result<ProgramMap> program_map_from_json(const Json& json, const std::string& wh
     if (!json.contains(key)) continue;
     DOVETAIL_ASSIGN(const Json* list, member(json, key, Json::value_t::array, where));
     for (const Json& name : *list) {
-      if (!name.is_string()) return malformed(where, fmt::format("`{}` holds what is no name", key));
+      if (!name.is_string()) return malformed(where, fmt::format("`{}` holds what is not a name", key));
       names->push_back(name);
     }
   }

@@ -1,4 +1,4 @@
-// map.json: what lies where in a program's memory image, and where its instructions come from. `asm` and `compile
+// map.json: what is stored where in a program's memory image, and where its instructions come from. `asm` and `compile
 // --emit` write it, the commands that take programs read it.
 #pragma once
 

@@ -19,7 +19,7 @@ struct SourceLines {
 
   // "k.s:12", or "k.s:3, used in line 12" of a macro's; nothing where it is unknown.
   std::optional<std::string> of(std::size_t instruction) const;
-  // Every "#4 `" and "instruction 4" with the line behind the number.
+  // Every "#4 `" and "instruction 4" with the line after the number.
   std::string cite(std::string_view text) const;
   Diagnostics cite(Diagnostics diagnostics) const;
 };

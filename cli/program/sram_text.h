@@ -28,7 +28,7 @@ std::optional<isa::Memory> sram_named(std::string_view text);
 Result<std::optional<SramRange>> parse_sram_range(std::string_view action, std::string_view text,
                                                   const isa::HardwareConfig& config);
 
-// The rows of the last axis, a line each, behind what `head` makes of the row's number.
+// The rows of the last axis, a line each, after what `head` makes of the row's number.
 std::string rows_text(const NdArray& array, const std::function<std::string(std::int64_t row)>& head);
 // Type and rows of the elements; the names of those that nothing has written end in "?".
 std::string tiles_text(const simulator::SramReader& sram, const SramRange& range);

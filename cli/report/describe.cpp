@@ -170,7 +170,7 @@ Result<Description> describe_records(const std::string& path) {
   const auto opened = tune::Records::open(path, tune::Records::Open::read);
   if (!opened.ok())
     return Diagnostic{"cannot inspect", path, "it is a database, and not one of tuning records",
-                      "the points that `dovetail explore` keeps in one are in points.csv beside it"};
+                      "the points that `dovetail explore` keeps in one are in points.csv alongside it"};
   DOVETAIL_ASSIGN(const auto summaries, opened->summaries());
   std::set<std::string> tasks;
   std::int64_t records = 0, measured = 0;

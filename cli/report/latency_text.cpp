@@ -23,7 +23,7 @@ std::string accelerator_text(std::uint64_t cycles, double seconds, const driver:
                      milliseconds_text(seconds), system.clock_mhz, count_text(count, what));
 }
 
-// Infinity is no JSON.
+// Infinity is not JSON.
 Json per_second(double seconds) { return seconds > 0 ? Json(1 / seconds) : Json(nullptr); }
 
 }  // namespace
@@ -66,7 +66,7 @@ std::string latency_text(const driver::Latency& latency, const driver::System& s
                         system.accelerators == 1 ? std::string(how) : fmt::format("{}, for each sample", how));
   if (latency.regions > 0)
     text +=
-        fmt::format("  simulating  took {}, which is no part of it\n", milliseconds_text(latency.simulating_seconds));
+        fmt::format("  simulating  took {}, which is not part of it\n", milliseconds_text(latency.simulating_seconds));
   return text;
 }
 

@@ -65,7 +65,7 @@ std::string check_text(const driver::ReferenceCheck& check) {
     verdict +=
         fmt::format(" (floats to {:g} of a tensor's largest{}{})", check.float_tolerance,
                     check.half_tolerance > 0 ? fmt::format(", halves to {:g}", check.half_tolerance) : "",
-                    check.stepped > 0 ? fmt::format("; {} whole numbers, rounded from such floats, one step beside",
+                    check.stepped > 0 ? fmt::format("; {} integers, rounded from such floats, differ by one step",
                                                     with_separators(static_cast<std::uint64_t>(check.stepped)))
                                       : "");
   return fmt::format(

@@ -8,8 +8,8 @@ std::string system_text(const driver::System& system) {
   std::string text = fmt::format("clock         {:.6g} MHz ({})\nmemory        {} ({})\n", system.clock_mhz,
                                  system.clock_from, simulator::to_string(system.memory), system.memory_from);
   if (system.accelerators > 1)
-    text += fmt::format("accelerators  {} that share the memory, each with a sample of its own ({})\n",
-                        system.accelerators, system.accelerators_from);
+    text += fmt::format("accelerators  {} that share the memory, each with its own sample ({})\n", system.accelerators,
+                        system.accelerators_from);
   return text;
 }
 

@@ -33,7 +33,7 @@ std::string efficiency(const simulator::ProfilePart& part, double peak) {
   return part.useful_macs ? fmt::format("{:.1f} %", 100 * part.useful_macs_per_cycle() / peak) : "-";
 }
 
-// Shares of a program's cycles that are no multiplication of the model: those that multiply padding, borders and the
+// Shares of a program's cycles that are not multiplication of the model: those that multiply padding, borders and the
 // tails of tiles, or add by multiplying with 1; resets and steps of the ALU; cycles without a step.
 struct Losses {
   double padding, other_steps, no_step;
@@ -156,7 +156,7 @@ std::string layer_table(const simulator::Profile& profile) {
 
 std::string layer_table(const simulator::Trace& trace) {
   const auto times = simulator::attribute(trace);
-  if (trace.sources.size() < 3) return {};  // one layer, beside the one without a name
+  if (trace.sources.size() < 3) return {};  // one layer, alongside the one without a name
   std::uint64_t cycles = 0;
   for (const simulator::LaunchTrace& launch : trace.launches) cycles += launch.cycles;
   TextTable table(
@@ -228,7 +228,7 @@ Json timing_json(const driver::TimedProgram& program, const driver::System& syst
     for (std::size_t c = 0; c < simulator::kUnitClassNames.size(); ++c)
       units[std::string(isa::name(unit))][std::string(simulator::kUnitClassNames[c])] =
           profile.classes[isa::index(unit)][c];
-  // The units of a part are reported beside the sums over all of it.
+  // The units of a part are reported alongside the sums over all of it.
   const auto row = [&](const simulator::ProfilePart& part) {
     Json json{{"name", part.name}};
     json.update(simulator::to_json(part, profile.knows_waits));

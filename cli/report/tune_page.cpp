@@ -29,7 +29,7 @@ std::string curve(const tune::TaskResult& task) {
   double least = 1;
   for (const tune::Trial& trial : task.trials)
     if (trial.outcome == tune::Outcome::measured) least = std::min(least, trial.cost / task.default_cost);
-  // What is gained fills a quarter of the height, where it is not too little to be seen; what costs more lies at the
+  // What is gained fills a quarter of the height, where it is not too little to be seen; what costs more is at the
   // top.
   const double high = std::clamp(1 + 3 * (1 - least), 1.2, 2.0), low = std::max(0.0, least - 0.1 * (high - least));
   const double count = std::max<double>(1, static_cast<double>(task.trials.size()));

@@ -40,7 +40,7 @@ Result<std::uint64_t> parse_address(std::string_view option, std::string_view te
   std::uint64_t value = 0;
   const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
   if (parse_number(hexadecimal ? text.substr(2) : text, hexadecimal ? 16 : 10, value)) return value;
-  return bad_value(option, text, "it is no address below 2^64", "write it as 4096 or 0x1000");
+  return bad_value(option, text, "it is not an address below 2^64", "write it as 4096 or 0x1000");
 }
 
 std::optional<std::uint64_t> number_of(std::string_view text) {
@@ -52,7 +52,7 @@ Result<std::int64_t> parse_count(std::string_view option, std::string_view text,
                                  std::int64_t most) {
   std::int64_t value = 0;
   if (parse_number(text, 10, value) && value >= least && value <= most) return value;
-  return bad_value(option, text, fmt::format("it is no whole number from {} to {}", least, most),
+  return bad_value(option, text, fmt::format("it is not a whole number from {} to {}", least, most),
                    "write it in decimal digits");
 }
 
@@ -99,7 +99,7 @@ Result<std::vector<std::map<std::string, Shape>>> parse_shapes(const std::vector
       const std::size_t end = std::min(value.find('x', begin), value.size());
       std::int64_t extent = 0;
       if (!parse_number(std::string_view(value).substr(begin, end - begin), 10, extent) || extent < 1)
-        return bad_value("--shape", text, "an extent is no positive number", "write 1x3x224x224, or batch=1");
+        return bad_value("--shape", text, "an extent is not a positive number", "write 1x3x224x224, or batch=1");
       shape.push_back(extent);
       begin = end + 1;
     }

@@ -20,9 +20,9 @@ namespace dovetail::cli {
 inline constexpr const char* kHardwareHelp =
     "a named configuration (`dovetail hw list`) or a JSON file, ours or VTA's, and changes: NAME,key=value,...";
 
-// Decimal, or hexadecimal behind "0x".
+// Decimal, or hexadecimal after "0x".
 Result<std::uint64_t> parse_address(std::string_view option, std::string_view text);
-// The same of a part of a larger text, which has its own message; nothing where it is no number.
+// The same of a part of a larger text, which has its own message; nothing where it is not a number.
 std::optional<std::uint64_t> number_of(std::string_view text);
 
 // A decimal number in that range.

@@ -16,10 +16,10 @@ void ClockArguments::declare(Options& options) {
       "write the run as a page for a browser: timeline, where the cycles went, roofline, layers, other hardware",
       File::written_text);
   options.value("--waves", "W.fst", waves,
-                "of engine rtl: write the waveforms of the design; of a second region beside it, as W-1.fst",
+                "of engine rtl: write the waveforms of the design; of a second region alongside it, as W-1.fst",
                 File::written_by_name);
   options.flag("--assertions", assertions,
-               "of engine rtl: stop where the design breaks a rule of its own; slower. Always on for a design that is\n"
+               "of engine rtl: stop where the design breaks its own rule; slower. Always on for a design that is\n"
                "not the kit's (DOVETAIL_HW)");
   options.flag("--no-build", no_build,
                "of engine rtl: refuse to run where the Verilated model of the configuration is not there, instead of\n"
@@ -34,7 +34,8 @@ Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view
   if (waves && engine != "rtl")
     return Diagnostic{"bad usage", "--waves", fmt::format("engine {} has no waveforms", engine), "add --engine rtl"};
   if (assertions && engine != "rtl")
-    return Diagnostic{"bad usage", "--assertions", fmt::format("engine {} is no design that could break one", engine),
+    return Diagnostic{"bad usage", "--assertions",
+                      fmt::format("engine {} is not a design that could break one", engine),
                       "leave it out, or add --engine rtl"};
   if (no_build && engine != "rtl")
     return Diagnostic{"bad usage", "--no-build", fmt::format("engine {} needs no Verilated model", engine),

@@ -42,7 +42,7 @@ struct CommandTree {
 };
 
 // The help of a command, or of the program with the lists of its commands and variables; no line is longer than
-// `width`, but for words that are. A command line of an example goes on behind a backslash, so that it can be copied.
+// `width`, but for words that are. A command line of an example continues after a backslash, so that it can be copied.
 std::string help_text(const CommandTree& tree, const CommandOutline& command, std::size_t width);
 
 }  // namespace dovetail::cli

@@ -18,7 +18,7 @@ std::string in_quotes(std::string_view text) {
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
 
-// The first line, up to its first clause: what beside a name is enough.
+// The first line, up to its first clause: what alongside a name is enough.
 std::string brief(std::string_view help) {
   constexpr std::size_t kMost = 70;
   std::string text(help.substr(0, help.find_first_of("\n;")));
@@ -44,7 +44,7 @@ _dovetail_words() {  # of $1, those that begin with $cur
   local word
   for word in $1; do [[ $word == "$cur"* ]] && COMPREPLY+=("$word"); done
 }
-_dovetail_list() {  # the same behind the last comma of $cur
+_dovetail_list() {  # the same after the last comma of $cur
   local word before=''
   [[ $cur == *,* ]] && before=${cur%,*},
   for word in $1; do

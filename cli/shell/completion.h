@@ -1,4 +1,4 @@
-// Scripts by which shells complete what is typed behind `dovetail`, made of the tree of commands: commands, options,
+// Scripts by which shells complete what is typed after `dovetail`, made of the tree of commands: commands, options,
 // choices, and files where a file is meant.
 #pragma once
 

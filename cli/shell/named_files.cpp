@@ -71,7 +71,7 @@ Result<void> NamedFiles::open_standard_streams(bool takes_stdout) const {
   std::string reader, writer = takes_stdout ? "--json" : "";
   for (const Use& use : uses()) {
     if (use.path != kStandardStream) continue;
-    if (use.role == File::folder) return wrong(use, "a folder is wanted, and stdout is none", "name a folder");
+    if (use.role == File::folder) return wrong(use, "expected a folder, got stdout", "name a folder");
     if (use.role == File::read_by_name || use.role == File::written_by_name)
       return wrong(use, "this file cannot be a stream, since it is opened by its name", "name a file");
     std::string& taken = use.role == File::read ? reader : writer;

@@ -36,7 +36,7 @@ class NamedFiles {
   Result<void> check(std::string_view option = {}, const std::vector<std::string>& further = {}) const;
 
   // Puts what stdin holds into a file where `-` is read, and reserves stdout where `-` is written; `takes_stdout`: the
-  // command prints something there by itself (--json). Error: a stream is wanted twice, or is a terminal.
+  // command prints something there by itself (--json). Error: a stream is required twice, or is a terminal.
   Result<void> open_standard_streams(bool takes_stdout) const;
   bool writes() const;  // any of them
 

@@ -44,7 +44,7 @@ Completion usual_completion(std::string_view placeholder, File file) {
   return completion;
 }
 
-// Changes what is behind the last `mark`, or in front of it, and keeps the rest.
+// Changes what is after the last `mark`, or before it, and keeps the rest.
 void change_behind(std::string& text, char mark, const NamedFiles::Change& change) {
   const std::size_t begin = text.rfind(mark) + 1;
   std::string path = text.substr(begin);

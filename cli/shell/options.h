@@ -47,7 +47,7 @@ class Declared {
 
 // `name` is as typed ("--hw", "-o"); `placeholder` represents the value in the help ("CONFIG"); some placeholders have
 // the same choices everywhere (CONFIG, ENGINE). Targets outlive the parsing. `file`: the value is the path of a file;
-// of a repeatable option, what is behind its last '='.
+// of a repeatable option, what is after its last '='.
 class Options {
  public:
   // All that one command line shares.

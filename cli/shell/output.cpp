@@ -19,7 +19,7 @@ namespace dovetail::cli {
 
 namespace {
 
-std::atomic<bool> progress_shown{false};  // a thread of its own may show it
+std::atomic<bool> progress_shown{false};  // its own thread may show it
 bool output_failed = false;               // on request
 bool reader_left = false;                 // EPIPE
 bool reports_dropped = false;             // drop_reports()

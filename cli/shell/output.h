@@ -1,8 +1,8 @@
 // All that the CLI prints. Names come from files, so that nothing reaches a terminal unfiltered; and a stream that is
-// closed or full is no reason to abort.
+// closed or full is not a reason to abort.
 //
 // A reader that leaves early (`dovetail … | head`) ends the process quietly, by SIGPIPE; if the command line names
-// files to be written, the work goes on to its end first, unheard.
+// files to be written, the work continues to its end first, unheard.
 #pragma once
 
 #include <string>
@@ -22,7 +22,7 @@ void write_result(std::string_view text);
 void print_json(const Json& json);
 // Whether all of it was written, main() asks at the end.
 bool flush_output();  // false: something was not written
-// To stderr, behind what stdout has got so far. Where that fails there is nobody left to report to.
+// To stderr, after what stdout has got so far. Where that fails there is nobody left to report to.
 void write_message(std::string_view text);
 // The same, filtered and laid out already: for fail().
 void write_styled_message(std::string_view text);

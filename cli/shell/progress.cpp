@@ -85,7 +85,7 @@ void RunningStep::begin(std::string_view step) {
       while (!ended_.wait_for(lock, kNextBar, [this] { return done_; }))
         line.show(std::nullopt, fmt::format("{}, {}", what, duration_text(line.seconds())));
     });
-  } catch (const std::system_error&) {  // it goes on unwatched
+  } catch (const std::system_error&) {  // it continues unwatched
     done_ = true;
   }
 }

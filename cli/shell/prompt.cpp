@@ -141,7 +141,7 @@ struct Prompt::State {
       }
       note_interrupt();
       if (!typed) {
-        print("\n");  // behind the prompt, where Ctrl-D was pressed
+        print("\n");  // after the prompt, where Ctrl-D was pressed
         return std::nullopt;
       }
       if (typed->find_first_not_of(" \t") == std::string::npos) typed = last;

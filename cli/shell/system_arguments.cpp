@@ -15,11 +15,11 @@ void SystemArguments::declare(Options& options) {
                 "clock of the accelerator (default: the one of the configuration, 500 unless it says otherwise)");
   options.value(
       "--memory", "MODEL", memory,
-      "the DRAM behind the accelerator (default: the one of the configuration):\n"
+      "the DRAM of the accelerator (default: the one of the configuration):\n"
       "ideal:latency=64,bytes=8,outstanding=16 (bytes 0: a beat), bank:ddr4-2400|lpddr4|hbm2, perturbed:seed=7\n"
       "(docs/reference/memory-models.md)");
   options.value("--accelerators", "N", accelerators,
-                "so many accelerators share the memory, each with a sample of its own (default: the number of the\n"
+                "so many accelerators share the memory, each with its own sample (default: the number of the\n"
                 "configuration, 1 unless it says otherwise; docs/howto/several-accelerators.md)");
 }
 

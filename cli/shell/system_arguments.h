@@ -18,7 +18,7 @@ struct SystemArguments {
   // Error: one of them that `engine`, which has no clock, would ignore. `estimates`: the command makes estimates of
   // time, for which --clock counts whatever the engine.
   Result<void> check_engine(std::string_view engine, bool estimates) const;
-  // Error: what is no number.
+  // Error: what is not a number.
   Result<driver::SystemChanges> parse() const;
 };
 

@@ -66,7 +66,7 @@ Result<WorkLimit> parse_limit(const std::vector<std::string>& texts) {
     const char* const end = text.data() + text.size() - unit->name.size();
     const auto [behind, error] = std::from_chars(text.data(), end, value);
     if (error != std::errc{} || behind != end || !(value > 0) || value > 1e18)
-      return bad_limit(text, "it is no number above 0 and up to 1e18 before its unit");
+      return bad_limit(text, "it is not a number above 0 and up to 1e18 before its unit");
     if (unit->seconds == 0) {
       limit.steps = std::min(limit.steps.value_or(UINT64_MAX), static_cast<std::uint64_t>(std::ceil(value)));
     } else {

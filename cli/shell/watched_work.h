@@ -80,8 +80,8 @@ struct LimitArguments {
   void declare(Options& options);
 };
 
-// Ends the process by the signal that has ended its work, if one has: whoever started it sees that, and a shell's loop
-// ends too.
+// Ends the process by the signal that has ended its work, if one has: anyone who started it sees that, and a shell's
+// loop ends too.
 void end_by_signal();
 
 }  // namespace dovetail::cli

@@ -30,7 +30,7 @@ struct Column {
   std::vector<std::string> cells = {};  // the header first
 };
 
-// Columns of a table's rule "  ----  --"; none, if the line is no rule.
+// Columns of a table's rule "  ----  --"; none, if the line is not a rule.
 std::vector<Column> columns_of(std::string_view line) {
   if (line.find("--") == line.npos || line.find_first_not_of("- ") != line.npos) return {};
   std::vector<Column> columns;
@@ -44,7 +44,7 @@ std::vector<Column> columns_of(std::string_view line) {
   return columns;
 }
 
-// The cells of a line of the table; false: it is no line of it.
+// The cells of a line of the table; false: it is not a line of it.
 bool add_cells(std::string_view line, std::vector<Column>& columns) {
   if (trimmed(line).empty() || !trimmed(head(line, columns.front().begin)).empty()) return false;
   std::vector<std::string> cells;
@@ -129,7 +129,7 @@ std::string fitted_table(std::vector<Column> columns, std::size_t width) {
   for (Column& column : columns) find_alignment(column);
   const std::size_t room = width - std::min(width - 1, indent);
   std::string text;
-  // Parts of as many columns as there is room for, each behind the first one.
+  // Parts of as many columns as there is room for, each after the first one.
   for (std::size_t begin = 1; begin < columns.size() || text.empty();) {
     std::vector<Column> part{columns.front()};
     std::size_t end = begin;

@@ -16,7 +16,7 @@ enum class LongWords { keep, split };
 std::vector<std::string> wrapped(std::string_view line, std::size_t first, std::size_t width,
                                  LongWords words = LongWords::keep);
 
-// A report, laid out for a terminal: a line that is too long goes on below, indented; the columns of a table
+// A report, laid out for a terminal: a line that is too long continues below, indented; the columns of a table
 // (base/text_table.h) become narrower, with cells of several lines, and a table that needs more columns than there are
 // is shown in parts, each with the first column.
 std::string fitted(std::string_view report, std::size_t width);

@@ -15,6 +15,6 @@ find_package_handle_standard_args(DovetailLLVM REQUIRED_VARS LLVM_LIBRARY_DIRS D
   REASON_FAILURE_MESSAGE "On Debian and Ubuntu: sudo apt-get install llvm-19-dev liblld-19-dev")
 if(DovetailLLVM_FOUND AND NOT TARGET DovetailLLVM::lld)
   add_library(DovetailLLVM::lld INTERFACE IMPORTED)
-  # z by name, behind lld that needs it: CMake would keep only the earlier one of dovetail::base.
+  # z by name, after lld that needs it: CMake would keep only the earlier one of dovetail::base.
   target_link_libraries(DovetailLLVM::lld INTERFACE ${DOVETAIL_LLD_ELF} ${DOVETAIL_LLD_COMMON} ${LLVM_LIBRARY_DIRS}/libLLVM.so zstd z)
 endif()

@@ -162,7 +162,7 @@ class Merger {
  public:
   explicit Merger(const Graph& graph) : graph_(graph) {}
 
-  // What the anchor reads comes before it, all else behind it: schedules take what follows the anchor for its epilogue.
+  // What the anchor reads comes before it, all else after it: schedules take what follows the anchor for its epilogue.
   Result<FusedGroup> merge(const std::vector<NodeId>& in_order, NodeId anchor) {
     FusedGroup group;
     group.anchor = anchor;
@@ -254,7 +254,7 @@ class Merger {
 };
 
 // Of one kernel. Every step of its schedule looks at all of it, so that the time for a long chain would grow with its
-// square; what one kernel more costs to write and read once is small beside so many nodes.
+// square; what one kernel more costs to write and read once is small alongside so many nodes.
 constexpr std::size_t kMostNodes = 64;
 
 struct Group {
@@ -265,7 +265,7 @@ struct Group {
 };
 
 constexpr std::int64_t kCheapBroadcast =
-    16 << 10;                   // results that a few operations more each cost less than a kernel of their own
+    16 << 10;                   // results that a few operations more each cost less than their own kernel
 constexpr int kCheapAgain = 4;  // operations worth computing again instead of writing and reading a result
 
 class Fuser {
@@ -286,7 +286,7 @@ class Fuser {
     for (const NodeId id : nodes_)
       for (const ValueId output : graph_.node(id).outputs) readers_[output] = graph_.users(output);
     if (!fuse) return {};
-    // Behind first: an anchor takes its epilogue before others may have it.
+    // After first: an anchor takes its epilogue before others may have it.
     for (const NodeId id : nodes_)
       if (!groups_[group_of_.at(id)].elementwise)
         while (join_behind(group_of_.at(id))) {
@@ -363,7 +363,7 @@ class Fuser {
   ops::Movement movement(NodeId id) const { return facts_.at(id).row->movement; }
   bool rearranges(NodeId id) const { return movement(id) == ops::Movement::rearranges; }
 
-  // A Reshape that makes images of values with more dimensions, row by row, as behind the Transpose of a channel
+  // A Reshape that makes images of values with more dimensions, row by row, as after the Transpose of a channel
   // shuffle. With that one it is a kernel that writes the images in the order in which they are read; alone it would be
   // a view, and the images would be copied.
   bool merges_channels(NodeId id) const {
@@ -373,7 +373,7 @@ class Fuser {
            std::equal(to.end() - 2, to.end(), from.end() - 2);
   }
 
-  // Why the group cannot take the readers of its result behind it; empty where it can.
+  // Why the group cannot take the readers of its result after it; empty where it can.
   std::string against_behind(const Group& group) const {
     const graph::Node& last = graph_.node(group.nodes.back());
     if (last.outputs.size() != 1) return fmt::format("{} has {} results", last.op, last.outputs.size());
@@ -413,7 +413,7 @@ class Fuser {
     if (!group.alive || !against_behind(group).empty()) return false;
     const NodeId reader = readers_.at(result(group))[0];
     const std::size_t other = group_of_.at(reader);
-    // The reader has begun a group of its own only if it has taken others: then that group is joined in front.
+    // The reader has begun its own group only if it has taken others: then that group is joined in front.
     if (groups_[other].nodes.front() != reader || !groups_[other].elementwise || other == index ||
         !against_size(group, other).empty())
       return false;
@@ -452,7 +452,7 @@ class Fuser {
     });
   }
 
-  // Why an elementwise group cannot go in front of its only reader, in that one's group; empty where it can.
+  // Why an elementwise group cannot go before its only reader, in that one's group; empty where it can.
   std::string against_in_front(const Group& group) const {
     if (!group.elementwise) return fmt::format("{} is not elementwise", graph_.node(group.anchor).op);
     const ValueId value = result(group);

@@ -1,12 +1,12 @@
 // Fusion groups: nodes that become one kernel, by the traits of their operators (compiler/ops/op.h) and a cost rule.
 // Shared by all targets that run loop programs.
 //
-//   behind    elementwise nodes join what they read while nobody else needs it: convolution, bias, residual sum and
-//             activation are one kernel; so do nodes that rearrange elements (Transpose, Slice) behind elementwise
-//             nodes. Nodes behind an opaque one join where the last block of its program is elementwise
+//   after    elementwise nodes join what they read while nobody else needs it: convolution, bias, residual sum and
+//             activation are one kernel; so do nodes that rearrange elements (Transpose, Slice) after elementwise
+//             nodes. Nodes after an opaque one join where the last block of its program is elementwise
 //
 //   in front  a chain of elementwise nodes that one node of a group alone reads at the same place joins it: both sides
-//             of a sum are one kernel. Cheap ones also join in front of reductions, and where few results are
+//             of a sum are one kernel. Cheap ones also join before reductions, and where few results are
 //             broadcast
 //
 //   again     one or two cheap elementwise nodes whose readers all are elementwise are computed again by each of them,

@@ -76,7 +76,7 @@ class Outputs {
 };
 
 // Candidates: every live node that reads a value or bears a name is among them, and so may be some that do no longer.
-// Whoever asks looks at the nodes themselves.
+// Anyone who asks looks at the nodes themselves.
 class GraphIndex {
  public:
   // A copy of a graph makes its own when it is asked.

@@ -115,14 +115,14 @@ std::int64_t integer(Line& line, std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size())
-    line.fail(fmt::format("\"{}\" is no integer of 64 bits", text));
+    line.fail(fmt::format("\"{}\" is not an integer of 64 bits", text));
   return value;
 }
 double real(Line& line, std::string_view text) {
   double value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if ((error != std::errc{} && error != std::errc::result_out_of_range) || end != text.data() + text.size())
-    line.fail(fmt::format("\"{}\" is no number", text));
+    line.fail(fmt::format("\"{}\" is not a number", text));
   return value;
 }
 // A float32 is read as one: rounding twice would be another number now and then.
@@ -131,7 +131,7 @@ void store(Line& line, NdArray& array, std::int64_t at, std::string_view text) {
     float value = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     if ((error != std::errc{} && error != std::errc::result_out_of_range) || end != text.data() + text.size())
-      line.fail(fmt::format("\"{}\" is no number", text));
+      line.fail(fmt::format("\"{}\" is not a number", text));
     array.data<float>()[static_cast<std::size_t>(at)] = value;
   } else if (is_floating(array.dtype())) {
     array.set_double(at, real(line, text));
@@ -215,10 +215,10 @@ class Parser {
     return std::move(graph_);
   }
   static void check_end(Line& line) {
-    if (!line.failed() && !line.at_end()) line.fail(fmt::format("{} behind the end", line.found()));
+    if (!line.failed() && !line.at_end()) line.fail(fmt::format("{} after the end", line.found()));
   }
 
-  // False where reading cannot go on.
+  // False where reading cannot continue.
   bool subgraph(Line& line) {
     if (depth_ == kMostNested)
       return line.fail(fmt::format("more than {} graphs in one another", kMostNested), "nest fewer");
@@ -255,7 +255,7 @@ class Parser {
     const std::string text = line.name();
     if (line.failed()) return result;
     const auto dtype = dtype_from_name(text);
-    if (!dtype) line.fail(fmt::format("\"{}\" is no element type", text));
+    if (!dtype) line.fail(fmt::format("\"{}\" is not an element type", text));
     else result.dtype = *dtype;
     if (!line.expect("[")) return result;
     std::int64_t count = 1;
@@ -271,7 +271,7 @@ class Parser {
     return result;
   }
 
-  // "= ..." behind the type, or what `missing` supplies.
+  // "= ..." after the type, or what `missing` supplies.
   std::optional<NdArray> elements(Line& line, const std::string& name, const TensorType& type) {
     if (line.failed()) return std::nullopt;
     const std::int64_t count = element_count(type.shape);

@@ -43,7 +43,7 @@ std::string list(const std::vector<T>& items) {
   return text + "]";
 }
 
-// A float32 prints as the shortest decimal of its own precision, not of the double that holds it.
+// A float32 prints as the shortest its own decimal precision, not of the double that holds it.
 std::string element(const NdArray& array, std::int64_t i) {
   if (array.dtype() == DType::float32) {
     std::string text = fmt::format("{}", array.data<float>()[static_cast<std::size_t>(i)]);

@@ -1,4 +1,4 @@
-// What every graph must satisfy whatever its operators: checked behind import and behind every pass.
+// What every graph must satisfy whatever its operators: checked after import and after every pass.
 #include <algorithm>
 #include <set>
 #include <string>

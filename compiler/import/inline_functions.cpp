@@ -121,7 +121,7 @@ class Inliner {
     node.mutable_attribute()->Swap(&kept);
   }
 
-  // Nodes of a function have the versions of its own operator set.
+  // Nodes of a function have the its own versions operator set.
   Result<void> check_versions(const onnx::Node& call, const onnx::Function& function) const {
     const std::int64_t own = default_opset(function);
     if (own == 0 || own == opset_) return {};

@@ -63,14 +63,14 @@ class Chooser {
       problem_.values.push_back({passage.cost, first + passage.from, {first + passage.to}});
   }
 
-  // The model's inputs and outputs lie as it has them, or in any layout that somebody likes.
+  // The model's inputs and outputs are stored as it has them, or in any layout that somebody likes.
   void add_borders() {
     std::set<std::string> known;
     for (const LayoutProblem::Variable& variable : problem_.variables)
       known.insert(variable.layouts.begin(), variable.layouts.end());
     const auto border = [&](ValueId value) -> std::vector<std::string> {
       std::vector<std::string> layouts{""};
-      // What a run cuts to its extent lies as the model has it.
+      // What a run cuts to its extent is stored as the model has it.
       const bool cut = std::ranges::any_of(graph_.extents, [&](const graph::OutputExtent& row) {
         return row.output == graph_.value(value).name || row.extent == graph_.value(value).name;
       });
@@ -145,8 +145,8 @@ std::string to_string(const Graph& graph, const LayoutPlan& plan) {
   std::string text;
   for (const auto& [value, layout] : plan.chosen.writes)
     if (!layout.empty())
-      text +=
-          fmt::format("{}: {} lies {}\n", graph.value(value).name, graph::to_string(graph.value(value).type), layout);
+      text += fmt::format("{}: {} is stored {}\n", graph.value(value).name, graph::to_string(graph.value(value).type),
+                          layout);
   for (const Relayout& relayout : plan.relayouts) {
     std::vector<std::string> readers;
     for (const NodeId reader : relayout.readers) readers.push_back(graph.node(reader).name);
@@ -154,7 +154,7 @@ std::string to_string(const Graph& graph, const LayoutPlan& plan) {
                         shown(relayout.to), relayout.bytes,
                         readers.empty() ? "the model's output" : fmt::format("{}", fmt::join(readers, ", ")));
   }
-  return text.empty() ? "everything lies as the model has it\n" : text;
+  return text.empty() ? "everything is stored as the model has it\n" : text;
 }
 
 }  // namespace dovetail

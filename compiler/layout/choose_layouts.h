@@ -1,7 +1,7 @@
-// How every value of a partitioned graph lies. Targets say which layouts their kernels can read and write; this decides
-// over the whole graph, so that as few bytes as possible are copied from one layout to another. Copies of constants
-// cost nothing (they are packed while compiling), a copy serves all readers of the same layout, and a kernel that can
-// read one layout and write another is a copy made in passing.
+// How every value of a partitioned graph is stored. Targets say which layouts their kernels can read and write; this
+// decides over the whole graph, so that as few bytes as possible are copied from one layout to another. Copies of
+// constants cost nothing (they are packed while compiling), a copy serves all readers of the same layout, and a kernel
+// that can read one layout and write another is a copy made in passing.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,7 @@ struct LayoutPlan {
   std::vector<Relayout> relayouts;  // in the order of the values
 };
 struct LayoutOptions {
-  bool free_borders = false;  // the model's inputs and outputs lie as the kernels like them best
+  bool free_borders = false;  // the model's inputs and outputs are stored as the kernels like them best
   bool choose = true;         // else every kernel takes the layout that it likes best, whatever that costs
 };
 
@@ -35,7 +35,7 @@ LayoutPlan choose_layouts(const graph::Graph& graph, std::span<const KernelOffer
 
 // A line per kernel, and one per variable: the layouts that it takes, the best first.
 std::string to_string(const graph::Graph& graph, std::span<const KernelOffer> offers);
-// A line per value that does not lie as the model has it, and one per copy.
+// A line per value that is not as the model has it, and one per copy.
 std::string to_string(const graph::Graph& graph, const LayoutPlan& plan);
 
 }  // namespace dovetail

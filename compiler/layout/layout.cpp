@@ -280,7 +280,7 @@ Program relayout_program(const graph::TensorType& type, const std::string& from_
   const Buffer out = definition.compute("copy", type.dtype, axes, [&](tensor::Indices index) {
     Expr inside;
     const auto require = [&](const Expr& condition) { inside = inside ? logical_and(inside, condition) : condition; };
-    // An index that may lie so far before and after a dimension of `extent` elements.
+    // An index that may be so far before and after a dimension of `extent` elements.
     const auto bound = [&](Expr& at, std::int64_t before, std::int64_t after, std::int64_t extent) {
       if (before > 0) require(binary(BinaryOp::ge, at, int_imm(0)));
       if (after > 0) require(binary(BinaryOp::lt, at, int_imm(extent)));

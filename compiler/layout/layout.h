@@ -1,4 +1,4 @@
-// How a value lies in memory, as text that every part of the compiler understands:
+// How a value is in memory, as text that every part of the compiler understands:
 //   ""                                                     as the model has it, row-major
 //   "i0,i2,i3,i1"                                          an index map (compiler/schedule/index_map.h)
 //   "[1,10,6,6] pad 0+0,0+6,1+1,1+1 = -128 : i0,i1/16,..."  the elements in another shape of as many, with a frame
@@ -10,7 +10,7 @@
 //                                                          before the frame: what a convolution of few channels
 //                                                          reads. Elements may occur several times or not at all;
 //                                                          values are copied into such a layout, and out of it only
-//                                                          where windows of stride = taps lie side by side, which is
+//                                                          where windows of stride = taps are adjacent, which is
 //                                                          space to depth.
 #pragma once
 
@@ -53,7 +53,7 @@ struct Layout {
   schedule::IndexMap map;   // of the framed view
   bool plain = true;        // row-major, without a frame: ""
 
-  // Whether each element lies in it exactly once: folds, if any, have windows that neither overlap nor leave gaps.
+  // Whether each element is in it exactly once: folds, if any, have windows that neither overlap nor leave gaps.
   bool holds_all() const;
   Shape folded(std::size_t folds) const;  // the view after the first of them
   Shape folded() const { return folded(folds.size()); }

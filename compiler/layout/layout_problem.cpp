@@ -27,7 +27,7 @@ std::optional<std::size_t> position_of(const Variable& variable, const std::stri
 }
 
 // One expansion: every variable either keeps its layout or takes `layout`, whichever set of changes is the cheapest. A
-// variable's node lies on the source's side where it changes.
+// variable's node is on the source's side where it changes.
 class Expansion {
  public:
   Expansion(const LayoutProblem& problem, const LayoutChoice& choice, const std::string& layout)

@@ -1,4 +1,4 @@
-// Which layout everything takes, as a problem of its own: variables that choose among the layouts they know, values
+// Which layout everything takes, as its own problem: variables that choose among the layouts they know, values
 // that travel between them, and a cost for each value that must be copied from one layout to another.
 // compiler/layout/choose_layouts poses it for a graph.
 #pragma once
@@ -10,7 +10,7 @@
 namespace dovetail {
 
 struct LayoutProblem {
-  // Operands of one kernel that lie alike, say.
+  // Operands of one kernel that are stored alike, say.
   struct Variable {
     std::vector<std::string> layouts;  // at least one, each once
     std::vector<double> costs;         // of choosing it; as many

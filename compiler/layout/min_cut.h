@@ -13,12 +13,12 @@ class MinCut {
   static constexpr std::size_t kSource = 0, kSink = 1;
 
   std::size_t add_node();
-  // `capacity` is cut where `from` lies on the source's side and `to` on the sink's. Precondition: not negative.
+  // `capacity` is cut where `from` is on the source's side and `to` on the sink's. Precondition: not negative.
   void add_edge(std::size_t from, std::size_t to, double capacity);
 
   // Capacity of the cheapest cut; kInfinite where every cut is (Dinic's algorithm).
   double solve();
-  // After solve: whether the node lies on the source's side of the cut that has the smallest such side.
+  // After solve: whether the node is on the source's side of the cut that has the smallest such side.
   bool on_source_side(std::size_t node) const { return level_[node] >= 0; }
 
  private:

@@ -11,10 +11,10 @@
 
 namespace dovetail {
 
-// Layouts (compiler/layout/layout.h) by value; a value without one lies as the model has it.
+// Layouts (compiler/layout/layout.h) by value; a value without one is stored as the model has it.
 using Layouts = std::map<graph::ValueId, std::string>;
 
-// Operands of a kernel that lie alike, in whichever of some layouts is chosen for them.
+// Operands of a kernel that are stored alike, in whichever of some layouts is chosen for them.
 struct LayoutVariable {
   std::vector<std::string> layouts;  // each once; the first is what the kernel likes best
   std::vector<double> costs = {};    // of each, in bytes moved; empty: none costs anything

@@ -70,8 +70,8 @@ Expr coordinate(const Expr& normal, std::int64_t extent, const GridAttributes& a
   if (attributes.mode == "nearest") return loops::unary(loops::UnaryOp::round_even, x);
   if (attributes.padding == "border") {
     // With align_corners, a point outside has the border's value, by the standard's text and reference. Without, each
-    // neighbor is clamped separately, which for cubic weights gives another value (docs/reference/import.md); two elements
-    // outside, all four neighbors are the border element.
+    // neighbor is clamped separately, which for cubic weights gives another value (docs/reference/import.md); two
+    // elements outside, all four neighbors are the border element.
     const std::int64_t outside = attributes.mode == "cubic" && !attributes.align_corners ? 2 : 0;
     return tensor::clamp(x, like(static_cast<double>(-outside), x), like(static_cast<double>(extent - 1 + outside), x));
   }

@@ -1,5 +1,5 @@
-// dovetail.qmatmul: the matrix product of two int8 activations (docs/reference/quantization.md), with the shape rules of numpy's
-// matmul. acc = sum (a - za)(b - zb) in int32; y = clamp(requantize(acc, scale, zy), y_min, y_max).
+// dovetail.qmatmul: the matrix product of two int8 activations (docs/reference/quantization.md), with the shape rules
+// of numpy's matmul. acc = sum (a - za)(b - zb) in int32; y = clamp(requantize(acc, scale, zy), y_min, y_max).
 #include <algorithm>
 
 #include <fmt/format.h>

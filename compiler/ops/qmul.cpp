@@ -1,5 +1,5 @@
-// dovetail.qmul: the product of two int8 tensors (docs/reference/quantization.md). y = clamp(requantize((a - za)(b - zb), scale,
-// zy), y_min, y_max), with broadcasting; the product of two steps is within ±65025.
+// dovetail.qmul: the product of two int8 tensors (docs/reference/quantization.md). y = clamp(requantize((a - za)(b -
+// zb), scale, zy), y_min, y_max), with broadcasting; the product of two steps is within ±65025.
 #include <cmath>
 
 #include <fmt/format.h>

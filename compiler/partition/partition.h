@@ -16,7 +16,8 @@
 
 namespace dovetail {
 
-// When a region runs on a target although another listed one could run it too. Costs are estimates (docs/explanation/partition.md).
+// When a region runs on a target although another listed one could run it too. Costs are estimates
+// (docs/explanation/partition.md).
 enum class Offload : std::uint8_t {
   always,    // whenever its patterns match
   possible,  // unless it cannot pay off: its transfers alone cost more than all of it on the other target, even if this

@@ -103,7 +103,7 @@ Result<std::vector<NdArray>> evaluate_node(const graph::Graph& graph, graph::Nod
     const graph::Value& operand = graph.value(node.inputs[position]);
     if (!operand.constant)
       return Diagnostic{fmt::format("cannot evaluate {} ({})", node.name, node.op), node.name,
-                        fmt::format("input {} (%{}) is no constant", position, operand.name),
+                        fmt::format("input {} (%{}) is not a constant", position, operand.name),
                         "only nodes of constants can be evaluated at compile time"};
     arguments.push_back(*operand.constant);
   }

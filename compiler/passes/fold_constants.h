@@ -7,7 +7,7 @@ namespace dovetail::passes {
 
 enum class FoldScope : std::uint8_t {
   everything,
-  keep_dequantized,  // before lower_qdq, which must see that a weight is int8 behind a DequantizeLinear
+  keep_dequantized,  // before lower_qdq, which must see that a weight is int8 after a DequantizeLinear
 };
 
 // A result of more bytes than this, and more than its operands have together, stays a node: a network of

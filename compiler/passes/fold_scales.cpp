@@ -1,6 +1,6 @@
 // Products and sums of one constant per channel become part of the weights and bias of a Conv, Gemm or MatMul of
-// constant weights: behind it, over its output channels, and in front of it, over its input channels. A sum in front
-// needs a convolution without padding, as pads are added behind the sum. Computed in binary64 and rounded once; left
+// constant weights: after it, over its output channels, and before it, over its input channels. A sum in front
+// needs a convolution without padding, as pads are added after the sum. Computed in binary64 and rounded once; left
 // alone where a weight would leave the normal range of its type.
 #include <algorithm>
 
@@ -81,7 +81,7 @@ bool rebuild(Graph& graph, NodeId into, NodeId linear_id, ValueId x, std::option
     attributes.erase("beta");  // it is part of the new bias
   }
   if (!become(graph, into, node.op, inputs, attributes, absorbed)) return false;
-  // Reports name the layer, not the product behind it.
+  // Reports name the layer, not the product after it.
   if (into != linear_id && graph.node(linear_id).removed) graph.edit(into)->name = node.name;
   return true;
 }

@@ -17,7 +17,7 @@ bool broadcasts_to(const Shape& shape, const Shape& target) {
   return true;
 }
 
-// Gemm takes floats, and 32- and 64-bit integers. It rounds 16-bit floats once, behind the sum with C, where MatMul and
+// Gemm takes floats, and 32- and 64-bit integers. It rounds 16-bit floats once, after the sum with C, where MatMul and
 // Add round twice.
 bool fuse(graph::Graph& graph, NodeId add_id, Level level) {
   const graph::Node add = graph.node(add_id);

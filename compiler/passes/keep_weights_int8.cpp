@@ -2,7 +2,7 @@
 // and wgemm.
 //
 // Takes Conv, Gemm and MatMul whose weight is DequantizeLinear of a constant int8 or uint8 with one scale, or one per
-// output; everything else is left to constant folding, with a note. Run it behind lower_qdq, before constants are
+// output; everything else is left to constant folding, with a note. Run it after lower_qdq, before constants are
 // folded.
 #include <fmt/format.h>
 

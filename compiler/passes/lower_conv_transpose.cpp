@@ -27,7 +27,7 @@ using graph::NodeId;
 using graph::ValueId;
 using ops::ConvTransposeShape;
 
-// Along one axis: the Conv has `taps`, reads `before` zeros in front of the input and `after` behind it, and has
+// Along one axis: the Conv has `taps`, reads `before` zeros before the input and `after` after it, and has
 // `positions` outputs, of which each becomes `stride` elements; the result begins with element `skipped`.
 struct Phase {
   std::int64_t stride, dilation, taps, before, after, positions, skipped;
@@ -39,7 +39,7 @@ std::optional<std::vector<Phase>> phases_of(const ConvTransposeShape& s) {
   for (std::size_t d = 0; d < s.rank(); ++d) {
     if (s.strides[d] > 1 && s.dilations[d] > 1) return std::nullopt;
     Phase p{s.strides[d], s.dilations[d], (s.kernel[d] + s.strides[d] - 1) / s.strides[d], 0, 0, 0, 0};
-    const std::int64_t reach = (p.taps - 1) * p.dilation;  // elements in front of the first position's own
+    const std::int64_t reach = (p.taps - 1) * p.dilation;  // elements before the first position's own
     const std::int64_t first = std::clamp<std::int64_t>(s.pad_begin[d] / p.stride, 0, reach);
     p.skipped = s.pad_begin[d] - first * p.stride;
     if (p.skipped < 0) return std::nullopt;
@@ -99,7 +99,7 @@ NdArray repeated(const NdArray& bias, std::int64_t times) {
   return result;
 }
 
-// What the Conv reads beside the input, and what lies between it and the movement.
+// What the Conv reads alongside the input, and what is between it and the movement.
 struct PhaseOperands {
   ValueId weights, bias;  // no bias: invalid
   std::function<ValueId(ValueId value)> behind = [](ValueId value) { return value; };

@@ -32,7 +32,7 @@ constexpr RuleRow kLowerings[] = {
     {"Where", lower_selection},
 };
 
-// Weights stored in float behind QuantizeLinear become what they represent.
+// Weights stored in float after QuantizeLinear become what they represent.
 Result<void> quantize_constants(Lowering& lowering) {
   for (NodeId id : lowering.graph.topological_order()) {
     const Node& node = lowering.graph.node(id);
@@ -82,7 +82,7 @@ Refusal requantize(Lowering& lowering, const Operand& x, const Target& target) {
     node = lowering.rescale(x, target.q, target.range, graph.value(target.output).name, refusal);
     if (!refusal.empty()) return refusal;
   }
-  // The node represents the activation behind which it sits, or else for the QuantizeLinear itself.
+  // The node represents the activation after which it sits, or else for the QuantizeLinear itself.
   Target behind = target;
   NodeId op = target.quantize;
   if (!behind.float_nodes.empty()) {
@@ -124,7 +124,7 @@ void lower_quantize(Lowering& lowering, NodeId quantize) {
     const auto row = std::find_if(std::begin(kLowerings), std::end(kLowerings),
                                   [&](const RuleRow& each) { return each.op == op_type; });
     refusal = row != std::end(kLowerings) ? row->lower(lowering, op, target) : Refusal("it has no integer form");
-    // What no rule takes may still be a function of one tensor, with the Relu and Clip behind it.
+    // What no rule takes may still be a function of one tensor, with the Relu and Clip after it.
     if (!refusal.empty()) {
       const Refusal no_table = lower_to_table(lowering, target);
       if (no_table.empty()) return;
@@ -134,7 +134,7 @@ void lower_quantize(Lowering& lowering, NodeId quantize) {
   if (!refusal.empty()) lowering.refusals[name] = refusal;
 }
 
-// The reason of nodes beside steps of other types than bytes; "" for all others.
+// The reason of nodes alongside steps of other types than bytes; "" for all others.
 std::string other_steps(const Graph& graph, const Node& node) {
   const auto other = [](DType dtype) { return dtype != DType::int8 && dtype != DType::uint8; };
   for (ValueId input : node.inputs) {
@@ -200,7 +200,7 @@ Result<PassOutcome> lower_qdq(graph::Graph& graph, const PassContext& context) {
   Lowering lowering{graph, context, {}, {}, {}, {}};
   DOVETAIL_TRY(quantize_constants(lowering));
   recenter_activations(lowering);
-  // Operands first: when a node's turn comes, what is in front of it has its final form.
+  // Operands first: when a node's turn comes, what is before it has its final form.
   for (NodeId id : graph.topological_order()) {
     if (graph.node(id).removed) continue;
     const Node node = graph.node(id);

@@ -61,7 +61,7 @@ std::string geometry(const Graph& graph, const graph::Node& node) {
   return text;
 }
 
-// Relu, or Clip of the same bounds, behind every member.
+// Relu, or Clip of the same bounds, after every member.
 bool share_activation(const Graph& graph, std::vector<Member>& members) {
   std::vector<NodeId> found;
   for (const Member& member : members) {

@@ -41,7 +41,7 @@ struct PassContext {
 struct PassOutcome {
   int changes = 0;                 // 0: the graph is untouched
   std::vector<std::string> notes;  // for the report: what was folded, what was left and why
-  // How far results may lie from those of the graph before, as a part of a tensor's largest value, where that is more
+  // How far results may be from those of the graph before, as a part of a tensor's largest value, where that is more
   // than the rounding of its operators: where the graph before rounds badly itself.
   double tolerance = 0;
 };

@@ -1,4 +1,4 @@
-// A MaxPool goes in front of what commutes with it, toward the integer convolution whose results it reads, with which
+// A MaxPool goes before what commutes with it, toward the integer convolution whose results it reads, with which
 // targets may make it one: a Concat along channels of such results becomes one of their poolings, a change of scale
 // that rises with its operand works on what is pooled. Every bit of every value stays.
 #include <algorithm>
@@ -22,7 +22,7 @@ std::optional<NodeId> rising_sum(const Graph& graph, ValueId value) {
   return rises && uniform(graph, sum.inputs[1]) && used_once(graph, sum.inputs[0]) ? id : std::nullopt;
 }
 
-// A convolution whose result nobody else reads, perhaps with a change of scale behind it.
+// A convolution whose result nobody else reads, perhaps with a change of scale after it.
 bool is_convolution(const Graph& graph, ValueId value) {
   const auto sum = rising_sum(graph, value);
   const ValueId result = sum ? graph.node(*sum).inputs[0] : value;

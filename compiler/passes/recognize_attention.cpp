@@ -1,5 +1,5 @@
 // Scaled dot-product attention written out, MatMul(Softmax(MatMul(q, k) * scale + mask), v), becomes
-// dovetail.attention; the scale may be a factor or a divisor behind the first product, or apply to q alone.
+// dovetail.attention; the scale may be a factor or a divisor after the first product, or apply to q alone.
 #include <limits>
 #include <optional>
 #include <utility>

@@ -49,7 +49,7 @@ std::optional<Ints> reduced_axes(const Graph& graph, const graph::Node& node) {
   return axes;
 }
 
-// The mean of `of` along axes that lie side by side.
+// The mean of `of` along axes that are adjacent.
 struct Mean {
   ValueId of;
   Ints axes;
@@ -102,7 +102,7 @@ std::optional<ValueId> squared(const Graph& graph, ValueId value) {
 }
 
 // The mean of squares less the square of the mean loses the digits that both have in common; the operator does not. So
-// far may the two lie apart.
+// far may the two are apart.
 constexpr double kCancellation = 1e-3;
 
 // The variance of the rows of x; `distance` is x less its mean.
@@ -226,7 +226,7 @@ bool layer_normalization(Graph& graph, NodeId id, double& tolerance) {
   return become(graph, id, "Transpose", {done}, {{"perm", back}});
 }
 
-// The product with a scale, and the sum with a shift, behind a LayerNormalization that lacks them, and perhaps behind
+// The product with a scale, and the sum with a shift, after a LayerNormalization that lacks them, and perhaps after
 // the Transpose after it.
 bool scale_and_shift(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
@@ -243,7 +243,7 @@ bool scale_and_shift(Graph& graph, NodeId id) {
     const std::int64_t given = graph::int_attribute(norm, "axis", -1);
     Ints axes(static_cast<std::size_t>(given < 0 ? -given : rank - given));
     std::iota(axes.begin(), axes.end(), rank - static_cast<std::int64_t>(axes.size()));
-    Ints seen = axes;  // where they lie in what the node reads
+    Ints seen = axes;  // where they are in what the node reads
     const Ints perm = back ? graph::ints_attribute(graph.node(*back), "perm", {}) : Ints{};
     for (std::size_t d = 0; d < perm.size(); ++d)
       if (perm[d] >= axes.front())

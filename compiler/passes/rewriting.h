@@ -17,7 +17,7 @@ namespace dovetail::passes {
 inline const Shape& shape_of(const graph::Graph& graph, graph::ValueId value) { return graph.value(value).type.shape; }
 // The live node of operator `op` whose first output the value is; nothing otherwise.
 std::optional<graph::NodeId> produced_by(const graph::Graph& graph, graph::ValueId value, std::string_view op);
-// One live node reads the value, at one operand, and it is no graph output.
+// One live node reads the value, at one operand, and it is not a graph output.
 bool used_once(const graph::Graph& graph, graph::ValueId value);
 bool has_input(const graph::Node& node, std::size_t position);
 // The number that all elements of a constant are; nothing for other values and empty ones.
@@ -39,7 +39,7 @@ bool is_float(const graph::Graph& graph, graph::ValueId value);
 bool become(graph::Graph& graph, graph::NodeId node, std::string_view op, std::vector<graph::ValueId> inputs,
             graph::Attributes attributes = {}, const std::vector<graph::NodeId>& absorbed = {});
 // Readers of the node's only output read `value` instead, and the node goes. False where that is impossible: a graph
-// output keeps its name, and so needs a node of its own for a graph input, a constant or another graph output.
+// output keeps its name, and so needs its own node for a graph input, a constant or another graph output.
 bool bypass(graph::Graph& graph, graph::NodeId node, graph::ValueId value);
 // A new node with one output, whose type is inferred. InternalError where the operator refuses: the caller knows that
 // it fits.
@@ -52,7 +52,7 @@ void remove_unused(graph::Graph& graph, graph::NodeId node);
 graph::ValueId add_integers(graph::Graph& graph, std::string_view stem, const std::vector<std::int64_t>& values);
 graph::ValueId add_scalar(graph::Graph& graph, std::string_view stem, DType dtype, double value);
 // A constant of that shape from numbers, rounded once to the type. Nothing where one becomes infinite, or all of them
-// fall below the type's normal range and so lose digits; beside larger ones they make no difference.
+// fall below the type's normal range and so lose digits; alongside larger ones they make no difference.
 std::optional<NdArray> rounded(DType dtype, const Shape& shape, const std::vector<double>& values);
 
 }  // namespace dovetail::passes

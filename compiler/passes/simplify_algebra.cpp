@@ -274,14 +274,14 @@ bool clip_to_relu(const Place& p) {
   const auto bounds = bounds_of(p.graph, p.node());
   return bounds && bounds->low == 0 && std::isinf(bounds->high) && p.turn("Relu", {p.in(0)});
 }
-// The maximum of what is clipped from below is the clipped maximum. It helps where nothing in front of Relu takes it
+// The maximum of what is clipped from below is the clipped maximum. It helps where nothing before Relu takes it
 // up: the pool then clips the fewer values that it writes.
 bool pool_before_relu(const Place& p) {
   const auto relu = p.is("MaxPool") ? p.from(0, "Relu") : std::nullopt;
   if (!relu || !used_once(p.graph, p.in(0))) return false;
   const ValueId x = p.graph.node(*relu).inputs[0];
   const NodeId before = p.graph.value(x).producer;
-  // What ends in a kernel of its own takes Relu for nothing.
+  // What ends in its own kernel takes Relu for nothing.
   static constexpr std::string_view kTaking[] = {"Conv", "Gemm", "MatMul", "BatchNormalization",
                                                  "Add",  "Mul",  "Sub",    "Div"};
   if (!before.valid() ||

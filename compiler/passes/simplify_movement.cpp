@@ -1,7 +1,7 @@
 // Nodes that only move elements: reshapes in a row are one, transposes in a row are one and cancel, a transpose that
 // moves nothing but extents of 1 is a reshape, a transpose passes an elementwise node where it meets another one
-// behind, Concat of Concat is one, Slice of Concat reads the part that holds it, Slice of Slice is one, Concat of a
-// Split's parts in their order is its input, Expand in front of a broadcasting node is left out. Every bit of every
+// after, Concat of Concat is one, Slice of Concat reads the part that holds it, Slice of Slice is one, Concat of a
+// Split's parts in their order is its input, Expand before a broadcasting node is left out. Every bit of every
 // value stays.
 #include <algorithm>
 #include <array>
@@ -75,7 +75,7 @@ bool merge_transposes(Graph& graph, NodeId id) {
   return become(graph, id, "Transpose", {input}, {{"perm", both}}, {*before});
 }
 
-// Axes of extent 1 may lie anywhere: the elements' order is that of the others.
+// Axes of extent 1 may be anywhere: the elements' order is that of the others.
 bool transpose_to_reshape(Graph& graph, NodeId id) {
   if (graph.node(id).op != "Transpose") return false;
   const ValueId input = graph.node(id).inputs[0];
@@ -85,7 +85,7 @@ bool transpose_to_reshape(Graph& graph, NodeId id) {
   return std::is_sorted(long_axes.begin(), long_axes.end()) && reshape_to(graph, id, input, {});
 }
 
-// Transpose, elementwise, Transpose: the first goes behind the elementwise node, where it meets the second.
+// Transpose, elementwise, Transpose: the first goes after the elementwise node, where it meets the second.
 bool push_transpose(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
   if (!is_elementwise(node.op) || node.outputs.size() != 1 || !used_once(graph, node.outputs[0]) ||
@@ -100,7 +100,7 @@ bool push_transpose(Graph& graph, NodeId id) {
   return become(graph, id, "Transpose", {moved}, {{"perm", permutation(graph, graph.node(*before))}}, {*before});
 }
 
-// Transpose, a reshape that adds or drops extents of 1, Transpose: the first goes behind the reshape, where it meets
+// Transpose, a reshape that adds or drops extents of 1, Transpose: the first goes after the reshape, where it meets
 // the second.
 bool push_transpose_behind_reshape(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
@@ -110,7 +110,7 @@ bool push_transpose_behind_reshape(Graph& graph, NodeId id) {
   if (!before || users.size() != 1 || graph.node(users[0]).op != "Transpose") return false;
   const Shape from = shape_of(graph, node.inputs[0]), to = shape_of(graph, node.outputs[0]);
   const Ints perm = permutation(graph, graph.node(*before));
-  Ints long_axes, moved;  // of x; where each axis of the result lies in x reshaped, whose extents of 1 lie last
+  Ints long_axes, moved;  // of x; where each axis of the result is in x reshaped, whose extents of 1 are stored last
   for (std::size_t i = 0; i < from.size(); ++i)
     if (from[i] != 1) long_axes.push_back(perm[i]);
   Ints sorted = long_axes;
@@ -139,7 +139,7 @@ bool push_transpose_behind_reshape(Graph& graph, NodeId id) {
 }
 
 // The constant or value `other`, which broadcasts to shape `to`, for a result of shape `from`: the same elements, whose
-// extents of 1 lie elsewhere. Nothing where the shapes differ in more than that.
+// extents of 1 are elsewhere. Nothing where the shapes differ in more than that.
 std::optional<ValueId> with_other_units(Graph& graph, ValueId other, const Shape& to, const Shape& from,
                                         const std::string& stem) {
   const Shape given = shape_of(graph, other);
@@ -162,7 +162,7 @@ bool differ_in_units(Shape a, Shape b) {
   return a == b;
 }
 
-// A convolution or product, perhaps with elementwise nodes behind it, which are one kernel with it.
+// A convolution or product, perhaps with elementwise nodes after it, which are one kernel with it.
 bool is_product(const Graph& graph, ValueId value) {
   const NodeId id = graph.value(value).producer;
   if (!id.valid() || !used_once(graph, value)) return false;
@@ -173,7 +173,8 @@ bool is_product(const Graph& graph, ValueId value) {
 }
 
 // A convolution or product, a reshape that adds or drops extents of 1, an elementwise node or a pool of whole images:
-// the reshape goes behind the node, which then is one kernel with what computes its operand, or reads it as it lies.
+// the reshape goes after the node, which then is one kernel with what computes its operand, or reads it as it is
+// stored.
 bool push_units(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
   const bool binary = is_one_of(node.op, kBroadcasting) && node.inputs.size() == 2;

@@ -1,5 +1,5 @@
 // Nodes of control flow and what their subgraphs capture: constants become the subgraphs' own, so that they are folded
-// there and are weights to their nodes; what a subgraph does not read is no operand any more.
+// there and are weights to their nodes; what a subgraph does not read is not an operand any more.
 #include <algorithm>
 #include <map>
 #include <memory>

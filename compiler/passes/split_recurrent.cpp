@@ -1,6 +1,6 @@
 // LSTM, GRU and RNN of constant weights become a MatMul of all steps' inputs with W, an Add of the biases, and the
-// recurrence alone (dovetail.lstm, …), whose weights lie as it reads them. Sums keep their order, so every bit stays,
-// but for 16-bit floats, which are rounded in between: those from level 2 on.
+// recurrence alone (dovetail.lstm, …), whose weights are stored as it reads them. Sums keep their order, so every bit
+// stays, but for 16-bit floats, which are rounded in between: those from level 2 on.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -41,7 +41,7 @@ NdArray turned(const NdArray& x, First first) {
   return result;
 }
 
-// What every step adds: both biases, but for a candidate whose second one lies inside the product with the reset gate.
+// What every step adds: both biases, but for a candidate whose second one is inside the product with the reset gate.
 NdArray summed_bias(const NdArray& bias, const ops::RecurrentNode& node) {
   const std::int64_t columns = node.columns();
   NdArray result(bias.dtype(), {node.directions * columns});

@@ -1,5 +1,5 @@
 // Zero points of integer products whose weights are constant, as dynamic quantization makes them: out of the sum, where
-// each product of bytes would need a subtraction, and into a term for each output channel behind it.
+// each product of bytes would need a subtraction, and into a term for each output channel after it.
 //
 // MatMulInteger(a, b, za, zb) with constant b and zb, za one number: MatMulInteger(a, b - zb) - za * sums of the
 // columns of b - zb, exactly, as all of it wraps in int32. Where b - zb does not fit in int8, unsigned b less 128 does,

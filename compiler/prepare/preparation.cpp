@@ -25,7 +25,7 @@ const StoreTarget* stored(const Block& block) {
 }
 
 // The dimension of `weights` that goes with dimension `of_sum` of what the block stores, where all others go over the
-// block's whole depth: each of them with a reduce iterator of its own, and no such iterator is left.
+// block's whole depth: each of them with its own reduce iterator, and no such iterator is left.
 std::optional<std::size_t> outputs_of(const Block& block, const std::string& weights, std::size_t of_sum) {
   const LoadExpr* access = nullptr;
   visit_exprs(block.body, [&](const Expr& e) {

@@ -26,13 +26,14 @@ class Preparation {
   const loops::Block* block(const std::string& name) const;  // null where there is none
 
   // Makes the activations of integer block `main` unsigned (shift_activations.h) and corrects the bias, which must be a
-  // constant added behind it. Nothing where that cannot be done.
+  // constant added after it. Nothing where that cannot be done.
   void shift_activations(const std::string& main);
   // Takes the zero point out of integer block `main`, for products of signed bytes (shift_activations.h), and corrects
   // the bias. Nothing where that cannot be done.
   void drop_zero_point(const std::string& main);
-  // Has constant factors of one byte in contraction `main` (schedule/contraction.h) lie with the depth last, where rows
-  // or columns are: what multiplies bytes reads neighbors of the depth at once. Nothing where there are none.
+  // Has constant factors of one byte in contraction `main` (schedule/contraction.h) are stored with the depth last,
+  // where rows or columns are: what multiplies bytes reads neighbors of the depth at once. Nothing where there are
+  // none.
   void put_depth_last(const std::string& main);
 
  protected:

@@ -1,5 +1,5 @@
 // The reference: a graph evaluated node by node on the operators' naive loop programs, nothing scheduled, nothing
-// fused. Every other way of running a model is held against this.
+// fused. Every other way of running a model is compared with this.
 #pragma once
 
 #include <functional>

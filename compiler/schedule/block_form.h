@@ -11,7 +11,7 @@
 namespace dovetail::schedule {
 
 // For each iterator the dimension of an access that it alone indexes, -1 for none; nullopt where an index is neither a
-// spatial iterator of its own nor 0 in a dimension of extent 1.
+// spatial its own iterator nor 0 in a dimension of extent 1.
 std::optional<std::vector<int>> dimensions_of(const loops::Block& block, const std::vector<loops::Expr>& indices,
                                               const loops::BufferNode& buffer);
 

@@ -1,4 +1,4 @@
-// Copies of buffers beside the nest of a block: what cache_read, cache_write and reindex share.
+// Copies of buffers alongside the nest of a block: what cache_read, cache_write and reindex share.
 #pragma once
 
 #include <string>

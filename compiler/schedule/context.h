@@ -86,7 +86,7 @@ class Context {
   void parallel(const std::vector<std::string>& loops);
   // Replaces the nest at `at`, a loop or a block, by the first intrinsic that it unifies with.
   void tensorize(const std::string& at);
-  // Gathers everything behind block `main` into one elementwise block: what `main` writes is then a buffer in scope
+  // Gathers everything after block `main` into one elementwise block: what `main` writes is then a buffer in scope
   // `scope`, and the block returned turns it into the result. Copies where nothing follows `main`.
   std::string gather_epilogue(const std::string& main, const std::string& scope);
 
@@ -94,7 +94,7 @@ class Context {
 
   // The layout of a parameter or intermediate buffer; nothing for "". Repeated requests must agree.
   void lay_out(const std::string& buffer, const std::string& index_map);
-  // A parameter lies as the task asks for it, and might lie otherwise.
+  // A parameter is stored as the task asks for it, and might be stored otherwise.
   void follow_layout(const std::string& parameter);
 
   // What came of it, and an error where `given` has a decision that was never sampled.

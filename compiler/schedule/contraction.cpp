@@ -92,7 +92,8 @@ Result<Contraction> require_contraction(const Path& path, std::string_view primi
     return refuse(primitive, block.name, "it is not alone in a nest of one serial loop for each iterator",
                   "take this step first");
   auto factors = factors_of(block);
-  if (!factors) return refuse(primitive, block.name, "it is no sum of products that starts at 0", std::string(kRemedy));
+  if (!factors)
+    return refuse(primitive, block.name, "it is not a sum of products that starts at 0", std::string(kRemedy));
   Contraction made;
   made.target = std::get<Store>(block.body->node).targets[0];
   const auto dimensions = dimensions_of(block, made.target.indices, *made.target.buffer);

@@ -31,7 +31,7 @@ struct Contraction {
   std::int64_t extent(const loops::Block& block, const std::vector<std::size_t>& iterators) const;
 };
 
-// Refused where the block at `path` is no contraction, or not alone in a nest of its own with one serial loop for each
+// Refused where the block at `path` is not a contraction, or not alone in its own nest with one serial loop for each
 // iterator, in their order.
 Result<Contraction> require_contraction(const Path& path, std::string_view primitive);
 

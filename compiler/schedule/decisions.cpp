@@ -248,11 +248,11 @@ Result<Space> Space::parse(std::string_view name, std::string_view rule, std::st
     const auto extent = integer(text.substr(0, colon));
     const auto parts = colon == std::string_view::npos ? std::nullopt : integer(text.substr(colon + 1));
     if (!extent || !parts || *extent < 1 || *extent > kLargestExtent || *parts < 2 || *parts > kMostParts)
-      return refuse(kSample, name, fmt::format("«{}» is no number and 2 to {} factors of it", text, kMostParts),
+      return refuse(kSample, name, fmt::format("«{}» is not a number and 2 to {} factors of it", text, kMostParts),
                     "write `factors 48:3`");
     space.values = factors_of(*extent, *parts);
   } else {
-    return refuse(kSample, name, fmt::format("«{}» is no rule", rule), "the rules are among, either and factors");
+    return refuse(kSample, name, fmt::format("«{}» is not a rule", rule), "the rules are among, either and factors");
   }
   if (space.values.size() > kMostValues)
     return refuse(kSample, name, fmt::format("it has more than {} values", kMostValues), "give fewer candidates");

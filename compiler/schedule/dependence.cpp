@@ -147,8 +147,8 @@ bool starts_what_it_reads(const Path& path, const BufferNode* buffer, const std:
   return true;
 }
 
-// What a block surely writes of `buffer` while the loops `outside` of its path are fixed: all of the hull that lies
-// within the buffer. nullopt: not shown.
+// What a block surely writes of `buffer` while the loops `outside` of its path are fixed: all of the hull that is
+// stored within the buffer. nullopt: not shown.
 std::optional<Hull> surely_written(const Path& path, const BufferNode& buffer, const std::vector<const For*>& outside,
                                    const IntrinsicTable& intrinsics) {
   const Block& block = *as_block(path.back());
@@ -221,7 +221,7 @@ std::optional<Hull> surely_written(const Path& path, const BufferNode& buffer, c
   return hull;
 }
 
-// `inner` lies in `outer` within [0, extent).
+// `inner` is in `outer` within [0, extent).
 bool holds_span(const Span& outer, const Span& inner, std::int64_t extent, const Bounds& bounds) {
   if (same_base(outer.base, inner.base) && outer.low <= inner.low && outer.high >= inner.high) return true;
   const auto base = bound(to_expr(outer.base), bounds);

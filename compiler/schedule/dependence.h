@@ -14,7 +14,7 @@
 
 namespace dovetail::schedule {
 
-// Where accesses lie in one dimension while some variables are fixed: `base`, a form in the fixed variables, plus [low,
+// Where accesses are in one dimension while some variables are fixed: `base`, a form in the fixed variables, plus [low,
 // high].
 struct Span {
   loops::Linear base;  // constant 0

@@ -65,7 +65,7 @@ std::optional<DividedIterator> divided_iterator(const Expr& atom) {
   return DividedIterator{iterator->var.get(), divisor->value};
 }
 
-// How many quotients a range of values has; nullopt where that is no DenseExtent.
+// How many quotients a range of values has; nullopt where that is not a DenseExtent.
 std::optional<DenseExtent> quotients(DenseExtent extent, std::int64_t divisor) {
   if (divisor == 1) return extent;
   const auto terms = std::ranges::count_if(extent.coefficients, [](std::int64_t c) { return c != 0; });
@@ -139,7 +139,7 @@ Footprint::Footprint(const Program& program, Shared shared) : shared_(std::move(
   }
 }
 
-// Where each of several readers has loops of its own along a dimension, as two reductions have, a tile of one is none
+// Where each of several readers has its own loops along a dimension, as two reductions have, a tile of one is none
 // of the others', and their sum would be too much: those loops count as a whole.
 void Footprint::fold_others(Range& known, Range& added) const {
   DenseExtent &a = known.extent, &b = added.extent;

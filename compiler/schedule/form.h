@@ -10,7 +10,7 @@
 
 namespace dovetail::schedule {
 
-// The primitive's name, a word for each argument, and behind `->` one for each name that the step gives to what it
+// The primitive's name, a word for each argument, and after `->` one for each name that the step gives to what it
 // creates. `...`: the argument before it may be repeated. Arguments from `=` on may be left out: the step fills them
 // in.
 struct Form {

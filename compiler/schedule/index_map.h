@@ -1,4 +1,4 @@
-// Index maps: how the logical elements of a buffer lie in its physical layout. Each physical dimension holds one part,
+// Index maps: how the logical elements of a buffer are in its physical layout. Each physical dimension holds one part,
 // (index // divisor) % modulus, of one logical index, which may be exclusively or-ed with such a part of another one
 // (the swizzle of banked memories). Splits, permutations and swizzles; one to one by construction.
 #pragma once

@@ -55,7 +55,7 @@ std::optional<Quotient> as_quotient(const Expr& expr) {
 // ---- Every value occurs
 // --------------------------------------------------------------------------------------------------------------
 
-// Whether `predicate` holds wherever all `values` lie in [0, extents).
+// Whether `predicate` holds wherever all `values` are in [0, extents).
 bool implied(const Expr& predicate, const std::vector<Expr>& values, const std::vector<std::int64_t>& extents,
              const Bounds& bounds) {
   if (const auto* both = std::get_if<Binary>(&predicate->node); both && both->op == BinaryOp::logical_and)
@@ -212,7 +212,7 @@ bool covers_box(const std::vector<Expr>& values, const std::vector<std::int64_t>
 // ----------------------------------------------------------------------------------------------------------------------
 
 // Whether equal values of expressions imply equal values of variables, everything else being fixed. What is known of an
-// expression is the length of the window in which it lies: 1 is its value; x // c leaves x a window of c times the
+// expression is the length of the window in which it is stored: 1 is its value; x // c leaves x a window of c times the
 // length, and x % c pins x in a window of at most c.
 class Decoder {
  public:

@@ -30,12 +30,12 @@ bool starts_once(const loops::Block& block, const std::vector<const loops::For*>
 bool covers(const std::vector<loops::Expr>& values, const std::vector<std::int64_t>& extents,
             const std::vector<const loops::For*>& loops);
 
-// `predicate` holds wherever all `values` lie in [0, extents).
+// `predicate` holds wherever all `values` are in [0, extents).
 bool holds_where(const loops::Expr& predicate, const std::vector<loops::Expr>& values,
                  const std::vector<std::int64_t>& extents, const loops::Bounds& bounds);
 
-// Two points that differ in `vars` alone have values that lie more than its slack apart in at least one of `values`:
-// boxes of those sizes (less 1) that begin there have no element in common.
+// Two points that differ in `vars` alone have values that are stored more than its slack apart in at least one of
+// `values`: boxes of those sizes (less 1) that begin there have no element in common.
 bool tells_apart(const std::vector<loops::Expr>& values, const std::vector<std::int64_t>& slacks,
                  const std::set<const loops::VarNode*>& vars, const loops::Bounds& bounds);
 // The same of two points that differ in one of `vars` at least, and perhaps in `others`; values differ at all.

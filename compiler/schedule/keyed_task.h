@@ -15,7 +15,7 @@ class KeyedTask {
   // `memo`: equal tasks that it keeps are one object.
   KeyedTask(Task task, Memo& memo);
 
-  // The program has the name of the kind: its own one is no part of the task.
+  // The program has the name of the kind: its own one is not part of the task.
   const Task& task() const;
   // All that tasks are compared by; the program and the intent last.
   std::string text() const;

@@ -45,7 +45,7 @@ bool moves_unevenly(const Expr& index, const Var& var, const Bounds& bounds) {
 std::optional<Conflict> not_lanes(const Stmt& stmt, const For& loop) {
   if (const For* inner = as_for(stmt)) {
     if (inner->kind != ForKind::unrolled)
-      return Conflict{fmt::format("loop {} below it is {}, and only unrolled loops lie below a vectorized one",
+      return Conflict{fmt::format("loop {} below it is {}, and only unrolled loops are below a vectorized one",
                                   inner->var->name, name(inner->kind)),
                       "reorder it outwards or unroll it"};
     return not_lanes(inner->body, loop);
@@ -56,7 +56,7 @@ std::optional<Conflict> not_lanes(const Stmt& stmt, const For& loop) {
     return std::nullopt;
   }
   const Block* block = as_block(stmt);
-  if (!block) return Conflict{"a condition lies below it", "vectorize loops around blocks alone"};
+  if (!block) return Conflict{"a condition is below it", "vectorize loops around blocks alone"};
   for (const Stmt& part : {block->init, block->body}) {
     if (!part) continue;
     const auto* siblings = std::get_if<Sequence>(&part->node);
@@ -136,7 +136,7 @@ std::optional<Conflict> broken_pipelined(const Program& program, const Path& pat
                     "give fewer stages"};
   const auto* body = std::get_if<Sequence>(&loop.body->node);
   if (!body)
-    return Conflict{"it holds one statement, beside which nothing could run",
+    return Conflict{"it holds one statement, alongside which nothing could run",
                     "cache_read and compute_at its operands into it first"};
   const Stmt& last = body->body.back();
   for (std::size_t i = 0; i + 1 < body->body.size(); ++i) {
@@ -173,7 +173,7 @@ std::optional<Conflict> broken_kind(const Program& program, const Path& path, co
 std::optional<Conflict> broken_slots(const Program& program, const Buffer& buffer, const IntrinsicTable& intrinsics) {
   const Path home = home_of(program.body, buffer.get());
   if (home.empty())
-    return Conflict{"no loop lies around all its uses", "compute_at what writes it into a loop of what reads it"};
+    return Conflict{"no loop is around all its uses", "compute_at what writes it into a loop of what reads it"};
   if (const std::string why = not_private(program, home, buffer, intrinsics); !why.empty())
     return Conflict{fmt::format("iterations of {} cannot have copies of it: {}", as_for(home.back())->var->name, why),
                     "compute_at all uses into one iteration"};

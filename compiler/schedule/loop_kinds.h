@@ -13,7 +13,8 @@ namespace dovetail::schedule {
 
 // The rule that the kind of the loop at `path` breaks; nullopt where none. Serial loops promise nothing.
 //   parallel    iterations are independent (dependence.h); no other parallel loop around or below
-//   vectorized  iterations are independent; at most kMostLanes of them; below lie blocks of plain stores and unrolled
+//   vectorized  iterations are independent; at most kMostLanes of them; below are stored blocks of plain stores and
+//   unrolled
 //               loops alone, and each index moves with the loop by a constant step (predicates may mention it: masked
 //               lanes; an index of a load that is data itself makes a gather)
 //   unrolled    all unrolled loops around and it make at most kMostCopies copies of what is below
@@ -29,7 +30,7 @@ using loops::kStages;
 
 constexpr const char* kSlots = "slots";  // the annotation of a block: how many iterations have a place for its result
 
-// Why iterations of the innermost loop around all uses of the buffer cannot have places of their own; nullopt where
+// Why iterations of the innermost loop around all uses of the buffer cannot have their own places; nullopt where
 // they can.
 std::optional<Conflict> broken_slots(const loops::Program& program, const loops::Buffer& buffer,
                                      const loops::IntrinsicTable& intrinsics);

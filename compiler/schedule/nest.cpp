@@ -350,7 +350,7 @@ bool is_word(std::string_view name) {
 Result<void> require_new_name(const Program& program, std::string_view name, std::string_view primitive,
                               std::string_view object, const std::vector<std::string>& freed) {
   if (!is_word(name))
-    return refuse(primitive, object, fmt::format("«{}» is no name", name),
+    return refuse(primitive, object, fmt::format("«{}» is not a name", name),
                   "names are letters, digits, _ and ., and begin with a letter or _");
   if (std::find(freed.begin(), freed.end(), name) != freed.end()) return {};
   if (is_taken(program, name))

@@ -31,7 +31,7 @@ bool equal(const std::vector<Expr>& a, const std::vector<Expr>& b) {
   return std::ranges::equal(a, b, structurally_equal);
 }
 
-// The block stores at all of its spatial iterators, in their order; behind them come `reduced` reduce iterators.
+// The block stores at all of its spatial iterators, in their order; after them come `reduced` reduce iterators.
 bool stores_in_order(const Block& block, std::size_t reduced) {
   const StoreTarget* target = only_target(block);
   if (target == nullptr || block.iterators.size() < reduced) return false;
@@ -109,7 +109,7 @@ Result<WeightedSoftmax> require_weighted_softmax(const Program& program, std::st
   if (rank < 3) return refused("it has no rows and columns");
   found.batch = rank - 3;
   if (found.product.left.type != product.writes.front().buffer->dtype || !is_floating(found.product.left.type))
-    return refused("its products are no floating numbers of the sum's type");
+    return refused("its products are not floating numbers of the sum's type");
 
   // exp, by what the left factor loads.
   std::optional<Path> exp;
@@ -121,13 +121,13 @@ Result<WeightedSoftmax> require_weighted_softmax(const Program& program, std::st
   found.exp = *exp;
   const Block& power = *as_block(found.exp.back());
   if (power.init || !stores_in_order(power, 0) || power.iterators.size() != rank - 1)
-    return refused("its left factor is no plain store of a row's elements");
+    return refused("its left factor is not a plain store of a row's elements");
   const StoreTarget& stored = *only_target(power);
   const auto* raised = std::get_if<Unary>(&stored.value->node);
   const auto* difference =
       raised != nullptr && raised->op == UnaryOp::exp ? std::get_if<Binary>(&raised->a->node) : nullptr;
   if (difference == nullptr || difference->op != BinaryOp::sub)
-    return refused("its left factor is no exp of a difference");
+    return refused("its left factor is not an exp of a difference");
   const auto* largest = std::get_if<LoadExpr>(&difference->b->node);
   if (largest == nullptr || !equal(largest->indices, iterators_of(power, rank - 2)))
     return refused("the exponent is not less what the row has in common");
@@ -192,7 +192,7 @@ Result<WeightedSoftmax> require_weighted_softmax(const Program& program, std::st
     places.push_back(top_position(program, *path));
   }
   const auto [first, end] = std::ranges::minmax(places);
-  if (end - first + 1 != all.size()) return refused("other nests lie between its own");
+  if (end - first + 1 != all.size()) return refused("other nests are between its own");
   found.rows = product.iterators[rank - 3].extent;
   found.width = product.iterators[rank - 2].extent;
   found.columns = product.iterators[rank - 1].extent;

@@ -10,7 +10,7 @@
 
 namespace dovetail::schedule {
 
-// Five nests of the top level, one behind the other. With i a row (the last of its iterators are the rows of
+// Five nests of the top level, one after the other. With i a row (the last of its iterators are the rows of
 // `weighted`, those before a batch), n in the row, and x any value of both:
 //
 //   largest[i] = max x(i, n),  exp[i, n] = exp(x(i, n) - largest[i]),  sum[i] = sum exp[i, n]

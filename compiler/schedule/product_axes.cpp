@@ -19,7 +19,7 @@ void ProductAxis::read(const Block& block, const Expr& value, VarMap& digits, Ex
       continue;
     }
     Expr digit = stride == 1 ? value : floor_div(value, stride);
-    // The others begin anew where the one before them goes on.
+    // The others begin anew where the one before them continues.
     if (leading && padded != extent)
       inside = conjunction(inside, binary(BinaryOp::lt, digit, int_imm(iterator.extent)));
     digits[iterator.var.get()] = leading ? digit : floor_mod(digit, iterator.extent);

@@ -32,7 +32,7 @@ class ProductAxes {
   static Result<ProductAxes> of(const loops::Block& block, const Contraction& contraction, const Step& step);
 
   const ProductAxis& operator[](AxisOfProduct axis) const { return axes_[static_cast<std::size_t>(axis)]; }
-  // Those of a factor in the order in which it lies in memory.
+  // Those of a factor in the order in which it is in memory.
   static std::vector<AxisOfProduct> order_of(const Contraction::Factor& factor, bool left);
   // The factor at these digits; where they are not `inside` (null: they are) a number that adds nothing to a sum.
   loops::Expr factor_at(bool left, const loops::VarMap& digits, const loops::Expr& inside) const;

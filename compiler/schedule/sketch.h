@@ -32,7 +32,7 @@ using Decisions = std::map<std::string, std::string>;  // by name of the sample
 struct Deciding {
   Decisions given = {};
   // Whether a given decision is left out where the sketch does not sample it or its space does not hold it, because it
-  // was made beside others; else it is refused.
+  // was made alongside others; else it is refused.
   bool lenient = false;
   // What is open is drawn: a number below the one that it is called with, all equally likely. Null: the analytic
   // choice.
@@ -48,14 +48,14 @@ struct Scheduled {
   std::vector<Step> trace;
   std::vector<Decision> decisions;             // what the trace decided
   std::map<std::string, std::string> layouts;  // of parameters, index maps
-  std::set<std::string> follows;               // parameters that lie as the task asked, and might have lain otherwise
+  std::set<std::string> follows;  // parameters that are stored as the task asked, and might have lain otherwise
 };
 
 // Runs the sketch; what `given` leaves open is chosen analytically. Errors: the program is not known, a step is
 // refused, a decision that the sketch does not take or that its space does not hold (a record of another version, say).
 Result<Scheduled> run(const Sketch& sketch, const Task& task, const Decisions& given = {});
-// The same with whoever decides; nullopt where the sketch does not know the program. Errors also: what was drawn fits
-// nothing.
+// The same with anyone who decides; nullopt where the sketch does not know the program. Errors also: what was drawn
+// fits nothing.
 Result<std::optional<Scheduled>> try_run(const Sketch& sketch, const Task& task, Deciding deciding);
 
 // Those that the sketch thinks best by numbers that it decides together first, the default first, at most `few` of

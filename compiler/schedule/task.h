@@ -18,7 +18,7 @@ namespace dovetail::schedule {
 // Whether what is computed before a task takes as long as loading the task's weights, which then come meanwhile. Only
 // analytic choices ask.
 enum class Start : std::uint8_t { after_others, alone };
-// What a task's tiles go over first, where the operation has no reason of its own: pixels where another operation reads
+// What a task's tiles go over first, where the operation has no separate reason: pixels where another operation reads
 // all channels of the first rows while this one computes the next.
 enum class TileOrder : std::uint8_t { channels_first, pixels_first };
 

@@ -25,7 +25,7 @@ bool joins_threads(const Path& path);
 //  most kMostThreads together,
 //  - a loop bound to a block axis is the whole kernel, or all that another such loop holds: blocks cannot wait for one
 //  another.
-// Threads of a block can: between loops bound to thread axes the back end puts barriers. What lies in no loop of an
+// Threads of a block can: between loops bound to thread axes the back end puts barriers. What is in no loop of an
 // axis is done once.
 std::optional<Conflict> broken_axis(const loops::Program& program, const Path& path,
                                     const loops::IntrinsicTable& intrinsics);

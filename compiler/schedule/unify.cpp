@@ -239,7 +239,7 @@ class OperandSteps {
       const Affine& origin = origin_[d];
       const std::int64_t difference = outer[d].constant - origin.constant;
       if (outer[d].coefficients != origin.coefficients || (difference != 0 && (!axis || difference % count != 0)))
-        return fmt::format("two accesses of operand {} do not lie a constant step apart", name());
+        return fmt::format("two accesses of operand {} are not a constant step apart", name());
       if (axis) steps[d] = difference / count;
     }
     if (axis) steps_[*axis] = steps;

@@ -55,7 +55,7 @@ class Definition {
   // identity.
   loops::Buffer reduce(std::string name, DType dtype, const Axes& axes, const Axes& reduce_axes, const Reducer& reducer,
                        const std::function<loops::Expr(const Indices&, const Indices&)>& body);
-  // The same, each starting at a value of its own instead of the identity, over axes that are not empty.
+  // The same, each starting at its own value instead of the identity, over axes that are not empty.
   loops::Buffer reduce_from(std::string name, DType dtype, const Axes& axes, const Axes& reduce_axes,
                             const Reducer& reducer, const std::function<loops::Expr(const Indices&)>& start,
                             const std::function<loops::Expr(const Indices&, const Indices&)>& body);
@@ -79,7 +79,7 @@ class Definition {
   void update(const std::string& name, const std::vector<UpdateAxis>& axes,
               const std::function<loops::Stmt(const Indices&)>& body, const loops::Annotations& annotations = {});
   // buffer[axes] = buffer[axes] + product(spatial indices, reduce index), for each step of `reduced` in turn, the
-  // innermost spatial axis inside: a sum of products whose lanes lie side by side.
+  // innermost spatial axis inside: a sum of products whose lanes are adjacent.
   void accumulate(const std::string& name, const loops::Buffer& buffer, const Axes& axes, const Axis& reduced,
                   const std::function<loops::Expr(const Indices&, const loops::Expr&)>& product);
   // The blocks that `body` adds run one after another inside one loop, in the loop's order. `body` gets the step.

@@ -14,7 +14,7 @@ using Ints = std::vector<std::int64_t>;
 constexpr double kEpsilon = 1e-5F;  // attributes are binary32 in ONNX
 constexpr double kBiasDeviation = 0.05;
 constexpr double kRectifiedMean = 0.3183;   // the squared mean of a rectified normal number, of its mean square: 1/π
-constexpr double kGeluMeanSquare = 0.4252;  // of GELU behind a normal number
+constexpr double kGeluMeanSquare = 0.4252;  // of GELU after a normal number
 
 Ints kernel_of(const Window& window) { return {window.rows, window.columns}; }
 Ints strides_of(const Window& window) { return {window.stride, window.stride}; }

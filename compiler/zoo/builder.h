@@ -1,6 +1,6 @@
 // Layers of the zoo's models, with weights scaled so that signals neither vanish nor explode. The builder estimates the
 // mean square of every value on the way: weights are drawn so that a layer's outputs have about unit variance (He et
-// al., "Delving Deep into Rectifiers", ICCV 2015, section 2.2: Var w = 2 / fan-in behind a ReLU), running variances of
+// al., "Delving Deep into Rectifiers", ICCV 2015, section 2.2: Var w = 2 / fan-in after a ReLU), running variances of
 // batch normalizations are that of what they see, give or take a tenth.
 #pragma once
 
@@ -72,7 +72,7 @@ class Builder {
   // What a value's elements are expected to be like.
   struct Statistics {
     double mean_square = 0;
-    double negative_share = 0.5;  // of the mean square: 1/2 about zero, 0 behind a ReLU
+    double negative_share = 0.5;  // of the mean square: 1/2 about zero, 0 after a ReLU
   };
 
   Value node(const std::string& op, const std::string& name, std::vector<Value> inputs, graph::Attributes attributes,

@@ -40,7 +40,7 @@ Result<void> check(std::string_view model, std::string_view what, std::int64_t v
                    std::int64_t greatest) {
   if (value >= least && value <= greatest) return {};
   return Diagnostic{fmt::format("cannot build {}", model), fmt::format("{} {}", what, value),
-                    fmt::format("it must lie in {} to {}", least, greatest), "choose another size"};
+                    fmt::format("it must be in {} to {}", least, greatest), "choose another size"};
 }
 
 // The size chosen, or the standard one. Error: out of range, or the model has none.

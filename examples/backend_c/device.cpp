@@ -71,7 +71,7 @@ class CDevice : public runtime::Device {
     const char* error = dlerror();
     if (library != nullptr) dlclose(library);
     close(file);
-    return fail(error ? error : "the code is no shared object with a function `region`");
+    return fail(error ? error : "the code is not a shared object with a function `region`");
   }
 };
 

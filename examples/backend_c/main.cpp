@@ -1,8 +1,8 @@
 // backend_c MODEL.onnx [--target LIST] [--strict] [--source]
 //
-// Compiles the model with the C back end beside those of the kit (--target c,cpu by default), says what went where,
-// runs it on seeded random inputs and compares every output with the reference. --source prints the C. Exit code 0: all
-// agree; 1: something differs or does not compile; 2: bad usage.
+// Compiles the model with the C back end compared with those of the kit (--target c,cpu by default), says what went
+// where, runs it on seeded random inputs and compares every output with the reference. --source prints the C. Exit code
+// 0: all agree; 1: something differs or does not compile; 2: bad usage.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>

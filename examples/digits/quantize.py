@@ -40,7 +40,7 @@ def value_range(values, method, percentile):
 
 
 def activation_parameters(low, high, power_of_two):
-    """(scale, zero point) of an int8 tensor whose values lie in low..high.
+    """(scale, zero point) of an int8 tensor whose values are in low..high.
 
     Without `power_of_two` the 255 steps cover exactly low..high; with it zero stays at 0 (symmetric).
     """
@@ -142,7 +142,7 @@ class Quantizer:
         for node in graph.node:
             output = node.output[0]
             if node.op_type == "Relu" and node.input[0] not in self.quantized:
-                inputs = list(node.input)  # directly behind its producer, nothing in between
+                inputs = list(node.input)  # directly after its producer, nothing in between
             else:
                 inputs = self.operands(node)
             # Only the graph's result keeps its name, and its name belongs to the last DequantizeLinear.

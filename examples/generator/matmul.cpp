@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   const auto rows = static_cast<std::uint32_t>(std::atoi(argv[1]));
   const auto blocks = static_cast<std::uint32_t>(std::atoi(argv[2]));
 
-  // Where things lie in memory, in bytes, each at a multiple of the largest element; `dram` counts elements.
+  // Where things are in memory, in bytes, each at a multiple of the largest element; `dram` counts elements.
   const std::uint64_t uops = 0x1000, x = 0x1100, w = x + (rows * blocks * 16 + 255) / 256 * 256,
                       bias = w + blocks * 256, y = bias + 256;
   const auto dram = [&](Memory memory, std::uint64_t address) {

@@ -129,7 +129,7 @@ std::vector<double> least_squares(std::span<const SynthesisRun* const> runs, std
   return solution;
 }
 
-// A block of a run without those inside it that have models of their own.
+// A block of a run without those inside it that have their own models.
 BlockCount own_count(const SynthesisRun& run, const BlockRow& row) {
   const auto find = [&](std::string_view path) {
     const auto block = std::ranges::find(run.blocks, path, &BlockCount::path);

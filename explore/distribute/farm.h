@@ -23,7 +23,7 @@ struct Jobs {
   std::function<std::string(std::size_t job)> text;  // what another process gets
   // Does a job in this process, its result included. Called by several threads at once. Null: this process does none.
   std::function<Result<void>(std::size_t job)> here;
-  // Another process's result. Called by the thread that called run(), beside `here`. Error: it is none.
+  // Another process's result. Called by the thread that called run(), alongside `here`. Error: it is none.
   std::function<Result<void>(std::size_t job, std::string_view result)> take;
 };
 

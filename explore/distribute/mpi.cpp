@@ -52,7 +52,7 @@ Diagnostic no_mpi() {
 
 namespace {
 
-// A function of the shared object, which stays loaded: MPI leaves handlers of exit and threads behind.
+// A function of the shared object, which stays loaded: MPI leaves handlers of exit and threads after.
 Result<void*> function_of_mpi(const char* name) {
   const auto path = find_mpi();
   if (!path) return no_mpi();

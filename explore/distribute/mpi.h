@@ -1,4 +1,4 @@
-// The transport of `mpirun`. It is a shared object of its own, so that nothing else needs MPI: built where an MPI
+// The transport of `mpirun`. It is its own shared object, so that nothing else needs MPI: built where an MPI
 // library is installed, and loaded when a command finds itself among several processes that a launcher has started.
 #pragma once
 

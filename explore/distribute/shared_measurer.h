@@ -1,5 +1,5 @@
 // Tuning in several processes: candidates are measured by whichever is free. For measurers whose costs do not depend on
-// where and beside what they are measured, as cycles of a simulator do not.
+// where and alongside what they are measured, as cycles of a simulator do not.
 #pragma once
 
 #include <map>

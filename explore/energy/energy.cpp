@@ -147,7 +147,7 @@ void add_dram(Sum& sum, const simulator::Counters& counters, const isa::Hardware
       return add_commands(sum, *counters.dram, *bank, time, costs.dram[standard]);
     sum.missing(fmt::format("commands of the DRAM: the table has no rows of {}", bank->standard.name));
   }
-  // No DRAM is behind the port: what would be read and written is all that is known.
+  // No DRAM is after the port: what would be read and written is all that is known.
   std::uint64_t beats = counters.fetch ? counters.fetch->beats : 0;
   for (const simulator::PortEvents& port : counters.port) beats += port.beats;
   sum.add("DRAM by bytes", false, as_double(beats) * as_double(config.bus_bytes) * costs.ideal_byte);

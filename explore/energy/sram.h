@@ -29,7 +29,7 @@ struct SramFit {
 
 struct SramModel {
   std::vector<SramPoint> points;
-  // Wider words lie in macros beside each other, each with a part of every word. A single array of a few rows of
+  // Wider words are in macros alongside each other, each with a part of every word. A single array of a few rows of
   // thousands of bits is nothing that anybody builds, and costs several times as much.
   double macro_bits = 256;
   SramFit read{}, write{}, leakage{};

@@ -43,7 +43,7 @@ class TableReader {
   }
   // Members that are none of `known`.
   void check_keys(const Json& json, std::span<const std::string_view> known, const std::string& place) {
-    if (!json.is_object()) return wrong(place, "it is no object", "see docs/reference/energy.md");
+    if (!json.is_object()) return wrong(place, "it is not an object", "see docs/reference/energy.md");
     for (const auto& [key, value] : json.items())
       if (std::find(known.begin(), known.end(), key) == known.end())
         wrong(place, fmt::format("there is no \"{}\"", key), isa::suggestion(key, known));
@@ -66,7 +66,7 @@ void check_value(TableReader& reader, const EnergyRow& row) {
 
 // What an overlay may say of a row, and a whole table must.
 void read_row(TableReader& reader, const Json& json, EnergyRow& row) {
-  if (!json.is_object()) return reader.wrong(row.key, "it is no object", "give value, unit and source");
+  if (!json.is_object()) return reader.wrong(row.key, "it is not an object", "give value, unit and source");
   if (const auto value = reader.number(json, "value", row.key)) row.value = *value;
   row.source = reader.text(json, "source", row.key, kSourceHint);
   if (json.contains("node")) row.node = reader.text(json, "node", row.key, "such as \"28 nm\"");
@@ -80,14 +80,14 @@ std::optional<SramPoint> read_point(TableReader& reader, const Json& json, std::
   const bool numbers = json.is_array() && json.size() == 5 &&
                        std::all_of(json.begin(), json.end(), [](const Json& value) { return value.is_number(); });
   if (!numbers) {
-    reader.wrong(place, "it is no list of five numbers", std::string(kHint));
+    reader.wrong(place, "it is not a list of five numbers", std::string(kHint));
     return std::nullopt;
   }
   const SramPoint point{json[0].get<double>(), json[1].get<double>(), json[2].get<double>(), json[3].get<double>(),
                         json[4].get<double>()};
   const double bits = 8 * point.bytes;
   if (!(point.word_bits >= 1 && bits >= point.word_bits && bits <= 1e12)) {
-    reader.wrong(place, fmt::format("{:g} bytes in words of {:g} bits are no memory", point.bytes, point.word_bits),
+    reader.wrong(place, fmt::format("{:g} bytes in words of {:g} bits are not memory", point.bytes, point.word_bits),
                  std::string(kHint));
     return std::nullopt;
   }
@@ -238,7 +238,7 @@ Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::strin
   const std::vector<std::string> names = energy_keys();
   const std::vector<std::string_view> keys(names.begin(), names.end());
   const Json rows = parsed.value("rows", Json::object());
-  if (!rows.is_object()) reader.wrong("rows", "it is no object", "give {\"mac.int8\": {\"value\": 0.1, ...}}");
+  if (!rows.is_object()) reader.wrong("rows", "it is not an object", "give {\"mac.int8\": {\"value\": 0.1, ...}}");
   else
     for (const auto& [key, json_row] : rows.items()) {
       const auto row = std::find_if(table.rows.begin(), table.rows.end(),

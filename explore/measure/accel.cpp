@@ -107,7 +107,7 @@ class AccelMeasurer : public tune::Measurer {
   Measurement measure_one(const schedule::Scheduled& candidate) const {
     try {
       return run(candidate);
-    } catch (const std::exception& error) {  // the candidate's fault, until shown otherwise: the search goes on
+    } catch (const std::exception& error) {  // the candidate's fault, until shown otherwise: the search continues
       return {.outcome = Outcome::crashed, .why = error.what()};
     }
   }

@@ -1,5 +1,5 @@
-// What a child process that has checked and timed a candidate beside the default schedule answers, and what the search
-// makes of it.
+// What a child process that has checked and timed a candidate alongside the default schedule answers, and what the
+// search makes of it.
 #pragma once
 
 #include <cstddef>

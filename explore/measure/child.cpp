@@ -30,7 +30,7 @@ using Clock = std::chrono::steady_clock;
 
 // How often the parent looks whether the child is still there, or the work is to stop. An answer wakes it at once.
 constexpr std::chrono::milliseconds kLook{50};
-// More than that is no answer, but what a child writes that has lost its way.
+// More than that is not an answer, but what a child writes that has lost its way.
 constexpr std::uint64_t kMostAnswerBytes = std::uint64_t{1} << 30;
 
 // What the child writes: this, and then the answer.

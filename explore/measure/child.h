@@ -1,4 +1,4 @@
-// A function in a process of its own, a copy of this one, which may crash, hang, or break its copy of the memory: the
+// A function in its own process, a copy of this one, which may crash, hang, or break its copy of the memory: the
 // caller learns how it ended.
 //
 // The copy has one thread, whatever the others were doing when it was made. So the function must not need what they may
@@ -44,7 +44,7 @@ struct ChildEnd {
 // "returned", "a signal ended it: Segmentation fault", ...
 std::string to_string(const ChildEnd& end, const ChildLimits& limits);
 
-// Runs `function` in a child process and returns what that returned. The child has a process group of its own, which
+// Runs `function` in a child process and returns what that returned. The child has its own process group, which
 // is killed when the function has ended, one way or another, and when this process ends. Ctrl-C reaches this process
 // alone. What the child prints is lost; files that were open here are closed there. Any thread may call, several at a
 // time; the child ends with the thread that called. Error: the system gives no process.

@@ -41,7 +41,7 @@ class Values {
  public:
   explicit Values(std::vector<NdArray> by_parameter) : by_parameter_(std::move(by_parameter)) {}
 
-  // Error: it is no layout of the parameter.
+  // Error: it is not a layout of the parameter.
   Result<Value> in_layout(std::size_t parameter, const std::string& layout) {
     constexpr std::size_t kMostBytes = std::size_t{1} << 29;
     const auto key = std::pair(parameter, layout);
@@ -59,7 +59,7 @@ class Values {
   std::size_t bytes_ = 0;
 };
 
-// A schedule's kernel, with arguments and expected results as they lie in memory.
+// A schedule's kernel, with arguments and expected results as they are in memory.
 struct Kernel {
   std::shared_ptr<const schedule::Scheduled> scheduled;
   cpu::LoadedKernel code;
@@ -70,7 +70,7 @@ struct Kernel {
 
 // ---- In the child
 
-// A kernel that runs, on results of its own.
+// A kernel that runs, on its own results.
 class Running {
  public:
   Running(const Kernel& kernel, bundle::KernelHost& host, const CpuMeasureOptions::Run* hook)
@@ -261,7 +261,7 @@ class CpuMeasurer : public tune::Measurer {
     return *end;
   }
 
-  // Beside itself.
+  // Alongside itself.
   Result<void> measure_default(std::shared_ptr<const schedule::Scheduled> scheduled) {
     DOVETAIL_ASSIGN(Kernel kernel, ready(scheduled, compile(*scheduled)));
     default_ = std::make_unique<Kernel>(std::move(kernel));

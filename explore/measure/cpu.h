@@ -1,4 +1,4 @@
-// Measures schedules of CPU tasks: what they compile to runs in a child process on this machine, beside the default
+// Measures schedules of CPU tasks: what they compile to runs in a child process on this machine, alongside the default
 // schedule's kernel.
 //
 //   arguments   random (draw_arguments.h), constants too: a task has no values

@@ -48,7 +48,7 @@ struct Kernels {
 
 // ---- In the child
 
-// Kernels with operands of their own on the device.
+// Kernels with their own operands on the device.
 class RunningKernels {
  public:
   static Result<RunningKernels> make(const std::shared_ptr<Context>& context, const loops::Program& program,
@@ -256,7 +256,7 @@ class CudaMeasurer : public tune::Measurer {
         tolerance_(tolerance_of(task.program)),
         values_(std::move(values)),
         lock_(std::move(lock)) {
-    // As bundles have it: with the instructions of its own that the user's list allows.
+    // As bundles have it: with the its own instructions that the user's list allows.
     architecture_ = fmt::format("sm_{}", device_.capability);
     for (const std::string& known : gpu_.architectures)
       if (cuda::architecture_number(known) == device_.capability) architecture_ = known;
@@ -312,7 +312,7 @@ class CudaMeasurer : public tune::Measurer {
     return *end;
   }
 
-  // Beside itself.
+  // Alongside itself.
   Result<void> measure_default(schedule::Scheduled scheduled) {
     default_schedule_ = std::make_unique<schedule::Scheduled>(std::move(scheduled));
     DOVETAIL_ASSIGN(default_, compile(*default_schedule_));

@@ -1,4 +1,4 @@
-// Measures schedules of CUDA tasks: what they compile to runs on this machine's GPU in a child process, beside the
+// Measures schedules of CUDA tasks: what they compile to runs on this machine's GPU in a child process, alongside the
 // default schedule's kernels. A kernel that breaks a rule ends the child's use of the device, and nobody else's: this
 // process compiles, and never asks the driver for anything, so that a child may.
 //

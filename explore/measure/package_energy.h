@@ -24,7 +24,7 @@ class PackageEnergy {
  private:
   struct Counter {
     std::filesystem::path file;
-    std::uint64_t range_uj = 0, last_uj = 0;  // goes back to 0 behind its range
+    std::uint64_t range_uj = 0, last_uj = 0;  // goes back to 0 after its range
   };
   std::vector<Counter> counters_;
   double joules_ = 0;

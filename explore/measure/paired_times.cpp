@@ -16,7 +16,7 @@ namespace {
 constexpr double kOwnWarmUpSeconds = 0.005;
 constexpr int kFirstRuns = 5;
 constexpr double kLostPart = 0.05, kLostSeconds = 10e-6;  // of a sample's wall time that the processor was another's
-constexpr int kMostAttempts = 3;                          // for each pair that is wanted
+constexpr int kMostAttempts = 3;                          // for each pair that is required
 
 double seconds_of(clockid_t clock) {
   timespec time{};

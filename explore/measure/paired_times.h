@@ -1,10 +1,10 @@
-// How long one kernel takes beside another. Their samples alternate, in pairs, so that what the machine does meanwhile
-// (its clock, other jobs) meets both, and cancels in their ratio.
+// How long one kernel takes alongside another. Their samples alternate, in pairs, so that what the machine does
+// meanwhile (its clock, other jobs) meets both, and cancels in their ratio.
 //
 // What is compared is the processor time of the calling thread where one thread runs the kernels: it does not count
 // while another job has the processor. A sample during which that happened, by more than a twentieth of its time on the
 // wall, is dropped with its pair all the same, as the caches are then the other job's; where fewer than two pairs
-// remain of three times as many as were wanted, the machine is never ours, and all pairs count. Short samples are
+// remain of three times as many as were required, the machine is never ours, and all pairs count. Short samples are
 // disturbed less often, and many of them say more than a few long ones.
 //
 // Kernels of several threads are compared by wall time, as the system does not always book the time of all threads

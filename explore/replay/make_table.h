@@ -20,8 +20,8 @@ struct TableOptions {
 Result<Table> make_table(const schedule::Task& task, const schedule::Sketch& sketch, tune::Measurer& measurer,
                          const TableOptions& options = {});
 
-// Measures the best `count` again, each `times` times beside the default, and takes the median as their cost, until all
-// of the best have been: of thousands of times the least are the luckiest, and a replayed search would have to find
+// Measures the best `count` again, each `times` times alongside the default, and takes the median as their cost, until
+// all of the best have been: of thousands of times the least are the luckiest, and a replayed search would have to find
 // luck. Errors: the table is not the task's; the default schedule cannot be measured.
 Result<void> measure_best_again(const schedule::Task& task, const schedule::Sketch& sketch, tune::Measurer& measurer,
                                 Table& table, std::size_t count = 128, std::size_t times = 3,

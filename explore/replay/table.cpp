@@ -85,7 +85,7 @@ class Parser {
     }
     if (key == "sketch") {
       const auto version = number<int>(value);
-      if (!version) return refuse(fmt::format("{} is no version", value));
+      if (!version) return refuse(fmt::format("{} is not a version", value));
       table.sketch_version = *version;
     }
     return {};

@@ -45,7 +45,7 @@ class TableSpace final : public tune::SearchSpace {
   const Table* table_;
   std::vector<tune::Candidate> candidates_;                               // of the table's rows
   std::unordered_map<std::string, std::size_t> rows_;                     // by Candidate::text
-  std::unordered_map<std::string, std::optional<std::size_t>> analytic_;  // by text of what was wanted; as asked
+  std::unordered_map<std::string, std::optional<std::size_t>> analytic_;  // by text of what was required; as asked
 };
 
 }  // namespace dovetail::explore

@@ -18,7 +18,7 @@
 
 namespace dovetail::explore {
 
-// The memory behind the port of a machine, at its clock. Errors: as parse_memory().
+// The memory after the port of a machine, at its clock. Errors: as parse_memory().
 Result<simulator::MemorySpec> memory_of(const isa::SystemConfig& system);
 
 struct Metrics {

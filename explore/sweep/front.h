@@ -20,7 +20,7 @@ bool dominates(std::span<const double> a, std::span<const double> b);
 std::vector<std::size_t> front_of(std::span<const Costs> points);
 
 // Deb et al. 2002 (NSGA-II), section III: the number of the front of each point once those before are taken away, from
-// 0 on, and how far it lies from its neighbors there (infinite at the ends).
+// 0 on, and how far it is from its neighbors there (infinite at the ends).
 struct Rank {
   int front = 0;
   double crowding = 0;

@@ -40,7 +40,7 @@ Result<void> measure_points(const Space& space, const Evaluator& evaluator, std:
 std::string job_text(std::span<const Genes> genes, std::span<const std::string> keys);
 // Errors also: the job's keys are not those of this process's space.
 Result<std::string> do_job(const Space& space, const EvaluatorFor& evaluator, bool check, std::string_view job);
-// One for each point. Error: it is no result.
+// One for each point. Error: it is not a result.
 Result<std::vector<Measured>> job_result(std::string_view text, std::size_t points);
 
 }  // namespace dovetail::explore

@@ -23,7 +23,7 @@ std::string_view name(PointState state);
 
 struct PointRecord {
   std::string key;      // of the machine: key_of()
-  std::string machine;  // as --hw takes it; the memory beside it in `values`
+  std::string machine;  // as --hw takes it; the memory alongside it in `values`
   PointState state = PointState::measured;
   std::string why;               // where it was not measured
   Json chosen = Json::object();  // the values of the axes

@@ -1,5 +1,5 @@
 // The models of a space with numeric choices: quantized for each choice by the quantizer of `dovetail quantize`, and
-// held against the float models.
+// compared with the float models.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct FloatModel {
   import::Imported imported = {};
   std::vector<quantize::Values> samples = {};  // of its inputs: calibrate
   std::vector<quantize::Values> tests = {};    // measure the accuracy
-  std::int64_t test_rows = 0;                  // of `tests`; what is behind them in the last batch does not count
+  std::int64_t test_rows = 0;                  // of `tests`; what is after them in the last batch does not count
   std::optional<NdArray> labels = {};          // of the tests' rows: top-1; without them agreement with the float model
 };
 

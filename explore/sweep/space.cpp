@@ -49,7 +49,7 @@ class Reader {
   }
 
   void axes(const Json& json) {
-    if (!json.is_object()) return error("axes", "it is no object", R"(write {"block_in": [8, 16, 32], ...})");
+    if (!json.is_object()) return error("axes", "it is not an object", R"(write {"block_in": [8, 16, 32], ...})");
     for (const auto& [parameter, values] : json.items()) {
       if (!claim(parameter, "axes")) continue;
       Axis axis{parameter, {}};
@@ -61,10 +61,10 @@ class Reader {
   // Lists of objects: values that are chosen together.
   void together(const Json& json) {
     const std::string hint = R"(write [[{"block_in": 16, "block_out": 16}, {"block_in": 32, "block_out": 32}]])";
-    if (!json.is_array()) return error("together", "it is no list of lists", hint);
+    if (!json.is_array()) return error("together", "it is not a list of lists", hint);
     for (const Json& list : json) {
       if (!list.is_array() || list.empty() || !list.front().is_object() || list.front().empty()) {
-        error("together", fmt::format("{} is no list of objects", list.dump()), hint);
+        error("together", fmt::format("{} is not a list of objects", list.dump()), hint);
         continue;
       }
       std::vector<std::string> names;
@@ -92,7 +92,7 @@ class Reader {
     std::vector<std::string_view> keys;
     for (const ObjectiveRow& row : kObjectiveTable) keys.push_back(row.key);
     if (!json.is_array() || json.empty())
-      return error("objectives", "it is no list", fmt::format("list some of {}", fmt::join(keys, ", ")));
+      return error("objectives", "it is not a list", fmt::format("list some of {}", fmt::join(keys, ", ")));
     for (const Json& item : json) {
       const std::string key = item.is_string() ? item.get<std::string>() : item.dump();
       const auto row = std::ranges::find(kObjectiveTable, key, &ObjectiveRow::key);
@@ -105,12 +105,12 @@ class Reader {
   }
 
   void constraints(const Json& json, std::vector<Constraint>& out) {
-    if (!json.is_object()) return error("constraints", "it is no object", R"(write {"area_mm2": 4})");
+    if (!json.is_object()) return error("constraints", "it is not an object", R"(write {"area_mm2": 4})");
     for (const auto& [key, value] : json.items()) {
       if (std::ranges::find(kConstraints, key) == kConstraints.end())
         error(key, "nothing of this name is measured", isa::suggestion(key, constraint_keys()));
       else if (!value.is_number() || !(value.get<double>() > 0))
-        error(key, fmt::format("{} is no bound above 0", value.dump()),
+        error(key, fmt::format("{} is not a bound above 0", value.dump()),
               larger_is_better(key) ? "write the least that a point may have" : "write the most that a point may have");
       else out.push_back({key, value.get<double>()});
     }
@@ -246,14 +246,14 @@ bool is_of_system(std::string_view parameter) { return std::ranges::find(kOfSyst
 Result<Space> Space::parse(const Json& json, std::string_view where) {
   constexpr std::array<std::string_view, 5> kKeys{"hardware", "axes", "together", "objectives", "constraints"};
   if (!json.is_object())
-    return Diagnostic{"cannot read the space", std::string(where), "it is no JSON object",
+    return Diagnostic{"cannot read the space", std::string(where), "it is not a JSON object",
                       R"(write {"hardware": "1x16x16-ext", "axes": {"block_in": [8, 16, 32]}})"};
   Space space;
   space.json_ = json;
   space.base_name_ = "1x16x16";
   if (json.contains("hardware")) {
     if (!json.at("hardware").is_string())
-      return Diagnostic{"cannot read the space", fmt::format("{}, \"hardware\"", where), "it is no string",
+      return Diagnostic{"cannot read the space", fmt::format("{}, \"hardware\"", where), "it is not a string",
                         "name a configuration or its JSON file, as --hw does"};
     space.base_name_ = json.at("hardware").get<std::string>();
   }

@@ -108,7 +108,7 @@ class Sweep {
     return {};
   }
 
-  // Points that are claimed at once. With processes of its own all of them; else few, so that some are left to another
+  // Points that are claimed at once. With its own processes all of them; else few, so that some are left to another
   // explorer of the same file, and enough that the threads seldom wait for each other.
   std::size_t most_claimed() const {
     constexpr std::size_t kPointsOfThread = 8;

@@ -35,7 +35,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kSeed = 1;
-// Of floats behind the last int8 tensor, of its largest: far below a step of int8.
+// Of floats after the last int8 tensor, of its largest: far below a step of int8.
 constexpr double kTolerance = 1e-4;
 
 NdArray random_array(const graph::Value& value) {
@@ -120,8 +120,8 @@ Result<Workload> Workload::make(std::span<const ModelFile> files) {
     for (const graph::NodeId id : compiled.optimized.live_nodes())
       if (const graph::Node& node = compiled.optimized.node(id); !node.subgraphs.empty())
         return Diagnostic{"cannot explore the model", fmt::format("{}, node {} ({})", file.path, node.name, node.op),
-                          "values decide what it runs and how often, so that the model has no cycles of its own",
-                          "explore the parts that run in any case as a model of their own"};
+                          "values decide what it runs and how often, so that the model has no separate cycles",
+                          "explore the parts that run in any case as their own model"};
     const std::string name = fs::path(file.path).stem().string();
     // Models often are MODEL/model.onnx.
     const std::string folder = fs::path(file.path).parent_path().filename().string();

@@ -78,7 +78,7 @@ class Workload {
   // Sixteen hexadecimal digits of the files' bytes and weights.
   const std::string& key() const { return key_; }
 
-  // Where compilations keep what those for other hardware find there: a memo of its own, unless it is given another
+  // Where compilations keep what those for other hardware find there: its own memo, unless it is given another
   // one. The programs are the same.
   void keep_in(std::shared_ptr<Memo> memo) { memo_ = std::move(memo); }
   Memo& memo() const { return *memo_; }
@@ -87,7 +87,7 @@ class Workload {
 
   // Errors: what no target takes for this hardware.
   Result<Programs> compile(const isa::HardwareConfig& hardware) const;
-  // Exact; the values are not computed. Of so many accelerators that share the memory, each with a sample of its own:
+  // Exact; the values are not computed. Of so many accelerators that share the memory, each with its own sample:
   // the cycles are those of the batch, the counters those of one of them, commands of the DRAM those of all.
   Result<std::vector<ModelTime>> time(const Programs& programs, const simulator::MemorySpec& memory,
                                       std::int64_t accelerators = 1, Work* work = nullptr) const;

@@ -11,8 +11,8 @@
 
 namespace dovetail::isa::spec {
 
-// The kind of an ALU instruction, docs/reference/timing.md, section 9: when its steps write, and whether a step waits for the
-// preceding one.
+// The kind of an ALU instruction, docs/reference/timing.md, section 9: when its steps write, and whether a step waits
+// for the preceding one.
 enum class AluKind : std::uint8_t {
   alu,       // one cycle of work: written in the cycle after the last read, in time for the next step
   alu_long,  // two cycles: the next step waits if its first read would be of the result (interlock)

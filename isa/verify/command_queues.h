@@ -1,6 +1,6 @@
-// The rule of docs/reference/timing.md, section 7, «Without time», as code: which instructions of a launch may start and which
-// may end. Verifier, functional simulator and the reports of every engine follow it here; RTL and cycle simulator obey
-// the same rule with its times.
+// The rule of docs/reference/timing.md, section 7, «Without time», as code: which instructions of a launch may start
+// and which may end. Verifier, functional simulator and the reports of every engine follow it here; RTL and cycle
+// simulator obey the same rule with its times.
 //
 // Three command queues, their units, four token FIFOs, all of finite depth. The head of a queue starts when its tokens
 // have arrived and its unit accepts it in addition to the instructions in flight; the oldest instruction in flight ends
@@ -23,7 +23,8 @@
 
 namespace dovetail::isa {
 
-// The kind of an instruction of the compute queue (docs/reference/timing.md, section 9): only those of one kind overlap.
+// The kind of an instruction of the compute queue (docs/reference/timing.md, section 9): only those of one kind
+// overlap.
 enum class ComputeKind : std::uint8_t { serial, gemm, alu, alu_long };
 ComputeKind compute_kind(const Instruction& instruction);
 

@@ -1,9 +1,9 @@
 // Executes a launch on counts alone: no data and no time. CommandQueues decides which instructions may start and end;
 // this class decides the order in which they do, and records it.
 //
-// The machine is deterministic in its result: no move ever disables another (docs/explanation/verify.md). Hence every maximal
-// execution makes the same moves, and one greedy execution decides deadlock; and the k-th pop of a FIFO takes the k-th
-// push in every execution.
+// The machine is deterministic in its result: no move ever disables another (docs/explanation/verify.md). Hence every
+// maximal execution makes the same moves, and one greedy execution decides deadlock; and the k-th pop of a FIFO takes
+// the k-th push in every execution.
 #pragma once
 
 #include <array>

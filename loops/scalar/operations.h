@@ -1,5 +1,6 @@
-// The operations on one value as docs/reference/loop-programs.md defines them, under their names in loops/ir.h. The interpreter
-// applies them, and the code that the CUDA back end compiles for a device calls them: this is the definition for both.
+// The operations on one value as docs/reference/loop-programs.md defines them, under their names in loops/ir.h. The
+// interpreter applies them, and the code that the CUDA back end compiles for a device calls them: this is the
+// definition for both.
 //
 // That text is compiled by NVRTC, which has no standard library: this header and those that it includes use only the
 // parts that compiler/target/cuda/codegen/standard_headers.cpp provides.

@@ -83,7 +83,7 @@ class Counter {
       add(all * cost_.other, interlocks ? on_src : 0);
       return;
     }
-    // The elements behind src are operands too, but not the first that is read.
+    // The elements after src are operands too, but not the first that is read.
     std::uint64_t behind_src = 0;
     for (std::uint32_t behind = 1; behind < elements; ++behind)
       behind_src += count_zeros(pair.distance - Signed{behind}, pair.outer, pair.inner);

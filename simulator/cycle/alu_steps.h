@@ -28,7 +28,7 @@ struct AluSteps {
 static_assert(isa::spec::kAluCyclesPerUopImm.value == 1 && isa::spec::kAluCyclesPerUopRepeated.value == 1,
               "a step takes a cycle in R for each index of ACC that it reads, as vector_cycles of kAluOps does");
 
-// `uops`: the micro-op memory. Precondition: the micro-op range lies within it, unless the instruction is zero-trip.
+// `uops`: the micro-op memory. Precondition: the micro-op range is within it, unless the instruction is zero-trip.
 AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops);
 
 }  // namespace dovetail::simulator

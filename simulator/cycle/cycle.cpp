@@ -52,7 +52,7 @@ class CycleSimulator : public Simulator {
   std::optional<LaunchTrace> timing_;
 };
 
-// Several accelerators that share the memory. They run one program on samples of their own: their times depend on no
+// Several accelerators that share the memory. They run one program on their own samples: their times depend on no
 // value, so that values are those of the first, and the others have times alone.
 class SharedSimulator : public Simulator {
  public:

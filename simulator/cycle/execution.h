@@ -33,13 +33,13 @@ class Execution {
   void reset();
 
   // A launch as the machine takes it; `program` and `dram` outlive it. Instruction 0 of the program, not of the launch,
-  // lies at `program_base`.
+  // is at `program_base`.
   Machine::Launch begin(std::span<const isa::Instruction> program, std::size_t first_index, Dram& dram,
                         std::uint64_t program_base, bool trace);
   // To be asked at each of the machine's events. False: the work was stopped, and outcome() says so.
   bool goes_on() { return meter_.advance_uncounted(kStepsOfEvent); }
-  // After the machine's last event, or where it does not go on: the counters, or why the launch was stopped, came to a
-  // standstill, or left tokens.
+  // After the machine's last event, or where it does not continue: the counters, or why the launch was stopped, came to
+  // a standstill, or left tokens.
   Result<Counters> outcome(const Machine& machine) const;
   // The instruction that stopped it, in the program. Precondition: machine.stopped().
   std::size_t failed_at() const { return failed_at_; }
@@ -70,8 +70,8 @@ class Execution {
   WorkMeter meter_;
 };
 
-// Where instruction 0 lies: as `options` say, or as program_place() does. `instructions` counts from instruction 0 to
-// the last of the launch. Errors: misaligned, or outside the address space.
+// Where instruction 0 is stored: as `options` say, or as program_place() does. `instructions` counts from instruction 0
+// to the last of the launch. Errors: misaligned, or outside the address space.
 Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const EngineOptions& options, const Dram& dram,
                                       std::size_t instructions);
 

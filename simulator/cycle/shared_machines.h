@@ -24,7 +24,7 @@ class SharedMachines {
   // Before the launches of one batch begin, each by Machine::begin(). The addresses of machine k are moved by k windows
   // on their way to memory.
   void begin(std::uint64_t window_bytes);
-  // As those of one machine: kUnknown where no machine goes on. step() does all that happens in the cycle.
+  // As those of one machine: kUnknown where no machine continues. step() does all that happens in the cycle.
   Cycle next() const;
   void step(Cycle cycle);
 

@@ -26,7 +26,7 @@ namespace dovetail::simulator {
 
 class DebugSession {
  public:
-  // Precondition: validate(config); launches lie within the program, which with the configuration outlives this.
+  // Precondition: validate(config); launches are within the program, which with the configuration outlives this.
   DebugSession(const isa::HardwareConfig& config, std::span<const isa::Instruction> program,
                std::vector<isa::Launch> launches, Dram dram, const EngineOptions& options);
 
@@ -41,7 +41,7 @@ class DebugSession {
   // Executes the next instruction, and at the end of a launch goes to the next one. Precondition: !at_end(). Error: it
   // cannot be executed, or nothing can start any more; the session then stays where it is.
   Result<void> step();
-  // Goes on until the next start is after this cycle of the running launch, without leaving it; or until `goes_on`,
+  // Continues until the next start is after this cycle of the running launch, without leaving it; or until `goes_on`,
   // asked before each instruction, says no: cycle() is then that of the last start.
   Result<void> run_to_cycle(std::uint64_t cycle, const std::function<bool()>& goes_on = nullptr);
 

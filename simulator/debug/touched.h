@@ -15,7 +15,7 @@ struct Touched {
   isa::DramAccess dram;
 };
 
-// GEMM and ALU touch what the micro-ops say that lie in `sram` now.
+// GEMM and ALU touch what the micro-ops say that are in `sram` now.
 Touched touched_by(const isa::HardwareConfig& config, const isa::Instruction& instruction, const SramReader& sram);
 
 }  // namespace dovetail::simulator

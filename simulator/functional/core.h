@@ -36,7 +36,7 @@ class Core {
   const Sram& sram() const { return sram_; }
 
  private:
-  // An operand of a GEMM or ALU: where its indices lie.
+  // An operand of a GEMM or ALU: where its indices are stored.
   struct Operand {
     isa::Memory memory;
     const char* index;                 // "dst", "src" or "wgt", for messages

@@ -157,7 +157,7 @@ FunctionalSimulator::Step FunctionalSimulator::fetch(Launch& launch) {
   return step;
 }
 
-// Starts the first instruction in order of priority that may start, and goes on until none may, or, with fetch ahead,
+// Starts the first instruction in order of priority that may start, and continues until none may, or, with fetch ahead,
 // for one instruction: fetch may have found a better one.
 FunctionalSimulator::Step FunctionalSimulator::run_units(Launch& launch) {
   Step step = Step::stuck;
@@ -204,7 +204,7 @@ Result<Counters> FunctionalSimulator::launch(std::span<const isa::Instruction> p
     return launch.counters;
   }
   Diagnostics errors = token_errors(config_, program, first_index);
-  DOVETAIL_CHECK(!errors.empty(), "the launch stops where its tokens let it go on");
+  DOVETAIL_CHECK(!errors.empty(), "the launch stops where its tokens let it continue");
   return errors;
 }
 

@@ -1,6 +1,6 @@
-// GEMM and ALU in slices of their loops: one instruction may ask for 10^12 steps, and whoever watches the work may stop
-// it meanwhile. A slice is the same loop nest over some of its iterations, in order, with the memories moved on by what
-// the iterations before it add to the indices; so every value is as of the whole.
+// GEMM and ALU in slices of their loops: one instruction may ask for 10^12 steps, and anyone who watches the work may
+// stop it meanwhile. A slice is the same loop nest over some of its iterations, in order, with the memories moved on by
+// what the iterations before it add to the indices; so every value is as of the whole.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ inline AluArguments from_iteration(const AluArguments& whole, std::size_t y, std
 }
 
 // The kernel over all iterations: at once where they are few, else whole rows of the outer loop at a time, or parts of
-// a row. False: the work was stopped behind a slice. Preconditions: those of the kernel, and no loop is empty.
+// a row. False: the work was stopped after a slice. Preconditions: those of the kernel, and no loop is empty.
 template <typename Arguments>
 bool run_in_slices(void (*kernel)(const Arguments&), const Arguments& whole, WorkMeter& meter) {
   const std::size_t uops = whole.uops.count, row = whole.iter_in * uops;

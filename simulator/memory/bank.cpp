@@ -174,7 +174,7 @@ Answer BankModel::accept(Cycle cycle, Direction direction, std::uint64_t address
   // is written.
   Cycle result = read ? std::max(cycle + 1, last_[way] + 1) : cycle + beats + 1;
   for (std::uint64_t at = address & ~(size - 1); at < end_address; at += size) {
-    // The beats that lie in this access, at least in part.
+    // The beats that are in this access, at least in part.
     const std::uint64_t first = at <= address ? 0 : (at - address) / bus_bytes_;
     const std::uint64_t last = (std::min(at + size, end_address) - 1 - address) / bus_bytes_;
     const Way made = access(at, direction, clock_of(cycle + controller + (read ? 0 : 2 + last)));

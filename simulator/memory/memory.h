@@ -1,4 +1,4 @@
-// The DRAM behind the memory port, as all timing engines see it: times without data. One object serves one launch after
+// The DRAM after the memory port, as all timing engines see it: times without data. One object serves one launch after
 // the other and is reset at cycle 0 of each. docs/reference/timing.md, section 5, is the contract.
 #pragma once
 
@@ -42,7 +42,7 @@ class Memory {
 
   // To be called in cycle order, reads before writes within a cycle. A refused request must be repeated, unchanged,
   // until it is accepted; asking again too early, or not asking in between, changes nothing. `address` is that of the
-  // first beat, a multiple of the beat. Preconditions: beats > 0; the burst lies within 4 KiB.
+  // first beat, a multiple of the beat. Preconditions: beats > 0; the burst is within 4 KiB.
   virtual Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) = 0;
 
   // What the time from the acceptance of the direction's last burst to the answer's cycle was for: latency, bandwidth,
@@ -50,7 +50,7 @@ class Memory {
   // the last reset.
   virtual MemorySplit explain(Direction direction) const = 0;
 
-  // As at cycle 0 of a launch. Statistics go on.
+  // As at cycle 0 of a launch. Statistics continue.
   virtual void reset() = 0;
 
   // The launch is done in this cycle: the DRAM's commands since the reset, with the refreshes that were due meanwhile

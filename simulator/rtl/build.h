@@ -1,4 +1,4 @@
-// Building Verilated models, once each, whoever asks for them at the same time.
+// Building Verilated models, once each, anyone who asks for them at the same time.
 #pragma once
 
 #include <filesystem>

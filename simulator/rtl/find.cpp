@@ -50,7 +50,7 @@ std::vector<Folder> model_folders() {
   return folders;
 }
 
-// Why this is no model to be loaded: it is damaged, or somebody else's.
+// Why this is not a model to be loaded: it is damaged, or somebody else's.
 std::optional<std::string> why_not(const Folder& folder, const fs::path& model) {
   if (auto damage = rtl_model_damage(model)) return damage;
   if (folder.named) return std::nullopt;

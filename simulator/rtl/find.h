@@ -1,4 +1,4 @@
-// Where Verilated models lie, and where the design does.
+// Where Verilated models are stored, and where the design does.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// The border between the kit and a Verilated model: plain C, because a model is a shared object of its own, built for
+// The border between the kit and a Verilated model: plain C, because a model is its own shared object, built for
 // one configuration and loaded at run time. hw/tb/dovetail_model.cpp is the other side.
 #pragma once
 
@@ -38,7 +38,7 @@ enum {
   DOVETAIL_RTL_ANY_ORDER = 4
 };
 
-// A slave at the memory port with times of its own choice: back-pressure on every channel, gaps within bursts.
+// A slave at the memory port with its own times choice: back-pressure on every channel, gaps within bursts.
 typedef struct {
   uint64_t seed;
   uint32_t write_order;
@@ -89,7 +89,7 @@ typedef struct {
   void (*destroy)(void* model);
   void (*launch)(void* model, const dovetail_rtl_host* host, const dovetail_rtl_launch* launch,
                  dovetail_rtl_result* result);
-  // An element of the memory (isa::Memory: uop, wgt, inp, acc), as it lies in SRAM.
+  // An element of the memory (isa::Memory: uop, wgt, inp, acc), as it is in SRAM.
   void (*read_sram)(void* model, int memory, uint64_t index, uint8_t* element);
   // Return the AXI response, or -1: an assertion of the design failed, and the model can only be destroyed.
   int (*read_register)(void* model, uint32_t offset, uint32_t* value);

@@ -147,7 +147,7 @@ std::optional<std::string> rtl_model_damage(const fs::path& path) {
   }
   if (file && end == seal(bytes)) return std::nullopt;
   return fmt::format(
-      "it is truncated, or is no model that `dovetail rtl build` made: the end of its {} bytes is not "
+      "it is truncated, or is not a model that `dovetail rtl build` made: the end of its {} bytes is not "
       "the one that such a model has",
       bytes);
 }

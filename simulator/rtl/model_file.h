@@ -24,7 +24,7 @@ struct RtlModelSources {
 RtlModelSources rtl_model_sources(const isa::HardwareConfig& config, const RtlModelKind& kind,
                                   const std::filesystem::path& design, const std::filesystem::path& kit);
 
-// "rtl-<number>-", the number one of all sources. The file's name goes on with Verilator's version.
+// "rtl-<number>-", the number one of all sources. The file's name continues with Verilator's version.
 std::string rtl_model_prefix(const RtlModelSources& sources);
 std::string rtl_model_file(const RtlModelSources& sources, const std::string& verilator);
 // Of Verilator's run time, compiled as in this recipe.
@@ -36,7 +36,7 @@ const std::optional<std::string>& verilator_version();
 
 // Appends the seal, after which the file is complete on the medium. A loader of shared objects takes no notice of it.
 Result<void> seal_rtl_model(const std::filesystem::path& path);
-// Why the file is no whole model, or nullopt.
+// Why the file is not a whole model, or nullopt.
 std::optional<std::string> rtl_model_damage(const std::filesystem::path& path);
 
 }  // namespace dovetail::simulator

@@ -23,7 +23,8 @@ Diagnostics explain_tokens(const isa::HardwareConfig& config, const RtlOutcome& 
     const auto expected = static_cast<std::size_t>(machine.stage(i));
     const std::size_t actual = std::min<std::size_t>(outcome.progress[i], kStages.size() - 1);
     if (actual != expected)
-      return {{"the design stops where its tokens let it go on", fmt::format("instruction {}", outcome.first_index + i),
+      return {{"the design stops where its tokens let it continue",
+               fmt::format("instruction {}", outcome.first_index + i),
                fmt::format("`{}` {} in cycle {}, and by docs/reference/timing.md it {}",
                            isa::format_instruction(outcome.launch[i]), kStages[actual], outcome.result.cycles,
                            kStages[expected]),
@@ -50,8 +51,8 @@ Diagnostics explain_tokens(const isa::HardwareConfig& config, const RtlOutcome& 
 Diagnostics explain(const isa::HardwareConfig& config, const RtlOutcome& outcome) {
   const dovetail_rtl_result& result = outcome.result;
   if (result.outcome == DOVETAIL_RTL_ASSERTION)
-    return {{"the design broke an assertion of its own", result.assertion, "see its message above",
-             std::string(kDesignAtFault)}};
+    return {
+        {"the design broke its own assertion", result.assertion, "see its message above", std::string(kDesignAtFault)}};
   if (result.outcome == DOVETAIL_RTL_DEADLOCK ||
       result.error_code == static_cast<std::uint32_t>(isa::spec::ErrorCode::leftover_tokens))
     return explain_tokens(config, outcome);
@@ -62,7 +63,7 @@ Diagnostics explain(const isa::HardwareConfig& config, const RtlOutcome& outcome
   return {{at < outcome.launch.size() ? fmt::format("cannot execute `{}`", isa::format_instruction(outcome.launch[at]))
                                       : "cannot execute the program",
            fmt::format("instruction {}", result.error_instruction), fmt::format("the design stopped: {}", name),
-           "every address that the program reads or writes must lie within the image"}};
+           "every address that the program reads or writes must be within the image"}};
 }
 
 }  // namespace dovetail::simulator

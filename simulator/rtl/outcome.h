@@ -1,4 +1,4 @@
-// Why a launch on the design did not complete: what the design reported, held against what the launch's instructions
+// Why a launch on the design did not complete: what the design reported, compared with what the launch's instructions
 // say by themselves, in the words of the other engines.
 #pragma once
 

@@ -46,7 +46,7 @@ Result<std::shared_ptr<Library>> open(const std::filesystem::path& path) {
   if (!object.ok()) return bad(object.errors().front().why, cause_of(object.errors()));
   const auto library = std::make_shared<Library>(*std::move(object));
   const auto entry = reinterpret_cast<dovetail_rtl_entry>(library->object.find(DOVETAIL_RTL_ENTRY));
-  if (entry == nullptr) return bad("it is no RTL model");
+  if (entry == nullptr) return bad("it is not an RTL model");
   library->api = entry();
   if (library->api->version != DOVETAIL_RTL_API_VERSION)
     return bad(
@@ -136,7 +136,7 @@ class VerilatedSimulator final : public RtlSimulator {
   }
 
   // Memory as the port sees it: the program, which only fetch reads, and the image, which all others do. What a
-  // transfer finds behind the image does not depend on where the program lies.
+  // transfer finds after the image does not depend on where the program is stored.
   struct Window {
     std::uint64_t base;
     std::span<std::byte> bytes;
@@ -282,8 +282,8 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
                                             std::size_t first_index) {
   timing_.reset();
   if (model_ == nullptr)
-    return Diagnostic{"the design broke an assertion of its own", config_.name,
-                      "while it was reset; see its message above", std::string(kDesignAtFault)};
+    return Diagnostic{"the design broke its own assertion", config_.name, "while it was reset; see its message above",
+                      std::string(kDesignAtFault)};
   for (std::size_t i = 0; i < program.size(); ++i) {
     if (rules_.is_legal(program[i])) continue;
     Diagnostics errors = rules_.check(program[i]);
@@ -367,7 +367,7 @@ Result<std::unique_ptr<RtlSimulator>> make_rtl(const isa::HardwareConfig& config
   if (options.engine.accelerators > 1)
     return Diagnostic{"cannot run several accelerators",
                       fmt::format("engine rtl, {} accelerators", options.engine.accelerators),
-                      "a Verilated model is one accelerator with a memory of its own",
+                      "a Verilated model is one accelerator with its own memory",
                       "take --engine cycle or systemc: of one accelerator their cycles are those of the design"};
   std::filesystem::path path;
   if (options.model) {

@@ -1,4 +1,4 @@
-// The RTL engine: the Verilated design (hw/rtl) behind the same interface as the other simulators. A model is a shared
+// The RTL engine: the Verilated design (hw/rtl) after the same interface as the other simulators. A model is a shared
 // object of one configuration (simulator/rtl/find.h); its memory port meets simulator/memory, and probes bound into
 // the design report the trace.
 #pragma once
@@ -23,7 +23,7 @@ struct RtlOptions {
   std::uint64_t power_up_seed = 1;               // what SRAM and registers without reset hold at first
   std::optional<AxiSlave> slave = std::nullopt;  // at the memory port, in the place of a memory model: values, no times
   std::optional<std::filesystem::path> model = std::nullopt;  // default: find_rtl_model(), or as engine.build_missing
-  // A burst beat whose address lies in [begin, end) is answered with this AXI response: 2 SLVERR, 3 DECERR.
+  // A burst beat whose address is in [begin, end) is answered with this AXI response: 2 SLVERR, 3 DECERR.
   struct BadRange {
     std::uint64_t begin = 0, end = 0;
     int response = 2;
@@ -35,7 +35,7 @@ struct RtlOptions {
 
 class RtlSimulator : public Simulator {
  public:
-  // An element as it lies in SRAM. Precondition: memory is uop, wgt, inp or acc, index within its depth.
+  // An element as it is in SRAM. Precondition: memory is uop, wgt, inp or acc, index within its depth.
   virtual std::vector<std::byte> sram_element(isa::Memory memory, std::uint64_t index) const = 0;
   // The register's value, or nullopt where the design answers with an error.
   virtual std::optional<std::uint32_t> read_register(std::uint32_t offset) = 0;

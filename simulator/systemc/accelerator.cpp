@@ -57,8 +57,8 @@ Accelerator::Accelerator(sc_core::sc_module_name name, const AcceleratorOptions&
   sensitive << interrupt_changed_;
 }
 
-// A burst writes the bytes of its STORE, and none beside them: others may have written there since this launch read its
-// image. Stores have computed their values when they start, before the first of their bursts goes out.
+// A burst writes the bytes of its STORE, and none alongside them: others may have written there since this launch read
+// its image. Stores have computed their values when they start, before the first of their bursts goes out.
 void Accelerator::Port::fill_write(std::uint64_t address, std::size_t bytes) {
   const Dram& image = owner_.image_;
   const ByteRange& row = owner_.stored_.row();
@@ -294,7 +294,7 @@ void Accelerator::launch() {
                     {{fmt::format("cannot execute `{}`", isa::format_instruction(program_[failure->instruction])),
                       fmt::format("instruction {}", begin_ + failure->instruction),
                       "memory answered one of its bursts with an error",
-                      "every address that the program reads or writes must lie within memory"}});
+                      "every address that the program reads or writes must be within memory"}});
   }
   if (machine_.stopped())
     return stop(execution_.beyond_image() ? ErrorCode::decode_error : ErrorCode::illegal, execution_.failed_at());

@@ -1,4 +1,4 @@
-// The accelerator as a TLM-2.0 module: registers (isa/spec/registers.h) behind a target socket, memory behind an
+// The accelerator as a TLM-2.0 module: registers (isa/spec/registers.h) after a target socket, memory after an
 // initiator socket, an interrupt line. The timing core is that of `cycle`; docs/reference/systemc.md describes how time
 // and values pass through the sockets.
 #pragma once
@@ -31,8 +31,8 @@ struct AcceleratorOptions {
   // The part of memory that programs work on. Its bytes are read when a launch starts; what others write there
   // meanwhile is not seen.
   std::uint64_t image_base = 0, image_bytes = 0;
-  // Added to every address on its way to memory: where the accelerator's window lies whose program and image have the
-  // same addresses as another's.
+  // Added to every address on its way to memory: where the accelerator's window is stored whose program and image have
+  // the same addresses as another's.
   std::uint64_t window = 0;
   bool trace = false;
 };

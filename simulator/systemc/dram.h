@@ -24,7 +24,7 @@ class DramModule : public sc_core::sc_module {
  public:
   tlm_utils::multi_passthrough_target_socket<DramModule> port;
 
-  // The first byte lies at `base`. Times of transactions without a BurstExtension, as of a host, are not modeled.
+  // The first byte is at `base`. Times of transactions without a BurstExtension, as of a host, are not modeled.
   // Those with one come from threads: where several initiators are bound, they wait for each other within the moment.
   DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> model, std::uint64_t base,
              std::vector<std::byte> bytes);
@@ -48,7 +48,7 @@ class DramModule : public sc_core::sc_module {
   void arbitrate();
   bool serve(Direction direction);
   void answer(Request& request);
-  // Bytes that are enabled, by whether they lie in memory.
+  // Bytes that are enabled, by whether they are in memory.
   struct Moved {
     std::size_t inside = 0, outside = 0;
   };

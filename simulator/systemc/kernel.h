@@ -1,4 +1,4 @@
-// SystemC keeps its kernel in global variables: one simulation at a time in a process, each with a kernel of its own.
+// SystemC keeps its kernel in global variables: one simulation at a time in a process, each with its own kernel.
 #pragma once
 
 #include <future>

@@ -10,7 +10,7 @@
 
 namespace dovetail::simulator {
 
-// Cycles of one unit. An instruction is given the cycles behind its predecessor's end up to its own; those before its
+// Cycles of one unit. An instruction is given the cycles after its predecessor's end up to its own; those before its
 // start were spent waiting, for what it waited for last.
 struct UnitTime {
   std::uint64_t busy = 0;

@@ -17,7 +17,7 @@ struct TraceDifference {
   std::string what;                  // "start 120, not 118"; more than one, separated by "; "
 };
 
-// Of all instructions that differ, the one that does so first in time: its causes lie in what is equal. `source` and
+// Of all instructions that differ, the one that does so first in time: its causes are in what is equal. `source` and
 // `cause` do not count while all cycles are equal; waits for memory and counters, where both traces know them. Empty:
 // the traces are equal.
 std::optional<TraceDifference> first_difference(const Trace& a, const Trace& b);
@@ -29,7 +29,7 @@ std::optional<TraceDifference> first_other_instruction(const Trace& a, const std
                                                        const Trace& b, const std::vector<TracedProgram>& programs_of_b);
 
 // The instruction with `around` others of each unit that end around its time, in one trace. Precondition:
-// difference.event lies within the launch.
+// difference.event is within the launch.
 std::string neighborhood(const Trace& trace, const TraceDifference& difference, std::size_t around);
 
 }  // namespace dovetail::simulator

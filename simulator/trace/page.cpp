@@ -39,7 +39,7 @@ struct InstructionText {
 
 bool is_digit(char c, bool hexadecimal) { return (c >= '0' && c <= '9') || (hexadecimal && c >= 'a' && c <= 'f'); }
 
-// A digit behind a letter belongs to a name.
+// A digit after a letter belongs to a name.
 InstructionText take_apart(std::string_view text) {
   InstructionText parts;
   for (std::size_t i = 0; i < text.size();) {
@@ -153,7 +153,7 @@ Result<RunTime> run_time_from_json(const Json& json, std::string_view where) {
     if (!json.is_object() || !json.contains(key) || json[key].is_null()) return {};
     if (!json[key].is_number() || !(json[key].get<double>() >= least))
       return Diagnostic{"cannot read the time of the trace", fmt::format("{}, \"{}\"", where, key),
-                        fmt::format("{} is no number from {} on", json[key].dump(), least),
+                        fmt::format("{} is not a number from {} on", json[key].dump(), least),
                         "write it again with --trace"};
     value = json[key].get<double>();
     return {};

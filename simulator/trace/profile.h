@@ -66,7 +66,7 @@ struct ProfilePart {
   double intensity() const;
 };
 
-// What the compute unit runs. Its loads are serial: nothing else runs beside them there, so that all of their cycles
+// What the compute unit runs. Its loads are serial: nothing else runs alongside them there, so that all of their cycles
 // are exposed; those of inputs and weights are the load unit's.
 inline constexpr std::array<std::string_view, 5> kComputeKindNames{"gemm", "alu", "load acc", "load uop", "other"};
 struct KindTime {
@@ -79,7 +79,7 @@ struct Profile {
   std::vector<ProfilePart> layers;  // of the trace's sources, in its order; those without instructions are left out
   std::array<std::array<std::uint64_t, kUnitClassNames.size()>, 3> classes{};
   std::array<KindTime, kComputeKindNames.size()> compute_kinds;  // of the compute unit's time, but for what is left
-                                                                 // behind its last instruction
+                                                                 // after its last instruction
   bool knows_waits = false;
   std::array<MemorySplit, 3> waits;  // of class memory
   FetchTime fetch;

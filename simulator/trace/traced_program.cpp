@@ -40,7 +40,7 @@ Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, c
           .name = from.at("name").get<std::string>(), .config = {}, .program = {}, .launches = {}, .what_if = {}};
       DOVETAIL_ASSIGN(program.config, isa::config_from_json(from.at("hardware"), fmt::format("{}, {}", where, place)));
       const auto bytes = from_base64(from.at("instructions").get<std::string>());
-      if (!bytes) return bad("its instructions are no base64");
+      if (!bytes) return bad("its instructions are not base64");
       DOVETAIL_ASSIGN(program.program,
                       isa::Codec(program.config).decode_program(*bytes, fmt::format("{}, {}", where, place)));
       for (const Json& answer : from.at("what_if"))

@@ -1,4 +1,4 @@
-// Programs beside their trace in one file, so that the file alone explains the run.
+// Programs alongside their trace in one file, so that the file alone explains the run.
 #pragma once
 
 #include <string_view>

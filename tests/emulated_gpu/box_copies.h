@@ -1,7 +1,7 @@
 // Copies of boxes of tensors on this machine. A line of a box lands at some time from its start on, in any order with
 // others: when a thread starts something, or waits. Until then its place holds a pattern. Signals count as mbarriers
-// do: a phase ends when a thread has arrived and no byte is left that was expected; whoever expects too many waits for
-// ever.
+// do: a phase ends when a thread has arrived and no byte is left that was expected; anyone who expects too many waits
+// for ever.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct TensorMap {
 
 namespace emulated_gpu {
 
-// 16 bytes of a line, or what of them lies outside of the tensor.
+// 16 bytes of a line, or what of them is outside of the tensor.
 struct BoxPiece {
   unsigned char* to = nullptr;
   std::vector<const unsigned char*> from;  // of each element; null: a zero
@@ -54,7 +54,7 @@ inline void write_by_unit(unsigned char* to, const void* from, std::size_t bytes
   if (offset + bytes <= seen.size()) std::memcpy(seen.data() + offset, from, bytes);
 }
 
-// What is still under way when its phase ends is later than whoever reads it: it does not land.
+// What is still under way when its phase ends is later than anyone who reads it: it does not land.
 inline void change(void* place) {
   BoxBlock& block = own_box_block();
   BoxSignal& signal = block.signals[place];

@@ -81,7 +81,7 @@ bool element_of(int type, Element& element) {
   return true;
 }
 
-// Spatial lists in front of which axes of extent 1 are put.
+// Spatial lists before which axes of extent 1 are put.
 std::array<std::int64_t, 3> three(const std::vector<std::int64_t>& list, std::int64_t fill) {
   std::array<std::int64_t, 3> all{fill, fill, fill};
   std::copy(list.begin(), list.end(), all.end() - static_cast<std::ptrdiff_t>(list.size()));
@@ -174,7 +174,7 @@ double activated(const Activation& activation, double value) {
                   activation.mode == 3 ? activation.coefficient : std::numeric_limits<double>::infinity());
 }
 
-// Whether the tensors lie in the device's memory, packed.
+// Whether the tensors are in the device's memory, packed.
 bool lie(std::initializer_list<std::pair<const Tensor*, const void*>> tensors) {
   for (const auto& [tensor, address] : tensors)
     if (!tensor->is_packed() || !Driver::get().holds(address, tensor->bytes())) return false;

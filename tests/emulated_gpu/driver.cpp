@@ -151,7 +151,7 @@ bool exchange(std::vector<Fibre>& fibres) {
   return some;
 }
 
-// Has those go on for which all others have come: warps, and else the block. False where none can.
+// Has those continue for which all others have come: warps, and else the block. False where none can.
 bool let_go_on(std::vector<Fibre>& fibres) {
   constexpr std::size_t kWarp = kWarpLanes;
   bool some = exchange(fibres);

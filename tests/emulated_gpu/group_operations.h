@@ -17,13 +17,13 @@
 
 namespace emulated_gpu {
 
-// Of a block: where shared memory begins for its threads, as on a device behind what the system keeps.
+// Of a block: where shared memory begins for its threads, as on a device after what the system keeps.
 constexpr std::uint64_t kSharedWindow = 1024;
 
 struct Matrix {
   std::uint64_t first = 0, leading = 0, stride = 0;
   unsigned swizzle = 0;  // bytes
-  bool turned = false;   // rows lie side by side, else the depth
+  bool turned = false;   // rows are adjacent, else the depth
 
   static Matrix of(unsigned long long descriptor, bool turned) {
     constexpr unsigned long long kField = 0x3fff;
@@ -55,7 +55,7 @@ struct GroupCall {
   void* sums;  // the first of them: which registers
   bool follows_rules = true, done = false;
 };
-// Registers of sums that calls write; their values, until the last of these is done, lie here.
+// Registers of sums that calls write; their values, until the last of these is done, are stored here.
 struct Sums {
   std::vector<void*> registers;
   std::vector<std::uint32_t> values;
@@ -90,7 +90,7 @@ inline GroupState& own_groups() { return own_group_block().threads[own_thread()]
 inline std::uint64_t element(const Matrix& matrix, unsigned row, unsigned k, unsigned bytes) {
   const std::vector<unsigned char>& seen = own_group_block().seen;
   const std::uint64_t place = matrix.place(row, k, bytes);
-  constexpr std::uint64_t kNothing = 0x5a5a;  // no thread has fenced, or it lies outside of the block's memory
+  constexpr std::uint64_t kNothing = 0x5a5a;  // no thread has fenced, or it is outside of the block's memory
   if (place + bytes > seen.size()) return kNothing;
   std::uint64_t bits = 0;
   std::memcpy(&bits, seen.data() + place, bytes);
@@ -176,8 +176,7 @@ template <int leading, int stride, int swizzle>
 unsigned long long matrix_at(const void* first) {
   using namespace emulated_gpu;
   const auto offset = static_cast<const unsigned char*>(first) - given_shared();
-  require(offset >= 0 && offset < emulated_gpu_state.given_shared_bytes,
-          "a matrix lies outside of what the launch gave");
+  require(offset >= 0 && offset < emulated_gpu_state.given_shared_bytes, "a matrix is outside of what the launch gave");
   const unsigned long long place = kSharedWindow + static_cast<unsigned long long>(offset);
   return (place & 0x3ffff) >> 4 | static_cast<unsigned long long>(leading >> 4) << 16 |
          static_cast<unsigned long long>(stride >> 4) << 32 |

@@ -1,7 +1,7 @@
 // The functions of compiler/target/cuda/codegen/instructions.cuh on this machine. A copy lands when it starts, when it
 // is waited for, or when its thread next starts or commits one: a sequence of pseudo-random numbers decides. Until then
-// its place holds a pattern, so that whoever reads it too early finds that; and a place that is used again too early is
-// overwritten by it.
+// its place holds a pattern, so that anyone who reads it too early finds that; and a place that is used again too early
+// is overwritten by it.
 #pragma once
 
 #include <cstdint>
@@ -58,7 +58,7 @@ inline void start(void* to, const void* from, int bytes) {
   const auto aligned = [&](const void* place) {
     return reinterpret_cast<std::uintptr_t>(place) % static_cast<unsigned>(bytes) == 0;
   };
-  require(aligned(to) && (from == nullptr || aligned(from)), "an asynchronous copy lies at no multiple of its bytes");
+  require(aligned(to) && (from == nullptr || aligned(from)), "an asynchronous copy is at no multiple of its bytes");
   Flight flight{static_cast<char*>(to), static_cast<const char*>(from), bytes, false};
   std::memset(to, 0xa5, static_cast<std::size_t>(bytes));
   if (below(3) == 0) land(flight);

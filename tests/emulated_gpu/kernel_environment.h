@@ -1,5 +1,5 @@
 // What the text of kernels (compiler/target/cuda/codegen) finds of CUDA C++ where it is compiled for this machine. The
-// emulated compiler puts it in front of the text.
+// emulated compiler puts it before the text.
 #pragma once
 
 #include <cmath>

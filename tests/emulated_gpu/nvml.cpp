@@ -1,5 +1,5 @@
-// NVIDIA's management library for the emulated GPU: its counter of energy goes on by 500 mJ each time that it is read.
-// EMULATED_NVML_STATUS: what reading it gives in place of a number; EMULATED_NVML_STEP: the millijoules.
+// NVIDIA's management library for the emulated GPU: its counter of energy continues by 500 mJ each time that it is
+// read. EMULATED_NVML_STATUS: what reading it gives in place of a number; EMULATED_NVML_STEP: the millijoules.
 #include <cstdlib>
 #include <cstring>
 

@@ -13,10 +13,10 @@ struct State {
   unsigned char* given_shared = nullptr;  // the launch's: it ends at a page that nobody may touch
   unsigned given_shared_bytes = 0;
   void (*barrier)() = nullptr;
-  void (*meet_warp)() = nullptr;  // the 32 threads of a warp have come here before one goes on
+  void (*meet_warp)() = nullptr;  // the 32 threads of a warp have come here before one continues
   // What the lane offers whose number differs in `distance`, once all lanes of `mask` are here.
   unsigned long long (*shuffle)(unsigned mask, unsigned long long offered, int distance) = nullptr;
-  void (*pause)() = nullptr;       // the others go on; where none can and nothing changes, the launch fails
+  void (*pause)() = nullptr;       // the others continue; where none can and nothing changes, the launch fails
   unsigned long long changes = 0;  // of what paused threads wait for
 };
 

@@ -1,5 +1,5 @@
 // Streams, events, graphs and copies of the emulated driver. Nothing that a stream is given happens before the host
-// waits for it: so a copy from pinned memory sees what lies there then, and one that is read too early is not there.
+// waits for it: so a copy from pinned memory sees what is there then, and one that is read too early is not there.
 // While a stream captures, what may not be captured breaks the capture.
 #include "tests/emulated_gpu/stream.h"
 
@@ -201,7 +201,7 @@ int cuMemsetD8Async(unsigned long long address, unsigned char value, std::size_t
   if (!in_device(address, bytes)) return kInvalidValue;
   return give(stream, [=] { std::memset(reinterpret_cast<void*>(address), value, bytes); });
 }
-// CUDA_MEMCPY3D: what matters of it lies at these places, in words of 64 bits.
+// CUDA_MEMCPY3D: what matters of it is at these places, in words of 64 bits.
 int cuMemcpy3DAsync_v2(const unsigned long long* copy, void* stream) {
   enum { from_type = 4, from = 6, from_pitch = 9, from_height, to_type = 15, to = 17, to_pitch = 20, to_height, width };
   constexpr unsigned long long kDevice = 2;

@@ -78,7 +78,7 @@ inline unsigned pack_register(std::int8_t a, std::int8_t b, std::int8_t c, std::
 
 inline unsigned behind_barrier() { return 0; }
 // As compiler/target/cuda/codegen/instructions.cuh says. A row is read when its lane comes, the earliest that the
-// instruction may: nothing orders what other lanes write in front of it.
+// instruction may: nothing orders what other lanes write before it.
 template <bool turned, std::size_t count>
 void load_matrices(unsigned (&r)[count], const void* row, unsigned) {
   using Row = std::array<unsigned char, 16>;

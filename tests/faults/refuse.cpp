@@ -72,7 +72,7 @@ std::array<std::atomic<std::uint64_t>, kinds> uses;
 constexpr int kFrames = 12;
 constexpr std::size_t kCallsOfPlace = 6;
 
-// Within its program or library, which lie elsewhere in each run.
+// Within its program or library, which are elsewhere in each run.
 std::uintptr_t offset_of(void* code, bool* in_program) {
   ::dl_find_object object;
   const auto address = reinterpret_cast<std::uintptr_t>(code);
@@ -217,7 +217,7 @@ bool is_new(std::uint64_t place, std::uint64_t use) {
   std::fclose(file);
 }
 
-// The function of that name behind this library.
+// The function of that name after this library.
 template <typename Function>
 Function real(const char* name) {
   return reinterpret_cast<Function>(::dlsym(RTLD_NEXT, name));

@@ -251,7 +251,7 @@ class Run:
         self.place.remove()
 
     def is_whole(self, shelf, name, output):
-        """A sound database; of imported records it holds all or none. SQLite's journal beside it undoes what was done in part."""
+        """A sound database; of imported records it holds all or none. SQLite's journal alongside it undoes what was done in part."""
         if name != "records":
             with contextlib.closing(sqlite3.connect(self.place.path / output)) as database:
                 return database.execute("pragma integrity_check").fetchone() == ("ok",)

@@ -29,7 +29,7 @@ struct FuzzTarget {
                   std::size_t most) = nullptr;
 };
 
-// The targets, each beside its corpus.
+// The targets, each alongside its corpus.
 FuzzTarget import_target();    // compiler/import: models, through all graph passes and printers
 FuzzTarget bundle_target();    // bundle: bundles, with the checksum made right, and the code of their steps
 FuzzTarget program_target();   // isa: instruction streams: decoder, verifier, disassembler

@@ -21,7 +21,7 @@ using Member = std::int64_t HardwareConfig::*;
 constexpr std::array<Member, 3> kBlocks{&HardwareConfig::batch, &HardwareConfig::block_in, &HardwareConfig::block_out};
 constexpr std::array<Member, 4> kBuffers{&HardwareConfig::uop_buffer_bytes, &HardwareConfig::inp_buffer_bytes,
                                          &HardwareConfig::wgt_buffer_bytes, &HardwareConfig::acc_buffer_bytes};
-// These are drawn by rules of their own.
+// These are drawn by their own rules.
 constexpr std::array<Member, 11> kSpecial{&HardwareConfig::batch,
                                           &HardwareConfig::block_in,
                                           &HardwareConfig::block_out,
@@ -37,7 +37,7 @@ constexpr std::array<Member, 11> kSpecial{&HardwareConfig::batch,
 const isa::spec::Parameter& row_of(Member member) {
   for (const isa::spec::Parameter& row : isa::spec::kParameters)
     if (row.member == member) return row;
-  throw InternalError("a member that is no parameter");
+  throw InternalError("a member that is not a parameter");
 }
 
 std::int64_t element_bytes(const HardwareConfig& config, Member buffer) {

@@ -45,7 +45,7 @@ void Builder::fill_image() {
   DOVETAIL_CHECK(uops + data + space / 4 <= space, "the image does not fit the address space");
   const std::uint64_t last = (space / 4 * 3 - uops - data) / kPage;
   base_ = kPage * random_.between(0, std::min<std::uint64_t>(3, last));
-  // At the end of the address space the program lies before the image.
+  // At the end of the address space the program is before the image.
   if (options_.anywhere && random_.chance(50))
     base_ = random_.chance(40) ? space - uops - data : kPage * random_.between(0, last);
   most_instructions_ = space / 4 / static_cast<std::uint64_t>(config_.instruction_bytes());
@@ -56,7 +56,7 @@ void Builder::fill_image() {
 
   // In most programs loops stay within a part of a deep memory, so that they are not mostly definitions.
   part_ = {random_.bits(), random_.chance(80) ? 64 : UINT64_MAX};
-  // Kernels of related micro-ops. Low indices leave room for factors; now and then one lies anywhere.
+  // Kernels of related micro-ops. Low indices leave room for factors; now and then one is anywhere.
   while (pool_.size() < uop_count_) {
     const auto start = [&](isa::Memory memory) {
       const isa::Extent range = random_.chance(98) ? part_of(memory) : isa::Extent{0, depth(memory)};
@@ -159,7 +159,7 @@ void Builder::fill_queue() {
   }
 }
 
-// More tokens than a FIFO takes, behind something that keeps their consumer busy.
+// More tokens than a FIFO takes, after something that keeps their consumer busy.
 void Builder::fill_tokens() {
   const auto [from, to] = random_.pick(
       {std::pair{isa::Queue::load, isa::Queue::compute}, std::pair{isa::Queue::compute, isa::Queue::load},

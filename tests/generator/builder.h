@@ -64,7 +64,7 @@ class Builder {
 
   // The image: micro-ops first, then data, which begins at a page.
   std::uint64_t base_ = 0, uop_count_ = 0, data_begin_ = 0, data_end_ = 0;
-  std::uint64_t most_instructions_ = 0;  // for which the address space has room beside the image
+  std::uint64_t most_instructions_ = 0;  // for which the address space has room alongside the image
   std::vector<std::byte> image_;
   std::vector<isa::Uop> pool_;  // the micro-ops in the image
   struct Part {

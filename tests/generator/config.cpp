@@ -37,7 +37,7 @@ isa::HardwareConfig random_config(std::uint64_t seed) {
   config.requant = random.chance(50);
   config.saturate = random.chance(50);
   config.overwrite = random.chance(50);
-  // Parameters without numbers of their own above.
+  // Parameters without their own numbers above.
   for (const isa::spec::Parameter& row : isa::spec::kParameters)
     if (config.*row.member == 0)
       config.*row.member = std::clamp<std::int64_t>(random.pick({1, 2, 4, 8}), row.minimum, row.maximum);

@@ -33,7 +33,7 @@ struct GeneratorOptions {
   unsigned extra_percent = 15;    // how often an instruction takes a token that it does not need
   std::uint64_t max_steps = 160;  // loop steps of one GEMM or ALU
   bool interleave = true;         // false: program order is serially correct
-  bool anywhere = false;          // the image may lie anywhere in the address space; else within its first pages
+  bool anywhere = false;          // the image may be anywhere in the address space; else within its first pages
   std::uint64_t most_transfer_bytes = UINT64_MAX;  // of one LOAD or STORE with more than one element
 };
 

@@ -15,7 +15,7 @@ bool completes(std::span<const isa::Instruction> launch, const isa::HardwareConf
 
 }  // namespace
 
-// Each queue's stream runs ahead of the others, or behind, by a drawn number of instructions, with some noise. Only the
+// Each queue's stream runs ahead of the others, or after, by a drawn number of instructions, with some noise. Only the
 // queue depths can object, as tokens speak about order within queues; then the streams are brought nearer to each
 // other, in the end to serial order.
 void interleave(GeneratedProgram& program, Random& random) {

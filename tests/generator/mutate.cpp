@@ -84,7 +84,7 @@ bool flip_bit(GeneratedProgram& program, Random& random) {
          std::uint64_t{loop->iter_out} * loop->iter_in * (loop->uop_end - loop->uop_begin) <= kMostSteps;
 }
 
-// A bit behind the header whose change makes the instruction none.
+// A bit after the header whose change makes the instruction none.
 bool reserved_bit(GeneratedProgram& program, Random& random) {
   constexpr std::size_t kHeaderBits = 10;  // opcode, flags and memory id
   const isa::Codec codec(program.config);
@@ -132,7 +132,7 @@ bool unknown_code(GeneratedProgram& program, Random& random) {
 }
 
 bool beyond_image(GeneratedProgram& program, Random& random) {
-  // Neither in the image nor in the program beside it: half an address space away.
+  // Neither in the image nor in the program alongside it: half an address space away.
   const std::uint64_t space = std::uint64_t{1} << program.config.address_bits, page = 4096;
   const std::uint64_t program_bytes =
       program.program.size() * static_cast<std::uint64_t>(program.config.instruction_bytes());
@@ -167,7 +167,7 @@ bool beyond_space(GeneratedProgram& program, Random& random) {
   if (instruction == nullptr) return false;
   isa::Transfer& transfer = *transfer_of(*instruction);
   const std::uint64_t elements = space / static_cast<std::uint64_t>(program.config.element_bytes(transfer.memory));
-  // The first address behind the last, or the last row reaching it.
+  // The first address after the last, or the last row reaching it.
   transfer.dram_base = elements - (random.chance(50) ? 0 : std::min<std::uint64_t>(transfer.x_size - 1, elements));
   return true;
 }
@@ -237,7 +237,7 @@ bool change(Mutation mutation, GeneratedProgram& program, Random& random) {
 
 }  // namespace
 
-// What no encoding has is no program.
+// What no encoding has is not a program.
 bool apply(Mutation mutation, GeneratedProgram& program, Random& random) {
   return change(mutation, program, random) && isa::Codec(program.config).encode_program(program.program).ok();
 }

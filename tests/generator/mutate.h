@@ -23,8 +23,8 @@ enum class Mutation : std::uint8_t {
   reserved_bit,   // one that no field has
   unknown_code,   // an opcode, memory id or ALU operation that there is not
   beyond_image,   // a transfer where there is no memory
-  beyond_space,   // a transfer behind the last address
-  beyond_depth,   // micro-op index, or elements, behind the end of a memory on chip
+  beyond_space,   // a transfer after the last address
+  beyond_depth,   // micro-op index, or elements, after the end of a memory on chip
   unmapped_uops,  // micro-ops that nothing has loaded
 };
 inline constexpr std::array<std::string_view, 14> kMutationNames{

@@ -116,7 +116,7 @@ void Synchronizer::place_nop(Queue queue, Clock after) { place(nop(queue), after
 
 void Synchronizer::place(isa::Instruction instruction, Clock after) {
   const Queue queue = instruction.queue();
-  // Queues that are no neighbors first, because their relay is an instruction of the compute queue.
+  // Queues that are not neighbors first, because their relay is an instruction of the compute queue.
   for (const Queue other : isa::kAllQueues) {
     if (other == queue || neighbors(queue, other) || after[index(other)] <= now_[index(queue)][index(other)]) continue;
     Clock relayed{};

@@ -1,6 +1,6 @@
 // Turns a serially correct sequence of instructions into a decoupled one: for each instruction it finds the latest
 // earlier instructions of the other queues that it conflicts with, and orders it after them by tokens where that is not
-// implied already. Queues that are no neighbors (load, store) are ordered through a NOP of the compute queue that
+// implied already. Queues that are not neighbors (load, store) are ordered through a NOP of the compute queue that
 // relays the token.
 #pragma once
 

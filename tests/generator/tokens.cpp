@@ -83,7 +83,7 @@ class Drawer {
     push = pop = true;
   }
 
-  // Each queue keeps its order, and runs ahead of the others or behind them.
+  // Each queue keeps its order, and runs ahead of the others or after them.
   void mix(std::vector<isa::Instruction>& program) {
     const std::uint64_t skew = random_.pick({0u, 2u, 6u, 16u});
     std::array<std::uint64_t, isa::kQueues> lag{};

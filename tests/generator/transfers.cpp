@@ -112,7 +112,7 @@ bool Builder::place_in_dram(isa::Transfer& transfer) {
   else
     transfer.sram_base =
         static_cast<std::uint32_t>(random_.chance(20) ? room - elements : random_.below(room - elements + 1));
-  // A transfer of nothing may begin behind the last element, but for its field.
+  // A transfer of nothing may begin after the last element, but for its field.
   transfer.sram_base =
       static_cast<std::uint32_t>(std::min<std::uint64_t>(transfer.sram_base, most<&isa::Transfer::sram_base>(config_)));
   const std::uint64_t hull =
@@ -130,7 +130,7 @@ bool Builder::place_in_dram(isa::Transfer& transfer) {
   return true;
 }
 
-// Loads that cover `elements`, ascending, and what lies between and behind them, so that few are needed.
+// Loads that cover `elements`, ascending, and what is between and after them, so that few are needed.
 void Builder::define(isa::Memory memory, const std::vector<std::uint32_t>& elements) {
   for (std::size_t i = 0; i < elements.size();) {
     std::size_t last = i;

@@ -22,12 +22,12 @@ FOLDER, BUILD = WORK / "programs", WORK / "programs" / "build"
 
 # base has the headers that the others share; runtime is what an application links that runs bundles, accel the compiler.
 SAMPLE = ("base", "runtime", "accel")
-# Headers that most of them include, compiled once. systemc is compiled with a definition of its own.
+# Headers that most of them include, compiled once. systemc is compiled with its own definition.
 COMMON = "<cstdio> <functional> <map> <optional> <span> <string> <variant> <vector> <fmt/format.h> <nlohmann/json.hpp>"
 
 
 def first_image(folder):
-    """The first of the digits' test images, as an .npy of its own."""
+    """The first of the digits' test images, as an .its own npy."""
     images = (PREFIX / "share/dovetail/examples/digits/test_images.npy").read_bytes()
     data = 10 + struct.unpack_from("<H", images, 8)[0]
     header = b"{'descr': '<f4', 'fortran_order': False, 'shape': (1, 1, 8, 8), }".ljust(117) + b"\n"

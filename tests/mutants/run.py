@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Plants the faults that mutants.txt lists, one at a time, and demands that the test named beside each fails.
+"""Plants the faults that mutants.txt lists, one at a time, and demands that the test named alongside each fails.
 
-A mutant is a copy of one file with one snippet replaced, in a temporary folder in front of the sources. Only the sources it names are
+A mutant is a copy of one file with one snippet replaced, in a temporary folder before the sources. Only the sources it names are
 compiled again, then linked with the objects and libraries of an existing build. The same test must pass on the unchanged build.
 
 usage: run.py [--build FOLDER] [--jobs N] [NAME...]     (those whose name contains one of the NAMEs; default: those of the tier, see tools/tier.py)
@@ -69,7 +69,7 @@ class Build:
 
     def unit_of(self, source):
         if source not in self.units:
-            raise Broken(f"{source} is no source of the build")
+            raise Broken(f"{source} is not a source of the build")
         return self.units[source]
 
     def is_replaced(self, source):
@@ -87,7 +87,7 @@ class Build:
     def link(self, test, objects, executable):
         """`objects`: the object of each source compiled again. It replaces that of the build; or goes before what holds others too, a library or its sources
         compiled jointly: of two definitions the linker takes the first. (Sources compiled with it reach it through the linker as well: position-
-        independent code must not bind to definitions of its own that another object may replace.)"""
+        independent code must not bind to its own definitions that another object may replace.)"""
         words = self.link_command(test)
         replaced = {self.unit_of(source).object: new for source, new in objects.items() if self.is_replaced(source)}
         named = [replaced.get(word, executable if word == f"bin/{test}" else word) for word in words]
@@ -166,7 +166,7 @@ def main():
 
     folder = options.build.resolve()
     if not (folder / "build.ninja").exists() or not (folder / "compile_commands.json").exists():
-        print(f"mutants: skipped, {options.build} is no Ninja build with compile_commands.json")
+        print(f"mutants: skipped, {options.build} is not a Ninja build with compile_commands.json")
         return SKIPPED
     build = Build(folder)
     if build.is_sanitized():

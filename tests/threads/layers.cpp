@@ -21,7 +21,7 @@ namespace {
 
 using graph::Graph, graph::NodeId, graph::ValueId;
 
-// Which dimensions are halved, of tensors that are no constants, or of all.
+// Which dimensions are halved, of tensors that are not constants, or of all.
 struct Way {
   const char* name;
   bool constants;

@@ -1,4 +1,4 @@
-// A model layer by layer: each group that it has, once, as a graph of its own that is small enough to be walked.
+// A model layer by layer: each group that it has, once, as its own graph that is small enough to be walked.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct Layer {
 };
 
 // A layer that takes more than `most_steps` is made smaller: extents are halved one after the other, those of images
-// and sequences first, then other ones of tensors that are no constants, then those of constants too, of which the
+// and sequences first, then other ones of tensors that are not constants, then those of constants too, of which the
 // first elements remain. What another operator definition, or another kind of schedule, would follow from is not done,
 // unless nothing else is left.
 Result<std::vector<Layer>> layers_of(const graph::Graph& graph, const std::vector<Configuration>& configurations,

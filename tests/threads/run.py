@@ -3,7 +3,7 @@
 
 usage: run.py --program dovetail_threads --cli dovetail [OPTIONS] [NAME...]
 
-The models are the digits, those beside the repository, of which some are filled with weights by fill_light.py, and those of `dovetail zoo` in float32
+The models are the digits, those alongside the repository, of which some are filled with weights by fill_light.py, and those of `dovetail zoo` in float32
 and int8; NAME: those whose names contain it. A model of fewer than 50 million multiply-adds runs whole, each group of kernels on what those before it
 have made. Of a larger one each layer runs once, on random values, and made smaller (tests/threads/layers.h).
 

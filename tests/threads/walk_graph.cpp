@@ -143,7 +143,7 @@ std::string difference(const NdArray& have, const NdArray& want, double toleranc
     if (wrong + a_step == 0 || (!rounded && wrong == 0)) first = i;
     ++(rounded ? a_step : wrong);
   }
-  // What is rounded to whole numbers may come to lie on the other side of a half.
+  // What is rounded to whole numbers may come to be on the other side of a half.
   if (wrong == 0 && a_step * kFewOf <= want.count()) return tolerance == 0 ? "other bits" : "";
   wrong += a_step;
   return fmt::format("{} of {} elements differ, the first is {}: {} instead of {}", wrong, want.count(), first,

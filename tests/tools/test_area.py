@@ -49,7 +49,7 @@ def check(name, area, config):
     for path, bits in sram_bits(config).items():
         block = blocks[path]
         if bits > SMALL_BITS and (block["ramb18"] + block["ramb36"] + block["uram"] == 0 or block["lut_ram"] != 0):
-            yield f"{name}: {path} of {bits} bits is no block RAM: {block}"
+            yield f"{name}: {path} of {bits} bits is not a block RAM: {block}"
     multipliers = config["batch"] * config["block_in"] * config["block_out"]
     if blocks["u_compute/u_gemm"]["dsp"] != multipliers:
         yield f"{name}: {blocks['u_compute/u_gemm']['dsp']} DSPs for {multipliers} multipliers of GEMM"

@@ -77,7 +77,7 @@ class BenchCuda(unittest.TestCase):
             self.assertIn(words, text)
 
     def test_what_is_mistyped_is_refused(self):
-        for arguments, words in ((["--sizes", "0"], '"0" is no number from 1 on'), (["--smaples", "3"], "there is no such option"), (["--filter"], "no value"),
+        for arguments, words in ((["--sizes", "0"], '"0" is not a number from 1 on'), (["--smaples", "3"], "there is no such option"), (["--filter"], "no value"),
                                  (["--filter", "nothing"], "nothing that is measured"), (["--networks", "resnet51"], "no such network"),
                                  (["--provider", "CPU"], "--onnxruntime")):
             status, text, report = self.run_bench(*arguments)

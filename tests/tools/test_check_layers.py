@@ -50,7 +50,7 @@ class CheckLayers(unittest.TestCase):
                             {"side/bad.h": '#pragma once\n#include "high/inner/twig.h"\n'})
 
     def test_an_include_that_is_not_from_the_root(self):
-        self.assert_problem('low/bad.h:2: "array.h" is no file of the tree; includes are written from the root of the repository',
+        self.assert_problem('low/bad.h:2: "array.h" is not a file of the tree; includes are written from the root of the repository',
                             {"low/bad.h": '#pragma once\n#include "array.h"\n'})
 
     def test_a_folder_without_a_line(self):

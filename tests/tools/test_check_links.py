@@ -31,8 +31,8 @@ class CheckLinks(unittest.TestCase):
         self.assertEqual(self.problems("`acc[d](x)`\n```\na[i](b)\n```\n"), [])
 
     def test_a_path_that_is_no_file(self):
-        self.assertEqual(self.problems("see `docs/there.md`, not\n`docs/gone.md`"), ["docs/page.md:2: docs/gone.md is no file of the tree"])
-        self.assertEqual(self.problems("int i;  // (docs/gone.h)\n", "docs/a.cpp"), ["docs/a.cpp:1: docs/gone.h is no file of the tree"])
+        self.assertEqual(self.problems("see `docs/there.md`, not\n`docs/gone.md`"), ["docs/page.md:2: docs/gone.md is not a file of the tree"])
+        self.assertEqual(self.problems("int i;  // (docs/gone.h)\n", "docs/a.cpp"), ["docs/a.cpp:1: docs/gone.h is not a file of the tree"])
 
     def test_what_is_no_path_of_the_tree(self):
         self.assertEqual(self.problems("docs/*.md, docs/{a,b}.md, docs/<name>.md, docs/NAME.md, other/gone.md, /docs/gone.md"), [])

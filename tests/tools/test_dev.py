@@ -45,7 +45,7 @@ class Dev(unittest.TestCase):
     def test_a_missing_build_package_stops(self):
         status, text = self.deps("build no-such-y no-such-y y", "test no-such-x no-such-x x")
         self.assertEqual(status, 2)
-        self.assertIn("cannot go on without: no-such-y", text)
+        self.assertIn("cannot continue without: no-such-y", text)
 
     @unittest.skipUnless(shutil.which("clang-format-14"), "no clang-format-14")
     def test_fmt_formats_the_tree_and_keeps_tables(self):
@@ -192,7 +192,7 @@ class Dev(unittest.TestCase):
 
     @unittest.skipUnless(shutil.which("flock"), "no flock")
     def test_a_second_one_in_a_tree_waits_for_the_first(self):
-        # The first build ends when the second command waits, and within the first another ./dev of its own runs.
+        # The first build ends when the second command waits, and within the first another ./its own dev runs.
         environment = self.programs(cmake=
             'case "$*" in *--build*) ;; *) exit 0 ;; esac\n'
             'echo "begin $WHO" >> order.log\n'

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tools/gpu_tests.py on the emulated GPU: what passes and what fails is counted, what is missing is no success, and compute-sanitizer is read."""
+"""tools/gpu_tests.py on the emulated GPU: what passes and what fails is counted, what is missing is not a success, and compute-sanitizer is read."""
 
 import json
 import os

@@ -30,7 +30,7 @@ def first_point(folder: str) -> str:
     return json.loads((pathlib.Path(folder) / "sweep/front.json").read_text())["front"][0]["key"]
 
 
-# Schema: the command lines whose output it describes, in this order; {} is a temporary folder. Behind None: the exit status is 1.
+# Schema: the command lines whose output it describes, in this order; {} is a temporary folder. After None: the exit status is 1.
 COMMANDS: list[tuple[str, list]] = [
     ("compile", ["compile", DIGITS, *ACCEL, "--verify", "-o", "{}/d.dvt"]),
     ("compile", ["compile", FLOATS, "--target", "accel,cpu"]),

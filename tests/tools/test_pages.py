@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pages that commands write need no scrolling sideways at 400 pixels, but for tables in boxes of their own; asked of Chromium, where it is installed."""
+"""Pages that commands write need no scrolling sideways at 400 pixels, but for tables in their own boxes; asked of Chromium, where it is installed."""
 import os
 import pathlib
 import re
@@ -45,7 +45,7 @@ class Pages(unittest.TestCase):
                     self.assertIsNotNone(found, shown.stdout[-300:])
                     with self.subTest(page=page, pixels=pixels):
                         self.assertLessEqual(int(found[1]), pixels)
-                        self.assertGreaterEqual(int(found[2]), 40)  # a name is no column of letters
+                        self.assertGreaterEqual(int(found[2]), 40)  # a name is not a column of letters
 
 
 if __name__ == "__main__":

@@ -79,7 +79,7 @@ TortureCase torture_case(const isa::HardwareConfig& config, std::uint64_t seed) 
   std::uint64_t largest = 0;
   for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc})
     largest = std::max(largest, static_cast<std::uint64_t>(config.element_bytes(memory)));
-  // Definitions are transfers of their own.
+  // Definitions are their own transfers.
   const std::uint64_t instruction_cycles = 100 + 4 * per_beat * ((largest + bus - 1) / bus);
   size = std::min<std::size_t>(size, kMostProgramCycles / instruction_cycles);
   // Small address spaces have little room for programs.

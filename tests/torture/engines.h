@@ -12,7 +12,7 @@
 
 namespace dovetail::test {
 
-// Which run beside the functional and the cycle simulator, which always do.
+// Which run alongside the functional and the cycle simulator, which always do.
 struct Engines {
   bool systemc = false;
   bool rtl = true;

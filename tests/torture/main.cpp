@@ -25,7 +25,7 @@ int usage() {
       "                        [--wrong PERCENT] [--model MODEL.so] [--folder DIR] [--coverage] [--no-shrink]\n"
       "Runs random programs of at least INSTRUCTIONS instructions for each configuration (default: the named ones\n"
       "that have a model), or for COUNT random ones, each verilated for the while where RTL is among the engines.\n"
-      "--engines  of systemc and rtl, those that run beside functional and cycle (default: all that there are; for\n"
+      "--engines  of systemc and rtl, those that run alongside functional and cycle (default: all that there are; for\n"
       "           named configurations rtl). Without rtl random configurations are larger\n"
       "--seed     of the first program, or random configuration (default 1)\n"
       "--wrong    percent of all programs are wrong ones (default: of random configurations 30, of named ones 0)\n"

@@ -16,7 +16,7 @@ constexpr std::array<std::string_view, 8> kMemoryTraits{"memory ideal",
                                                         "memory perturbed",
                                                         "memory of one burst at a time",
                                                         "memory of any number of bursts",
-                                                        "memory behind 1,000 cycles",
+                                                        "memory after 1,000 cycles",
                                                         "memory slower than the bus",
                                                         "memory faster than the bus",
                                                         "memory as fast as the bus"};
@@ -96,7 +96,7 @@ void SpaceCoverage::add(const isa::HardwareConfig& config, const TortureCase& ho
             : bytes < config.bus_bytes              ? "memory slower than the bus"
                                                     : "memory faster than the bus"];
   }
-  if (latency >= 1000) ++bins_["memory behind 1,000 cycles"];
+  if (latency >= 1000) ++bins_["memory after 1,000 cycles"];
   if (outstanding == 1) ++bins_["memory of one burst at a time"];
   if (outstanding == 65536) ++bins_["memory of any number of bursts"];
 }

@@ -24,7 +24,7 @@ class SramModel {
   void launch(std::span<const isa::Instruction> program, simulator::Dram& dram);
 
   std::uint64_t depth(isa::Memory memory) const { return buffer(memory).defined.size(); }
-  // As it lies in SRAM; empty: not defined. Micro-ops: the fields' bits alone count.
+  // As it is in SRAM; empty: not defined. Micro-ops: the fields' bits alone count.
   std::span<const std::byte> element(isa::Memory memory, std::uint64_t index) const;
 
  private:

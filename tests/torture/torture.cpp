@@ -22,7 +22,7 @@ std::string hex(std::span<const std::byte> bytes) {
   return text;
 }
 
-// Runs the launches one by one on all engines, each of which has a memory of its own.
+// Runs the launches one by one on all engines, each of which has its own memory.
 class Run {
  public:
   Run(const GeneratedProgram& program, const TortureCase& how, EngineSet& engines)

@@ -16,7 +16,7 @@
 namespace dovetail::test {
 
 // What is wrong, or nothing. `trace` receives the cycle simulator's, launch by launch, which the others' are equal to;
-// where RTL has a slave in the place of the memory, it has times of its own.
+// where RTL has a slave in the place of the memory, it has its own times.
 std::optional<std::string> torture(const GeneratedProgram& program, const TortureCase& how, const Engines& engines = {},
                                    std::vector<simulator::LaunchTrace>* trace = nullptr);
 

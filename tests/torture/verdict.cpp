@@ -149,7 +149,7 @@ bool confirms(const Diagnostics& errors, const GeneratedProgram& program, const 
     }
     case Verdict::bus_error:
     case Verdict::bad_index: return cannot_execute(*judgment.instruction);
-    case Verdict::undefined:  // which of several comes first is no matter of the program alone
+    case Verdict::undefined:  // which of several comes first is not a matter of the program alone
       for (std::size_t i = launch.begin; i < launch.begin + launch.count; ++i)
         if (is_at(i)) return cannot_execute(i);
       return false;

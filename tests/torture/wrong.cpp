@@ -33,7 +33,7 @@ Stop stop_of(simulator::RtlSimulator& rtl) {
   return {rtl.read_register(kStatus).value_or(0) >> 4 & 0xf, rtl.read_register(kErrorInstruction).value_or(0)};
 }
 
-// A wrong program on the engines, launch by launch up to the one that is wrong. Each engine has a memory of its own.
+// A wrong program on the engines, launch by launch up to the one that is wrong. Each engine has its own memory.
 class WrongRun {
  public:
   WrongRun(const GeneratedProgram& program, const TortureCase& how, EngineSet& engines, const Judgment& judgment)

@@ -41,7 +41,7 @@ command_bench() {
   return "$failed"
 }
 
-# build_against COMMIT: the benchmarks of another commit, in a clone of its own that is kept; sets against_programs. How sources are compiled
+# build_against COMMIT: the benchmarks of another commit, in its own clone that is kept; sets against_programs. How sources are compiled
 # together decides what the compiler can inline, so both builds do it alike.
 build_against() {
   local hash tree option

@@ -66,7 +66,7 @@ need() {
   say "dev: packages missing: ${names[*]}"
   if [[ $no_install == 1 ]]; then
     say "     install them with: $line"
-    [[ -z $required ]] || fail "cannot go on without: ${required//$'\n'/ }" 2
+    [[ -z $required ]] || fail "cannot continue without: ${required//$'\n'/ }" 2
     return
   fi
   if ((EUID != 0)) && ! command -v sudo >/dev/null; then

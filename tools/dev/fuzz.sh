@@ -21,7 +21,7 @@ command_fuzz() {
   fi
   if (($#)); then
     seconds=$1
-    [[ $seconds =~ ^[0-9]+$ ]] || fail "fuzz: $seconds is no number of seconds" 2
+    [[ $seconds =~ ^[0-9]+$ ]] || fail "fuzz: $seconds is not a number of seconds" 2
   fi
   while read -r name corpus; do
     [[ $target == all || $target == "$name" ]] || continue
@@ -45,7 +45,7 @@ command_fuzz() {
 # more, up to twenty. (libFuzzer's own way, -fork, spends nine tenths of the time on starting processes and merging what they found.)
 fuzz_for() {
   local end=$((SECONDS + $1)) program=$2 work=$3 log=$4 findings=0 left
-  while left=$((end - SECONDS)) && ((left > 0 && findings < 20)); do  # to libFuzzer 0 is no limit
+  while left=$((end - SECONDS)) && ((left > 0 && findings < 20)); do  # to libFuzzer 0 is not a limit
     "$program" -max_total_time="$left" -timeout=10 -rss_limit_mb=2048 -max_len=16384 -print_final_stats=1 \
       -artifact_prefix="$work/" "$work/found" >> "$log" 2>&1 || findings=$((findings + 1))
   done

@@ -66,7 +66,7 @@ command_test() {
     shift
   done
   need build test rtl fmt
-  # The benchmarks are no tests, but they must build.
+  # The benchmarks are not tests, but they must build.
   local -a targets=(all) options=()
   ((!all)) || targets+=(dovetail_bench)
   build "$preset" "${targets[@]}"

@@ -1,4 +1,4 @@
-// A convolution with everything behind it that oneDNN can take along. Shared by layers and networks.
+// A convolution with everything after it that oneDNN can take along. Shared by layers and networks.
 #pragma once
 
 #include <optional>

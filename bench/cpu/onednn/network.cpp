@@ -56,7 +56,7 @@ class Builder {
     return users[0];
   }
 
-  // The last of `value` and the activation behind it, which becomes part of the step.
+  // The last of `value` and the activation after it, which becomes part of the step.
   ValueId take_activation(ValueId value, Step& step) {
     const auto relu = sole_user(value, "Relu"), clip = sole_user(value, "Clip");
     if (!relu && !clip) return value;
@@ -68,7 +68,7 @@ class Builder {
     return node.outputs[0];
   }
 
-  // The sum behind a convolution, where the other operand is there and ends with it: it is overwritten.
+  // The sum after a convolution, where the other operand is there and ends with it: it is overwritten.
   ValueId take_sum(ValueId value, Step& step) {
     const auto add = sole_user(value, "Add");
     if (!add) return value;

@@ -8,7 +8,7 @@
 
 namespace dovetail::bench::onednn {
 
-// Takes float32 networks of Conv, BatchNormalization behind it, Relu, Clip, Add, MaxPool, GlobalAveragePool, Flatten
+// Takes float32 networks of Conv, BatchNormalization after it, Relu, Clip, Add, MaxPool, GlobalAveragePool, Flatten
 // and Gemm with one input and one output. The input is plain NCHW, and so is the output. Errors: anything else.
 Result<Candidate> make_network(graph::Graph graph, const NdArray& input);
 

@@ -37,10 +37,10 @@ Refusal read_summand(const Graph& graph, ValueId value, std::int64_t channels, S
   }
   const NodeId producer = graph.value(value).producer;
   if (!producer.valid() || graph.node(producer).op != "DequantizeLinear")
-    return fmt::format("bias %{} is no constant", name);
+    return fmt::format("bias %{} is not a constant", name);
   const Node& node = graph.node(producer);
   for (ValueId input : node.inputs)
-    if (input.valid() && !graph.is_constant(input)) return fmt::format("bias %{} is no constant", name);
+    if (input.valid() && !graph.is_constant(input)) return fmt::format("bias %{} is not a constant", name);
   summand.values = &*graph.value(node.inputs[0]).constant;
   summand.scale = &*graph.value(node.inputs[1]).constant;
   if (node.inputs.size() > 2 && node.inputs[2].valid()) summand.zero_point = &*graph.value(node.inputs[2]).constant;
@@ -85,7 +85,7 @@ Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& wei
     result.bias.data<std::int32_t>()[at] = static_cast<std::int32_t>(steps);
     const float scale = requantization_scale(x.q.scale, sw, y.scale);
     if (!std::isnormal(scale))
-      return fmt::format("channel {}: scale {} * {} / {} is no normal binary32", o, x.q.scale, sw, y.scale);
+      return fmt::format("channel {}: scale {} * {} / {} is not a normal binary32", o, x.q.scale, sw, y.scale);
     result.scale.data<float>()[at] = scale;
   }
   return "";

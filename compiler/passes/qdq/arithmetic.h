@@ -30,7 +30,7 @@ struct Range {
 int quantize(float real, const Quantization& q);
 
 // The range of QuantizeLinear(min(max(r, low), high)) given that of QuantizeLinear(r): quantizing is monotone, so
-// clamping before it is clamping behind it. An infinite bound does not clamp. Precondition: no NaN.
+// clamping before it is clamping after it. An infinite bound does not clamp. Precondition: no NaN.
 Range clamp_behind(Range range, float low, float high, const Quantization& q);
 
 // binary32(binary64(sx) * sw / sy).

@@ -1,4 +1,4 @@
-// Add and Sub of two quantized tensors, Add of a constant behind a convolution or matrix product.
+// Add and Sub of two quantized tensors, Add of a constant after a convolution or matrix product.
 #include <fmt/format.h>
 
 #include "compiler/passes/qdq/lowering.h"
@@ -29,7 +29,7 @@ std::optional<Refusal> as_bias(Lowering& lowering, NodeId op, const Target& targ
     const bool per_channel = shape.size() + 1 >= rank && shape.size() <= rank &&
                              shape[shape.size() + 1 - rank] == channels && element_count(shape) == channels;
     if (!per_channel && element_count(shape) != 1)
-      return fmt::format("it adds %{} of shape {}, which is no bias per channel", graph.value(constant).name,
+      return fmt::format("it adds %{} of shape {}, which is not a bias per channel", graph.value(constant).name,
                          to_string(shape));
     return lower_convolution_with(lowering, producer, behind, constant);
   }

@@ -125,7 +125,7 @@ Refusal sum_windows(Lowering& lowering, NodeId op, const Operand& x, const std::
   const auto scale =
       static_cast<float>(static_cast<double>(x.q.scale) / (static_cast<double>(target.q.scale) * divisor));
   if (!std::isnormal(scale))
-    return fmt::format("scale {} / ({} * {}) is no normal binary32", x.q.scale, target.q.scale, divisor);
+    return fmt::format("scale {} / ({} * {}) is not a normal binary32", x.q.scale, target.q.scale, divisor);
   for (float& each : accumulation.scale.data<float>()) each = scale;
   node = convolution(lowering, op, x, weight, accumulation, target);
   node.attributes["group"] = static_cast<std::int64_t>(weight.scales.size());
@@ -152,7 +152,7 @@ Refusal lower_average(Lowering& lowering, NodeId op, const Target& target) {
   auto window = ops::make_window({graph, windowed}, kernel);
   if (!window) return window.errors().front().why;
   if (window->pads_anything() && graph::int_attribute(pool, "count_include_pad", 0) == 0)
-    return "it pads and counts only what lies inside: the divisor varies";
+    return "it pads and counts only what is inside: the divisor varies";
   for (std::size_t axis = 0; axis < window->rank(); ++axis)
     if (window->touched(axis) > window->pad_begin[axis] + window->input[axis] + window->pad_end[axis])
       return "its last window reaches over the edge (ceil_mode): the divisor varies";

@@ -25,7 +25,7 @@ bool is_row(const Shape& shape, std::int64_t columns) {
 Refusal multiply_activations(Lowering& lowering, NodeId op, const Operand& a, const Operand& b, const Target& target) {
   const float scale = requantization_scale(a.q.scale, b.q.scale, target.q.scale);
   if (!std::isnormal(scale))
-    return fmt::format("scale {} * {} / {} is no normal binary32", a.q.scale, b.q.scale, target.q.scale);
+    return fmt::format("scale {} * {} / {} is not a normal binary32", a.q.scale, b.q.scale, target.q.scale);
   Node node;
   node.op = "dovetail.qmatmul";
   node.inputs = {a.value, b.value};
@@ -64,7 +64,7 @@ Refusal multiply(Lowering& lowering, NodeId op, const Target& target, std::vecto
   const std::int64_t columns = weight.steps.shape()[0];
   for (ValueId bias : biases)
     if (!is_row(graph.value(bias).type.shape, columns))
-      return fmt::format("bias %{} of shape {} is no row of {}", graph.value(bias).name,
+      return fmt::format("bias %{} of shape {} is not a row of {}", graph.value(bias).name,
                          to_string(graph.value(bias).type.shape), columns);
   Accumulation accumulation;
   if (Refusal refusal = accumulate(lowering, *x, weight, biases, target.q, accumulation); !refusal.empty())

@@ -23,7 +23,7 @@ Refusal lower_product(Lowering& lowering, NodeId op, const Target& target) {
                        graph.value(mul.inputs[a ? 1 : 0]).name);
   const float scale = requantization_scale(a->q.scale, b->q.scale, target.q.scale);
   if (!std::isnormal(scale))
-    return fmt::format("scale {} * {} / {} is no normal binary32", a->q.scale, b->q.scale, target.q.scale);
+    return fmt::format("scale {} * {} / {} is not a normal binary32", a->q.scale, b->q.scale, target.q.scale);
   Node node;
   node.op = "dovetail.qmul";
   node.inputs = {a->value, b->value};

@@ -37,9 +37,9 @@ Refusal lower_reduction(Lowering& lowering, NodeId op, const Target& target) {
   if (!x) return "its input is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale";
   const Shape shape = graph.value(x->value).type.shape, result = graph.value(target.output).type.shape;
   const auto axes = reduced_axes(graph, reduce, shape.size());
-  if (!axes || axes->empty()) return "it reduces no axis, or axes that are no constants";
+  if (!axes || axes->empty()) return "it reduces no axis, or axes that are not constants";
   if (axes->back() - axes->front() + 1 != axes->size())
-    return fmt::format("it reduces {} axes that are no neighbors; transpose first", axes->size());
+    return fmt::format("it reduces {} axes that are not neighbors; transpose first", axes->size());
   if (element_count(shape) == 0) return fmt::format("its input has the shape {}", to_string(shape));
   Operand image = *x;
   Refusal refusal;
@@ -50,8 +50,8 @@ Refusal lower_reduction(Lowering& lowering, NodeId op, const Target& target) {
                                             NdArray::from<std::int64_t>({static_cast<std::int64_t>(to.size())}, to))};
     return node;
   };
-  // All spatial axes of an image are reduced as they lie; any other run of axes as the rows of [outer, 1, reduced,
-  // inner].
+  // All spatial axes of an image are reduced as they are stored; any other run of axes as the rows of [outer, 1,
+  // reduced, inner].
   const bool spatial = shape.size() >= 3 && axes->front() == 2 && axes->back() + 1 == shape.size();
   Shape kernel(shape.begin() + std::min<std::ptrdiff_t>(2, static_cast<std::ptrdiff_t>(shape.size())), shape.end());
   if (!spatial) {

@@ -76,7 +76,7 @@ Refusal lower_padding(Lowering& lowering, NodeId op, const Target& target) {
   if (!lowering.dequantized(pad.inputs[0]))
     return "its input is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale";
   const bool has_value = pad.inputs.size() > 2 && pad.inputs[2].valid();
-  if (has_value && !graph.is_constant(pad.inputs[2])) return "the value that it pads with is no constant";
+  if (has_value && !graph.is_constant(pad.inputs[2])) return "the value that it pads with is not a constant";
   Node node = pad;
   node.outputs.clear();
   node.origins.clear();

@@ -131,10 +131,10 @@ Refusal varying_axis(const Graph& graph, const Cone& cone, const Shape& shape, s
   return "";
 }
 
-// The reals behind all steps, from -128 on: [256] or, with an axis of extent C, [256, C].
+// The reals after all steps, from -128 on: [256] or, with an axis of extent C, [256, C].
 Result<NdArray> evaluate_cone(const Graph& graph, const Cone& cone, ValueId result, const Shape& shape,
                               std::int64_t axis) {
-  // Steps lie on the first axis, where constants do not vary; else on one more in front, which right-aligned
+  // Steps are on the first axis, where constants do not vary; else on one more in front, which right-aligned
   // broadcasting keeps apart.
   Shape space(std::max<std::size_t>(shape.size(), 1), 1);
   if (axis == 0) space.insert(space.begin(), 1);
@@ -169,7 +169,8 @@ Result<NdArray> evaluate_cone(const Graph& graph, const Cone& cone, ValueId resu
   return *wide.value(twins.at(result)).constant;
 }
 
-// round_half_even(real / s) + z in binary64, saturated; what is no number becomes the zero point, as in QuantizeLinear.
+// round_half_even(real / s) + z in binary64, saturated; what is not a number becomes the zero point, as in
+// QuantizeLinear.
 std::int8_t quantize_wide(double real, const Quantization& q, Range range) {
   const double steps = std::isnan(real) ? 0.0 : std::nearbyint(real / static_cast<double>(q.scale));
   return static_cast<std::int8_t>(
@@ -236,7 +237,7 @@ bool is_integer_pointwise(std::string_view op) {
   return op == "dovetail.qtable" || op == "dovetail.qadd" || op == "dovetail.qmul" || op == "dovetail.qclip";
 }
 
-// `id` as one table of the tensor that the tables in front of it read: f(t(x)), or f(x, t(x)). False where it is no
+// `id` as one table of the tensor that the tables before it read: f(t(x)), or f(x, t(x)). False where it is no
 // such function.
 bool compose(Lowering& lowering, NodeId id) {
   Graph& graph = lowering.graph;

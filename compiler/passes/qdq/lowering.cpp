@@ -65,10 +65,10 @@ Refusal Lowering::why_no_parameters(const Node& node) const {
   if (!is_byte(dtype)) return fmt::format("its steps are {}, integer forms exist for int8 and uint8", name(dtype));
   if (real != DType::float32) return fmt::format("its real side is {}, integer forms exist for float32", name(real));
   const auto& scale = graph.value(node.inputs[1]).constant;
-  if (!scale) return "its scale is no constant";
+  if (!scale) return "its scale is not a constant";
   if (scale->count() != 1) return fmt::format("it has {} scales; activations have one", scale->count());
   if (!std::isnormal(static_cast<float>(scale->as_double(0))) || scale->as_double(0) < 0)
-    return fmt::format("its scale {} is no positive normal number", scale->as_double(0));
+    return fmt::format("its scale {} is not a positive normal number", scale->as_double(0));
   return "its zero point is not one constant";
 }
 
@@ -91,7 +91,7 @@ Refusal Lowering::read_weight(ValueId value, std::int64_t axis, Weight& weight) 
   const Node& node = graph.node(producer);
   for (ValueId input : node.inputs)
     if (input.valid() && !graph.is_constant(input))
-      return fmt::format("weight %{} is no constant", graph.value(value).name);
+      return fmt::format("weight %{} is not a constant", graph.value(value).name);
   const NdArray& steps = *graph.value(node.inputs[0]).constant;
   if (!is_byte(steps.dtype()))
     return fmt::format("weight %{} is {}, not int8 or uint8", graph.value(value).name, name(steps.dtype()));
@@ -113,7 +113,7 @@ Refusal Lowering::read_weight(ValueId value, std::int64_t axis, Weight& weight) 
     const std::int64_t at = scale.count() == 1 ? 0 : c;
     const auto number = static_cast<float>(scale.as_double(at));
     if (!std::isnormal(number) || number < 0)
-      return fmt::format("scale {} of weight %{} is no positive normal number", number, graph.value(value).name);
+      return fmt::format("scale {} of weight %{} is not a positive normal number", number, graph.value(value).name);
     weight.scales.push_back(number);
     weight.zero_points.push_back(static_cast<int>(zero ? zero->as_int64(zero->count() == 1 ? 0 : c) : 0) -
                                  (steps.dtype() == DType::uint8 ? 128 : 0));

@@ -39,7 +39,7 @@ struct Target {
   NodeId quantize;
   ValueId output;
   Quantization q;
-  Range range;                      // from Relu and Clip in front of the QuantizeLinear
+  Range range;                      // from Relu and Clip before the QuantizeLinear
   std::vector<NodeId> float_nodes;  // what is between the operator and the QuantizeLinear, result first
 };
 
@@ -54,22 +54,22 @@ struct Lowering {
   std::set<std::string> kept_float;  // operators whose float result still had users when their integer form was placed
   std::set<ValueId> fresh;           // int8 values made here, whose names nobody knows
 
-  // Per-tensor parameters of a QuantizeLinear or DequantizeLinear; nothing where they are no constants, not per tensor,
-  // or of another type than int8 and uint8.
+  // Per-tensor parameters of a QuantizeLinear or DequantizeLinear; nothing where they are not constants, not per
+  // tensor, or of another type than int8 and uint8.
   std::optional<Quantization> parameters(const Node& node) const;
   // Why there are none.
   Refusal why_no_parameters(const Node& node) const;
-  // The int8 value behind a float value, where a DequantizeLinear with per-tensor parameters is between. A constant
+  // The int8 value after a float value, where a DequantizeLinear with per-tensor parameters is between. A constant
   // uint8 gets an int8 twin.
   std::optional<Operand> dequantized(ValueId value);
-  // The weight behind a float value; `axis` is where its scales may vary. Else the reason.
+  // The weight after a float value; `axis` is where its scales may vary. Else the reason.
   Refusal read_weight(ValueId value, std::int64_t axis, Weight& weight) const;
 
   // Puts `node` (no name, outputs and origins yet) in place of `op`, of the float nodes that nobody else uses and of
   // the QuantizeLinear. Its output is the target's. Returns why the operator refuses the node, with the graph as it
   // was.
   Refusal place(Node node, NodeId op, const Target& target);
-  // A new node on int8 values with one output of its own; its name and origins come from `op`. Nothing where the
+  // A new node on int8 values with one separate output; its name and origins come from `op`. Nothing where the
   // operator refuses it.
   std::optional<ValueId> add(Node node, NodeId op, std::string_view stem, Refusal& refusal);
   // DequantizeLinear to `output`, which has no producer.
@@ -117,7 +117,7 @@ struct Accumulation {
   NdArray bias;   // int32 [O]
   NdArray scale;  // float32 [O]
 };
-// `biases`: constants that add up (float, or behind a DequantizeLinear); each holds one value or O. `multiplier`: of
+// `biases`: constants that add up (float, or after a DequantizeLinear); each holds one value or O. `multiplier`: of
 // the scale (Gemm's alpha).
 Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& weight, const std::vector<ValueId>& biases,
                    const Quantization& y, Accumulation& result);
@@ -131,7 +131,7 @@ Refusal order_steps(Lowering& lowering, NodeId op);
 // Operators that move a constant weight with a scale per slice: evaluated, the scales move along. Nothing where this is
 // no such node.
 std::optional<Refusal> move_weight(Lowering& lowering, NodeId op);
-// Bounds of a Relu or Clip; nothing where they are no constants or NaN.
+// Bounds of a Relu or Clip; nothing where they are not constants or NaN.
 std::optional<std::pair<float, float>> clip_bounds(const Graph& graph, const Node& node);
 
 // uint8 activations become int8 with dovetail.recenter at the border.

@@ -140,7 +140,7 @@ Refusal clip_steps(Lowering& lowering, NodeId op) {
   const auto x = lowering.dequantized(original.inputs[0]);
   if (!x) return "its input is not quantized with one scale";
   const auto bounds = clip_bounds(graph, original);
-  if (!bounds) return "its bounds are no constants";
+  if (!bounds) return "its bounds are not constants";
   // A bound inside the range of int8 must be the value of a step, as DequantizeLinear computes it.
   const auto exact = [&](float bound) {
     const int step = quantize(bound, x->q);
@@ -148,7 +148,7 @@ Refusal clip_steps(Lowering& lowering, NodeId op) {
                 most = static_cast<float>(127 - x->q.zero_point) * x->q.scale;
     return bound <= least || bound >= most || static_cast<float>(step - x->q.zero_point) * x->q.scale == bound;
   };
-  if (!exact(bounds->first) || !exact(bounds->second)) return "a bound lies between two steps of its input";
+  if (!exact(bounds->first) || !exact(bounds->second)) return "a bound is between two steps of its input";
   const Range range = clamp_behind({}, bounds->first, bounds->second, x->q);
   Node node;
   node.op = "dovetail.qclip";

@@ -11,7 +11,7 @@
 namespace dovetail::passes::qdq {
 namespace {
 
-// Where `axis` of `from` lies in `to`, the same elements in the same order.
+// Where `axis` of `from` is in `to`, the same elements in the same order.
 std::optional<std::int64_t> axis_after_reshape(const Shape& from, const Shape& to, std::size_t axis) {
   std::int64_t before = 1;
   for (std::size_t i = 0; i < axis; ++i) before *= from[i];

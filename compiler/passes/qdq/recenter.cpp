@@ -7,7 +7,7 @@ namespace dovetail::passes::qdq {
 namespace {
 
 // The zero points of a uint8 Quantize- or DequantizeLinear, less 128, as int8; scalar where the model gives none.
-// Nothing where they are no constants.
+// Nothing where they are not constants.
 std::optional<NdArray> recentered_zero_points(const Graph& graph, const Node& node) {
   if (node.inputs.size() <= 2 || !node.inputs[2].valid()) {
     NdArray zero_points(DType::int8, graph.value(node.inputs[1]).type.shape);

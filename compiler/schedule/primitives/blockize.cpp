@@ -114,7 +114,7 @@ Result<Program> apply_blockize(const Program& program, Step& step, const Intrins
           fmt::format(
               "iterator {} = {} is not a multiple of f from the loops outside, and all of 0 to f - 1 from those inside",
               iterator.var->name, loops::to_string(iterator.binding)),
-          "split and reorder so that whole tiles lie inside");
+          "split and reorder so that whole tiles are inside");
     taken.push_back(free_name(program, fmt::format("{}.{}", outer.name, iterator.var->name), taken));
     const Var var = make_var(taken.back(), iterator.var->dtype);
     outer.iterators.push_back({var, iterator.extent / parts->factor, iterator.kind, parts->outer});
@@ -128,7 +128,7 @@ Result<Program> apply_blockize(const Program& program, Step& step, const Intrins
   Program result = program;
   result.body = replace(program.body, nest, make_stmt(std::move(outer)));
   return if_proven(std::move(result), {step.results[0]}, intrinsics, kName, loop_name,
-                   "split and reorder so that whole tiles lie inside");
+                   "split and reorder so that whole tiles are inside");
 }
 
 }  // namespace dovetail::schedule

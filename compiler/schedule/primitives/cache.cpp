@@ -3,11 +3,11 @@
 //   B: .. = f(X[i])          ==>   CACHED: CACHED[i] = X[i]   B: .. = f(CACHED[i])           (cache_read)
 //   B: Y[i] = f(..)          ==>   B: CACHED[i] = f(..)       CACHED: Y[i] = CACHED[i]       (cache_write)
 //
-// The copy is a block named as the new buffer, over the whole buffer, beside the statement of the program's top level
-// that holds BLOCK; compute_at shrinks it. cache_read is legal where that statement does not write BUFFER and all of
-// BUFFER is defined before it. BLOCK may be several, first,second: all of them read the copy, which is made before the
-// first, and nothing up to the last of them writes BUFFER. cache_write is legal where BLOCK writes all of it, alone in
-// that statement, nothing else there reads it, and BLOCK does not update what another block wrote.
+// The copy is a block named as the new buffer, over the whole buffer, alongside the statement of the program's top
+// level that holds BLOCK; compute_at shrinks it. cache_read is legal where that statement does not write BUFFER and all
+// of BUFFER is defined before it. BLOCK may be several, first,second: all of them read the copy, which is made before
+// the first, and nothing up to the last of them writes BUFFER. cache_write is legal where BLOCK writes all of it, alone
+// in that statement, nothing else there reads it, and BLOCK does not update what another block wrote.
 #include <algorithm>
 
 #include <fmt/format.h>

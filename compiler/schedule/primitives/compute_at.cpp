@@ -11,11 +11,11 @@
 //  - BLOCK is alone in its nest, is not inside LOOP yet, has no ordered iterators and writes one allocation, or the
 //  parts
 //    of a tuple to one each, each element once (its indices are distinct spatial iterators),
-//  - every reader of those buffers lies inside LOOP, and the nest of BLOCK comes before LOOP,
+//  - every reader of those buffers is inside LOOP, and the nest of BLOCK comes before LOOP,
 //  - what BLOCK reads is not written between its old place and the end of the nest that holds LOOP,
 //  - the loops of BLOCK run over all values of its iterators, but for what a predicate in the iterators masks; or,
 //  where
-//    it lies in a nest with blocks that write what it reads, it is shown to compute nothing there that it did not.
+//    it is in a nest with blocks that write what it reads, it is shown to compute nothing there that it did not.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -44,12 +44,12 @@ Result<void> require_reachable(const Path& path, std::size_t top, const Path& ta
                   "name a loop of its consumer");
   for (std::size_t i = 0; i < top; ++i)
     if (std::holds_alternative<If>(path[i]->node) && !around_loop(path[i]))
-      return refuse(kComputeAt, name, fmt::format("the block lies under a condition, and loop {} does not", loop),
+      return refuse(kComputeAt, name, fmt::format("the block is under a condition, and loop {} is not", loop),
                     "name a loop under it");
   for (std::size_t i = 0; i < top; ++i)
     if (as_for(path[i]) && !around_loop(path[i]))
       return refuse(kComputeAt, name,
-                    fmt::format("the block lies inside loop {}, and {} does not", as_for(path[i])->var->name, loop),
+                    fmt::format("the block is inside loop {}, and {} is not", as_for(path[i])->var->name, loop),
                     "name a loop inside it");
   return {};
 }
@@ -95,7 +95,7 @@ Result<Product> require_product(const Program& program, const Block& block) {
   return product;
 }
 
-// Blocks and conditions that read a buffer lie inside LOOP; nothing but the block writes it.
+// Blocks and conditions that read a buffer are inside LOOP; nothing but the block writes it.
 Result<void> require_readers_inside(const Program& program, const Path& path, std::size_t top, const Stmt& loop_stmt,
                                     const Buffer& buffer) {
   const std::string& name = as_block(path.back())->name;
@@ -106,7 +106,7 @@ Result<void> require_readers_inside(const Program& program, const Path& path, st
     const bool inside = std::find(other.begin(), other.end(), loop_stmt) != other.end();
     if (!inside && reads(other.back(), buffer.get()))
       return refuse(kComputeAt, name,
-                    fmt::format("block {}, which reads {}, lies outside of loop {}", b.name, buffer->name, loop_name),
+                    fmt::format("block {}, which reads {}, is outside of loop {}", b.name, buffer->name, loop_name),
                     "name a loop around all readers");
     if (writes(other.back(), buffer.get()))
       return refuse(kComputeAt, name, fmt::format("block {} writes {} too", b.name, buffer->name),

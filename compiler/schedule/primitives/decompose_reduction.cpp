@@ -3,8 +3,8 @@
 //   for y { for k { B: init { A[y] = 0 }  A[y] = A[y] + f(y, k) } }
 //   ==>   for y { INIT: A[y] = 0   for k { B: A[y] = A[y] + f(y, k) } }                                (LOOP k)
 //
-// The initialization becomes a block of its own over the spatial loops inside LOOP, just before LOOP. Legal where every
-// loop that feeds a reduction iterator is LOOP or lies inside it: else the init would run again after a part of the
+// The initialization becomes its own block over the spatial loops inside LOOP, just before LOOP. Legal where every
+// loop that feeds a reduction iterator is LOOP or is inside it: else the init would run again after a part of the
 // sum; and where the loops inside visit each element of the result by one path, so that no element is started twice.
 //
 // A body A = max(A, select(c, v, i)) whose init is A = i becomes A = max(A, v) with predicate c (also for min, and for

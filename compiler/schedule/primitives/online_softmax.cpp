@@ -2,11 +2,11 @@
 //
 //   M[i] = max x(i, n)   P[i, n] = exp(x(i, n) - M[i])   S[i] = sum P[i, n]
 //   BLOCK: W[i, e] = W[i, e] + P[i, n] * v[n, e]         Y[i, e] = W[i, e] / S[i]
-//   ==>   values: V[n, e] = v[n, e], 0 behind it
+//   ==>   values: V[n, e] = v[n, e], 0 after it
 //         for rows {                                      ROWS of i
 //           M = -inf  S = 0  W = 0
 //           for pieces { for piece in 1 {                 COLUMNS of n
-//             x: X[i, c] = x(i, n), -inf behind it        next: N[i] = max(M[i], max X[i, c])
+//             x: X[i, c] = x(i, n), -inf after it        next: N[i] = max(M[i], max X[i, c])
 //             fade: F[i] = exp(M[i] - N[i])  M[i] = N[i]  power: P[i, c] = exp(X[i, c] - N[i])
 //             S[i] = S[i] * F[i] + sum P[i, c]            W[i, e] = W[i, e] * F[i]
 //             BLOCK: W[i, e] = W[i, e] + P[i, c] * V[n, e] } }
@@ -262,7 +262,7 @@ class Online {
     return body;
   }
 
-  // x of the definition's iterators: of rows and columns, also of those behind the last.
+  // x of the definition's iterators: of rows and columns, also of those after the last.
   VarMap iterators_of(const Block& block, const At& at, const Expr& column) const {
     VarMap map;
     for (std::size_t i = 0; i < form_.batch; ++i) map[block.iterators[i].var.get()] = at.batch[i];

@@ -89,7 +89,7 @@ Result<Program> apply_reindex(const Program& program, Step& step, const Intrinsi
   result.body = replace(program.body, place.top,
                         sequence({copy_nest(step.results[0], std::move(iterators), copy, moved, buffer, from), nest}));
   return if_proven(std::move(result), {step.results[0], block.name}, intrinsics, "reindex", buffer->name,
-                   "compute what masks it in a block of its own");
+                   "compute what masks it in its own block");
 }
 
 }  // namespace dovetail::schedule

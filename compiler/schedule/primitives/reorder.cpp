@@ -3,7 +3,7 @@
 //   for y { for x { for c { B } } }   ==>   for c { for y { for x { B } } }        (reorder c y)
 //
 // The named loops take each other's places in the given order; loops between them stay where they are. Legal where all
-// lie in one perfect nest over a single block, loops that feed an ordered iterator keep their relative order, and,
+// are in one perfect nest over a single block, loops that feed an ordered iterator keep their relative order, and,
 // where the block has an init, each sum still starts at its first point. Iterations of spatial iterators are
 // independent; reduction iterators commute (float sums may be reassociated).
 #include <algorithm>

@@ -11,10 +11,10 @@
 // the producer's tile sticks out at an edge, a predicate masks the consumer as well. Legal where
 //  - BLOCK is a plain store over spatial iterators, alone in a nest outside all other loops and conditions, and does
 //    not read what it writes,
-//  - LOOP computes exactly one of the buffers that it reads; BLOCK reads that one at distinct iterators of its own,
+//  - LOOP computes exactly one of the buffers that it reads; BLOCK reads that one at distinct its own iterators,
 //    everywhere in the same way, and none of them runs beyond it (a select may keep the others from reading),
-//  - all writers of that buffer lie inside LOOP, one of them is shown to write all of it, and what different iterations
-//    of LOOP and the loops around write lies apart: so that what one iteration leaves is final (loops of a reduction
+//  - all writers of that buffer are inside LOOP, one of them is shown to write all of it, and what different iterations
+//    of LOOP and the loops around write is apart: so that what one iteration leaves is final (loops of a reduction
 //    outside of LOOP break this),
 //  - from LOOP's nest to BLOCK, nothing else touches what BLOCK writes, or writes what it reads.
 #include <algorithm>
@@ -81,7 +81,7 @@ Result<void> require_movable(const Path& path, std::size_t top, const Path& targ
                     fmt::format("the block shares loop {} with other blocks", as_for(path[i])->var->name),
                     "move it before others are moved to it");
     if (std::holds_alternative<If>(path[i]->node))
-      return refuse(kReverseComputeAt, block.name, "the block lies under a condition", "leave it where it is");
+      return refuse(kReverseComputeAt, block.name, "the block is under a condition", "leave it where it is");
   }
   for (const Iterator& iterator : block.iterators)
     if (iterator.kind != IterKind::spatial)
@@ -90,7 +90,7 @@ Result<void> require_movable(const Path& path, std::size_t top, const Path& targ
           fmt::format("iterator {} of the block is {}, not spatial", iterator.var->name, loops::name(iterator.kind)),
           "move blocks that compute each element by itself");
   if (block.init || !std::holds_alternative<Store>(block.body->node))
-    return refuse(kReverseComputeAt, block.name, "the block is no plain store", "move it before tensorize");
+    return refuse(kReverseComputeAt, block.name, "the block is not a plain store", "move it before tensorize");
   for (const Region& written : block.writes)
     if (reads(path.back(), written.buffer.get()))
       return refuse(kReverseComputeAt, block.name,
@@ -109,7 +109,7 @@ Result<std::vector<AccessBox>> require_final(const Program& program, const std::
     if (!writes(other.back(), buffer.get())) continue;
     if (std::find(other.begin(), other.end(), target.back()) == other.end())
       return refuse(kReverseComputeAt, name,
-                    fmt::format("block {}, which writes {}, lies outside of loop {}", as_block(other.back())->name,
+                    fmt::format("block {}, which writes {}, is outside of loop {}", as_block(other.back())->name,
                                 buffer->name, loop.var->name),
                     "name a loop around all writers");
     whole |= writes_whole(other, *buffer);
@@ -124,7 +124,7 @@ Result<std::vector<AccessBox>> require_final(const Program& program, const std::
   if (!disjoint_hulls(written, outside, outside))
     return refuse(
         kReverseComputeAt, name,
-        fmt::format("iterations of {} and the loops around it are not shown to write elements of {} that lie apart",
+        fmt::format("iterations of {} and the loops around it are not shown to write elements of {} that are apart",
                     loop.var->name, buffer->name),
         "name a loop outside of all loops of the reduction, in whose iterations whole tiles are computed");
   return written;

@@ -199,7 +199,7 @@ Block partial_block(const std::string& name, const Block& block, const Reduction
   return with_inferred_regions(std::move(partial));
 }
 
-// The nest that joins the partial results, in serial loops of its own over the spatial iterators and LOOP.
+// The nest that joins the partial results, in serial its own loops over the spatial iterators and LOOP.
 Stmt joining_nest(const Block& block, const Reduction& reduction, const Factored& made,
                   const std::vector<Buffer>& buffers, FreshVars& fresh) {
   Block join = block;

@@ -23,7 +23,7 @@ Result<Program> apply_sample(const Program& program, Step& step, const Intrinsic
     return refuse("sample", name, fmt::format("`{}` is not of its form", to_string(step)),
                   "write `sample NAME among 4,8,16 = 8`");
   if (!is_decision_name(name))
-    return refuse("sample", name, fmt::format("«{}» is no name", name),
+    return refuse("sample", name, fmt::format("«{}» is not a name", name),
                   "names are letters, digits and _, and begin with no digit");
   DOVETAIL_ASSIGN(const Space space, Space::parse(name, step.arguments[1], step.arguments[2]));
   if (decided) {

@@ -7,7 +7,7 @@
 //           START: S[w, m, n] = 0                                  where the piece is the worker's first of a tile
 //           PRODUCT: S[w, m, n] = S[w, m, n] + L[w, i, m, k] * R[w, i, k, n]
 //           PART: P[w, s, m, n] = S[w, m, n]                       where it is the last of a tile that workers share
-//           WHOLE: Y[4 w + m, n] = S[w, m, n] } }                  where it is the last of a tile of its own
+//           WHOLE: Y[4 w + m, n] = S[w, m, n] } }                  where it is the its own last tile
 //         B: J[t, m, n] = J[t, m, n] + P[.., .., m, n]             t in 2, c in 2: the workers that share the tile
 //         JOINED: Y[12 + 4 t + m, n] = J[t, m, n]
 //
@@ -137,7 +137,7 @@ class StreamK {
     Block block;
     std::vector<For> loops;
 
-    // An iterator over a loop of its own.
+    // An iterator over its own loop.
     Expr add(const std::string& iterator, const std::string& loop, std::int64_t extent,
              IterKind kind = IterKind::spatial) {
       loops.push_back({make_var(loop), extent, ForKind::serial, "", {}, nullptr});
@@ -172,7 +172,7 @@ class StreamK {
     return own_ == 0 ? at.piece : binary(BinaryOp::max, at.piece - own_pieces(), int_imm(0));
   }
   Expr is_own(const Place& at) const { return binary(BinaryOp::lt, at.piece, int_imm(own_pieces())); }
-  // At one time, workers beside one another have tiles that lie so.
+  // At one time, workers alongside one another have tiles that are so.
   Expr own_tile(const Place& at) const {
     return times(quotient(binary(BinaryOp::min, at.piece, int_imm(own_pieces() - 1)), pieces_), workers_) + at.worker;
   }
@@ -202,7 +202,7 @@ class StreamK {
     const Expr of_tile = tile_of(at), across = quotient(of_tile, column_tiles_);
     VarMap digits;
     Expr inside;
-    // Behind the last tile lie others, of which nothing is kept; they read nothing that is not there.
+    // After the last tile are stored others, of which nothing is kept; they read nothing that is not there.
     ProductAxis of_rows = axes_[rows];
     if (batch_.extent > 1) {
       Expr in_batch;

@@ -54,7 +54,7 @@ Result<const Intrinsic*> require_intrinsic(const IntrinsicTable& intrinsics, std
                 fmt::format("the intrinsics are {}", fmt::join(names, ", ")));
 }
 
-// A call has no mask of its own, and where it initializes its result, it does so each time: what the block's predicate,
+// A call has no separate mask, and where it initializes its result, it does so each time: what the block's predicate,
 // init and the loops around may not ask for.
 Result<void> require_whole_calls(const Nest& nest, const Block& pattern) {
   const Block& block = *nest.block;
@@ -80,7 +80,7 @@ Result<void> require_whole_calls(const Nest& nest, const Block& pattern) {
       if (iterator.kind == IterKind::reduce && loop->extent > 1 && mentions(iterator.binding, loop->var))
         return refuse(
             kTensorize, block.name,
-            fmt::format("the intrinsic initializes its result in each call, and the reduction goes on in loop {}",
+            fmt::format("the intrinsic initializes its result in each call, and the reduction continues in loop {}",
                         loop->var->name),
             "apply decompose_reduction, and name an intrinsic that accumulates");
   return {};
@@ -195,7 +195,7 @@ std::optional<Unified> unify(const Intrinsic& intrinsic, const Block& pattern, c
   return std::nullopt;
 }
 
-// The operands lie in the scopes that the intrinsic asks for, and no axis runs through one backwards.
+// The operands are in the scopes that the intrinsic asks for, and no axis runs through one backwards.
 Result<void> require_operands(const Intrinsic& intrinsic, const std::vector<Operand>& operands,
                               const std::string& block) {
   for (std::size_t i = 0; i < operands.size(); ++i)
@@ -315,7 +315,7 @@ Result<Program> apply_tensorize(const Program& program, Step& step, const Intrin
     return refuse(kTensorize, block.name,
                   fmt::format("{} has {}, the nest at {} has {}", intrinsic.name, with_extents("axes", axes), loop_name,
                               with_extents("loops", loops)),
-                  "split and reorder so that exactly loops of those extents lie inside");
+                  "split and reorder so that exactly loops of those extents are inside");
   std::string why;
   const auto unified = unify(intrinsic, pattern, nest, axes, loops, why);
   if (!unified)

@@ -80,7 +80,7 @@ Result<Program> apply_transform_layout(const Program& program, Step& step, const
   });
   // What a select kept inside the old extents need not be provable inside the new ones.
   return if_proven(std::move(result), changed, intrinsics, "transform_layout", buffer->name,
-                   "leave that dimension whole, or mask in a block of its own");
+                   "leave that dimension whole, or mask in its own block");
 }
 
 }  // namespace dovetail::schedule

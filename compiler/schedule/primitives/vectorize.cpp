@@ -5,7 +5,7 @@
 // All iterations run in lock step, one lane each. Legal where
 //  - iterations are independent, as for parallel; a private buffer has one element per lane,
 //  - LOOP has at most kMostLanes iterations,
-//  - below lie blocks of plain stores, and loops only if unrolled; no other loop around or below is vectorized,
+//  - below are stored blocks of plain stores, and loops only if unrolled; no other loop around or below is vectorized,
 //  - every index moves with LOOP by a constant step (0: broadcast, 1: contiguous, else strided), but for those of loads
 //    that are data themselves: each lane then loads from its own place. A predicate may mention LOOP: it masks lanes.
 #include "compiler/schedule/loop_kinds.h"

@@ -11,7 +11,7 @@
 
 namespace dovetail::accel {
 
-// The most block groups that `groups` groups of channels make, so that each lies in one of them; 1 where no merge ends
+// The most block groups that `groups` groups of channels make, so that each is in one of them; 1 where no merge ends
 // at block borders. GEMM's steps for each result are inversely proportional to them.
 std::int64_t block_groups(std::int64_t groups, const TensorLayout& x, const TensorLayout& y);
 

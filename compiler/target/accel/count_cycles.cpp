@@ -19,7 +19,7 @@ namespace {
 constexpr double kLeastShare = 0.005;
 // Regions that are built at most, those of the largest gains first: each takes as long as compiling does.
 constexpr std::size_t kMostRegions = 12;
-// Beside itself a task overlaps as in a network, at one of its ends.
+// Alongside itself a task overlaps as in a network, at one of its ends.
 constexpr int kTimesAlone = 2;
 
 bundle::MemorySpace memory_of(const DeviceSpace& space) {

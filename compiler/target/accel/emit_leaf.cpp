@@ -171,7 +171,7 @@ class Emitter {
     }
     merge(axes);
     std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.steps < b.steps; });
-    // Columns: elements that follow each other on both sides. Rows: packed on chip behind each other.
+    // Columns: elements that follow each other on both sides. Rows: packed on chip after each other.
     Axis columns{1, {1, 1}}, rows{1, {0, 0}};
     if (!axes.empty() && axes.front().steps[0] == 1 && axes.front().steps[1] == 1) {
       columns = axes.front();
@@ -202,7 +202,7 @@ class Emitter {
     return false;
   }
 
-  // One transfer for each iteration of `axes`; where those lie in a pad, nothing but zeros.
+  // One transfer for each iteration of `axes`; where those are in a pad, nothing but zeros.
   void walk_rows(const std::vector<Axis>& axes, std::size_t from, const Axis& columns, const Axis& rows,
                  std::vector<std::int64_t> bases) {
     if (from == axes.size()) return transfer_2d(columns, rows, bases);
@@ -312,7 +312,7 @@ class Emitter {
   }
 
   // Products of which the first of each sum overwrites. Either the instruction's own loops run over results alone: the
-  // first products then are a kernel of their own; or the sums are cut where their first loop begins to move, where the
+  // first products then are their own kernel; or the sums are cut where their first loop begins to move, where the
   // second does, and so on. Whichever takes fewer micro-ops.
   void start_sums(const std::vector<Axis>& axes, const std::vector<std::int64_t>& bases) {
     std::vector<Axis> results, sums;
@@ -347,7 +347,7 @@ class Emitter {
     bool overwrites;
   };
 
-  // Half of the buffer, so that kernels can stay resident beside each other.
+  // Half of the buffer, so that kernels can stay resident alongside each other.
 
   // The instruction's two loops, and what is left to micro-ops, outermost first.
   struct Nest {

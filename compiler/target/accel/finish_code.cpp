@@ -48,7 +48,7 @@ std::string text_of(const Stream& stream, const isa::HardwareConfig& config) {
   return isa::format_assembly(config, instructions);
 }
 
-// Micro-ops are numbered as if each kernel had a place of its own, and listed behind.
+// Micro-ops are numbered as if each kernel had its own place, and listed after.
 std::string symbolic_text(Stream stream, const isa::HardwareConfig& config) {
   std::vector<std::uint64_t> begins{0};
   for (const std::vector<isa::Uop>& kernel : stream.kernels) begins.push_back(begins.back() + kernel.size());

@@ -28,7 +28,8 @@ std::uint64_t end_of_memory(const isa::HardwareConfig& config);
 Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config,
                                      DeviceSpace& space, bundle::AccelCode& code, const Dump& dump = nullptr);
 
-// What isa/verify finds in the finished program, a line each: always a defect of whoever made the stream. "": nothing.
+// What isa/verify finds in the finished program, a line each: always a defect of the code that made the stream. "":
+// nothing.
 std::string findings_of(const bundle::AccelCode& code, const DeviceSpace& space);
 
 }  // namespace dovetail::accel

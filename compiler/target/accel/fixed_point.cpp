@@ -11,7 +11,7 @@ namespace dovetail::accel {
 
 namespace {
 
-// A zero point that makes the constant larger is added behind the shift: it would take the room of accumulators.
+// A zero point that makes the constant larger is added after the shift: it would take the room of accumulators.
 constexpr std::int64_t kMostZeroPoint = std::int64_t{1} << 24;
 // No accumulator, with what is added to it, is larger: selection sees to that.
 constexpr std::int64_t kMostAccumulator = INT32_MAX - 1;
@@ -51,7 +51,7 @@ struct Scale {
   }
 };
 
-// The accumulators, bias included, whose results lie in range, as far as there are such: all others have the result of
+// The accumulators, bias included, whose results are in range, as far as there are such: all others have the result of
 // the nearer bound.
 struct Span {
   Span(const Scale& scale, const OutputRange& range, std::int64_t bound) {
@@ -60,7 +60,7 @@ struct Span {
     high = loops::floor_div(((most + 1) << scale.e) - scale.half() - 1, scale.m);
     if (scale.rounded(low) < least) ++low;
     if (scale.rounded(high + 1) <= most) ++high;
-    // Where results skip integers, the next ones outside are what the clamp behind makes the bound of.
+    // Where results skip integers, the next ones outside are what the clamp after makes the bound of.
     if (scale.beyond_1()) --low, ++high;
     const std::int64_t least_wanted = low, most_wanted = high;
     low = std::max(least_wanted, std::min(-bound, most_wanted));
@@ -99,7 +99,7 @@ bool cut_at(FixedPointChannel& channel, const Scale& scale, int limbs, int place
     std::int64_t x = channel.rounding;
     for (int i = kMostLimbs - limbs; i < kMostLimbs; ++i) {
       x += w * channel.limbs[static_cast<std::size_t>(i)];
-      // Between the bounds sums lie between theirs, but for the floor of what is carried.
+      // Between the bounds sums are between theirs, but for the floor of what is carried.
       if (!fits(x - 1) || !fits(x + 1)) return false;
       x = floor_shift(x, channel.shifts[static_cast<std::size_t>(i)]);
     }
@@ -198,7 +198,7 @@ std::optional<FixedPoint> plan_fixed_point(std::span<const float> scales, const 
     plan.shifts = plan.shifts || scale.e > 0;
     plan.clamps = plan.clamps || scale.beyond_1();
   }
-  // The zero point is part of `rounding`, but for a lowest bit of 1 beside ties, and where it is too large.
+  // The zero point is part of `rounding`, but for a lowest bit of 1 alongside ties, and where it is too large.
   const auto fewest_limbs = [&](std::int32_t at_end) -> std::optional<int> {
     plan.zero_point = at_end;
     int limbs = 0;

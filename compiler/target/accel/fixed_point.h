@@ -22,12 +22,12 @@ inline constexpr int kMostLimbs = 4;
 //   x = w * m + rounding, result = x >> e, m * 2^-e the scale
 struct FixedPoint {
   int limbs = 0;                // of m; 0: every scale is 2^-s, and m = 1
-  bool ties = false;            // a result may lie halfway between two integers, and goes to the even one
+  bool ties = false;            // a result may be halfway between two integers, and goes to the even one
   bool shifts = false;          // e > 0 for a channel
   bool clamps = false;          // a channel's scale is beyond 1: its results skip integers, the bounds perhaps
   std::int32_t zero_point = 0;  // what is added at the end: the part that `rounding` cannot hold
   std::int64_t bound = 0;       // of |accumulator|, bias included
-  // Shifts of all channels, which then are no constants of them: each but the last limb's, and the last one's.
+  // Shifts of all channels, which then are not constants of them: each but the last limb's, and the last one's.
   struct Shifts {
     int of_limb = 0, last = 0;
     bool operator==(const Shifts&) const = default;

@@ -60,7 +60,7 @@ bool reads_pads(const ConvSpec& spec, const TensorLayout& x, const ImageShape& y
          (y.w - 1) * spec.stride_w + (spec.kernel_w - 1) * spec.dilation_w - spec.pad_left >= x.w;
 }
 
-// Of the convolution's own result, which a pooling behind it makes smaller.
+// Of the convolution's own result, which a pooling after it makes smaller.
 ImageShape shape_of_products(const graph::Graph& graph, const Operation& operation, const isa::HardwareConfig& config) {
   const bool pooled = std::get<ConvOperation>(operation.body).pooling.has_value();
   return image_shape(graph, pooled ? graph.node(operation.nodes.front()).outputs[0] : operation.output, config);

@@ -3,7 +3,7 @@
 //
 // Why FIFOs match: tokens from p to q are popped in the order of q, and pushed by instructions of growing index, as an
 // instruction waits only for what is beyond all that its queue has waited for. So the k-th pop meets the k-th push.
-// A relay takes a token that a compute instruction in the middle of its queue pops. It comes behind the last one there
+// A relay takes a token that a compute instruction in the middle of its queue pops. It comes after the last one there
 // that pops from the same FIFO, and what it waits for is beyond all that the queue has waited for: the order holds.
 //
 // Why it ends: the stream's order is an execution in which every token is there when it is popped. Only full FIFOs can
@@ -164,8 +164,8 @@ class Inserter {
   }
 
   // The compute instruction that is made to wait for `far` so that `item` can wait for it: the one that delays least
-  // whatever comes behind both. In question are the first that starts after the end of `far`, and the one before it,
-  // which waits for that end. Nothing where there is none, or a NOP behind them all delays less. Precondition: none
+  // whatever comes after both. In question are the first that starts after the end of `far`, and the one before it,
+  // which waits for that end. Nothing where there is none, or a NOP after them all delays less. Precondition: none
   // waits for `far` yet.
   std::optional<int> made_to_wait(const StreamInstruction& item, Queue other, int far) const {
     const std::vector<int>& compute = queue_[index(Queue::compute)];
@@ -210,7 +210,7 @@ class Inserter {
     DOVETAIL_CHECK(tokens.empty() || (tokens.back().pusher < pusher && tokens.back().popper < popper),
                    "tokens of a FIFO are pushed and popped in one order");
     // Its FIFO is full in the stream's order when this token is pushed: the last that pops from it waits for this token
-    // in place of its own, which the pusher's queue has pushed earlier.
+    // in its own place, which the pusher's queue has pushed earlier.
     if (tokens.size() >= depth_ && tokens[tokens.size() - depth_].popper > pusher) {
       beyond_depth_ = true;
       if (keeps_to_depth_) {
@@ -227,7 +227,7 @@ class Inserter {
     learn(popper, pusher);
   }
 
-  // What is done when `pusher` is done, is done before `from` and all behind it in its queue start.
+  // What is done when `pusher` is done, is done before `from` and all after it in its queue start.
   void learn(int from, int pusher) {
     const Queue queue = at(from).queue;
     Clock done = at(pusher).before;
@@ -245,7 +245,7 @@ class Inserter {
     join(known_[index(queue)], done);
   }
 
-  // The estimate of when the last instruction of its queue starts and ends: behind the one before it, and what it waits
+  // The estimate of when the last instruction of its queue starts and ends: after the one before it, and what it waits
   // for.
   void schedule(int last) {
     Made& made = at(last);

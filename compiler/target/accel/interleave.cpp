@@ -19,7 +19,7 @@ using isa::Queue;
 // Estimates: a memory that answers as soon as many do, what transfers cost besides their bytes, a store for each burst
 // and by itself; and when the pipe is empty, as between kinds of compute instructions and before a NOP.
 constexpr std::uint64_t kMemoryLatency = 64, kBehindLoad = 4, kBehindStore = 100, kPipe = 8;
-// A wait of the compute queue that is no reason to take the other layer's tile.
+// A wait of the compute queue that is not a reason to take the other layer's tile.
 constexpr std::uint64_t kShortWait = 64;
 
 std::uint64_t queue_cycles(const isa::HardwareConfig& config, const Stream& stream, const StreamInstruction& item) {
@@ -59,7 +59,7 @@ class Interleaver {
   }
 
  private:
-  // Instructions that come together: loads, and what is computed and stored behind them.
+  // Instructions that come together: loads, and what is computed and stored after them.
   struct Part {
     std::size_t begin, end;
     std::size_t after = 0;  // so many parts of the first layer come before it
@@ -95,7 +95,7 @@ class Interleaver {
         of_first.record(queue, accesses, static_cast<int>(i));
         if (stores) stored = {std::min(stored.begin, hull.begin), std::max(stored.end, hull.end)};
       }
-      // Queues are in order, so conflicts within one are no part of before_. Here they count.
+      // Queues are in order, so conflicts within one are not part of before_. Here they count.
       int needs = i < border_ ? kNone : std::ranges::max(of_first.conflicts(queue, accesses, kNothing));
       for (const isa::SramAccess& access : accesses.sram) {
         const bool writes = access.kind != isa::AccessKind::read;

@@ -13,7 +13,7 @@ namespace dovetail::accel {
 // What the compute queue takes for a stream, as estimated, where loads at its beginning come under what is before it.
 std::uint64_t estimated_cycles(const Stream& stream, const isa::HardwareConfig& config);
 
-// What two layers take one behind the other and side by side if no queue ever waits for another one.
+// What two layers take one after the other and side by side if no queue ever waits for another one.
 struct LeastCycles {
   std::uint64_t apart, together;
 };

@@ -57,7 +57,7 @@ class LastTouch {
   static constexpr std::uint64_t kBlock = 16;
   static constexpr int kMixed = -2;  // in blocks_: elements_ has them one by one
 
-  // What of the run lies in each block.
+  // What of the run is in each block.
   template <typename Visit>
   static void for_blocks(const isa::Extent& run, const Visit& visit) {
     for (std::uint64_t begin = run.begin; begin < run.end;) {

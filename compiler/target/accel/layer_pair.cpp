@@ -33,7 +33,7 @@ struct Room {
   std::array<Elements, kBuffers.size()> of;
 };
 
-// Behind the places that buffers have from the bottom on.
+// After the places that buffers have from the bottom on.
 Room room_behind(const Placements& placements, const isa::HardwareConfig& config) {
   Room room;
   for (std::size_t b = 0; b < kBuffers.size(); ++b) {

@@ -29,7 +29,7 @@ struct Layer {
 
 struct LayerPair {
   Layer first, second;             // with other tiles and places than they came with
-  std::vector<std::size_t> order;  // of their instructions, the second layer's behind the first's
+  std::vector<std::size_t> order;  // of their instructions, the second layer's after the first's
 };
 
 // Both layers interleaved, the first with tiles for three quarters or half of each SRAM, the second for what those

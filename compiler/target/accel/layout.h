@@ -1,4 +1,4 @@
-// How an int8 tensor lies in the accelerator's DRAM: channels in blocks, batch in blocks, and where a convolution needs
+// How an int8 tensor is in the accelerator's DRAM: channels in blocks, batch in blocks, and where a convolution needs
 // it a border of zero points.
 #pragma once
 
@@ -68,7 +68,7 @@ struct TensorLayout {
 };
 
 TensorLayout make_layout(const BlockSizes& sizes, std::int64_t n, std::int64_t c, std::int64_t h, std::int64_t w);
-// Index map of a weight, [o, c] or with kernel dimensions behind these: the last two dimensions are one element of WGT.
+// Index map of a weight, [o, c] or with kernel dimensions after these: the last two dimensions are one element of WGT.
 std::string weight_index_map(const BlockSizes& sizes, std::size_t dimensions);
 // Index map of [batch, channels, parts], such as constants, which have several words for each channel: one part of a
 // block of channels is an element.

@@ -30,7 +30,7 @@ struct LeafForm {
   std::int64_t constant = 0;
   std::vector<std::pair<const loops::VarNode*, std::int64_t>> outer;
   std::vector<std::int64_t> inner;   // one per loop of the leaf
-  const Placement* place = nullptr;  // of what lies on chip
+  const Placement* place = nullptr;  // of what is on chip
 };
 
 struct Leaf {

@@ -25,7 +25,7 @@ class Lowering {
   // A virtual thread, or the one thread there is.
   struct Thread {
     LoopValues values;
-    std::vector<Reset> resets;  // not emitted yet; of places that lie apart
+    std::vector<Reset> resets;  // not emitted yet; of places that are apart
   };
 
  public:

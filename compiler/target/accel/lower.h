@@ -21,7 +21,7 @@
 namespace dovetail::accel {
 
 // Loops become loops of instructions or are walked, by their extents alone. Virtual threads take turns, a statement
-// each, with places of their own on chip; a pipelined loop has as many slots as stages (on_chip.h).
+// each, with their own places on chip; a pipelined loop has as many slots as stages (on_chip.h).
 inline constexpr std::array kLoopKinds{loops::ForKind::vthread, loops::ForKind::pipelined};
 inline constexpr LoopSupport kLoopSupport{.target = "the accelerator back end", .kinds = kLoopKinds, .slots = true};
 
@@ -30,7 +30,7 @@ inline constexpr LoopSupport kLoopSupport{.target = "the accelerator back end", 
 struct Lowered {
   struct Touch {
     isa::Memory memory;
-    std::int64_t begin, end, at;  // elements; behind so many instructions of these
+    std::int64_t begin, end, at;  // elements; after so many instructions of these
   };
   Stream stream;  // of node 0
   std::vector<Touch> touches;
@@ -39,7 +39,7 @@ struct Lowered {
 Result<Lowered> lower(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
                       const LoweringFacts& facts, const Placements& placements);
 
-// Notes what the instructions touch behind so many of the region's.
+// Notes what the instructions touch after so many of the region's.
 void touch(const Lowered& lowered, std::size_t before, SramHistory& history);
 
 // Appends the instructions of `program` to `stream`, marked with `node`. `dram`: physical byte address of each

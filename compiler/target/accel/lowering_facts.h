@@ -1,4 +1,4 @@
-// All that lowering reads of the hardware. Programs that lie at the same places become the same instructions on
+// All that lowering reads of the hardware. Programs that are at the same places become the same instructions on
 // machines that are equal here, whatever else they differ in.
 #pragma once
 

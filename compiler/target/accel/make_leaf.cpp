@@ -128,7 +128,7 @@ class LeafBuilder {
     if (operand.steps.size() <= 2) return;
     std::int64_t step = 0;
     for (std::size_t d = 0; d < operand.steps[0].size(); ++d) step += operand.steps[0][d] * placement.strides[d];
-    if (step != 1) fail(fmt::format("the elements of {} lie {} apart, not 1", operand.buffer->name, step));
+    if (step != 1) fail(fmt::format("the elements of {} are {} apart, not 1", operand.buffer->name, step));
   }
 
   void transfer(const Store& assignment) {
@@ -204,7 +204,7 @@ class LeafBuilder {
   // Splits a conjunction of comparisons into forms that are >= 0 where they hold.
   void masks(const Expr& condition, std::vector<LeafForm>& out) const {
     const auto* comparison = std::get_if<Binary>(&condition->node);
-    if (!comparison) fail(fmt::format("the condition {} is no comparison", loops::to_string(condition)));
+    if (!comparison) fail(fmt::format("the condition {} is not a comparison", loops::to_string(condition)));
     if (comparison->op == BinaryOp::logical_and) {
       masks(comparison->a, out);
       masks(comparison->b, out);

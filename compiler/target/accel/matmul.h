@@ -1,6 +1,6 @@
 // Products of two activations, batched: each operand is a part of a matrix whose rows are pixels (ImageShape, moves.h),
-// and a block of channels of block_out of its rows is an element of WGT as it lies. So a second operand that has its
-// columns as rows, as keys have in attention, is read where it is; any other is transposed first.
+// and a block of channels of block_out of its rows is an element of WGT as it is stored. So a second operand that has
+// its columns as rows, as keys have in attention, is read where it is; any other is transposed first.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace dovetail::accel {
 
-// Where in a matrix the parts of several groups lie: group g from row first_row + g * rows and channel first_channel +
-// g * channels on.
+// Where in a matrix the parts of several groups are stored: group g from row first_row + g * rows and channel
+// first_channel + g * channels on.
 struct GroupPlaces {
   std::int64_t first_row = 0, rows = 0, first_channel = 0, channels = 0;
   bool operator==(const GroupPlaces&) const = default;
@@ -39,7 +39,7 @@ bool multiplies_activations(const isa::HardwareConfig& config);
 // Parameters X, W (b as elements of WGT), [IZ,] [IJ,] K, Y. IZ holds -za, IJ -zb, for each k below `depth`: their
 // products with b and a are the sums that zero points are factors of. They are there where za, zb are not 0.
 loops::Program matmul_program(const MatMulSpec& spec, const isa::HardwareConfig& config);
-// int8, of IZ and IJ: the number for each k, in two halves where it is no int8.
+// int8, of IZ and IJ: the number for each k, in two halves where it is not int8.
 NdArray zero_point_operand(std::int64_t elements, std::int64_t depth, std::int32_t zero_point,
                            const isa::HardwareConfig& config);
 

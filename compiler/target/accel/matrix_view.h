@@ -1,5 +1,5 @@
-// How the matrices that a batched product reads or writes lie within another matrix, where movement (Slice, Reshape,
-// Transpose) lies between the two: heads side by side in the channels, say.
+// How the matrices that a batched product reads or writes are within another matrix, where movement (Slice, Reshape,
+// Transpose) is between the two: heads side by side in the channels, say.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct MatrixExtents {
   std::int64_t groups, rows, columns;
 };
 // `positions`: of each element [group, row, column], row-major in a matrix with so many channels. `inner`: of the
-// groups that are to lie at equal steps. nullopt where rows or columns do not follow each other.
+// groups that are to be at equal steps. nullopt where rows or columns do not follow each other.
 std::optional<MatrixView> view_matrices(std::span<const std::int64_t> positions, const MatrixExtents& extents,
                                         std::int64_t channels, std::int64_t inner);
 

@@ -13,9 +13,9 @@ namespace dovetail::accel {
 
 namespace {
 
-// Results of one period have steps of their own: DepthToSpace, Resize.
+// Results of one period have their own steps: DepthToSpace, Resize.
 constexpr std::int64_t kLongestPeriod = 8;
-// Each is a program of its own.
+// Each is its own program.
 constexpr std::size_t kMostParts = 64;
 
 // Of an element: a constant, or an element of an input.
@@ -27,7 +27,7 @@ struct Source {
   bool is_constant() const { return input < 0; }
 };
 
-// Every `period`-th position from `first` on, whose sources lie `step` apart.
+// Every `period`-th position from `first` on, whose sources are `step` apart.
 struct Run {
   std::int64_t first, period, count, step;
 };
@@ -60,7 +60,7 @@ class Planner {
   }
 
  private:
-  // Whether the pixel is no row of the matrix that the result is.
+  // Whether the pixel is not a row of the matrix that the result is.
   bool is_beside(std::int64_t n, std::int64_t x) const { return result_.rows > 0 && x * result_.n + n >= result_.rows; }
 
   Source at(std::int64_t n, std::int64_t o, std::int64_t y, std::int64_t x) const {
@@ -95,7 +95,7 @@ class Planner {
     return source;
   }
 
-  // How far the sources of one row lie from those of another, nullopt where that is no one number, or negative. Looked
+  // How far the sources of one row are from those of another, nullopt where that is no one number, or negative. Looked
   // at in a few places; add_box looks at all.
   template <typename Place>
   std::optional<std::int64_t> step(const Place& place, bool rows, std::int64_t across, std::int64_t from,
@@ -161,7 +161,7 @@ class Planner {
             const Source source = at(n, o, rows.first + y * rows.period, columns.first + x * columns.period);
             if (source != expected)
               return refusal(source.n != expected.n ? "its elements move along the batch"
-                                                    : "its pixels lie in no regular order");
+                                                    : "its pixels are in no regular order");
           }
     for (std::int64_t first = 0; first < result_.c; first += block_) {
       MoveSpec part;
@@ -209,8 +209,8 @@ class Planner {
       same->channels[o] = source.channel % block_;
     }
     if (part.terms.empty()) part.fill = static_cast<std::int32_t>(*constant);
-    else if (constant.value_or(0) != 0) return refusal("a block of channels holds a constant beside values");
-    // What lies in channels beyond the result's does not matter, so that whole blocks may be copied.
+    else if (constant.value_or(0) != 0) return refusal("a block of channels holds a constant alongside values");
+    // What is in channels beyond the result's does not matter, so that whole blocks may be copied.
     if (part.terms.size() == 1 && !constant) {
       bool whole = true;
       for (std::size_t o = 0; o < channels.size(); ++o)

@@ -30,7 +30,7 @@ ImageShape image_shape(const graph::Graph& graph, graph::ValueId value, const is
 TensorLayout make_layout(const isa::HardwareConfig& config, const ImageShape& shape);
 
 // `sources`: where each element of the result comes from (compiler/target/support/element_sources.h), the elements of
-// `inputs` counted one behind the other. `block`: channels of one (TensorLayout::block). Layouts of the parts stay
+// `inputs` counted one after the other. `block`: channels of one (TensorLayout::block). Layouts of the parts stay
 // open. Errors: `why` alone, of a result whose pixels follow no pattern that parts can have.
 Result<std::vector<MoveSpec>> plan_moves(std::span<const std::int32_t> sources, std::span<const ImageShape> inputs,
                                          const ImageShape& result, std::int64_t block);

@@ -53,7 +53,7 @@ Placement shape_of(const Program& program, const Buffer& buffer, isa::Memory mem
   const auto element = element_shape(memory, sizes);
   for (std::size_t e = 0; e < 2; ++e)
     DOVETAIL_CHECK(buffer->shape[dimensions - 2 + e] == element[e],
-                   fmt::format("the last dimensions of {} {} are no element of its memory", buffer->name,
+                   fmt::format("the last dimensions of {} {} are not an element of its memory", buffer->name,
                                to_string(buffer->shape)));
   Placement placement;
   placement.memory = memory;
@@ -67,7 +67,7 @@ Placement shape_of(const Program& program, const Buffer& buffer, isa::Memory mem
     placement.strides[d] = stride;
     std::int64_t extent = box[d].extent;
     if (min->coefficients.empty()) {
-      // Masks keep what lies beyond the buffer from being touched.
+      // Masks keep what is beyond the buffer from being touched.
       const std::int64_t end = std::min(min->constant + extent, buffer->shape[d]);
       placement.min[d].constant = std::max<std::int64_t>(min->constant, 0);
       extent = end - placement.min[d].constant;
@@ -107,7 +107,7 @@ std::map<const BufferNode*, Buffer> in_place_sources(const Program& program, con
   return sources;
 }
 
-// Places of their own in a memory: one behind the other, from `at` on.
+// their own Places in a memory: one after the other, from `at` on.
 void line_up(Placements& placements, const std::vector<Buffer>& buffers, isa::Memory memory, std::int64_t at) {
   for (const Buffer& buffer : buffers) {
     Placement& placement = placements.at(buffer.get());
@@ -153,7 +153,7 @@ Placements find_places(const Program& program, const IntrinsicTable& intrinsics,
   Placements placements;
   for (const Buffer& buffer : program.allocations) {
     const auto memory = memory_of(buffer->scope);
-    DOVETAIL_CHECK(memory, fmt::format("intermediate buffer {} of {} lies in scope {}, not on chip", buffer->name,
+    DOVETAIL_CHECK(memory, fmt::format("intermediate buffer {} of {} is in scope {}, not on chip", buffer->name,
                                        program.name, buffer->scope));
     placements[buffer.get()] = shape_of(program, buffer, *memory, sizes);
   }
@@ -165,7 +165,7 @@ Placements find_places(const Program& program, const IntrinsicTable& intrinsics,
     Placement& own = placements[buffer.get()];
     const Placement& source = placements[root];
     DOVETAIL_CHECK(own.strides == source.strides && own.elements == source.elements,
-                   fmt::format("{} cannot lie in place of {}", buffer->name, root->name));
+                   fmt::format("{} cannot be in place of {}", buffer->name, root->name));
     own.in_place_of = root;
     own.slots = source.slots;
     own.contexts = source.contexts;

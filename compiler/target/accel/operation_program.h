@@ -14,8 +14,8 @@
 namespace dovetail::accel {
 
 const Kind& kind_of(const Operation& operation);
-// One program, or one for each part of what is moved, or of a product of activations. `inputs`: how they lie, in the
-// operation's order.
+// One program, or one for each part of what is moved, or of a product of activations. `inputs`: how they are stored, in
+// the operation's order.
 std::vector<loops::Program> operation_programs(const Operation& operation, std::span<const TensorLayout> inputs,
                                                const TensorLayout& output, const isa::HardwareConfig& config);
 // Of the operation by itself: each input has the border that this operation needs.

@@ -231,9 +231,9 @@ class Orderer {
   std::vector<std::uint64_t> cycles_, end_;
   std::vector<bool> taken_;
   std::vector<std::size_t> loads_;
-  std::vector<bool> late_;              // by position in loads_
-  std::vector<std::size_t> next_late_;  // likewise: it, or the first one behind
-  std::vector<std::size_t> reader_;     // likewise: the first instruction that may read what it or one behind brings
+  std::vector<bool> late_;                  // by position in loads_
+  std::vector<std::size_t> next_late_;      // likewise: it, or the first one after
+  std::vector<std::size_t> reader_;         // likewise: the first instruction that may read what it or one after brings
   std::vector<std::uint64_t> work_before_;  // cycles of compute instructions before each
   std::size_t next_load_ = 0, moved_ = 0;   // position in loads_
   std::array<std::uint64_t, isa::kQueues> idle_from_{};

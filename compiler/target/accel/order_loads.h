@@ -1,6 +1,6 @@
 // The order of loads over a whole region. The load queue runs in order: a load that waits, for a store or for its
-// place, holds up those behind it. Where it would, loads from further on whose places are free take the time: weights
-// of the layers behind, mostly.
+// place, holds up those after it. Where it would, loads from further on whose places are free take the time: weights
+// of the layers after, mostly.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Tables (dovetail.qtable) whose values lie on two lines through one point: LeakyRelu, PRelu, Abs, Neg, HardSigmoid,
+// Tables (dovetail.qtable) whose values are on two lines through one point: LeakyRelu, PRelu, Abs, Neg, HardSigmoid,
 // Relu to another scale. They are the larger or the smaller one of two products, rounded and clamped, which ALUs
 // compute exactly: all 256 values are compared.
 #pragma once

@@ -41,7 +41,7 @@ isa::Instruction load_uops(std::uint64_t sram, std::uint64_t dram, std::uint64_t
 constexpr std::uint64_t kLoadCycles = 80;
 
 // The kernels that are part of no other one, in the order in which the stream first uses any part of them: those of an
-// operation lie together.
+// operation are together.
 struct Area {
   std::vector<KernelPart> parts;  // of each kernel of the stream
   std::vector<int> wholes;

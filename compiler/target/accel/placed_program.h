@@ -22,7 +22,7 @@
 
 namespace dovetail::accel {
 
-// A scheduled program and where its buffers lie, by themselves (find_places).
+// A scheduled program and where its buffers are stored, by themselves (find_places).
 struct PlacedProgram {
   loops::Program program;
   std::shared_ptr<const loops::IntrinsicTable> intrinsics;

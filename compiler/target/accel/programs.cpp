@@ -24,7 +24,7 @@ namespace {
 
 Axes pixel_axes(const TensorLayout& y) { return pixel_axes(y, y.h, y.w); }
 
-// Where in the interior of Y a result lies.
+// Where in the interior of Y a result is stored.
 struct Place {
   std::int64_t first_channel = 0;
   Positions rows, columns;
@@ -35,7 +35,7 @@ Expr position(const Expr& e, const Positions& at, std::int64_t border) {
   return at.first + border == 0 ? scaled : scaled + (at.first + border);
 }
 
-// The last block: into Y, which lies so.
+// The last block: into Y, which is so.
 Program finish(Definition& definition, const Buffer& a, const TensorLayout& layout, bool saturate,
                const Place& place = {}) {
   return accel::finish(definition, a, layout.program_shape(), saturate, [&](const Indices& i) {
@@ -108,7 +108,7 @@ class Widener {
 
 enum class Side { a, b };
 
-// round_half_even((operand - its zero point) * its multiplier). `make_operand` defines the operand's own blocks, behind
+// round_half_even((operand - its zero point) * its multiplier). `make_operand` defines the operand's own blocks, after
 // those of the constants.
 Buffer scaled(Definition& d, const AddSpec& spec, const isa::HardwareConfig& config, Side side, const Axes& axes,
               const std::function<Buffer()>& make_operand) {

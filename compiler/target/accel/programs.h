@@ -48,7 +48,7 @@ struct SplitMultiplier {
   int fraction_bits = 0;
 
   std::int64_t significand() const { return (std::int64_t{integer} << fraction_bits) + fraction; }
-  bool has_ties() const;  // a product may lie halfway between two integers
+  bool has_ties() const;  // a product may be halfway between two integers
   bool in_one() const;    // a * significand fits int32
 };
 // nullopt where |a| <= 255 times one of the parts would not fit.
@@ -100,16 +100,16 @@ struct MaxPoolSpec {
   // names. The border of x holds the pads, -128.
   bool separable = false;
 };
-// Whether results can lie where an element of their window alone lay: positions in the image by their remainder of the
-// stride are places of their own, and one of them has a single element of each window.
+// Whether results can be stored where an element of their window alone lay: positions in the image by their remainder
+// of the stride are their own places, and one of them has a single element of each window.
 bool is_separable(const MaxPoolSpec& spec);
 
 // Parameters X int8 [n, c, h, w] (program shape), W int8 (weight_shape of block_groups.h), K int32 [batch, o, words], Y
 // int8 (program shape; only the interior is written). Blocks: [pad], conv, epilogue stages, out.
 // With `addition`, its operand a is the convolution's result, which is clamped to int8 and stays in ACC, and b is
 // parameter B: [I,] B, KA, KB and KS, the constants of the sum, are parameters besides; KA and KS where b is constant.
-// With `pooling`, whose windows is_separable() and reduces_in_place() name, y is how its result lies. Accumulators are
-// reduced before the epilogue, so it must not fall where they rise: scales are not negative. Blocks: [pad],
+// With `pooling`, whose windows is_separable() and reduces_in_place() name, y is how its result is stored. Accumulators
+// are reduced before the epilogue, so it must not fall where they rise: scales are not negative. Blocks: [pad],
 // r<row>c<column>.conv of each place in the windows, maxima, epilogue stages, out.
 loops::Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition = nullptr,
                             const MaxPoolSpec* pooling = nullptr);
@@ -130,7 +130,7 @@ struct MoveSpec {
     TensorLayout x;
     std::int64_t first_block = 0;  // of x, for the first block of the result; the next one's is the next
     Positions rows, columns;       // of x; as many as the result's
-    // For each channel of a block the channel of x's block that it is, -1 where it is no part of this term; empty: the
+    // For each channel of a block the channel of x's block that it is, -1 where it is not part of this term; empty: the
     // same. Channels are selected by a product, so with Widening::gemm alone.
     std::vector<std::int64_t> channels;
     bool selects() const { return !channels.empty(); }
@@ -160,7 +160,7 @@ struct LinesSpec {
   bool by_channel() const { return lines.slopes.size() > 1; }
   std::int64_t words() const { return form == Epilogue::Form::requant ? 4 : 2; }
 };
-// int32 [batch, channels, words]; channels: of the result where each has slopes of its own, else of one block.
+// int32 [batch, channels, words]; channels: of the result where each has its own slopes, else of one block.
 NdArray lines_constants(const LinesSpec& spec, const isa::HardwareConfig& config);
 // Parameters X0, X1 (the same tensor, with `requant` alone), [I,] K, Y.
 loops::Program lines_program(const LinesSpec& spec, const isa::HardwareConfig& config);

@@ -102,11 +102,11 @@ class Builder {
     return known->second;
   }
 
-  // Values that do not leave the region share memory as they come and go; those that lie within another one come and go
+  // Values that do not leave the region share memory as they come and go; those that are within another one come and go
   // with it. A border is part of the image: it must be there from the start. Operations next to each other may be
   // computed side by side: one stores while the one before still loads.
   void place_inner_values() {
-    std::map<ValueId, bundle::LiveRange> ranges;  // of what lies by itself
+    std::map<ValueId, bundle::LiveRange> ranges;  // of what is by itself
     for (std::size_t i = 0; i < operations_.size(); ++i) {
       const auto at = static_cast<std::ptrdiff_t>(i);
       const auto use = [&](ValueId value) {
@@ -277,7 +277,7 @@ class Builder {
   }
 
   Result<void> lower_operation(const Operation& operation, int node) {
-    if (!layouts_.at(operation.output).folds.empty()) return {};  // it lies as its operand does
+    if (!layouts_.at(operation.output).folds.empty()) return {};  // it is stored as its operand does
     std::vector<Places> places =
         std::visit([&](const auto& body) { return all_places(operation, body); }, operation.body);
     std::vector<TensorLayout> inputs;
@@ -292,7 +292,7 @@ class Builder {
     return {};
   }
 
-  // Whether the part lies where it is moved to.
+  // Whether the part is stored where it is moved to.
   bool is_in_place(const Operation& operation, std::size_t part) const {
     const auto* move = std::get_if<MoveOperation>(&operation.body);
     if (move == nullptr) return false;
@@ -302,7 +302,7 @@ class Builder {
     return known != views_.end() && known->second == view->second;
   }
 
-  // Networks repeat their layers: equal programs have one schedule. Whoever records is asked once for each content.
+  // Networks repeat their layers: equal programs have one schedule. Anyone who records is asked once for each content.
   Result<schedule::Scheduled> schedule_of(const Kind& kind, const schedule::Task& task) {
     std::string content = schedule::KeyedTask(task, *memo_).text();
     auto at = made_.schedules.find(content);
@@ -343,7 +343,7 @@ class Builder {
     return {};
   }
 
-  // It waits for the next one, which it may be computed side by side with, and is through once it was.
+  // It waits for the next one, which it may be computed interleaved with, and is through once it was.
   void add_layer(Layer layer, const schedule::Origin& origin) {
     const bool analytic = !origin.recorded && !origin.counted;
     if (waiting_ && analytic)

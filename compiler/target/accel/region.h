@@ -1,5 +1,5 @@
-// A region: operations that run as one accelerator step. Says how its tensors lie, schedules and lowers each operation,
-// plans the memory, places micro-ops and tokens; and proves the result with isa/verify.
+// A region: operations that run as one accelerator step. Says how its tensors are stored, schedules and lowers each
+// operation, plans the memory, places micro-ops and tokens; and proves the result with isa/verify.
 #pragma once
 
 #include <cstdint>
@@ -23,19 +23,19 @@
 
 namespace dovetail::accel {
 
-// A value that lies within another one, from that block of its channels on: what is concatenated or cut out at borders
+// A value that is within another one, from that block of its channels on: what is concatenated or cut out at borders
 // of blocks is not copied.
 struct View {
   graph::ValueId base;
   std::int64_t block;
   bool operator==(const View&) const = default;
 };
-// How the values that the operations read and write lie, borders included.
+// How the values that the operations read and write are stored, borders included.
 struct RegionLayouts {
   std::map<graph::ValueId, TensorLayout> layouts;
   std::map<graph::ValueId, View> views;
 };
-// `crossing`: values that others read or write, which lie by themselves. Error: a value whose readers need borders of
+// `crossing`: values that others read or write, which are by themselves. Error: a value whose readers need borders of
 // different values.
 Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vector<Operation>& operations,
                                      const std::set<graph::ValueId>& crossing, const isa::HardwareConfig& config);

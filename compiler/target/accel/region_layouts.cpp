@@ -18,7 +18,7 @@ Border united(const Border& a, const Border& b) {
   return {std::max(a.top, b.top), std::max(a.left, b.left), std::max(a.bottom, b.bottom), std::max(a.right, b.right)};
 }
 
-// Values that lie within others have the border of what they lie in, which is that of all its readers.
+// Values that are within others have the border of what they are in, which is that of all its readers.
 class Views {
  public:
   explicit Views(RegionLayouts& region) : region_(region) {}
@@ -29,7 +29,7 @@ class Views {
     return value;
   }
 
-  // Unless the value lies in another one already, or the borders differ.
+  // Unless the value is in another one already, or the borders differ.
   void add(ValueId value, const View& view) {
     const ValueId base = root(view.base);
     if (region_.views.count(value) > 0 || base == value) return;
@@ -41,7 +41,8 @@ class Views {
     region_.views.emplace(value, view);
   }
 
-  // Unless something else has decided how one of them lies: the operand lies where the result does, which is folded.
+  // Unless something else has decided how one of them is stored: the operand is stored where the result does, which is
+  // folded.
   void add_folded(ValueId operand, ValueId result, const std::vector<Layout::Fold>& folds) {
     TensorLayout &whole = region_.layouts.at(result), &part = region_.layouts.at(operand);
     if (!whole.border.empty() || !part.border.empty() || !whole.folds.empty() || !part.folds.empty() ||

@@ -161,11 +161,11 @@ Result<Operation> select_conv(const Context& c) {
                       graph::ints_attribute(c.node(), "dilations", {1, 1}),
                       graph::ints_attribute(c.node(), "pads", {0, 0, 0, 0})};
   if (rows_are_pixels(c.graph, c.node().inputs[0]) || rows_are_pixels(c.graph, c.node().outputs[0]))
-    return c.refuse("it convolves what a product of two activations reads or writes, which lies as a matrix");
+    return c.refuse("it convolves what a product of two activations reads or writes, which is stored as a matrix");
   return make_conv(c, *weight, window, image_of(c, c.node().inputs[0]), image_of(c, c.node().outputs[0]));
 }
 
-constexpr const char* kLieApart = "its operand and its result lie in different ways";
+constexpr const char* kLieApart = "its operand and its result have different layouts";
 
 // A matrix product is a 1x1 convolution of 1x1 images, or of one whose pixels are the matrix's rows.
 Result<Operation> select_gemm(const Context& c) {
@@ -185,7 +185,7 @@ Result<Operation> select_gemm_of_image(const Context& c) {
   const ImageShape x = image_of(c, image), rows = image_of(c, c.node().inputs[0]), y = image_of(c, c.node().outputs[0]);
   if (shape.size() != 4 || !lie_alike(c, {image, c.node().inputs[0], c.node().outputs[0]}) || flat.size() == 4 ||
       rows.n != x.n || rows.c != x.c * x.h * x.w)
-    return c.refuse(fmt::format("{} becomes {}, which is no flattened image", to_string(shape), to_string(flat)));
+    return c.refuse(fmt::format("{} becomes {}, which is not a flattened image", to_string(shape), to_string(flat)));
   if (x.rows != rows.rows && x.n > 1)
     return c.refuse(fmt::format("{} becomes {}, whose rows are several of different images of a batch of {}",
                                 to_string(shape), to_string(flat), x.n));
@@ -215,7 +215,7 @@ std::optional<std::vector<std::int8_t>> by_channel(const NdArray& constant, cons
   return std::vector<std::int8_t>(values.begin(), values.end());
 }
 
-// Operand a is the node's first, or the one that is no constant.
+// Operand a is the node's first, or the one that is not a constant.
 Result<AddOperation> make_addition(const Context& c) {
   const NdArray* constants[] = {c.constant(0), c.constant(1)};
   if (constants[0] && constants[1]) return c.refuse("both of its operands are constant");
@@ -333,7 +333,7 @@ Result<Operation> select_max_pool(const Context& c) {
   if (x.shape.size() != 4)
     return c.refuse(fmt::format("it pools over {} spatial dimensions, the accelerator over 2", x.shape.size() - 2));
   if (rows_are_pixels(c.graph, c.node().inputs[0]) || rows_are_pixels(c.graph, c.node().outputs[0]))
-    return c.refuse("it pools what a product of two activations reads or writes, which lies as a matrix");
+    return c.refuse("it pools what a product of two activations reads or writes, which is stored as a matrix");
   if (graph::string_attribute(c.node(), "auto_pad", "NOTSET") != "NOTSET") return c.refuse("its pads are implicit");
   DOVETAIL_ASSIGN(const ops::Window whole,
                   ops::make_window({c.graph, c.node()}, graph::ints_attribute(c.node(), "kernel_shape", {1, 1})));
@@ -351,7 +351,7 @@ Result<Operation> select_max_pool(const Context& c) {
   spec.dilation_w = window.dilations[1];
   spec.pad_top = window.pad_begin[0];
   spec.pad_left = window.pad_begin[1];
-  // All that the last window reads lies in the image or its border.
+  // All that the last window reads is in the image or its border.
   const ImageShape image = image_of(c, c.node().inputs[0]), y = image_of(c, c.node().outputs[0]);
   spec.y = layout_of(c, y);
   const auto behind = [](std::int64_t results, std::int64_t stride, std::int64_t kernel, std::int64_t pad,
@@ -368,7 +368,7 @@ Result<Operation> select_max_pool(const Context& c) {
   return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {pads}, std::move(operation)};
 }
 
-// A max-pooling that reads a convolution's result is made of its accumulators: the epilogue comes behind the maximum,
+// A max-pooling that reads a convolution's result is made of its accumulators: the epilogue comes after the maximum,
 // for fewer elements.
 Result<Operation> select_conv_and_max_pool(const Context& c) {
   const NodeId product = c.found.nodes.front();
@@ -378,7 +378,7 @@ Result<Operation> select_conv_and_max_pool(const Context& c) {
   spec.x = layout_of(c, image_of(c, c.node().inputs[0]));
   auto& conv = std::get<ConvOperation>(operation.body);
   if (!is_separable(spec) || !reduces_in_place(spec))
-    return c.refuse("not every window has an element of its own, in place of which accumulators could be reduced");
+    return c.refuse("not every window has its own element, in place of which accumulators could be reduced");
   if (std::ranges::any_of(conv.scale, [](float scale) { return scale < 0; }))
     return c.refuse("its convolution has a negative scale, with which the largest accumulator is the smallest result");
   if (const std::int64_t bound = accumulator_bound(conv); bound > INT32_MAX)
@@ -450,8 +450,9 @@ bool comes_from_host(const Graph& graph, ValueId value) {
 Result<Operation> take(const Context& context, const Row& row, const std::shared_ptr<Memo>& memo) {
   const isa::HardwareConfig& config = context.config;
   if (config.batch > 1 && config.block_in != config.block_out)
-    return context.refuse(fmt::format("with batch {} and blocks of {} in and {} out, results do not lie as inputs must",
-                                      config.batch, config.block_in, config.block_out));
+    return context.refuse(
+        fmt::format("with batch {} and blocks of {} in and {} out, results do not have the layout that inputs need",
+                    config.batch, config.block_in, config.block_out));
   if (context.node().outputs.size() > 1)
     return context.refuse(
         fmt::format("it has {} results, the accelerator's operations one", context.node().outputs.size()));

@@ -50,14 +50,14 @@ struct LinesOperation {
 };
 struct MoveOperation {
   std::vector<MoveSpec> parts;      // which together are the result
-  std::vector<Layout::Fold> folds;  // with which the result lies as the operand does (folds_of_move); else empty
+  std::vector<Layout::Fold> folds;  // with which the result is stored as the operand does (folds_of_move); else empty
 };
 struct TransposeOperation {
   std::vector<TransposeSpec> parts;  // which together are the result
 };
 struct MatMulOperation {
   std::vector<TransposeSpec> transposes;  // of parts of b, into a matrix of so many rows and `depth` channels
-  std::int64_t transposed_rows = 0;       // 0: the products read b where it lies
+  std::int64_t transposed_rows = 0;       // 0: the products read b where it is stored
   std::vector<MatMulSpec> products;
 };
 
@@ -71,11 +71,11 @@ struct Operation {
       body;
 };
 
-// How an input lies for an operation by itself, without a border.
+// How an input is stored for an operation by itself, without a border.
 TensorLayout input_layout(const graph::Graph& graph, const Operation& operation, std::size_t input,
                           const isa::HardwareConfig& config);
 
-// How the transposed parts of a product's second operand lie. Precondition: there are some.
+// How the transposed parts of a product's second operand are stored. Precondition: there are some.
 TensorLayout transposed_layout(const MatMulOperation& operation, const isa::HardwareConfig& config);
 
 struct TakenOperation final : Taken {

@@ -1,5 +1,5 @@
-// Products of two activations, with the movement around them: what lies between an operand and where it lies in memory,
-// and between the result and where it is to lie, becomes addresses.
+// Products of two activations, with the movement around them: what is between an operand and where it is in memory,
+// and between the result and where it is to be stored, becomes addresses.
 #include <algorithm>
 #include <numeric>
 
@@ -44,7 +44,7 @@ Result<std::vector<std::int64_t>> positions_in(const Context& c, const std::vect
 struct MatrixPart {
   std::vector<std::int64_t> positions;
   MatrixExtents extents;
-  std::int64_t channels;  // of the matrix that it lies in
+  std::int64_t channels;  // of the matrix that it is in
 };
 
 // Where all of its blocks begin at borders of blocks of channels, and at rows that are multiples of `rows`.
@@ -104,7 +104,7 @@ class Selection {
                 &result = c_.graph.value(node.outputs[0]).type.shape;
     if (left.size() < 2 || right.size() < 2) return c_.refuse("one of its operands is a vector");
     for (const ValueId value : {a_, b_, y_})
-      if (!rows_are_pixels(c_.graph, value)) return c_.refuse("the movement beside it is of an image");
+      if (!rows_are_pixels(c_.graph, value)) return c_.refuse("the adjacent movement is of an image");
     const auto leading = [](const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); };
     if (element_count(leading(left)) != element_count(leading(right)))
       return c_.refuse(fmt::format("its operands {} and {} have other batches", to_string(left), to_string(right)));
@@ -135,20 +135,20 @@ class Selection {
       extents_ = {parts[0].extents.rows, parts[1].extents.columns, parts[0].extents.columns};
       return {};
     }
-    return c_.refuse("the movement beside it does not keep rows and columns of its matrices together");
+    return c_.refuse("the adjacent movement does not keep rows and columns of its matrices together");
   }
 
   Result<void> check_places() {
     const isa::HardwareConfig& config = c_.config;
     const auto& [rows, channels, depth] = extents_;
     const MatrixView &a = views_[0], &b = views_[1], &y = views_[2];
-    if (a.transposed) return c_.refuse("its first operand lies the other way round");
-    if (y.transposed) return c_.refuse("its result lies the other way round");
+    if (a.transposed) return c_.refuse("its first operand is stored the other way round");
+    if (y.transposed) return c_.refuse("its result is stored the other way round");
     const std::int64_t block = config.block_out;
-    // b has depth as rows; where it lies transposed, its columns are rows in memory, as WGT has them.
+    // b has depth as rows; where it is stored transposed, its columns are rows in memory, as WGT has them.
     for (const auto& [view, of] : {std::pair(&a, config.batch), {&b, block}, {&y, config.batch}})
       if (!is_aligned(*view, of, block))
-        return c_.refuse(fmt::format("its {} matrices do not lie at borders of blocks of {}", groups_, block));
+        return c_.refuse(fmt::format("its {} matrices are not at borders of blocks of {}", groups_, block));
     const bool ends = b.within.rows == 0 && b.outer_rows == 0 && b.within.first_row + depth == image_of(c_, b_).rows &&
                       depth % config.batch == 0;
     if (depth % block != 0 && (b.transposed || !ends))
@@ -179,7 +179,7 @@ class Selection {
     spec.y_at = of_outer(views_[2], outer);
     if (!views_[1].transposed) {
       const GroupPlaces from = spec.b_at;
-      // Groups beside each other are transposed together.
+      // Groups alongside each other are transposed together.
       const bool beside = from.rows == 0;
       const std::int64_t channels = round_up(spec.channels, c_.config.block_in),
                          together = beside ? (spec.groups - 1) * from.channels + channels : channels;
@@ -230,7 +230,7 @@ Result<Operation> select_transpose(const Context& c) {
   const auto view = view_matrices(positions, extents, from.back(), 1);
   if (!view || !view->transposed) return c.refuse("it does not exchange rows and columns of matrices");
   if (!is_aligned(*view, block, block) || extents.rows % batch != 0)
-    return c.refuse(fmt::format("its {} matrices do not lie at borders of blocks of {}", groups, block));
+    return c.refuse(fmt::format("its {} matrices are not at borders of blocks of {}", groups, block));
   TransposeOperation operation;
   for (std::int64_t group = 0; group < groups; ++group) {
     const GroupPlaces at = of_outer(*view, group);

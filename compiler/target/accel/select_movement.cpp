@@ -1,4 +1,4 @@
-// Operators that move values. Which element goes where is asked of their own definitions; a row needs the pattern
+// Operators that move values. Which element goes where is their own asked definitions; a row needs the pattern
 // alone.
 #include <algorithm>
 
@@ -25,7 +25,7 @@ Operation operation_of(const Context& c, std::vector<ValueId> inputs, std::vecto
 
 Result<Operation> select_clip(const Context& c) {
   if (!lie_alike(c, {c.node().inputs[0], c.node().outputs[0]}))
-    return c.refuse("its operand and its result lie in different ways");
+    return c.refuse("its operand and its result have different layouts");
   const ImageShape shape = image_of(c, c.node().inputs[0]);
   const Positions rows{0, 1, shape.h}, columns{0, 1, shape.w};
   MoveSpec spec;
@@ -48,7 +48,7 @@ Result<Operation> select_movement(const Context& c) {
   for (const ValueId input : c.found.inputs) {
     const graph::TensorType& type = c.graph.value(input).type;
     if (type.dtype != DType::int8)
-      return c.refuse(fmt::format("its operand {} is no int8 tensor", c.graph.value(input).name));
+      return c.refuse(fmt::format("its operand {} is not an int8 tensor", c.graph.value(input).name));
     inputs.push_back(image_of(c, input));
   }
   const auto sources = element_sources(c.graph, c.found.nodes, c.found.inputs);

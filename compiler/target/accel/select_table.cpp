@@ -1,4 +1,4 @@
-// Tables of one value whose entries lie on two lines.
+// Tables of one value whose entries are on two lines.
 #include "compiler/target/accel/selection.h"
 
 namespace dovetail::accel {
@@ -16,9 +16,9 @@ Result<Operation> select_table(const Context& c) {
   }
   const auto lines = fit_piecewise_linear(tables.data<std::int8_t>(), c.config.requant);
   if (!lines)
-    return c.refuse("its table is no two lines through one point, and the accelerator has no memory for tables");
+    return c.refuse("its table is not two lines through one point, and the accelerator has no memory for tables");
   if (!lie_alike(c, {c.node().inputs[0], c.node().outputs[0]}))
-    return c.refuse("its operand and its result lie in different ways");
+    return c.refuse("its operand and its result have different layouts");
   LinesOperation operation;
   operation.spec.name = c.node().name;
   operation.spec.form = c.config.requant ? Epilogue::Form::requant : Epilogue::Form::fixed_point;

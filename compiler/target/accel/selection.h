@@ -1,4 +1,4 @@
-// What the makers of operations share (select.cpp), and those in files of their own.
+// What the makers of operations share (select.cpp), and those in their own files.
 #pragma once
 
 #include <algorithm>

@@ -39,7 +39,7 @@ bool has_pads(const isa::Load& load) { return load.y_pad_0 + load.y_pad_1 + load
 // A loop of a product: that of the instruction, the one inside of it, or its micro-ops.
 enum class Axis { outer, inner, uops };
 
-// A product of its own micro-ops, which no stream holds yet.
+// Its own product micro-ops, which no stream holds yet.
 struct Part {
   isa::Gemm gemm;
   std::vector<isa::Uop> uops;
@@ -101,7 +101,7 @@ class FirstProducts {
       } else {
         const auto* gemm = std::get_if<isa::Gemm>(&all[i].instruction.body);
         const bool loads = std::holds_alternative<isa::Load>(all[i].instruction.body);
-        // Loads of INP and WGT may come behind loads of ACC and resets, which touch neither.
+        // Loads of INP and WGT may come after loads of ACC and resets, which touch neither.
         if (gemm == nullptr && !loads) take_loads(progress);
         if (all[i].instruction.queue() == isa::Queue::compute) take_other(all[i], progress);
         done_.push_back(all[i]);
@@ -170,7 +170,7 @@ class FirstProducts {
     loads_.clear();
   }
 
-  // Products behind the loads that wait. Whether they had to wait for these.
+  // Products after the loads that wait. Whether they had to wait for these.
   bool take_products(std::span<const StreamInstruction> products, Progress& progress) {
     // As they are.
     Progress whole = progress;
@@ -374,7 +374,7 @@ class FirstProducts {
     return pieces;
   }
 
-  // Each part behind the pieces that it reads first: queues fill up, and fetch is in order.
+  // Each part after the pieces that it reads first: queues fill up, and fetch is in order.
   void add(std::vector<Piece> pieces, std::vector<StreamInstruction> parts) {
     std::ranges::stable_sort(pieces, {}, &Piece::part);
     auto piece = pieces.begin();

@@ -46,7 +46,7 @@ struct PlacedUops {
 };
 // Places kernels in the micro-op buffer and sets uop_begin and uop_end: all of them by one transfer at the start where
 // they fit, else by LOADs inserted where they are missed (uop_buffer_plan.h). A kernel that is part of another one
-// takes no place of its own. `dram_base` is the element address of the first micro-op. Precondition: no kernel is
+// takes no separate place. `dram_base` is the element address of the first micro-op. Precondition: no kernel is
 // larger than the buffer.
 PlacedUops place_uops(Stream& stream, const isa::HardwareConfig& config, std::uint64_t dram_base);
 

@@ -44,7 +44,7 @@ const Accesses& StreamAccesses::of(const StreamInstruction& item) {
   }
   const auto [at, added] = loops_.try_emplace(key_of(item, *loop));
   if (!added) return at->second;
-  // Where the kernel will lie does not matter.
+  // Where the kernel will be stored does not matter.
   const std::span<const isa::Uop> kernel = stream_.kernels[static_cast<std::size_t>(item.kernel)];
   isa::Instruction placed = item.instruction;
   std::visit(

@@ -89,7 +89,7 @@ class AccelPlan : public RegionPlan {
     for (std::size_t i = 0; i < step.results.size(); ++i)
       builder.place(step.results[i], space, code.result_addresses[i]);
     for (const bundle::InstructionRange& range : code.ranges)
-      // An operation has several ranges where its loads lie elsewhere.
+      // An operation has several ranges where its loads are elsewhere.
       for (const std::string& origin : range.origins)
         if (std::ranges::find(step.origins, origin) == step.origins.end()) step.origins.push_back(origin);
     bundle::encode(code, step);

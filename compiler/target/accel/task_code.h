@@ -1,4 +1,4 @@
-// A task's schedule as a program of its own, with a memory that holds nothing else: what is measured of a candidate.
+// A task's schedule as its own program, with a memory that holds nothing else: what is measured of a candidate.
 #pragma once
 
 #include <cstdint>

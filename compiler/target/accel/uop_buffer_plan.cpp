@@ -47,11 +47,11 @@ class Planner {
  private:
   struct Window {
     std::uint64_t begin;
-    std::size_t reused;  // the first use of what lies there
+    std::size_t reused;  // the first use of what is there
   };
 
   std::size_t kernel(std::size_t use) const { return static_cast<std::size_t>(uses_[use].kernel); }
-  // The next use that is not behind us.
+  // The next use that is not after us.
   std::size_t next_use(std::size_t k) const { return next_[k] < uses_of_[k].size() ? uses_of_[k][next_[k]] : kNever; }
 
   // Kernels [k, last) go into the buffer, where that evicts nothing that is used before the last of them is.
@@ -86,7 +86,7 @@ class Planner {
     std::sort(begins.begin(), begins.end());
     Window best{0, 0};
     bool found = false;
-    // Residents that meet the window; the first of `first_reused` is the one that is used first, those behind it come
+    // Residents that meet the window; the first of `first_reused` is the one that is used first, those after it come
     // later in the buffer.
     std::deque<std::pair<std::uint64_t, std::size_t>> first_reused;  // end in the buffer, next use
     auto entering = resident_.begin();

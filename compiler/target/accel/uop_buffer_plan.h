@@ -1,4 +1,4 @@
-// Which kernels lie where in the micro-op buffer while a stream runs, and when they are loaded.
+// Which kernels are stored where in the micro-op buffer while a stream runs, and when they are loaded.
 #pragma once
 
 #include <cstddef>
@@ -23,9 +23,9 @@ struct UopBufferPlan {
   std::vector<std::uint64_t> places;  // of the kernel of each use, in the buffer
 };
 
-// `sizes`: of the kernels, which lie behind each other in the area in this order. `uses`: in the stream's order. All
+// `sizes`: of the kernels, which are after each other in the area in this order. `uses`: in the stream's order. All
 // that fits is loaded at once, before the first use. Else kernels are loaded where they are missed, together with those
-// behind them in the area that the same operation uses; they take the place of what is used again latest.
+// after them in the area that the same operation uses; they take the place of what is used again latest.
 // Precondition: no kernel is
 // empty or larger than `depth`.
 UopBufferPlan plan_uop_buffer(std::span<const std::uint64_t> sizes, std::span<const KernelUse> uses,

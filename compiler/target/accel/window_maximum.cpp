@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kPixelRow = 2, kPixelColumn = 3;  // of pixel_axes()
 
-// Reduces along one axis what lies in places by remainder.
+// Reduces along one axis what is in places by remainder.
 class AxisMaximum {
  public:
   AxisMaximum(tensor::Definition& definition, const WindowAxis& window, const std::vector<Buffer>& parts, Axes axes,
@@ -30,7 +30,7 @@ class AxisMaximum {
     std::vector<std::int64_t> inside, beyond;  // places of the window
     for (std::int64_t tap = 0; tap < window_.kernel; ++tap)
       if (tap % window_.stride != window_.single()) (window_.is_inside(tap) ? inside : beyond).push_back(tap);
-    DOVETAIL_CHECK(beyond.size() <= inside.size(), "as many places of a window lie inside of the image as do not");
+    DOVETAIL_CHECK(beyond.size() <= inside.size(), "as many places of a window are inside of the image as do not");
     Buffer largest = parts_[static_cast<std::size_t>(window_.single())];
     for (const std::int64_t tap : inside) {
       const std::string step = name + std::to_string(tap);

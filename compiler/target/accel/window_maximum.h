@@ -1,5 +1,5 @@
 // Max-pooling in ACC: a window is reduced along the columns of the image, then along its rows, in place. Positions of
-// the image have places of their own by their remainder of the stride, and one of these has a single element of each
+// the image have their own places by their remainder of the stride, and one of these has a single element of each
 // window, where its maximum is made: so results follow each other.
 #pragma once
 
@@ -39,7 +39,7 @@ loops::Buffer window_maximum(
     const std::function<loops::Buffer(const std::string& name, const Positions& rows, const Positions& columns)>& part);
 
 // Whether windows that reach beyond the image can be reduced so: each has the element where its maximum is made, and
-// along each axis as many other places lie inside of the image as do not.
+// along each axis as many other places are inside of the image as do not.
 bool reduces_in_place(const MaxPoolSpec& spec);
 
 }  // namespace dovetail::accel

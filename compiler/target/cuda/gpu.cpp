@@ -44,7 +44,7 @@ std::string lacks_letter(std::string_view word) {
   constexpr int kFirstOwn = 90, kFirstFamily = 100;
   const int number = architecture_number(word);
   if (word.back() == 'a' && number < kFirstOwn)
-    return fmt::format("sm_{} has no instructions of its own, the first that has is sm_{}a", number, kFirstOwn);
+    return fmt::format("sm_{} has no separate instructions, the first that has is sm_{}a", number, kFirstOwn);
   if (word.back() == 'f' && number < kFirstFamily)
     return fmt::format("sm_{} is of no family, the first that is is sm_{}f", number, kFirstFamily);
   return "";
@@ -74,11 +74,11 @@ Result<Gpu> parse_gpu(std::string_view option, std::string_view text) {
       const auto read = std::from_chars(word.data() + colon + 1, last, count);
       if (read.ec != std::errc() || read.ptr != last || count < 1 || count > kMostProcessors)
         return bad(
-            fmt::format("\"{}\" is no number of processors from 1 to {}", word.substr(colon + 1), kMostProcessors));
+            fmt::format("\"{}\" is not a number of processors from 1 to {}", word.substr(colon + 1), kMostProcessors));
       word.resize(colon);
       gpu.known_processors[word] = count;
     }
-    if (!is_architecture(word)) return bad(fmt::format("\"{}\" is no name of an architecture", word));
+    if (!is_architecture(word)) return bad(fmt::format("\"{}\" is not a name of an architecture", word));
     if (std::string why = lacks_letter(word); !why.empty()) return bad(std::move(why));
     if (std::ranges::find(gpu.architectures, word) != gpu.architectures.end())
       return bad(fmt::format("{} is listed twice", word));

@@ -21,7 +21,7 @@ namespace dovetail::cuda {
 // The row tf32 states the products of its factors as they are stored; the instruction rounds these first, and so it is
 // taken where the user allows that (Gpu::tf32) alone.
 //
-// Rows are two axes, and columns too, because lanes hold them so: a program's rows h * 8 + g may lie anywhere apart.
+// Rows are two axes, and columns too, because lanes hold them so: a program's rows h * 8 + g may be anywhere apart.
 //
 // wgmma.mma_async ("Asynchronous warpgroup level matrix instructions"): four warps do so for 64 rows and up to 256
 // columns. With r = w * 16 + h * 8 + g, w the warp, and c = f * 8 + q * 2 + p,
@@ -30,8 +30,8 @@ namespace dovetail::cuda {
 //                                          C[w, h, g, f, q, p] += wide(A[w, h, g, k]) * wide(B[f, q, p, k])
 //
 // It completes later (Completion::commit_wait), and reads A and B from shared memory as loops/core/core.h, CoreMatrix,
-// says. Of 16-bit factors the depth or the rows lie side by side, of bytes the depth. One side's bytes may be unsigned.
-// There is none of TF32: it would cut the factors off where they lie, and rounds none.
+// says. Of 16-bit factors the depth or the rows are adjacent, of bytes the depth. One side's bytes may be unsigned.
+// There is none of TF32: it would cut the factors off where they are stored, and rounds none.
 struct MatrixMultiply {
   DType left, right;   // of A, of B
   DType sum;           // of C

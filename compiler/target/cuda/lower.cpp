@@ -18,7 +18,7 @@ namespace dovetail::cuda {
 
 namespace {
 
-// Uses decide where a buffer lies; a scope that they contradict is refused.
+// Uses decide where a buffer is stored; a scope that they contradict is refused.
 Result<void> check_places(const loops::ThreadProgram& program, const std::string& name) {
   Diagnostics errors;
   const auto refuse = [&](const std::vector<loops::Buffer>& buffers, std::string_view scope, std::string_view uses) {

@@ -1,5 +1,5 @@
-// Estimated cost of steps on the host: docs/explanation/partition.md states the model. Targets that transfer tensors to the host
-// and back use it for their borders.
+// Estimated cost of steps on the host: docs/explanation/partition.md states the model. Targets that transfer tensors to
+// the host and back use it for their borders.
 #pragma once
 
 #include <cstddef>

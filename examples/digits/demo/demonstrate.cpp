@@ -42,7 +42,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Evaluates a graph node by node on naive loop programs: what every other way of running it is held against.
+// Evaluates a graph node by node on naive loop programs: what every other way of running it is compared with.
 Result<Logits> run_reference(graph::Graph graph, const TestSet& test_set, const std::string& tensor) {
   const std::string input = graph.value(graph.inputs.front()).name;
   DOVETAIL_ASSIGN(const Reference reference, Reference::make(std::move(graph)));
@@ -111,7 +111,7 @@ Result<Demonstration> demonstrate(const Variant& variant, const TestSet& test_se
   DOVETAIL_TRY(verify_programs(compiled.bundle));
   stopwatch.lap("verify");
 
-  // 3. Write the bundle, and go on with what a deployed program would load.
+  // 3. Write the bundle, and continue with what a deployed program would load.
   const std::string stem = std::filesystem::path(variant.model).stem().string() + "." + variant.hardware;
   demo.files = {output_folder / (stem + ".dvt"), output_folder / (stem + ".s")};
   DOVETAIL_TRY(bundle::write_bundle(demo.files[0], compiled.bundle));

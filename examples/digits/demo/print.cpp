@@ -23,7 +23,7 @@ std::string extensions(const isa::HardwareConfig& config) {
   return text.empty() ? "base instruction set" : text;
 }
 
-// Nodes that have code of their own are rows; those that vanished into another follow it.
+// Nodes that have their own code are rows; those that vanished into another follow it.
 void print_placement(const std::vector<NodePlacement>& placement) {
   std::map<std::string, int> totals;
   std::map<std::string, std::vector<std::string>> folded;  // why -> operators

@@ -19,7 +19,7 @@ const number = value => {
 
 const metrics = [["latency_ms", "latency, ms"], ["area_mm2", "area, mm²"], ["energy_mj", "energy, mJ"],
   ["power_w", "power, W"], ["sram_bytes", "SRAM, bytes"], ["gates", "gates"]];
-// Objectives that not every sweep has come right behind those that it does.
+// Objectives that not every sweep has come right after those that it does.
 metrics.splice(3, 0, ...data.objectives.filter(objective => !metrics.some(([key]) => key === objective.key))
   .map(objective => [objective.key, objective.title]));
 const titleOf = Object.fromEntries(metrics);
@@ -271,7 +271,7 @@ function drawParallel() {
       : column.scale.marks.filter((_, k, all) => k === 0 || k === all.length - 1).map(mark => [number(mark), column.scale.at(mark)]);
     for (const [text, y] of marks) {
       const kept_value = filters[column.key] !== undefined && String(JSON.parse(filters[column.key])) === text;
-      // On a ground of its own: lines meet here.
+      // On its own ground: lines meet here.
       pen.globalAlpha = 0.8;
       pen.fillStyle = color("--panel");
       pen.fillRect(column.x + 2, y - 6, pen.measureText(text).width + 2, 13);

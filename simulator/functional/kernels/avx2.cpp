@@ -74,7 +74,7 @@ DOVETAIL_KERNEL_TARGET void gemm_kernel(const GemmArguments& a) {
 Kernels avx2_kernels(const TileLayout& layout) {
   Kernels kernels;
   kernels.group_depth = 2;
-  // With 8 outputs a half vector lies within one row, and so does a broadcast.
+  // With 8 outputs a half vector is within one row, and so does a broadcast.
   const bool permute = layout.block_out < kHalfLanes;
   kernels.accumulate = permute ? gemm_kernel<true, false> : gemm_kernel<false, false>;
   kernels.overwrite = permute ? gemm_kernel<true, true> : gemm_kernel<false, true>;

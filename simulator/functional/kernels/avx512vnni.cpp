@@ -25,7 +25,7 @@ DOVETAIL_KERNEL_TARGET inline __m512i inputs(const std::uint32_t* words, __m512i
   return _mm512_set1_epi32(static_cast<int>(*words));
 }
 
-// Where one vector of ACC lies within its element, and what it is computed from within the input and weight elements;
+// Where one vector of ACC is within its element, and what it is computed from within the input and weight elements;
 // in words.
 struct Slice {
   std::size_t acc = 0, row = 0, wgt = 0;

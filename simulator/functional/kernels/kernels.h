@@ -28,7 +28,7 @@ struct UopRanges {
   IndexRange dst, src, wgt;
 };
 
-// Index = uop.index + y * factor_out + x * factor_in. Precondition of every kernel: all indices lie within their
+// Index = uop.index + y * factor_out + x * factor_in. Precondition of every kernel: all indices are within their
 // memories.
 struct LoopFactors {
   std::size_t out = 0, in = 0;

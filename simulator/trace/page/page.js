@@ -42,8 +42,8 @@ const count = data.events;
 const E = {
   unit: new Uint8Array(count), cause: new Uint8Array(count), tokens: new Uint8Array(count), source: new Uint32Array(count), program: new Uint16Array(count),
   instruction: new Float64Array(count), issue: new Float64Array(count), start: new Float64Array(count), end: new Float64Array(count),
-  begin: new Float64Array(count),  // of the slice: behind the one before it in its unit
-  idle: new Float64Array(count),   // the cycle behind the end of the one before it
+  begin: new Float64Array(count),  // of the slice: after the one before it in its unit
+  idle: new Float64Array(count),   // the cycle after the end of the one before it
   kind: new Uint8Array(count), template: new Uint32Array(count), numbersAt: new Uint32Array(count),
 };
 const waits = new Map();
@@ -614,7 +614,7 @@ function showRoofline(program) {
       ['of the model', usefulTexts(part, program).join(', ')], ['of the roof', percent(part.macs_per_cycle, Math.min(peak, part.macs_per_byte * slope))], ['cycles', grouped(part.cycles)], ['tightest bound', part.bounds.tightest + ', ' + percent(part.of_tightest_bound, 1)]]));
     mark.onpointerleave = hideTip;
     svg.append(mark);
-    // Below it the model's own, as far as it lies in the picture.
+    // Below it the model's own, as far as it is in the picture.
     const useful = part.useful_macs_per_cycle;
     if (useful > y0 && useful < part.macs_per_cycle)
       svg.append(drawn('circle', {cx: x(part.macs_per_byte), cy: y(useful), r: radius / 2, fill: 'none', stroke: whole ? 'var(--store)' : 'var(--accent)'}));

@@ -94,7 +94,7 @@ TEST_CASE("events of a program on the hardware tiny, counted by hand") {
       load(Memory::uop, 0, kDramBase / 4, 6),                         // 24 bytes: 3 beats
       padded,                                                         // 3 x 2 elements, 2 rows of 2 beats
       load(Memory::inp, 0, (kDramBase + 4) / 4, 5),                   // from the middle of a beat: 3
-      load(Memory::wgt, 0, (2 * kDramBase - 16) / 16, 6, kPushNext),  // 2 beats, then, behind 4 KiB, 4 + 4 + 2
+      load(Memory::wgt, 0, (2 * kDramBase - 16) / 16, 6, kPushNext),  // 2 beats, then, after 4 KiB, 4 + 4 + 2
       with(reset(0, 1, kPopPrev), along),                             // 2 steps
       with(gemm(0, 3), along),                                        // 6 steps
       alu_imm(AluOp::add, 3, 0, 3),                                   // 3 steps, 3 reads

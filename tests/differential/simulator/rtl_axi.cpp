@@ -21,7 +21,7 @@ using simulator::LaunchTrace;
 
 constexpr std::size_t kImageBytes = 3 * 4096;
 
-// Every element of ACC in a row of its own: as many bursts as a STORE can have, or more beats than the buffer holds.
+// Every element of ACC in its own row: as many bursts as a STORE can have, or more beats than the buffer holds.
 std::vector<isa::Instruction> rows_of_one(const isa::HardwareConfig& config) {
   const auto depth = static_cast<std::uint32_t>(config.depth(Memory::acc));
   isa::Instruction rows = store(0, element_at(config, Memory::out, 4096), 1);

@@ -53,7 +53,7 @@ LaunchTrace second_launch(const isa::HardwareConfig& config, const std::vector<i
 TEST_CASE("RTL: fetch of launches of every length and beginning, instructions smaller and larger than a beat") {
   for (const std::int64_t bus : {4, 8, 64}) {
     const auto config = tiny(bus);
-    // The program lies behind the image at a 4 KiB boundary; launches reach over the next one.
+    // The program is after the image at a 4 KiB boundary; launches reach over the next one.
     std::vector<isa::Instruction> program(280, finish());
     std::vector<isa::Launch> launches{{0, 1}};
     for (std::size_t length = 1, at = 1; at + length <= 60; at += length, length = length % 11 + 1)
@@ -78,11 +78,11 @@ TEST_CASE("RTL: the first instruction of a launch") {
   CHECK(traces[0].cycles == 8);
 }
 
-TEST_CASE("RTL: fetch waits for room in each command queue, and what is behind waits with it") {
+TEST_CASE("RTL: fetch waits for room in each command queue, and what is after waits with it") {
   const auto config = tiny();
   const auto depth = static_cast<std::size_t>(config.command_queue_depth);
   for (const Queue queue : {Queue::load, Queue::compute, Queue::store}) {
-    // A head that waits for a token, and enough behind it to fill its queue; the token comes from what was issued
+    // A head that waits for a token, and enough after it to fill its queue; the token comes from what was issued
     // before.
     std::vector<isa::Instruction> program = defined(config, 1);
     const std::size_t slow = program.size();
@@ -159,7 +159,7 @@ TEST_CASE("RTL: instructions complete in the pipe wait for room for their tokens
   config.command_queue_depth = 32, config.token_queue_depth = 1, config.inp_buffer_bytes = 4096;
   std::vector<isa::Instruction> program = defined(config, 1);
   const std::size_t begin = program.size();
-  // Behind a long load, load_waiting NOPs take a token each; one more lies in the FIFO; the others' GEMMs cannot end.
+  // After a long load, load_waiting NOPs take a token each; one more is in the FIFO; the others' GEMMs cannot end.
   program.push_back(load(Memory::inp, 100, kOperands / 4, 900));
   for (int i = 0; i < 20; ++i) {
     program.push_back(times(gemm(0, 1, kPushPrev), 1));

@@ -134,7 +134,7 @@ TEST_CASE("RTL: an error response to fetch stops the launch at the instruction t
   for (const std::int64_t bus : {4, 8, 64}) {
     const auto config = tiny(bus);
     const Dram dram = image(config, {}, 100);
-    const std::uint64_t program_base = 2 * 4096;  // behind the image
+    const std::uint64_t program_base = 2 * 4096;  // after the image
     const std::vector<isa::Instruction> program(20, finish());
     for (const std::uint64_t at : {0u, 1u, 5u, 19u})
       for (const std::uint64_t slave : {0u, 4u}) {
@@ -157,7 +157,7 @@ TEST_CASE("RTL: an error response to fetch stops the launch at the instruction t
   }
 }
 
-TEST_CASE("RTL: a transfer behind the image is refused, also where the program lies") {
+TEST_CASE("RTL: a transfer after the image is refused, also where the program is stored") {
   const auto config = tiny();
   constexpr std::size_t kImage = 7 * 4096;
   Dram dram = image(config, {{0, 1, 2}, {3, 2, 1}}, kImage);

@@ -16,7 +16,7 @@ namespace {
 using namespace simulator::testing;
 using isa::Memory;
 
-// The cycles of a launch of `program`, behind one that defines micro-ops 0 to 15 and what they use; nullopt: skipped.
+// The cycles of a launch of `program`, after one that defines micro-ops 0 to 15 and what they use; nullopt: skipped.
 // Prints achieved and ideal.
 std::optional<std::uint64_t> cycles_of(const char* what, const std::vector<isa::Instruction>& program,
                                        std::uint64_t steps) {

@@ -47,7 +47,7 @@ bool starts(const Register& row, std::uint32_t value) { return (mask_of(row, Acc
 
 }  // namespace
 
-TEST_CASE("RTL: registers read as the table says after reset, and what is beside them answers with an error") {
+TEST_CASE("RTL: registers read as the table says after reset, and what is alongside them answers with an error") {
   for (const char* name : {"tiny", "1x16x16-ext", "4x8x8"}) {
     const auto config = isa::load_config(name).value();
     const auto rtl = design(config);

@@ -166,7 +166,7 @@ TEST_CASE("RTL: the load unit's slots follow beats, and its requester runs ahead
   traces = agree(config, {pads}, dram);
   CHECK(traces[0].events[0].end == traces[0].events[0].start + 2 + 11 + 1);
 
-  // A long one at the drainer, and short ones behind: each starts when the one before has asked for its burst, until
+  // A long one at the drainer, and short ones after: each starts when the one before has asked for its burst, until
   // load_waiting are taken in.
   std::vector<isa::Instruction> many{load(Memory::inp, 0, kEdge / 16, 200)};
   for (std::uint32_t i = 0; i < 8; ++i) many.push_back(load(Memory::inp, 200 + i, kEdge / 16 + i, 1));
@@ -179,7 +179,7 @@ TEST_CASE("RTL: the load unit's slots follow beats, and its requester runs ahead
         events, [&](const auto& other) { return other.instruction < event.instruction && other.end > event.start; }));
     most = std::max(most, taken_in);
   }
-  CHECK(most == 4);  // one at the drainer, and with the one that starts load_waiting behind it
+  CHECK(most == 4);  // one at the drainer, and with the one that starts load_waiting after it
 }
 
 TEST_CASE("RTL: stores of every length around a 4 KiB boundary, elements smaller and larger than a beat") {
@@ -245,7 +245,7 @@ TEST_CASE("RTL: a store waits while its write buffer is full") {
   if (traces.empty()) return;
   isa::Instruction more = store(0, kEdge / 4, 4, kPopPrev);
   std::get<isa::Store>(more.body).y_size = 4,
-  std::get<isa::Store>(more.body).x_stride = 1024;  // each row a burst of its own, of two beats
+  std::get<isa::Store>(more.body).x_stride = 1024;  // each row its own burst, of two beats
   agree(config, {load(Memory::acc, 0, kEdge / 16, 16, kPushNext), more}, image(config, {}, 20 * 4096));
   // Eight beats of two slots each fit at once; 16 slots of work, and the rest is the memory's.
   const auto& classes = traces[0].classes[isa::index(isa::Queue::store)];

@@ -157,7 +157,7 @@ TEST_CASE("a unit takes the next instruction's tokens while the one before waits
     }
 }
 
-TEST_CASE("what a unit takes beside an instruction that waits to push is the same on every engine") {
+TEST_CASE("what a unit takes alongside an instruction that waits to push is the same on every engine") {
   const isa::HardwareConfig config = tiny();
   std::vector<Engine> all = engines_with(config, Rtl::included);
   const auto check = [&](const std::string& text, bool ends) {
@@ -166,7 +166,7 @@ TEST_CASE("what a unit takes beside an instruction that waits to push is the sam
     CHECK((verdict(program) == "") == ends);
     agree_on(all, program);
   };
-  // FIFOs of 2. Of n loads n - 2 wait to push, and as many must start behind them: load_waiting and the drainer's.
+  // FIFOs of 2. Of n loads n - 2 wait to push, and as many must start after them: load_waiting and the drainer's.
   check(crossed(4), true);
   check(crossed(5), false);
   // GEMMs and ALUs: compute_in_flight of one kind.
@@ -179,7 +179,7 @@ TEST_CASE("what a unit takes beside an instruction that waits to push is the sam
     for (const char* other : {kGemm, kAdd, kMul})
       if (other != kind) check(crossed(3, kind, other), false);
   }
-  // Loads behind the one that waits to push must have room in the beat buffer for all that they request: 8 beats.
+  // Loads after the one that waits to push must have room in the beat buffer for all that they request: 8 beats.
   const auto behind = [](const std::string& load) {
     return lines(3, "nop.inp push_next") + load + lines(3, "nop.inp pop_next") + lines(3, "finish push_prev") +
            lines(3, "finish pop_prev");

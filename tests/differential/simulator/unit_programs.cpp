@@ -1,4 +1,4 @@
-// The programs of tests/unit/simulator, which the functional simulator runs there and a reference of their own judges,
+// The programs of tests/unit/simulator, which the functional simulator runs there and their own reference judges,
 // on the engines with a clock: every opcode, memory, pad, stride, shift, wrap-around, in VTA's six shapes and others.
 // Bytes and counters are the same on all.
 // They are compiled here once more, sources and all.

@@ -22,7 +22,7 @@
 
 namespace dovetail::test {
 
-// An accelerator's program, and where it lies.
+// An accelerator's program, and where it is stored.
 struct Job {
   std::vector<isa::Instruction> program;
   std::uint64_t program_base = 0;

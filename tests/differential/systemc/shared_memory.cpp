@@ -46,7 +46,7 @@ std::vector<std::uint64_t> cycles_of(const std::vector<Job>& jobs, const char* m
   const isa::HardwareConfig config = isa::load_config("tiny").value();
   const auto model = make_memory(parse_memory(memory).value(), config.bus_bytes);
   SharedMachines machines(config, *model, jobs.size());
-  machines.begin(0);  // each job has addresses of its own already
+  machines.begin(0);  // each job has its own addresses already
   Dram image{0, std::vector<std::byte>(kSharedBytes)};
   std::vector<std::unique_ptr<Execution>> executions;
   for (std::size_t i = 0; i < jobs.size(); ++i) {
@@ -81,7 +81,7 @@ TEST_CASE("accelerators that share a memory take the same cycles whatever the or
 
 TEST_CASE("accelerators that share a memory take the cycles that the machines of the cycle engine take") {
   std::vector<Job> jobs{traffic(0), traffic(1), traffic(2), traffic(3)};
-  // One ends early, one late: turns go on without those that have ended.
+  // One ends early, one late: turns continue without those that have ended.
   jobs[1].program.resize(10);
   const std::vector<isa::Instruction> again = jobs[2].program;
   jobs[2].program.insert(jobs[2].program.end(), again.begin(), again.end());
@@ -97,7 +97,7 @@ TEST_CASE("accelerators that share a memory take the cycles that the machines of
 
 TEST_CASE("accelerators that share a memory are served in turn: equal programs end within a burst of each other") {
   const std::vector<Job> jobs{traffic(0), traffic(1), traffic(2)};
-  // One burst at a time in each direction: whoever is passed over falls behind.
+  // One burst at a time in each direction: anyone who is passed over falls behind.
   const PlatformRun shared = run(jobs, "ideal:latency=10,outstanding=1", {});
   REQUIRE(shared.done == std::vector{true, true, true});
   const PlatformRun alone = run({traffic(0)}, "ideal:latency=10,outstanding=1", {});

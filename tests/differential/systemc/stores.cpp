@@ -50,7 +50,7 @@ TEST_CASE("two accelerators that store neighboring elements of one beat lose non
           CHECK(run.bytes[kStoreTarget + (2 * element + who) * kStoredBytes + b] ==
                 image[kStoreSource + who * bytes + element * kStoredBytes + b]);
         }
-    // Nothing beside.
+    // Nothing alongside.
     CHECK(run.bytes[kStoreTarget - 1] == image[kStoreTarget - 1]);
     CHECK(run.bytes[kStoreTarget + 2 * bytes] == image[kStoreTarget + 2 * bytes]);
   }

@@ -86,7 +86,7 @@ TEST_CASE("SystemC: of an initiator with several requests in one cycle each is s
     for (std::size_t i = 0; i < read.bytes.size(); ++i) REQUIRE(std::byte{read.bytes[i]} == image[read.address + i]);
   }
   CHECK(reads[0].answer.cycle < reads[1].answer.cycle);
-  // Three bursts and no more, one right behind the other.
+  // Three bursts and no more, one right after the other.
   const auto alone = simulator::make_memory(memory, kBeatBytes)->accept(0, simulator::Direction::read, 0x100, kBeats);
   CHECK(*cycles.begin() == alone.cycle);
   CHECK(*cycles.rbegin() == alone.cycle + 2 * kBeats);

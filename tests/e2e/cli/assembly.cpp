@@ -87,7 +87,7 @@ TEST_CASE("asm's program, image and map give what the text gives") {
   CHECK(values_of(y) == expected(pattern()));
   CHECK(test::dovetail({"check", p, "--map", map, "--dram", image}).exit == 0);
 
-  // A map of another program, of other hardware, and one that lies.
+  // A map of another program, of other hardware, and one that is stored.
   CHECK_THAT(test::dovetail({"check", p, "--map", map, "--hw", "1x8x8"}).error,
              ContainsSubstring("is asked for") && ContainsSubstring("Hint: "));
   Json wrong = json;
@@ -206,8 +206,8 @@ TEST_CASE("what cannot be placed or written is named, with a remedy") {
   CHECK_THAT(error({"--place", x + "@0x1000", "--place", raw + "@0x1010"}), ContainsSubstring("overlap"));
   CHECK_THAT(error({"--place", x + "@0xffffffff"}), ContainsSubstring("end beyond the 32 address bits"));
   CHECK_THAT(error({"--place", x + "@x+193"}), ContainsSubstring("`x` has 192 bytes"));
-  CHECK_THAT(error({"--place", x + "@x:int8[4]"}), ContainsSubstring("the file has a type of its own"));
-  CHECK_THAT(error({"--output", y + "@0x2000"}), ContainsSubstring("an address has no type of its own"));
+  CHECK_THAT(error({"--place", x + "@x:int8[4]"}), ContainsSubstring("the file has its own type"));
+  CHECK_THAT(error({"--output", y + "@0x2000"}), ContainsSubstring("an address has no separate type"));
   CHECK_THAT(error({"--output", y + "@y:int8"}), ContainsSubstring("it is not TYPE[EXTENT,...]"));
   CHECK_THAT(error({"--output", y + "@y:int4[4]"}), ContainsSubstring("there is no such type"));
   CHECK_THAT(error({"--output", y + "@y:int8[18446744073709551615,2]"}), ContainsSubstring("exceeds 8 GiB"));

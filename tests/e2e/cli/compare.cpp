@@ -116,7 +116,7 @@ TEST_CASE("compare: several accelerators: cycles of the batch as run has them, r
     INFO(run.error);
     REQUIRE(run.exit == 0);
     const Json report = read_json_file(folder / "r.json").value();
-    // The same in every run, wherever the image lies in this machine's memory.
+    // The same in every run, wherever the image is in this machine's memory.
     CHECK(report["cycles"] == rows[1]["accelerator"]["cycles"]);
     CHECK(report["energy"]["joules"].get<double>() == Approx(rows[1]["energy"]["joules"].get<double>()));
     CHECK(report["system"]["accelerators"] == 4);
@@ -124,7 +124,7 @@ TEST_CASE("compare: several accelerators: cycles of the batch as run has them, r
   const Finished rtl = test::dovetail(
       {"run", kDigits, "--target", "accel", "--hw", "1x16x16-ext,accelerators=2", "--engine", "rtl", "--no-build"});
   CHECK(rtl.exit == 2);
-  CHECK_THAT(rtl.error, ContainsSubstring("one accelerator with a memory of its own"));
+  CHECK_THAT(rtl.error, ContainsSubstring("one accelerator with its own memory"));
 }
 
 TEST_CASE("compare: ResNet-8 on the accelerator and the CPU agrees with the reference") {

@@ -169,7 +169,7 @@ TEST_CASE("compiled cache: a file that is damaged, or of other hands, is compile
   CHECK_THAT(refused.error, ContainsSubstring(file.parent_path().string()));
 }
 
-TEST_CASE("compiled cache: tensors beside the model count as well") {
+TEST_CASE("compiled cache: tensors alongside the model count as well") {
   using namespace test::onnx;
   const CacheFolder folder;
   const auto path = [&](const char* name) { return (folder.folder / name).string(); };
@@ -193,7 +193,7 @@ TEST_CASE("compiled cache: tensors beside the model count as well") {
   CHECK(finds({path("m.onnx"), "--target", "cpu"}));
   CHECK(sum_with(4) == 4);
   CHECK(finds({path("m.onnx"), "--target", "cpu"}));
-  // The same model beside other tensors.
+  // The same model alongside other tensors.
   fs::create_directories(path("other"));
   fs::copy_file(path("m.onnx"), path("other/m.onnx"));
   fs::copy_file(path("x.npy"), path("other/w.bin"));

@@ -69,7 +69,7 @@ TEST_CASE("cuda: --check holds float kernels to every bit where they keep the or
   CHECK_THAT(check("1"), ContainsSubstring("all equal\n"));
 }
 
-TEST_CASE("cuda: a bundle is made with one compiler and run later; steps beside it on the CPU share its tensors") {
+TEST_CASE("cuda: a bundle is made with one compiler and run later; steps alongside it on the CPU share its tensors") {
   const EmulatedGpu gpu;
   const test::TemporaryFolder folder;
   const Environment state("XDG_STATE_HOME", folder / "state");
@@ -147,7 +147,7 @@ TEST_CASE("cuda: compare asks NVML for the GPU's energy, and says why there is n
   const Environment nvml("DOVETAIL_NVML", emulated("nvml"));
   const Json measured = row();
   CHECK(measured["machine"] == "emulated GPU");
-  CHECK(measured["joules"].get<double>() == Approx(0.5 / 5));  // one reading before the runs, one behind them
+  CHECK(measured["joules"].get<double>() == Approx(0.5 / 5));  // one reading before the runs, one after them
   CHECK_THAT(measured["energy_from"].get<std::string>(),
              ContainsSubstring("NVML of emulated GPU") && ContainsSubstring("5 runs"));
   const auto missing = [&] {
@@ -182,9 +182,9 @@ TEST_CASE("cuda: without NVRTC compiling is refused with the command that brings
                               ContainsSubstring("`./dev deps --cuda` brings it"));
   }
   CHECK_THAT(test::dovetail({"compile", kDigits, "--target", "cuda", "--gpu", "sm_80a"}).error,
-             ContainsSubstring("bad value of --gpu (sm_80a): sm_80 has no instructions of its own"));
+             ContainsSubstring("bad value of --gpu (sm_80a): sm_80 has no separate instructions"));
   CHECK_THAT(test::dovetail({"compile", kDigits, "--target", "cuda", "--gpu", "90"}).error,
-             ContainsSubstring("\"90\" is no name of an architecture"));
+             ContainsSubstring("\"90\" is not a name of an architecture"));
   CHECK_THAT(test::dovetail({"doctor"}).out,
              ContainsSubstring("NVIDIA's run-time compiler (libnvrtc) is not on this machine"));
 }

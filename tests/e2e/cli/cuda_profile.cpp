@@ -1,5 +1,5 @@
 // What `profile` and `tune` do with a GPU, on the emulated one: its times say nothing, that they are of the device, and
-// what stands beside them, does.
+// what stands alongside them, does.
 #include <string>
 
 #include "base/json.h"
@@ -21,7 +21,7 @@ namespace {
 const std::string kDigitsForProfile = DOVETAIL_SOURCE_DIR "/examples/digits/digits_float.onnx";
 }
 
-TEST_CASE("cuda: profile shows rates beside measured ceilings, and what each kernel takes") {
+TEST_CASE("cuda: profile shows rates alongside measured ceilings, and what each kernel takes") {
   const EmulatedGpu gpu;
   const Finished run = test::dovetail(
       {"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--place", "res1_add=cuda", "--repeat", "3"});

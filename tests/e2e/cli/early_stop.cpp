@@ -129,11 +129,11 @@ TEST_CASE("simulate --until: places that there are not, and engines that run to 
   CHECK_THAT(refused("cycle", ":1"), ContainsSubstring("no instruction comes from that line"));
   CHECK_THAT(refused("cycle", "agian"), ContainsSubstring("no label") && ContainsSubstring("did you mean `again`?"));
   CHECK_THAT(refused("cycle", "acc[9999]"), ContainsSubstring("no range of the 2048 elements"));
-  CHECK_THAT(refused("cycle", "token a->b"), ContainsSubstring("it is no FIFO"));
-  CHECK_THAT(refused("cycle", "dram here"), ContainsSubstring("it is no address"));
+  CHECK_THAT(refused("cycle", "token a->b"), ContainsSubstring("it is not a FIFO"));
+  CHECK_THAT(refused("cycle", "dram here"), ContainsSubstring("it is not an address"));
   CHECK_THAT(refused("cycle", "#1 #2"), ContainsSubstring("one word too many"));
   CHECK_THAT(refused("cycle", " "), ContainsSubstring("it names no place"));
-  CHECK_THAT(refused("cycle", "@x"), ContainsSubstring("it is no cycle of a launch"));
+  CHECK_THAT(refused("cycle", "@x"), ContainsSubstring("it is not a cycle of a launch"));
   CHECK_THAT(refused("cycle", "2@0"), ContainsSubstring("there are 2 launches"));
   CHECK_THAT(refused("functional", "@10"), ContainsSubstring("has no clock") && ContainsSubstring("--engine cycle"));
   CHECK_THAT(refused("rtl", "#1"), ContainsSubstring("engine rtl runs a launch to its end"));

@@ -88,7 +88,7 @@ TEST_CASE("the header and the driver of a region compile as C99") {
   const test::TemporaryFolder folder;
   const std::string region = emitted(folder / "regions", "1x16x16-ext").front();
   const std::string main = folder / "main.c";
-  // A device that is no accelerator, then one that completes at once: what a driver sees of registers.
+  // A device that is not an accelerator, then one that completes at once: what a driver sees of registers.
   REQUIRE(write_text_file(main,
                           "#include \"dovetail_driver.h\"\n#include \"region.h\"\n"
                           R"(static uint32_t registers[1024];

@@ -111,7 +111,7 @@ TEST_CASE("processes: one that is killed loses no point that is finished") {
   INFO(failed.error << failed.out);
   CHECK(failed.exit != 0);
   CHECK_THAT(failed.error, ContainsSubstring("signal 9"));
-  // The same command goes on: what was finished is not done again.
+  // The same command continues: what was finished is not done again.
   std::vector<std::string> again = command(out);
   again.emplace_back("--json");
   const Finished rest = test::run_process(again);

@@ -80,7 +80,7 @@ TEST_CASE("quantize: every method and grid keeps the digits") {
   }
 }
 
-TEST_CASE("quantize: pictures become inputs as the model says, for whoever runs it") {
+TEST_CASE("quantize: pictures become inputs as the model says, for anyone who runs it") {
   const test::TemporaryFolder folder;
   const NdArray images = read_npy(kDigitsFolder + "test_images.npy").value();
   for (int i = 0; i < 5; ++i) {

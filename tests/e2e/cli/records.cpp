@@ -168,7 +168,7 @@ TEST_CASE("records import of a file with a bad line names it, and takes nothing"
   CHECK(records_of(path).size() == 1);
 }
 
-TEST_CASE("records refuses what is no database, and leaves it alone") {
+TEST_CASE("records refuses what is not a database, and leaves it alone") {
   const test::TemporaryFolder folder;
   const std::string good = database(folder / "good.db", {sample_record(1)}), text = folder / "text",
                     lines = folder / "lines";

@@ -108,7 +108,7 @@ TEST_CASE("engine rtl is the design: what it computes, and what it does with a f
   const Finished broken = simulate_with_fault(files, folder / "ready", "dovetail_axi_read.sv", "rready_o     = 1'b1",
                                               "rready_o     = 1'b0");
   CHECK(broken.exit == 1);
-  CHECK_THAT(broken.error, ContainsSubstring("the design broke an assertion of its own"));
+  CHECK_THAT(broken.error, ContainsSubstring("the design broke its own assertion"));
 }
 
 TEST_CASE("engine rtl builds the model that it needs, with progress, unless it is told not to") {
@@ -154,7 +154,7 @@ TEST_CASE("engine rtl builds the model that it needs, with progress, unless it i
   CHECK(simulate(files, "rtl", {"--assertions"}).exit == 0);
   const Finished nothing_to_assert = simulate(files, "cycle", {"--assertions"});
   CHECK(nothing_to_assert.exit == 2);
-  CHECK_THAT(nothing_to_assert.error, ContainsSubstring("engine cycle is no design"));
+  CHECK_THAT(nothing_to_assert.error, ContainsSubstring("engine cycle is not a design"));
 }
 
 TEST_CASE("the design writes its signals with --waves, one file for each region, and says where") {
@@ -167,7 +167,7 @@ TEST_CASE("the design writes its signals with --waves, one file for each region,
   CHECK(run.error == "");
   REQUIRE(run.exit == 0);
   CHECK_THAT(run.out, ContainsSubstring("waves         " + waves + "\n"));
-  // FST: a header block (type 0) of 329 bytes, and signals behind it.
+  // FST: a header block (type 0) of 329 bytes, and signals after it.
   const std::string bytes = content(waves);
   REQUIRE(bytes.size() > 1000);
   CHECK(bytes.substr(0, 9) == std::string("\0\0\0\0\0\0\0\x01\x49", 9));

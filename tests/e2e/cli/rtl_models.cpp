@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A copy of the design, a file that is taken for a model of it, and a cache of its own.
+// A copy of the design, a file that is taken for a model of it, and its own cache.
 struct Place {
   test::TemporaryFolder folder;
   fs::path model = folder / "model", design = folder / "hw", models = folder / "cache" / "dovetail" / "rtl";
@@ -31,7 +31,7 @@ struct Place {
 
   Place() {
     fs::copy(DOVETAIL_SOURCE_DIR "/hw", design, fs::copy_options::recursive);
-    append(design / "rtl" / "dovetail_alu.sv", "// A design of its own.\n");
+    append(design / "rtl" / "dovetail_alu.sv", "// Its own design.\n");
     REQUIRE(write_text_file(model, std::string(100'000, 'm')).ok());
   }
   static void append(const fs::path& path, const std::string& text) {
@@ -63,7 +63,7 @@ bool is_found(const std::string& hardware = "tiny", const std::vector<std::strin
 TEST_CASE("a Verilated model is found for the design and the Verilator that it was made from, and for no other") {
   const Place place;
   const FakeVerilator tools("9.1", "0", place.model);
-  CHECK_FALSE(is_found());  // models beside the build are of another design
+  CHECK_FALSE(is_found());  // models alongside the build are of another design
   const Finished built = build();
   CHECK_THAT(built.error, ContainsSubstring("tiny: verilating") && ContainsSubstring("tiny: compiling the model"));
   REQUIRE(built.exit == 0);

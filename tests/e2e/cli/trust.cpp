@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// A bundle with machine code, and the record of a user of its own.
+// A bundle with machine code, and the its own record user.
 struct Shelf {
   test::TemporaryFolder folder;
   Environment state{"XDG_STATE_HOME", folder / "state"};

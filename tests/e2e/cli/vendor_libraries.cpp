@@ -45,7 +45,7 @@ TEST_CASE("vendor: a network runs on cuDNN, cuBLAS and our kernels, and nothing 
     CHECK(steps["cublas"] == 2);
     CHECK(steps["cuda"] == (ours ? 1 : 0));
   }
-  // Results lie in one memory; the host's holds none.
+  // Results are in one memory; the host's holds none.
   const test::TemporaryFolder folder;
   const Finished made = test::dovetail({"compile", kFloatDigits, "--target", "cudnn,cublas,cuda", "--place",
                                         "res1_add=cuda", "-o", folder / "d.dvt", "--report", folder / "r.json"});
@@ -61,7 +61,7 @@ TEST_CASE("vendor: a network runs on cuDNN, cuBLAS and our kernels, and nothing 
   CHECK(test::dovetail({"run", folder / "d.dvt", "--trust"}).exit == 0);
 }
 
-TEST_CASE("vendor: steps of libraries alone are no machine code") {
+TEST_CASE("vendor: steps of libraries alone are not machine code") {
   const EmulatedGpu gpu;
   const test::TemporaryFolder folder;
   const Environment state("XDG_STATE_HOME", folder / "state");

@@ -86,7 +86,7 @@ TEST_CASE("names from files reach no terminal as they are") {
   CHECK(is_harmless(read_text_file(report).value()));
 }
 
-TEST_CASE("a stream that is closed or full is no reason to abort") {
+TEST_CASE("a stream that is closed or full is not a reason to abort") {
   for (const std::string to : {"2>&-", "2>/dev/full", ">&- 2>&-"}) {
     INFO(to);
     CHECK(shell("dovetail fly " + to).exit == 2);
@@ -128,7 +128,7 @@ TEST_CASE("nothing that a command reads or writes is overwritten by what it writ
   CHECK(test::dovetail({"compile", model, "--target", "cpu", "-o", "/dev/null", "--report", "/dev/null"}).exit == 0);
 }
 
-TEST_CASE("a bare file name has its external data beside it, for every command") {
+TEST_CASE("a bare file name has its external data alongside it, for every command") {
   const test::TemporaryFolder folder;
   Model model = relu("");
   model.nodes = {node("Add", {"x", "w"}, {"y"}, {}, "add")};

@@ -1,5 +1,5 @@
-// Small models that other tools wrote (shared/cases beside the repository), against ONNX Runtime's outputs: imported,
-// then run by the reference and through the whole pipeline.
+// Small models that other tools wrote (shared/cases alongside the repository), against ONNX Runtime's outputs:
+// imported, then run by the reference and through the whole pipeline.
 #include <cmath>
 #include <optional>
 #include <set>

@@ -1,5 +1,5 @@
-// A model of seventeen operators of the domain com.microsoft (shared/cases beside the repository): each result against
-// the operator's published definition, written out here.
+// A model of seventeen operators of the domain com.microsoft (shared/cases alongside the repository): each result
+// against the operator's published definition, written out here.
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -35,7 +35,7 @@ std::string file_bytes(const test::fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// The file's bytes with `from` replaced by `to`, as long, behind the only place of `mark`.
+// The file's bytes with `from` replaced by `to`, as long, after the only place of `mark`.
 std::string patched(std::string bytes, const std::string& mark, const std::string& from, const std::string& to) {
   REQUIRE(from.size() == to.size());
   const std::size_t marked = bytes.rfind(mark), at = bytes.find(from, marked);

@@ -1,4 +1,4 @@
-// The digits models against goldens that an implementation of its own computed from the definition of the integer form
+// The digits models against goldens that its own implementation computed from the definition of the integer form
 // (examples/digits).
 #include "compiler/import/onnx.h"
 #include "compiler/passes/list.h"

@@ -30,7 +30,7 @@ struct EngineCase {
   const char* model;
   int scale;  // from which DOVETAIL_TEST_SCALE on
 };
-// Of examples/digits, of the models beside the repository, and of the zoo.
+// Of examples/digits, of the models alongside the repository, and of the zoo.
 constexpr EngineCase kDigits[] = {{"digits_int8", 1}, {"digits_int8_pow2", 1}};
 constexpr EngineCase kEngineCases[] = {
     {"kws_dscnn_int8", 1},           {"ad_autoencoder_int8", 1}, {"resnet8_int8", 1},
@@ -196,7 +196,7 @@ TEST_CASE("networks on several accelerators have the same cycles and events on t
         CHECK((cycle.trace == systemc.trace));
         CHECK(difference_of_values(cycle.result.tensors, alone.result.tensors) == "");
         CHECK(difference_of_values(systemc.result.tensors, alone.result.tensors) == "");
-        // Each adds traffic to a memory that is busy already, and takes less than a turn of its own.
+        // Each adds traffic to a memory that is busy already, and takes less than its own turn.
         CHECK(cycles_of(cycle) > before);
         CHECK(cycles_of(cycle) < static_cast<std::uint64_t>(accelerators) * cycles_of(alone));
         before = cycles_of(cycle);

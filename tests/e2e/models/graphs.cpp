@@ -1,5 +1,5 @@
 // What the passes make of every model, as a golden file; and what must hold of all of them: the clutter of exporters is
-// gone, and no activation, bias or normalization is a kernel of its own.
+// gone, and no activation, bias or normalization is its own kernel.
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -208,7 +208,7 @@ TEST_CASE("graphs: what the passes make of every model is the golden file") {
        << differences << "accept with: DOVETAIL_ACCEPT=1 build/release/bin/test_e2e_models \"graphs: what*\"");
 }
 
-TEST_CASE("graphs: no activation, bias or normalization is a kernel of its own") {
+TEST_CASE("graphs: no activation, bias or normalization is its own kernel") {
   for (const std::string& model : kGraphModels) {
     const auto file = test::model_file(model);
     if (file.empty()) continue;
@@ -234,7 +234,7 @@ TEST_CASE("graphs: the digits models have no elementwise kernel") {
       const graph::Node& anchor = made.after.node(group.anchor);
       INFO(anchor.name << " (" << anchor.op << ")");
       const bool moves = anchor.op == "Reshape" || anchor.op == "Flatten";
-      // What turns the model's input into integers comes in front of everything.
+      // What turns the model's input into integers comes before everything.
       const bool border = anchor.op == "QuantizeLinear" && anchor.inputs[0] == made.after.inputs[0];
       CHECK((ops::find(anchor.op)->category != ops::Category::injective || moves || border));
     }

@@ -155,8 +155,8 @@ struct Theirs {
   std::vector<std::int64_t> steps;
   std::vector<std::int64_t>
       rounded_once;  // what a build with TFLITE_SINGLE_ROUNDING makes of it, where the kernel rounds twice otherwise
-  // By value: the exact product lies so near to a tie that TFLite's first rounding, to 2^shift of a step, may carry it
-  // across for the second one. A convolution of few terms has large scales, hence few bits behind the point: up to some
+  // By value: the exact product is so near to a tie that TFLite's first rounding, to 2^shift of a step, may carry it
+  // across for the second one. A convolution of few terms has large scales, hence few bits after the point: up to some
   // percent of its values are such.
   std::vector<bool> beside_tie;
 };

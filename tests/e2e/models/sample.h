@@ -1,4 +1,4 @@
-// The models and samples beside the repository (shared/models): where they are, and a sample's arrays by graph value
+// The models and samples alongside the repository (shared/models): where they are, and a sample's arrays by graph value
 // name.
 #pragma once
 
@@ -37,7 +37,8 @@ inline fs::path model_file(const std::string& model) {
   return {};
 }
 
-// A file of the small inputs beside the repository (shared/cases); empty, and the test skipped, where it is not there.
+// A file of the small inputs alongside the repository (shared/cases); empty, and the test skipped, where it is not
+// there.
 inline fs::path shared_case(const std::string& name) {
   const fs::path file = cases_folder() / name;
   if (fs::exists(file)) return file;

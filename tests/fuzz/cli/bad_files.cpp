@@ -24,7 +24,7 @@ struct Kind {
   Bytes good;
   std::vector<std::vector<std::string>> commands;
   bool text = false;            // a prefix of a text may be a text
-  bool end_is_ignored = false;  // bytes behind it are
+  bool end_is_ignored = false;  // bytes after it are
 };
 
 std::vector<Kind> kinds() {
@@ -120,7 +120,7 @@ std::vector<Bad> damaged(const Kind& kind, std::mt19937& random) {
     if (size <= kind.good.size()) continue;
     Bytes head = cut(std::min<std::size_t>(kind.good.size(), 12));  // a right beginning
     head.insert(head.end(), noise.begin(), noise.end());
-    list.push_back({"random behind a right beginning", head});
+    list.push_back({"random after a right beginning", head});
   }
   return list;
 }
@@ -168,7 +168,7 @@ TEST_CASE("damaged files are refused by every command that reads them") {
     }
 }
 
-TEST_CASE("bundles whose code lies are refused by every command that reads them") {
+TEST_CASE("bundles whose code is stored are refused by every command that reads them") {
   const Desk desk;
   const auto refused = [&](const std::string& what, const std::function<void(bundle::Bundle&)>& change) {
     bundle::Bundle bundle = test::sample_bundle();

@@ -108,7 +108,7 @@ load.acc dram=y size=(1)x(1)
   CHECK(assembled > 10);
 }
 
-TEST_CASE("random text is no assembly, and no crash") {
+TEST_CASE("random text is not an assembly, and no crash") {
   test::Random random(91);
   for (int round = 0; round < 2000; ++round) {
     std::string text(random() % 400, ' ');

@@ -79,7 +79,7 @@ class RandomText {
     }
   }
 
-  // A graph whose inputs are those, under names of its own; and the names.
+  // A graph whose inputs are those, under its own names; and the names.
   std::string subgraph(const std::string& name, const std::vector<std::string>& first, std::size_t inputs, int depth,
                        std::size_t results, std::vector<std::string> outputs_before, std::string before) {
     std::vector<std::string> values;
@@ -133,7 +133,7 @@ class RandomText {
     }
     if (scanned) types += fmt::format(", %{}: float32[5, 4], %{}: int64[1]", fresh(), fresh());
     text += fmt::format("{} = dovetail.loop({}) {{carried={}, limit=5}}\n", types, operands, carried);
-    // It goes on while the iteration is below a number, so that it ends before the limit.
+    // It continues while the iteration is below a number, so that it ends before the limit.
     std::string before;
     const std::string iteration = fresh(), last = constant("int64[]", fmt::format("{}", draw_.between(0, 3)), before),
                       again = add("Less", fmt::format("%{}, %{}", iteration, last), before, "bool[]");

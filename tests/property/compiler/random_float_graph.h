@@ -97,7 +97,7 @@ struct RandomFloatGraph {
     for (std::size_t d = 0; d < shape.size(); ++d) to.set_int64(static_cast<std::int64_t>(d), shape[d]);
     return add("Reshape", {x, graph.add_constant("shape", to)});
   }
-  // A convolution in one dimension or in three, dense or in groups; images before and behind it.
+  // A convolution in one dimension or in three, dense or in groups; images before and after it.
   graph::ValueId other_rank(graph::ValueId x) {
     const Shape image = graph.value(x).type.shape;
     const Shape shape =

@@ -149,7 +149,7 @@ struct RandomInt8Graph {
     return y;
   }
 
-  // Convolutions with max-poolings behind them, some of whose windows share elements or reach beyond the image.
+  // Convolutions with max-poolings after them, some of whose windows share elements or reach beyond the image.
   void build_of_poolings(int pairs) {
     graph::ValueId x = input({draw.between(1, 2), draw.between(1, 40), draw.between(3, 24), draw.between(3, 24)});
     for (int i = 0; i < pairs; ++i) {
@@ -337,8 +337,8 @@ struct RandomInt8Graph {
     }
   }
 
-  // Queries, keys and values of heads, all of one matrix or each of its own, and what is made of them side by side
-  // again: what lies between blocks differs from graph to graph.
+  // Queries, keys and values of heads, all of one matrix or its own each, and what is made of them side by side
+  // again: what is between blocks differs from graph to graph.
   graph::ValueId heads(graph::ValueId x) {
     const Shape shape = graph.value(x).type.shape;
     const std::int64_t images = shape[0], tokens = shape[1], count = draw.between(1, 3),

@@ -46,7 +46,7 @@ TEST_CASE("any number of configurations is legal, within any limits") {
     }
 }
 
-TEST_CASE("random programs of any configuration are clean under verify, wherever their image lies") {
+TEST_CASE("random programs of any configuration are clean under verify, wherever their image is stored") {
   for (std::uint64_t seed = 0; seed < scaled(26); ++seed) {
     const GeneratedProgram program =
         generate(any_config(seed, kRtlLimits),

@@ -21,7 +21,7 @@ TEST_CASE("a written file reads back") {
   CHECK(read_file(folder / "new/deep/file.txt")->size() == text.size());
 }
 
-TEST_CASE("writing replaces a file and leaves nothing beside it") {
+TEST_CASE("writing replaces a file and leaves nothing alongside it") {
   const TemporaryFolder folder;
   REQUIRE(write_text_file(folder / "a", "long content").ok());
   REQUIRE(write_text_file(folder / "a", "").ok());

@@ -51,11 +51,11 @@ void check_all_patterns(const Format& format) {
   }
 }
 
-// Between two neighbors: the midpoint goes to the even one, one step of float beside it to the nearer.
+// Between two neighbors: the midpoint goes to the even one, one step of float alongside it to the nearer.
 void check_all_ties(const Format& format) {
   for (std::uint32_t bits = 0; bits < format.infinity(); ++bits) {
     const double low = value_of(bits, format.exponent_bits, format.fraction_bits);
-    // Past the largest number lies what would be the next: from its midpoint on everything is infinite.
+    // Past the largest number is stored what would be the next: from its midpoint on everything is infinite.
     const double high = bits + 1 < format.infinity()
                             ? value_of(bits + 1, format.exponent_bits, format.fraction_bits)
                             : 2 * low - value_of(bits - 1, format.exponent_bits, format.fraction_bits);

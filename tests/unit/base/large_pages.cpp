@@ -9,7 +9,7 @@ TEST_CASE("large pages: bytes stay what they are") {
   AlignedBytes bytes(5 * kLargePageBytes + 3);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::byte>(i * 7 + i / 4096);
   const AlignedBytes before = bytes;
-  // At least four whole ones lie inside, and at most six are touched.
+  // At least four whole ones are inside, and at most six are touched.
   CHECK(use_large_pages({std::span(bytes)}) <= 6);
   CHECK(bytes == before);
 }

@@ -1,4 +1,4 @@
-// Files and pipes that lie in memory, for libraries that take paths alone.
+// Files and pipes that are in memory, for libraries that take paths alone.
 #include "base/memory_file.h"
 
 #include <filesystem>

@@ -94,7 +94,7 @@ TEST_CASE("a changed byte of an npy file gives an array or an error, never a cra
     }
 }
 
-TEST_CASE("random bytes behind the npy magic give an array or an error, never a crash") {
+TEST_CASE("random bytes after the npy magic give an array or an error, never a crash") {
   std::mt19937 random(20240607);
   const std::string_view alphabet = "{}()[]'\":,<>|=fiubLTrueFalsdc0123456789 \n-ortnhp";
   for (int round = 0; round < 20000; ++round) {

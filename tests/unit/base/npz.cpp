@@ -111,7 +111,7 @@ TEST_CASE("npz errors name the member and the rule") {
 
 TEST_CASE("an npz member with a wrong checksum is refused") {
   std::vector<std::byte> bytes = *format_zip(std::vector{text_member("a.npy", "content")}, "f");
-  bytes[30 + 5] = std::byte{'C'};  // the first byte of the content, behind header and name
+  bytes[30 + 5] = std::byte{'C'};  // the first byte of the content, after header and name
   CHECK_THAT(npz_problem(bytes), ContainsSubstring("member a.npy") && ContainsSubstring("checksum"));
 }
 

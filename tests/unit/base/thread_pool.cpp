@@ -30,7 +30,7 @@ TEST_CASE("every iteration of a parallel loop runs once") {
   }
 }
 
-TEST_CASE("what a body throws reaches the caller, and the pool goes on") {
+TEST_CASE("what a body throws reaches the caller, and the pool continues") {
   for (const int threads : {1, 4}) {
     ThreadPool pool(threads, false);
     for (int round = 0; round < 3; ++round) {

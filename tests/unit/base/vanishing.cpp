@@ -25,12 +25,12 @@ void fill(const fs::path& folder) {
   REQUIRE(write_text_file(folder / "below" / "file", "x").ok());
 }
 
-// The test framework has handlers of its own.
+// The test framework has its own handlers.
 void forget_handlers() {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::signal(signal, SIG_DFL);
 }
 
-// In a process of its own, which ends by the signal.
+// In its own process, which ends by the signal.
 template <typename Work>
 int signal_that_ends(Work&& work) {
   const pid_t child = ::fork();

@@ -22,7 +22,7 @@ TEST_CASE("a meter reports its steps in grains, and the rest when it goes") {
   CHECK(work.done() == WorkMeter::kGrain + 7);
 }
 
-TEST_CASE("whoever works sees within a grain that the work was stopped, and why") {
+TEST_CASE("anyone who works sees within a grain that the work was stopped, and why") {
   Work work;
   WorkMeter meter(&work);
   REQUIRE(work.expect("p.bin", {.steps = 1000, .seconds = 1}).ok());

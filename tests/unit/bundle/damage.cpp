@@ -1,4 +1,4 @@
-// Files from anywhere: every prefix, every flipped byte, and manifests that lie behind a right checksum.
+// Files from anywhere: every prefix, every flipped byte, and manifests that are after a right checksum.
 #include <cstring>
 #include <functional>
 #include <random>
@@ -13,7 +13,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Makes the checksum right again, so that what lies behind it is reached.
+// Makes the checksum right again, so that what is after it is reached.
 void seal(std::vector<std::byte>& bytes) {
   const std::uint32_t checksum = bundle::format::checksum({bytes});
   for (std::size_t i = 0; i < 4; ++i)
@@ -23,7 +23,7 @@ void seal(std::vector<std::byte>& bytes) {
 struct Parts {
   std::byte version;
   Json manifest;
-  std::vector<std::byte> rest;  // behind the manifest
+  std::vector<std::byte> rest;  // after the manifest
 };
 Parts take_apart(const std::vector<std::byte>& bytes) {
   const auto size = load_little_endian<std::uint64_t>(bytes, bundle::format::kManifestSizeOffset);
@@ -92,7 +92,7 @@ TEST_CASE("a flipped byte is noticed") {
   }
 }
 
-TEST_CASE("random changes behind a right checksum: refused, or a bundle that verifies") {
+TEST_CASE("random changes after a right checksum: refused, or a bundle that verifies") {
   const std::vector<std::vector<std::byte>> samples{bundle::serialize(test::sample_bundle()),
                                                     bundle::serialize(test::if_bundle()),
                                                     bundle::serialize(test::loop_bundle())};
@@ -124,7 +124,7 @@ TEST_CASE("random changes behind a right checksum: refused, or a bundle that ver
   CHECK(refused < accepted);
 }
 
-TEST_CASE("a manifest that lies is reported with the place") {
+TEST_CASE("a manifest that is stored is reported with the place") {
   CHECK_THAT(errors_of_directory([](Json& m) { m.erase("steps"); }), ContainsSubstring("\"steps\" is missing"));
   CHECK_THAT(errors_of_directory([](Json& m) { m["tensors"][0]["dtype"] = "int9"; }),
              ContainsSubstring("tensors[0].dtype: unknown type \"int9\""));
@@ -168,7 +168,7 @@ TEST_CASE("a file of another version says which") {
   }
 }
 
-TEST_CASE("a manifest that lies about programs of steps is reported with the place") {
+TEST_CASE("a manifest that is stored about programs of steps is reported with the place") {
   const auto errors_of = [](const std::function<void(Json&)>& change) {
     Parts parts = take_apart(bundle::serialize(test::loop_bundle()));
     change(parts.manifest["steps"][0]);

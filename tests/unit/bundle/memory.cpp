@@ -103,8 +103,8 @@ TEST_CASE("places, views and layouts survive the file") {
   CHECK(read->tensors[4].logical == "one");
 }
 
-TEST_CASE("tensors lie in spaces that exist, and at an offset there") {
-  // Two and three lie in a memory of a device.
+TEST_CASE("tensors are in spaces that exist, and at an offset there") {
+  // Two and three are in a memory of a device.
   const auto errors_on_device = [](const std::function<void(bundle::Bundle&)>& change) {
     return errors_of_spaces([&](bundle::Bundle& b) {
       b.spaces.push_back({"gpu", "vram", 0x4000, 256});

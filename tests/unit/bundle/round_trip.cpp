@@ -30,7 +30,7 @@ TEST_CASE("a bundle is read back as it was written") {
   }
 }
 
-TEST_CASE("large pieces of a bundle are written as they lie, small ones between them") {
+TEST_CASE("large pieces of a bundle are written as they are stored, small ones between them") {
   bundle::Bundle original = test::sample_bundle();
   const auto blob = [](std::size_t size) {
     std::vector<std::byte> bytes(size);

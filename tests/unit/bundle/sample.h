@@ -1,5 +1,5 @@
 // A bundle made by hand: x -> host (x + 1) -> accelerator (+ 3, one element of 16 lanes) -> host (* 2 with a constant)
-// -> y. What goes into the accelerator and comes from it lies in its memory.
+// -> y. What goes into the accelerator and comes from it is in its memory.
 #pragma once
 
 #include <string>

@@ -129,7 +129,7 @@ TEST_CASE("report: what JSON says of nodes and regions can be read again") {
 }
 
 TEST_CASE("report: regions, and the bytes that move between targets") {
-  // The float nodes lie on the interpreter but for two: x -> [host] -> conv, relu -> [cpu] ... and back.
+  // The float nodes are on the interpreter but for two: x -> [host] -> conv, relu -> [cpu] ... and back.
   const Compiled compiled = compiled_for({"host", "cpu"}, {{"relu_node", "cpu"}});
   const PlacementSummary& summary = compiled.summary;
   REQUIRE(summary.regions.size() == 3);

@@ -37,7 +37,7 @@ TEST_CASE("tensors are compared with the user's, and the first beyond the tolera
   CHECK(compare(expected, run(), {1.0, 0})->first() == nullptr);
 }
 
-TEST_CASE("integers have a tolerance of their own, and other types do not compare") {
+TEST_CASE("integers have their own tolerance, and other types do not compare") {
   const std::map<std::string, NdArray> near{{"a_0", NdArray::from<std::int8_t>({3}, {-127, 0, 5})}};
   CHECK(compare(near, run(), {1.0, 0})->first() != nullptr);
   CHECK(compare(near, run(), {0, 1})->first() == nullptr);

@@ -124,7 +124,7 @@ TEST_CASE("session: what is wrong is a diagnostic, of the input or of the work")
   CHECK_FALSE(Session::open(options).ok());
   options = digits({"host"});
   options.model.system.clock_mhz = -1;
-  CHECK_THAT(error_of(Session::open(options)).why, ContainsSubstring("it is no number from 1"));
+  CHECK_THAT(error_of(Session::open(options)).why, ContainsSubstring("it is not a number from 1"));
   options.model.system = {};
   options.model.path = "nowhere.onnx";
   CHECK(error_of(Session::open(options)->compile()).cause == Cause::input);

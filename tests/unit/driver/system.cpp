@@ -51,7 +51,7 @@ TEST_CASE("a memory's own clock") {
   const std::string text = simulator::to_string(slow->memory);
   CHECK(text == "bank:ddr4-2400,clock-ps=2000,dram-ps=1250,controller=8,outstanding=16");
   CHECK(simulator::to_string(simulator::parse_memory(text).value()) == text);
-  CHECK_THAT(why({500, "ideal", 800}, {}), ContainsSubstring("the memory ideal has no clock of its own"));
+  CHECK_THAT(why({500, "ideal", 800}, {}), ContainsSubstring("the memory ideal has no separate clock"));
 }
 
 TEST_CASE("what a bundle remembers gives the same system") {
@@ -79,14 +79,14 @@ TEST_CASE("accelerators come from the configuration, the bundle or a change of t
              ContainsSubstring("mine.json asks for 2") && ContainsSubstring("--accelerators 1"));
   for (const std::int64_t wrong : {0, 65}) {
     changes.accelerators = wrong;
-    CHECK_THAT(why(config, changes), ContainsSubstring("it is no whole number from 1 to 64"));
+    CHECK_THAT(why(config, changes), ContainsSubstring("it is not a whole number from 1 to 64"));
   }
 }
 
 TEST_CASE("clocks and memories that there are not, or that differ") {
   for (const double wrong : {0.0, -1.0, 1000001.0, 0.5, std::nan("")})
     CHECK_THAT(why({}, {.clock_mhz = wrong}),
-               ContainsSubstring("bad value of --clock") && ContainsSubstring("it is no number from 1 to 1000000"));
+               ContainsSubstring("bad value of --clock") && ContainsSubstring("it is not a number from 1 to 1000000"));
   CHECK_THAT(why({}, {.memory = "marble"}), ContainsSubstring("there is no memory model \"marble\""));
   CHECK_THAT(why({500, "marble"}, {}), ContainsSubstring("mine.json, \"system.memory\"") &&
                                            ContainsSubstring("there is no memory model \"marble\""));

@@ -34,7 +34,7 @@ TEST_CASE("why nothing is on the accelerator: the most frequent refusal, and wha
       node("cpu", "Conv computes in floating point, the accelerator in int8"),
       node("cpu", "Gemm computes in floating point, the accelerator in int8"),
       node("cpu", "Conv computes in floating point, the accelerator in int8"),
-      node("cpu", "its 2 matrices do not lie at borders of blocks of 16"),
+      node("cpu", "its 2 matrices are not at borders of blocks of 16"),
   };
   const auto left = left_accelerator(rows, macs(0, 400), kAccelFirst);
   REQUIRE(left);

@@ -43,7 +43,7 @@ void check_extremes(const Codec& codec) {
       const Instruction instruction{{}, body};
       const std::vector<std::byte> bytes = bytes_of(codec, instruction);
       INFO(config.name << " " << field.spec.name << " = " << bits);
-      // The value lies in its bits, little-endian.
+      // The value is in its bits, little-endian.
       std::uint64_t word = 0;
       for (std::size_t i = 0; i < 8; ++i)
         word |= std::to_integer<std::uint64_t>(bytes[static_cast<std::size_t>(8 * slot.word()) + i]) << (8 * i);

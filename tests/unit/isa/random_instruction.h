@@ -73,7 +73,7 @@ Body random_body(Random& random, const HardwareConfig& config) {
   return body;
 }
 
-// Encodable, not necessarily legal: what lies in the fields may be out of the buffers' range.
+// Encodable, not necessarily legal: what is in the fields may be out of the buffers' range.
 inline Instruction random_instruction(Random& random, const HardwareConfig& config) {
   Instruction instruction;
   const auto flags = random();

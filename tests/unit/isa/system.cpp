@@ -22,7 +22,7 @@ std::string errors(const Result<T>& result) {
 
 }  // namespace
 
-TEST_CASE("the system of a configuration survives JSON, and is no part of the hardware") {
+TEST_CASE("the system of a configuration survives JSON, and is not part of the hardware") {
   const auto machine = read_machine(
       R"({"batch": 2, "system": {"clock_mhz": 333.5, "memory": "bank:ddr4-2400", "memory_clock_mhz": 1066}})");
   REQUIRE(machine.ok());
@@ -87,7 +87,7 @@ TEST_CASE("a wrong system is named with its place and a remedy") {
   CHECK(read_machine(R"({"system": {"clock_mhz": 0, "memory": ""}, "batch": "x"})").errors().size() == 3);
 }
 
-TEST_CASE("a configuration is changed behind its name, and says so in it") {
+TEST_CASE("a configuration is changed after its name, and says so in it") {
   const auto changed = load_machine("1x16x16,inp_buffer_bytes=512,requant=true,clock_mhz=200,memory=bank:hbm2");
   REQUIRE(changed.ok());
   HardwareConfig expected = *load_config("1x16x16");

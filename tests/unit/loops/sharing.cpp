@@ -147,7 +147,7 @@ TEST_CASE("sharing: both sides of a select may need what it selects from") {
   CHECK(run(program_of(DType::int32, [&](const Expr& e) { return chain(e, step); }), x)[0] == expected);
 }
 
-TEST_CASE("sharing: what both sides of a select hold below a condition of their own is computed there alone") {
+TEST_CASE("sharing: what both sides of a select hold below their own condition is computed there alone") {
   // x[i] is read at i + 2 only where that exists.
   const Program program = program_of(DType::int32, [](const Expr& x) {
     const auto& load_x = std::get<LoadExpr>(x->node);

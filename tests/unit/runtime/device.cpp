@@ -36,7 +36,7 @@ class Scaler : public runtime::Device {
     for (const bundle::Step& step : bundle.steps) {
       if (step.target != name()) continue;
       if (step.code.size() != 1)
-        return Diagnostic{"cannot load", "step " + step.name, "the code is no factor", "make it again"};
+        return Diagnostic{"cannot load", "step " + step.name, "the code is not a factor", "make it again"};
       program.kernels.push_back(std::make_unique<ScaleKernel>(static_cast<int>(step.code[0])));
     }
     return program;
@@ -94,7 +94,7 @@ TEST_CASE("a device that nobody gave, and code that it refuses") {
   empty.steps[2].code.clear();
   const auto refused = made_with(empty, {std::make_shared<Scaler>()});
   REQUIRE_FALSE(refused.ok());
-  CHECK_THAT(to_string(refused.errors()), ContainsSubstring("the code is no factor"));
+  CHECK_THAT(to_string(refused.errors()), ContainsSubstring("the code is not a factor"));
 }
 
 TEST_CASE("a device of the caller's comes before one of the kit of the same name") {

@@ -40,7 +40,7 @@ TEST_CASE("a bundle of host and accelerator steps computes, run after run") {
   }
 }
 
-TEST_CASE("a run that times no steps has the same results, wherever its inputs lie") {
+TEST_CASE("a run that times no steps has the same results, wherever its inputs are stored") {
   runtime::Executor executor = make();
   const NdArray other = ramp();
   for (int round = 0; round < 4; ++round) {
@@ -120,7 +120,7 @@ TEST_CASE("code that is not in order makes no executor, in a program for another
   nowhere.tensors[4].space = 2;
   nowhere.tensors[4].offset = 0;
   CHECK_THAT(errors(nowhere),
-             ContainsSubstring("(tensor y): it lies in memory \"vram\", which no device \"gpu\" of the steps has"));
+             ContainsSubstring("(tensor y): it is in memory \"vram\", which no device \"gpu\" of the steps has"));
 }
 
 TEST_CASE("engines: the ones of this build, and the others distinguished") {
@@ -160,7 +160,7 @@ TEST_CASE("an accelerator step reads what another left in the memory that both s
   bundle::Bundle bundle = test::sample_bundle();
   bundle.steps.pop_back();
   bundle::AccelCode second = test::sample_accel_code();
-  // The same program two pages further up, or in a memory of its own.
+  // The same program two pages further up, or in its own memory.
   constexpr std::uint64_t kShift = 0x2000;
   if (shared) {
     bundle.spaces[1].bytes += kShift;
@@ -184,7 +184,7 @@ TEST_CASE("an accelerator step reads what another left in the memory that both s
   for (std::int64_t i = 0; i < 16; ++i) CHECK(result->outputs.at("y").as_int64(i) == i - 8 + 1 + 3 + 3);
 }
 
-TEST_CASE("tensors of an accelerator step may lie elsewhere than where its program expects them") {
+TEST_CASE("tensors of an accelerator step may be elsewhere than where its program expects them") {
   const bool at_zero = GENERATE(false, true);
   bundle::Bundle bundle = test::sample_bundle();
   if (at_zero) bundle.spaces[1].base = 0, bundle.spaces[1].bytes = 0x3000;  // below the alignment that tensors need

@@ -54,13 +54,13 @@ TEST_CASE("a loop carries values, stacks others, and cuts what it stacked to its
       for (std::int64_t t = 0; t < trips; ++t) CHECK(all.as_int64(4 * t + i) == kX.as_int64(i) * (2 << t));
     }
     CHECK(result->steps[0].programs.at(0).at(0).runs == static_cast<std::uint64_t>(trips));
-    const auto padded = executor.output("all");  // zeros behind
+    const auto padded = executor.output("all");  // zeros after
     CHECK(std::ranges::all_of(padded.subspan(static_cast<std::size_t>(4 * trips)),
                               [](std::byte byte) { return byte == std::byte{0}; }));
   }
 }
 
-TEST_CASE("a loop that goes on beyond its limit is an error that says so") {
+TEST_CASE("a loop that continues beyond its limit is an error that says so") {
   runtime::Executor counted = executor_of(test::loop_bundle());
   for (runtime::Executor executor : {executor_of(test::loop_bundle(false)), counted}) {
     const auto result = executor.run({{"n", NdArray::scalar(std::int64_t{6})}, {"x", kX}});

@@ -92,7 +92,7 @@ class Gpu : public runtime::Device {
 };
 
 // x -> host (+ 1) -> gpu (+ 2) -> gpu (+ 3) -> host (+ 1) -> y, and what the gpu's second step makes, z, in another
-// shape. Tensors that the gpu reads or writes lie in its memory.
+// shape. Tensors that the gpu reads or writes are in its memory.
 bundle::Bundle chain() {
   bundle::Bundle bundle;
   bundle.name = "chain";

@@ -64,7 +64,7 @@ TEST_CASE("programs for several shapes are one bundle, with the constants once")
       ContainsSubstring("it is int8[5], the model takes int8[4]. Hint: the bundle has programs for [4], [8], [12]"));
 }
 
-TEST_CASE("programs of one bundle take the same inputs, in shapes of their own") {
+TEST_CASE("programs of one bundle take the same inputs, in their own shapes") {
   CHECK_THAT(to_string(combine_shapes({program(4), program(4)}).errors()),
              ContainsSubstring("there is already a program for x: int8[4]"));
   bundle::Bundle other = program(8);

@@ -37,13 +37,13 @@ TEST_CASE("a pop without a push is a deadlock, reported with what each queue wai
   CHECK_THAT(text, ContainsSubstring("Hint: push the missing tokens"));
 }
 
-TEST_CASE("a token queue that is full for a while is no failure; one that stays full is") {
+TEST_CASE("a token queue that is full for a while is not a failure; one that stays full is") {
   std::vector<isa::Instruction> program(65, nop(isa::Queue::load, kPushNext));
   program.insert(program.end(), 65, nop(isa::Queue::compute, kPopPrev));
   CHECK(failure_of(program) == "no failure");  // blocked for a while, then popped
   std::vector<isa::Instruction> longer(66, nop(isa::Queue::load, kPushNext));
   longer.insert(longer.end(), 66, nop(isa::Queue::compute, kPopPrev));
-  CHECK(failure_of(longer) == "no failure");  // one more waits behind the blocked one
+  CHECK(failure_of(longer) == "no failure");  // one more waits after the blocked one
 
   // The pops come after a compute instruction that waits for a push which the load queue makes only after the 65th.
   program.insert(program.begin() + 65, nop(isa::Queue::compute, kPopNext));
@@ -77,7 +77,7 @@ TEST_CASE("two units that both wait to push are stopped by depths alone; one mor
 
 TEST_CASE("fetch stops at a full command queue, and what it does not reach cannot help") {
   for (std::size_t waiting : {128u, 129u}) {
-    // The first waits for the load at the end; behind it, instructions fill the compute queue.
+    // The first waits for the load at the end; after it, instructions fill the compute queue.
     std::vector<isa::Instruction> program{nop(isa::Queue::compute, kPopPrev)};
     program.resize(waiting, finish());
     program.push_back(nop(isa::Queue::load, kPushNext));
@@ -112,7 +112,7 @@ TEST_CASE("an index beyond its memory is an error, in full precision") {
                        "micro-op 1 at iteration (out 0, in 1) has the index dst 2048, but acc has 2048 elements"));
 }
 
-TEST_CASE("the bias behind REQUANT's source lies within ACC too") {
+TEST_CASE("the bias after REQUANT's source is within ACC too") {
   isa::HardwareConfig config;
   config.requant = true;
   const std::vector<isa::Instruction> program{load_uops(1), load_acc(0, 1), load_acc(2047, 1),

@@ -11,7 +11,7 @@ namespace dovetail::simulator::testing {
 
 namespace {
 
-// Tiles through two contexts, as double buffering does: loads of one run beside the computation of the other.
+// Tiles through two contexts, as double buffering does: loads of one run alongside the computation of the other.
 std::vector<isa::Instruction> double_buffered(const isa::HardwareConfig& config, std::uint64_t data,
                                               std::uint32_t tiles, std::mt19937& random) {
   const std::uint64_t inp = element_at(config, isa::Memory::inp, data),

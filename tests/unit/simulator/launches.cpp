@@ -82,7 +82,7 @@ TEST_CASE("SRAM persists between launches until reset, and FINISH ends nothing")
   CHECK(!simulator->launch(second, actual).ok());
 }
 
-TEST_CASE("a failed launch leaves no tokens behind") {
+TEST_CASE("a failed launch leaves no tokens after") {
   const isa::HardwareConfig config;
   Dram dram = image(config, {}, 64);
   const auto simulator = make_functional(config);

@@ -36,7 +36,7 @@ isa::Instruction alu_imm(isa::AluOp op, std::int32_t imm, std::uint32_t begin, s
                          isa::DependencyFlags flags = {});
 isa::Instruction alu(isa::AluOp op, std::uint32_t begin, std::uint32_t end, isa::DependencyFlags flags = {});
 
-// An image at kDramBase that begins with `uops` and goes on with random bytes, `extra_bytes` of them.
+// An image at kDramBase that begins with `uops` and continues with random bytes, `extra_bytes` of them.
 Dram image(const isa::HardwareConfig& config, const std::vector<isa::Uop>& uops, std::size_t extra_bytes,
            std::uint32_t seed = 1);
 // The first element of `memory` at or after byte `offset` of the image.

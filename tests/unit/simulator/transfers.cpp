@@ -110,7 +110,7 @@ TEST_CASE("a strided store leaves the gaps alone, and y_size 0 or x_size 0 store
 
 TEST_CASE("x_size 0 loads nothing, whatever else the instruction says") {
   const isa::HardwareConfig config;
-  isa::Instruction nothing = load(isa::Memory::acc, 0, 0, 0);  // address 0 lies outside the image
+  isa::Instruction nothing = load(isa::Memory::acc, 0, 0, 0);  // address 0 is outside the image
   auto& body = std::get<isa::Load>(nothing.body);
   body.y_size = 7, body.y_pad_0 = body.y_pad_1 = body.x_pad_0 = body.x_pad_1 = 3;
   const Dram dram = image(config, {}, 4096);

@@ -1,4 +1,4 @@
-// Convolutions, and matrix products as 1x1 ones, with the addition or the max-pooling behind them: channel tiles of the
+// Convolutions, and matrix products as 1x1 ones, with the addition or the max-pooling after them: channel tiles of the
 // reduction outermost, then all that GEMM's two loops and micro-ops run over, the element innermost.
 #include <algorithm>
 #include <optional>
@@ -95,7 +95,7 @@ Pace pace_with(const Convolution& of, bool inputs_stay, const Tile& tile, const 
 }
 
 // With several tiles of pixels, what is loaded less. With one, weights are loaded once either way, and the same inputs
-// again beside products, which leaves a slot for the next operation's: where weights take so much of that time that
+// again alongside products, which leaves a slot for the next operation's: where weights take so much of that time that
 // these loads count, inputs stay.
 bool inputs_should_stay(const Pace& inputs, const Pace& weights, const Tile& trips) {
   const auto loaded = [](const Pace& pace) {

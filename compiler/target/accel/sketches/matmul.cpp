@@ -60,7 +60,7 @@ bool decide_matmul(TileChoice& choice) {
   return choice.sample_tile([&](const Tile& tile, const Tile& trips, const TileChoice::Elements& elements) {
     const auto pixels = static_cast<double>(trips.n * trips.x);
     const std::int64_t results = elements("product", isa::Memory::acc);
-    // Blocks of channels are rows of a transfer; groups may lie apart.
+    // Blocks of channels are rows of a transfer; groups may be apart.
     const std::int64_t transfers = by_identity ? 1 : tile.y;
     const double rows =
         by_identity ? 0 : choice.streamed(bytes(elements("x.copy", isa::Memory::inp), isa::Memory::inp), transfers);

@@ -48,7 +48,7 @@ struct OperationShape {
   TensorLayout layout;                    // of all activations, but for extents and borders
   std::vector<std::string> blocks;        // of the operator's program
   std::vector<std::string> convolutions;  // of these: products that share their tiles of channels
-  std::int64_t groups = 1;  // convolutions: block groups (block_groups.h). A tile lies in one, or covers whole ones
+  std::int64_t groups = 1;  // convolutions: block groups (block_groups.h). A tile is in one, or covers whole ones
   Tile whole;
 
   std::int64_t group_blocks() const { return whole.o / groups; }

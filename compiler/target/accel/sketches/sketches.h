@@ -1,6 +1,6 @@
 // The accelerator's sketches: how its operations are tiled to the SRAMs, which loops become elements, and where stages,
-// constants and operands lie. Tiles are decided in blocks of the layout (TensorLayout); the analytic choice takes the
-// fewest cycles as tile_cost.h expects them.
+// constants and operands are stored. Tiles are decided in blocks of the layout (TensorLayout); the analytic choice
+// takes the fewest cycles as tile_cost.h expects them.
 #pragma once
 
 #include <memory>

@@ -46,7 +46,7 @@ class Steps : public OperationShape {
   void lay_out_in_inp(const std::string& parameter, const std::string& copy, const std::string& channels,
                       const std::string& images);
   void tensorize_widening(const std::string& block);
-  // Where an operand is widened by GEMM, in block "<prefix>widen", it goes through INP, the identity lies in WGT
+  // Where an operand is widened by GEMM, in block "<prefix>widen", it goes through INP, the identity is in WGT
   // throughout. Nothing where LOAD widens it.
   void widen(const WidenedOperand& operand);
   // Elements and layouts of everything but block `main`.

@@ -144,7 +144,7 @@ bool TileChoice::sample_tile(const CountPace& pace) {
       const Tile at = tile_of(values), count = trips(at);
       if (too_large && holds(at, *too_large)) return std::nullopt;
       const std::span<const std::int64_t> loops = extents.of(at);
-      // More slots never make it slower, but take room from the operations before and behind.
+      // More slots never make it slower, but take room from the operations before and after.
       const std::optional<Slots> slots = tile_model->slots_that_fit(loops, kMostSlotsOfTiles);
       if (!slots) return too_large = at, std::nullopt;
       const Pace here = pace(at, count, [&](const std::string& buffer, isa::Memory memory) {

@@ -42,9 +42,9 @@ class TileChoice : public OperationShape {
 
   double streamed(double bytes, std::int64_t transfers) const { return streamed_cycles(bytes, transfers, config); }
   double stored(double bytes, std::int64_t transfers) const { return stored_cycles(bytes, transfers, config); }
-  // Transfers that bring or take a tile of what lies as the results do, of an operand that is added or of the results.
-  // Where whole rows of pixels follow each other, without a border, blocks of channels are the rows of one, unless they
-  // lie farther apart than the stride of a transfer holds.
+  // Transfers that bring or take a tile of what is stored as the results do, of an operand that is added or of the
+  // results. Where whole rows of pixels follow each other, without a border, blocks of channels are the rows of one,
+  // unless they are farther apart than the stride of a transfer holds.
   std::int64_t transfers_of(const std::string& parameter, const Tile& tile) const;
   // Cycles of loading the constants of a tile's channels, where they do not stay on chip.
   double constants_cycles(const Tile& tile) const;

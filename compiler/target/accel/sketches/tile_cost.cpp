@@ -33,10 +33,10 @@ double stored_cycles(double bytes, std::int64_t transfers, const isa::HardwareCo
          static_cast<double>(transfers) * (kLatency + kCyclesPerChange);
 }
 
-// The queues run beside each other as far as there are slots: a load waits until what its slot held is used, a tile for
-// its slot of ACC to be stored. What comes first and last overlaps with nothing of the operation.
+// The queues run alongside each other as far as there are slots: a load waits until what its slot held is used, a tile
+// for its slot of ACC to be stored. What comes first and last overlaps with nothing of the operation.
 double expected_cycles(const Pace& pace, const Tile& trips, const Slots& slots, std::int64_t changes) {
-  // Of what runs beside something longer, this part is felt: queues are not always full. What slots hold up takes as
+  // Of what runs alongside something longer, this part is felt: queues are not always full. What slots hold up takes as
   // much longer.
   constexpr double kFelt = 0.15, kHeldUp = 0.3;
   const auto beside = [](double a, double b) { return std::max(a, b) + kFelt * std::min(a, b); };
@@ -77,7 +77,7 @@ double expected_cycles(const Pace& pace, const Tile& trips, const Slots& slots, 
     period = std::max(period, ((1 + kHeldUp) * compute + pace.store + kTurn) / static_cast<double>(slots.acc));
   }
   double cycles = static_cast<double>(tiles) * period + pace.first_load;
-  // What is loaded less often comes behind loads of the tiles before, which wait for their slots.
+  // What is loaded less often comes after loads of the tiles before, which wait for their slots.
   for (const auto& [loads, places] : {std::pair(pace.inputs, slots.inp), std::pair(pace.weights, slots.wgt)}) {
     if (loads.times <= 1 || loads.times == sums) continue;
     const double hidden = places == 1 ? 0 : each == 0 ? period : static_cast<double>(ring) * period - each;

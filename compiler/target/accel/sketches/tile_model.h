@@ -29,11 +29,11 @@ schedule::Footprint footprint_of(const loops::Program& program);
 // Whether the constants of all channels are loaded at once: they take little room.
 bool constants_stay(const loops::Program& program, const isa::HardwareConfig& config);
 
-// A place of its own on chip.
+// Its own place on chip.
 struct OnChip {
-  std::string buffer;  // of the operator's program, which lies there or is copied there
+  std::string buffer;  // of the operator's program, which is there or is copied there
   isa::Memory memory;
-  bool has_slots;  // what a queue fills or drains beside the compute queue: operands of GEMM, and what is stored
+  bool has_slots;  // what a queue fills or drains alongside the compute queue: operands of GEMM, and what is stored
   bool constants;
   auto operator<=>(const OnChip&) const = default;
 };

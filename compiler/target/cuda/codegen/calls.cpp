@@ -127,8 +127,8 @@ bool Emitter::emit_unrolled_products(const CoreLoop& outermost) {
   return false;
 }
 
-// A nest of unrolled loops around a call. What several products need of an operand is loaded once, in front of them, in
-// loops of its own below those that both factors move with.
+// A nest of unrolled loops around a call. What several products need of an operand is loaded once, before them, in
+// its own loops below those that both factors move with.
 void Emitter::emit_products(const std::vector<const CoreLoop*>& loops, const CoreCall& n) {
   const auto mma = find_matrix_multiply(n.intrinsic);
   DOVETAIL_CHECK(mma.has_value(), "the CUDA back end has no instruction for " + n.intrinsic);

@@ -33,7 +33,7 @@ class Emitter {
   std::string emit_kernel(const std::string& symbol, const std::vector<loops::Buffer>& operands,
                           const std::unordered_set<const loops::BufferNode*>& written);
   bool reports() const { return reports_; }
-  // Of the boxes that it copies: parameters behind the operands, in that order. Each once.
+  // Of the boxes that it copies: parameters after the operands, in that order. Each once.
   const std::vector<const loops::CoreBoxCopy*>& maps() const { return maps_; }
   // That the launch has to give each block; 0: the text declares what its threads share.
   std::int64_t shared_bytes() const { return shared_bytes_; }
@@ -72,9 +72,9 @@ class Emitter {
   void emit_node(const loops::CoreStore& n);
   void emit_node(const loops::CoreForget&) {}
   void emit_node(const loops::CoreCall& n);  // calls.cpp, and what follows
-  // False, and nothing is written: it is no nest of unrolled loops around a call alone.
+  // False, and nothing is written: it is not a nest of unrolled loops around a call alone.
   bool emit_unrolled_products(const loops::CoreLoop& outermost);
-  // Likewise: it is no unrolled loop over a store of small neighbors, which one instruction can write.
+  // Likewise: it is not an unrolled loop over a store of small neighbors, which one instruction can write.
   bool emit_stores_together(const loops::CoreLoop& n);
   void emit_products(const std::vector<const loops::CoreLoop*>& loops, const loops::CoreCall& n);
   std::vector<loops::Expr> lane_element(const loops::IntrinsicOperand& operand, const loops::LaneMap& map,

@@ -1,5 +1,5 @@
 // The text of group_products.cuh: 64 rows of sums of each number of columns, wgmma.mma_async. A register of sums is an
-// operand of its own, so that there are as many functions as numbers of them.
+// its own operand, so that there are as many functions as numbers of them.
 #include <string>
 #include <string_view>
 

@@ -45,7 +45,7 @@ inline void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(but_last) : "memory");
 }
 
-// ---- Copies of boxes of tensors, from the device's memory to a block's shared one, by a unit of its own: sm_90 and
+// ---- Copies of boxes of tensors, from the device's memory to a block's shared one, by its own unit: sm_90 and
 // later. A signal counts what lands: an mbarrier, at which one thread arrives in each phase.
 
 // A tensor and a box of it, as the driver encodes them (CUtensorMap).
@@ -72,7 +72,7 @@ inline void wait_for_signal(void* signal, int parity) {
         : "memory");
   } while (ended == 0);
 }
-// The box from that element on, innermost dimension first; what lies outside of the tensor is zero.
+// The box from that element on, innermost dimension first; what is outside of the tensor is zero.
 inline void copy_box(void* to, const TensorMap* map, void* signal, int x, int y) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {%3, %4}], [%2];" ::"r"(
@@ -104,7 +104,7 @@ inline void copy_box(void* to, const TensorMap* map, void* signal, int x, int y,
 
 // ---- Operations of warps: sm_80 and later
 
-// 32 bits of neighbors at a multiple of four bytes, and of elements that lie apart; the first is the lowest.
+// 32 bits of neighbors at a multiple of four bytes, and of elements that are apart; the first is the lowest.
 inline unsigned load_register(const void* place) { return *static_cast<const unsigned*>(place); }
 inline unsigned pack_register(unsigned short a, unsigned short b) { return a | (unsigned)b << 16; }
 inline unsigned pack_register(signed char a, signed char b, signed char c, signed char d) {
@@ -120,7 +120,7 @@ inline unsigned behind_barrier() {
 }
 // Four or two matrices of 8 rows of 16 bytes: ldmatrix. Lane l names row l % 8 of matrix l / 8, and gets of each matrix
 // four bytes of row l / 4; `turned`: the halves at column l / 4 of rows l % 4 * 2 and the next. Not volatile, so that
-// what several products need is loaded once; `behind` keeps it behind the barrier before.
+// what several products need is loaded once; `after` keeps it after the barrier before.
 template <bool turned>
 inline void load_matrices(unsigned (&r)[4], const void* row, unsigned behind) {
   const unsigned place = (unsigned)__cvta_generic_to_shared(row);
@@ -192,7 +192,7 @@ inline void mma_tf32(float& c0, float& c1, float& c2, float& c3, unsigned a0, un
 
 // ---- Operations of four warps that complete later: sm_90a. group_products.cuh has the products.
 
-// What the thread has written to shared memory is there for units that read it by themselves, behind a barrier.
+// What the thread has written to shared memory is there for units that read it by themselves, after a barrier.
 inline void fence_for_units() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 // What it has written to the registers of sums is there for its calls from now on.
 inline void arrive_for_calls() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }

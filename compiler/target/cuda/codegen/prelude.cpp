@@ -23,7 +23,7 @@ using namespace dovetail::loops;
 using std::int8_t, std::uint8_t, std::int16_t, std::uint16_t;
 using std::int32_t, std::uint32_t, std::int64_t, std::uint64_t;
 
-// The first rule that a kernel finds broken. It goes on with a harmless value.
+// The first rule that a kernel finds broken. It continues with a harmless value.
 struct Failure {
   unsigned claimed, site;
   long long value;

@@ -20,7 +20,7 @@ struct KernelOperand {
   std::size_t index = 0;     // of the parameter
   std::uint64_t offset = 0;  // in the workspace, bytes
 };
-// A tensor in the device's memory, of which a kernel copies boxes; it is told by a parameter behind the operands.
+// A tensor in the device's memory, of which a kernel copies boxes; it is told by a parameter after the operands.
 struct BoxedTensor {
   KernelOperand operand;
   DType type = DType::float16;
@@ -32,7 +32,7 @@ struct Launch {
   std::array<std::int64_t, 3> grid{1, 1, 1}, block{1, 1, 1};
   std::int64_t shared_bytes = 0;        // of a block, that the launch gives; 0: the kernel declares what it has
   std::vector<KernelOperand> operands;  // in the order of the kernel's parameters
-  std::vector<BoxedTensor> boxes;       // parameters behind these
+  std::vector<BoxedTensor> boxes;       // parameters after these
   bool reports = false;                 // takes the place of a failure as its last parameter
 };
 struct Source {

@@ -72,7 +72,7 @@ std::string Emitter::name_for(const std::string& wanted) {
   std::string word;
   for (const char c : wanted) word += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   if (word.empty() || std::isdigit(static_cast<unsigned char>(word.front())) != 0) word = "v" + word;
-  // A double underscore, or one in front of a capital, is the compiler's.
+  // A double underscore, or one before a capital, is the compiler's.
   if (word.front() == '_' || word.find("__") != std::string::npos) word = "v" + std::to_string(taken_.size());
   if (is_reserved(word)) word += '_';
   std::string name = word;
@@ -101,7 +101,7 @@ std::string Emitter::unrounded(const StoreTarget& target) {
   return emit(target.value);
 }
 
-// What is more than a kernel may declare lies one behind the other in the memory that the launch gives.
+// What is more than a kernel may declare is stored one after the other in the memory that the launch gives.
 void Emitter::declare_shared() {
   const ThreadKernel::SharedPlaces places = kernel_.shared_places();
   // Units of the machine find a matrix by its address in that memory, which then has no other beginning.

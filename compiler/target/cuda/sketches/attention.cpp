@@ -1,6 +1,6 @@
 // Attention: softmax(q k + mask) v as one kernel. A block of threads has some rows of q; it goes over the keys a piece
 // at a time, and what it has summed up of v fades where a later piece has a larger score (online_softmax). Scores are
-// computed, and their exponentials, in registers; q, a piece of k and of v, and the weights of a piece lie in shared
+// computed, and their exponentials, in registers; q, a piece of k and of v, and the weights of a piece are in shared
 // memory. Both products by tensor cores where the types are theirs.
 #include <algorithm>
 #include <array>
@@ -240,7 +240,7 @@ class AttentionSketch {
   }
   // The parts of lanes; j and v are summed over.
   void over_lanes(const std::string& block, const AttentionTile& tile) { over_columns(block, tile); }
-  // What they have in common: loops of threads alone lie around it.
+  // What they have in common: loops of threads alone are around it.
   void join(const std::string& block, const AttentionTile& tile) {
     const Rows rows = cut_rows(block + ".m", tile);
     c_.reorder(together(rows.own, together(rows.bound, {block + ".t"})));

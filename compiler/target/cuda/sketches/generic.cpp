@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kManyPoints = 1 << 16;
 constexpr std::int64_t kThreads = 256, kFewThreads = 64;
 
-// Each result of a sum is completed, and used by the block behind it, where it is summed up; else it is kept there and
+// Each result of a sum is completed, and used by the block after it, where it is summed up; else it is kept there and
 // written once.
 void finish_in_place(schedule::Context& c, const std::string& name, const std::string& innermost) {
   const std::vector<std::string> readers = readers_of(c, name);
@@ -42,7 +42,7 @@ struct Sharing {
   std::int64_t results = 1;  // of a thread: neighbors on the second innermost of `spatial`
 };
 
-// Results that lie beside one another read parts of the same window: those of a thread lie below one another, so that
+// Results that are adjacent read parts of the same window: those of a thread are below one another, so that
 // what it has loaded serves several of them, and neighbors in memory still are on neighboring threads.
 bool overlaps(const Block& block, const Iterator& iterator) {
   bool found = false;
@@ -105,7 +105,7 @@ bool is_bound(const schedule::Context& c, const std::string& block) {
          std::ranges::any_of(schedule::loops_of(*path), [](const For* loop) { return loop->kind == ForKind::thread; });
 }
 
-// Where many elements become one result, threads have parts of them that lie beside one another in memory, and the
+// Where many elements become one result, threads have parts of them that are adjacent in memory, and the
 // threads of one block join those. A step that makes blocks. Nothing where their order counts.
 void split_whole(schedule::Context& c, const std::string& name) {
   constexpr std::int64_t kFewestElements = 1 << 12, kManyElements = 1 << 17, kParts = 1 << 14;
@@ -245,7 +245,7 @@ std::optional<Points> share_points(schedule::Context& c, const std::vector<std::
 bool bind_points(schedule::Context& c, const Points& points) {
   constexpr std::array<std::string_view, 3> kBlockAxes{"block.x", "block.y", "block.z"};
   constexpr std::int64_t kMostBlocks = 65535;  // but in x
-  // The innermost block loops get axes of their own, all that is left is one.
+  // The innermost block loops get their own axes, all that is left is one.
   std::vector<std::string> blocks = points.blocks;
   const auto too_many = [&] {
     return blocks.size() > kBlockAxes.size() ||

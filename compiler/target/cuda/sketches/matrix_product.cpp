@@ -26,9 +26,9 @@ constexpr std::int64_t kMostUnrolled = 1024, kMostSums = 128, kFewSums = 64, kMo
 constexpr std::int64_t kWarp = 32, kMostThreads = 256;  // of a block: each may then have 255 registers
 struct Tile {
   std::int64_t sum_rows, sum_columns, rows_of_threads, columns_of_threads, depth;
-  std::int64_t stages;  // pieces of the depth that have a place: those behind the first come while it is multiplied
+  std::int64_t stages;  // pieces of the depth that have a place: those after the first come while it is multiplied
   Distribution distribution;
-  bool turned;  // copies of operands lie with rows, or columns, side by side also where memory has the depth so
+  bool turned;  // copies of operands are stored with rows, or columns, side by side also where memory has the depth so
   explicit Tile(std::span<const std::int64_t> v)
       : sum_rows(v[0]),
         sum_columns(v[1]),
@@ -43,12 +43,12 @@ struct Tile {
   std::int64_t threads() const { return rows_of_threads * columns_of_threads; }
 };
 
-// Of an operand whose depth lies side by side, what its copy can be turned to: an asynchronous copy of one element
+// Of an operand whose depth is adjacent, what its copy can be turned to: an asynchronous copy of one element
 // moves 4 bytes.
 bool can_turn(const Product::Operand& operand) {
   return operand.depth_last && operand.plain && size_bytes(operand.stored) == 4;
 }
-// The product as its copies in shared memory lie.
+// The product as its copies in shared memory are stored.
 Product as_copied(Product product, bool turned) {
   for (Product::Operand* const one : {&product.left, &product.right})
     one->depth_last = one->depth_last && !(turned && can_turn(*one));
@@ -75,13 +75,13 @@ std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& 
   constexpr double kQuarters = 4;                      // of a processor; each issues an operation of a warp a cycle
   constexpr double kSharedBytes = 80, kFarBytes = 16;  // a cycle, from shared memory and from the second level
   constexpr double kBeside = 0.1;                      // the part of the memories' time that nothing hides
-  constexpr double kWait = 500, kBarrier = 250;        // for what lies there, and of a warp or two for one another
+  constexpr double kWait = 500, kBarrier = 250;        // for what is there, and of a warp or two for one another
   constexpr double kStart = 4000;                      // of a block, and its end
   constexpr double kLatency = 20;                      // of a sum, and of its factors' way to registers
-  constexpr double kAlong = 2, kAcross = 1.5;          // operations of a factor's, by how copies lie
+  constexpr double kAlong = 2, kAcross = 1.5;          // operations of a factor's, by how copies are stored
   constexpr double kTurns = 4;                         // and of an element's that is copied by itself
   constexpr double kAlone = 0.3;                       // how much longer a warp takes that has its quarter to itself
-  constexpr double kShared = 1 << 10;                  // bytes of a block, beside its own
+  constexpr double kShared = 1 << 10;                  // bytes of a block, alongside its own
   const std::int64_t threads = tile.threads(), sums = tile.sum_rows * tile.sum_columns;
   const std::int64_t registers = registers_of(e, tile);
   if (threads % kWarp != 0 || threads > kMostThreads || sums > kMostSums || sums * tile.depth > kMostUnrolled)
@@ -98,7 +98,7 @@ std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& 
 
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
   const double warps = number(threads) / kWarp;
-  // Each quarter has registers of its own.
+  // Each quarter has its own registers.
   const double warps_at_once = kQuarters * std::floor(number(kRegistersOfProcessor / kWarp / registers) / kQuarters);
   const double room =
       std::floor(std::min(warps_at_once / warps, number(gpu.shared_bytes) / (number(shared) + kShared)));
@@ -226,7 +226,7 @@ class MatrixProduct {
   }
 
   // Cuts `rows` and `columns`, loops over a tile, into {rows of threads, columns of threads} and what a thread has. A
-  // thread's rows, or columns, that lie side by side in the copy are vectors, as far apart as all threads' vectors
+  // thread's rows, or columns, that are adjacent in the copy are vectors, as far apart as all threads' vectors
   // need; else its rows are neighbors, and its columns as far apart as all threads' columns.
   void cut_tile(const std::string& rows, const std::string& columns, const Tile& tile,
                 std::vector<std::string>& threads, std::vector<std::string>& own) {

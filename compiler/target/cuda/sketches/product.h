@@ -22,7 +22,7 @@ struct Product {
   std::int64_t batch, rows, columns, depth;
   struct Operand {
     DType stored;     // in memory
-    bool plain;       // it is read as it lies, no patches are gathered
+    bool plain;       // it is read as it is stored, no patches are gathered
     bool depth_last;  // neighbors in memory are neighbors in the depth
     std::size_t batch_dimensions;
   } left, right;
@@ -36,9 +36,9 @@ std::optional<Product> product_of(const schedule::Context& c, const std::string&
 // The first contraction that has something to share.
 std::optional<Product> find_product(const schedule::Context& c);
 
-// Into how many parts the depth may be split for blocks of their own: 1 first.
+// Into how many parts the depth may be split for their own blocks: 1 first.
 std::vector<std::int64_t> parts_of_depth(const Product& whole);
-// Workers that go over the pieces of all tiles, so many for each processor; 0 first: each tile has blocks of its own.
+// Workers that go over the pieces of all tiles, so many for each processor; 0 first: each tile has its own blocks.
 std::vector<std::int64_t> streams_of(const Product& whole, std::int64_t parts);
 // What each of so many parts is: a product with one dimension of the batch more.
 Product part_of(Product whole, std::int64_t parts);
@@ -53,7 +53,7 @@ struct Share {
   double pieces;   // of the depth, of tiles
   double starts;   // how often it waits for a first piece
   double at_once;  // blocks, at most
-  double joining;  // cycles beside: each sum is written, and a second kernel adds them up
+  double joining;  // cycles alongside: each sum is written, and a second kernel adds them up
 };
 // `rows`, `columns`, `depth`: of a tile, and a piece of the depth. nullopt: such a distribution has no use.
 std::optional<Share> share_of(const Product& whole, const Distribution& distribution, std::int64_t rows,
@@ -62,7 +62,7 @@ std::optional<Share> share_of(const Product& whole, const Distribution& distribu
 std::optional<Product> split_depth(schedule::Context& c, const Product& whole, std::int64_t parts);
 // Takes the product into workers, whose parts of tiles are added up in the order of the depth by a second kernel; the
 // workers' product, which has one tile, its operands, sums and results called as matrix_form calls those of one, and
-// its parts `.part`. Where there are fewer tiles than workers it has no results. Of the blocks `behind`, what can be
+// its parts `.part`. Where there are fewer tiles than workers it has no results. Of the blocks `after`, what can be
 // computed where a result is stored is.
 std::optional<Product> stream_depth(schedule::Context& c, const Product& whole, std::int64_t stream, std::int64_t rows,
                                     std::int64_t columns, std::int64_t depth, std::int64_t processors,
@@ -92,8 +92,8 @@ void fetch_together(schedule::Context& c, const std::string& operand, bool plain
 // out even, and where pieces are fetched ahead a thread can keep its part in registers if it must.
 bool can_fetch(const Product::Operand& operand, std::int64_t elements, std::int64_t threads, std::int64_t stages,
                std::int64_t most_elements = 4096);
-// What so many pieces of both operands take of a block's shared memory, in bytes, as lower() lays them out: a copy lies
-// as its operand does, each row kBankBytes from the next.
+// What so many pieces of both operands take of a block's shared memory, in bytes, as lower() lays them out: a copy is
+// stored as its operand does, each row kBankBytes from the next.
 std::int64_t shared_bytes(const Product::Operand& left, std::int64_t rows, const Product::Operand& right,
                           std::int64_t columns, std::int64_t depth, std::int64_t stages);
 // Elements that a thread reads at once where they are neighbors of shared memory, or of patches.

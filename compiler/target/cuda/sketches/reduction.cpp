@@ -1,6 +1,6 @@
 // Groups that reduce: few results of many elements each (sums, means, argmax, a matrix times few vectors), and rows
-// that are normalized by what their elements have in common (softmax, layer norm). Threads that lie beside one another
-// take elements of a row that lie beside one another in memory, and join what they have of it (bind, rfactor). All
+// that are normalized by what their elements have in common (softmax, layer norm). Threads that are adjacent
+// take elements of a row that are adjacent in memory, and join what they have of it (bind, rfactor). All
 // blocks of the group are one kernel, whose block of threads has one row or several; what several of its blocks read of
 // a row, threads keep.
 #include <algorithm>
@@ -35,7 +35,7 @@ constexpr std::int64_t kMostInBlock = 1024;
 // Below, one thread does as well.
 constexpr std::int64_t kFewestElements = 16;
 // Results whose threads have work enough for all processors, a thread each: 256 for each processor where their elements
-// lie beside other results' in memory, 2048 for each where they lie beside one another.
+// are alongside other results' in memory, 2048 for each where they are adjacent.
 constexpr std::int64_t kManyBeside = 256, kManyApart = 2048;
 constexpr std::int64_t kMostKept = 32;   // elements of a row that a thread keeps of each buffer
 constexpr std::int64_t kMostShared = 8;  // results that a thread makes of what it has loaded once
@@ -197,7 +197,7 @@ class Reduction {
     return results_ > 0;
   }
 
-  // Where elements of a row lie, by the largest buffer that the first reduction reads.
+  // Where elements of a row are stored, by the largest buffer that the first reduction reads.
   bool worth_it() {
     const Block& block = *c_.block(reductions_.front());
     const LoadExpr* largest = nullptr;
@@ -220,7 +220,7 @@ class Reduction {
     return !axes_.rows.empty() || alone;
   }
 
-  // A product that is no matrix times few vectors: both of its factors are read several times.
+  // A product that is not a matrix times few vectors: both of its factors are read several times.
   bool is_matter_of_tiles(const Block& block, const LoadExpr& largest) const {
     const auto path = schedule::find_block(c_.s.program().body, block.name);
     const auto product = schedule::require_contraction(*path, "sketch");
@@ -277,7 +277,7 @@ class Reduction {
   void decide() {
     std::int64_t rows = results_;
     for (const std::string& loop : axes_.shared) rows /= c_.extent(loop);
-    // Rows of a block: of the innermost loop over rows some, never all. Rows whose members lie apart are one each.
+    // Rows of a block: of the innermost loop over rows some, never all. Rows whose members are apart are one each.
     std::vector<std::int64_t> some{1};
     for (std::int64_t count = 2; count <= kWarpLanes && count < rows_extent(); count *= 2) some.push_back(count);
     const std::int64_t most_threads = std::min({kMostInBlock, gpu_.threads, power_below(elements_)});
@@ -352,7 +352,7 @@ class Reduction {
     return fused(last, name);
   }
 
-  // Parts of the rows for blocks of a kernel of its own; the next one adds them up in their order, a thread each
+  // Parts of the rows for its own blocks kernel; the next one adds them up in their order, a thread each
   // result.
   void split_over_blocks() {
     const std::string name = reductions_.front(), blocks = name + ".blocks";

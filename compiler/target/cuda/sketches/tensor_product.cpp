@@ -55,7 +55,7 @@ struct TensorTile {
   std::int64_t threads() const { return warps * kWarpLanes; }
 };
 
-// How a copy of the operand lies in shared memory. Of bytes, a row holds the depth, as the instruction reads four of
+// How a copy of the operand is in shared memory. Of bytes, a row holds the depth, as the instruction reads four of
 // its neighbors at once.
 Product::Operand laid_out(Product::Operand operand) {
   operand.depth_last = operand.depth_last || size_bytes(operand.stored) == 1;
@@ -114,7 +114,7 @@ std::optional<double> group_cycles(const Product& whole, const TensorTile& tile,
                      operand.plain ? kMostPlainBytes / size_bytes(operand.stored) : kMostPatches);
   };
   if (!fits(e.left, tile.rows()) || !fits(e.right, tile.columns())) return std::nullopt;
-  // Elements that no asynchronous copy takes wait in registers of their own.
+  // Elements that no asynchronous copy takes wait in their own registers.
   const auto kept = [&](const Product::Operand& operand, std::int64_t lines) {
     const std::int64_t bytes = size_bytes(operand.stored);
     const bool copied = operand.plain && (operand.depth_last || bytes > 1);
@@ -207,7 +207,7 @@ class TensorProduct {
     return [values = std::move(values)](std::span<const std::int64_t>) { return values; };
   }
 
-  // Behind the parts.
+  // After the parts.
   auto streams() const {
     return [this](std::span<const std::int64_t> before) { return streams_of(product_, before.back()); };
   }
@@ -335,7 +335,7 @@ class TensorProduct {
   struct Rows {
     std::string fragment, warp, half, lane;
   };
-  // A warp's rows lie together; of an instruction of four warps, those of one fragment.
+  // A warp's rows are together; of an instruction of four warps, those of one fragment.
   Rows split_rows(const std::string& row, const TensorTile& tile) {
     const auto [outer, inner] = split_loop(c_, row, mma_.of_group() ? group_rows(tile) : tile.warp_rows());
     const auto [middle, fragment_row] = split_loop(c_, inner, kMmaRows);

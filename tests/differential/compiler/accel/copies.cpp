@@ -205,7 +205,7 @@ TEST_CASE("what moves values equals the reference") {
 TEST_CASE("what is concatenated or cut out at borders of blocks is not copied") {
   const isa::HardwareConfig config = *isa::load_config("1x16x16-ext");
   const Shape shape{1, 5, 6, 7};
-  // What others read as well lies by itself, and is copied.
+  // What others read as well is by itself, and is copied.
   const auto cycles = [&](bool cuts, bool others_read) {
     CopyMaker make;
     const graph::ValueId x = make.input(shape);
@@ -263,7 +263,7 @@ TEST_CASE("depth to space that leaves the chip costs nothing there") {
           if (last != Last::conv)
             outputs = {
                 make.node("DepthToSpace", "move", {a}, {{"blocksize", std::int64_t{3}}, {"mode", std::string(mode)}})};
-          // The operand lies there for others that read it, too.
+          // The operand is there for others that read it, too.
           if (last == Last::moved_and_read)
             outputs.push_back(make.node("dovetail.qclip", "clip", {a}, {{"y_max", std::int64_t{40}}}));
           make.graph.outputs = outputs;
@@ -277,7 +277,7 @@ TEST_CASE("depth to space that leaves the chip costs nothing there") {
       }
 }
 
-TEST_CASE("values that lie within others have the borders of all that read them") {
+TEST_CASE("values that are within others have the borders of all that read them") {
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const std::int64_t other_zero_point : {5, -7}) {
       // Each result is concatenated with all before it, and a part is cut out again.
@@ -382,7 +382,7 @@ TEST_CASE("the report says why what moves values stays on the host") {
               make.node("Concat", "move", {x, make.graph.add_constant("c", make.draw.int8({2, 4, 9, 4}))},
                         {{"axis", std::int64_t{1}}});
             },
-            {}) == "host: its pixels lie in no regular order");
+            {}) == "host: its pixels are in no regular order");
   CHECK(why(
             [](CopyMaker& make, graph::ValueId x) {
               NdArray ones(DType::int8, {2, 4, 9, 4});
@@ -390,5 +390,5 @@ TEST_CASE("the report says why what moves values stays on the host") {
               make.node("Concat", "move", {x, make.graph.add_constant("c", std::move(ones))},
                         {{"axis", std::int64_t{1}}});
             },
-            {}) == "host: a block of channels holds a constant beside values");
+            {}) == "host: a block of channels holds a constant alongside values");
 }

@@ -1,6 +1,6 @@
-// Shapes at the limits of the fields of an instruction, and one below and above: planes, rows and weights that lie
-// farther apart than a stride holds, rows longer than a transfer, loops with more trips than an instruction has. No
-// such limit is an error: transfers and loops are cut. What memory cannot hold goes to the next target.
+// Shapes at the limits of the fields of an instruction, and one below and above: planes, rows and weights that are
+// stored farther apart than a stride holds, rows longer than a transfer, loops with more trips than an instruction has.
+// No such limit is an error: transfers and loops are cut. What memory cannot hold goes to the next target.
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -100,7 +100,7 @@ TEST_CASE("rows of as many pixels as a stride holds, one fewer and one more") {
   }
 }
 
-TEST_CASE("a batch of images that lie farther apart than a stride holds") {
+TEST_CASE("a batch of images that are farther apart than a stride holds") {
   const Shape shape{3, 4, 256, 257};
   Maker make;
   make.conv(make.input(shape), 4, 1, 1, {{"strides", std::vector<std::int64_t>{2, 2}}});

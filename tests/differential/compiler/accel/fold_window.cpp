@@ -54,7 +54,7 @@ TEST_CASE("fold_window: windows are folded where that takes fewer cycles") {
   CHECK(folds_of({{1, 10, 8, 8}, 64, 3, 1, 1, 0}, config) == "2");
   CHECK(folds_of({{1, 16, 8, 8}, 16, 3, 3, 1, 1}, config).empty());
   CHECK(folds_of({{1, 3, 8, 8}, 16, 1, 1, 1, 0}, config).empty());
-  // Both readers need the layout, and the image lies once.
+  // Both readers need the layout, and the image is stored once.
   CHECK(folds_of({{1, 3, 12, 12}, 32, 3, 3, 2, 1}, config, true).empty());
 }
 

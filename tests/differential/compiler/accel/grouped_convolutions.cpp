@@ -18,11 +18,11 @@ struct Case {
 // clang-format off
 constexpr Case kCases[] = {
     {"depthwise",                                    32, 1,  1,  3, 1, 1, 1, 0,   1, 6, 7},
-    {"depthwise, stride 2, channels beside a block", 40, 1,  1,  3, 2, 1, 1, -5,  1, 9, 8},
+    {"depthwise, stride 2, channels alongside a block", 40, 1,  1,  3, 2, 1, 1, -5,  1, 9, 8},
     {"depthwise, a batch",                           20, 1,  1,  2, 1, 1, 0, 7,   3, 5, 4},
     {"depthwise, dilated",                           16, 1,  1,  3, 1, 2, 2, 3,   1, 7, 6},
     {"two outputs for each input",                   32, 1,  2,  3, 1, 1, 1, 0,   1, 5, 5},
-    {"two outputs, channels beside a block",         24, 1,  2,  3, 1, 1, 1, -3,  1, 5, 4},
+    {"two outputs, channels alongside a block",         24, 1,  2,  3, 1, 1, 1, -3,  1, 5, 4},
     {"groups of 4",                                  8,  4,  4,  3, 1, 1, 1, 12,  1, 5, 6},
     {"groups of 8",                                  6,  8,  8,  3, 2, 1, 1, 0,   1, 6, 6},
     {"groups of 24",                                  4,  24, 24, 1, 1, 1, 0, 1,   1, 2, 2},

@@ -46,7 +46,7 @@ struct MatMulMaker : test::Int8GraphMaker {
 struct Products {
   const char* name;
   Shape x;
-  std::uint64_t products, transpositions;  // with code of their own
+  std::uint64_t products, transpositions;  // with their own code
   Id (*make)(MatMulMaker& m, Id x);
 };
 const Products kProducts[] = {
@@ -152,7 +152,7 @@ TEST_CASE("products of activations equal the reference, with the movement around
     }
 }
 
-// Of one token, heads behind each other are the row already: the dense layer behind reads a matrix of several rows.
+// Of one token, heads after each other are the row already: the dense layer after reads a matrix of several rows.
 TEST_CASE("a dense layer reads the heads of one token as the row that they make") {
   for (const isa::HardwareConfig& config : isa::named_configs())
     for (const std::int64_t images : {1, 2}) {

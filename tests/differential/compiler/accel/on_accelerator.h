@@ -15,7 +15,7 @@ namespace dovetail::test {
 
 struct Ran {
   Json report;                                  // of the compiler
-  std::map<std::string, std::uint64_t> by_row;  // nodes with code of their own, by row of the accelerator's table
+  std::map<std::string, std::uint64_t> by_row;  // nodes with their own code, by row of the accelerator's table
   std::uint64_t cycles = 0, resets = 0;         // of both engines
 };
 

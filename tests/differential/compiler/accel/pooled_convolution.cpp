@@ -19,7 +19,7 @@ struct Drawn {
   graph::ValueId convolution, result;
 };
 
-// A convolution of 3x3 that keeps the image's size, and a pooling behind it.
+// A convolution of 3x3 that keeps the image's size, and a pooling after it.
 Drawn draw(const Window& window, Shape shape = {1, 6, 12, 12}, std::int64_t outputs = 20) {
   Drawn drawn;
   RandomInt8Graph& random = drawn.random;
@@ -101,7 +101,7 @@ TEST_CASE("a max-pooling is not made of accumulators that others read, or whose 
     for (std::int32_t& number : graph.value(bias).constant->data<std::int32_t>()) number = 2147200000;
     CHECK(rows_of(drawn, "1x16x16-ext") == kApart);
   }
-  SECTION("windows that lie beyond the image but for elements that others share") {
+  SECTION("windows that are beyond the image but for elements that others share") {
     CHECK(rows_of(draw({.kernel = 2, .stride = 2, .pad = 1}), "1x16x16-ext") == kApart);
   }
   SECTION("windows that share all but one row") {

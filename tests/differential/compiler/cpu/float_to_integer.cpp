@@ -1,5 +1,5 @@
 // Floats that become integers, in lanes and one by one, as machine code and on the interpreter: NaN, infinities, and
-// what lies at the ends of the integers' ranges and beyond.
+// what is at the ends of the integers' ranges and beyond.
 #include <array>
 #include <cmath>
 #include <limits>
@@ -43,7 +43,7 @@ loops::Program conversion(DType from, DType to, bool lanes) {
   return *std::move(program);
 }
 
-// NaN, infinities, and powers of two with their neighbors, a half and a quarter beside them; then anything.
+// NaN, infinities, and powers of two with their neighbors, a half and a quarter alongside them; then anything.
 NdArray floats_of(DType from) {
   NdArray values(from, {kFloats});
   SplitMix64 random(7);

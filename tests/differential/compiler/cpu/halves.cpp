@@ -98,7 +98,7 @@ NdArray partners(DType dtype, SplitMix64& random) {
   return array;
 }
 
-// What a half may be converted from: values at which two of them meet, beside them, at the ends of the range and
+// What a half may be converted from: values at which two of them meet, alongside them, at the ends of the range and
 // beyond.
 NdArray near_halves(DType from, DType half, SplitMix64& random) {
   NdArray array(from, {kValues});

@@ -32,8 +32,8 @@ std::uint64_t first_seed() {
   return text ? std::strtoull(text, nullptr, 10) : 0;
 }
 
-// Long chains of float operations may cancel; what rounding can explain is held against the binary64 result of the same
-// program.
+// Long chains of float operations may cancel; what rounding can explain is compared with the binary64 result of the
+// same program.
 bool agrees(const NdArray& code, const NdArray& native, const NdArray& wide) {
   for (std::int64_t i = 0; i < code.count(); ++i) {
     if (!is_floating(code.dtype())) {

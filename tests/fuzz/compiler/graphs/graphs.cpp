@@ -67,7 +67,7 @@ TEST_CASE("graphs that fuzzing has found") {
 }
 
 // Writes graph, newest form of the graph and arrays of each seed, and "SEED.broken" for one that broke a promise, with
-// the smallest part of it that does. "current" names the seed at work, for whoever finds this process dead.
+// the smallest part of it that does. "current" names the seed at work, for anyone who finds this process dead.
 TEST_CASE("hold random graphs and write them", "[.]") {
   const char* variable = std::getenv("DOVETAIL_FUZZ_FOLDER");
   REQUIRE(variable != nullptr);

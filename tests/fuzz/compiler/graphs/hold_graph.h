@@ -23,7 +23,7 @@ struct Held {
 };
 
 // Promises: the file is imported as the graph that it was written from. At levels 0 and 1 kernels without functions
-// have the reference's bits, whatever the values. Elsewhere, where the values are sure, they lie within rounding; at
+// have the reference's bits, whatever the values. Elsewhere, where the values are sure, they are within rounding; at
 // level 3, and at level 2 of graphs with sums, if all values are finite. Where the reference refuses the values,
 // nothing crashes.
 Held hold_graph(const FuzzGraph& made);

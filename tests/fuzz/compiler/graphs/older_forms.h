@@ -1,5 +1,5 @@
 // Graphs as files of older operator sets: the mirror of compiler/import/normalize.h. It is written for itself, from the
-// changelog of ONNX's operators, so that import is held against something that is not its own.
+// changelog of ONNX's operators, so that import is compared with something that is not its own.
 #pragma once
 
 #include <cstddef>

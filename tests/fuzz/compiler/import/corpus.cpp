@@ -77,7 +77,7 @@ TEST_CASE("random mutations of sound models") {
     imported += taken.imported;
   }
   INFO(imported << " of " << runs << " were imported");
-  CHECK(20 * imported > runs);  // mutations that ruin every model would try nothing behind the parser
+  CHECK(20 * imported > runs);  // mutations that ruin every model would try nothing after the parser
 }
 
 TEST_CASE("random mutations of the corpus") {

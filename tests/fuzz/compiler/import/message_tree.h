@@ -1,5 +1,5 @@
 // A serialized ONNX model as a tree of fields, so that a mutation can change one field and leave all lengths around it
-// right. What is no message, or no well-formed one, stays bytes; a tree always writes back to what it was read from.
+// right. What is not a message, or no well-formed one, stays bytes; a tree always writes back to what it was read from.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,7 @@ struct Field {
 
 struct Message {
   std::vector<Field> fields;
-  std::string rest;  // bytes behind the last whole field
+  std::string rest;  // bytes after the last whole field
 };
 
 Message read_model(std::span<const std::byte> bytes);

@@ -63,7 +63,7 @@ Model qoperators() {
   return model;
 }
 
-// Batch normalization behind a convolution, a matrix product with a bias, the Shape-Gather-Concat clutter of exporters.
+// Batch normalization after a convolution, a matrix product with a bias, the Shape-Gather-Concat clutter of exporters.
 Model floats() {
   Model model;
   model.inputs = {value_info("x", DType::float32, {"N", 2, 4, 4})};

@@ -20,7 +20,7 @@ using namespace dovetail::accel;
 
 namespace {
 
-// The schedule with these steps behind its own; nullopt where one of them is refused.
+// The schedule with these steps after its own; nullopt where one of them is refused.
 std::optional<schedule::Scheduled> with(const schedule::Scheduled& base, const schedule::Task& task,
                                         const std::vector<schedule::Step>& steps) {
   schedule::Schedule schedule(task.program, *task.intrinsics);

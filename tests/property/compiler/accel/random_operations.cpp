@@ -131,7 +131,7 @@ TEST_CASE("random graphs of every integer form equal the reference on every name
   }
 }
 
-TEST_CASE("random convolutions with max-poolings behind them equal the reference on random and named configurations") {
+TEST_CASE("random convolutions with max-poolings after them equal the reference on random and named configurations") {
   int accelerated = 0, host = 0;
   std::vector<isa::HardwareConfig> machines;
   for (const isa::HardwareConfig& config : isa::named_configs())

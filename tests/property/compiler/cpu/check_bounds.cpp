@@ -1,5 +1,5 @@
 // Kernels that check their bounds, with faults planted in them: an operand of a scheduled kernel lacks its first or its
-// last slice, which lies in another operand's memory as far as the machine is concerned. The kernel must say so exactly
+// last slice, which is in another operand's memory as far as the machine is concerned. The kernel must say so exactly
 // where the interpreter does, which checks every index by itself; without a fault it must say nothing.
 #include <algorithm>
 
@@ -169,7 +169,7 @@ TEST_CASE("property: kernels that check their bounds find a slice that an operan
   }
 }
 
-TEST_CASE("kernels that check their bounds report an access to the tensor beside an operand, and leave it alone") {
+TEST_CASE("kernels that check their bounds report an access to the tensor alongside an operand, and leave it alone") {
   const auto program = parse_program(R"(program p { input x: float32[16] output y: float32[16]
     for i in 16 vectorized { block b { spatial v in 16 = i reads x[v] writes y[v] y[v] = x[v] } } })",
                                      "test");
@@ -181,7 +181,7 @@ TEST_CASE("kernels that check their bounds report an access to the tensor beside
     REQUIRE(object.ok());
     const auto loaded = cpu::LoadedKernel::load(*std::move(object), "kernel");
     REQUIRE(loaded.ok());
-    AlignedBytes memory(2 * 16 * sizeof(float));  // x, and y right behind it
+    AlignedBytes memory(2 * 16 * sizeof(float));  // x, and y right after it
     auto* x = reinterpret_cast<float*>(memory.data());
     for (int i = 0; i < 16; ++i) x[i] = static_cast<float>(i);
     void* const buffers[] = {x, x + 16};

@@ -172,7 +172,7 @@ TEST_CASE("random int8 graphs run on the CPU as the reference does") {
     random.build(4);
     check(random.graph, random.draw.int8(random.graph.value(random.graph.inputs[0]).type.shape), tally);
   }
-  // On tile registers the products of bytes have kinds of their own.
+  // On tile registers the products of bytes have their own kinds.
   for (const auto& [name, count] : tally.processors) {
     const auto of = [&](const std::string& kind) { return count.kinds.contains(kind) ? count.kinds.at(kind) : 0; };
     CAPTURE(name);

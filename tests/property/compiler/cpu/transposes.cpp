@@ -93,7 +93,7 @@ TEST_CASE("cpu code: a transposition reads rows as vectors, and stays out of whe
   };
   CHECK(has(ir("x[vj, vi + 1]"), "load <4 x float>"));
   CHECK(!has(ir("x[vj, vi + 1]"), "load float"));
-  // One side of a select: the other iterations' elements may lie outside.
+  // One side of a select: the other iterations' elements may be outside.
   CHECK(!has(ir("select(vj < 3, x[vj, vi], z[vi])"), "load <4 x float>"));
   // Neighbors two elements apart.
   CHECK(!has(ir("x[vj, vi * 2]"), "load <4 x float>"));

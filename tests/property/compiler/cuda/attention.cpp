@@ -88,7 +88,7 @@ TEST_CASE("cuda: attention compiles by NVRTC") {
   check_nvrtc(list);
 }
 
-// Keys that a mask hides lie in pieces of their own, and a row may have none.
+// Keys that a mask hides are in their own pieces, and a row may have none.
 TEST_CASE("cuda: attention hides what its mask says") {
   for (const DType type : {DType::float32, DType::float16}) {
     Case one = attention(type, {{}, 16, 48, 8, 16, {16, 48}}, 3, decided({{"piece_columns", "16"}}));
@@ -122,7 +122,7 @@ TEST_CASE("cuda: scores stay in registers, and one warp waits for nobody but the
   CHECK(dovetail::test::count_barriers(kernel.body) <= 3);
 }
 
-TEST_CASE("cuda: warps multiply by the weights of their own rows, so that each waits for its own lanes alone") {
+TEST_CASE("cuda: warps multiply by the their own weights rows, so that each waits for its own lanes alone") {
   const auto barriers = [](const Case& one, bool of_warp) {
     int count = 0;
     dovetail::test::changed(one.scheduled.kernels.kernels[0].body, [&](const loops::Core& inner) {
@@ -138,7 +138,7 @@ TEST_CASE("cuda: warps multiply by the weights of their own rows, so that each w
                 decided({{"warps", "4"}, {"row_fragments", "1"}, {"piece_columns", "32"}, {"stages", "2"}}));
   REQUIRE(warps.scheduled.kind == kKind);
   INFO(loops::to_string(warps.scheduled.kernels));
-  CHECK(barriers(warps, false) == 1);  // behind the wait for a piece
+  CHECK(barriers(warps, false) == 1);  // after the wait for a piece
   CHECK(barriers(warps, true) == 1);   // between what lanes write of the weights and the product
   for (std::uint64_t seed = 0; seed < 3; ++seed) check_threads(warps, seed);
   // Threads outside of tensor cores read what those of other warps have written.
@@ -147,7 +147,7 @@ TEST_CASE("cuda: warps multiply by the weights of their own rows, so that each w
   CHECK(barriers(threads, false) >= 2);
 }
 
-TEST_CASE("cuda: sums that keep their order are no attention kernel") {
+TEST_CASE("cuda: sums that keep their order are not attention kernel") {
   CHECK(attention(DType::float32, {{}, 16, 16, 8, 8, {}}, 1, nullptr, cuda::FloatSums::in_order).scheduled.kind !=
         kKind);
 }
@@ -211,14 +211,14 @@ TEST_CASE("cuda: faults planted in attention are found by run_threads") {
         {"what was summed up of v does not fade", left_out("faded")},
         {"the largest value is not kept", left_out("keep")},
         {"a piece's sum is not added", left_out("add")},
-        {"keys behind the last count", stores("x",
-                                              [](const Expr& e) {
-                                                const auto* choice = std::get_if<loops::Select>(&e->node);
-                                                return choice == nullptr
-                                                           ? e
-                                                           : loops::select(choice->condition, choice->if_true,
-                                                                           loops::constant(0, e->dtype));
-                                              })},
+        {"keys after the last count", stores("x",
+                                             [](const Expr& e) {
+                                               const auto* choice = std::get_if<loops::Select>(&e->node);
+                                               return choice == nullptr
+                                                          ? e
+                                                          : loops::select(choice->condition, choice->if_true,
+                                                                          loops::constant(0, e->dtype));
+                                             })},
         {"lanes exchange with themselves", shuffles([](loops::CoreShuffle& s) { s.distance = 0; })},
         {"a lane takes no part", shuffles([](loops::CoreShuffle& s) { s.mask &= ~std::uint32_t{8}; })},
         {"a wait for one group too few", waits(1)}};

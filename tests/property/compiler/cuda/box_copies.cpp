@@ -60,9 +60,9 @@ loops::Program pointwise() {
 }
 
 std::vector<Case> box_cases() {
-  // Panels of 128, 64 and 32 bytes, one and several of them, both ways that factors lie, 2 to 5 places of a ring, with
-  // and without products that are still under way, ragged rows, columns and depth, parts of the depth, two groups of
-  // warps, more rows than a box has, and one operand that threads fetch.
+  // Panels of 128, 64 and 32 bytes, one and several of them, both ways that factors are stored, 2 to 5 places of a
+  // ring, with and without products that are still under way, ragged rows, columns and depth, parts of the depth, two
+  // groups of warps, more rows than a box has, and one operand that threads fetch.
   const std::vector<Form> forms{{40, 14, 128, DType::float16, true, false, tile("1", "16", "4", "2")},
                                 {64, 64, 128, DType::bfloat16, false, false, tile("1", "64", "2", "3")},
                                 {130, 16, 96, DType::float16, false, false, tile("2", "16", "2", "3")},
@@ -114,7 +114,7 @@ Case drawn_case(const std::string& text, const schedule::Decisions& decisions) {
 
 }  // namespace
 
-TEST_CASE("cuda: weights of bytes are turned ahead of time and come by boxes, also beside unsigned bytes") {
+TEST_CASE("cuda: weights of bytes are turned ahead of time and come by boxes, also alongside unsigned bytes") {
   std::vector<Case> list;
   for (const char* type : {"int8", "uint8"}) {
     list.push_back(drawn_case(fmt::format(R"(graph g(%x: {}[64, 256]) -> (%y)
@@ -132,7 +132,7 @@ TEST_CASE("cuda: weights of bytes are turned ahead of time and come by boxes, al
 )",
                                           type),
                               tile("1", "16", "2", "2")));
-    CHECK(list.back().scheduled.constants.empty());  // their depth lies last
+    CHECK(list.back().scheduled.constants.empty());  // their depth is stored last
   }
   for (const Case& one : list) {
     INFO(loops::to_string(one.scheduled.program));
@@ -369,8 +369,7 @@ TEST_CASE("cuda: a pipeline of boxes waits for their signal, and has one barrier
     const std::vector<std::string> whole = steps_of(kernel.body);
     CHECK(std::ranges::count(whole, "fence") == 1);
     CHECK(std::ranges::count(whole, "start") == 3);
-    CHECK(std::ranges::count(whole, "barrier") ==
-          3);  // behind the start of signals, behind the first boxes, of a piece
+    CHECK(std::ranges::count(whole, "barrier") == 3);  // after the start of signals, after the first boxes, of a piece
   }
 }
 

@@ -38,7 +38,7 @@ inline schedule::Decisions tile(const char* row_fragments, const char* columns, 
           {"stream", "0"}};
 }
 
-// A device adds up floats in an order of its own: it gets numbers of which all sums are exact.
+// A device adds up floats in its own order: it gets numbers of which all sums are exact.
 inline Case group_case(const loops::Program& program, const schedule::FindRecorded& recorded, std::uint64_t seed) {
   return layer_case(program, recorded, seed, hopper(), dovetail::test::tests_device());
 }

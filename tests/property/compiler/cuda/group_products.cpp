@@ -1,6 +1,6 @@
 // Products of four warps (wgmma, sm_90a): random shapes and decisions give the operator's values, in adversarial orders
 // of threads and on the emulated GPU, which follows the descriptors that the text gives; and faults planted in what
-// orders these products, and in where their matrices lie, are found by both.
+// orders these products, and in where their matrices are stored, are found by both.
 #include <array>
 #include <functional>
 #include <string>
@@ -22,7 +22,7 @@ using dovetail::test::Change;
 namespace {
 
 std::vector<Case> group_cases() {
-  // Both ways that factors lie, panels of 128, 64 and 32 bytes, one and several of them, rings with and without
+  // Both ways that factors are stored, panels of 128, 64 and 32 bytes, one and several of them, rings with and without
   // products that are still under way, pieces that are computed into registers, ragged edges, parts of the depth, two
   // groups of warps. Threads fetch most of them (box_copies.cpp has the others).
   const std::vector<Form> forms{{40, 14, 128, DType::float16, true, false, tile("1", "16", "4", "2"), 4},
@@ -44,7 +44,7 @@ std::vector<Case> group_cases() {
   return list;
 }
 
-// Three places of a ring, so that the products of an iteration are under way in the next one. Rows lie at multiples of
+// Three places of a ring, so that the products of an iteration are under way in the next one. Rows are at multiples of
 // 8 bytes that are none of 16, so that threads fetch them.
 Case pipelined(bool turned) {
   return turned ? form_case({64, 32, 128, DType::float16, false, false, tile("1", "32", "2", "3"), 4}, 1)
@@ -150,7 +150,7 @@ TEST_CASE("cuda: faults planted in products of four warps are found by run_threa
     const auto all_faults = [&] {
       return std::vector<std::pair<const char*, Change>>{
           {"no fence", each<loops::CoreProxyFence>([](auto) -> loops::Core { return nullptr; })},
-          {"the fence behind the barrier",
+          {"the fence after the barrier",
            [](const loops::Core& core) -> loops::Core {
              const auto* n = core ? std::get_if<loops::CoreSequence>(&core->node) : nullptr;
              if (n == nullptr) return core;
@@ -165,8 +165,8 @@ TEST_CASE("cuda: faults planted in products of four warps are found by run_threa
           {"calls are not committed", steps(Step::commit, -1, std::nullopt)},
           {"no wait in the loop", steps(Step::wait, 0, std::nullopt)},
           {"a wait for one group too few in the loop", steps(Step::wait, 0, 2)},
-          {"no wait behind the loop", steps(Step::wait, 1, std::nullopt)},
-          {"a wait for one group too few behind the loop", steps(Step::wait, 1, 1)},
+          {"no wait after the loop", steps(Step::wait, 1, std::nullopt)},
+          {"a wait for one group too few after the loop", steps(Step::wait, 1, 1)},
           {"no barrier", each<loops::CoreBarrier>([](auto) -> loops::Core { return nullptr; })},
           {"copies are not waited for", each<loops::CoreAsyncGroup>([](loops::CoreAsyncGroup n) -> loops::Core {
              return n.step == loops::CoreAsyncGroup::Step::wait ? nullptr : loops::make_core(n);
@@ -221,8 +221,8 @@ TEST_CASE("cuda: faults planted in the text of products of four warps are found 
               {"no fence", replaced("fence_for_units();", "")},
               {"nobody arrives", replaced("arrive_for_calls();", "")},
               {"calls are not committed", replaced("commit_calls();", "")},
-              {"no wait behind the loop", replaced("wait_for_calls<0>();", "")},
-              {"a wait for one group too few behind the loop", replaced("wait_for_calls<0>", "wait_for_calls<1>")},
+              {"no wait after the loop", replaced("wait_for_calls<0>();", "")},
+              {"a wait for one group too few after the loop", replaced("wait_for_calls<0>", "wait_for_calls<1>")},
               {"no wait for copies", replaced("wait_for_copies<0>();", "")},
               {"no barrier", replaced("__syncthreads();", "")},
               {"copies without the swizzle", replaced(" ^ ", " + 0 * ")},
@@ -249,7 +249,7 @@ TEST_CASE("cuda: a pipeline of products of four warps has one barrier for each p
   }
 }
 
-TEST_CASE("cuda: what is no matrix for four warps is refused with what it has") {
+TEST_CASE("cuda: what is not a matrix for four warps is refused with what it has") {
   using loops::int_imm;
   const auto why = [](DType type, const Shape& left, std::vector<loops::Expr> at, bool left_turned = false) {
     const auto mma =

@@ -194,7 +194,7 @@ inline void compare(const Case& one, const Result<std::vector<NdArray>>& have) {
     FAIL_CHECK(to_string(have.errors()));
     return;
   }
-  // A device gives what is no number bits of its own.
+  // A device gives what is not a number its own bits.
   if (one.tolerance == 0 && !dovetail::test::tests_device()) {
     CHECK(*have == *one.expected);
     return;
@@ -207,7 +207,7 @@ inline void compare(const Case& one, const Result<std::vector<NdArray>>& have) {
       continue;
     }
     REQUIRE(a.shape() == b.shape());
-    // Infinities and what is no number are equal or wrong.
+    // Infinities and what is not a number are equal or wrong.
     double largest = 0;
     for (std::int64_t e = 0; e < b.count(); ++e)
       if (std::isfinite(b.as_double(e))) largest = std::max(largest, std::abs(b.as_double(e)));
@@ -231,7 +231,7 @@ inline std::vector<Result<std::vector<NdArray>>> run_text(const std::vector<Case
   if (!compiler) FAIL(to_string(compiler.errors()));
   const auto context = runtime::cuda::Context::open();
   if (!context) FAIL(to_string(context.errors()));
-  constexpr int kOfGroups = 90;  // its own instructions have a name of their own
+  constexpr int kOfGroups = 90;  // its own instructions have their own name
   const int capability = dovetail::test::tests_device() ? (*context)->facts().capability : kOfGroups;
   const std::string architecture = fmt::format("sm_{}{}", capability, capability == kOfGroups ? "a" : "");
   auto binary = (*compiler)->compile(text, architecture);

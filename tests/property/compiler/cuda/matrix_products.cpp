@@ -32,7 +32,7 @@ std::vector<Case> layers() {
   return list;
 }
 
-// Depths in parts for blocks of their own, of products and of a convolution's channels.
+// Depths in parts for their own blocks, of products and of a convolution's channels.
 std::vector<Case> parts(const std::string& count) {
   std::vector<Case> list;
   for (const DType type : {DType::float32, DType::int8, DType::float16})
@@ -134,7 +134,7 @@ TEST_CASE("cuda: deep products of few tiles are taken in parts by default, not w
   CHECK(kernels(layer(64, 64, 8192, DType::float32, true, false)) == 1);
 }
 
-TEST_CASE("cuda: parts of a depth are fetched 16 bytes at a time where they lie side by side") {
+TEST_CASE("cuda: parts of a depth are fetched 16 bytes at a time where they are adjacent") {
   for (const DType type : {DType::float32, DType::int8, DType::float16}) {
     schedule::Decisions decisions{{"parts", "4"}};
     // Each lane then has 16 bytes of a piece and more, and there are several pieces, which are copied ahead.

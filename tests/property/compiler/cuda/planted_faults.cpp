@@ -217,7 +217,7 @@ TEST_CASE("cuda: faults planted in pipelines of asynchronous copies are found") 
 }
 
 TEST_CASE("cuda: faults planted in pieces that threads keep in registers are found") {
-  // Rows of 51 halves: nothing of them lies at a multiple of four bytes.
+  // Rows of 51 halves: nothing of them is at a multiple of four bytes.
   const Case one = layer_case(layer(37, 45, 51, DType::float16, true), decided(tiles("2")), 1);
   const auto is_next = [](const Core& core) {
     const auto* store = as<CoreStore>(core);
@@ -259,7 +259,7 @@ TEST_CASE("cuda: faults planted in copies of a ragged depth are found") {
                   return of_kind<CoreAsyncCopy>(
                       -1, [](CoreAsyncCopy n) { return n.condition = nullptr, loops::make_core(n); });
                 }},
-               {"what lies outside is not filled", [] {
+               {"what is outside is not filled", [] {
                   return [](const Core& core) -> Core {
                     const auto* condition = as<CoreIf>(core);
                     return condition != nullptr && as<CoreAsyncCopy>(condition->then_body) != nullptr

@@ -1,5 +1,5 @@
 // Whole programs on the emulated GPU, with steps of our kernels, cuBLAS and cuDNN: what is copied, when a program is a
-// graph, and what follows where memory ends, a step cannot be captured, tensors lie elsewhere, or the device is lost.
+// graph, and what follows where memory ends, a step cannot be captured, tensors are elsewhere, or the device is lost.
 #include <algorithm>
 #include <map>
 #include <string>
@@ -155,7 +155,7 @@ TEST_CASE("cuda programs: a run copies its inputs and its outputs, and nothing b
   CHECK(copies.out == 2);
 }
 
-TEST_CASE("cuda programs: a step that cannot be captured is named, and the steps go one by one from then on") {
+TEST_CASE("cuda programs: a step that cannot be captured is named, and the steps continuee by one from then on") {
   const EmulatedGpu gpu;
   const Program program;
   runtime::Executor executor = ready(program.compiled());
@@ -168,7 +168,7 @@ TEST_CASE("cuda programs: a step that cannot be captured is named, and the steps
   CHECK_THAT(launched(executor, program), ContainsSubstring("step by step: a graph cannot be made: step y_node, "));
 }
 
-TEST_CASE("cuda programs: where tensors lie elsewhere the program is captured anew") {
+TEST_CASE("cuda programs: where tensors are elsewhere the program is captured anew") {
   const EmulatedGpu gpu;
   const Program program;
   const bundle::Bundle bundle = program.compiled();
@@ -262,7 +262,7 @@ TEST_CASE("cuda programs: once the device is lost, this run and later ones say s
   }
   check_lost(executor.run(program.inputs));
   check_lost(executor_of(bundle));
-  // The emulated device is well again for the tests behind this one.
+  // The emulated device is well again for the tests after this one.
   const auto driver = SharedLibrary::open(test::emulated("driver"));
   reinterpret_cast<void (*)(int)>(driver->find("emulated_gpu_fail"))(0);
 }

@@ -1,6 +1,6 @@
 // Products whose workers go over the pieces of all tiles (stream_k): random shapes and decisions give the operator's
 // values, in adversarial orders of threads and on the emulated GPU, and faults planted in where parts begin, end and
-// lie are found.
+// are stored are found.
 #include <array>
 #include <functional>
 #include <string>
@@ -102,7 +102,7 @@ std::vector<Case> cases() {
   return list;
 }
 
-// Faults are found by values alone where these are bytes' sums. Each of four workers has a tile of its own, and 3 of
+// Faults are found by values alone where these are bytes' sums. Each of four workers has its own tile, and 3 of
 // the 10 pieces of two others.
 Case fault_case() { return case_of({"tensor_product", 80, 32, 160, DType::int8, true, 4, of_warps("3", "1")}, 3); }
 
@@ -345,7 +345,7 @@ TEST_CASE(
     return std::ranges::count(steps_of(one.scheduled.kernels.kernels[0].body), fmt::format("wait {}", groups));
   };
   CHECK(waits(1) == 1);
-  REQUIRE(waits(0) == 4);  // where a tile begins, where a part and a whole one end, and behind all pieces
+  REQUIRE(waits(0) == 4);  // where a tile begins, where a part and a whole one end, and after all pieces
   const auto without = [&](int number, std::int64_t groups) {
     loops::ThreadProgram kernels = one.scheduled.kernels;
     int at = 0;

@@ -68,7 +68,7 @@ std::vector<Case> quantized_cases() {
   return drawn(kGraphs);
 }
 
-// Products of bytes as they are: weights whose columns lie side by side, and unsigned activations.
+// Products of bytes as they are: weights whose columns are adjacent, and unsigned activations.
 std::vector<Case> integer_cases() {
   constexpr std::array<const char*, 3> kGraphs{
       R"(graph integers(%x: int8[2, 20, 48]) -> (%y)
@@ -98,7 +98,7 @@ std::vector<Case> tensor_cases() {
         list.push_back(layer_case(layer(m, n, k, type, (i + (drawn ? 1 : 0)) % 2 == 0, true),
                                   drawn ? dovetail::test::drawn_schedules(i) : nullptr, i));
         // Sums of parts are rounded, and then results, to 8 bits of bfloat16; a device's tensor cores add in an order
-        // and with a rounding of their own.
+        // and with their own rounding.
         const bool in_parts = std::ranges::any_of(list.back().scheduled.trace, [](const schedule::Step& step) {
           return step.primitive == "rfactor" || step.primitive == "stream_k";
         });
@@ -311,7 +311,7 @@ TEST_CASE("cuda: faults planted in the text of lanes are found by the emulated G
         {"a wait for one group too few", replaced("wait_for_copies<1>()", "wait_for_copies<2>()")},
         {"later pieces not committed", replaced("    commit_copies();", "")},
         {"matrices are turned", replaced("load_matrices<false>(", "load_matrices<true>(")},
-        {"rows of other matrices", replaced(", behind);", " + 16, behind);")},
+        {"rows of other matrices", replaced(", after);", " + 16, after);")},
         {"the lane's row for its column", replaced("= threadIdx.y;", "= (threadIdx.y + 1) % 8;")}};
     check_text_faults(one, faults);
   }

@@ -125,7 +125,7 @@ TEST_CASE("groups of random graphs are convex, run in their order, and are maxim
 TEST_CASE("groups that an order of execution tears apart are joined") {
   // 0 and 3 are of one color, and 3 reads from 2 of another, which reads nothing of 0.
   CHECK(group_convex({{}, {0}, {}, {2}}, {0, 0, 1, 0}).size() == 2);
-  // Here 2 lies between 0 and 3.
+  // Here 2 is between 0 and 3.
   CHECK(group_convex({{}, {0}, {1}, {2}}, {0, 0, 1, 0}).size() == 3);
   // Two groups that each reads from the other: both would be convex, but neither could run first.
   CHECK(group_convex({{}, {0}, {}, {2}}, {0, 1, 1, 0}).size() == 3);

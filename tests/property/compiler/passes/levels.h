@@ -46,7 +46,7 @@ struct DrawnGraph {
     return constant(NdArray::from<std::int64_t>({static_cast<std::int64_t>(values.size())}, values));
   }
   const Shape& shape(ValueId value) const { return graph.value(value).type.shape; }
-  // The first of so many outputs; the others have the ids behind it.
+  // The first of so many outputs; the others have the ids after it.
   ValueId add(const std::string& op, std::vector<ValueId> inputs, graph::Attributes attributes = {}, int outputs = 1) {
     graph::Node node;
     node.name = graph.unique_node_name(op);

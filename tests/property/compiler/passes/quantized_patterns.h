@@ -14,7 +14,7 @@ struct QuantizedPatterns : PatternPieces {
   using PatternPieces::PatternPieces;
 
   // The largest step of a quantized tensor. The integer form rounds once where the float form rounds several times, so
-  // a value that lies between two steps may take either (docs/reference/quantization.md).
+  // a value that is between two steps may take either (docs/reference/quantization.md).
   double step = 0;
 
   // `absent`: the zero point of uint8 that the standard then means.

@@ -126,7 +126,7 @@ class ChainGenerator {
     }
   }
 
-  // Of values that lie so far apart that their exponentials are 1 and 0: all sums are exact.
+  // Of values that are so far apart that their exponentials are 1 and 0: all sums are exact.
   loops::Buffer weighted_softmax(const std::string& name, const loops::Buffer& x) {
     constexpr std::int64_t kApart = 200;
     const tensor::Axes row{{"r", x->shape[0]}}, along{{"c", x->shape[1]}};

@@ -329,7 +329,7 @@ TEST_CASE("vendor: a tensor that follows a convolution and its bias is added in 
           CHECK(rows.contains("convolution with residual") == (has_bias && clamps));
           CHECK(rows.contains("elsewhere") != (has_bias && clamps));
         }
-  // Of two convolutions one adds the other's results. A row is no tensor of the result's shape.
+  // Of two convolutions one adds the other's results. A row is not a tensor of the result's shape.
   test::GraphMaker make;
   const ValueId left = convolution(make, "", DType::float32, true, 1),
                 right = convolution(make, "2", DType::float32, true, 2);
@@ -370,7 +370,7 @@ TEST_CASE("vendor: a GELU of the form with tanh is computed with its product, th
       REQUIRE(executor.ok());
       const NdArray got = executor->run(inputs)->outputs.at("y"),
                     want = Reference::make(make.graph).value().run(inputs)->at("y");
-      const double most = test::tests_device() ? 1e-5 : 2e-6;  // cuBLAS has a function of its own
+      const double most = test::tests_device() ? 1e-5 : 2e-6;  // cuBLAS has its own function
       for (std::int64_t i = 0; i < got.count(); ++i)
         CHECK(std::abs(got.as_double(i) - want.as_double(i)) <= most * (1 + std::abs(want.as_double(i))));
     }
@@ -437,7 +437,7 @@ TEST_CASE("vendor: float32 keeps all of its bits, and softmax is the reference's
     }
 }
 
-TEST_CASE("vendor: with our kernels beside them a program is one graph, which takes other inputs") {
+TEST_CASE("vendor: with our kernels alongside them a program is one graph, which takes other inputs") {
   const test::EmulatedGpu gpu;
   int graphs = 0;
   for (int seed = 0; seed < 3; ++seed) {

@@ -1,6 +1,6 @@
-// Programs about what a unit takes beside an instruction that waits to push: two neighboring queues each push more
+// Programs about what a unit takes alongside an instruction that waits to push: two neighboring queues each push more
 // tokens than their FIFO holds before they pop those of the other. They end only if the unit of the first starts its
-// pops behind pushes that wait, and behind whatever lies between: loads of some beats, GEMMs, ALUs, NOPs.
+// pops after pushes that wait, and after whatever is between: loads of some beats, GEMMs, ALUs, NOPs.
 #pragma once
 
 #include <cstdint>

@@ -167,7 +167,7 @@ TEST_CASE("verify agrees with all executions about deadlock and leftover tokens"
   for (const std::size_t met : {missing, too_short, leftovers, clean}) CHECK(met * 50 >= scaled(600));
 }
 
-TEST_CASE("verify agrees with all executions about what starts beside an instruction that waits to push") {
+TEST_CASE("verify agrees with all executions about what starts alongside an instruction that waits to push") {
   std::size_t small = 0, ends = 0;
   for (std::uint64_t seed = 9u << 20; seed < (9u << 20) + scaled(1000); ++seed) {
     isa::HardwareConfig config = shallow_config(seed);

@@ -38,7 +38,7 @@ enum class Orders : std::uint8_t {
   enumerated,  // every state of every launch is visited; for launches of some ten instructions
 };
 
-// Precondition: LOAD UOPs lie within the image; their fields are legal.
+// Precondition: LOAD UOPs are within the image; their fields are legal.
 OracleReport judge(const GeneratedProgram& program, Orders orders = Orders::closure);
 
 }  // namespace dovetail::test

@@ -181,7 +181,7 @@ TEST_CASE("threads: the fetch of a tile is the copy of a box, element by element
   CHECK(taken == kFetches);
 }
 
-TEST_CASE("threads: what is no copy of a box is left to the threads") {
+TEST_CASE("threads: what is not a copy of a box is left to the threads") {
   const auto is_taken = [](const std::function<void(Fetch&)>& change) {
     std::size_t taken = 0;
     for (std::uint64_t seed = 0; seed < 20; ++seed) {

@@ -32,7 +32,7 @@ const std::string kConv = R"(graph g(%x: float32[1, 4, 6, 6], %z: float32[1, 8, 
 
 }  // namespace
 
-TEST_CASE("fuse: a convolution takes what is elementwise behind it, and the other side of a sum") {
+TEST_CASE("fuse: a convolution takes what is elementwise after it, and the other side of a sum") {
   CHECK(groups(kConv + R"(  %p: float32[1, 8, 6, 6] = Sigmoid(%z)  // p
   %q: float32[1, 8, 6, 6] = Mul(%p, %z)  // q
   %s: float32[1, 8, 6, 6] = Add(%q, %c)  // s
@@ -88,7 +88,7 @@ TEST_CASE("fuse: what is cheap is computed again by each reader") {
       "r: r\n  r -> s not fused: the result has 2 readers\n  r -> t not fused: the result has 2 readers\ns: s\nt: t\n");
 }
 
-TEST_CASE("fuse: cheap nodes go in front of reductions and broadcasts, Concat takes none, a Transpose goes behind") {
+TEST_CASE("fuse: cheap nodes go before reductions and broadcasts, Concat takes none, a Transpose goes after") {
   CHECK(groups(R"(graph g(%x: float32[4, 8], %z: float32[4, 8]) -> (%y, %k, %u)
   constant %a: int64[1] = [1]
   %q: float32[4, 8] = Mul(%x, %x)  // q

@@ -43,7 +43,7 @@ TargetPointer target(std::string name, std::vector<PatternRow> rows, double seco
   return std::make_shared<TableTarget>(std::move(name), std::move(rows), seconds, border, std::move(memory));
 }
 
-// "dsp": products with a Relu behind them, of no more than 4 columns; "vec": elementwise operators; "host": everything.
+// "dsp": products with a Relu after them, of no more than 4 columns; "vec": elementwise operators; "host": everything.
 std::vector<TargetPointer> targets() {
   const auto narrow = [](const graph::Graph& graph, const pattern::Found& found) -> Result<TakenPointer> {
     const Shape& shape = graph.value(found.values.at("w")).type.shape;
@@ -163,7 +163,7 @@ TEST_CASE("partition: unknown names, and names twice") {
         "each back end a unique name");
 }
 
-TEST_CASE("partition: branches of one target are one region where nothing of them lies between") {
+TEST_CASE("partition: branches of one target are one region where nothing of them is between") {
   Maker make;
   const ValueId x = make.input("x", DType::float32, {2, 4}), y = make.input("y", DType::float32, {2, 4});
   // The product of y must not tear the elementwise region apart: it reads nothing of it.
@@ -269,7 +269,7 @@ TEST_CASE("partition: a border between targets of one memory costs nothing") {
   // The model's input and output pass between the memory and the host.
   CHECK(border_of_product("own").second == Approx(12e-6));
   CHECK(border_of_product("gpu").second == Approx(6e-6));
-  // And they would, whichever of the targets has the region: the border is no reason to give it up.
+  // And they would, whichever of the targets has the region: the border is not a reason to give it up.
   const auto place_of_product = [](std::string memory, double lib) {
     Maker make;
     make.output(make.product("a", make.input("x", DType::float32, {2, 4}), 4));

@@ -25,7 +25,7 @@ TEST_CASE("fold_batch_norm: what no convolution in front takes is a product and 
         "3, 3] = Add(%BatchNormalization_y/scaled, %BatchNormalization_y/shift)\n");
 }
 
-TEST_CASE("fold_scales: BatchNormalization in front of a convolution without pads") {
+TEST_CASE("fold_scales: BatchNormalization before a convolution without pads") {
   const auto folded = [](const char* attributes, const char* shape) {
     RewriteCase rewritten("graph g(%x: float32[1, 4, 5, 5]) -> (%y)" + kNorm +
                           fmt::format(R"(  constant %w: float32[6, 2, 3, 3]
@@ -36,11 +36,11 @@ TEST_CASE("fold_scales: BatchNormalization in front of a convolution without pad
     return rewritten.apply(passes::fold_batch_norm).apply(passes::fold_scales).apply(passes::fold_scales).nodes();
   };
   CHECK(folded("", "3, 3") == "%y: float32[1, 6, 3, 3] = Conv(%x, %Conv_y/weight, %Conv_y/bias) {group=2}\n");
-  // Zeros that pad the sum are no sums: it stays, and the product behind it.
+  // Zeros that pad the sum are not sums: it stays, and the product after it.
   CHECK(folded(", pads=[1, 1, 1, 1]", "5, 5").find("Add(") != std::string::npos);
 }
 
-TEST_CASE("fold_scales: products and sums behind and in front of Conv, Gemm and MatMul") {
+TEST_CASE("fold_scales: products and sums after and before Conv, Gemm and MatMul") {
   const auto folded = [](const std::string& text) {
     return RewriteCase(text).apply(passes::fold_scales).apply(passes::fold_scales).nodes();
   };

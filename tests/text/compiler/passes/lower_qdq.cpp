@@ -25,7 +25,7 @@ NdArray filled(DType dtype, Shape shape, std::int64_t value) {
   return array;
 }
 
-// x: int8[1, 2, 4, 4] -> Conv with weight `w`, 3 channels -> what `behind` adds -> int8 y of scale 2 and zero point -3.
+// x: int8[1, 2, 4, 4] -> Conv with weight `w`, 3 channels -> what `after` adds -> int8 y of scale 2 and zero point -3.
 template <typename Behind>
 passes::PassOutcome lower_conv(GraphMaker& make, ValueId w, std::vector<ValueId> bias, const Behind& behind) {
   const ValueId x = make.int8_input("x", {1, 2, 4, 4}, 0.5f, 10);
@@ -68,7 +68,7 @@ TEST_CASE("lower_qdq: Relu and Clip become the range") {
                      {v, clip.constant("lo", NdArray::scalar(-1e30f)), clip.constant("hi", NdArray::scalar(5.0f))});
   });
   CHECK_THAT(clip.nodes(), ContainsSubstring("y_max=-1, y_min=-128,"));
-  // Where two ranges do not meet, the one behind wins: max(v, 0), then min with -4, two steps below zero.
+  // Where two ranges do not meet, the one after wins: max(v, 0), then min with -4, two steps below zero.
   GraphMaker both;
   lower_conv(both, int8_weight(both), {}, [&](ValueId v) {
     const ValueId relu_output = both.node("Relu", "r", {v});
@@ -106,7 +106,7 @@ TEST_CASE("lower_qdq: biases") {
     lower_conv(make, int8_weight(make), {make.node("DequantizeLinear", "b_dq", {b, sb, zb})}, kNothing);
     CHECK(make.constant_of("conv_node/bias") == NdArray::from<std::int32_t>({3}, {16, 24, 32}));
   }
-  SECTION("an Add behind joins it") {
+  SECTION("an Add after joins it") {
     const ValueId b = make.constant("b", NdArray::from<float>({3}, {1, 2, 3})),
                   c = make.constant("c", NdArray::from<float>({1, 3, 1, 1}, {10, 20, 30}));
     const auto outcome = lower_conv(make, int8_weight(make), {b}, [&](ValueId v) {
@@ -252,7 +252,7 @@ TEST_CASE("lower_qdq: what stays float, and why") {
         0));
     CHECK(lower(make).notes ==
           std::vector<std::string>{
-              "mean_node (AveragePool) stays float: it pads and counts only what lies inside: the divisor varies"});
+              "mean_node (AveragePool) stays float: it pads and counts only what is inside: the divisor varies"});
   }
   SECTION("float activations") {
     make.output(make.node(
@@ -265,7 +265,8 @@ TEST_CASE("lower_qdq: what stays float, and why") {
   SECTION("a weight that varies") {
     const ValueId square = make.activation("square", make.input("rows", DType::float32, {4, 4}), 0.5f, 0);
     make.output(make.quantize("y", make.node("Gemm", "m", {square, square}), 0.5f, 0));
-    CHECK(lower(make).notes == std::vector<std::string>{"m_node (Gemm) stays float: weight %square_dq is no constant"});
+    CHECK(lower(make).notes ==
+          std::vector<std::string>{"m_node (Gemm) stays float: weight %square_dq is not a constant"});
   }
 }
 

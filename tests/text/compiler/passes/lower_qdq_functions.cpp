@@ -98,7 +98,7 @@ TEST_CASE("lower_qdq: constants per channel give a table per channel") {
   CHECK(entry(2, -128) == 127);  // saturated
 }
 
-TEST_CASE("lower_qdq: what is no number becomes the zero point") {
+TEST_CASE("lower_qdq: what is not a number becomes the zero point") {
   GraphMaker make;
   make.output(make.quantize("y", make.node("Sqrt", "root", {make.int8_input("x", {4}, 1.0f, 0)}), 0.5f, -7));
   CHECK(lowered_nodes(make).empty());
@@ -238,12 +238,12 @@ TEST_CASE("lower_qdq: functions that stay float, and why") {
           std::vector<std::string>{
               "p_node (PRelu) stays float: its tables, one for each of 5000 slices, take 1280000 bytes > 1048576"});
   }
-  SECTION("axes that are no neighbors") {
+  SECTION("axes that are not neighbors") {
     const ValueId axes = make.constant("axes", NdArray::from<std::int64_t>({2}, {0, 2}));
     make.output(make.quantize("y", make.node("ReduceMean", "mean", {x, axes}), 0.5f, 0));
     CHECK(lowered_nodes(make) ==
           std::vector<std::string>{
-              "mean_node (ReduceMean) stays float: it reduces 2 axes that are no neighbors; transpose first"});
+              "mean_node (ReduceMean) stays float: it reduces 2 axes that are not neighbors; transpose first"});
   }
   SECTION("steps of 16 bits") {
     const ValueId wide =

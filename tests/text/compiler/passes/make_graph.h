@@ -37,11 +37,11 @@ struct GraphMaker {
     const auto [s, z] = parameters(name, scale, zero_point, graph.value(x).type.dtype);
     return node("DequantizeLinear", name, {x, s, z});
   }
-  // An int8 input of the graph behind its DequantizeLinear.
+  // An int8 input of the graph after its DequantizeLinear.
   graph::ValueId int8_input(const std::string& name, Shape shape, float scale, int zero_point) {
     return dequantize(name + "_dq", input(name, DType::int8, std::move(shape)), scale, zero_point);
   }
-  // Behind a QuantizeLinear and a DequantizeLinear: what an int8 activation looks like to the operator that reads it.
+  // After a QuantizeLinear and a DequantizeLinear: what an int8 activation looks like to the operator that reads it.
   graph::ValueId activation(const std::string& name, graph::ValueId x, float scale, int zero_point,
                             DType dtype = DType::int8) {
     return dequantize(name + "_dq", quantize(name + "_q", x, scale, zero_point, dtype), scale, zero_point);

@@ -125,7 +125,7 @@ TEST_CASE("recognize_normalizations: LayerNormalization of distances, as PyTorch
 )";
   CHECK(normalized(text) ==
         "%y: float32[2, 3, 8] = LayerNormalization(%x, %gamma, %beta) {axis=2, epsilon=9.999999747378752e-06}\n");
-  // The mean of something else is no mean of x.
+  // The mean of something else is not a mean of x.
   std::string other = text;
   other.replace(other.find("ReduceMean(%x, %axes)"), 21, "ReduceMax(%x, %axes)");
   CHECK(normalized(other).find("LayerNormalization") == std::string::npos);
@@ -154,7 +154,7 @@ TEST_CASE("recognize_normalizations: LayerNormalization of squares, as JAX write
 )") == "%y: float32[2, 3, 8] = LayerNormalization(%x, %gamma, %beta) {axis=2, epsilon=9.999999747378752e-06}\n");
 }
 
-TEST_CASE("recognize_normalizations: rows along another axis lie between transposes") {
+TEST_CASE("recognize_normalizations: rows along another axis are between transposes") {
   CHECK(normalized(R"(  constant %a1: int64[1] = [1]
   constant %g1: float32[3, 1]
   constant %b1: float32[1, 3, 1]

@@ -51,7 +51,7 @@ class RewriteCase {
   int changes() const { return changes_; }
   const graph::Graph& graph() const { return changed_ ? *changed_ : before_; }
 
-  // The graph's nodes, one line each, without the names behind "//", after both sides were found to agree.
+  // The graph's nodes, one line each, without the names after "//", after both sides were found to agree.
   std::string nodes(const Agreement& agreement = kClose) {
     compare(agreement);
     std::string kept;

@@ -133,7 +133,7 @@ TEST_CASE("simplify_algebra: every rule keeps what its level promises") {
   std::set<std::string_view> seen;
   for (const Example& example : kExamples) {
     INFO(example.rule << " on " << example.types << ": " << example.nodes);
-    // A graph output keeps its name: a copy behind %r lets rules pass it by.
+    // A graph output keeps its name: a copy after %r lets rules pass it by.
     std::string text = graph_text(example);
     text.replace(text.find("(%r)"), 4, "(%out)");
     text += fmt::format("  %out: {}[2, 3] = Identity(%r)\n", example.types);
@@ -173,7 +173,7 @@ TEST_CASE("simplify_algebra: every rule keeps what its level promises") {
       CHECK_THAT(std::string(seen.count(rule.name) ? rule.name : ""), Catch::Matchers::Equals(std::string(rule.name)));
 }
 
-TEST_CASE("simplify_algebra: Relu goes behind MaxPool where nothing in front takes it") {
+TEST_CASE("simplify_algebra: Relu goes after MaxPool where nothing in front takes it") {
   const std::string pool = R"(
   %r: float32[1, 4, 6, 6] = Relu(%c)
   %p: float32[1, 4, 3, 3] = MaxPool(%r) {kernel_shape=[3, 3], pads=[1, 1, 1, 1], strides=[2, 2]}

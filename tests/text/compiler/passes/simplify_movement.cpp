@@ -65,7 +65,7 @@ TEST_CASE("simplify_movement: transposes merge, cancel, become reshapes, and pas
   CHECK(alone.apply(passes::simplify_movement).changes() == 0);
 }
 
-TEST_CASE("simplify_movement: extents of 1 go behind what is elementwise, where a convolution or product is in front") {
+TEST_CASE("simplify_movement: extents of 1 go after what is elementwise, where a convolution or product is in front") {
   // The bias of each channel has its place in the convolution's result.
   RewriteCase squeezed(R"(graph g(%x: float32[2, 3, 7, 1], %w: float32[4, 3, 2, 1]) -> (%y)
   constant %axes: int64[1] = [3]
@@ -103,7 +103,7 @@ TEST_CASE("simplify_movement: extents of 1 go behind what is elementwise, where 
 )");
   channels.apply(passes::simplify_movement);
   CHECK(channels.nodes(test::kEqual).find("= GlobalAveragePool(%t)") != std::string::npos);
-  // Of a value that has an extent of its own where one of 1 goes, the result would be another.
+  // Of a value that has its own extent where one of 1 goes, the result would be another.
   RewriteCase wider(R"(graph g(%x: float32[3, 2], %w: float32[2, 4], %b: float32[3, 4]) -> (%y)
   constant %axes: int64[1] = [1]
   %c: float32[3, 4] = MatMul(%x, %w)

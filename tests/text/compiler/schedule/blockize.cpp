@@ -96,7 +96,7 @@ TEST_CASE("schedule refusals: blockize") {
       "blockize i", "block b holds more than one store or call");
 }
 
-TEST_CASE("schedule refusals: what lies inside of a block is closed") {
+TEST_CASE("schedule refusals: what is inside of a block is closed") {
   check_refused(
       kTiled, "split i 2",
       "cannot split i (schedule): the loop belongs to the body of block t. Hint: schedule it before blockize");

@@ -81,15 +81,15 @@ TEST_CASE("schedule refusals: reverse_compute_at") {
                 "cannot reverse_compute_at e (schedule): loop j belongs to the block's own nest. Hint: name a loop of "
                 "its producer");
   check_refused(kEpilogue, "reorder k i\nreverse_compute_at e k",
-                "iterations of k and the loops around it are not shown to write elements of y that lie apart. Hint: "
+                "iterations of k and the loops around it are not shown to write elements of y that are apart. Hint: "
                 "name a loop outside of all loops of the reduction");
   check_refused(kEpilogue, "split k 2 -> ko ki\nreorder ko i ki\nreverse_compute_at e i",
-                "iterations of i and the loops around it are not shown to write elements of y that lie apart");
+                "iterations of i and the loops around it are not shown to write elements of y that are apart");
   check_refused(
       kEpilogue, "reverse_compute_at b j",
       "iterator r of the block is reduce, not spatial. Hint: move blocks that compute each element by itself");
   check_refused(kEpilogue, "decompose_reduction b k -> z0\nreverse_compute_at e k",
-                "block z0, which writes y, lies outside of loop k. Hint: name a loop around all writers");
+                "block z0, which writes y, is outside of loop k. Hint: name a loop around all writers");
   check_refused(kFusionChain, "reverse_compute_at b i",
                 "the block does not read t everywhere at the same distinct iterators. Hint: move the producer to the "
                 "block with compute_at");

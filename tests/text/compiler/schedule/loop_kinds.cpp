@@ -64,7 +64,7 @@ TEST_CASE("schedule: a buffer that each iteration writes before it reads is priv
              Catch::Matchers::ContainsSubstring("for j in 2 parallel"));
   CHECK_THAT(scheduled(kLoopKindsChain, "parallel j\ncompute_at a j"),
              Catch::Matchers::ContainsSubstring("for j in 2 parallel"));
-  // A sum of its own in each iteration.
+  // Its own sum in each iteration.
   CHECK_THAT(scheduled("program p { input x: int32[3, 4] output y: int32[3] alloc t: int32[1] for i in 3 { "
                        "for k in 4 { block a { spatial u in 3 = i reduce r in 4 = k reads t[0], x[u, r] writes t[0] "
                        "init { t[0] = 0 } t[0] = t[0] + x[u, r] } } "
@@ -88,7 +88,7 @@ TEST_CASE("schedule refusals: kinds of loops") {
                 "loop i is parallel already, and parallel loops do not nest. Hint: fuse the loops, and make the fused "
                 "one parallel");
   check_refused(kLoopKindsGrid, "vectorize i",
-                "loop j below it is serial, and only unrolled loops lie below a vectorized one. Hint: reorder it "
+                "loop j below it is serial, and only unrolled loops are below a vectorized one. Hint: reorder it "
                 "outwards or unroll it");
   check_refused(kLoopKindsGrid, "unroll j\nvectorize i\nsplit j 2\nvectorize j_1",
                 "cannot split j (schedule): it would break vectorized loop i: loop j_0 below it is serial");

@@ -29,7 +29,7 @@ const std::string kThree =
 
 }  // namespace
 
-TEST_CASE("schedule: merge makes one loop of two, a consumer behind its producer") {
+TEST_CASE("schedule: merge makes one loop of two, a consumer after its producer") {
   check_becomes(kPair, "merge i j -> m",
                 "program p { input x: int32[8] output y: int32[8] alloc t: int32[8] for m in 8 { "
                 "block a { spatial v in 8 = m reads x[v] writes t[v] t[v] = x[v] + 1 } "
@@ -44,7 +44,7 @@ TEST_CASE("schedule: merge keeps the first loop's name, and merges a third") {
                 "block c { spatial v in 8 = i reads t[v], u[v] writes y[v] y[v] = t[v] * u[v] } } }");
 }
 
-TEST_CASE("schedule: merge lets sums share a loop of their reduction, behind what starts them") {
+TEST_CASE("schedule: merge lets sums share a loop of their reduction, after what starts them") {
   check_becomes(
       kSums, "reorder k i\nreorder l j\ndecompose_reduction a k\ndecompose_reduction b l\nmerge k l -> m",
       "program p { input x: int32[4, 6] output y: int32[4] output z: int32[4] "
@@ -57,7 +57,7 @@ TEST_CASE("schedule: merge lets sums share a loop of their reduction, behind wha
       "x[v, r]) } } } }");
 }
 
-TEST_CASE("schedule: merge refuses loops that are not alike, or not beside each other") {
+TEST_CASE("schedule: merge refuses loops that are not alike, or not alongside each other") {
   check_refused(kPair, "merge j i", "j does not come before i");
   check_refused(kPair, "merge i i", "i does not come before i");
   check_refused(kPair, "split i 2 -> o n\nmerge n j", "n and j are not statements of one sequence");

@@ -49,7 +49,7 @@ TEST_CASE("schedule refusals: reindex") {
       "y[v] y[v] = select(v < 4, x[v], 0) } } }",
       "reindex b x",
       "index v of dimension 0 of buffer x is not proven in bounds: its range is 0 to 5, the extent 4. Hint: compute "
-      "what masks it in a block of its own");
+      "what masks it in its own block");
   check_refused(R"(program p { output y: int32[4] alloc t: int32[8]
     for i in 4 { block a { spatial v in 4 = i writes t[v] t[v] = 1 } }
     for j in 4 { block b { spatial v in 4 = j reads t[v] writes y[v] y[v] = t[v] } } })",
@@ -119,7 +119,7 @@ TEST_CASE("stream_k: workers take pieces of tiles in a row, and the parts of a t
       where t * 2 + m < 3 reads joined[t, m, n] writes y[t * 2 + m, n] y[t * 2 + m, n] = joined[t, m, n] } } } } })");
 }
 
-TEST_CASE("stream_k: each worker makes whole tiles of its own first, and what follows joins both ways") {
+TEST_CASE("stream_k: each worker makes its own whole tiles first, and what follows joins both ways") {
   // 3 x 2 tiles of 2 pieces: four workers have a tile each, and one of the four pieces of the other two.
   const std::string layer =
       R"(program p { input x: float32[6, 4] input w: float32[4, 4] input c: float32[4] output y: float32[6, 4] alloc t: float32[6, 4]
@@ -147,7 +147,7 @@ TEST_CASE("schedule refusals: stream_k") {
                 "number of workers");
   check_refused(kReshapingProduct, "split k 2 -> ko ki\nstream_k b 1 1 1 2",
                 "it is not alone in a nest of one serial loop for each iterator");
-  check_refused(kReshapingSum, "stream_k b 1 1 1 2", "it is no sum of products that starts at 0");
+  check_refused(kReshapingSum, "stream_k b 1 1 1 2", "it is not a sum of products that starts at 0");
 }
 
 TEST_CASE("schedule refusals: matrix_form") {
@@ -156,8 +156,8 @@ TEST_CASE("schedule refusals: matrix_form") {
   check_refused(kReshapingProduct, "matrix_form b 1 1 1 -> l r x o", "the name x is taken");
   check_refused(kReshapingProduct, "split k 2 -> ko ki\nmatrix_form b 1 1 1",
                 "it is not alone in a nest of one serial loop for each iterator. Hint: take this step first");
-  check_refused(kReshapingSum, "matrix_form b 1 1 1", "it is no sum of products that starts at 0");
-  check_refused(kReshapingCopy, "matrix_form b 1 1 1", "it is no sum of products that starts at 0");
+  check_refused(kReshapingSum, "matrix_form b 1 1 1", "it is not a sum of products that starts at 0");
+  check_refused(kReshapingCopy, "matrix_form b 1 1 1", "it is not a sum of products that starts at 0");
   check_refused(R"(program p { input x: int32[4] output y: int32[2]
     for i in 2 { for k in 4 { block b { spatial v in 2 = i reduce r in 4 = k reads y[v], x[r] writes y[v] init { y[v] = 0 }
       y[v] = y[v] + x[r] * x[r] } } } })",

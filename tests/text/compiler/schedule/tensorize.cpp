@@ -70,7 +70,7 @@ TEST_CASE("schedule refusals: tensorize says what did not match") {
                 "the predicate o * 4 + n < 10 masks a part of the intrinsic", {copy()});
   check_refused(kTensorizeCopy, "tensorize i t.copy",
                 "t.copy has axes v 5, the nest at i has loops i 10. Hint: split and reorder so that exactly loops of "
-                "those extents lie inside",
+                "those extents are inside",
                 {copy()});
   check_refused(
       kTensorizeCopy, "split i 5 -> o n\ntensorize n t.copy",
@@ -85,7 +85,7 @@ TEST_CASE("schedule refusals: tensorize says what did not match") {
   check_refused(kTensorizeProduct, "tensorize j t.dot", "t.dot has axes q 4, the nest at j has loops j 6, k 4",
                 {dot()});
   check_refused(kTensorizeProduct, "split k 2 -> ko ki\nsplit i 4 -> io ii\nreorder j io ko ki ii\ntensorize ii t.dot",
-                "the reduction goes on in loop ko", {dot()});
+                "the reduction continues in loop ko", {dot()});
   // A square tile of which the rows do not move as they should.
   check_refused(
       "program p { input x: int32[8, 4] input w: int32[4, 6] output y: int32[8, 6] for i in 2 { for j in 3 { for k in "
@@ -99,7 +99,7 @@ TEST_CASE("schedule refusals: tensorize says what did not match") {
       "program p { input x: int32[4] input w: int32[4] output y: int32[2] for k in 4 { block b { reduce r in 4 = k "
       "reads y[0], x[r], w[r] writes y[0 +: 2] "
       "init { y[1] = 0 } y[0] = y[0] + x[r] * w[r] } } }",
-      "tensorize k t.dot", "two accesses of operand d do not lie a constant step apart", {dot()});
+      "tensorize k t.dot", "two accesses of operand d are not a constant step apart", {dot()});
 }
 
 TEST_CASE("schedule: fragments say which lane holds an element") {

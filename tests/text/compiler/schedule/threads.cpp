@@ -61,7 +61,7 @@ TEST_CASE("schedule refusals: slots") {
   check_refused(kThreadsProduct, "slots x 0", "the number of slots must be an integer of at least 1");
   check_refused(kThreadsProduct, "slots x 2", "iterations of ");
   check_refused(kThreadsProduct, "cache_read b x shared -> xs\nslots xs 2",
-                "no loop lies around all its uses. Hint: compute_at what writes it into a loop of what reads it");
+                "no loop is around all its uses. Hint: compute_at what writes it into a loop of what reads it");
   // A running sum: each iteration reads what the one before wrote.
   const std::string running =
       "program p { input x: int32[4] output y: int32[4] alloc t: int32[1] for i in 4 { block a { ordered v in 4 = i "
@@ -111,7 +111,7 @@ TEST_CASE("schedule refusals: bind") {
 TEST_CASE("schedule refusals: pipeline") {
   check_refused(kThreadsGrid, "pipeline i 1", "the number of stages must be an integer of at least 2");
   check_refused(kThreadsGrid, "pipeline i 2",
-                "cannot pipeline i (schedule): it holds one statement, beside which nothing could run. Hint: "
+                "cannot pipeline i (schedule): it holds one statement, alongside which nothing could run. Hint: "
                 "cache_read and compute_at its operands into it first");
   check_refused(kThreadsChain, "compute_at a j\npipeline j 3",
                 "it has 2 iterations, fewer than 3 stages. Hint: give fewer stages");

@@ -68,7 +68,7 @@ TEST_CASE("an accelerator step's code is read back as it was written") {
   CHECK(again.code == bundle.steps[1].code);
 }
 
-TEST_CASE("code that lies is reported with the place") {
+TEST_CASE("code that is stored is reported with the place") {
   CHECK(read([](Json&) {}) == "");
   CHECK_THAT(read([](Json& m) { m.erase("segments"); }), ContainsSubstring("\"segments\" is missing"));
   CHECK_THAT(read([](Json& m) { m["segments"][0]["data"] = 2; }),
@@ -114,7 +114,7 @@ TEST_CASE("accelerator steps: program, launches and ranges") {
              ContainsSubstring("does not continue at 3 of 5"));
 }
 
-TEST_CASE("accelerator steps in one memory keep off each other, and off every tensor that lies there") {
+TEST_CASE("accelerator steps in one memory keep off each other, and off every tensor that is there") {
   bundle::Bundle bundle = test::sample_bundle();
   bundle::AccelCode code = test::sample_accel_code();
   code.argument_addresses = {test::kSampleOutput};
@@ -126,7 +126,7 @@ TEST_CASE("accelerator steps in one memory keep off each other, and off every te
   test::change_accel(other.steps[2], [](bundle::AccelCode& c) { c.config.name = "another"; });
   CHECK_THAT(errors(other),
              ContainsSubstring("region and second share the memory \"DRAM\", but have different configurations"));
-  // In a memory of its own it may lie anywhere.
+  // In its own memory it may be anywhere.
   bundle.spaces.push_back({"accel", "DRAM 2", test::kSampleBase, test::kSampleBytes});
   test::change_accel(bundle.steps[2], [](bundle::AccelCode& c) { c.space = 2; });
   CHECK(errors(bundle) == "");

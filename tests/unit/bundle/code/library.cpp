@@ -86,7 +86,7 @@ TEST_CASE("onednn code: what is written is read") {
   }
 }
 
-TEST_CASE("cublas code: what is added to a product and the GELU behind it are checked") {
+TEST_CASE("cublas code: what is added to a product and the GELU after it are checked") {
   // a [4, 6] times b [6, 3], and c [3], and d [4, 3].
   const auto errors = [](std::string_view target, const std::function<void(bundle::LibraryOperation&)>& change,
                          const Shape& d = {4, 3}) {
@@ -226,7 +226,7 @@ TEST_CASE("library code: each library has its types, clamps and shapes") {
              ContainsSubstring("its operands make [1, 2, 3]"));
 }
 
-TEST_CASE("cudnn code: a tensor that a convolution adds has the result's shape, and a clamp at 0 behind it") {
+TEST_CASE("cudnn code: a tensor that a convolution adds has the result's shape, and a clamp at 0 after it") {
   const auto errors = [](std::string_view target, std::optional<double> least, std::optional<double> most,
                          const Shape& added) {
     return library_errors(target,

@@ -71,7 +71,7 @@ TEST_CASE("product batches: calls cover the result once, with the operands that 
     std::map<std::int64_t, Triple> made;
     for (const auto& call : batches.calls)
       for (std::int64_t i = 0; i < batches.count; ++i)
-        // Rows that were put together lie one behind the other.
+        // Rows that were put together are stored one after the other.
         for (std::int64_t block = 0; block < batches.m / m; ++block) {
           const std::int64_t result = call.result + i * batches.stride_result + block * m * n;
           REQUIRE(

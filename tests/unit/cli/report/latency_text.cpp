@@ -29,7 +29,7 @@ TEST_CASE("a latency as text and JSON") {
         "latency       0.055 ms, 18,182 inferences a second\n"
         "  accelerator 5,000 cycles = 0.05 ms at 100 MHz, in 2 steps\n"
         "  host        0.005 ms in 2 steps on this machine, measured once\n"
-        "  simulating  took 750 ms, which is no part of it\n");
+        "  simulating  took 750 ms, which is not part of it\n");
   const Json json = latency_json(latency, kSystem);
   CHECK(json["ms"].get<double>() == Approx(0.055));
   CHECK(json["inferences_per_second"].get<double>() == Approx(18181.8).epsilon(1e-4));

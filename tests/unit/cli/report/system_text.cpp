@@ -12,7 +12,7 @@ TEST_CASE("a system as text and JSON") {
         "memory        bank:ddr4-2400,clock-ps=10000,controller=8,outstanding=16 (mine.json)\n");
   CHECK_FALSE(system_json(one).contains("accelerators"));
   const driver::System two = driver::resolve_system({100, "ideal"}, "mine.json", {.accelerators = 2}).value();
-  CHECK(system_text(two).ends_with(
-      "accelerators  2 that share the memory, each with a sample of its own (--accelerators)\n"));
+  CHECK(
+      system_text(two).ends_with("accelerators  2 that share the memory, each with its own sample (--accelerators)\n"));
   CHECK(system_json(two)["accelerators"] == 2);
 }

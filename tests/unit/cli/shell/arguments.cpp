@@ -23,7 +23,7 @@ TEST_CASE("addresses are decimal or hexadecimal") {
     CHECK_THAT(errors(parse_address("--dram-base", wrong)), ContainsSubstring("bad value of --dram-base"));
 }
 
-TEST_CASE("launches lie within the program") {
+TEST_CASE("launches are within the program") {
   const auto launches = parse_launches({"0:30", "30:2"}, 32);
   REQUIRE(launches.ok());
   CHECK(launches->at(1).begin == 30);

@@ -18,7 +18,7 @@ TEST_CASE("grouped: texts that differ in numbers are one, the most frequent firs
   CHECK(counted({"a", "needs 12 KiB > 8 KiB", "b", "needs 300 KiB > 8 KiB", "needs 9 KiB > 8 KiB", "b"}) ==
         Counts{{"needs 12 KiB > 8 KiB", 3}, {"b", 2}, {"a", 1}});
   CHECK(counted({"1e-05 s", "0.25 s", "2,048 s", "7 s", "1,234.5 s"}) == Counts{{"1e-05 s", 5}});
-  // A point that ends a sentence, and letters, are no part of a number.
+  // A point that ends a sentence, and letters, are not part of a number.
   CHECK(counted({"over 7.", "over 7", "7e", "7"}).size() == 4);
 }
 

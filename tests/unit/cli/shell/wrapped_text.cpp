@@ -18,7 +18,7 @@ std::size_t widest(const std::string& text) {
   return most;
 }
 
-// All that is no space and no rule, in order of the alphabet.
+// All that is not a space and no rule, in order of the alphabet.
 std::string content(std::string text) {
   std::erase_if(text, [](char c) { return c == ' ' || c == '\n' || c == '-'; });
   std::ranges::sort(text);
@@ -38,7 +38,7 @@ TEST_CASE("lines break at spaces, and words that are too long only where asked")
   CHECK(wrapped("  indented text", 10, 10) == std::vector<std::string>{"  indented", "text"});
 }
 
-TEST_CASE("a labeled line goes on below its text") {
+TEST_CASE("a labeled line continues below its text") {
   CHECK(cli::fitted("samples       one two three four five\n", 30) ==
         "samples       one two three\n              four five\n");
   CHECK(cli::fitted("short\n", 22) == "short\n");

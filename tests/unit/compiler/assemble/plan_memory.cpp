@@ -24,7 +24,7 @@ bundle::TensorIndex add(bundle::Bundle& bundle, std::int64_t bytes) {
 
 }  // namespace
 
-TEST_CASE("a chain of equal layers lies in two places") {
+TEST_CASE("a chain of equal layers is in two places") {
   bundle::Bundle bundle = empty();
   bundle.inputs = {add(bundle, 640)};
   for (int i = 0; i < 10; ++i) {
@@ -40,7 +40,7 @@ TEST_CASE("a chain of equal layers lies in two places") {
   CHECK(bundle::verify(bundle).ok());
 }
 
-TEST_CASE("a result that nothing reads still has a place of its own while it is written") {
+TEST_CASE("a result that nothing reads still has its own place while it is written") {
   bundle::Bundle bundle = empty();
   bundle.inputs = {add(bundle, 64)};
   const auto a = add(bundle, 64), unread = add(bundle, 64), b = add(bundle, 64);
@@ -51,7 +51,7 @@ TEST_CASE("a result that nothing reads still has a place of its own while it is 
   CHECK(bundle::verify(bundle).ok());
 }
 
-TEST_CASE("each memory is planned by itself, behind what is given out there; views go with their tensor") {
+TEST_CASE("each memory is planned by itself, after what is given out there; views go with their tensor") {
   bundle::Bundle bundle = empty();
   bundle.spaces.push_back({"gpu", "vram", 0x1000, 100});
   bundle.inputs = {add(bundle, 640)};
@@ -75,7 +75,7 @@ TEST_CASE("each memory is planned by itself, behind what is given out there; vie
   CHECK(bundle::verify(bundle).ok());
 }
 
-TEST_CASE("random step lists: plans verify, and lie between the bound and the sum") {
+TEST_CASE("random step lists: plans verify, and are between the bound and the sum") {
   const auto seed = GENERATE(range(1u, 200u));
   std::mt19937 random(seed);
   CAPTURE(seed);

@@ -121,7 +121,7 @@ TEST_CASE("export: what ONNX cannot say is refused, all at once") {
   CHECK_THAT(to_string(refused.errors()), ContainsSubstring("no operator Mystery, which 1 node needs"));
 }
 
-TEST_CASE("export: the models beside the repository survive export and import") {
+TEST_CASE("export: the models alongside the repository survive export and import") {
   if (!test::fs::exists(test::models_folder())) {
     test::skip(test::models_folder().string() + " is not there");
     return;

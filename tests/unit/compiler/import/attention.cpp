@@ -55,7 +55,7 @@ class Expected {
   std::int64_t total() const { return form_.past + kKeys; }
   std::int64_t kv_head(std::int64_t head) const { return head / (form_.heads / form_.kv_heads); }
 
-  // Row of scores, as far as the steps go: 0 products, 1 behind the softcap, 2 masked, 3 weights.
+  // Row of scores, as far as the steps go: 0 products, 1 after the softcap, 2 masked, 3 weights.
   std::vector<double> row(std::int64_t b, std::int64_t h, std::int64_t s, int steps) const {
     const double scale = form_.scale != 0 ? form_.scale : 1 / std::sqrt(static_cast<double>(kSize));
     std::vector<double> row;

@@ -93,7 +93,7 @@ TEST_CASE("import: an If without the branch that its condition chooses is refuse
 }
 
 TEST_CASE("import: Loop carries values, stacks others, and ends by count or condition") {
-  // v = v + x; scanned: v. It goes on while the iteration is below `last`.
+  // v = v + x; scanned: v. It continues while the iteration is below `last`.
   Body body{
       {any("i"), any("c"), any("v")},
       {any("again"), any("next"), any("seen")},

@@ -1,5 +1,5 @@
 // Quantized operators of the domain com.microsoft by their definition, dequantize, compute, quantize, in binary64: as
-// import writes them out, and as lower_qdq makes integers of them. Scales and zero points are drawn; what lies within a
+// import writes them out, and as lower_qdq makes integers of them. Scales and zero points are drawn; what is within a
 // thousandth of a step of a tie may go to either side.
 #include "compiler/passes/list.h"
 #include "tests/unit/compiler/import/contrib.h"

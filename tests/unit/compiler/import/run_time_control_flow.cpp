@@ -106,7 +106,7 @@ TEST_CASE("import: an If on data holds both branches, and gives the values of th
   CHECK(values(evaluated(graph, {{"x", x}, {"c", one_bool(false)}})->at("y")) == std::vector<double>{0, 5});
 }
 
-TEST_CASE("import: a branch that hands an outer value on, or yields a constant, yields a value of its own") {
+TEST_CASE("import: a branch that hands an outer value on, or yields a constant, yields its own value") {
   Model model = choice();
   model.outputs.push_back(untyped("z"));
   const InnerGraph first{{}, {untyped("x"), untyped("x")}, {}},
@@ -170,7 +170,7 @@ TEST_CASE("import: a Loop on data runs until its condition fails, and stacks wha
     CHECK(all.shape() == Shape{import::kDefaultLoopLimit, 2});
     if (n == 4) {
       CHECK(all.as_double(2 * 3) == 8);
-      CHECK(all.as_double(2 * 4) == 0);  // behind the last iteration
+      CHECK(all.as_double(2 * 4) == 0);  // after the last iteration
     }
   }
 }

@@ -169,7 +169,7 @@ TEST_CASE("import: Constant nodes of every numeric kind") {
   CHECK(imported->graph.live_nodes().size() == 3);
 }
 
-TEST_CASE("import: types and shapes that are no tensors of ours") {
+TEST_CASE("import: types and shapes that are not tensors of ours") {
   Model model = relu();
   SECTION("string input") {
     model.inputs = {Message().text(1, "x").message(2, Message().message(1, Message().number(1, 8)))};

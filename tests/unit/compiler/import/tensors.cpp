@@ -84,7 +84,7 @@ TEST_CASE("tensors: what does not fit is refused before anything is allocated") 
   CHECK_THAT(to_string(cut.errors()), ContainsSubstring("5 bytes that are not a serialized TensorProto"));
 }
 
-TEST_CASE("tensors: external data lie beside the model and nowhere else") {
+TEST_CASE("tensors: external data are alongside the model and nowhere else") {
   test::TemporaryFolder folder;
   const float values[] = {1, 2, 3};
   std::string bytes(sizeof values, '\0');
@@ -172,7 +172,7 @@ TEST_CASE("tensors: a data file that a hundred initializers name is held once, o
           ContainsSubstring("w.bin): 120000 bytes of memory > limit 100000"));
 }
 
-TEST_CASE("tensors: an initializer that is an output too keeps its name beside an equal one") {
+TEST_CASE("tensors: an initializer that is an output too keeps its name alongside an equal one") {
   test::TemporaryFolder folder;
   write_bytes(folder / "w.bin", std::string(50000, '\1'));
   Model model = sum_of_references(2, 0);

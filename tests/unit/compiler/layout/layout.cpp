@@ -50,7 +50,7 @@ const std::vector<std::string> kLayouts{
     "[12,12] fold i0 into i1 taps 4 windows 3 stride 4 dilation 1 before 0 "
     "pad 0+0,0+0 = 0 : i1,i0"};
 
-// Folded ones: windows with and without overlap, gaps, and reach beyond the view; two folds, one behind the other.
+// Folded ones: windows with and without overlap, gaps, and reach beyond the view; two folds, one after the other.
 const std::vector<std::string> kFolded{
     "[2,6,4,3] fold i3 into i1 taps 2 windows 2 stride 1 dilation 1 before 0 pad 0+0,0+0,0+0,0+0 = 0 : i0,i1,i2,i3",
     "[2,6,4,3] fold i2 into i1 taps 3 windows 2 stride 3 dilation 2 before 1 pad 0+0,1+3,0+1,0+0 = -7 : "

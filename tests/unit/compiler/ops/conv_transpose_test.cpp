@@ -93,7 +93,7 @@ TEST_CASE("ConvTranspose adds each input's products to the output, and so does t
   CHECK(lowered > 20);
 }
 
-TEST_CASE("ConvTranspose takes its pads from the extent that is wanted") {
+TEST_CASE("ConvTranspose takes its pads from the extent that is required") {
   std::mt19937 rng(6);
   const NdArray x = random_whole(rng, DType::float32, {1, 1, 3, 3}),
                 w = random_whole(rng, DType::float32, {1, 2, 3, 3});
@@ -106,7 +106,7 @@ TEST_CASE("ConvTranspose takes its pads from the extent that is wanted") {
   require_close(test().text("auto_pad", "SAME_LOWER").run1(), added_up(t, x, w, NdArray()), 0);
   require_close(test().ints("output_shape", {9, 6}).run1(), added_up(t, x, w, NdArray()), 0);
   t.pads = {0, 0, 0, 0};
-  t.output = {10, 8};  // more than there are products: zeros behind them
+  t.output = {10, 8};  // more than there are products: zeros after them
   require_close(test().ints("output_shape", {10, 8}).run1(), added_up(t, x, w, NdArray()), 0);
   CHECK_THAT(test().ints("pads", {5, 0, 5, 0}).refusal(),
              Catch::Matchers::ContainsSubstring("pads 5 and 5 leave -1 elements of spatial axis 0"));

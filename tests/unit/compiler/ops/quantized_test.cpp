@@ -15,7 +15,7 @@ TEST_CASE("QuantizeLinear rounds half to even after a float32 division, and satu
       NdArray::from<std::int8_t>({8}, {10, 12, 12, 10, 8, 127, -128, 127}));
   require_close(Case("QuantizeLinear").input(x).constant(NdArray::scalar(1.0f)).run1(),
                 NdArray::from<std::uint8_t>({8}, {0, 2, 2, 0, 0, 255, 0, 255}));
-  // 0.3f / 0.1f is 3.0000002 in binary32 arithmetic's exact quotient, and 2.5 of these steps lies beside a tie.
+  // 0.3f / 0.1f is 3.0000002 in binary32 arithmetic's exact quotient, and 2.5 of these steps is alongside a tie.
   std::mt19937 rng(6);
   std::uniform_real_distribution<float> draw(-40, 40);
   NdArray values(DType::float32, {500}), expected(DType::int8, {500});

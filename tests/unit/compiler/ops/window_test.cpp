@@ -85,7 +85,7 @@ TEST_CASE("a clipped window meets the same elements, with no tap at its ends tha
     REQUIRE(window.kernel[0] >= 1);
     REQUIRE(window.pad_begin[0] >= 0);
     CHECK(met(window) == met(whole));
-    // At most one more tap in front than is needed, so that no position begins behind the padding.
+    // At most one more tap in front than is needed, so that no position begins after the padding.
     CHECK(window.kernel[0] <= (window.input[0] + (window.output[0] - 1) * window.strides[0]) / window.dilations[0] + 2);
     clipped += window.kernel[0] < whole.kernel[0];
   }

@@ -108,7 +108,7 @@ const std::vector<Row>& rows() {
          const ValueId x = p.x("x", {500});
          return p.f("Mul", {x, p.f("Sigmoid", {x})});
        }},
-      {"Relu of other steps behind a function", table, 1,
+      {"Relu of other steps after a function", table, 1,
        [](Pattern& p) { return p.f("Relu", {p.f("Tanh", {p.x("x", {500})})}); }},
       {"PRelu per channel", table, 4,
        [](Pattern& p) {

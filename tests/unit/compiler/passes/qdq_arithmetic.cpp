@@ -19,7 +19,7 @@ TEST_CASE("quantize: half to even, saturated") {
   CHECK(quantize(-200, {1, 100}) == -100);
 }
 
-TEST_CASE("clamp_behind: clamping before quantizing is clamping behind it") {
+TEST_CASE("clamp_behind: clamping before quantizing is clamping after it") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const Quantization q{0.3f, -7};
   for (const auto& [low, high] :

@@ -90,7 +90,7 @@ TEST_CASE("prepare: a zero point goes into the bias of convolutions, padded and 
           "conv", Expect::changed);
 }
 
-TEST_CASE("prepare: a zero point goes into the bias of matrix products, whichever way the weights lie") {
+TEST_CASE("prepare: a zero point goes into the bias of matrix products, whichever way the weights are stored") {
   check(R"(graph g(%x: int8[3, 6]) -> (%y)
   constant %w: int8[6, 6]
   constant %b: int32[6]
@@ -121,7 +121,7 @@ TEST_CASE("prepare: weights whose columns are the outputs are summed up by colum
 }
 
 TEST_CASE("prepare: what would change a result is left") {
-  // Weights less a zero point of their own.
+  // Weights less their own zero point.
   check(R"(graph g(%x: int8[3, 6]) -> (%y)
   constant %w: int8[4, 6]
   constant %b: int32[4]
@@ -130,7 +130,7 @@ TEST_CASE("prepare: what would change a result is left") {
   %y: int8[3, 4] = dovetail.qgemm(%x, %w, %b, %s, %z) {x_zero_point=19}
 )",
         "gemm", Expect::as_it_was);
-  // A bias that is no constant.
+  // A bias that is not a constant.
   check(R"(graph g(%x: int8[3, 6], %b: int32[4]) -> (%y)
   constant %w: int8[4, 6]
   constant %s: float32[4]
@@ -139,7 +139,7 @@ TEST_CASE("prepare: what would change a result is left") {
         "gemm", Expect::as_it_was);
 }
 
-TEST_CASE("prepare: sums that are read without their bias, or beside another one, keep their zero point") {
+TEST_CASE("prepare: sums that are read without their bias, or alongside another one, keep their zero point") {
   const auto text = [](const char* end) {
     return fmt::format(R"(program p {{
   input x: int8[3, 6]
@@ -179,7 +179,8 @@ TEST_CASE("prepare: sums that are read without their bias, or beside another one
   CHECK_FALSE(taken("s[i, j] * b[j]"));
 }
 
-TEST_CASE("prepare: constant bytes of products lie with the depth last, in batches too, and have the same values") {
+TEST_CASE(
+    "prepare: constant bytes of products are stored with the depth last, in batches too, and have the same values") {
   const auto laid_out = [](const std::string& text) -> std::string {
     SplitMix64 random(7);
     const graph::Graph graph = parsed(text, random);
@@ -188,7 +189,7 @@ TEST_CASE("prepare: constant bytes of products lie with the depth last, in batch
     const std::vector<NdArray> arguments = arguments_of(group, graph, random);
     prepare::Preparation made(group, {"test", "any", group.program});
     const std::string main = *schedule::block_names(group.program.body).begin();
-    for (int time = 0; time < 2; ++time) made.put_depth_last(main);  // the second time they lie so
+    for (int time = 0; time < 2; ++time) made.put_depth_last(main);  // the second time they are so
     INFO(text << loops::to_string(made.task.program));
     REQUIRE(made.task.prepared.size() == made.constants.size());
     CHECK(loops::evaluate(made.task.program, changed(arguments, made)).value() ==
@@ -203,7 +204,7 @@ TEST_CASE("prepare: constant bytes of products lie with the depth last, in batch
   constant %w: int8[2, 6, 6]
   %y: int32[2, 3, 6] = MatMulInteger(%x, %w)
 )") == "put_depth_last gemm in1 i0,i2,i1");
-  // On the left a product's depth lies last, and in a layer's weights.
+  // On the left a product's depth is stored last, and in a layer's weights.
   CHECK(laid_out(R"(graph g(%x: int8[6, 5]) -> (%y)
   constant %w: int8[3, 6]
   %y: int32[3, 5] = MatMulInteger(%w, %x)
@@ -216,7 +217,7 @@ TEST_CASE("prepare: constant bytes of products lie with the depth last, in batch
   %y: int8[3, 5] = dovetail.qgemm(%x, %w, %b, %s) {x_zero_point=3}
 )")
             .empty());
-  // What is no constant, and what is wider.
+  // What is not a constant, and what is wider.
   CHECK(laid_out(R"(graph g(%x: int8[3, 6], %w: int8[6, 5]) -> (%y)
   %y: int32[3, 5] = MatMulInteger(%x, %w)
 )")

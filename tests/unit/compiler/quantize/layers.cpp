@@ -130,11 +130,11 @@ TEST_CASE("layers: of many, those that cost most are found by groups") {
   }
 }
 
-TEST_CASE("layers: whoever watches may end the work") {
+TEST_CASE("layers: anyone who watches may end the work") {
   Options options;
   options.layer_samples = 1;
   options.progress = [](std::string_view what, std::int64_t, std::int64_t) -> Result<void> {
-    if (what == "layers") return Diagnostic{"stopped", "here", "enough", "go on"};
+    if (what == "layers") return Diagnostic{"stopped", "here", "enough", "continue"};
     return {};
   };
   const auto result = quantize(three_layers().graph, samples_of_layers(1), options, reference_forward());

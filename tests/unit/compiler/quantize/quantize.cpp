@@ -19,7 +19,7 @@ NdArray random(const Shape& shape, const std::string& name, double deviation = 1
   return zoo::normal_array(shape, deviation, zoo::Random(3, name));
 }
 
-// conv - relu - max pool - (sum with its input) - flatten - softmax, and a product behind.
+// conv - relu - max pool - (sum with its input) - flatten - softmax, and a product after.
 graph::Graph small() {
   test::GraphMaker make;
   const ValueId x = make.input("x", DType::float32, {1, 4, 6, 6});
@@ -74,7 +74,7 @@ TEST_CASE("quantize: places, shared steps, what stays float") {
   CHECK(result.tensors[3].q == result.tensors[2].q);
   CHECK(result.tensors[4].q == result.tensors[2].q);
   CHECK(result.float_nodes == std::vector<std::pair<std::string, std::string>>{{"soft_node", "Softmax"}});
-  CHECK(result.tensors[1].q.zero_point == -128);  // behind a ReLU
+  CHECK(result.tensors[1].q.zero_point == -128);  // after a ReLU
   const std::string text = to_string(result.graph);
   CHECK_THAT(
       text, ContainsSubstring("%relu/steps: int8[1, 4, 6, 6] = QuantizeLinear(%relu, %relu/scale, %relu/zero_point)") &&

@@ -73,7 +73,7 @@ TEST_CASE("ranges: methods") {
   const Observation plain = normal(20000), outlier = normal(20000, {100});
   CHECK(greatest_real(choose(plain, Method::min_max)) == Approx(plain.greatest()).epsilon(0.3));
   CHECK(greatest_real(choose(outlier, Method::min_max)) == Approx(100).epsilon(0.15));
-  // One value of 20001 lies within the share left out.
+  // One value of 20001 is within the share left out.
   CHECK(greatest_real(choose(outlier, Method::percentile, 1e-3)) < 4);
   // An outlier of 100 costs 100^2 / 20001 = 0.5 in square when cut; keeping it costs (100 / 255)^2 / 12 = 0.013 for
   // all: it is kept. Of a hundred times as many values it is not.

@@ -1,4 +1,4 @@
-// The float network behind a quantized one.
+// The float network after a quantized one.
 #include "compiler/quantize/strip_qdq.h"
 
 #include <string>

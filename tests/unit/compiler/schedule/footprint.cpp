@@ -9,7 +9,7 @@ using namespace dovetail::schedule;
 
 namespace {
 
-// Rows of a convolution by 3 with stride 2, behind a copy; two words of k at each channel; c in blocks of 4.
+// Rows of a convolution by 3 with stride 2, after a copy; two words of k at each channel; c in blocks of 4.
 constexpr const char* kConvolution = R"(program conv {
   input x: int32[8, 21]
   constant w: int32[6, 8, 3]
@@ -97,12 +97,12 @@ TEST_CASE("footprint: a quotient counts the groups that an aligned tile touches"
   };
   CHECK(channels(12, 2) == 8);
   CHECK(channels(6, 2) == 4);
-  CHECK(channels(6, 1) == 3);  // what lies between is loaded too
+  CHECK(channels(6, 1) == 3);  // what is between is loaded too
   CHECK(channels(3, 2) == 2);
   CHECK(channels(1, 2) == 2);
   CHECK(footprint.elements("z", tile) == 24);
 }
-// Three sums over x, each with a loop of its own, and one that all share.
+// Three sums over x, each with its own loop, and one that all share.
 TEST_CASE("footprint: loops of one reader alone count as a whole where another has its own") {
   const auto program = loops::parse_program(R"(program three {
   input x: int32[6, 8]

@@ -1,5 +1,5 @@
-// Index maps with swizzles: they are one to one, expressions and packed constants agree on where an element lies, and
-// what could not be undone is refused.
+// Index maps with swizzles: they are one to one, expressions and packed constants agree on where an element is stored,
+// and what could not be undone is refused.
 #include "compiler/schedule/index_map.h"
 
 #include <map>
@@ -74,7 +74,7 @@ TEST_CASE("index map: swizzles are one to one, and constants are packed where ex
   }
 }
 
-TEST_CASE("index map: eight rows of 128 swizzled bytes lie in different banks at any column") {
+TEST_CASE("index map: eight rows of 128 swizzled bytes are in different banks at any column") {
   const auto map = parse_index_map("i0,i1/8^i0%8,i1%8", {8, 64});
   const std::vector<std::int64_t> at = places(*map);
   for (std::size_t column = 0; column < 64; column += 8) {

@@ -64,7 +64,7 @@ void check_variations(const schedule::Task& task, const Run& run) {
 
 }  // namespace
 
-TEST_CASE("features: each has a name of its own") {
+TEST_CASE("features: each has its own name") {
   const auto names = tune::feature_names();
   CHECK(names.size() > 100);
   CHECK(std::set<std::string_view>(names.begin(), names.end()).size() == names.size());
@@ -119,7 +119,7 @@ TEST_CASE("features: copies to a memory on the chip are transfers") {
   CHECK(f.at("in.transfers") == Approx(log_of(4)));
   CHECK(f.at("in.bytes") == Approx(log_of(512)));
   CHECK(f.at("in.bytes_of_transfer") == Approx(log_of(512) - log_of(4)));
-  CHECK(f.at("in.bytes_of_run") == Approx(log_of(512) - log_of(4)));  // whole rows lie side by side
+  CHECK(f.at("in.bytes_of_run") == Approx(log_of(512) - log_of(4)));  // whole rows are adjacent
   CHECK(f.at("out.transfers") == Approx(log_of(4)));
   CHECK(f.at("on_chip.bytes") == Approx(log_of(128)));
   CHECK(f.at("allocated.scope0_bytes") == Approx(log_of(128)));

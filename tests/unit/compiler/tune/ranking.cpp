@@ -73,7 +73,7 @@ void check_ranking(tune::Ranking& ranking, double least_correlation) {
   const std::vector<double> predicted = ranking.predict(test.features);
   REQUIRE(predicted.size() == test.costs.size());
   CHECK(rank_correlation(predicted, test.costs) > least_correlation);
-  // What failed ranks behind, and leaves the rest in order.
+  // What failed ranks after, and leaves the rest in order.
   Samples failing = samples(200, 3);
   for (std::size_t i = 0; i < failing.costs.size(); ++i) {
     failing.features[i][5] += 3;

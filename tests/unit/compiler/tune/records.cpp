@@ -230,7 +230,7 @@ TEST_CASE("records: a record that contradicts itself is refused, and those with 
   CHECK(records.add({sample_record(1)}).ok());  // the refused one left no transaction open
 }
 
-TEST_CASE("records: a file that is no database of ours is refused, and stays as it is") {
+TEST_CASE("records: a file that is not a database of ours is refused, and stays as it is") {
   const TemporaryFolder folder;
   const fs::path path = folder / "r.db";
   std::string why;
@@ -359,7 +359,7 @@ TEST_CASE("records: an empty file holds nothing to read, and becomes a database 
   CHECK(opened(path, Open::read).all().value().empty());
 }
 
-TEST_CASE("records: paths that are no file are refused, and names that mean something to SQLite are names") {
+TEST_CASE("records: paths that are not file are refused, and names that mean something to SQLite are names") {
   const TemporaryFolder folder;
   for (const Open mode : {Open::read, Open::write}) {
     CHECK(refused(folder.path(), mode).why == "it is a directory");

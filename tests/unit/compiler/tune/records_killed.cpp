@@ -171,7 +171,8 @@ TEST_CASE("records: killed at any change of a file, a writer loses nothing commi
       while (const auto number = child.report()) reported = *number;
       const bool killed = child.end();
       INFO("change " << n << ", reported " << reported);
-      // Where the maker was killed before its first commit there are no records to read, and whoever writes makes them.
+      // Where the maker was killed before its first commit there are no records to read, and anyone who writes makes
+      // them.
       std::set<int> left = numbers(path, reported < 0 && !there_before ? Open::write : Open::read);
       CHECK(left.erase(10) == (there_before ? 1 : 0));
       CHECK((left.empty() || left == std::set{1, 2} || left == std::set{1, 2, 3}));

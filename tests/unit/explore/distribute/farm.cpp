@@ -21,7 +21,7 @@ using DoJob = std::function<Result<std::string>(std::string_view job)>;
 
 Result<std::string> twice(std::string_view job) { return std::to_string(2 * std::stoi(std::string(job))); }
 
-// Other processes that serve until they are dismissed; and process 0, with or without a thread of its own.
+// Other processes that serve until they are dismissed; and process 0, with or without its own thread.
 struct Processes {
   explicit Processes(int others, const DoJob& job = twice, const std::string& identity = "same") : boxes(others + 1) {
     for (int rank = 1; rank <= others; ++rank)
@@ -94,7 +94,7 @@ TEST_CASE("farm: a job that fails ends the work, with the process that it failed
   CHECK_THAT(to_string(failed.errors()), ContainsSubstring("process 1 on host1") && ContainsSubstring("thrown"));
   CHECK(results[0] == 1);
   CHECK(results[2] == 0);
-  // Nothing is left of it, and the process goes on.
+  // Nothing is left of it, and the process continues.
   std::vector<int> one(1, 0);
   CHECK(farm.run(numbers(one, false), nullptr, "the test").ok());
 }
@@ -132,7 +132,7 @@ TEST_CASE("farm: work that is stopped waits for nobody") {
   std::vector<int> results(5, 0);
   std::thread stopper([&] {
     std::this_thread::sleep_for(std::chrono::milliseconds(30));
-    work.stop("enough", "go on");
+    work.stop("enough", "continue");
   });
   const auto stopped = farm.run(numbers(results, false), &work, "the test");
   stopper.join();

@@ -142,10 +142,10 @@ TEST_CASE("energy overlay: refuses what cannot be meant, and says the remedy") {
   CHECK_THAT(refusal(with_row("mac.int8", R"({"value": 0.1, "unit": "pJ", "source": "x", "bounds": [0, 9]})")),
              ContainsSubstring("there is no \"bounds\""));
   CHECK_THAT(refusal(R"({"node_nm": 4500})"), ContainsSubstring("4500 is out of 1 to 350"));
-  CHECK_THAT(refusal("[]"), ContainsSubstring("it is no object"));
+  CHECK_THAT(refusal("[]"), ContainsSubstring("it is not an object"));
   CHECK_THAT(refusal("{"), ContainsSubstring("mine.json"));
   CHECK_THAT(refusal(R"({"sram": {"unit": "pJ", "leakage_unit": "mW", "source": "x", "points": [[1, 2, 3]]}})"),
-             ContainsSubstring("it is no list of five numbers"));
+             ContainsSubstring("it is not a list of five numbers"));
   CHECK_THAT(refusal(R"({"sram": {"unit": "nJ", "leakage_unit": "mW", "source": "x", "points": []}})"),
              ContainsSubstring("\"unit\" is not \"pJ\""));
   CHECK_THAT(

@@ -81,7 +81,7 @@ class NothingLeft {
   std::size_t files_ = open_files();
 };
 
-// Running, or about to; whoever adopts the dead may take a while to bury them.
+// Running, or about to; anyone who adopts the dead may take a while to bury them.
 bool is_alive(pid_t process) {
   std::ifstream file("/proc/" + std::to_string(process) + "/stat");
   std::string number, name, state;
@@ -142,7 +142,7 @@ TEST_CASE("child: a signal that ends it is a crash, also one that this process h
   CHECK(to_string({ChildEnding::crashed, {}, SIGSEGV}, {}) == "signal 11 ended it: Segmentation fault");
 }
 
-TEST_CASE("child: to end the process is no answer") {
+TEST_CASE("child: to end the process is not an answer") {
   const NothingLeft nothing;
   for (const int status : {0, 3}) {
     const ChildEnd end = call([&]() -> Bytes { ::_exit(status); });

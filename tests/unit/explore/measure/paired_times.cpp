@@ -94,10 +94,10 @@ TEST_CASE("paired times: where the machine is never ours, all pairs count") {
   const PairedTimes times = time_in_pairs(kernel, kernel, {.seconds = 0.02, .clocks = machine.clocks()});
   CHECK(times.seconds == Approx(0.001));
   CHECK(times.ratio == Approx(1));
-  CHECK(times.pairs == 15);  // three attempts for each of the five that were wanted
+  CHECK(times.pairs == 15);  // three attempts for each of the five that were required
 }
 
-TEST_CASE("paired times: this machine's clocks go on") {
+TEST_CASE("paired times: this machine's clocks continue") {
   const Clocks clocks = machine_clocks();
   const double wall = clocks.wall(), processor = clocks.processor();
   while (clocks.processor() <= processor) {

@@ -39,7 +39,8 @@ TEST_CASE("tuning table: what is none is refused, with the line") {
     return to_string(parse_table(text, "file").errors());
   };
   CHECK_THAT(refused("table 1", "table 2"), ContainsSubstring("file:1"));
-  CHECK_THAT(refused("sketch 2", "sketch two"), ContainsSubstring("file:4") && ContainsSubstring("two is no version"));
+  CHECK_THAT(refused("sketch 2", "sketch two"),
+             ContainsSubstring("file:4") && ContainsSubstring("two is not a version"));
   CHECK_THAT(refused("unit cycles\n", ""), ContainsSubstring("\"unit ...\" is expected"));
   CHECK_THAT(refused("a sample", "some"), ContainsSubstring("file:7"));
   CHECK_THAT(refused("cost tile_o", "tile_o"), ContainsSubstring("does not begin with \"cost\""));

@@ -37,13 +37,13 @@ TEST_CASE("front: what no other point beats, equal points once") {
   }
 }
 
-TEST_CASE("front: ranks are fronts of what is left, ends lie furthest apart") {
+TEST_CASE("front: ranks are fronts of what is left, ends are furthest apart") {
   std::mt19937 random(2);
   for (int round = 0; round < 100; ++round) {
     const auto points = random_points(random, 1 + random() % 20, 2);
     const std::vector<Rank> ranks = rank(points);
     for (std::size_t i = 0; i < points.size(); ++i) {
-      // Beaten by a point of the front before, and by none of its own or later ones.
+      // Beaten by a point of the front before, and by its own none or later ones.
       bool by_earlier = ranks[i].front == 0;
       for (std::size_t other = 0; other < points.size(); ++other) {
         if (!dominates(points[other], points[i])) continue;

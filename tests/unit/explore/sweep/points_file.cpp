@@ -73,8 +73,8 @@ TEST_CASE("points file: what an explorer leaves behind is taken over") {
   CHECK_FALSE(std::filesystem::exists(left));
 }
 
-// SQLite's two files beside the database are its own.
-TEST_CASE("points file: no explorer leaves its lock behind") {
+// SQLite's two files alongside the database are its own.
+TEST_CASE("points file: no explorer leaves its lock after") {
   const test::TemporaryFolder folder;
   const auto path = folder.path() / "points.db";
   const auto locks = [&] {

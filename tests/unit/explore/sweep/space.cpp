@@ -69,7 +69,7 @@ TEST_CASE("space: accelerators are of the system, and make throughput an objecti
   CHECK_THAT(errors_of(R"({"axes": {"accelerators": [0, 65]}})"), Catch::Matchers::ContainsSubstring("from 1 to 64"));
 }
 
-TEST_CASE("space: numeric choices are no part of the machine, and make accuracy an objective") {
+TEST_CASE("space: numeric choices are not part of the machine, and make accuracy an objective") {
   const auto space = parse(R"({"hardware": "1x16x16-ext",
     "axes": {"scales": ["any", "power-of-two"], "symmetric": [false, true], "requant": [false, true]},
     "together": [[{"weight_scales": "per-channel", "calibration": "min-max"}, {"weight_scales": "per-tensor", "calibration": "mse"}]],

@@ -88,7 +88,7 @@ TEST_CASE("sweep: pruning loses no point of the front, and lower bounds are lowe
   }
 }
 
-TEST_CASE("sweep: what was stopped goes on where it was, by other explorers too") {
+TEST_CASE("sweep: what was stopped continues where it was, by other explorers too") {
   const Fixture fixture(kSpace);
   const test::TemporaryFolder folder;
   SweepOptions options;
@@ -102,7 +102,7 @@ TEST_CASE("sweep: what was stopped goes on where it was, by other explorers too"
   PointsFile parts = open_points(folder.path() / "parts.db");
   options.work = &work;
   options.on_progress = [&](const SweepProgress& progress) {
-    if (progress.done == 20) work.stop("enough", "go on");
+    if (progress.done == 20) work.stop("enough", "continue");
   };
   CHECK_FALSE(sweep(fixture.space, fixture.evaluator, parts, options).ok());
   const std::size_t before = parts.all()->size();

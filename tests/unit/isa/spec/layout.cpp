@@ -227,7 +227,7 @@ TEST_CASE("extension bits have the places the design fixes") {
 }
 
 TEST_CASE("a packed field gives way to an extension bit that is on") {
-  HardwareConfig config = *load_config("tiny");  // wgt_factor_out lies in bits 61-63 without the extension
+  HardwareConfig config = *load_config("tiny");  // wgt_factor_out is in bits 61-63 without the extension
   config.overwrite = true;
   REQUIRE(validate(config).ok());
   const spec::Layout layout = spec::instruction_layout(Opcode::gemm, config, config.encoding());

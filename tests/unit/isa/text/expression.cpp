@@ -86,7 +86,7 @@ TEST_CASE("what has no value is named") {
         "brackets");
 }
 
-TEST_CASE("a long sum is no deep one") {
+TEST_CASE("a long sum is not a deep one") {
   std::string sum = "0";
   for (int i = 0; i < 10000; ++i) sum += "+1";
   CHECK(value_of(sum) == 10000);

@@ -17,7 +17,7 @@ const Symbol& symbol(const Assembly& assembly, std::string_view name) {
 
 }  // namespace
 
-TEST_CASE("items lie one behind the other, aligned for every memory, and names have their sizes") {
+TEST_CASE("items are stored one after the other, aligned for every memory, and names have their sizes") {
   const DataFiles files{{"x.npy", NdArray::from<std::int8_t>({2, 3}, {1, 2, 3, 4, 5, -6})}};
   const Assembly assembly = assembled(R"(.config 1x16x16
 kernel: .uop 1, 2, 3

@@ -30,7 +30,7 @@ alu.requant uop=0:1 iter=1x1
   CHECK(text(checked.report()) == "");
 }
 
-TEST_CASE("verify: REQUANT's bias lies within ACC too") {
+TEST_CASE("verify: REQUANT's bias is within ACC too") {
   Checked checked(R"(
 .config requant=true
 load.uop sram=0 dram=0x0 size=1x1 stride=1
@@ -130,7 +130,7 @@ TEST_CASE("verify: micro-ops and program are constants") {
         "stores over micro-ops that #0 `load.uop sram=0 dram=0x0 size=1x1 stride=1` reads; micro-ops are constants of "
         "the memory image. "
         "Hint: move the stored data to other addresses\n");
-  // Instruction 1 lies at the stored bytes.
+  // Instruction 1 is at the stored bytes.
   std::get<isa::Store>(checked.program[5].body).dram_base = 0x101;
   CHECK(text(checked.report({.program_base = 0x1000})) ==
         "micro-op overwrite: program overwritten at DRAM bytes 0x1010..0x101f (#5 `store.out sram=0 dram=0x101 "

@@ -99,7 +99,7 @@ store.out sram=1 dram=0x203 size=1x1 stride=1 pop_prev
 }
 
 TEST_CASE("verify: finite queues deadlock where unlimited ones do not") {
-  // The store is fetched before the GEMM it waits for, and a second one does not fit behind it.
+  // The store is fetched before the GEMM it waits for, and a second one does not fit after it.
   Checked checked(R"(
 .config command_queue_depth=1
 load.acc sram=0 dram=0x10 size=1x1 stride=1
@@ -123,7 +123,8 @@ finish push_next
 }
 
 TEST_CASE("verify: two full token queues stop each other's producers") {
-  // Both units keep the tokens that they cannot push, and take no instruction beside: FINISH is serial, a STORE alone.
+  // Both units keep the tokens that they cannot push, and take no instruction alongside: FINISH is serial, a STORE
+  // alone.
   Checked checked(R"(
 .config token_queue_depth=1
 nop.out push_prev
@@ -163,7 +164,7 @@ finish pop_prev
   CHECK(text(checked.report()) == "");
 }
 
-TEST_CASE("verify: what unlimited queues would wait for is reported beside what stops the real ones") {
+TEST_CASE("verify: what unlimited queues would wait for is reported alongside what stops the real ones") {
   // Computation waits for a store that is not there; loads are stopped by what it does not pop.
   Checked checked(R"(
 .config token_queue_depth=1

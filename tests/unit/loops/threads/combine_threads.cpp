@@ -17,8 +17,8 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-// Each block sums `rows` rows of x; the threads of a row lie along `axis`, rows along `other`. What the sum is divided
-// by lies in no loop over the threads of a row.
+// Each block sums `rows` rows of x; the threads of a row are along `axis`, rows along `other`. What the sum is divided
+// by is in no loop over the threads of a row.
 Program sums(std::int64_t rows, std::int64_t threads, const char* axis = "thread.x", const char* other = "thread.y") {
   constexpr const char* text = R"(program sums {{
   input x: int32[2, {0}, 3, {1}]
@@ -159,7 +159,8 @@ TEST_CASE("threads: several warps leave their parts in shared memory, with a bar
   CHECK(count_shuffles(kernels) == 5);
 }
 
-TEST_CASE("threads: rows beside one another in a warp join their sums apart; odd extents and other axes do without") {
+TEST_CASE(
+    "threads: rows alongside one another in a warp join their sums apart; odd extents and other axes do without") {
   struct Row {
     std::int64_t rows, threads;
     const char* axis;

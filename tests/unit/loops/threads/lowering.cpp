@@ -1,5 +1,5 @@
-// Programs with bound loops become kernels: where buffers lie, and where threads wait for one another. What is planted
-// wrong into them is found by run_threads.
+// Programs with bound loops become kernels: where buffers are stored, and where threads wait for one another. What is
+// planted wrong into them is found by run_threads.
 #include <string>
 
 #include <fmt/format.h>
@@ -123,7 +123,7 @@ TEST_CASE("threads: an accumulator across thread loops is each thread's own, and
     }
   }
 })");
-  // Two nests: each kernel of its own, with the accumulator between them.
+  // Two nests: each its own kernel, with the accumulator between them.
   const ThreadProgram apart = lowered(program);
   CHECK(apart.kernels.size() == 2);
   CHECK(apart.workspace.size() == 1);
@@ -219,7 +219,7 @@ TEST_CASE("threads: an accumulator across thread loops is each thread's own, and
 
 TEST_CASE(
     "threads: where all that meets is of one warp, its threads alone wait, and who needs more waits for the block") {
-  // Each warp, a coordinate in y, turns a row of its own; then all threads read the row of the next warp.
+  // Each warp, a coordinate in y, turns its own row; then all threads read the row of the next warp.
   const auto turned = [](const char* last) {
     const std::string text = fmt::format(R"(program turn {{
   input x: float32[4, 32]
@@ -271,7 +271,7 @@ TEST_CASE(
     });
     for (std::uint64_t seed = 0; seed < 5; ++seed) CHECK_THAT(why(program, weaker, seed), ContainsSubstring("barrier"));
   };
-  // In front of each product of a round, and behind it: the next round writes a again.
+  // Before each product of a round, and after it: the next round writes a again.
   check(turned("w, t"), 2, 0);
   check(turned("w, 31 - t"), 3, 0);
   check(turned("(w + 1) % 4, t"), 2, 1);
@@ -369,7 +369,7 @@ TEST_CASE("threads: a missing predicate leaves the buffer") {
   CHECK_THAT(why(program, kernels), ContainsSubstring("is outside of 0 <= index < 10"));
 }
 
-TEST_CASE("threads: what lies in no loop of an axis is done once") {
+TEST_CASE("threads: what is in no loop of an axis is done once") {
   const Program program = parsed(R"(program once {
   input x: float32[2, 6]
   output y: float32[2, 6]
@@ -400,7 +400,7 @@ TEST_CASE("threads: what lies in no loop of an axis is done once") {
              ContainsSubstring("without a barrier") || ContainsSubstring("never written"));
 }
 
-TEST_CASE("threads: what one thread does before and behind the threads of one block is of their kernel") {
+TEST_CASE("threads: what one thread does before and after the threads of one block is of their kernel") {
   const Program program = parsed(R"(program ends {
   input x: float32[6]
   output y: float32[6]

@@ -88,7 +88,7 @@ TEST_CASE("threads: a pipeline has as many places as stages, and one barrier in 
     REQUIRE(kernels.kernels[0].shared.size() == 1);
     CHECK(kernels.kernels[0].shared[0]->shape.front() == stages);
     CHECK(count_barriers(kernels.kernels[0].body) == 1);
-    // Those in front of the loop, and the one in it.
+    // Those before the loop, and the one in it.
     CHECK(copies_of(kernels) == std::vector<std::int64_t>(static_cast<std::size_t>(stages), 1));
     check_values(program, kernels);
   }
@@ -104,18 +104,18 @@ TEST_CASE("threads: copies are as wide as addresses are proven to allow") {
   const auto two_of = [](std::int64_t elements) { return std::vector<std::int64_t>(2, elements); };
   CHECK(copies(4, 32, "float32") == two_of(4));  // 16 bytes
   CHECK(copies(8, 64, "float32") == two_of(4));  // two of them
-  // Rows of 136 bytes, and of 132: the first one lies at a multiple of 16.
+  // Rows of 136 bytes, and of 132: the first one is at a multiple of 16.
   CHECK(copies(4, 34, "float32") == std::vector<std::int64_t>{4, 2});
   CHECK(copies(4, 33, "float32") == std::vector<std::int64_t>{4, 1});
   CHECK(copies(3, 24, "float32") == two_of(1));
   CHECK(copies(16, 128, "int8") == two_of(16));
   CHECK(copies(4, 36, "int8") == two_of(4));
-  CHECK(copies(2, 16, "int8").empty());  // two bytes are no copy
+  CHECK(copies(2, 16, "int8").empty());  // two bytes are not copy
   CHECK(copies(8, 65, "float16").empty());
   CHECK(copies(2, 16, "float64") == two_of(2));
 }
 
-TEST_CASE("threads: neighbors lie in the last dimension of several elements") {
+TEST_CASE("threads: neighbors are in the last dimension of several elements") {
   const Program program = pieces(3, 4, 32, "x[l, i, 0, 0]", "float32", true);
   const auto kernels = lowered(program);
   if (!kernels) FAIL(to_string(kernels.errors()));

@@ -50,7 +50,7 @@ TEST_CASE("cuda memory: what was given back is used again, and goes back to the 
                                               ContainsSubstring("--place NODE=cpu"));
 }
 
-TEST_CASE("cuda copies: through pinned memory, of any size, behind what the stream does already") {
+TEST_CASE("cuda copies: through pinned memory, of any size, after what the stream does already") {
   const test::EmulatedGpu gpu;
   const std::shared_ptr<Context> context = Context::open().value();
   // Around the size of a half of the pinned memory.

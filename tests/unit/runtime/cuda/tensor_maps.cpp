@@ -23,7 +23,7 @@ TEST_CASE("cuda tensor maps: the driver takes those that bundles may hold, and r
   CHECK(status({{}, 1, {240, 144}, {8, 32}, 32}).empty());
   CHECK_THAT(status({{}, 2, {240, 72}, {240, 64}, 128}, 8),
              ContainsSubstring("CUDA_ERROR_INVALID_VALUE") && ContainsSubstring("describing a tensor of which"));
-  CHECK(!status({{}, 2, {240, 72}, {240, 64}, 128}, 16).empty());  // its last row ends behind the memory
+  CHECK(!status({{}, 2, {240, 72}, {240, 64}, 128}, 16).empty());  // its last row ends after the memory
   CHECK(!status({{}, 2, {240, 70}, {240, 64}, 128}).empty());
   CHECK(!status({{}, 2, {240, 72}, {257, 64}, 128}).empty());
   CHECK(!status({{}, 2, {240, 72}, {240, 72}, 128}).empty());

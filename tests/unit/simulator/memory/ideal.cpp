@@ -42,7 +42,7 @@ TEST_CASE("a memory refuses bursts beyond its room until the oldest is complete"
   CHECK(memory->accept(1, Direction::read, 0, 2) == Answer{true, 12});
   CHECK(memory->accept(2, Direction::read, 0, 2) == Answer{false, 12});
   CHECK(memory->accept(11, Direction::read, 0, 2) == Answer{false, 12});
-  CHECK(memory->accept(11, Direction::write, 0, 1).accepted);  // the other direction has room of its own
+  CHECK(memory->accept(11, Direction::write, 0, 1).accepted);  // the other direction has its own room
   CHECK(memory->accept(12, Direction::read, 0, 2) == Answer{true, 22});
 }
 
@@ -116,7 +116,7 @@ TEST_CASE("memory models are written and read") {
   CHECK_THAT(error("bank:ddr9"), ContainsSubstring("ddr4-2400, lpddr4, hbm2"));
   CHECK_THAT(error("ideal:latency=0"), ContainsSubstring("latency is \"0\", but must be a number from 1 to 1000000"));
   CHECK_THAT(error("ideal:speed=1"), ContainsSubstring("its keys are latency, bytes, outstanding"));
-  CHECK_THAT(error("perturbed:seed"), ContainsSubstring("\"seed\" is no key=value"));
+  CHECK_THAT(error("perturbed:seed"), ContainsSubstring("\"seed\" is not a key=value"));
 }
 
 }  // namespace dovetail::simulator::testing

@@ -11,7 +11,7 @@ namespace dovetail::simulator {
 
 using isa::Queue;
 
-TEST_CASE("an instruction is given the cycles behind its predecessor's end") {
+TEST_CASE("an instruction is given the cycles after its predecessor's end") {
   Trace trace;
   trace.sources = {"", "first", "second"};
   trace.launches.push_back({.cycles = 30,
@@ -22,7 +22,7 @@ TEST_CASE("an instruction is given the cycles behind its predecessor's end") {
                                         .end = 9,
                                         .cause = StallCause::token_prev,
                                         .source = 1},
-                                       // In flight beside the one before it.
+                                       // In flight alongside the one before it.
                                        {.instruction = 1,
                                         .unit = Queue::compute,
                                         .issue = 3,

@@ -14,7 +14,7 @@ std::uint64_t sum(const std::vector<std::uint64_t>& windows) {
 
 }  // namespace
 
-TEST_CASE("beats lie in the windows of their cycles") {
+TEST_CASE("beats are in the windows of their cycles") {
   Traffic traffic;
   traffic.add_read(14, 20);     // cycles 14 to 33
   traffic.add_written(32, 16);  // exactly one window

@@ -1,4 +1,4 @@
-// How groups of channels become block groups, and where their weights lie.
+// How groups of channels become block groups, and where their weights are stored.
 #include "compiler/target/accel/block_groups.h"
 
 #include "tests/catch.h"

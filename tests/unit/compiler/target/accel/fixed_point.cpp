@@ -103,7 +103,8 @@ TEST_CASE("fixed point: powers of two take no product") {
     CHECK(plan.ties);
     CHECK(plan.zero_point == (range.zero_point & 1));
   }
-  // 128 * 2^18 would take the room of accumulators, 128 * 2^30 is no int32: the zero point is added behind the shift.
+  // 128 * 2^18 would take the room of accumulators, 128 * 2^30 is not an int32: the zero point is added after the
+  // shift.
   for (int s = 18; s <= 30; ++s) CHECK(check({std::ldexp(1.0f, -s)}, {-128, -128, 127}, random).zero_point == -128);
   const FixedPoint copy = check({1.0f, 1.0f}, {5, -128, 127}, random);
   CHECK((copy.limbs == 0 && !copy.ties && !copy.shifts && !copy.clamps));
@@ -123,7 +124,7 @@ TEST_CASE("fixed point: usual scales take two limbs and meet no tie") {
   }
 }
 
-TEST_CASE("fixed point: shifts are no constants of the channels where one pair suits all") {
+TEST_CASE("fixed point: shifts are not constants of the channels where one pair suits all") {
   std::mt19937 random(6);
   const auto scale_from = [&](int exponent) {
     return std::ldexp(1.0f + static_cast<float>(random() % 100000) / 100000.0f, exponent);
@@ -144,7 +145,7 @@ TEST_CASE("fixed point: shifts are no constants of the channels where one pair s
     // Powers of two: without products, so of one exponent alone.
     CHECK(check({0.25f, 0.25f}, range, random).common.has_value());
     CHECK_FALSE(check({0.25f, 0.125f}, range, random).common.has_value());
-    // A tie needs its product in one word, beside one whose product does not fit.
+    // A tie needs its product in one word, alongside one whose product does not fit.
     CHECK_FALSE(check({0.25f, std::nextafter(0.125f, 0.0f)}, range, random).common.has_value());
     // Ties of several exponents, in one word.
     const FixedPoint ties = check({0.375f, 0.15625f, 0.0546875f}, range, random);
@@ -190,7 +191,7 @@ TEST_CASE("fixed point: the smaller the accumulators, the smaller the scales") {
     CHECK(check(scales, range, random, 1 << 22).limbs < 4);
     for (int exponent = -26; exponent <= 6; ++exponent) check({scale_from(exponent)}, range, random, 1 << 22);
   }
-  // No accumulator's result lies in range.
+  // No accumulator's result is in range.
   check({0.125f}, {100, -128, -100}, random, 1000);
 }
 

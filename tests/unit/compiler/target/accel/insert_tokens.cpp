@@ -77,7 +77,7 @@ TEST_CASE("insert_tokens: a load of what was stored waits through a compute inst
   CHECK(stream.instructions[2].instruction.flags.pop_next);
 }
 
-TEST_CASE("insert_tokens: what lies between the elements of a strided access is not touched") {
+TEST_CASE("insert_tokens: what is between the elements of a strided access is not touched") {
   // GEMM reads INP elements 0, 2, 4 and 6.
   for (const std::uint32_t element : {3u, 4u}) {
     Stream stream;
@@ -105,7 +105,7 @@ TEST_CASE("insert_tokens: an order that other tokens imply needs none") {
   Stream stream;
   stream.instructions.push_back(load(0, 0, 8));
   stream.instructions.push_back(gemm(stream, {.dst = 0, .src = 0, .wgt = 0}));
-  stream.instructions.push_back(gemm(stream, {.dst = 1, .src = 7, .wgt = 0}));  // waits behind the first
+  stream.instructions.push_back(gemm(stream, {.dst = 1, .src = 7, .wgt = 0}));  // waits after the first
   stream.instructions.push_back(store(0, 64, 2));
   stream.instructions.push_back(gemm(stream, {.dst = 1, .src = 1, .wgt = 0}));
   for (std::size_t i = 0; i < stream.instructions.size(); ++i) stream.instructions[i].node = i < 3 ? 0 : 1;
@@ -161,7 +161,7 @@ TEST_CASE("insert_tokens: a relay is an instruction that waits anyway, else one 
     CHECK(flags(stream, 4).pop_next);
     CHECK(flags(stream, 4).push_prev);
   }
-  SECTION("a NOP behind a long GEMM that would wait") {
+  SECTION("a NOP after a long GEMM that would wait") {
     stream.instructions.push_back(store(0, 64, 128));
     stream.instructions.push_back(gemm(stream, {.dst = 200, .src = 1, .wgt = 0}, 1000));
     stream.instructions.push_back(load(0, 64));

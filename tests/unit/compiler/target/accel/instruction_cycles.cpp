@@ -14,7 +14,7 @@ namespace {
 constexpr std::uint32_t kOut = 5, kIn = 7, kSteps = kOut * kIn;
 constexpr std::uint32_t kConstants = 1000;  // beyond all destinations
 
-// Each step has a destination of its own.
+// Each step has its own destination.
 isa::Alu alu(isa::AluOp op, std::uint32_t src_factor_out, std::uint32_t src_factor_in) {
   isa::Alu alu;
   alu.op = op;

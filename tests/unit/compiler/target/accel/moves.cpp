@@ -36,7 +36,7 @@ TEST_CASE("whole blocks are one part, whatever the number of channels in the las
   CHECK_FALSE(parts->front().terms[0].selects());
 }
 
-TEST_CASE("channels beside their blocks are sums of two terms") {
+TEST_CASE("channels alongside their blocks are sums of two terms") {
   const auto parts = plan(kImage, {1, 30, 6, 6}, [](auto o, auto y, auto x) { return element(kImage, o + 5, y, x); });
   REQUIRE(parts.ok());
   REQUIRE(parts->size() == 2);  // the second block ends earlier
@@ -48,7 +48,7 @@ TEST_CASE("channels beside their blocks are sums of two terms") {
   }
 }
 
-TEST_CASE("pixels at a period are parts of their own") {
+TEST_CASE("pixels at a period are their own parts") {
   const ImageShape large{1, 40, 12, 6};
   const auto parts = plan(kImage, large, [](auto o, auto y, auto x) { return element(kImage, o, y / 2, x); });
   REQUIRE(parts.ok());
@@ -69,7 +69,7 @@ TEST_CASE("constants fill whole blocks, or are 0") {
   CHECK(with(7, 32)->back().fill == 7);
   CHECK(with(0, 36).ok());
   REQUIRE_FALSE(with(7, 36).ok());
-  CHECK(with(7, 36).errors().front().why == "a block of channels holds a constant beside values");
+  CHECK(with(7, 36).errors().front().why == "a block of channels holds a constant alongside values");
 }
 
 TEST_CASE("depth to space is a fold of its result, and nothing else is") {
@@ -102,7 +102,7 @@ TEST_CASE("pixels in no regular order are refused") {
   const auto parts = plan(kImage, kImage,
                           [](auto o, auto y, auto x) { return element(kImage, o, y, (y == 3 && o == 1) ? 5 - x : x); });
   REQUIRE_FALSE(parts.ok());
-  CHECK(parts.errors().front().why == "its pixels lie in no regular order");
+  CHECK(parts.errors().front().why == "its pixels are in no regular order");
 }
 
 TEST_CASE("results of too many parts are refused") {

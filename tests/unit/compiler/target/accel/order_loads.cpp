@@ -76,7 +76,7 @@ TEST_CASE("order_loads: weights come while a load waits for a store") {
 }
 
 TEST_CASE("order_loads: no load passes an instruction that reads its place") {
-  Stream stream = two_layers(0);  // the first layer's weight lies there
+  Stream stream = two_layers(0);  // the first layer's weight is there
   order_loads(stream, kDefault);
   CHECK_FALSE(early_weights(stream, 0)[0]);
 }

@@ -48,7 +48,7 @@ TEST_CASE("functions of two slopes are lines with either rounding") {
   }
 }
 
-TEST_CASE("curves, steps and single entries beside a line are refused") {
+TEST_CASE("curves, steps and single entries alongside a line are refused") {
   for (const bool requant : {true, false}) {
     CHECK_FALSE(fit(table_of([](double x) { return 127 * std::tanh(x / 40); }), requant));
     CHECK_FALSE(fit(table_of([](double x) { return x < -40 ? -50 : x < 40 ? 0 : 50; }), requant));

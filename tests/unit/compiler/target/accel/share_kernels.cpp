@@ -30,7 +30,7 @@ TEST_CASE("share_kernels: beginnings, ends and middles of a kernel are its parts
   CHECK(part(3) == std::pair{1, std::uint64_t{2}});
   CHECK(part(4) == std::pair{4, std::uint64_t{0}});  // none holds it in this order
   CHECK(part(5) == std::pair{5, std::uint64_t{0}});
-  // A first step that overwrites, and the rest, of a kernel that is there as a whole: nothing of their own.
+  // A first step that overwrites, and the rest, of a kernel that is there as a whole: their own nothing.
   CHECK((part(0) == std::pair{1, std::uint64_t{1}} || part(0) == std::pair{5, std::uint64_t{0}}));
 }
 

@@ -105,7 +105,7 @@ TEST_CASE("start_early: the first products read the first of what is loaded, and
   CHECK(elements <= kRows * kChannels / 4);
 }
 
-TEST_CASE("start_early: loads that only later parts read come behind the first products") {
+TEST_CASE("start_early: loads that only later parts read come after the first products") {
   Stream stream = layer(image());
   start_early(stream, kMachine);
   const auto is_load = [](const StreamInstruction& item) {

@@ -44,7 +44,7 @@ TEST_CASE("plan_uop_buffer: what is used again latest makes room") {
   CHECK(plan.places == std::vector<std::uint64_t>{0, 4, 4, 0, 4, 0, plan.places[6]});
 }
 
-TEST_CASE("plan_uop_buffer: at its use a kernel lies where the plan says") {
+TEST_CASE("plan_uop_buffer: at its use a kernel is stored where the plan says") {
   std::size_t loads = 0, uses_in_all = 0;
   for (std::uint64_t seed = 0; seed < 300; ++seed) {
     test::Random random(seed);
@@ -63,7 +63,7 @@ TEST_CASE("plan_uop_buffer: at its use a kernel lies where the plan says") {
     CAPTURE(seed);
     const UopBufferPlan plan = plan_uop_buffer(sizes, uses, depth);
     REQUIRE(plan.places.size() == uses.size());
-    std::vector<std::uint64_t> buffer(depth, ~std::uint64_t{0});  // by place: what of the area lies there
+    std::vector<std::uint64_t> buffer(depth, ~std::uint64_t{0});  // by place: what of the area is there
     auto load = plan.loads.begin();
     for (std::size_t u = 0; u < uses.size(); ++u) {
       for (; load != plan.loads.end() && load->at <= uses[u].at; ++load) {

@@ -17,7 +17,7 @@ bool is(const Positions& positions, std::int64_t first, std::int64_t step, std::
   return positions.first == first && positions.step == step && positions.count == count;
 }
 
-// A convolution of 2x2 of an image of 7x9, and a pooling of windows of `kernel` with stride 2 behind it.
+// A convolution of 2x2 of an image of 7x9, and a pooling of windows of `kernel` with stride 2 after it.
 struct Pair {
   isa::HardwareConfig config;
   ConvSpec conv;
@@ -59,12 +59,12 @@ TEST_CASE("window maximum: positions of the image by their place in windows") {
   CHECK((!padded.is_inside(0) && padded.is_inside(1) && padded.is_inside(2)));
   CHECK(padded.extent() == 112);
 
-  // A rest of the image is read by nobody, and the last window ends behind another image.
+  // A rest of the image is read by nobody, and the last window ends after another image.
   CHECK(is(WindowAxis{.kernel = 2, .stride = 3, .results = 2, .pad = 0, .image = 7}.positions(1), 1, 3, 2));
   CHECK(!WindowAxis{.kernel = 3, .stride = 2, .results = 3, .pad = 0, .image = 6}.is_inside(2));
 }
 
-TEST_CASE("window maximum: windows without an element of their own in the image are not reduced in place") {
+TEST_CASE("window maximum: windows without their own element in the image are not reduced in place") {
   CHECK(reduces_in_place(Pair(3, 1).pool));
   CHECK(reduces_in_place(Pair(2, 0).pool));
   CHECK(!reduces_in_place(Pair(2, 1).pool));

@@ -77,7 +77,7 @@ cpu::Cpu avx512() { return *cpu::find_cpu("avx512"); }
 }  // namespace
 
 TEST_CASE(
-    "cpu: two lines of large weights, the rows behind, and what is added to the sums are fetched before their use") {
+    "cpu: two lines of large weights, the rows after, and what is added to the sums are fetched before their use") {
   constexpr int kWeights = 2, kRows = 1, kResidual = 8;
   CHECK(fetches(product(1024, 1024), avx512()) == kWeights + kRows + kResidual);
 }
@@ -87,7 +87,7 @@ TEST_CASE("cpu: weights and rows that the first level holds are not fetched ahea
   CHECK(fetches(product(128, 128), avx512()) == kResidual);
 }
 
-TEST_CASE("cpu: rows that do not lie side by side have no rows behind them") {
+TEST_CASE("cpu: rows that do not are adjacent have no rows after them") {
   constexpr int kWeights = 2, kResidual = 8;
   CHECK(fetches(product(1024, 1040), avx512()) == kWeights + kResidual);
 }

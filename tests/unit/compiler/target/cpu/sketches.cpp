@@ -95,7 +95,7 @@ TEST_CASE("cpu sketches: averages of whole images run in lanes of channels, over
     CHECK(decision("lanes0").starts_with(lane_loop));
     CHECK(decision("vectors0") == "4");
   }
-  // Weights lie as lanes of channels read them.
+  // Weights are stored as lanes of channels read them.
   CHECK(scheduled_as(cpu_task(bytes, "generic", cpu), cpu).layouts.at("in1") == cpu::weights_by_channel(4));
 }
 
@@ -187,7 +187,7 @@ TEST_CASE("cpu sketches: depthwise sums of bytes are words with VNNI, from the b
   CHECK(task(8, "avx2-vnni").prepared == words);
   CHECK(task(12, "avx512-vnni").prepared == floats);  // no vector of that processor
   CHECK(task(32, "avx512").prepared == floats);
-  // The types bound the sum: what is requantized is no clamp of it.
+  // The types bound the sum: what is requantized is not a clamp of it.
   CHECK(loops::to_string(task(32, "avx512-vnni").program).find("requantize(conv[") != std::string::npos);
 }
 
@@ -232,7 +232,7 @@ TEST_CASE("cpu sketches: of few output channels the lanes are pixels") {
   CHECK(by_pixel(9, "pads=[1, 1, 1, 1]"));
   CHECK(!by_pixel(16, "pads=[1, 1, 1, 1]"));
   CHECK(!by_pixel(9, "pads=[1, 1, 1, 1], strides=[2, 2]"));  // lanes would be two pixels apart
-  // The input lies as it comes, the result plain.
+  // The input is stored as it comes, the result plain.
   const schedule::Scheduled scheduled =
       scheduled_as(cpu_task(kPixelConvolutionTask.text, "pixel_convolution", cpu), cpu);
   CHECK(scheduled.layouts.at("in0") == "i0,i2,i3,i1");

@@ -35,7 +35,8 @@ NdArray laid_out(const NdArray& array, const std::map<std::string, std::string>&
   return schedule::pack(array, *schedule::parse_index_map(layout->second, array.shape()));
 }
 
-// The schedule that the kind's sketch writes for the graph's only kernel, whose program is run beside the definition.
+// The schedule that the kind's sketch writes for the graph's only kernel, whose program is run alongside the
+// definition.
 schedule::Scheduled check(const std::string& text, const std::string& kind) {
   const cpu::Cpu cpu = cpu::find_cpu("avx512-amx").value();
   SplitMix64 random(7);
