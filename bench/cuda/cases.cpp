@@ -64,7 +64,7 @@ Case product(std::int64_t n, const NumberRow& number) {
   made.graph.outputs = {add(made.graph, number.type == DType::int8 ? "MatMulInteger" : "MatMul",
                             {made.graph.inputs[0], made.graph.add_constant("b", b)})};
   const std::string output = made.graph.value(made.graph.outputs[0]).name;
-  made.check = [output, a, b = std::move(b), tf32 = number.tf32](const Arrays& outputs) {
+  made.check = [output, a, b = std::move(b), tf32 = number.tf32](const Arrays& outputs, Rounding) {
     return check_product(outputs.at(output), a, b, tf32);
   };
   made.inputs.emplace("a", std::move(a));
@@ -120,8 +120,8 @@ Case convolution(const ConvolutionRow& row, std::int64_t batch, const NumberRow&
   made.operations = 2 * static_cast<double>(element_count(made.graph.value(y).type.shape)) *
                     static_cast<double>(element_count(row.w) / row.w[0]);
   const std::string output = made.graph.value(made.graph.outputs[0]).name;
-  made.check = [=, x = x, attributes = row.attributes, tf32 = number.tf32](const Arrays& outputs) {
-    return check_convolution(outputs.at(output), x, w, bias, attributes, tf32);
+  made.check = [=, x = x, attributes = row.attributes, tf32 = number.tf32](const Arrays& outputs, Rounding rounding) {
+    return check_convolution(outputs.at(output), x, w, bias, attributes, tf32, rounding);
   };
   made.inputs.emplace("x", std::move(x));
   return made;

@@ -9,6 +9,7 @@
 
 #include "base/ndarray.h"
 #include "base/result.h"
+#include "bench/cuda/definitions.h"
 #include "compiler/graph/graph.h"
 
 namespace dovetail::bench {
@@ -31,7 +32,7 @@ struct Case {
   bool tf32 = false;      // factors of float32 may be rounded
   // Holds outputs to their definition, evaluated in binary64 or integers, at some hundred elements; null: there is
   // none, and outputs are held to each other's and to the reference of a smaller network.
-  std::function<Result<void>(const Arrays& outputs)> check = nullptr;
+  std::function<Result<void>(const Arrays& outputs, Rounding rounding)> check = nullptr;
 };
 
 enum class Group : std::uint8_t { product, convolution, chain, network };

@@ -30,10 +30,12 @@ double rounding(DType type) {
   }
 }
 
-bool is_right(double got, double want, const Sum& sum, DType type, bool tf32) {
+// `more`: what the result may be off besides.
+bool is_right(double got, double want, const Sum& sum, DType type, bool tf32, double more = 0) {
   if (!is_floating(type)) return got == want;
   constexpr double kOfSums = 2e-6, kOfTf32 = 1e-3;  // of binary32 in any order; 2^-11 of each factor
-  return std::abs(got - want) <= rounding(type) * std::abs(want) + (kOfSums + (tf32 ? kOfTf32 : 0)) * sum.magnitude;
+  return std::abs(got - want) <=
+         rounding(type) * std::abs(want) + more + (kOfSums + (tf32 ? kOfTf32 : 0)) * sum.magnitude;
 }
 
 Diagnostic wrong(std::string what, std::string where, double got, double want) {
@@ -64,7 +66,7 @@ Result<void> check_product(const NdArray& result, const NdArray& a, const NdArra
 }
 
 Result<void> check_convolution(const NdArray& result, const NdArray& x, const NdArray& w, const NdArray& bias,
-                               const graph::Attributes& attributes, bool tf32) {
+                               const graph::Attributes& attributes, bool tf32, Rounding how) {
   const auto& strides = std::get<std::vector<std::int64_t>>(attributes.at("strides"));
   const auto& pads = std::get<std::vector<std::int64_t>>(attributes.at("pads"));
   const Shape &in = x.shape(), &kernel = w.shape(), &out = result.shape();
@@ -91,8 +93,9 @@ Result<void> check_convolution(const NdArray& result, const NdArray& x, const Nd
           sum.add(x.as_double(((image * in[1] + c) * in[2] + y) * in[3] + z),
                   w.as_double(((channel * in[1] + c) * kernel[2] + r) * kernel[3] + s));
         }
-    const double want = std::max(sum.value, 0.0);
-    if (const double got = result.as_double(index); !is_right(got, want, sum, result.dtype(), tf32))
+    const double want = std::max(sum.value, 0.0), before_bias = std::abs(sum.value - bias.as_double(channel));
+    const double more = how == Rounding::each_step ? rounding(result.dtype()) * before_bias : 0;
+    if (const double got = result.as_double(index); !is_right(got, want, sum, result.dtype(), tf32, more))
       return wrong(fmt::format("a convolution of {} with {}", to_string(in), to_string(kernel)),
                    fmt::format("element [{}, {}, {}, {}]", image, channel, row, column), got, want);
   }

@@ -2,11 +2,19 @@
 // take hours for.
 #pragma once
 
+#include <cstdint>
+
 #include "base/ndarray.h"
 #include "base/result.h"
 #include "compiler/graph/graph.h"
 
 namespace dovetail::bench {
+
+// Of a convolution of float16 or bfloat16 with a bias.
+enum class Rounding : std::uint8_t {
+  once,      // what our kernels do: the sum is rounded with its bias
+  each_step  // what cuDNN's algorithms may do: the sum, then what it and the bias are together
+};
 
 // a [m, k] times b [k, n]. Sums of integers are exact; floats are held to the rounding of factors (`tf32`), of sums in
 // any order, and of the result's type.
@@ -15,6 +23,6 @@ Result<void> check_product(const NdArray& result, const NdArray& a, const NdArra
 // x [n, c, h, w] with weights [outputs, c, r, s] and a bias, clamped to 0 from below; strides and pads by ONNX's
 // attributes.
 Result<void> check_convolution(const NdArray& result, const NdArray& x, const NdArray& w, const NdArray& bias,
-                               const graph::Attributes& attributes, bool tf32);
+                               const graph::Attributes& attributes, bool tf32, Rounding rounding);
 
 }  // namespace dovetail::bench

@@ -325,8 +325,12 @@ int cudnnConvolutionBiasActivationForward(void* handle, const void* alpha1, cons
                         kind = *activation, type = bias_tensor->type] {
     if (bytes > 0) std::memset(workspace, 0x7f, bytes);
     convolve(c, in, from, filter, weights, out, to, [&](std::int64_t channel, std::int64_t element, double sum) {
+      // As an algorithm of the library's does on an H200: the sum is rounded to the result's type before the bias.
+      double rounded = 0;
+      emulated_gpu::store(out.type, &rounded, 0, sum);
+      rounded = emulated_gpu::load(out.type, &rounded, 0);
       const double more = b == 0 ? 0 : b * emulated_gpu::load(out.type, added, element);
-      return activated(kind, a * sum + more + emulated_gpu::load(type, bias, channel));
+      return activated(kind, a * rounded + more + emulated_gpu::load(type, bias, channel));
     });
   });
 }

@@ -46,6 +46,11 @@ class BenchCuda(unittest.TestCase):
         self.assertIn("product float32 against vendor, kernels", report["summary"])
         self.assertIn("onnxruntime", report["missing"])
 
+    def test_a_library_may_round_a_sum_before_it_adds_the_bias(self):
+        status, text, report = self.run_bench("--filter", "convolution 7 x 7", "--number", "float16", "--batches", "1")
+        self.assertEqual(status, 0, text)
+        self.assertEqual(list(report["rows"][0]["contenders"]), ["cuda", "vendor"])
+
     def test_a_convolution_a_chain_and_a_network(self):
         status, text, report = self.run_bench("--filter", "convolution 1 x 1, 256 to 64", "--number", "float32", "--batches", "1")
         self.assertEqual(status, 0, text)
@@ -62,7 +67,7 @@ class BenchCuda(unittest.TestCase):
     def test_a_wrong_result_fails_and_is_named(self):
         status, text, report = self.run_bench("--filter", "product", "--number", "float32", EMULATED_GPU_PLANT="transposition")
         self.assertEqual(status, 1, text)
-        self.assertIn("wrong result (a product of [32, 32] by [32, 32])", report["rows"][0]["failure"])
+        self.assertIn("wrong result (vendor, a product of [32, 32] by [32, 32])", report["rows"][0]["failure"])
         self.assertNotIn("contenders", report["rows"][0])
 
     def test_what_is_missing_is_said(self):

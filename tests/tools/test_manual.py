@@ -18,7 +18,6 @@ COLUMNS_IN_BLOCKS = 200  # rows of tables cannot be wrapped; code and output sta
 README_LINES, README_BYTES = 120, 7168
 # Pages whose lines may be longer, with the reason. Generated pages (gen/) may, too.
 LONG_LINES = {
-    "docs/results/gpu.md": "measured sections that move as whole blocks",
 }
 
 

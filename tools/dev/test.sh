@@ -5,7 +5,7 @@ test_gpu() {
   local how=$1
   shift
   need build
-  build release dovetail $([[ $how == compile ]] || echo test_property_compiler)
+  build release dovetail $([[ $how == compile ]] || echo test_property_compiler bench_cuda)
   "$python" tools/gpu_tests.py "$how" --jobs "$(nproc)" "$@"
 }
 

@@ -189,6 +189,7 @@ class TensorProduct {
     if (!mma_.of_group()) c_.s.bind(warp_, "thread.z");
     lay_out(*tile);
     c_.s.tensorize(fragment_.front(), mma_.name());
+    give_to_blocks();
     for (const std::string& loop : around_fragment_) c_.unroll(loop);
     if (tile->stages > 1) c_.s.pipeline(piece_, tile->stages);
     return c_.s.status().ok();
@@ -325,7 +326,13 @@ class TensorProduct {
       c_.s.compute_at(right(), piece);
       c_.s.compute_at(left(), piece);
     }
-    if (c_.s.status().ok() && !bind_points(c_, {blocks, {}}))
+    blocks_ = std::move(blocks);
+  }
+
+  // Of more dimensions than axes of blocks some are fused, and what is divided out of them again would be no index that
+  // an instruction's operands move by: the instruction comes first.
+  void give_to_blocks() {
+    if (c_.s.status().ok() && !bind_points(c_, {blocks_, {}}))
       c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be given to blocks", "use another schedule")});
   }
 
@@ -385,6 +392,7 @@ class TensorProduct {
   std::string name_;
   bool streams_ = false;                                       // workers go over pieces of all tiles
   std::string piece_, group_, warp_, lane_row_, lane_column_;  // group_: of four warps
+  std::vector<std::string> blocks_;                            // loops over tiles
   std::vector<std::string> own_;                               // of a lane, but the depth's
   std::vector<std::string> around_fragment_;  // loops around an instruction: of the depth, rows, columns
   std::vector<std::string> fragment_;         // and its own
