@@ -46,6 +46,7 @@ class Compare : public Command {
     model_.system.declare(options);
     energy_.declare(options);
     limit_.declare(options);
+    options.flag("--details", details_, kDetailsHelp);
     options.json(json_, "print the comparison as JSON (docs/howto/comparing.md)");
     options.value("--html", "PAGE.html", html_, "write it as a page for a browser", File::written_text);
     options.footer(
@@ -109,7 +110,7 @@ class Compare : public Command {
     }
     watched.finish();
     if (json_) print_json(comparison_json(comparison));
-    else print("{}", comparison_text(comparison));
+    else print("{}", comparison_text(comparison, amount_of(details_)));
     if (html_) {
       DOVETAIL_TRY(write_result_text(*html_, comparison_page(comparison)));
       if (!json_) print("\nwritten       {}\n", *html_);
@@ -134,7 +135,7 @@ class Compare : public Command {
   std::vector<std::string> models_, hardware_, inputs_;
   std::string targets_ = "accel,cpu", seed_ = "1";
   std::optional<std::string> threads_, repeat_, html_;
-  bool json_ = false;
+  bool details_ = false, json_ = false;
 };
 
 }  // namespace

@@ -41,6 +41,7 @@ class Profile : public Command {
                    "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable", File::read);
     options.value("--seed", "N", session_.seed, "of the random inputs (default 1)");
     options.value("--report", "R.json", report_, "write the profile as JSON", File::written_text);
+    options.flag("--details", details_, kDetailsHelp);
     options.json(json_);
     options.flag("--trust", session_.trust, kTrustHelp);
     options.footer(
@@ -69,7 +70,7 @@ class Profile : public Command {
     watched.finish();
     DOVETAIL_TRY(write_traces(clock_, session_.model.model, profile.timed, session.system(), profile.latency,
                               energy_json(profile.energy)));
-    print("{}", profile_text(session, profile));
+    print("{}", profile_text(session, profile, amount_of(details_)));
     const Json report = report_ || json_ ? profile_json(session, profile) : Json();
     if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(report)));
     if (json_) print_json(report);
@@ -96,7 +97,7 @@ class Profile : public Command {
   std::string repeat_ = "10";
   std::vector<std::string> inputs_;
   std::optional<std::string> report_;
-  bool json_ = false;
+  bool details_ = false, json_ = false;
 };
 
 }  // namespace

@@ -60,6 +60,7 @@ class Run : public Command {
     options.value("--report", "R.json", report_,
                   "write the report as JSON; of an engine with a clock also what other hardware would take",
                   File::written_text);
+    options.flag("--details", details_, kDetailsHelp);
     options.json(json_);
     options.value(
         "--dump-tensors", "DIR", dump_,
@@ -185,7 +186,7 @@ class Run : public Command {
     const driver::System& system = facts.session.system();
     DOVETAIL_TRY(write_traces(clock_, session_.model.model, facts.timed, system,
                               latency_of(step_times(facts.run, system)), energy_json(facts.energy)));
-    print("{}{}", run_text(facts), clock_.written(facts.timed.size()));
+    print("{}{}", run_text(facts, amount_of(details_)), clock_.written(facts.timed.size()));
     if (report_) DOVETAIL_TRY(write_result_text(*report_, driver::json_text(run_json(facts))));
     if (json_) print_json(run_json(facts));
     if (output_dir_) {
@@ -232,7 +233,7 @@ class Run : public Command {
   std::string repeat_ = "1";
   std::vector<std::string> inputs_;
   std::optional<std::string> output_dir_, report_, dump_, expect_, tolerance_, tolerance_steps_;
-  bool check_ = false, json_ = false;
+  bool check_ = false, details_ = false, json_ = false;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <span>
 #include <utility>
 
@@ -7,12 +8,14 @@
 
 #include "base/file.h"
 #include "base/npy.h"
+#include "base/text_table.h"
 #include "cli/commands/all.h"
 #include "cli/program/early_stop.h"
 #include "cli/program/program_check.h"
 #include "cli/program/program_image.h"
 #include "cli/program/program_input.h"
 #include "cli/report/energy_text.h"
+#include "cli/report/latency_text.h"
 #include "cli/report/system_text.h"
 #include "cli/report/text.h"
 #include "cli/report/timing_text.h"
@@ -86,6 +89,7 @@ class Simulate : public Command {
     limit_.declare(options);
     options.value("--report", "R.json", report_, "write counters, and the cycles of an engine with a clock, as JSON",
                   File::written_text);
+    options.flag("--details", details_, kDetailsHelp);
     options.json(json_);
     options.footer(
         "The image is written only when every launch has completed, or --until is reached. Addresses are decimal, or "
@@ -175,12 +179,13 @@ class Simulate : public Command {
     if (has_clock) time = {cycles_of(timed), system.clock_mhz * 1e6, system.accelerators};
     const driver::EnergyFacts energy = driver::energy_facts(total, config, system.memory, time, table);
     DOVETAIL_TRY(write_traces(clock_, input_.program, std::span(&timed, 1), system, std::nullopt, energy_json(energy)));
-    print("simulated     {}, {} launch{}, engine {}, {}\n{}", input_.program, launches.size(),
-          launches.size() == 1 ? "" : "es", engine_, driver::seconds_text(seconds),
-          counters_text(total) + energy_text(energy));
+    print("simulated     {}, {} launch{}, engine {}, {}\n", input_.program, launches.size(),
+          launches.size() == 1 ? "" : "es", engine_, driver::seconds_text(seconds));
+    if (details_) print("{}{}", counters_text(total), energy_text(energy));
     print_written();
     print("{}", clock_.written(1));
-    if (has_clock) print("{}{}", system_text(system), timing_text(timed, system));
+    if (details_ && has_clock) print("{}{}", system_text(system), timing_text(timed, system));
+    if (!details_) print("{}", summary(timed, system, energy));
     if (input_.program_base && !has_clock)
       print("note          engine {} does not fetch: --program-base was checked, and has no other effect\n", engine_);
     const Json json = report_ || json_ ? report(timed, counters, system, seconds, energy) : Json();
@@ -273,6 +278,25 @@ class Simulate : public Command {
     return Exit::success;
   }
 
+  static std::string summary(const driver::TimedProgram& timed, const driver::System& system,
+                             const driver::EnergyFacts& energy) {
+    const simulator::Counters& counters = timed.counters;
+    const auto sum = [](const auto& array) { return std::accumulate(array.begin(), array.end(), std::uint64_t{0}); };
+    std::string text =
+        entry("executed",
+              fmt::format("{} instructions, {} MACs; {} loaded, {} stored", with_separators(sum(counters.instructions)),
+                          with_separators(counters.macs), driver::bytes_text(sum(counters.bytes_loaded)),
+                          driver::bytes_text(counters.bytes_stored)));
+    if (!timed.traces.empty()) {
+      text += entry("latency", cycles_text(cycles_of(timed), system.clock_mhz));
+      text += timing_summary(std::span(&timed, 1), system);
+    }
+    text += energy_summary(energy);
+    return text + entry("next", timed.traces.empty()
+                                    ? "--engine cycle counts cycles; --details has counters and energy by component"
+                                    : "--details has counters, stalls of each unit and energy by component");
+  }
+
   void print_written() const {
     print("races         {}\n", check_ ? "none: every order that the tokens leave open gives these values"
                                        : "not checked: other orders may give other values; `--check` decides");
@@ -324,7 +348,7 @@ class Simulate : public Command {
   LimitArguments limit_;
   std::optional<std::string> dram_out_, report_, until_;
   std::vector<std::string> outputs_, sram_out_;
-  bool check_ = false, json_ = false;
+  bool check_ = false, details_ = false, json_ = false;
   std::string written_;  // what the outputs are, for the end of the report
 };
 

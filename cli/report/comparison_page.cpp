@@ -114,8 +114,8 @@ std::string comparison_page(const driver::Comparison& comparison) {
         [](const driver::ComparedRow& row) { return row.joules.value_or(0); },
         [](const driver::ComparedRow& row) { return joules_text(*row.joules); });
     body +=
-        "<div class=\"scroll\"><table><tr><th>target</th><th>machine</th><th>latency</th><th>a second</th>"
-        "<th>faster</th><th>energy</th><th>bundle</th><th>arena</th><th>multiplications</th><th>outputs</th></tr>\n";
+        "<div class=\"scroll\"><table><tr><th>target</th><th>machine</th><th>latency</th><th>inferences/s</th>"
+        "<th>speedup</th><th>energy</th><th>bundle</th><th>arena</th><th>multiplications</th><th>outputs</th></tr>\n";
     for (const driver::ComparedRow& row : model.rows) body += table_row(model, row);
     body += "</table></div>\n<dl>\n";
     for (const driver::ComparedRow& row : model.rows) body += fmt::format("<dt>{}</dt>\n{}", name_of(row), notes(row));

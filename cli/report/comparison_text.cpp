@@ -8,45 +8,18 @@
 #include "base/text_table.h"
 #include "cli/report/energy_text.h"
 #include "cli/report/latency_text.h"
+#include "cli/report/text.h"
 #include "driver/value_text.h"
 
 namespace dovetail::cli {
 
 namespace {
 
-// Lines of at most 100 columns; all but the first begin with `indent` spaces.
-std::string wrapped(std::string_view text, std::size_t indent) {
-  constexpr std::size_t kColumns = 100;
-  std::string out;
-  std::size_t column = indent;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    const std::size_t length = end - begin;
-    if (column > indent && column + 1 + length > kColumns) {
-      out += "\n" + std::string(indent, ' ');
-      column = indent;
-    } else if (column > indent) {
-      out += ' ';
-      ++column;
-    }
-    out += text.substr(begin, length);
-    column += length;
-    begin = end + 1;
-  }
-  return out;
-}
-
-// For a column of the table; the lines below it have the whole name.
-std::string shortened(const std::string& name) {
-  constexpr std::size_t kWidth = 38;
-  return name.size() <= kWidth ? name : name.substr(0, kWidth - 3) + "...";
-}
-
 // What does not fit into the table.
 std::string detail_text(const driver::ComparedRow& row) {
   std::string text = fmt::format("  {} {}\n", row.target, row.machine);
   const auto line = [&](std::string_view name, const std::string& what) {
-    text += fmt::format("    {:<10} {}\n", name, wrapped(what, 15));
+    text += fmt::format("    {:<10} {}\n", name, in_columns(what, 15));
   };
   if (!row.available()) {
     line("not run", row.unavailable);
@@ -150,14 +123,14 @@ std::string agreement_text(const driver::ComparedRow& row) {
                      row.agreement->largest);
 }
 
-std::string comparison_text(const driver::Comparison& comparison) {
+std::string comparison_text(const driver::Comparison& comparison, Amount amount) {
   std::string text;
-  for (const std::string& input : comparison.inputs) text += fmt::format("input         {}\n", input);
+  for (const std::string& input : comparison.inputs) text += entry("input", input);
   for (const driver::ComparedModel& model : comparison.models) {
     text += fmt::format("{}model         {}: {} multiplications\n", text.empty() ? "" : "\n", model.file,
                         with_separators(model.macs));
     text += fmt::format("reference     {}\n\n", model.reference);
-    TextTable table({"target", "machine", ">latency", ">a second", ">faster", ">energy", "outputs"});
+    TextTable table({"target", "machine", ">latency", ">inferences/s", ">speedup", ">energy", "outputs"});
     for (const driver::ComparedRow& row : model.rows) {
       if (!row.available()) {
         table.add({row.target, shortened(row.machine), "-", "-", "-", "-", "not run"});
@@ -169,8 +142,12 @@ std::string comparison_text(const driver::Comparison& comparison) {
                  row.agreement && !row.agreement->equal() ? "differ" : agreement_text(row)});
     }
     text += table.to_string() + "\n";
-    for (const driver::ComparedRow& row : model.rows) text += detail_text(row);
+    for (const driver::ComparedRow& row : model.rows)
+      if (amount == Amount::details) text += detail_text(row);
+      else if (!row.available()) text += entry("not run", row.target + ": " + row.unavailable);
   }
+  if (amount == Amount::summary)
+    text += entry("next", "--details has cycles, memory and energy of rows; `dovetail profile` has steps");
   return text;
 }
 

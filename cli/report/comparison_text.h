@@ -4,11 +4,12 @@
 #include <string>
 
 #include "base/json.h"
+#include "cli/report/text.h"
 #include "driver/comparison.h"
 
 namespace dovetail::cli {
 
-std::string comparison_text(const driver::Comparison& comparison);
+std::string comparison_text(const driver::Comparison& comparison, Amount amount);
 Json comparison_json(const driver::Comparison& comparison);         // "kind": "comparison"
 std::string comparison_page(const driver::Comparison& comparison);  // HTML that needs nothing but a browser
 

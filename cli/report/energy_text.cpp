@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/text_table.h"
+#include "cli/report/text.h"
 
 namespace dovetail::cli {
 
@@ -24,6 +25,13 @@ std::string joules_text(double joules) {
   for (const auto& [unit, name] : kUnits)
     if (joules >= unit) return fmt::format("{:.3g} {}", joules / unit, name);
   return fmt::format("{:.3g} pJ", joules * 1e12);
+}
+
+std::string energy_summary(const driver::EnergyFacts& facts) {
+  const explore::Energy& energy = facts.energy;
+  const double dram = energy.joules > 0 ? 100 * energy.dram_joules() / energy.joules : 0;
+  return entry("energy",
+               fmt::format("{}, {:.0f} % of it in the DRAM; {}", joules_text(energy.joules), dram, energy.statement));
 }
 
 std::string energy_text(const driver::EnergyFacts& facts) {

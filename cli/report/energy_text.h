@@ -9,7 +9,8 @@
 
 namespace dovetail::cli {
 
-std::string joules_text(double joules);  // "12.3 uJ"
+std::string joules_text(double joules);                        // "12.3 uJ"
+std::string energy_summary(const driver::EnergyFacts& facts);  // one line
 // The lines "energy" with a table of the components, and what is missing; ends with '\n'.
 std::string energy_text(const driver::EnergyFacts& facts);
 // to_json(Energy) with "macs" and "pj_per_mac", on the chip and in all; null: there is none

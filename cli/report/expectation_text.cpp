@@ -6,24 +6,29 @@
 #include <fmt/ranges.h>
 
 #include "base/text_table.h"
+#include "cli/report/text.h"
 
 namespace dovetail::cli {
 
-std::string expectation_text(const driver::Expectation& expectation) {
-  TextTable table({"tensor", "step", ">elements", ">beyond", ">largest difference", ">largest expected"});
-  for (const driver::ComparedTensor& tensor : expectation.tensors)
-    table.add({tensor.name, tensor.step, with_separators(static_cast<std::uint64_t>(tensor.elements)),
-               with_separators(static_cast<std::uint64_t>(tensor.beyond)), fmt::format("{:.6g}", tensor.largest),
-               fmt::format("{:.6g}", tensor.largest_expected)});
+std::string expectation_text(const driver::Expectation& expectation, Amount amount) {
+  std::string text;
+  if (amount == Amount::details) {
+    TextTable table({"tensor", "step", ">elements", ">beyond", ">largest difference", ">largest expected"});
+    for (const driver::ComparedTensor& tensor : expectation.tensors)
+      table.add({tensor.name, tensor.step, with_separators(static_cast<std::uint64_t>(tensor.elements)),
+                 with_separators(static_cast<std::uint64_t>(tensor.beyond)), fmt::format("{:.6g}", tensor.largest),
+                 fmt::format("{:.6g}", tensor.largest_expected)});
+    text = fmt::format("\n{}\n", table.to_string());
+  }
   const auto beyond = std::ranges::count_if(expectation.tensors,
                                             [](const driver::ComparedTensor& tensor) { return !tensor.why.empty(); });
-  std::string text = fmt::format(
-      "\n{}\nexpected      {} tensors, {} beyond the tolerance: floats {:g} of a tensor's largest, integers {}\n",
-      table.to_string(), expectation.tensors.size(), beyond, expectation.tolerance.floating,
-      expectation.tolerance.integer);
+  text += entry(
+      "expected",
+      fmt::format("{} tensors, {} beyond the tolerance: floats {:g} of a tensor's largest, integers {}",
+                  expectation.tensors.size(), beyond, expectation.tolerance.floating, expectation.tolerance.integer));
   if (!expectation.missing.empty())
-    text +=
-        fmt::format("not compared  {}: the run has no tensors of these names\n", fmt::join(expectation.missing, ", "));
+    text += entry("not compared",
+                  fmt::format("{}: the run has no tensors of these names", fmt::join(expectation.missing, ", ")));
   return text;
 }
 

@@ -38,7 +38,7 @@ std::string gpu_text(const driver::GpuProfile& profile, std::span<const driver::
       kinds.push_back(fmt::format("{:.1f} {}", rate * 1e-12, kind));
     out += fmt::format("tensor cores  {} TFLOP/s, measured\n", fmt::join(kinds, ", "));
   }
-  TextTable rates({"step", "target", ">time", ">TFLOP/s", ">of peak", ">GB/s", ">of peak"});
+  TextTable rates({"step", "target", ">time", ">TFLOP/s", ">utilization", ">GB/s", ">utilization"});
   TextTable kernels({"step", "kernel", ">blocks", ">threads", ">registers", ">spilled", ">shared", ">occupancy"});
   bool any = false;
   for (const auto& [index, step] : profile.steps) {
@@ -59,6 +59,13 @@ std::string gpu_text(const driver::GpuProfile& profile, std::span<const driver::
   }
   out += rates.to_string();
   return any ? out + "\n" + kernels.to_string() : out;
+}
+
+std::pair<std::string, std::string> gpu_rate(const driver::GpuProfile& profile, const driver::GpuStep& step,
+                                             double seconds) {
+  const double computed = rate(static_cast<double>(step.operations), seconds);
+  return {fmt::format("{:.1f}", computed * 1e-9),
+          share(computed, profile.peak ? ceiling_of(*profile.peak, step.numbers) : 0)};
 }
 
 Json gpu_ceilings_json(const driver::GpuProfile& profile) {

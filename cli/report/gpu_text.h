@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <span>
 #include <string>
+#include <utility>
 
 #include "base/json.h"
 #include "driver/gpu_profile.h"
@@ -13,6 +14,9 @@ namespace dovetail::cli {
 
 // Two tables; empty without steps. `times`: of all steps of the program.
 std::string gpu_text(const driver::GpuProfile& profile, std::span<const driver::StepTime> times);
+// GOP/s of a step, and what that is of its ceiling: "120.5", "12 %".
+std::pair<std::string, std::string> gpu_rate(const driver::GpuProfile& profile, const driver::GpuStep& step,
+                                             double seconds);
 Json gpu_ceilings_json(const driver::GpuProfile& profile);
 // Of a step; null where it runs elsewhere.
 Json gpu_step_json(const driver::GpuProfile& profile, std::size_t step, double seconds);

@@ -49,13 +49,13 @@ std::string rate_text(double seconds) {
 
 std::string cycles_text(std::uint64_t cycles, double clock_mhz) {
   const double seconds = static_cast<double>(cycles) / (clock_mhz * 1e6);
-  return fmt::format("{} cycles = {} at {:.6g} MHz, {} a second", with_separators(cycles), milliseconds_text(seconds),
+  return fmt::format("{} cycles = {} at {:.6g} MHz, {}/s", with_separators(cycles), milliseconds_text(seconds),
                      clock_mhz, rate_text(seconds));
 }
 
 std::string latency_text(const driver::Latency& latency, const driver::System& system, std::string_view how) {
   if (!latency.complete) return "latency       unknown: the engine counts no cycles; --engine cycle does\n";
-  std::string text = fmt::format("latency       {}, {} inferences a second\n", milliseconds_text(latency.seconds()),
+  std::string text = fmt::format("latency       {}, {} inferences/s\n", milliseconds_text(latency.seconds()),
                                  rate_text(latency.seconds() / static_cast<double>(system.accelerators)));
   if (system.accelerators > 1)
     text += fmt::format("  batch       {} samples, one on each accelerator\n", system.accelerators);
@@ -65,8 +65,7 @@ std::string latency_text(const driver::Latency& latency, const driver::System& s
                         count_text(latency.others, "step"),
                         system.accelerators == 1 ? std::string(how) : fmt::format("{}, for each sample", how));
   if (latency.regions > 0)
-    text +=
-        fmt::format("  simulating  took {}, which is not part of it\n", milliseconds_text(latency.simulating_seconds));
+    text += fmt::format("  simulating  took {} (not included)\n", milliseconds_text(latency.simulating_seconds));
   return text;
 }
 
@@ -92,8 +91,8 @@ void add_time(Json& step, const driver::StepTime& time) {
 std::string estimate_text(const PlacementSummary& summary, const driver::System& system) {
   const driver::Estimate sum = driver::estimate_of(summary);
   if (sum.regions + sum.other_regions == 0) return {};
-  std::string text = fmt::format("estimate      {}, {} inferences a second\n", milliseconds_text(sum.seconds()),
-                                 rate_text(sum.seconds()));
+  std::string text =
+      fmt::format("estimate      {}, {} inferences/s\n", milliseconds_text(sum.seconds()), rate_text(sum.seconds()));
   text += accelerator_text(sum.cycles, sum.accelerator, system, sum.regions, "region");
   if (sum.other_regions > 0)
     text +=

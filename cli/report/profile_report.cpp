@@ -1,5 +1,9 @@
 #include "cli/report/profile_report.h"
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -44,7 +48,7 @@ std::string steps_text(const driver::Session& session, const driver::Profile& pr
                      profile.int8_peak.giga_operations, profile.int8_peak.instruction);
   std::vector<std::string> headers{"step", "target", ">time", ">share"};
   if (profile.latency.regions > 0) headers.insert(headers.end(), {">cycles", ">simulated in"});
-  headers.insert(headers.end(), {">Mop", "kind", ">GOP/s", ">of peak", ">code"});
+  headers.insert(headers.end(), {">Mop", "kind", ">GOP/s", ">utilization", ">code"});
   TextTable table(headers);
   for (std::size_t s = 0; s < profile.steps.size(); ++s) {
     const driver::ProfiledStep& row = profile.steps[s];
@@ -89,13 +93,66 @@ std::string steps_text(const driver::Session& session, const driver::Profile& pr
   return profile.energy ? out + energy_text(*profile.energy) : out;
 }
 
-}  // namespace
+// The rate of a step and what that is of its ceiling; "-" of what has none.
+std::pair<std::string, std::string> rate_of(const driver::Profile& profile, std::size_t step) {
+  const driver::ProfiledStep& row = profile.steps[step];
+  if (const auto gpu = profile.gpu.steps.find(step); gpu != profile.gpu.steps.end())
+    return gpu_rate(profile.gpu, gpu->second, row.time.seconds);
+  if (!row.kernel || row.kernel->operations == 0) return {"-", "-"};
+  return {fmt::format("{:.1f}", row.giga_operations_per_second()),
+          fmt::format("{:.0f} %", 100 * profile.share_of_peak(row))};
+}
 
-std::string profile_text(const driver::Session& session, const driver::Profile& profile) {
+std::string slowest_steps(const driver::Profile& profile) {
+  constexpr std::size_t kMost = 6;
+  const double total = profile.latency.complete ? profile.latency.seconds() : 0;
+  const auto share = [&](double seconds) {
+    return total > 0 ? fmt::format("{:.1f} %", 100 * seconds / total) : std::string("-");
+  };
+  std::vector<std::size_t> order(profile.steps.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater{}, [&](std::size_t s) { return profile.steps[s].time.seconds; });
+  TextTable table({"slowest steps", "target", ">time", ">share", ">cycles", ">GOP/s", ">utilization"});
+  double others = 0;
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    const driver::StepTime& time = profile.steps[order[i]].time;
+    if (i >= kMost) {
+      others += time.seconds;
+      continue;
+    }
+    const bool unknown = time.simulating && !time.cycles;
+    const auto [rate, utilization] = rate_of(profile, order[i]);
+    table.add({shortened(time.name), time.target, unknown ? "-" : driver::seconds_text(time.seconds),
+               unknown ? "-" : share(time.seconds), time.cycles ? with_separators(*time.cycles) : "-", rate,
+               utilization});
+  }
+  std::string text = fmt::format("\n{}", table.to_string());
+  if (order.size() > kMost) text += fmt::format("  and {} others: {}\n", order.size() - kMost, share(others));
+  return text + "\n";
+}
+
+std::string profile_summary(const driver::Session& session, const driver::Profile& profile) {
+  std::string text = entry("profiled", fmt::format("{}, {} runs, {} threads", session.options().model.path,
+                                                   profile.repeat, profile.threads));
+  text += latency_text(profile.latency, session.system(), fmt::format("medians of {} runs", profile.repeat));
+  if (session.model() != nullptr) text += work_summary(*session.model(), time_shares(profile.times()));
+  text += slowest_steps(profile);
+  text += timing_summary(profile.timed, session.system());
+  if (profile.energy) text += energy_summary(*profile.energy);
+  return text + entry("next", "--details has all steps, counters, stalls and what other hardware would gain");
+}
+
+std::string profile_details(const driver::Session& session, const driver::Profile& profile) {
   std::string text = steps_text(session, profile);
   for (const driver::TimedProgram& program : profile.timed)
     text += fmt::format("\nstep          {}\n{}", program.name, timing_text(program, session.system()));
   return text;
+}
+
+}  // namespace
+
+std::string profile_text(const driver::Session& session, const driver::Profile& profile, Amount amount) {
+  return amount == Amount::summary ? profile_summary(session, profile) : profile_details(session, profile);
 }
 
 Json profile_json(const driver::Session& session, const driver::Profile& profile) {

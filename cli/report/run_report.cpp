@@ -62,20 +62,71 @@ std::string check_text(const driver::ReferenceCheck& check) {
   std::string verdict = fmt::format("{} differ", check.different);
   if (check.different == 0) verdict = "all equal";
   if (check.different == 0 && check.float_tolerance > 0)
-    verdict +=
-        fmt::format(" (floats to {:g} of a tensor's largest{}{})", check.float_tolerance,
-                    check.half_tolerance > 0 ? fmt::format(", halves to {:g}", check.half_tolerance) : "",
-                    check.stepped > 0 ? fmt::format("; {} integers, rounded from such floats, differ by one step",
-                                                    with_separators(static_cast<std::uint64_t>(check.stepped)))
-                                      : "");
+    verdict += fmt::format(" (floats to {:g} of a tensor's largest{}{})", check.float_tolerance,
+                           check.half_tolerance > 0 ? fmt::format(", halves to {:g}", check.half_tolerance) : "",
+                           check.stepped > 0
+                               ? fmt::format("; {} integers, rounded from such floats, differ by one quantization step",
+                                             with_separators(static_cast<std::uint64_t>(check.stepped)))
+                               : "");
   return fmt::format(
       "check         {} of {} tensors of the integer graph{}, {} elements, against its evaluation node by node: {}\n",
       check.compared, check.graph_tensors, rest, with_separators(check.elements), verdict);
 }
 
-}  // namespace
+std::string short_check_text(const driver::ReferenceCheck& check) {
+  std::string verdict = check.different == 0 ? "all equal" : fmt::format("{} differ", check.different);
+  verdict += fmt::format(": {} of {} tensors, {} elements", check.compared, check.graph_tensors,
+                         with_separators(check.elements));
+  if (check.float_tolerance > 0) verdict += fmt::format(", floats to {:g} of the largest", check.float_tolerance);
+  return entry("check", verdict);
+}
 
-std::string run_text(const RunFacts& facts) {
+// Some of many lines.
+std::string first_lines(std::string_view name, const std::vector<std::string>& texts) {
+  constexpr std::size_t kMost = 3;
+  std::string lines;
+  for (std::size_t i = 0; i < texts.size() && (i < kMost || texts.size() == kMost + 1); ++i)
+    lines += entry(name, texts[i]);
+  if (texts.size() > kMost + 1) lines += entry("", fmt::format("and {} more", texts.size() - kMost));
+  return lines;
+}
+
+// What the user may want to know next, and how.
+std::string next_text(const RunFacts& facts, const driver::Latency& latency) {
+  std::string next = "--details has steps, counters and stalls";
+  if (!facts.check && !facts.session.is_bundle()) next = "--check compares with the reference; " + next;
+  if (!latency.complete) next = "--engine cycle counts cycles; " + next;
+  else if (!facts.timed.empty()) next += "; `dovetail profile` compares other hardware";
+  return entry("next", next);
+}
+
+std::string run_summary(const RunFacts& facts) {
+  const driver::SessionOptions& options = facts.session.options();
+  const driver::System& system = facts.session.system();
+  const std::vector<driver::StepTime> times = step_times(facts.run, system);
+  const driver::Latency latency = latency_of(times);
+  std::string text = entry("ran", fmt::format("{} with engine {}", options.model.path, options.engine));
+  text += first_lines("input", facts.inputs);
+  if (facts.runs > 1)
+    text += entry("samples", fmt::format("{} in {} runs; times are those of the first",
+                                         with_separators(static_cast<std::uint64_t>(facts.samples)),
+                                         with_separators(static_cast<std::uint64_t>(facts.runs))));
+  if (facts.check) text += short_check_text(*facts.check);
+  if (facts.expectation) text += expectation_text(*facts.expectation, Amount::summary);
+  std::vector<std::string> outputs;
+  for (const auto& [name, array] : facts.outputs)
+    outputs.push_back(fmt::format("{}: {}: {}", name, driver::type_text(array.dtype(), array.shape()), preview(array)));
+  text += first_lines("output", outputs);
+  text += latency_text(latency, system, facts.latencies.size() > 1 ? "in the last run" : "measured once");
+  text += repeated_text(facts.latencies);
+  if (const driver::CompiledModel* const model = facts.session.model())
+    text += work_summary(*model, time_shares(times));
+  text += timing_summary(facts.timed, system);
+  if (facts.energy) text += energy_summary(*facts.energy);
+  return text + next_text(facts, latency);
+}
+
+std::string run_details(const RunFacts& facts) {
   std::string text = fmt::format("ran           {} with engine {}\n", facts.session.options().model.path,
                                  facts.session.options().engine);
   for (const std::string& input : facts.inputs) text += fmt::format("input         {}\n", input);
@@ -123,11 +174,17 @@ std::string run_text(const RunFacts& facts) {
     text += timing_text(program, facts.session.system());
   }
   if (facts.check) text += check_text(*facts.check);
-  if (facts.expectation) text += expectation_text(*facts.expectation);
+  if (facts.expectation) text += expectation_text(*facts.expectation, Amount::details);
   for (const auto& [name, array] : facts.outputs)
     text += fmt::format("output        {}: {}: {}\n", name, driver::type_text(array.dtype(), array.shape()),
                         preview(array));
   return text;
+}
+
+}  // namespace
+
+std::string run_text(const RunFacts& facts, Amount amount) {
+  return amount == Amount::summary ? run_summary(facts) : run_details(facts);
 }
 
 Json run_json(const RunFacts& facts) {

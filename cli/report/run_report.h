@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/json.h"
+#include "cli/report/text.h"
 #include "driver/energy.h"
 #include "driver/expectation.h"
 #include "driver/reference_check.h"
@@ -31,7 +32,7 @@ struct RunFacts {
   std::vector<double> latencies = {};
 };
 
-std::string run_text(const RunFacts& facts);
+std::string run_text(const RunFacts& facts, Amount amount);
 Json run_json(const RunFacts& facts);  // "kind": "run"
 
 }  // namespace dovetail::cli

@@ -12,6 +12,35 @@
 
 namespace dovetail::cli {
 
+std::string in_columns(std::string_view text, std::size_t indent) {
+  std::string out;
+  std::size_t column = indent;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = std::min(text.find(' ', begin), text.size());
+    const std::size_t length = end - begin;
+    if (column > indent && column + 1 + length > kReportColumns) {
+      out += "\n" + std::string(indent, ' ');
+      column = indent;
+    } else if (column > indent) {
+      out += ' ';
+      ++column;
+    }
+    out += text.substr(begin, length);
+    column += length;
+    begin = end + 1;
+  }
+  return out;
+}
+
+std::string shortened(const std::string& name) {
+  constexpr std::size_t kWidth = 38;
+  return name.size() <= kWidth ? name : name.substr(0, kWidth - 3) + "...";
+}
+
+std::string entry(std::string_view name, std::string_view text) {
+  return fmt::format("{:<14}{}\n", name, in_columns(text, 14));
+}
+
 std::string preview(const NdArray& array) {
   constexpr std::int64_t kMost = 10;
   std::string text;

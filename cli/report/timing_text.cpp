@@ -2,11 +2,15 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
+#include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include "base/text_table.h"
 #include "cli/report/latency_text.h"
+#include "cli/report/text.h"
 #include "cli/shell/standard_streams.h"
 #include "isa/verify/token_machine.h"
 #include "simulator/trace/attribution.h"
@@ -31,6 +35,10 @@ std::string useful_rate(const simulator::ProfilePart& part) {
 }
 std::string efficiency(const simulator::ProfilePart& part, double peak) {
   return part.useful_macs ? fmt::format("{:.1f} %", 100 * part.useful_macs_per_cycle() / peak) : "-";
+}
+
+double speedup_of(const simulator::WhatIf& answer, std::uint64_t cycles) {
+  return static_cast<double>(cycles) / static_cast<double>(std::max<std::uint64_t>(1, answer.cycles));
 }
 
 // Shares of a program's cycles that are not multiplication of the model: those that multiply padding, borders and the
@@ -95,7 +103,7 @@ std::string unit_table(const std::array<std::array<std::uint64_t, simulator::kUn
 
 std::string wait_table(const std::array<simulator::MemorySplit, 3>& units, const simulator::FetchTime& fetch,
                        std::uint64_t cycles) {
-  std::vector<std::string> headers{"waits for memory"};
+  std::vector<std::string> headers{"memory stalls"};
   for (const std::string_view name : simulator::kMemoryCauseNames) headers.push_back(fmt::format(">{}", name));
   TextTable table(headers);
   const auto add = [&](std::string_view name, const simulator::MemorySplit& split) {
@@ -136,7 +144,7 @@ std::string compute_table(const simulator::Profile& profile) {
 std::string layer_table(const simulator::Profile& profile) {
   if (profile.layers.size() < 2) return {};
   TextTable table({"layer, on compute", ">cycles", ">share", ">busy", ">of it memory", ">load token", ">store token",
-                   ">drain", ">unit", ">fetch", "bound", ">of it", ">MACs/cycle", ">useful", ">of peak"});
+                   ">drain", ">unit", ">fetch", "bound", ">of it", ">MACs/cycle", ">useful", ">utilization"});
   for (const simulator::ProfilePart& part : profile.layers) {
     const simulator::UnitTime& time = part.units[isa::index(Queue::compute)];
     const auto waiting = [&](simulator::StallCause cause) {
@@ -206,14 +214,68 @@ std::string timing_text(const driver::TimedProgram& program, const driver::Syste
                   percent(bounds.tightest(), cycles), bounds.tightest_name());
   if (const std::string layers = layer_table(profile); !layers.empty()) text += fmt::format("\n{}", layers);
   if (!program.what_if.empty()) {
-    TextTable table({"the same instructions with", ">cycles", ">speed-up"});
+    TextTable table({"the same instructions with", ">cycles", ">speedup"});
     for (const simulator::WhatIf& answer : program.what_if)
-      table.add({answer.change, with_separators(answer.cycles),
-                 fmt::format("{:.3f}", static_cast<double>(cycles) /
-                                           static_cast<double>(std::max<std::uint64_t>(1, answer.cycles)))});
+      table.add({answer.change, with_separators(answer.cycles), fmt::format("{:.3f}", speedup_of(answer, cycles))});
     text += fmt::format("\n{}", table.to_string());
   }
   return text + "\n";
+}
+
+namespace {
+
+// What the compute unit does in most of the cycles in which it does not work.
+std::string stalls_text(const simulator::Profile& profile, std::uint64_t cycles) {
+  const auto& classes = profile.classes[isa::index(Queue::compute)];
+  std::vector<std::pair<std::uint64_t, std::string_view>> stalls;
+  for (std::size_t c = 1; c < classes.size(); ++c) stalls.emplace_back(classes[c], simulator::kUnitClassNames[c]);
+  std::ranges::sort(stalls, std::greater{});
+  constexpr std::size_t kMost = 2;
+  std::string text = fmt::format("compute works in {} of the cycles; stalled most by", percent(classes[0], cycles));
+  for (std::size_t i = 0; i < kMost; ++i)
+    text += fmt::format("{} {} {}", i == 0 ? "" : ",", stalls[i].second, percent(stalls[i].first, cycles));
+  return text;
+}
+
+std::string slowest_layers(const simulator::Profile& profile) {
+  constexpr std::size_t kMost = 3;
+  if (profile.layers.size() < 2) return {};
+  std::vector<const simulator::ProfilePart*> parts;
+  for (const simulator::ProfilePart& part : profile.layers) parts.push_back(&part);
+  std::ranges::stable_sort(parts, std::greater{}, &simulator::ProfilePart::cycles);
+  TextTable table({"slowest layers", ">cycles", ">share", ">MACs/cycle", ">utilization", "bound"});
+  for (const simulator::ProfilePart* part : std::span(parts).first(std::min(kMost, parts.size())))
+    table.add({part->name.empty() ? "(none)" : shortened(part->name), with_separators(part->cycles),
+               percent(part->cycles, profile.whole.cycles), fmt::format("{:.1f}", part->macs_per_cycle()),
+               efficiency(*part, profile.peak_macs_per_cycle), std::string(part->bounds.tightest_name())});
+  return fmt::format("\n{}\n", table.to_string());
+}
+
+}  // namespace
+
+std::string timing_summary(std::span<const driver::TimedProgram> programs, const driver::System& system) {
+  if (programs.empty()) return {};
+  const driver::TimedProgram& program = *std::ranges::max_element(programs, {}, driver::cycles_of);
+  const std::uint64_t cycles = cycles_of(program);
+  const simulator::Profile profile = profile_of(program, trace_of(std::span(&program, 1)), system.memory);
+  std::string text;
+  if (programs.size() > 1)
+    text += entry("region", fmt::format("{}, the longest of {}: {} cycles", shortened(program.name), programs.size(),
+                                        with_separators(cycles)));
+  const double rate =
+      profile.whole.useful_macs ? profile.whole.useful_macs_per_cycle() : profile.whole.macs_per_cycle();
+  text +=
+      entry("utilization", fmt::format("{:.1f} % of the peak: {:.1f} multiplications a cycle of {:.0f}",
+                                       100 * rate / profile.peak_macs_per_cycle, rate, profile.peak_macs_per_cycle));
+  text += entry("bound", fmt::format("{}, which alone needs {} of the cycles", profile.whole.bounds.tightest_name(),
+                                     percent(profile.whole.bounds.tightest(), cycles)));
+  text += entry("stalls", stalls_text(profile, cycles));
+  text += slowest_layers(profile);
+  if (const auto best =
+          std::ranges::max_element(program.what_if, {}, [&](const auto& answer) { return speedup_of(answer, cycles); });
+      best != program.what_if.end() && best->cycles < cycles)
+    text += entry("what if", fmt::format("{}: speedup {:.2f}", best->change, speedup_of(*best, cycles)));
+  return text;
 }
 
 Json timing_json(const driver::TimedProgram& program, const driver::System& system) {

@@ -25,6 +25,9 @@ Result<void> write_traces(const ClockArguments& arguments, std::string_view titl
 
 // Cycles, what each unit did and waited for, bounds, layers and answers to «what if», for people and for machines.
 std::string timing_text(const driver::TimedProgram& program, const driver::System& system);
+// Utilization, bound and stalls of the program that takes longest, its slowest layers, and the hardware that would gain
+// most; nothing where there are no programs.
+std::string timing_summary(std::span<const driver::TimedProgram> programs, const driver::System& system);
 Json timing_json(const driver::TimedProgram& program, const driver::System& system);
 
 // The table of what each unit did, in per cent of `cycles`.

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string_view>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include "base/text_table.h"
+#include "cli/report/text.h"
 
 namespace dovetail::cli {
 
@@ -71,6 +74,32 @@ std::string left_text(const std::optional<driver::LeftAccelerator>& left) {
 Json left_json(const std::optional<driver::LeftAccelerator>& left) {
   if (!left) return nullptr;
   return {{"why", left->why}, {"nodes", left->nodes}, {"of", left->of}, {"remedy", left->remedy}};
+}
+
+std::string work_summary(const driver::CompiledModel& model, const std::map<std::string, double>& time_shares) {
+  const Compiled& compiled = model.compiled;
+  std::string text, shares;
+  const auto add = [&](std::string_view of, const std::map<std::string, double>& by_target) {
+    if (by_target.empty()) return;
+    shares += fmt::format("{}{}", shares.empty() ? "" : "; ", of);
+    std::string_view separator = ": ";
+    for (const auto& [target, share] : by_target)
+      shares += fmt::format("{}{:.2f} % {}", std::exchange(separator, ", "), 100 * share, target);
+  };
+  add("multiplications", driver::mac_shares(compiled.summary));
+  add("time", time_shares);
+  if (!shares.empty()) text += entry("shares", shares);
+  if (const auto groups = driver::on_host(compiled.placement); !groups.empty()) {
+    std::size_t nodes = 0;
+    for (const driver::OnHost& group : groups) nodes += group.nodes.size();
+    text += entry("on the host", fmt::format("{} of {} nodes, of these {} {}: {}", nodes, compiled.placement.size(),
+                                             groups.front().nodes.size(), groups.front().op, groups.front().why));
+  }
+  if (const auto left = driver::left_accelerator(compiled.placement, compiled.summary, model.targets)) {
+    text += entry("not on accel", fmt::format("{} of {} nodes that multiply: {}", left->nodes, left->of, left->why));
+    text += entry("remedy", left->remedy);
+  }
+  return text;
 }
 
 }  // namespace dovetail::cli

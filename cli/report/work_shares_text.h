@@ -7,6 +7,7 @@
 #include <string>
 
 #include "base/json.h"
+#include "driver/compile_model.h"
 #include "driver/work_shares.h"
 
 namespace dovetail::cli {
@@ -24,5 +25,9 @@ Json host_json(std::span<const NodePlacement> placement, const PlacementSummary&
 // A line, or nothing.
 std::string left_text(const std::optional<driver::LeftAccelerator>& left);
 Json left_json(const std::optional<driver::LeftAccelerator>& left);  // {"why", "nodes", "of", "remedy"} or null
+
+// The same in a few lines: shares of the work and of the time, what the host interprets, and why nothing is on the
+// accelerator.
+std::string work_summary(const driver::CompiledModel& model, const std::map<std::string, double>& time_shares);
 
 }  // namespace dovetail::cli

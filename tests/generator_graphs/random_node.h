@@ -23,7 +23,7 @@ class RandomNode {
   RandomNode(const ops::OpDef& def, std::uint64_t seed, std::vector<std::int64_t> extents)
       : def_(def), draw_(seed), extents_(std::move(extents)) {}
 
-  // Values that the node may read in place of its own inputs, where its operator takes their type.
+  // Values that the node may read in its own place inputs, where its operator takes their type.
   void offer(std::vector<graph::ValueId> values) { offered_ = std::move(values); }
 
   // Adds the node to `graph`, its other operands as inputs named `prefix`0, ... and constants, its results as outputs.

@@ -62,7 +62,8 @@ TEST_CASE("run: a Loop on data and NonZero give outputs of their real shapes, fr
   const auto compiled = test::dovetail({"compile", model, "--target", "host", "-o", bundle});
   REQUIRE(compiled.exit == 0);
   for (const auto& [what, out] : {std::pair{model, "from_model"}, std::pair{bundle, "from_bundle"}}) {
-    const auto ran = what == model ? run({"run", what, "--target", "host", "--check"}, out) : run({"run", what}, out);
+    const auto ran = what == model ? run({"run", what, "--target", "host", "--check", "--details"}, out)
+                                   : run({"run", what, "--details"}, out);
     CHECK(ran.error == "");
     REQUIRE(ran.exit == 0);
     CHECK_THAT(ran.out, ContainsSubstring("walk") && ContainsSubstring("flow"));
@@ -79,7 +80,7 @@ TEST_CASE("run: a Loop on data and NonZero give outputs of their real shapes, fr
   CHECK_THAT(endless.error, ContainsSubstring("the loop does not end") && ContainsSubstring("after 2 iterations"));
   const auto none = run({"run", model, "--target", "host", "--loop-limit", "0"}, "");
   CHECK(none.exit == 2);
-  const auto profiled = run({"profile", bundle, "--repeat", "2"}, "");
+  const auto profiled = run({"profile", bundle, "--repeat", "2", "--details"}, "");
   CHECK(profiled.exit == 0);
   CHECK_THAT(profiled.out, ContainsSubstring("walk/body/Add (3 times)"));
   const auto inspected = test::dovetail({"inspect", bundle});

@@ -23,8 +23,8 @@ const std::string kDigitsForProfile = DOVETAIL_SOURCE_DIR "/examples/digits/digi
 
 TEST_CASE("cuda: profile shows rates alongside measured ceilings, and what each kernel takes") {
   const EmulatedGpu gpu;
-  const Finished run = test::dovetail(
-      {"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--place", "res1_add=cuda", "--repeat", "3"});
+  const Finished run = test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--place",
+                                       "res1_add=cuda", "--repeat", "3", "--details"});
   INFO(run.out << run.error);
   REQUIRE(run.exit == 0);
   CHECK_THAT(run.out, ContainsSubstring("TFLOP/s float32 outside of tensor cores") &&
@@ -59,7 +59,7 @@ TEST_CASE("cuda: profile shows rates alongside measured ceilings, and what each 
                           "-o", folder / "d.dvt"})
               .exit == 0);
   const Environment none("DOVETAIL_NVRTC", folder / "none.so");
-  const Finished without = test::dovetail({"profile", folder / "d.dvt", "--repeat", "2", "--trust"});
+  const Finished without = test::dovetail({"profile", folder / "d.dvt", "--repeat", "2", "--trust", "--details"});
   INFO(without.out << without.error);
   CHECK(without.exit == 0);
   CHECK_THAT(without.out, ContainsSubstring("its ceilings were not measured") && ContainsSubstring("none.so"));
@@ -68,8 +68,8 @@ TEST_CASE("cuda: profile shows rates alongside measured ceilings, and what each 
 TEST_CASE("cuda: a run that keeps tensors, or cannot be captured, runs step by step and says so") {
   const EmulatedGpu gpu;
   const Environment refused("EMULATED_GPU_NO_CAPTURE", "900");
-  const Finished run = test::dovetail(
-      {"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--place", "res1_add=cuda", "--repeat", "3"});
+  const Finished run = test::dovetail({"profile", kDigitsForProfile, "--target", "cudnn,cublas,cuda", "--place",
+                                       "res1_add=cuda", "--repeat", "3", "--details"});
   INFO(run.out << run.error);
   CHECK(run.exit == 0);
   CHECK_THAT(run.out,

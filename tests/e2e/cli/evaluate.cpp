@@ -61,7 +61,7 @@ TEST_CASE("evaluate: two targets of one model, bundles, and what does not fit") 
   line.insert(line.end(), {"--against-target", "accel,cpu"});
   const Finished done = test::dovetail(line);
   INFO(done.error);
-  CHECK_THAT(done.out, ContainsSubstring("agreement     logits: 360 of 360, 100.00 % choose alike\n") &&
+  CHECK_THAT(done.out, ContainsSubstring("agreement     logits: 360 of 360, 100.00 % agree (same top-1 class)\n") &&
                            ContainsSubstring("difference    logits: at most 0, "));
   REQUIRE(test::dovetail({"compile", model, "--target", "accel", "-o", bundle}).exit == 0);
   const Finished bundled =

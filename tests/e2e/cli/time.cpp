@@ -63,9 +63,9 @@ TEST_CASE("every report has cycles, milliseconds and how often a second") {
   const test::TemporaryFolder folder;
   const std::string trace = folder / "t.json", page = folder / "p.html", path = folder / "r.json";
   const Finished run = test::dovetail({"run", kDigits, "--target", "accel,cpu", "--engine", "cycle", "--clock", "250",
-                                       "--trace", trace, "--html", page});
+                                       "--trace", trace, "--html", page, "--details"});
   REQUIRE(run.exit == 0);
-  CHECK_THAT(run.out, ContainsSubstring("latency       ") && ContainsSubstring(" inferences a second\n") &&
+  CHECK_THAT(run.out, ContainsSubstring("latency       ") && ContainsSubstring(" inferences/s\n") &&
                           ContainsSubstring(" ms at 250 MHz, in 1 step\n") && ContainsSubstring("  host        ") &&
                           ContainsSubstring("clock         250 MHz (--clock)\n"));
   CHECK_THAT(test::dovetail({"trace", trace}).out,

@@ -1,6 +1,7 @@
 // The three forms of the report of a comparison.
 #include "cli/report/comparison_text.h"
 
+#include <algorithm>
 #include <sstream>
 #include <string>
 
@@ -48,7 +49,7 @@ Comparison some_comparison() {
 }  // namespace
 
 TEST_CASE("comparison: text fits 100 columns and leaves nothing out") {
-  const std::string text = comparison_text(some_comparison());
+  const std::string text = comparison_text(some_comparison(), Amount::details);
   std::istringstream lines(text);
   for (std::string line; std::getline(lines, line);) {
     CAPTURE(line);
@@ -61,6 +62,16 @@ TEST_CASE("comparison: text fits 100 columns and leaves nothing out") {
     CAPTURE(part);
     CHECK_THAT(text, ContainsSubstring(part));
   }
+}
+
+TEST_CASE("comparison: the summary has a row for each target, and why one was not run") {
+  const std::string text = comparison_text(some_comparison(), Amount::summary);
+  CHECK(std::ranges::count(text, '\n') <= 24);
+  for (const char* part : {"inferences/s", "speedup", "4.00x", "not run       cuda: this version", "--details"}) {
+    CAPTURE(part);
+    CHECK_THAT(text, ContainsSubstring(part));
+  }
+  CHECK(text.find("median of") == text.npos);
 }
 
 TEST_CASE("comparison: as JSON") {

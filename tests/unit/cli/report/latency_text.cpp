@@ -26,10 +26,10 @@ TEST_CASE("a latency as text and JSON") {
   const std::vector<StepTime> times = step_times(run, kSystem);
   const Latency latency = latency_of(times);
   CHECK(latency_text(latency, kSystem, "measured once") ==
-        "latency       0.055 ms, 18,182 inferences a second\n"
+        "latency       0.055 ms, 18,182 inferences/s\n"
         "  accelerator 5,000 cycles = 0.05 ms at 100 MHz, in 2 steps\n"
         "  host        0.005 ms in 2 steps on this machine, measured once\n"
-        "  simulating  took 750 ms, which is not part of it\n");
+        "  simulating  took 750 ms (not included)\n");
   const Json json = latency_json(latency, kSystem);
   CHECK(json["ms"].get<double>() == Approx(0.055));
   CHECK(json["inferences_per_second"].get<double>() == Approx(18181.8).epsilon(1e-4));
@@ -55,7 +55,7 @@ TEST_CASE("milliseconds and rates keep four digits") {
   CHECK(rate_text(0.5) == "2");
   CHECK(rate_text(1e-6) == "1,000,000");
   CHECK(rate_text(0) == "-");
-  CHECK(cycles_text(12'500, 500) == "12,500 cycles = 0.025 ms at 500 MHz, 40,000 a second");
+  CHECK(cycles_text(12'500, 500) == "12,500 cycles = 0.025 ms at 500 MHz, 40,000/s");
 }
 
 TEST_CASE("an estimate as text and JSON") {
@@ -65,7 +65,7 @@ TEST_CASE("an estimate as text and JSON") {
       {"region1", "cpu", 1, {.seconds = 4e-6}, 0, {}, 0, 0},
   };
   CHECK(estimate_text(summary, kSystem) ==
-        "estimate      0.025 ms, 40,000 inferences a second\n"
+        "estimate      0.025 ms, 40,000 inferences/s\n"
         "  accelerator 2,000 cycles = 0.02 ms at 100 MHz, in 1 region\n"
         "  host        0.004 ms in 1 region\n"
         "  borders     0.001 ms\n"
