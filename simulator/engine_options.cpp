@@ -35,20 +35,21 @@ Result<std::uint64_t> program_place(const isa::HardwareConfig& config, std::uint
                                     std::uint64_t image_bytes, std::uint64_t program_bytes) {
   const auto page = static_cast<std::uint64_t>(isa::spec::kBurstBoundaryBytes.value);
   const std::uint64_t space = std::uint64_t{1} << config.address_bits;
-  const std::uint64_t behind = (image_base + image_bytes + page - 1) / page * page;
-  if (behind <= space && program_bytes <= space - behind && program_bytes < space) return behind;
+  const std::uint64_t after = (image_base + image_bytes + page - 1) / page * page;
+  if (after <= space && program_bytes <= space - after && program_bytes < space) return after;
   if (program_bytes <= image_base) return (image_base - program_bytes) / page * page;
   return Diagnostic{"cannot place the program in memory",
                     fmt::format("an image of {} bytes from {:#x}", image_bytes, image_base),
-                    fmt::format("{} bytes of program fit neither behind nor before it in {} address bits",
-                                program_bytes, config.address_bits),
+                    fmt::format("{} bytes of program fit neither after nor before it in {} address bits", program_bytes,
+                                config.address_bits),
                     "move the image, or raise address_bits"};
 }
 
 std::uint64_t window_bytes(std::uint64_t image_base, std::uint64_t image_bytes, std::uint64_t program_base,
                            std::uint64_t program_bytes) {
   const auto page = static_cast<std::uint64_t>(isa::spec::kBurstBoundaryBytes.value);
-  // Images may begin a few bytes early, by where they lie in the host's memory: times must not depend on that.
+  // Images may begin a few bytes early, depending on their alignment in the host's memory: times must not depend on
+  // that.
   constexpr std::uint64_t kAlignment = 64;
   const std::uint64_t first = (std::min(image_base, program_base) + kAlignment - 1) / kAlignment * kAlignment,
                       begin = first / page * page,

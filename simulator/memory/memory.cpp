@@ -23,7 +23,7 @@ Diagnostic bad(std::string_view text, std::string why, std::string hint) {
   return {"cannot read the memory model", std::string(text), std::move(why), std::move(hint)};
 }
 
-// "key=value,key=value" into `keys`.
+// Parses "key=value,key=value" into `keys`.
 Result<void> read_keys(std::string_view text, std::string_view list, const std::vector<Key>& keys) {
   while (!list.empty()) {
     const std::size_t comma = list.find(',');
@@ -37,7 +37,7 @@ Result<void> read_keys(std::string_view text, std::string_view list, const std::
       if (key.name == item.substr(0, equals)) found = &key;
     }
     if (found == nullptr || equals == std::string_view::npos)
-      return bad(text, fmt::format("\"{}\" is no key=value of this model", item),
+      return bad(text, fmt::format("\"{}\" is not a key=value of this model", item),
                  fmt::format("its keys are {}", fmt::join(names, ", ")));
     const std::string_view digits = item.substr(equals + 1);
     std::int64_t value = 0;
@@ -53,7 +53,7 @@ Result<void> read_keys(std::string_view text, std::string_view list, const std::
   return {};
 }
 
-// Empty: the clock that the standard has.
+// Empty: the clock of the standard.
 std::string dram_clock_text(const DramStandard& standard) {
   for (const DramStandard& row : kDramStandards)
     if (row.name == standard.name && row.clock_ps == standard.clock_ps) return {};
@@ -113,7 +113,7 @@ Result<MemorySpec> parse_memory(std::string_view text) {
                fmt::format("write bank:NAME with one of {}", fmt::join(names, ", ")));
   }
   return bad(text, fmt::format("there is no memory model \"{}\"", kind),
-             "use ideal, bank:STANDARD or perturbed, with key=value behind a colon");
+             "use ideal, bank:STANDARD or perturbed, with key=value after a colon");
 }
 
 std::string to_string(const MemorySpec& spec) {

@@ -12,7 +12,7 @@ namespace dovetail::simulator {
 
 namespace {
 
-// Raised within trace_from_json only, where nlohmann/json raises its own.
+// Thrown within trace_from_json only, in addition to nlohmann/json's own exceptions.
 struct Malformed {
   std::string why;
 };
@@ -55,7 +55,7 @@ Json waits_json(const MemoryWaits& waits) {
 // A window is a power of two.
 int window_log2_of(std::uint64_t window) {
   if (!std::has_single_bit(window))
-    throw Malformed{fmt::format("a window of {} cycles, which is no power of two", window)};
+    throw Malformed{fmt::format("a window of {} cycles, which is not a power of two", window)};
   return std::countr_zero(window);
 }
 

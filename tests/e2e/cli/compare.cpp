@@ -124,7 +124,7 @@ TEST_CASE("compare: several accelerators: cycles of the batch as run has them, r
   const Finished rtl = test::dovetail(
       {"run", kDigits, "--target", "accel", "--hw", "1x16x16-ext,accelerators=2", "--engine", "rtl", "--no-build"});
   CHECK(rtl.exit == 2);
-  CHECK_THAT(rtl.error, ContainsSubstring("one accelerator with a memory of its own"));
+  CHECK_THAT(rtl.error, ContainsSubstring("one accelerator with its own memory"));
 }
 
 TEST_CASE("compare: ResNet-8 on the accelerator and the CPU agrees with the reference") {
