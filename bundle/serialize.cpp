@@ -50,10 +50,10 @@ class BlobWriter {
     }
     std::size_t done = 0;
     large.emplace_back(file.between.size(), std::span<const std::byte>());
-    for (const auto& [behind, blob] : large) {
-      for (const auto piece : {std::span<const std::byte>(file.between).subspan(done, behind - done), blob})
+    for (const auto& [after, blob] : large) {
+      for (const auto piece : {std::span<const std::byte>(file.between).subspan(done, after - done), blob})
         if (!piece.empty()) file.pieces.push_back(piece);
-      done = behind;
+      done = after;
     }
   }
 

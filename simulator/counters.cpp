@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::array kQueues{isa::Queue::load, isa::Queue::compute, isa::Queue::store};
 
-// Every number with its place in the JSON: visit(place, number). `counters` may be const.
+// Visits every number with its location in the JSON: visit(place, number). `counters` may be const.
 template <typename AnyAccesses, typename Visit>
 void visit_accesses(AnyAccesses& accesses, const std::string& place, Visit& visit) {
   visit(place + "/reads", accesses.reads);
@@ -94,7 +94,7 @@ void complete(Counters& counters, const isa::HardwareConfig& config) {
   counters.sram_of(isa::Memory::wgt).reads += counters.gemm_uops;
   Accesses& acc = counters.sram_of(isa::Memory::acc);
   acc += {.reads = steps, .writes = steps};
-  // A slot of STORE reads one element, or, of an element that fills several beats, one beat's worth.
+  // A slot of STORE reads one element, or, for an element that fills several beats, one beat's worth.
   const auto slot_bytes =
       static_cast<std::uint64_t>(std::min(config.element_bytes(isa::Memory::out), config.bus_bytes));
   counters.sram_of(isa::Memory::out) += {.reads = counters.bytes_stored / slot_bytes, .writes = acc.writes};

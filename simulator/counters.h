@@ -1,5 +1,6 @@
-// What a run did: instructions, bytes, and the events that cost energy. Every engine fills it, and all agree on what
-// they know; the RTL counts events from signals of the design. docs/reference/events.md defines every number.
+// Event counters of a run: instructions, bytes, and the events that cost energy. Every engine fills them, and all
+// engines agree on the counters that they have; the RTL counts events from signals of the design. docs/reference/events.md
+// defines every number.
 #pragma once
 
 #include <array>
@@ -18,7 +19,7 @@
 
 namespace dovetail::simulator {
 
-// Of a memory with one read and one write port: an access is a cycle in which the port's enable is high.
+// Accesses of a memory with one read and one write port: an access is a cycle in which the port's enable is high.
 struct Accesses {
   std::uint64_t reads = 0, writes = 0;
 
@@ -30,7 +31,7 @@ struct Accesses {
   bool operator==(const Accesses&) const = default;
 };
 
-// What one unit moves over the memory port, and through the buffer of beats that it has there.
+// The traffic of one unit over the memory port, and through the unit's buffer of beats.
 struct PortEvents {
   std::uint64_t bursts = 0, beats = 0;
   Accesses buffer{};  // in beats
@@ -44,10 +45,10 @@ struct PortEvents {
   bool operator==(const PortEvents&) const = default;
 };
 
-// The memories on chip: isa::Memory up to and including out, the shadow of ACC.
+// The on-chip memories: isa::Memory up to and including out, the shadow of ACC.
 inline constexpr std::size_t kSrams = static_cast<std::size_t>(isa::Memory::out) + 1;
 
-// Bytes are those that instructions ask for; pads move none.
+// Bytes are those that instructions request; pads move none.
 struct Counters {
   std::array<std::uint64_t, 5> instructions{};        // by isa::Opcode
   std::array<std::uint64_t, 3> queue_instructions{};  // by isa::Queue
@@ -63,8 +64,8 @@ struct Counters {
 
   std::array<Accesses, kSrams> sram{};  // by isa::Memory
   std::array<PortEvents, 3> port{};     // by isa::Queue: load and compute read, store writes
-  std::optional<PortEvents> fetch{};    // reads; empty: the engine does not fetch
-  std::optional<DramCommands> dram{};   // empty: no DRAM is after the memory port
+  std::optional<PortEvents> fetch{};    // reads; empty: the engine does not model fetch
+  std::optional<DramCommands> dram{};   // empty: there is no DRAM at the memory port
 
   Accesses& sram_of(isa::Memory memory) { return sram[static_cast<std::size_t>(memory)]; }
   const Accesses& sram_of(isa::Memory memory) const { return sram[static_cast<std::size_t>(memory)]; }
@@ -74,12 +75,12 @@ struct Counters {
   bool operator==(const Counters&) const = default;
 };
 
-// The accesses that follow from what is counted besides: those of steps, of STORE's slots, and of the beat buffers.
-// Precondition: of sram, the writes of LOADs are there (of ACC8 with those of acc), and the reads of acc beyond one a
-// step; of port and fetch, bursts and beats. Once per launch.
+// Computes the accesses that follow from other counters: those of steps, of STORE's slots, and of the beat buffers.
+// Precondition: of sram, the writes of LOADs are counted (of ACC8 with those of acc), and the reads of acc beyond one
+// per step; of port and fetch, bursts and beats. Once per launch.
 void complete(Counters& counters, const isa::HardwareConfig& config);
 
-// Without fetch and DRAM: what an engine knows that has no clock.
+// Without fetch and DRAM: the counters of an engine without a clock.
 Counters without_time(Counters counters);
 
 // {"instructions": {"load", "store", "gemm", "finish", "alu", "total"}, "queues": {"load", "compute", "store"},
@@ -87,12 +88,12 @@ Counters without_time(Counters counters);
 // "alu_uops", "alu_uops_by_op": {"min", ...}, "macs", "tokens", "nops", "sram": {"uop": {"reads", "writes"}, "wgt",
 // "inp", "acc", "out"}, "port": {"load": {"bursts", "beats", "buffer": {"reads", "writes"}}, "compute", "store",
 // "fetch"}, "dram": {"activates", "precharges", "reads", "writes", "refreshes"}}, all numbers. "fetch" and "dram" only
-// where they are known.
+// if known.
 Json to_json(const Counters& counters);
-// Throws Json::exception where a number is missing or none.
+// Throws Json::exception if a number is missing or invalid.
 Counters counters_from_json(const Json& json);
 
-// The first number that differs, "/sram/acc/reads 12, not 13"; a part that one of them lacks does not count. Empty:
+// The first number that differs, "/sram/acc/reads 12, not 13"; a part that one of them lacks is not compared. Empty:
 // they agree.
 std::string difference(const Counters& a, const Counters& b);
 

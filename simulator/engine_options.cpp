@@ -35,8 +35,8 @@ Result<std::uint64_t> program_place(const isa::HardwareConfig& config, std::uint
                                     std::uint64_t image_bytes, std::uint64_t program_bytes) {
   const auto page = static_cast<std::uint64_t>(isa::spec::kBurstBoundaryBytes.value);
   const std::uint64_t space = std::uint64_t{1} << config.address_bits;
-  const std::uint64_t behind = (image_base + image_bytes + page - 1) / page * page;
-  if (behind <= space && program_bytes <= space - behind && program_bytes < space) return behind;
+  const std::uint64_t after = (image_base + image_bytes + page - 1) / page * page;
+  if (after <= space && program_bytes <= space - after && program_bytes < space) return after;
   if (program_bytes <= image_base) return (image_base - program_bytes) / page * page;
   return Diagnostic{"cannot place the program in memory",
                     fmt::format("an image of {} bytes from {:#x}", image_bytes, image_base),
@@ -48,7 +48,8 @@ Result<std::uint64_t> program_place(const isa::HardwareConfig& config, std::uint
 std::uint64_t window_bytes(std::uint64_t image_base, std::uint64_t image_bytes, std::uint64_t program_base,
                            std::uint64_t program_bytes) {
   const auto page = static_cast<std::uint64_t>(isa::spec::kBurstBoundaryBytes.value);
-  // Images may begin a few bytes early, by where they are in the host's memory: times must not depend on that.
+  // Images may begin a few bytes early, depending on their alignment in the host's memory: times must not depend on
+  // that.
   constexpr std::uint64_t kAlignment = 64;
   const std::uint64_t first = (std::min(image_base, program_base) + kAlignment - 1) / kAlignment * kAlignment,
                       begin = first / page * page,

@@ -1,4 +1,4 @@
-// Whether a transfer stays within the memory image, asked by all simulators that move data or read micro-ops.
+// Checks that a transfer stays within the memory image, for all simulators that move data or read micro-ops.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace dovetail::simulator {
 
-// Why an instruction could not be executed; the caller knows which and where.
+// Why an instruction could not be executed; the caller knows its number and location.
 struct Fault {
   std::string why;
   std::string hint;
-  bool outside_image = false;  // an address that no memory answers for
+  bool outside_image = false;  // an address that no memory responds to
 };
 
-// Physical bytes [begin, end) from the first to the last that is moved. Precondition: y_size and x_size are not 0, and
+// Physical bytes [begin, end) from the first to the last byte moved. Precondition: y_size and x_size are not 0, and
 // addresses fit 64 bits.
 struct ByteRange {
   std::uint64_t begin = 0, end = 0;

@@ -1,5 +1,5 @@
 // The one interface of all simulators: memory image + program + configuration in, memory image + counters out. A run is
-// a pure function of what it is given; SRAM persists from launch to launch within a Simulator object.
+// a pure function of its inputs; SRAM persists from launch to launch within a Simulator object.
 #pragma once
 
 #include <cstddef>
@@ -40,17 +40,17 @@ class Simulator {
   virtual Result<Counters> launch(std::span<const isa::Instruction> program, Dram& dram,
                                   std::size_t first_index = 0) = 0;
 
-  // The last launch's cycles, and with EngineOptions::trace its events: also where tokens are left over. Of a
-  // standstill the events alone, 0 what never happened. nullptr: it ended otherwise, or the engine has no clock.
+  // The last launch's cycles, and with EngineOptions::trace its events: also if tokens are left over. For a standstill
+  // only the events, with 0 for those that never happened. nullptr: it ended otherwise, or the engine has no clock.
   virtual const LaunchTrace* timing() const { return nullptr; }
 
-  // Forgets SRAM: as after power-up.
+  // Resets SRAM to its state after power-up.
   virtual void reset() = 0;
 };
 
-// Decodes a raw program and runs `launches` in order, one launch of everything if there is none. Returns the sum of
-// their counters. Errors: what does not decode or run, and a launch beyond the program. `where` names the program in
-// diagnostics. Precondition: the codec's configuration is the simulator's.
+// Decodes a raw program and runs `launches` in order, or one launch of all instructions if there is none. Returns the
+// sum of their counters. Errors: a program that does not decode or run, and a launch beyond the program. `where` names
+// the program in diagnostics. Precondition: the codec's configuration is the simulator's.
 Result<Counters> run_program(Simulator& simulator, const isa::Codec& codec, std::span<const std::byte> program,
                              std::string_view where, std::span<const isa::Launch> launches, Dram& dram);
 

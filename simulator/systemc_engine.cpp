@@ -21,7 +21,7 @@ constexpr const char* kFunction = "dovetail_make_systemc";
 std::optional<std::filesystem::path> find_systemc_engine() {
   const std::filesystem::path folder = kit_prefix() / "lib" / "dovetail", file = folder / kFile;
   std::error_code ignored;
-  // Where the kit was may be somebody else's folder by now.
+  // The former location of the kit may belong to another user by now.
   if (!std::filesystem::exists(file, ignored) || other_hands(folder) || other_hands(file)) return std::nullopt;
   return file;
 }
@@ -29,10 +29,10 @@ std::optional<std::filesystem::path> find_systemc_engine() {
 Diagnostic no_systemc_engine() {
   Diagnostic problem{"cannot load engine systemc", kFile, "", ""};
   if (DOVETAIL_SYSTEMC_FOUND) {
-    problem.why = fmt::format("{} has none", (kit_prefix() / "lib" / "dovetail").string());
+    problem.why = fmt::format("{} does not contain it", (kit_prefix() / "lib" / "dovetail").string());
     problem.hint = kit_is_a_build() ? "`./dev build` makes it" : kKitHint;
   } else {
-    problem.why = "this kit was built where there was no SystemC";
+    problem.why = "this kit was built on a machine without SystemC";
     problem.hint = kit_is_a_build()
                        ? "`./dev deps` installs libsystemc-dev and pkgconf, `./dev build` then makes the engine"
                        : "in the kit's sources: `./dev deps`, which installs libsystemc-dev and pkgconf, then "
@@ -49,10 +49,10 @@ Result<std::unique_ptr<Simulator>> make_systemc(const isa::HardwareConfig& confi
   if (function == nullptr)
     return Diagnostic{
         "cannot load engine systemc", path->string(),
-        library.ok() ? "it does not have what it should" : library.errors().front().why,
-        library.ok() ? "build it again" : "`sudo apt-get install libsystemc` brings the library of SystemC",
+        library.ok() ? "its expected symbols are missing" : library.errors().front().why,
+        library.ok() ? "build it again" : "`sudo apt-get install libsystemc` installs the library of SystemC",
         library.ok() ? Cause::input : cause_of(library.errors())};
-  library->keep();  // simulators that it makes may be anywhere
+  library->keep();  // its simulators may still be in use anywhere
   using Make = Simulator* (*)(const isa::HardwareConfig*, const EngineOptions*);
   return std::unique_ptr<Simulator>(reinterpret_cast<Make>(function)(&config, &options));
 }

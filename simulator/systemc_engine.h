@@ -1,5 +1,5 @@
-// The engine `systemc` is its own shared object, so that nothing else needs SystemC: built where SystemC is
-// installed, and loaded when it is asked for.
+// The engine `systemc` is a separate shared object, so that nothing else needs SystemC: built if SystemC is installed,
+// and loaded on demand.
 #pragma once
 
 #include <filesystem>
@@ -13,10 +13,10 @@
 
 namespace dovetail::simulator {
 
-// In lib/dovetail of the kit (base/kit_folder.h).
+// The file is in lib/dovetail of the kit (base/kit_folder.h).
 std::optional<std::filesystem::path> find_systemc_engine();
 
-// Why there is none, and which command brings it.
+// Why the engine is missing, and which command installs it.
 Diagnostic no_systemc_engine();
 
 // Same values, cycles and diagnostics as make_cycle(). Simulations of one process run one at a time. Precondition:

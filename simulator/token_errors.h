@@ -1,4 +1,4 @@
-// What every engine reports of a launch that never ends, or that leaves tokens behind.
+// The errors that every engine reports for a launch that never ends, or that leaves tokens in FIFOs.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace dovetail::simulator {
 
-// Of a launch whose first instruction has the number `first_index`; the verdict is isa/verify's, from the instructions
-// alone. Empty: it ends, and leaves none.
+// For a launch whose first instruction has the number `first_index`; the verdict is that of isa/verify, from the
+// instructions alone. Empty: it ends, and leaves no tokens.
 Diagnostics token_errors(const isa::HardwareConfig& config, std::span<const isa::Instruction> launch,
                          std::size_t first_index);
 

@@ -1,5 +1,6 @@
-// What a program costs to simulate, by its instructions' fields alone: there is no branch in it, so the steps are
-// exact. An instruction is as many steps as its loops run micro-ops, or as it moves elements, and at least one.
+// The cost of simulating a program, computed from its instructions' fields alone: there is no branch in it, so the
+// number of steps is exact. An instruction has as many steps as its loops run micro-ops, or as it moves elements, and
+// at least one.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +15,8 @@ namespace dovetail::simulator {
 
 std::uint64_t steps_of(const isa::Instruction& instruction);
 
-// `engine`: the simulator's name. The seconds are those of one core of a present machine, to within a factor of a few.
+// `engine`: the simulator's name. The seconds are those of one core of a current machine, accurate within a factor of a
+// few.
 WorkEstimate estimate_work(std::string_view engine, const isa::HardwareConfig& config,
                            std::span<const isa::Instruction> program);
 

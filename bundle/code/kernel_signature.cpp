@@ -57,10 +57,10 @@ std::vector<std::string> check_call(const Bundle& bundle, const Step& step, cons
     const bool written = i >= step.arguments.size();
     const TensorIndex index = written ? step.results[i - step.arguments.size()] : step.arguments[i];
     const Tensor& tensor = bundle.tensors[static_cast<std::size_t>(index)];
-    const KernelOperand& wanted = signature.operands[i];
-    if (tensor.dtype != wanted.dtype || size_bytes(tensor) != wanted.bytes || written != wanted.written)
+    const KernelOperand& expected = signature.operands[i];
+    if (tensor.dtype != expected.dtype || size_bytes(tensor) != expected.bytes || written != expected.written)
       problems.push_back(fmt::format("tensor \"{}\" is {}, operand {} of its kernel is {}", tensor.name,
-                                     text_of({tensor.dtype, size_bytes(tensor), written}), i, text_of(wanted)));
+                                     text_of({tensor.dtype, size_bytes(tensor), written}), i, text_of(expected)));
   }
   if (code.shared_bytes != signature.shared_bytes || code.local_bytes != signature.local_bytes)
     problems.push_back(fmt::format("it provides {} and {} bytes of workspace, its kernel needs {} and {}",

@@ -250,8 +250,8 @@ std::string type_problem(const LibraryFacts& facts, const LibraryOperation& oper
   const bool multiplies = operation.kind == LibraryKind::product || operation.kind == LibraryKind::convolution;
   if (operation.tf32 && (!facts.tf32 || !multiplies || type != DType::float32))
     return fmt::format("target {} does not round factors of {} to TF32 in it", facts.target, name(type));
-  const auto all_are = [&](DType wanted) {
-    return std::ranges::all_of(operation.operands, [&](std::uint64_t operand) { return types[operand] == wanted; });
+  const auto all_are = [&](DType expected) {
+    return std::ranges::all_of(operation.operands, [&](std::uint64_t operand) { return types[operand] == expected; });
   };
   if (facts.integer_products && operation.kind == LibraryKind::product && operation.operands.size() == 2 &&
       all_are(DType::int8) && types[operation.result] == DType::int32)

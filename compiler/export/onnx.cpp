@@ -67,7 +67,7 @@ void write_value(const graph::Value& value, onnx::ValueInfo& to) {
   for (std::int64_t extent : value.type.shape) type.mutable_shape()->add_dim()->set_dim_value(extent);
 }
 
-// Operators that ONNX lacks, each with its first node and their number.
+// Operators that ONNX lacks, each with its first node and the number of its nodes.
 Diagnostics foreign_operators(const graph::Graph& graph, const std::string& where) {
   struct Use {
     std::string first;
@@ -101,8 +101,8 @@ std::set<ValueId> used_constants(const graph::Graph& graph) {
   return used;
 }
 
-// Headers and names of one tensor or node may take this much besides the data: an estimate that errs on the safe side,
-// checked before anything large is copied.
+// A conservative estimate of the headers and names of one tensor or node in addition to the data, checked before
+// anything large is copied.
 constexpr std::size_t kOverheadBytes = 4096;
 
 }  // namespace
@@ -156,7 +156,7 @@ Result<std::vector<std::byte>> export_onnx(const graph::Graph& graph, const std:
                       fmt::format("{} bytes > {}, the limit of a protobuf file", size, INT_MAX),
                       "export a smaller model"};
   std::vector<std::byte> file(size);
-  DOVETAIL_CHECK(model.SerializeToArray(file.data(), static_cast<int>(size)), "an ONNX model that does not serialize");
+  DOVETAIL_CHECK(model.SerializeToArray(file.data(), static_cast<int>(size)), "the ONNX model must serialize");
   return file;
 }
 

@@ -14,9 +14,9 @@ using namespace loops;
 
 namespace {
 
-constexpr std::size_t kMostResults = 64;  // of one kernel
+constexpr std::size_t kMostResults = 64;  // per kernel
 
-// The statement's only written buffer, where it reads none of the program's results; null where that is not so.
+// The statement's only written buffer, if the statement reads none of the program's results; else null.
 const BufferNode* result_of(const Stmt& stmt, const std::set<const BufferNode*>& results) {
   std::set<const BufferNode*> written;
   bool plain = true;
@@ -37,7 +37,7 @@ std::vector<FusedGroup> by_results(FusedGroup whole) {
   const auto* statements = whole.program.body ? std::get_if<Sequence>(&whole.program.body->node) : nullptr;
   if (whole.results.size() <= kMostResults || statements == nullptr || !whole.program.allocations.empty())
     return {std::move(whole)};
-  std::map<const BufferNode*, std::size_t> position;  // of a result
+  std::map<const BufferNode*, std::size_t> position;  // position of a result
   std::set<const BufferNode*> results;
   for (const Parameter& parameter : whole.program.parameters)
     if (parameter.role == ParameterRole::output) {

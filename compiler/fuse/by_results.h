@@ -1,5 +1,5 @@
-// A node of very many results (Split) is as many statements. As one kernel their schedules, each of which looks at the
-// whole program, would cost the square of their number.
+// A node with very many results (Split) has as many statements. In one kernel the schedules, each step of which
+// examines the whole program, would take time proportional to the square of their number.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace dovetail {
 
-// One kernel for every 64 results; the kernel itself where it has fewer, or its results need each other. `unfused` is
+// One kernel for every 64 results; the kernel itself if it has fewer, or its results depend on each other. `unfused` is
 // left empty.
 std::vector<FusedGroup> by_results(FusedGroup whole);
 

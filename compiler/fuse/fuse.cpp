@@ -33,14 +33,14 @@ std::vector<std::size_t> run_time_inputs(const graph::Node& node) {
   return positions;
 }
 
-// What fusion must know of a node.
+// Properties of a node for fusion.
 struct NodeFacts {
   const ops::OpDef* row = nullptr;
   std::vector<std::size_t> positions;  // of the inputs that are parameters
   std::vector<bool> in_place;          // the parameters' read_in_place
-  bool plain_end = false;  // the block that writes the result computes each element by itself, without reduction
-  bool costly = false;     // quotients, exponentials, ...: not to be computed twice
-  int operations = 0;      // of one element
+  bool plain_end = false;              // the block that writes the result is elementwise, without reduction
+  bool costly = false;                 // contains quotients, exponentials, ...: not to be computed twice
+  int operations = 0;                  // per element
 };
 
 const Block* block_that_writes(const Program& program, const BufferNode* buffer) {
@@ -76,8 +76,8 @@ int count_blocks(const Program& program) {
   return blocks;
 }
 
-// Parameters whose element at the same place is all that an output element needs of them, where the program is one
-// block that computes each element by itself: a flag for each parameter.
+// For each parameter, whether an output element reads only the parameter's element at the same position; false unless
+// the program is one elementwise block.
 std::vector<bool> read_in_place(const Program& program) {
   std::vector<bool> in_place(program.parameters.size(), false);
   const Block* block = block_that_writes(program, program.parameters.back().buffer.get());
@@ -101,8 +101,8 @@ bool is_same(const Region& a, const Region& b) {
   });
 }
 
-// A node may read one value by several operands, each in another place (Concat of a value with itself). A block
-// declares one region of a buffer.
+// A node may read one value through several operands, each at another position (Concat of a value with itself). A block
+// declares one region per buffer.
 Stmt with_one_region_of_each(const Stmt& stmt) {
   const auto* block = std::get_if<Block>(&stmt->node);
   if (block == nullptr) return stmt;
@@ -116,7 +116,8 @@ Stmt with_one_region_of_each(const Stmt& stmt) {
   return stmt;
 }
 
-// Names of a program made unique by a prefix: blocks and loops get it, buffers are replaced as `buffers` says.
+// Makes the names of a program unique by a prefix: blocks and loops get it, buffers are replaced according to
+// `buffers`.
 class Renamer {
  public:
   Renamer(std::string prefix, const BufferMap& buffers) : prefix_(std::move(prefix)), buffers_(buffers) {}
@@ -162,7 +163,8 @@ class Merger {
  public:
   explicit Merger(const Graph& graph) : graph_(graph) {}
 
-  // What the anchor reads comes before it, all else after it: schedules take what follows the anchor for its epilogue.
+  // Operands of the anchor come before it, everything else after it: schedules treat what follows the anchor as its
+  // epilogue.
   Result<FusedGroup> merge(const std::vector<NodeId>& in_order, NodeId anchor) {
     FusedGroup group;
     group.anchor = anchor;
@@ -206,7 +208,7 @@ class Merger {
       body.push_back(Renamer(prefix, buffers).rename(program.body));
       if (nodes[i] == anchor) group.program.name = program.name;
     }
-    // Arguments before results, as `arguments` and `results` are.
+    // Arguments before results, in the order of `arguments` and `results`.
     group.program.parameters = arguments_;
     group.program.parameters.insert(group.program.parameters.end(), results_.begin(), results_.end());
     std::erase(body, nullptr);
@@ -220,7 +222,7 @@ class Merger {
     return std::find(values.begin(), end, values[position]) != end;
   }
 
-  // A product of a value with itself may need it in two layouts, so that each operand is an argument `of_its_own`.
+  // A product of a value with itself may need it in two layouts, so each operand is then a separate argument.
   Buffer argument(FusedGroup& group, ValueId value, const Parameter& parameter, bool of_its_own) {
     if (const auto it = known_.find(value); it != known_.end() && !(of_its_own && is_argument(it->second)))
       return it->second;
@@ -253,20 +255,20 @@ class Merger {
   std::vector<Parameter> arguments_, results_;
 };
 
-// Of one kernel. Every step of its schedule looks at all of it, so that the time for a long chain would grow with its
-// square; what one kernel more costs to write and read once is small alongside so many nodes.
+// The limit of one kernel. Every step of its schedule examines all of it, so the time for a long chain would grow with
+// its square; the cost of writing and reading one more result is small compared with so many nodes.
 constexpr std::size_t kMostNodes = 64;
 
 struct Group {
-  std::vector<NodeId> nodes;  // in execution order; the last one's result is the group's
+  std::vector<NodeId> nodes;  // in execution order; the result of the last one is the group's
   NodeId anchor;
-  bool elementwise = false;  // every node computes each element of its result by itself, from elements of its operands
+  bool elementwise = false;  // every node computes each element of its result separately, from elements of its operands
   bool alive = true;
 };
 
 constexpr std::int64_t kCheapBroadcast =
-    16 << 10;                   // results that a few operations more each cost less than their own kernel
-constexpr int kCheapAgain = 4;  // operations worth computing again instead of writing and reading a result
+    16 << 10;  // number of results up to which a few more operations each cost less than a separate kernel
+constexpr int kCheapAgain = 4;  // operations that are cheaper to repeat than writing and reading a result
 
 class Fuser {
  public:
@@ -286,7 +288,7 @@ class Fuser {
     for (const NodeId id : nodes_)
       for (const ValueId output : graph_.node(id).outputs) readers_[output] = graph_.users(output);
     if (!fuse) return {};
-    // After first: an anchor takes its epilogue before others may have it.
+    // Fuse with readers first: an anchor gets its epilogue before others may take it.
     for (const NodeId id : nodes_)
       if (!groups_[group_of_.at(id)].elementwise)
         while (join_behind(group_of_.at(id))) {
@@ -299,7 +301,7 @@ class Fuser {
     return {};
   }
 
-  // By the position of their last nodes: all that a group reads is there by then.
+  // Ordered by the position of their last nodes: all inputs of a group are then available.
   Result<std::vector<FusedGroup>> merged(bool fuse) const {
     std::map<std::size_t, const Group*> by_last;
     for (const Group& group : groups_)
@@ -348,7 +350,7 @@ class Fuser {
   ValueId result(const Group& group) const { return graph_.node(group.nodes.back()).outputs[0]; }
   bool own(NodeId id) const { return position_.count(id) != 0; }
 
-  // The node reads the value at the place of each element that it computes; whatever else it reads.
+  // The node reads the value at the position of each element that it computes, whatever else it reads.
   bool reads_in_place(NodeId id, ValueId value) const {
     const graph::Node& node = graph_.node(id);
     const NodeFacts& facts = facts_.at(id);
@@ -363,9 +365,9 @@ class Fuser {
   ops::Movement movement(NodeId id) const { return facts_.at(id).row->movement; }
   bool rearranges(NodeId id) const { return movement(id) == ops::Movement::rearranges; }
 
-  // A Reshape that makes images of values with more dimensions, row by row, as after the Transpose of a channel
-  // shuffle. With that one it is a kernel that writes the images in the order in which they are read; alone it would be
-  // a view, and the images would be copied.
+  // A Reshape that turns values with more dimensions into images, row by row, as after the Transpose of a channel
+  // shuffle. Together they are a kernel that writes the images in the order in which they are read; alone the Reshape
+  // would be a view, and the images would be copied.
   bool merges_channels(NodeId id) const {
     const graph::Node& node = graph_.node(id);
     const Shape &from = shape(node.inputs[0]), &to = shape(node.outputs[0]);
@@ -373,7 +375,7 @@ class Fuser {
            std::equal(to.end() - 2, to.end(), from.end() - 2);
   }
 
-  // Why the group cannot take the readers of its result after it; empty where it can.
+  // Why the group cannot absorb the readers of its result; empty if it can.
   std::string against_behind(const Group& group) const {
     const graph::Node& last = graph_.node(group.nodes.back());
     if (last.outputs.size() != 1) return fmt::format("{} has {} results", last.op, last.outputs.size());
@@ -381,9 +383,9 @@ class Fuser {
     if (graph_.is_output(value)) return "the result is an output of the model";
     const std::vector<NodeId>& readers = readers_.at(value);
     if (readers.size() > 1) return fmt::format("the result has {} readers", readers.size());
-    if (readers.empty()) return "nobody reads the result";
+    if (readers.empty()) return "the result has no readers";
     const NodeId reader = readers[0];
-    if (!own(reader)) return "it runs elsewhere";
+    if (!own(reader)) return "it runs on another target";
     const NodeFacts& facts = facts_.at(group.nodes.back());
     const graph::Node& next = graph_.node(reader);
     if (facts.row->category == ops::Category::opaque && !facts.plain_end)
@@ -401,7 +403,7 @@ class Fuser {
     return "";
   }
 
-  // Why the two cannot be one kernel, whatever their nodes do; empty where they can.
+  // Why the two cannot be one kernel, regardless of their nodes' operations; empty if they can.
   std::string against_size(const Group& group, std::size_t other) const {
     const std::size_t sum = group.nodes.size() + groups_[other].nodes.size();
     if (sum <= kMostNodes || &group == &groups_[other]) return "";
@@ -413,7 +415,7 @@ class Fuser {
     if (!group.alive || !against_behind(group).empty()) return false;
     const NodeId reader = readers_.at(result(group))[0];
     const std::size_t other = group_of_.at(reader);
-    // The reader has begun its own group only if it has taken others: then that group is joined in front.
+    // The reader has started a group only if it has absorbed others: then this group is prepended to that one.
     if (groups_[other].nodes.front() != reader || !groups_[other].elementwise || other == index ||
         !against_size(group, other).empty())
       return false;
@@ -421,7 +423,7 @@ class Fuser {
     return true;
   }
 
-  // `from`'s nodes become `into`'s.
+  // Moves the nodes of `from` to `into`.
   void absorb(std::size_t into, std::size_t from) {
     Group &target = groups_[into], &source = groups_[from];
     target.nodes.insert(target.nodes.end(), source.nodes.begin(), source.nodes.end());
@@ -444,7 +446,7 @@ class Fuser {
     for (const NodeId id : group.nodes) sum += facts_.at(id).operations;
     return sum;
   }
-  // Every node computes each element of its result at the place of that element in the group's result.
+  // Every node computes each element of its result at the position of that element in the group's result.
   bool keeps_places(const Group& group) const {
     return std::all_of(group.nodes.begin(), group.nodes.end(), [&](NodeId id) {
       return !rearranges(id) && movement(id) != ops::Movement::joins &&
@@ -452,7 +454,7 @@ class Fuser {
     });
   }
 
-  // Why an elementwise group cannot go before its only reader, in that one's group; empty where it can.
+  // Why an elementwise group cannot be prepended to the group of its only reader; empty if it can.
   std::string against_in_front(const Group& group) const {
     if (!group.elementwise) return fmt::format("{} is not elementwise", graph_.node(group.anchor).op);
     const ValueId value = result(group);
@@ -460,12 +462,12 @@ class Fuser {
     const std::vector<NodeId>& readers = readers_.at(value);
     if (readers.size() != 1) return fmt::format("the result has {} readers", readers.size());
     const NodeId reader = readers[0];
-    if (!own(reader)) return "it runs elsewhere";
+    if (!own(reader)) return "it runs on another target";
     const NodeFacts& facts = facts_.at(reader);
     const Group& target = groups_[group_of_.at(reader)];
     const graph::Node& node = graph_.node(reader);
     if (reads_in_place(reader, value))
-      return keeps_places(group) ? "" : "what moves elements is not computed inside another loop";
+      return keeps_places(group) ? "" : "operations that move elements are not computed inside another loop";
     if (movement(reader) == ops::Movement::joins)
       return fmt::format("{} would compute every operand for each of its elements", node.op);
     if (facts.row->category == ops::Category::injective && node.outputs.size() == 1) {
@@ -476,7 +478,7 @@ class Fuser {
       if (costly(group)) return fmt::format("a costly result is broadcast to {} elements", times);
       if (times > kCheapBroadcast)
         return fmt::format("the result is broadcast to {} elements, beyond {}", times, kCheapBroadcast);
-      return keeps_places(group) ? "" : "what moves elements is not computed inside another loop";
+      return keeps_places(group) ? "" : "operations that move elements are not computed inside another loop";
     }
     if (facts.row->category != ops::Category::reduction && !facts.row->takes_prologue)
       return fmt::format("{} reads each element several times", node.op);
@@ -485,7 +487,7 @@ class Fuser {
     if (costly(group)) return fmt::format("{} would compute costly elements again", node.op);
     if (operations(group) > kCheapAgain)
       return fmt::format("{} operations are too many to compute again", operations(group));
-    return keeps_places(group) ? "" : "what moves elements is not computed inside another loop";
+    return keeps_places(group) ? "" : "operations that move elements are not computed inside another loop";
   }
 
   void join_in_front(std::size_t index) {
@@ -494,7 +496,7 @@ class Fuser {
     if (other != index && against_size(groups_[index], other).empty()) absorb(other, index);
   }
 
-  // Readers that all read in place compute one or two cheap nodes again.
+  // If all readers read in place, they may recompute one or two cheap nodes.
   std::string against_again(const Group& group) const {
     if (!group.elementwise || group.nodes.size() > 2 || costly(group) || operations(group) > kCheapAgain)
       return "it is not cheap enough to be computed again";
@@ -509,10 +511,10 @@ class Fuser {
             producer.valid() && std::find(group.nodes.begin(), group.nodes.end(), producer) != group.nodes.end();
         if (!graph_.is_constant(input) && !inside) read.insert(input);
       }
-    if (read.size() != 1 || shape(*read.begin()) != shape(value)) return "it reads more than it makes";
-    if (!keeps_places(group)) return "what moves elements is not computed inside another loop";
+    if (read.size() != 1 || shape(*read.begin()) != shape(value)) return "it reads more elements than it computes";
+    if (!keeps_places(group)) return "operations that move elements are not computed inside another loop";
     for (const NodeId reader : readers_.at(value)) {
-      if (!own(reader)) return "it runs elsewhere";
+      if (!own(reader)) return "it runs on another target";
       if (!reads_in_place(reader, value))
         return fmt::format("{} does not read it element by element", graph_.node(reader).op);
     }
@@ -555,7 +557,7 @@ class Fuser {
   std::map<NodeId, std::size_t> position_;
   std::map<NodeId, NodeFacts> facts_;
   std::map<NodeId, std::size_t> group_of_;
-  std::map<NodeId, std::vector<std::size_t>> groups_that_hold_;  // those that no longer exist as well
+  std::map<NodeId, std::vector<std::size_t>> groups_that_hold_;  // includes groups that no longer exist
   std::map<ValueId, std::vector<NodeId>> readers_;
   std::vector<Group> groups_;
 };

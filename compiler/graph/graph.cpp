@@ -22,7 +22,7 @@ const T* attribute(const Node& node, std::string_view name) {
   const auto found = node.attributes.find(std::string(name));
   if (found == node.attributes.end()) return nullptr;
   const T* value = std::get_if<T>(&found->second);
-  DOVETAIL_CHECK(value, fmt::format("attribute {} of {} ({}) has another kind", name, node.name, node.op));
+  DOVETAIL_CHECK(value, fmt::format("attribute {} of {} ({}) must have the requested kind", name, node.name, node.op));
   return value;
 }
 
@@ -31,7 +31,7 @@ const T* attribute(const Node& node, std::string_view name) {
 NodeEdit::NodeEdit(Graph& graph, NodeId id) : graph_(graph), id_(id) { graph.open_edits_.push_back(id); }
 
 NodeEdit::~NodeEdit() {
-  graph_.index();  // takes note of the open edits, this one among them
+  graph_.index();  // updates the index for the open edits, including this one
   graph_.open_edits_.erase(std::find(graph_.open_edits_.begin(), graph_.open_edits_.end(), id_));
 }
 
@@ -159,7 +159,7 @@ std::vector<NodeId> Graph::topological_order() const {
     for (std::int32_t user : users_of[static_cast<std::size_t>(next)])
       if (--missing[static_cast<std::size_t>(user)] == 0) ready.push(user);
   }
-  DOVETAIL_CHECK(order.size() == live, fmt::format("graph {} is cyclic", name));
+  DOVETAIL_CHECK(order.size() == live, fmt::format("graph {} must be acyclic", name));
   return order;
 }
 

@@ -1,6 +1,6 @@
-// The graph IR: typed SSA values and nodes with static shapes. The graph knows no operator: a node's type is a name,
-// its meaning is the row of that name in compiler/ops. Import yields ONNX operators; lower_qdq turns quantized ones
-// into the integer operators of docs/reference/quantization.md.
+// The graph IR: typed SSA values and nodes with static shapes. The graph is independent of operators: a node's type is
+// a name, its semantics is that name's row in compiler/ops. Import yields ONNX operators; lower_qdq turns quantized
+// ones into the integer operators of docs/reference/quantization.md.
 #pragma once
 
 #include <cstdint>
@@ -45,17 +45,16 @@ struct Node {
   std::vector<ValueId> inputs;  // an invalid id is an omitted optional input
   std::vector<ValueId> outputs;
   Attributes attributes;
-  std::vector<std::string>
-      origins;           // names of the imported nodes that this one represents: reports and traces name these
-  bool removed = false;  // kept so that ids stay valid until compact()
-  // What a node of control flow runs (dovetail.if, dovetail.loop): graphs that see nothing but their inputs. Which
-  // operands these are is the operator's rule (compiler/ops/control_flow.h).
+  std::vector<std::string> origins;  // names of the imported nodes that this one represents, for reports and traces
+  bool removed = false;              // kept so that ids stay valid until compact()
+  // Graphs that a control-flow node runs (dovetail.if, dovetail.loop); they see only their inputs. The operator defines
+  // which operands these are (compiler/ops/control_flow.h).
   std::vector<std::shared_ptr<const Graph>> subgraphs = {};
 };
-// Of subgraphs in one another; the graph that holds them all is not counted.
+// Maximum nesting of subgraphs; the outermost graph is not counted.
 inline constexpr int kMostNested = 8;
 
-// A node that is about to change; the graph takes note of the change when this goes. The node is found again at every
+// Access to a node for modification; the destructor updates the graph's index. The node is looked up again at every
 // use, so nodes may be added meanwhile.
 class NodeEdit {
  public:
@@ -71,8 +70,8 @@ class NodeEdit {
   NodeId id_;
 };
 
-// How many elements an output has along an axis where that depends on values: the output has its bound there, and the
-// first `extent` of them are meant. Both are outputs of the graph, found by their names, which no pass changes.
+// The extent of an output along an axis if that extent depends on values: the output has the upper bound, and only the
+// first `extent` elements are valid. Both are outputs of the graph, identified by their names, which no pass changes.
 struct OutputExtent {
   std::string output;
   std::int64_t axis = 0;
@@ -95,20 +94,20 @@ class Graph {
   NodeEdit edit(NodeId id) { return {*this, id}; }
   bool is_constant(ValueId id) const { return id.valid() && value(id).constant.has_value(); }
 
-  // A name not yet taken: `stem`, or `stem_2`, ...
+  // An unused name: `stem`, or `stem_2`, ...
   std::string unique_value_name(std::string_view stem) const;
   std::string unique_node_name(std::string_view stem) const;
   ValueId add_value(std::string_view stem, TensorType type);
   ValueId add_constant(std::string_view stem, NdArray array);
-  ValueId add_value_as_is(Value value);  // with its own name, unique or not: what reads files reports it by verify
+  ValueId add_value_as_is(Value value);  // keeps its own name, unique or not: parsers report duplicates through verify
   // Creates the node and sets the producer of its outputs.
   NodeId add_node(Node node);
   void remove_node(NodeId id);                  // its outputs lose their producer
   void replace_uses(ValueId from, ValueId to);  // in all nodes and graph outputs
 
-  // Asking for users, names and outputs costs about as much as the answer is long, however large the graph is.
-  std::vector<NodeId> users(ValueId id) const;                    // live nodes, each once, in node order
-  std::size_t count_reads(ValueId id, std::size_t enough) const;  // operands of live nodes; counts no further
+  // Queries for users, names and outputs take time proportional to the result, regardless of the graph's size.
+  std::vector<NodeId> users(ValueId id) const;                    // live nodes, without duplicates, in node order
+  std::size_t count_reads(ValueId id, std::size_t enough) const;  // operands of live nodes; stops counting at `enough`
   bool is_output(ValueId id) const { return outputs.contains(id); }
   std::vector<NodeId> live_nodes() const;
   std::vector<NodeId> topological_order()
@@ -133,8 +132,8 @@ Result<void> verify(const Graph& graph);
 enum class Elements { few, all };  // of large constants
 std::string to_string(const Graph& graph, Elements wanted = Elements::few);
 
-// Typed access to attributes; the default where absent. InternalError where the attribute has another kind (infer has
-// checked it before).
+// Typed access to attributes; the default if absent. InternalError if the attribute has another kind (checked by infer
+// before).
 std::int64_t int_attribute(const Node& node, std::string_view name, std::int64_t fallback);
 double float_attribute(const Node& node, std::string_view name, double fallback);
 std::string string_attribute(const Node& node, std::string_view name, std::string_view fallback);

@@ -6,7 +6,7 @@ namespace dovetail::graph {
 
 namespace {
 
-constexpr std::size_t kFew = 8;  // outputs that are looked through one by one
+constexpr std::size_t kFew = 8;  // number of outputs up to which they are searched linearly
 
 }  // namespace
 

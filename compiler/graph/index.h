@@ -1,5 +1,5 @@
-// What lets a graph of thousands of nodes answer who reads a value, whether a name is taken, and whether a value is an
-// output, without looking at all of it. The graph keeps its index; nobody else uses it.
+// The index of a graph: with it a graph of thousands of nodes finds the readers of a value, and whether a name is taken
+// or a value is an output, without a scan. Used only by the graph, which keeps it up to date.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace dovetail::graph {
 
-// Strong ids: positions in Graph::values and Graph::nodes. Stable under all edits but compact().
+// Strong ids: positions in Graph::values and Graph::nodes. Stable under all edits except compact().
 struct ValueId {
   std::int32_t index = -1;
   bool valid() const { return index >= 0; }
@@ -29,7 +29,7 @@ struct NodeId {
 class Graph;
 class NodeEdit;
 
-// A list that everybody reads and only the graph changes.
+// A list that everyone may read and only the graph may change.
 template <typename T>
 class ReadOnly {
  public:
@@ -72,24 +72,24 @@ class Outputs {
 
  private:
   std::vector<ValueId> ids_;
-  mutable std::unordered_set<std::int32_t> known_;  // empty: not made yet
+  mutable std::unordered_set<std::int32_t> known_;  // empty: not built yet
 };
 
-// Candidates: every live node that reads a value or bears a name is among them, and so may be some that do no longer.
-// Anyone who asks looks at the nodes themselves.
+// Candidates: every live node that reads a value or has a name is included, and possibly some that no longer do.
+// Callers must check the nodes themselves.
 class GraphIndex {
  public:
-  // A copy of a graph makes its own when it is asked.
+  // A copy of a graph builds a new index when needed.
   GraphIndex() = default;
   GraphIndex(const GraphIndex&) {}
   GraphIndex& operator=(const GraphIndex&) { return *this = GraphIndex(); }
   GraphIndex(GraphIndex&&) = default;
   GraphIndex& operator=(GraphIndex&&) = default;
 
-  std::size_t nodes = 0, values = 0;         // how many of the graph's are in
-  std::vector<std::vector<NodeId>> readers;  // by value, in node order, each once
+  std::size_t nodes = 0, values = 0;         // how many of the graph's are indexed
+  std::vector<std::vector<NodeId>> readers;  // by value, in node order, without duplicates
   std::unordered_map<std::string, std::vector<NodeId>> nodes_of;
-  std::unordered_map<std::string, ValueId> value_of;  // the first of that name
+  std::unordered_map<std::string, ValueId> value_of;  // the first value of that name
 
   void add_reader(ValueId value, NodeId node);
   void add_name(const std::string& name, NodeId node);

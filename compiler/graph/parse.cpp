@@ -78,7 +78,7 @@ class Line {
     expect("\"");
     return result;
   }
-  // The characters of a number, inf and nan among them.
+  // The characters of a number, including inf and nan.
   std::string_view number() {
     skip_blanks();
     std::size_t end = at_;
@@ -115,7 +115,7 @@ std::int64_t integer(Line& line, std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc{} || end != text.data() + text.size())
-    line.fail(fmt::format("\"{}\" is not an integer of 64 bits", text));
+    line.fail(fmt::format("\"{}\" is not a 64-bit integer", text));
   return value;
 }
 double real(Line& line, std::string_view text) {
@@ -125,7 +125,7 @@ double real(Line& line, std::string_view text) {
     line.fail(fmt::format("\"{}\" is not a number", text));
   return value;
 }
-// A float32 is read as one: rounding twice would be another number now and then.
+// A float32 is parsed as float32: rounding twice would sometimes give another number.
 void store(Line& line, NdArray& array, std::int64_t at, std::string_view text) {
   if (array.dtype() == DType::float32) {
     float value = 0;
@@ -140,7 +140,7 @@ void store(Line& line, NdArray& array, std::int64_t at, std::string_view text) {
   }
 }
 
-// The text's lines with something on them, which a graph and its subgraphs read one after another.
+// The nonempty lines of the text, which a graph and its subgraphs consume in turn.
 class Lines {
  public:
   Lines(std::string_view text, std::string_view where) : text_(text), where_(where) {}
@@ -167,11 +167,11 @@ constexpr std::string_view kGraphLine = "graph ", kEndLine = "end";
 
 class Parser {
  public:
-  // `depth`: in how many graphs this one is.
+  // `depth`: nesting of this graph.
   Parser(Lines& lines, const MissingElements& missing, int depth)
       : lines_(lines), where_(lines.where()), missing_(missing), depth_(depth), errors_(lines.errors) {}
 
-  // Errors are in the lines' list as well.
+  // Errors are also in the lines' list.
   Result<Graph> run() {
     if (std::optional<Line> line = lines_.next()) return body(*line);
     errors_.push_back({"cannot read the graph", std::string(where_), "there is no line \"graph NAME(...) -> (...)\"",
@@ -180,7 +180,7 @@ class Parser {
   }
 
  private:
-  // From its first line on.
+  // Parses from the graph's first line on.
   Result<Graph> body(Line& first) {
     header(first);
     check_end(first);
@@ -206,10 +206,10 @@ class Parser {
     for (const auto& [name, id] : uses_)
       if (!defined_.count(name))
         errors_.push_back({"cannot read the graph", std::string(where_),
-                           fmt::format("%{} is used and nothing defines it", name),
+                           fmt::format("%{} is used but not defined", name),
                            "define it by a node, a constant or a graph input"});
     if (!errors_.empty()) return errors_;
-    if (depth_ == 0) {  // looks into subgraphs too
+    if (depth_ == 0) {  // also checks subgraphs
       if (const auto verified = verify(graph_); !verified.ok()) return errors_ = verified.errors();
     }
     return std::move(graph_);
@@ -218,11 +218,11 @@ class Parser {
     if (!line.failed() && !line.at_end()) line.fail(fmt::format("{} after the end", line.found()));
   }
 
-  // False where reading cannot continue.
+  // False if parsing cannot continue.
   bool subgraph(Line& line) {
     if (depth_ == kMostNested)
-      return line.fail(fmt::format("more than {} graphs in one another", kMostNested), "nest fewer");
-    if (!last_node_.valid()) return line.fail("a subgraph belongs to the node before it, and there is none");
+      return line.fail(fmt::format("graphs are nested more than {} deep", kMostNested), "nest fewer");
+    if (!last_node_.valid()) return line.fail("a subgraph belongs to the preceding node, but there is none");
     auto nested = Parser(lines_, missing_, depth_ + 1).body(line);
     if (!nested) return false;
     graph_.edit(last_node_)->subgraphs.push_back(std::make_shared<const Graph>(*std::move(nested)));
@@ -271,7 +271,7 @@ class Parser {
     return result;
   }
 
-  // "= ..." after the type, or what `missing` supplies.
+  // "= ..." after the type, or the elements that `missing` supplies.
   std::optional<NdArray> elements(Line& line, const std::string& name, const TensorType& type) {
     if (line.failed()) return std::nullopt;
     const std::int64_t count = element_count(type.shape);

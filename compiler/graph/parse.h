@@ -1,11 +1,10 @@
-// The text of graphs, read back: parse(to_string(g, Elements::all)) is g but for ids and for constants that nothing
-// uses.
+// Parses the text of graphs: parse(to_string(g, Elements::all)) is g except for ids and unused constants.
 //
 //   graph NAME(%x: float32[1, 3]) -> (%y)
 //     constant %w: float32[3] = [1.0, 2.0, 3.0]            or = fill(0.5), or = 4 for a scalar
 //     %y: float32[1, 3] = Mul(%x, %w) {axis=1, mode="a"}  // node_name <- origin, origin
 //
-// The subgraphs of a node of control flow follow its line, each from a line "graph ..." of its own to a line "end":
+// The subgraphs of a node of control flow follow its line, each from its own line "graph ..." to a line "end":
 //
 //     %y: float32[3] = dovetail.if(%c, %x)  // choice
 //       graph then(%x: float32[3]) -> (%x)
@@ -14,7 +13,7 @@
 //         constant %w: float32[3] = fill(0.0)
 //       end
 //
-// Where an output has as many elements as another one says, "extents %y[0]=%count" follows the list of outputs.
+// If an output has as many elements as another one specifies, "extents %y[0]=%count" follows the list of outputs.
 //
 // An omitted input is `_`. Names of other characters than letters, digits and _./@$+-:; are written in quotes, with \"
 // \\ \n inside. A node without a name gets one from its operator and first output. Nodes may come in any order; a line
@@ -31,15 +30,15 @@
 
 namespace dovetail::graph {
 
-// Constants of at most this many elements are always written out.
+// Constants of at most this many elements are always printed.
 inline constexpr std::int64_t kPrintedElements = 8;
-// Not in quotes.
+// Characters of names without quotes.
 bool is_plain_name(std::string_view name);
 
-// What supplies the elements of constants that the text leaves out; nothing: such a constant is an error.
+// Supplies the elements of constants that the text leaves out; nullopt: such a constant is an error.
 using MissingElements = std::function<NdArray(std::string_view name, const TensorType& type)>;
 
-// Types are taken as written; verify() has passed. All errors are reported, with line and column.
+// Types are not checked; the result has passed verify(). All errors are reported, with line and column.
 Result<Graph> parse(std::string_view text, std::string_view where, const MissingElements& missing = {});
 
 }  // namespace dovetail::graph

@@ -1,4 +1,4 @@
-// Text of graphs: what --dump shows and text tests compare, and what parse() reads.
+// Text of graphs: shown by --dump, compared in text tests, and parsed by parse().
 #include <algorithm>
 #include <cctype>
 #include <string>
@@ -12,7 +12,7 @@
 namespace dovetail::graph {
 namespace {
 
-// Names are bare where the parser can see their end, else in quotes.
+// Names are bare if the parser can detect their end, else in quotes.
 std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
@@ -35,7 +35,7 @@ std::string number(const std::string& value) { return graph::quoted(value); }
 
 template <typename T>
 std::string list(const std::vector<T>& items) {
-  // An empty list says what it is empty of.
+  // An empty list names its element kind.
   std::string text = items.empty() && std::is_same_v<T, double>        ? "float["
                      : items.empty() && std::is_same_v<T, std::string> ? "string["
                                                                        : "[";
@@ -60,8 +60,8 @@ bool is_uniform(const NdArray& array) {
          std::equal(bytes.begin() + static_cast<std::ptrdiff_t>(width), bytes.end(), bytes.begin());
 }
 
-// " = 3" for scalars; " = [1, 2]" row-major whatever the rank; of large arrays, "" where few elements are requested,
-// else " = fill(3)" if all are equal.
+// " = 3" for scalars; " = [1, 2]" row-major for any rank; for large arrays "" if few elements are requested, else " =
+// fill(3)" if all are equal.
 std::string elements(const NdArray& array, Elements wanted) {
   if (array.count() > kPrintedElements && wanted == Elements::few) return "";
   if (array.rank() == 0) return " = " + element(array, 0);

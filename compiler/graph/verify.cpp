@@ -1,4 +1,4 @@
-// What every graph must satisfy whatever its operators: checked after import and after every pass.
+// The invariants of every graph, independent of its operators: checked after import and after every pass.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -91,7 +91,7 @@ class Verifier {
                            to_string(TensorType{value.constant->dtype(), value.constant->shape()})),
                "set the type from the constant");
       if (value.constant && value.producer.valid())
-        report(where, "a constant that a node produces as well", "remove the node, or the constant");
+        report(where, "a constant that a node also produces", "remove the node, or the constant");
       if (std::any_of(value.type.shape.begin(), value.type.shape.end(), [](std::int64_t extent) { return extent < 0; }))
         report(where, fmt::format("negative extent in {}", to_string(value.type)), "infer the type again");
     }
@@ -109,7 +109,7 @@ class Verifier {
     for (std::size_t i = 0; i < graph_.values.size(); ++i) {
       const Value& value = graph_.values[i];
       if (definitions[i] > 1)
-        report("%" + value.name, fmt::format("defined {} times, once is allowed", definitions[i]),
+        report("%" + value.name, fmt::format("defined {} times, expected once", definitions[i]),
                "give each node its own output");
       if (value.producer.valid() && definitions[i] == 0)
         report("%" + value.name, fmt::format("producer {} does not define it", graph_.node(value.producer).name),
@@ -129,7 +129,7 @@ class Verifier {
     const auto check = [&](ValueId id, const std::string& where) {
       const Value& value = graph_.value(id);
       if (!value.constant && !value.producer.valid() && !inputs.count(id))
-        report(where, fmt::format("uses %{}, which nothing defines", value.name),
+        report(where, fmt::format("uses %{}, which is not defined", value.name),
                "connect it to a node, a constant or a graph input");
     };
     for (const Node& node : graph_.nodes) {
@@ -167,7 +167,7 @@ class Verifier {
   }
 
   void report_cycle(const std::vector<std::pair<std::size_t, std::size_t>>& path, std::size_t entry) {
-    std::vector<std::string> names;  // against the path, which goes from users to producers
+    std::vector<std::string> names;  // in reverse of the path, which goes from users to producers
     for (auto step = path.rbegin(); step != path.rend(); ++step) {
       names.push_back(graph_.nodes[step->first].name);
       if (step->first == entry) break;
@@ -206,7 +206,7 @@ class Verifier {
     for (const Node& node : graph_.nodes) {
       if (node.removed || node.subgraphs.empty()) continue;
       if (depth_ == kMostNested) {
-        report(node.name, fmt::format("subgraphs more than {} deep in one another", kMostNested), "nest fewer");
+        report(node.name, fmt::format("subgraphs are nested more than {} deep", kMostNested), "nest fewer");
         continue;
       }
       for (const auto& subgraph : node.subgraphs) {

@@ -18,7 +18,7 @@ using graph::ValueId;
 
 namespace {
 
-// Starting a kernel costs about as much as moving so many bytes.
+// Starting a kernel costs about as much as moving this many bytes.
 constexpr double kStartBytes = 16 << 10;
 
 struct Reader {
@@ -63,14 +63,14 @@ class Chooser {
       problem_.values.push_back({passage.cost, first + passage.from, {first + passage.to}});
   }
 
-  // The model's inputs and outputs are stored as it has them, or in any layout that somebody likes.
+  // The model's inputs and outputs have the model's layout, or any layout that a kernel offers.
   void add_borders() {
     std::set<std::string> known;
     for (const LayoutProblem::Variable& variable : problem_.variables)
       known.insert(variable.layouts.begin(), variable.layouts.end());
     const auto border = [&](ValueId value) -> std::vector<std::string> {
       std::vector<std::string> layouts{""};
-      // What a run cuts to its extent is stored as the model has it.
+      // A value that the run truncates to its extent has the model's layout.
       const bool cut = std::ranges::any_of(graph_.extents, [&](const graph::OutputExtent& row) {
         return row.output == graph_.value(value).name || row.extent == graph_.value(value).name;
       });
@@ -114,7 +114,7 @@ class Chooser {
   LayoutPlan plan_;
   LayoutProblem problem_;
   LayoutChoice choice_;
-  std::map<ValueId, std::size_t> writers_;  // variable that decides how the value is written
+  std::map<ValueId, std::size_t> writers_;  // variable that determines the written layout of the value
   std::map<ValueId, std::vector<Reader>> readers_;
 };
 
@@ -154,7 +154,7 @@ std::string to_string(const Graph& graph, const LayoutPlan& plan) {
                         shown(relayout.to), relayout.bytes,
                         readers.empty() ? "the model's output" : fmt::format("{}", fmt::join(readers, ", ")));
   }
-  return text.empty() ? "everything is stored as the model has it\n" : text;
+  return text.empty() ? "all values have the model's layout\n" : text;
 }
 
 }  // namespace dovetail

@@ -1,7 +1,7 @@
-// How every value of a partitioned graph is stored. Targets say which layouts their kernels can read and write; this
-// decides over the whole graph, so that as few bytes as possible are copied from one layout to another. Copies of
-// constants cost nothing (they are packed while compiling), a copy serves all readers of the same layout, and a kernel
-// that can read one layout and write another is a copy made in passing.
+// Chooses the layout of every value of a partitioned graph. Targets offer the layouts that their kernels can read and
+// write; this chooses for the whole graph, so that as few bytes as possible are copied from one layout to another.
+// Copies of constants are free (they are packed at compile time), a copy serves all readers of the same layout, and a
+// kernel that reads one layout and writes another converts without a separate copy.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 namespace dovetail {
 
-// A copy that the bundle will hold as a step.
+// A copy that becomes a step of the bundle.
 struct Relayout {
   graph::ValueId value;
   std::string from, to;
@@ -26,16 +26,16 @@ struct LayoutPlan {
   std::vector<Relayout> relayouts;  // in the order of the values
 };
 struct LayoutOptions {
-  bool free_borders = false;  // the model's inputs and outputs are stored as the kernels like them best
-  bool choose = true;         // else every kernel takes the layout that it likes best, whatever that costs
+  bool free_borders = false;  // the model's inputs and outputs have the layouts that the kernels prefer
+  bool choose = true;         // false: every kernel uses its preferred layout, at any cost
 };
 
 // `offers`: of all kernels of the graph, in execution order.
 LayoutPlan choose_layouts(const graph::Graph& graph, std::span<const KernelOffer> offers, const LayoutOptions& options);
 
-// A line per kernel, and one per variable: the layouts that it takes, the best first.
+// A line per kernel, and one per variable: its layouts, the preferred one first.
 std::string to_string(const graph::Graph& graph, std::span<const KernelOffer> offers);
-// A line per value that is not as the model has it, and one per copy.
+// A line per value that does not have the model's layout, and one per copy.
 std::string to_string(const graph::Graph& graph, const LayoutPlan& plan);
 
 }  // namespace dovetail

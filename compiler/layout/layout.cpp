@@ -24,7 +24,7 @@ std::string row_major(std::size_t rank) {
   return text;
 }
 
-// Reads what a layout consists of; spaces do not count.
+// Parses the parts of a layout; spaces are ignored.
 class LayoutReader {
  public:
   explicit LayoutReader(std::string_view text) : rest_(text) { skip(); }
@@ -51,7 +51,7 @@ class LayoutReader {
   std::string_view rest_;
 };
 
-// Whether places are quotients and remainders of indices.
+// Whether positions are quotients and remainders of indices.
 bool splits(const Layout& layout) {
   if (!layout.folds.empty()) return true;
   return std::any_of(layout.map.parts.begin(), layout.map.parts.end(), [&](const schedule::IndexMap::Part& part) {
@@ -67,7 +67,7 @@ Layout checked(std::string_view text, const Shape& logical) {
 }
 
 // The row-major offset within the view of an element of the framed view; -1 in the frame. `shapes`: Layout::folded of
-// every count; `index` is used up.
+// every count; `index` is modified.
 std::int64_t offset_in_view(const Layout& layout, const std::vector<Shape>& shapes, std::vector<std::int64_t>& index) {
   const auto inside = [&](const Shape& shape) {
     for (std::size_t d = 0; d < shape.size(); ++d)
@@ -103,7 +103,7 @@ void for_each_framed(const Layout& layout, const Visit& visit) {
   }
 }
 
-// The framed view's elements; the fill in the frame.
+// The framed view's elements, with the fill value in the frame.
 NdArray frame(const NdArray& logical, const Layout& layout) {
   NdArray fill(logical.dtype(), {1}), framed(logical.dtype(), layout.framed());
   if (is_floating(logical.dtype())) fill.set_double(0, static_cast<double>(layout.fill));
@@ -252,7 +252,7 @@ NdArray pack(const NdArray& logical, const Layout& layout) {
 
 NdArray unpack(const NdArray& physical, const Layout& layout) {
   if (layout.plain) return physical;
-  DOVETAIL_CHECK(layout.holds_all(), "a folded layout need not hold every element");
+  DOVETAIL_CHECK(layout.holds_all(), "the layout must contain every element, which a folded one may not");
   NdArray places(DType::int64, layout.framed()), logical(physical.dtype(), layout.logical);
   for_each_framed(layout, [places = places.data<std::int64_t>()](std::int64_t i, std::int64_t offset) {
     places[static_cast<std::size_t>(i)] = offset;
@@ -271,7 +271,7 @@ NdArray unpack(const NdArray& physical, const Layout& layout) {
 
 Program relayout_program(const graph::TensorType& type, const std::string& from_text, const std::string& to_text) {
   const Layout from = checked(from_text, type.shape), to = checked(to_text, type.shape);
-  DOVETAIL_CHECK(from.holds_all(), "a folded layout need not hold every element");
+  DOVETAIL_CHECK(from.holds_all(), "the layout must contain every element, which a folded one may not");
   tensor::Definition definition("relayout");
   const Buffer in = definition.input("in0", type.dtype, from.framed());
   tensor::Axes axes;
@@ -280,11 +280,11 @@ Program relayout_program(const graph::TensorType& type, const std::string& from_
   const Buffer out = definition.compute("copy", type.dtype, axes, [&](tensor::Indices index) {
     Expr inside;
     const auto require = [&](const Expr& condition) { inside = inside ? logical_and(inside, condition) : condition; };
-    // An index that may be so far before and after a dimension of `extent` elements.
+    // An index that may be this far before and after a dimension of `extent` elements.
     const auto bound = [&](Expr& at, std::int64_t before, std::int64_t after, std::int64_t extent) {
       if (before > 0) require(binary(BinaryOp::ge, at, int_imm(0)));
       if (after > 0) require(binary(BinaryOp::lt, at, int_imm(extent)));
-      // Splitting a dimension of the source needs its index in bounds, in the frame as well, where nothing is read.
+      // Splitting a dimension of the source requires its index in bounds, also in the frame, where nothing is read.
       if (splits(from) && before > 0) at = binary(BinaryOp::max, at, int_imm(0));
       if (splits(from) && after > 0) at = binary(BinaryOp::min, at, int_imm(extent - 1));
     };
@@ -299,7 +299,7 @@ Program relayout_program(const graph::TensorType& type, const std::string& from_
       const Shape view = to.folded(f);
       const auto [before, after] = to.pads[fold.into];
       Expr& channel = index[fold.into];
-      // In the frame, where nothing is read, the element within is any.
+      // In the frame, where nothing is read, the element may be any inside one.
       if (fold.within && before > 0) channel = binary(BinaryOp::max, channel, int_imm(0));
       if (fold.within && after > 0) channel = binary(BinaryOp::min, channel, int_imm(view[fold.into] * fold.taps - 1));
       const Expr tap = fold.within ? floor_mod(channel, fold.taps) : floor_div(channel, view[fold.into]);
@@ -307,7 +307,8 @@ Program relayout_program(const graph::TensorType& type, const std::string& from_
       Expr& at = index[fold.dimension];
       at = at * fold.stride + tap * fold.dilation - fold.before;
       const std::int64_t last = (fold.windows - 1) * fold.stride + (fold.taps - 1) * fold.dilation - fold.before;
-      // A frame around `into` is taps that the fold does not have: they reach as far beyond, but for those within.
+      // A frame around `into` corresponds to additional taps of the fold: they reach beyond in the same way, except
+      // with `within`.
       bound(at, std::max(fold.before, fold.within ? 0 : before),
             std::max(last - view[fold.dimension] + 1, fold.within ? 0 : after), view[fold.dimension]);
     }
@@ -335,8 +336,8 @@ Program relayout_program(const graph::TensorType& type, const std::string& from_
   const auto trimmed = [](std::string map) { return map.erase(0, map.find_first_not_of(' ')); };
   if (const std::string map = trimmed(map_of(from, from_text)); !map.empty()) result.transform_layout("in0", map);
   if (const std::string map = trimmed(map_of(to, to_text)); !map.empty()) result.transform_layout("out0", map);
-  DOVETAIL_CHECK(result.status().ok(),
-                 "a copy takes any layout: " + (result.status().ok() ? "" : to_string(result.status().errors())));
+  DOVETAIL_CHECK(result.status().ok(), "a copy must support any layout: " +
+                                           (result.status().ok() ? "" : to_string(result.status().errors())));
   return result.program();
 }
 

@@ -27,7 +27,7 @@ std::optional<std::size_t> position_of(const Variable& variable, const std::stri
 }
 
 // One expansion: every variable either keeps its layout or takes `layout`, whichever set of changes is the cheapest. A
-// variable's node is on the source's side where it changes.
+// variable's node is on the source side if it changes.
 class Expansion {
  public:
   Expansion(const LayoutProblem& problem, const LayoutChoice& choice, const std::string& layout)
@@ -65,12 +65,12 @@ class Expansion {
       if (const std::string& read = layout_of(problem_, choice_, reader); read != layout_)
         keepers[read].push_back(nodes_[reader]);
     for (const auto& [read, readers] : keepers) {
-      // A copy into `read`: where a reader keeps it, and the writer does not write it (any more).
+      // A copy into `read`: needed if a reader keeps it, and the writer does not write it (any more).
       const std::size_t copy = cut_.add_node();
       cut_.add_edge(read == written ? writer : MinCut::kSource, copy, value.relayout_cost);
       for (const std::size_t reader : readers) cut_.add_edge(copy, reader, MinCut::kInfinite);
     }
-    // A copy into the new layout: where a reader takes it, and the writer does not.
+    // A copy into the new layout: needed if a reader takes it, and the writer does not.
     const std::size_t copy = cut_.add_node();
     for (const std::size_t reader : value.readers) cut_.add_edge(nodes_[reader], copy, MinCut::kInfinite);
     cut_.add_edge(copy, writer, value.relayout_cost);
@@ -101,13 +101,13 @@ LayoutChoice solve(const LayoutProblem& problem) {
   std::vector<std::string> layouts;  // in order of appearance: deterministic
   for (const Variable& variable : problem.variables) {
     DOVETAIL_CHECK(!variable.layouts.empty() && variable.layouts.size() == variable.costs.size(),
-                   "a variable knows layouts, each with its cost");
+                   "a variable must have layouts, each with its cost");
     for (const std::string& layout : variable.layouts)
       if (std::find(layouts.begin(), layouts.end(), layout) == layouts.end()) layouts.push_back(layout);
   }
   LayoutChoice best(problem.variables.size(), 0);
   double cost = cost_of(problem, best);
-  for (bool improved = cost > 0; improved;) {  // nothing costs less than nothing
+  for (bool improved = cost > 0; improved;) {  // a cost of zero cannot be improved
     improved = false;
     for (const std::string& layout : layouts) {
       LayoutChoice changed = Expansion(problem, best, layout).best();

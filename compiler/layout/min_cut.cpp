@@ -13,7 +13,7 @@ std::size_t MinCut::add_node() {
 }
 
 void MinCut::add_edge(std::size_t from, std::size_t to, double capacity) {
-  DOVETAIL_CHECK(capacity >= 0, "capacities are not negative");
+  DOVETAIL_CHECK(capacity >= 0, "capacities must not be negative");
   if (capacity == 0 || from == to) return;
   edges_[from].push_back({to, edges_[to].size(), capacity});
   edges_[to].push_back({from, edges_[from].size() - 1, 0});
@@ -54,7 +54,7 @@ double MinCut::solve() {
   while (find_levels()) {
     next_.assign(edges_.size(), 0);
     while (const double pushed = push(kSource, kInfinite)) {
-      // A path of infinite edges: no cut is finite.
+      // A path of infinite edges: every cut is infinite.
       if (pushed == kInfinite) return kInfinite;
       total += pushed;
     }

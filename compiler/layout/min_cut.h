@@ -13,17 +13,17 @@ class MinCut {
   static constexpr std::size_t kSource = 0, kSink = 1;
 
   std::size_t add_node();
-  // `capacity` is cut where `from` is on the source's side and `to` on the sink's. Precondition: not negative.
+  // `capacity` is cut if `from` is on the source side and `to` on the sink side. Precondition: not negative.
   void add_edge(std::size_t from, std::size_t to, double capacity);
 
-  // Capacity of the cheapest cut; kInfinite where every cut is (Dinic's algorithm).
+  // Capacity of the cheapest cut; kInfinite if every cut is infinite (Dinic's algorithm).
   double solve();
-  // After solve: whether the node is on the source's side of the cut that has the smallest such side.
+  // After solve: whether the node is on the source side of the minimum cut with the smallest source side.
   bool on_source_side(std::size_t node) const { return level_[node] >= 0; }
 
  private:
   struct Edge {
-    std::size_t to, reverse;  // position of the opposite edge at `to`
+    std::size_t to, reverse;  // reverse: position of the opposite edge at `to`
     double left;
   };
   bool find_levels();

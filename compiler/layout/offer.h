@@ -1,4 +1,4 @@
-// In which layouts kernels can work, and which were chosen for them: what targets and choose_layouts exchange.
+// The layouts that kernels support, and those chosen for them: exchanged between targets and choose_layouts.
 #pragma once
 
 #include <cstddef>
@@ -11,32 +11,32 @@
 
 namespace dovetail {
 
-// Layouts (compiler/layout/layout.h) by value; a value without one is stored as the model has it.
+// Layouts (compiler/layout/layout.h) by value; a value without one has the model's layout.
 using Layouts = std::map<graph::ValueId, std::string>;
 
-// Operands of a kernel that are stored alike, in whichever of some layouts is chosen for them.
+// Operands of a kernel that must have the same layout, chosen from a list.
 struct LayoutVariable {
-  std::vector<std::string> layouts;  // each once; the first is what the kernel likes best
-  std::vector<double> costs = {};    // of each, in bytes moved; empty: none costs anything
+  std::vector<std::string> layouts;  // without duplicates; the kernel prefers the first
+  std::vector<double> costs = {};    // of each, in bytes moved; empty: all are free
   std::vector<graph::ValueId> reads = {}, writes = {};
 };
-// What a kernel can work on. choose_layouts decides.
+// The layouts that a kernel supports. choose_layouts selects among them.
 struct KernelOffer {
-  // Where two variables take different layouts, the kernel copies in passing: slower by so many bytes moved.
+  // If two variables have different layouts, the kernel converts while it computes: slower by this many bytes moved.
   struct Passage {
-    std::size_t from, to;  // among `variables`
+    std::size_t from, to;  // indices of `variables`
     double cost = 0;
   };
-  graph::NodeId last;  // of the kernel's nodes: no other kernel has it as its last
+  graph::NodeId last;  // identifies the kernel: its last node
   std::vector<LayoutVariable> variables =
       {};  // every value that it reads or writes belongs to one; constants may be left out
   std::vector<Passage> passages = {};
 };
-// What was chosen for the whole graph.
+// The choice for the whole graph.
 struct ChosenLayouts {
   std::map<std::pair<graph::NodeId, graph::ValueId>, std::string> reads;  // by kernel
-  Layouts writes;   // of every value, inputs of the model included
-  Layouts outputs;  // in which the model's outputs are handed out
+  Layouts writes;   // of every value, including inputs of the model
+  Layouts outputs;  // of the model's outputs as returned to the caller
 
   const std::string& read(graph::NodeId kernel, graph::ValueId value) const;
   const std::string& write(graph::ValueId value) const;

@@ -24,8 +24,8 @@ const StoreTarget* stored(const Block& block) {
   return update != nullptr && update->targets.size() == 1 ? &update->targets[0] : nullptr;
 }
 
-// The dimension of `weights` that goes with dimension `of_sum` of what the block stores, where all others go over the
-// block's whole depth: each of them with its own reduce iterator, and no such iterator is left.
+// The dimension of `weights` that corresponds to dimension `of_sum` of the stored elements, if all other dimensions
+// cover the block's whole depth: each with its own reduce iterator, and no such iterator is left over.
 std::optional<std::size_t> outputs_of(const Block& block, const std::string& weights, std::size_t of_sum) {
   const LoadExpr* access = nullptr;
   visit_exprs(block.body, [&](const Expr& e) {
@@ -66,8 +66,8 @@ std::vector<std::uint32_t> sums_along(const NdArray& array, std::size_t dimensio
   return sums;
 }
 
-// The index map by which the dimensions that `depth` goes over come last, each of one iterator. Nullopt where one has
-// several, or none of them goes over the depth.
+// The index map that moves the dimensions indexed by `depth` to the end, each indexed by one iterator. nullopt if one
+// has several, or none of them is indexed by the depth.
 std::optional<std::string> map_to_depth_last(const Block& block, const std::vector<std::size_t>& depth,
                                              const LoadExpr& access) {
   std::vector<std::string> others, last;
@@ -151,7 +151,7 @@ std::optional<Preparation::Bias> Preparation::bias_of(const std::string& main) c
         return int_imm(0, DType::int32);
       });
   if (!bias || !same || others == nullptr) return std::nullopt;
-  // Who reads one of them alone would see a correction.
+  // A reader of only one of them would see the correction.
   const std::string& constant = group_.program.parameters[bias->argument].buffer->name;
   bool alone = false;
   for (const schedule::Path& path : schedule::blocks_below(others))

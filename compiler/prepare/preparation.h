@@ -1,5 +1,5 @@
-// What is done to a group's program before its first schedule step, and to constants with it: the task's prepare steps,
-// as far as several targets do them.
+// Transformations of a group's program, and of its constants, before the first schedule step: the task's prepare steps,
+// as far as several targets use them.
 #pragma once
 
 #include <cstddef>
@@ -21,34 +21,34 @@ class Preparation {
   Preparation(const FusedGroup& group, schedule::Task task);
 
   schedule::Task task;
-  std::map<std::size_t, NdArray> constants;  // arguments whose value is another than the group's
+  std::map<std::size_t, NdArray> constants;  // arguments whose value differs from the group's
 
-  const loops::Block* block(const std::string& name) const;  // null where there is none
+  const loops::Block* block(const std::string& name) const;  // null if there is no such block
 
   // Makes the activations of integer block `main` unsigned (shift_activations.h) and corrects the bias, which must be a
-  // constant added after it. Nothing where that cannot be done.
+  // constant added after it. No effect if that is not possible.
   void shift_activations(const std::string& main);
-  // Takes the zero point out of integer block `main`, for products of signed bytes (shift_activations.h), and corrects
-  // the bias. Nothing where that cannot be done.
+  // Removes the zero point from integer block `main`, for products of signed bytes (shift_activations.h), and corrects
+  // the bias. No effect if that is not possible.
   void drop_zero_point(const std::string& main);
-  // Has constant factors of one byte in contraction `main` (schedule/contraction.h) are stored with the depth last,
-  // where rows or columns are: what multiplies bytes reads neighbors of the depth at once. Nothing where there are
-  // none.
+  // Moves the depth of constant one-byte factors in contraction `main` (schedule/contraction.h) to the last dimension,
+  // if rows or columns are there: instructions that multiply bytes read neighbors of the depth at once. No effect if
+  // there are no such factors.
   void put_depth_last(const std::string& main);
 
  protected:
   const FusedGroup& group() const { return group_; }
   std::optional<std::size_t> argument(const std::string& name) const;  // position of a parameter
-  const NdArray* constant(std::size_t position) const;  // as it is by now; null where the argument is none
-  // The constant that is added to the int32 sums of block `main` wherever they are read, and the dimension of the sums
-  // that it goes with.
+  const NdArray* constant(std::size_t position) const;  // its current value; null if the argument is not constant
+  // The constant that is added to the int32 sums of block `main` at all their uses, and the corresponding dimension of
+  // the sums.
   struct Bias {
     std::size_t argument, dimension;
   };
   std::optional<Bias> bias_of(const std::string& main) const;
 
  private:
-  // False where there is no such bias, or what the weights sum up to is not one number for each of its elements.
+  // False if there is no such bias, or the sum of the weights is not one number for each of its elements.
   bool correct_bias(const std::string& main, const ShiftedProgram& shifted);
 
   const FusedGroup& group_;

@@ -41,7 +41,7 @@ std::optional<Product> product_of(const Block& block) {
   return found;
 }
 
-// x + 128 in uint8; of a select, on both sides.
+// x + 128 in uint8; applied to both sides of a select.
 Expr shifted(const Expr& value) {
   if (const auto* n = std::get_if<Select>(&value->node))
     return select(n->condition, shifted(n->if_true), shifted(n->if_false));
@@ -49,7 +49,7 @@ Expr shifted(const Expr& value) {
   return cast(DType::uint8, cast(DType::int32, value) + int_imm(128, DType::int32));
 }
 
-// Block `to`: the elements of `from` shifted.
+// Block `to`: the elements of `from`, shifted.
 Stmt shift_nest(const Buffer& to, const Buffer& from) {
   Block block;
   block.name = to->name;

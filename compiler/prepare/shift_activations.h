@@ -1,5 +1,5 @@
-// For products of bytes: a convolution or matrix product of activations less a zero point made one of bytes alone, of
-// unsigned ones where the processor's dot products ask for these.
+// For products of bytes: turns a convolution or matrix product of activations less a zero point into one of bytes
+// alone, of unsigned bytes where the processor's dot products require them.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace dovetail::prepare {
 // sum (x - zero) * w  =  sum u * w - (128 + zero) * sum w,  u = x + 128 in uint8.
 struct ShiftedProgram {
   loops::Program program;
-  std::string activations;  // block and buffer that hold u: "pad", which was there, or "shifted"
+  std::string activations;  // block and buffer that hold u: "pad", if it existed, or "shifted"
   std::string weights;      // parameter
   std::int64_t offset =
-      0;  // 128 + zero: what to subtract from the bias is offset times the sum of an output channel's weights
+      0;  // 128 + zero: the bias must be reduced by offset times the sum of an output channel's weights
 };
 
-// Rewrites block `main`, whose product must be of int8 activations less a constant and int8 weights; nullopt where it
-// is not. The result of the program is that of the original plus offset * sum w in the accumulator: the caller corrects
-// the bias.
+// Rewrites block `main`, whose product must be of int8 activations less a constant and int8 weights; nullopt if it is
+// not. The program's result is that of the original plus offset * sum w in the accumulator: the caller corrects the
+// bias.
 std::optional<ShiftedProgram> shift_activations(const loops::Program& program, const std::string& main);
 
-// For products of signed bytes: sum (x - zero) * w  =  sum x * w - zero * sum w. `offset` is the zero point; nothing
-// but the product changes. nullopt where block `main` has none of int8 activations less a constant and int8 weights.
+// For products of signed bytes: sum (x - zero) * w  =  sum x * w - zero * sum w. `offset` is the zero point; only the
+// product changes. nullopt if the product of block `main` is not of int8 activations less a constant and int8 weights.
 std::optional<ShiftedProgram> drop_zero_point(const loops::Program& program, const std::string& main);
 
 }  // namespace dovetail::prepare

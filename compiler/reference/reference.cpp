@@ -23,7 +23,7 @@ struct Reference::State {
     NodeId node;
     std::shared_ptr<const loops::CompiledProgram> program;
     std::vector<std::size_t> operands;  // positions of the node's inputs, in the order of the program's parameters
-    std::vector<Reference> subgraphs;   // of a node that holds some, in place of a program
+    std::vector<Reference> subgraphs;   // for a node with subgraphs, instead of a program
   };
   graph::Graph graph;
   std::vector<Step> steps;  // in execution order
@@ -154,7 +154,7 @@ WorkEstimate Reference::estimate_work() const {
   WorkEstimate sum;
   for (const State::Step& step : state_->steps) {
     if (step.program != nullptr) sum += loops::estimate_work(*step.program);
-    // Of each subgraph once: how often it runs is seen as it comes.
+    // Expects each subgraph once: the number of its executions is not known in advance.
     for (const Reference& subgraph : step.subgraphs) sum += subgraph.estimate_work();
   }
   return sum;
@@ -185,7 +185,7 @@ Result<std::map<std::string, NdArray>> Reference::run(const std::map<std::string
   }
   std::map<std::string, NdArray> results;
   for (ValueId output : graph.outputs)
-    results.insert_or_assign(graph.value(output).name, at(output));  // an input or a constant may be one
+    results.insert_or_assign(graph.value(output).name, at(output));  // an input or a constant may be an output
   for (const State::Step& step : state_->steps)
     for (ValueId output : graph.node(step.node).outputs)
       results.insert_or_assign(graph.value(output).name, *std::move(values[static_cast<std::size_t>(output.index)]));

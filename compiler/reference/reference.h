@@ -1,5 +1,5 @@
-// The reference: a graph evaluated node by node on the operators' naive loop programs, nothing scheduled, nothing
-// fused. Every other way of running a model is compared with this.
+// The reference: evaluates a graph node by node on the operators' naive loop programs, without scheduling and fusion.
+// Every other way of running a model is compared with it.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,15 @@
 
 namespace dovetail {
 
-// Values of all live node outputs by value name (graph outputs among them). `inputs` by input name; missing,
-// superfluous or wrongly typed ones are diagnosed together. Programs of equal text are compiled once per call of
-// make_reference.
+// Values of all live node outputs by value name (including graph outputs). `inputs` by input name; missing, superfluous
+// or wrongly typed ones are diagnosed together. Programs of equal text are compiled once per call of make_reference.
 class Reference {
  public:
   static Result<Reference> make(graph::Graph graph);
-  // Sees the value of each node output when it was computed, and may put another one of its type in its place, from
-  // which what follows is computed.
+  // Called with the value of each node output after it is computed; may replace it by another one of its type, which
+  // later nodes then use.
   using Revise = std::function<void(const graph::Node&, graph::ValueId, NdArray&)>;
-  // `work` counts its steps and may stop it; null: nobody watches.
+  // `work` counts its steps and may stop it; null: not observed.
   Result<std::map<std::string, NdArray>> run(const std::map<std::string, NdArray>& inputs, Work* work = nullptr,
                                              const Revise& revise = nullptr) const;
   WorkEstimate estimate_work() const;

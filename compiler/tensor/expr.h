@@ -1,4 +1,4 @@
-// Names for the operations that operators write most; types as in loops/ir.h (equal operand types, no implicit
+// Short names for the operations that operators use most; types as in loops/ir.h (equal operand types, no implicit
 // conversion).
 #pragma once
 

@@ -9,7 +9,7 @@ namespace {
 
 using loops::Expr;
 
-// The identities of max and min: what no value is below, or above. Immediates hold the bits of a uint64.
+// The identities of max and min: the lowest value for max, the highest for min. Immediates hold the bits of a uint64.
 Expr lowest(DType dtype) {
   if (is_floating(dtype)) return loops::float_imm(-std::numeric_limits<double>::infinity(), dtype);
   return loops::int_imm(is_signed_integer(dtype) ? loops::type_min(dtype) : 0, dtype);
@@ -30,9 +30,9 @@ Reducer scalar_reducer(std::string name, Expr (*identity)(DType), loops::BinaryO
           of_products};
 }
 
-// (value, index): the better value wins, of equal values the smaller index; NaN is better than any number, as for the
-// reducers of values. That makes it commutative and associative, so that schedules may reorder it as they do any other
-// reduction.
+// (value, index): the better value wins; of equal values, the smaller index; NaN is better than any number, as for the
+// reducers of values. This makes the reducer commutative and associative, so that schedules may reorder it like any
+// other reduction.
 Reducer arg_reducer(std::string name, Expr (*worst)(DType), loops::BinaryOp better) {
   return {std::move(name),
           [worst](const std::vector<DType>& dtypes) {

@@ -65,7 +65,7 @@ loops::Buffer Definition::constant(std::string name, DType dtype, Shape shape) {
 void Definition::add_nest(const std::string& name, const std::vector<UpdateAxis>& axes,
                           const std::function<loops::Block(const Indices&)>& make_block) {
   if (std::ranges::any_of(axes, [](const UpdateAxis& axis) { return axis.extent == 0; })) return;
-  // The loops of in_order around the block are ordered iterators of it.
+  // The loops of in_order that enclose the block are its ordered iterators.
   std::vector<loops::Iterator> iterators;
   loops::VarMap inside;
   for (const Step& step : steps_) {
@@ -136,7 +136,7 @@ loops::Buffer Definition::reduce(std::string name, DType dtype, const Axes& axes
 loops::Buffer Definition::reduce_from(std::string name, DType dtype, const Axes& axes, const Axes& reduce_axes,
                                       const Reducer& reducer, const std::function<loops::Expr(const Indices&)>& start,
                                       const std::function<loops::Expr(const Indices&, const Indices&)>& body) {
-  DOVETAIL_CHECK(!is_empty(reduce_axes), fmt::format("{} is a reduction", name));
+  DOVETAIL_CHECK(!is_empty(reduce_axes), fmt::format("{} must be a reduction", name));
   const loops::Buffer buffer = loops::make_buffer(name, dtype, extents(axes));
   add_block(name, axes, reduce_axes, {buffer}, [&](const Indices& spatial, const Indices& reduced) {
     loops::Block block;

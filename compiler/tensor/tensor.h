@@ -1,5 +1,5 @@
-// Tensor expressions: an operator says *what* each output element is, once, on logical axes; build() turns that into a
-// naive loop program, one block per tensor, in the order of definition, with loops named after the axes.
+// Tensor expressions: an operator defines each output element once, on logical axes; build() turns the definition into
+// a naive loop program, one block per tensor, in the order of definition, with loops named after the axes.
 #pragma once
 
 #include <functional>
@@ -29,12 +29,13 @@ struct Reducer {
   bool of_products = false;  // each value is a product (loops/product_sum.h)
 };
 const Reducer& sum_reducer();
-// The sum of values that are products, where the operator's definition calls both one operation: MatMul, Conv.
+// The sum of values that are products, if the operator's definition treats multiplication and addition as one
+// operation: MatMul, Conv.
 const Reducer& product_sum_reducer();
 const Reducer& max_reducer();
 const Reducer& min_reducer();
 const Reducer& product_reducer();
-// (value, index), index int64. Of equal values the smallest index wins, whatever the order of the reduction; NaN never
+// (value, index), index int64. For equal values the smallest index wins, whatever the order of the reduction; NaN never
 // wins.
 const Reducer& arg_max_reducer();
 const Reducer& arg_min_reducer();
@@ -55,7 +56,7 @@ class Definition {
   // identity.
   loops::Buffer reduce(std::string name, DType dtype, const Axes& axes, const Axes& reduce_axes, const Reducer& reducer,
                        const std::function<loops::Expr(const Indices&, const Indices&)>& body);
-  // The same, each starting at its own value instead of the identity, over axes that are not empty.
+  // The same, each starting at a given value instead of the identity, over axes that are not empty.
   loops::Buffer reduce_from(std::string name, DType dtype, const Axes& axes, const Axes& reduce_axes,
                             const Reducer& reducer, const std::function<loops::Expr(const Indices&)>& start,
                             const std::function<loops::Expr(const Indices&, const Indices&)>& body);
@@ -67,8 +68,7 @@ class Definition {
   // A block written by hand.
   void statement(loops::Stmt stmt, std::vector<loops::Buffer> written);
 
-  // ---- Tensors that are written several times, or in an order: scatter, recurrences, selection
-  // A tensor that `update` writes.
+  // A tensor written by `update`.
   loops::Buffer declare(std::string name, DType dtype, Shape shape);
   // A block of declared tensors; its loops are `axes`, outermost first. `body` stores, or loops and stores.
   struct UpdateAxis {
@@ -82,11 +82,11 @@ class Definition {
   // innermost spatial axis inside: a sum of products whose lanes are adjacent.
   void accumulate(const std::string& name, const loops::Buffer& buffer, const Axes& axes, const Axis& reduced,
                   const std::function<loops::Expr(const Indices&, const loops::Expr&)>& product);
-  // The blocks that `body` adds run one after another inside one loop, in the loop's order. `body` gets the step.
+  // The blocks that `body` adds run one after another inside one loop, in the loop's order. `body` receives the step.
   void in_order(const Axis& axis, const std::function<void(const loops::Expr&)>& body);
 
   // Buffers named here become outputs in this order; other computed buffers are allocations. Precondition: each was
-  // defined here. `output_names`, where given, replaces the names of their buffers (the blocks keep theirs).
+  // defined here. `output_names`, if given, replaces the names of their buffers (the blocks keep theirs).
   loops::Program build(const std::vector<loops::Buffer>& outputs,
                        const std::vector<std::string>& output_names = {}) const;
 
@@ -102,7 +102,7 @@ class Definition {
   std::vector<loops::Parameter> parameters_;
   std::vector<loops::Buffer> computed_;
   std::vector<loops::Stmt> body_;
-  struct Step {  // a loop of in_order that is open
+  struct Step {  // an open loop of in_order
     Axis axis;
     loops::Var loop;
   };

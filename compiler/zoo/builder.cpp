@@ -13,7 +13,8 @@ using Ints = std::vector<std::int64_t>;
 
 constexpr double kEpsilon = 1e-5F;  // attributes are binary32 in ONNX
 constexpr double kBiasDeviation = 0.05;
-constexpr double kRectifiedMean = 0.3183;   // the squared mean of a rectified normal number, of its mean square: 1/π
+constexpr double kRectifiedMean =
+    0.3183;  // the squared mean of a rectified normal number, relative to its mean square: 1/π
 constexpr double kGeluMeanSquare = 0.4252;  // of GELU after a normal number
 
 Ints kernel_of(const Window& window) { return {window.rows, window.columns}; }
@@ -134,8 +135,8 @@ graph::ValueId Builder::concat_channels(const std::string& name, const std::vect
 }
 
 graph::ValueId Builder::max_pool(const std::string& name, Value x, const Window& window) {
-  // The greatest of n rectified numbers, neighbors being alike: about this much more in square (3.7 for 3x3, measured
-  // 3 to 4).
+  // The maximum of n rectified numbers with correlated neighbors: about this factor larger in mean square (3.7 for 3x3,
+  // measured 3 to 4).
   const double growth = 1 + 0.3 * static_cast<double>(window.rows * window.columns);
   return node("MaxPool", name, {x},
               {{"kernel_shape", kernel_of(window)}, {"strides", strides_of(window)}, {"pads", window.pads}},
@@ -230,7 +231,7 @@ graph::ValueId Builder::hide_future(const std::string& name, Value x) {
 }
 
 graph::ValueId Builder::softmax(const std::string& name, Value x) {
-  // Of n scores of unit variance: the sum of squared probabilities is about e / n.
+  // For n scores of unit variance: the sum of squared probabilities is about e / n.
   const auto count = static_cast<double>(shape(x).back());
   return node("Softmax", name, {x}, {{"axis", std::int64_t{-1}}}, {std::min(1.0, 2.718 / count) / count, 0});
 }

@@ -1,7 +1,7 @@
 // Layers of the zoo's models, with weights scaled so that signals neither vanish nor explode. The builder estimates the
-// mean square of every value on the way: weights are drawn so that a layer's outputs have about unit variance (He et
+// mean square of every value as it goes: weights are drawn so that a layer's outputs have about unit variance (He et
 // al., "Delving Deep into Rectifiers", ICCV 2015, section 2.2: Var w = 2 / fan-in after a ReLU), running variances of
-// batch normalizations are that of what they see, give or take a tenth.
+// batch normalizations are those of their inputs, within about 10 %.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,7 @@ class Builder {
 
   Builder(std::string_view model, const Choices& choices);
 
-  // [batch, ...]. Inputs are taken for numbers of unit variance, or near it.
+  // [batch, ...]. Inputs are assumed to have about unit variance.
   Value input(const std::string& name, const Shape& shape_without_batch);
   void output(Value value);
 
@@ -52,7 +52,7 @@ class Builder {
   // x Wᵀ + b on [batch, inputs].
   Value dense(const std::string& name, Value x, std::int64_t outputs);
 
-  // x W + b on the last axis, as transformers have it; the outputs' deviation is `branch_scale`.
+  // x W + b on the last axis, as in transformers; the outputs' deviation is `branch_scale`.
   Value linear(const std::string& name, Value x, std::int64_t outputs, double branch_scale = 1);
   Value layer_norm(const std::string& name, Value x, float epsilon);
   Value gelu(const std::string& name, Value x, Gelu form);
@@ -62,14 +62,14 @@ class Builder {
   // Two activations.
   Value matmul(const std::string& name, Value a, Value b);
   Value divide(const std::string& name, Value x, float divisor);
-  // Position j of the last axis is hidden from position i of the one before where j > i.
+  // Position j of the last axis is hidden from position i of the preceding one if j > i.
   Value hide_future(const std::string& name, Value x);
   Value softmax(const std::string& name, Value x);
 
   Model finish() &&;
 
  private:
-  // What a value's elements are expected to be like.
+  // The expected statistics of a value's elements.
   struct Statistics {
     double mean_square = 0;
     double negative_share = 0.5;  // of the mean square: 1/2 about zero, 0 after a ReLU
@@ -78,7 +78,7 @@ class Builder {
   Value node(const std::string& op, const std::string& name, std::vector<Value> inputs, graph::Attributes attributes,
              Statistics expected);
   Value value(const std::string& name, graph::TensorType type, Statistics expected);
-  Value parameter(const std::string& name, NdArray array);  // counted
+  Value parameter(const std::string& name, NdArray array);  // adds to the count of parameters
   Value constant(const std::string& name, NdArray array);
   Random random(const std::string& name) const { return Random(choices_.seed, name); }
   const Statistics& expected(Value value) const { return statistics_[static_cast<std::size_t>(value.index)]; }

@@ -1,7 +1,7 @@
 // DS-CNN for keyword spotting: Zhang, Suda, Lai, Chandra, "Hello Edge: Keyword Spotting on Microcontrollers", 2017
 // (arXiv 1711.07128), section 3.6, in the size of MLPerf Tiny (Banbury et al., NeurIPS 2021 Datasets and Benchmarks,
-// section 4): 49 frames of 10 MFCC coefficients, four separable layers of 64 channels, 12 words; biases alongside the
-// normalizations, TensorFlow's padding. Dropout and the final softmax are left out.
+// section 4): 49 frames of 10 MFCC coefficients, four separable layers of 64 channels, 12 words; biases in addition to
+// the normalizations, TensorFlow's padding. Dropout and the final softmax are left out.
 #include <fmt/format.h>
 
 #include "compiler/zoo/families.h"

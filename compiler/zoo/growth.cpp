@@ -16,8 +16,8 @@ using graph::ValueId;
 
 namespace {
 
-// Small, so that what a node costs is the compiler's and not the kernel's; of four dimensions, so that layouts are
-// chosen for it.
+// Small, so that a node's cost is the compiler's and not the kernel's; four dimensions, so that layouts are chosen for
+// it.
 const Shape kTensor{1, 8, 4, 4};
 
 class Maker {
@@ -71,7 +71,7 @@ Graph chain_twice(std::size_t nodes) {
   return m.finish({x});
 }
 
-// x * x, then |x|, so that no rule makes a power of it.
+// x * x, then |x|, so that no rule combines them to a power.
 Graph chain_square(std::size_t nodes) {
   Maker m;
   ValueId x = m.input();
@@ -114,7 +114,7 @@ Graph diamonds_twice(std::size_t nodes) {
   return m.finish({x});
 }
 
-// Every node reads its neighbors to the left and above; `twice`: and is squared.
+// Every node reads its left and upper neighbors; `twice`: each is then squared.
 Graph any_grid(std::size_t nodes, bool twice) {
   Maker m;
   std::size_t side = 1;
@@ -141,12 +141,12 @@ Graph split(std::size_t nodes) {
 }
 
 constexpr std::array<Growth, 10> kFamilies{{
-    {"chain", "each node reads the one before", chain},
-    {"chain twice", "x * sigmoid(x), over and over", chain_twice},
-    {"chain square", "x * x, over and over", chain_square},
+    {"chain", "each node reads the preceding one", chain},
+    {"chain twice", "x * sigmoid(x), repeated", chain_twice},
+    {"chain square", "x * x, repeated", chain_square},
     {"fan", "all read one tensor, all are outputs", fan},
     {"fan twice", "the same, each squared", fan_twice},
-    {"diamonds", "two branches that join, over and over", diamonds},
+    {"diamonds", "two branches that join, repeated", diamonds},
     {"diamonds twice", "the same, each joint squared", diamonds_twice},
     {"grid", "each node reads those to the left and above", grid},
     {"grid twice", "the same, each squared", grid_twice},

@@ -1,6 +1,6 @@
-// Samples for the zoo's models: seeded, the same on every platform, of about unit variance, and unlike each other
-// beyond their noise. (White noise would do for ranges, but a network that averages over a whole image sees in any
-// white noise the same.)
+// Samples for the zoo's models: seeded, the same on every platform, of about unit variance, and different from each
+// other beyond their noise. (White noise would suffice for ranges, but a network that averages over a whole image
+// cannot distinguish two samples of it.)
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace dovetail::zoo {
 
-// Inputs by name. Images [n, c, h, w] are a color, a smooth field and noise; other tensors a common row on the last
-// axis and noise. Precondition: float32 inputs.
+// Inputs by name. Images [n, c, h, w] consist of a color, a smooth field and noise; other tensors of a common row on
+// the last axis and noise. Precondition: float32 inputs.
 std::map<std::string, NdArray> sample_inputs(const graph::Graph& graph, std::uint64_t seed, int sample);
 
 }  // namespace dovetail::zoo

@@ -13,7 +13,7 @@ namespace {
 using Value = Builder::Value;
 using Activation = Value (Builder::*)(const std::string& name, Value x);
 
-constexpr double kResidualScale = 0.5;  // of what a residual block adds
+constexpr double kResidualScale = 0.5;  // deviation of a residual block's branch
 
 Value layer(Builder& b, const std::string& name, Value x, std::int64_t channels, const Window& window,
             Activation activation, std::int64_t group = 1) {

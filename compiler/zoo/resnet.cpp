@@ -1,9 +1,9 @@
 // Residual networks: He, Zhang, Ren, Sun, "Deep Residual Learning for Image Recognition", CVPR 2016, table 1 (18 and 50
 // layers) and section 4.2 (CIFAR-10). Projection shortcuts where the shape changes (option B); the 50-layer net has its
-// strides in the 3x3 convolutions ("v1.5", as frameworks ship it and as its usual figures of 25.56 M parameters and 4.1
-// GMAC mean). resnet8 is the net of MLPerf Tiny's image classification (Banbury et al., NeurIPS 2021 Datasets and
-// Benchmarks, section 4): three basic blocks of 16, 32 and 64 channels, biases alongside the normalizations,
-// TensorFlow's padding; its final softmax is left to the user.
+// strides in the 3x3 convolutions ("v1.5", the version that frameworks ship and that the usual figures of 25.56 M
+// parameters and 4.1 GMAC refer to). resnet8 is the net of MLPerf Tiny's image classification (Banbury et al., NeurIPS
+// 2021 Datasets and Benchmarks, section 4): three basic blocks of 16, 32 and 64 channels, biases in addition to the
+// normalizations, TensorFlow's padding; its final softmax is left to the user.
 #include <fmt/format.h>
 
 #include "compiler/zoo/families.h"
@@ -13,7 +13,7 @@ namespace {
 
 using Value = Builder::Value;
 
-// Of the last normalization of a branch: what a block adds is small alongside what it passes on.
+// Deviation of a branch's last normalization: a block's contribution is small compared with its input.
 constexpr double kBranchScale = 0.5;
 
 Value conv_norm(Builder& b, const std::string& name, Value x, std::int64_t channels, const Window& window,

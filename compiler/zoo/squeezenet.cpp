@@ -1,6 +1,6 @@
 // SqueezeNet 1.1: Iandola et al., "SqueezeNet: AlexNet-level accuracy with 50x fewer parameters", 2016 (arXiv
 // 1602.07360), section 3 (fire modules), with the cheaper first layers and earlier pooling of the authors' release 1.1.
-// Dropout is not an operation at inference and left out.
+// Dropout has no effect at inference and is left out.
 #include <fmt/format.h>
 
 #include "compiler/zoo/families.h"

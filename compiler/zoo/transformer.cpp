@@ -1,9 +1,9 @@
 // Transformers. bert_base: the encoder of Devlin et al., "BERT: Pre-training of Deep Bidirectional Transformers for
 // Language Understanding", NAACL 2019, section 3 (BERT-base: 12 layers, hidden 768, 12 heads), normalized after each
-// sum as in Vaswani et al., "Attention Is All You Need", NeurIPS 2017, section 3.1. Its input are embeddings, float32
-// [batch, sequence, 768]: token lookup and pooler are not part of it, nor is an attention mask. gpt_block: one block of
-// Radford et al., "Language Models are Unsupervised Multitask Learners", 2019, section 2.3 (GPT-2: normalized before
-// each branch, causal attention), a third as wide: hidden 256, 4 heads.
+// sum as in Vaswani et al., "Attention Is All You Need", NeurIPS 2017, section 3.1. Its inputs are embeddings, float32
+// [batch, sequence, 768]: token lookup, pooler and attention mask are not included. gpt_block: one block of Radford et
+// al., "Language Models are Unsupervised Multitask Learners", 2019, section 2.3 (GPT-2: normalized before each branch,
+// causal attention), a third as wide: hidden 256, 4 heads.
 #include <cmath>
 
 #include <fmt/format.h>

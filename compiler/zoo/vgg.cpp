@@ -1,6 +1,6 @@
 // VGG-16: Simonyan, Zisserman, "Very Deep Convolutional Networks for Large-Scale Image Recognition", ICLR 2015, table
-// 1, configuration D. The first dense layer's inputs follow the image's size. Dropout is not an operation at inference
-// and left out.
+// 1, configuration D. The first dense layer's inputs follow the image's size. Dropout has no effect at inference and is
+// left out.
 #include <fmt/format.h>
 
 #include "compiler/zoo/families.h"

@@ -1,4 +1,4 @@
-// Pseudo-random weights that are the same on every platform: integers and one multiplication, no function of the
+// Pseudo-random weights that are the same on every platform: integers and one multiplication, without functions of the
 // mathematical library.
 #pragma once
 
@@ -12,11 +12,11 @@ namespace dovetail::zoo {
 
 class Random {
  public:
-  // Every tensor has its own stream, so that changing one layer leaves the weights of the others.
+  // Every tensor has its own stream, so that a change of one layer does not affect the weights of the others.
   Random(std::uint64_t seed, std::string_view name);
 
   std::uint64_t next() { return bits_.next(); }
-  // About normal, mean 0, deviation 1: the sum of four uniform 16-bit numbers (Irwin-Hall), within ±3.47.
+  // Approximately normal, mean 0, deviation 1: the sum of four uniform 16-bit numbers (Irwin-Hall), within ±3.47.
   double normal();
   // Uniform in steps of 1/1000.
   double uniform(int least_thousandths, int greatest_thousandths);

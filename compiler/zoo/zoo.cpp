@@ -40,17 +40,17 @@ Result<void> check(std::string_view model, std::string_view what, std::int64_t v
                    std::int64_t greatest) {
   if (value >= least && value <= greatest) return {};
   return Diagnostic{fmt::format("cannot build {}", model), fmt::format("{} {}", what, value),
-                    fmt::format("it must be in {} to {}", least, greatest), "choose another size"};
+                    fmt::format("it must be from {} to {}", least, greatest), "choose another size"};
 }
 
-// The size chosen, or the standard one. Error: out of range, or the model has none.
+// The chosen size, or the standard one. Error: out of range, or the model has none.
 Result<std::int64_t> choose(std::string_view model, std::string_view what, const Range& range,
                             const std::optional<std::int64_t>& choice) {
   if (!choice) return range.standard;
   if (!range.chosen())
     return Diagnostic{fmt::format("cannot build {}", model), fmt::format("{} {}", what, *choice),
                       fmt::format("{} has no {} size to choose", model, what),
-                      "leave it out; `dovetail zoo list` lists what each model takes"};
+                      "leave it out; `dovetail zoo list` shows the options of each model"};
   DOVETAIL_TRY(check(model, what, *choice, range.least, range.greatest));
   return *choice;
 }

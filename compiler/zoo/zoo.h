@@ -1,5 +1,5 @@
-// Known topologies with pseudo-random weights: models of real shape for compilers, simulators and benchmarks, where no
-// trained file is at hand.
+// Known topologies with pseudo-random weights: models of realistic shape for compilers, simulators and benchmarks,
+// without a trained file.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace dovetail::zoo {
 
 struct Choices {
-  std::uint64_t seed = 1;  // of the weights; inputs are not ours
+  std::uint64_t seed = 1;  // of the weights only, not of inputs
   std::int64_t batch = 1;
   std::optional<std::int64_t> image;     // rows and columns of a square image
   std::optional<std::int64_t> sequence;  // positions of a transformer
@@ -26,9 +26,9 @@ struct Model {
   std::int64_t macs = 0;  // of convolutions and matrix products, for the whole batch
 };
 
-// A size that a family lets one choose.
+// A size option of a family.
 struct Range {
-  std::int64_t standard = 0, least = 0, greatest = 0;  // all 0: there is nothing to choose
+  std::int64_t standard = 0, least = 0, greatest = 0;  // all 0: the family has no such option
   bool chosen() const { return standard != 0; }
 };
 
@@ -38,7 +38,7 @@ struct Row {
   std::string_view name;
   std::string_view summary;  // for `dovetail zoo list`
   Range image, sequence;
-  std::int64_t parameters, macs;                       // at batch 1 and standard sizes; a test holds the model to them
+  std::int64_t parameters, macs;                       // at batch 1 and standard sizes; checked by a test
   void (*build)(Builder& builder, std::int64_t size);  // `size`: of the image or the sequence
 };
 

@@ -31,7 +31,7 @@ struct Range {
   Signed count() const { return std::max<Signed>(0, end - first); }
 };
 
-// How many (y, x) give constant + y * outer.factor + x * inner.factor == 0.
+// The number of pairs (y, x) with constant + y * outer.factor + x * inner.factor == 0.
 std::uint64_t count_zeros(Signed constant, Range outer, Range inner) {
   if (outer.count() == 0 || inner.count() == 0) return 0;
   const auto extremes = [](const Range& range) {
@@ -55,8 +55,8 @@ std::uint64_t count_zeros(Signed constant, Range outer, Range inner) {
   return static_cast<std::uint64_t>(zeros);
 }
 
-// Two steps in a row, at all iterations where they occur. `distance` is dst of the earlier minus src of the later, at y
-// = x = 0.
+// Two consecutive steps, at all iterations where they occur. `distance` is dst of the earlier minus src of the later,
+// at y = x = 0.
 struct Pair {
   bool same_src = false, same_dst = false;
   Signed distance = 0;
@@ -76,7 +76,7 @@ class Counter {
       add(all * cost_.other, interlocks && pair.same_dst ? all : 0);
       return;
     }
-    // Only where src repeats, or a read may meet the write before it, do the indices matter.
+    // The indices matter only if src repeats, or a read may coincide with the preceding write.
     const bool matters = pair.same_src || interlocks;
     const std::uint64_t on_src = matters ? count_zeros(pair.distance, pair.outer, pair.inner) : 0;
     if (!pair.same_src) {
@@ -84,11 +84,11 @@ class Counter {
       return;
     }
     // The elements after src are operands too, but not the first that is read.
-    std::uint64_t behind_src = 0;
-    for (std::uint32_t behind = 1; behind < elements; ++behind)
-      behind_src += count_zeros(pair.distance - Signed{behind}, pair.outer, pair.inner);
-    const std::uint64_t repeated = all - on_src - behind_src;
-    add(repeated * cost_.repeated + (on_src + behind_src) * cost_.other,
+    std::uint64_t after_src = 0;
+    for (std::uint32_t offset = 1; offset < elements; ++offset)
+      after_src += count_zeros(pair.distance - Signed{offset}, pair.outer, pair.inner);
+    const std::uint64_t repeated = all - on_src - after_src;
+    add(repeated * cost_.repeated + (on_src + after_src) * cost_.other,
         interlocks ? on_src + (pair.same_dst ? repeated : 0) : 0);
   }
 
@@ -138,7 +138,7 @@ AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops) {
                         .distance = dst(last) - dst_in - src(first),
                         .outer = all_y,
                         .inner = {1, inner, all_x.factor}};
-  // And from an outer one to the next.
+  // From the last micro-op of an outer iteration to the first of the next.
   const Pair over_outer{.same_src = src(last) + (inner - 1) * src_in == src(first) + src_out,
                         .same_dst = dst(last) + (inner - 1) * dst_in == dst(first) + dst_out,
                         .distance = dst(last) + (inner - 1) * dst_in - dst_out - src(first),
@@ -153,7 +153,7 @@ AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops) {
     counter.add(over_outer);
   }
 
-  // The last two steps by themselves: `back` steps before the last one, with the pair that leads to it.
+  // The last two steps separately: `back` steps before the last one, with the pair that leads to it.
   const auto cycles_of = [&](std::uint64_t back) -> std::uint64_t {
     const std::uint64_t step = steps.count - 1 - back;
     if (step == 0) return cost_of(alu).other;

@@ -1,6 +1,6 @@
-// What the steps of one ALU instruction cost in stage R (docs/reference/timing.md, section 9), without walking through
-// them: between two steps in a row only the difference of two indices matters, and that is linear in the loop
-// variables.
+// The cycles that the steps of one ALU instruction take in stage R (docs/reference/timing.md, section 9), computed without
+// iterating over the steps: between two consecutive steps only the difference of two indices matters, and it is linear
+// in the loop variables.
 #pragma once
 
 #include <cstdint>
@@ -13,20 +13,20 @@ namespace dovetail::simulator {
 
 struct AluSteps {
   std::uint64_t count = 0;               // 0: zero-trip
-  std::uint64_t cycles = 0;              // of all steps, interlocks included; the first step without its own
+  std::uint64_t cycles = 0;              // of all steps, interlocks included; excludes the interlock of the first step
   std::uint64_t interlocks = 0;          // likewise
   std::uint64_t last_cycles = 0;         // of the last step
-  std::uint64_t cycles_before_last = 0;  // of the step before the last; 0: there is none
+  std::uint64_t cycles_before_last = 0;  // of the step before the last; 0: there is no such step
   std::uint64_t first_read = 0;          // the first index that the first step reads
   std::uint64_t last_dst = 0;            // of the last step
 
-  // Of ACC: each cycle of a step in R but an interlock's reads one index.
+  // Reads of ACC: each cycle of a step in R except an interlock's reads one index.
   std::uint64_t reads() const {
     return cycles - interlocks * static_cast<std::uint64_t>(isa::spec::kAluInterlockCycles.value);
   }
 };
 static_assert(isa::spec::kAluCyclesPerUopImm.value == 1 && isa::spec::kAluCyclesPerUopRepeated.value == 1,
-              "a step takes a cycle in R for each index of ACC that it reads, as vector_cycles of kAluOps does");
+              "a step must take a cycle in R for each index of ACC that it reads, like vector_cycles of kAluOps");
 
 // `uops`: the micro-op memory. Precondition: the micro-op range is within it, unless the instruction is zero-trip.
 AluSteps alu_steps(const isa::Alu& alu, std::span<const isa::Uop> uops);

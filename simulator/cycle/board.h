@@ -1,5 +1,5 @@
-// What the units of one launch share: the program, the queues and token FIFOs between them, and the record of what
-// happened.
+// State shared by the units of one launch: the program, the queues and token FIFOs between them, and the recorded
+// events.
 #pragma once
 
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace dovetail::simulator {
 
-// The parts of the machine whose times follow from each other's.
+// The parts of the machine whose times depend on each other.
 enum class Part : std::uint8_t { load, compute, store, fetch };
 
 struct Board {
@@ -27,24 +27,24 @@ struct Board {
   BusGeometry bus;
 
   std::span<const isa::Instruction> program = {};
-  // Called once per instruction, in an order that queues and tokens respect, before its times are asked for. False
-  // stops everything.
+  // Called once per instruction, in an order that queues and tokens respect, before its times are computed. False stops
+  // everything.
   std::function<bool(std::size_t)> on_start = {};
-  std::span<const isa::Uop> uops = {};  // UOP memory, as on_start leaves it
+  std::span<const isa::Uop> uops = {};  // UOP memory, as updated by on_start
 
   std::array<CommandQueueTimes, isa::kQueues> queues{};
   std::array<TokenFifoTimes, isa::kTokenFifos> tokens{};
-  unsigned awake = 0;    // bit per Part: something changed for it
+  unsigned awake = 0;    // bit per Part: its inputs have changed
   bool stopped = false;  // by on_start
   std::size_t ended = 0;
   std::array<std::size_t, isa::kQueues> last_started{};
   Cycle last_end = 0;
 
-  std::vector<TraceEvent>* events = nullptr;  // of each instruction; nullptr: not requested
+  std::vector<TraceEvent>* events = nullptr;  // one per instruction; nullptr: not requested
   std::array<std::array<std::uint64_t, kUnitClassNames.size()>, 3> classes{};
   MemoryWaits* waits = nullptr;      // nullptr: not requested
   std::array<PortEvents, 4> port{};  // by Part: bursts and beats that the memory has accepted
-  std::uint64_t operand_reads = 0;   // of ACC by ALU's steps, beyond those of their destinations
+  std::uint64_t operand_reads = 0;   // reads of ACC by ALU's steps in addition to those of their destinations
 
   void clear();
   void count_burst(Part part, std::uint64_t beats) {
@@ -63,31 +63,31 @@ struct Board {
 struct Head {
   std::size_t instruction = 0;
   isa::TokenUse use;
-  Cycle issue = 0, from = 0;             // at the head from here on
-  Cycle token_prev = 0, token_next = 0;  // its tokens are there from here on; 0: none needed
+  Cycle issue = 0, from = 0;             // the cycle from which it is at the head
+  Cycle token_prev = 0, token_next = 0;  // cycles from which its tokens are available; 0: none needed
   Cycle tokens() const { return std::max(token_prev, token_next); }
 };
 
-// An instruction on its way from start to end.
+// An instruction between its start and its end.
 struct Started {
   std::size_t instruction = 0;
   isa::TokenUse use;
   Cycle from = 0, tokens = 0, start = 0;
 };
 
-// False: the queue is empty, or at least nobody knows yet.
+// False: the queue is empty, or its head's time is not known yet.
 bool find_head(const Board& board, isa::Queue queue, Head& head);
-// Takes the head out and pops its tokens. `cause` unless fetch, none or a token was it.
+// Removes the head and pops its tokens. `cause`: the stall cause unless it was fetch, none or a token.
 Started start_head(Board& board, const Head& head, Cycle start, StallCause busy);
 // The first cycle in which all tokens that it pushes have room.
 Cycle push_room(const Board& board, isa::TokenUse use);
 void end_instruction(Board& board, const Started& started, Cycle end);
 
-// The instruction's unit waited so many cycles for a burst whose delay had these parts. Precondition: board.waits.
+// Records that the instruction's unit waited this many cycles for a burst whose delay had these parts. Precondition:
+// board.waits.
 void count_memory(Board& board, isa::Queue unit, std::size_t instruction, Cycle wait, const MemorySplit& parts);
 
-// Counts the cycles [begin, started.start] in which the unit had nothing else to do: by what its queue's head was
-// waiting for.
+// Classifies the cycles [begin, started.start] in which the unit was idle: by what its queue's head was waiting for.
 void count_waiting(Board& board, const Started& started, Cycle begin);
 
 }  // namespace dovetail::simulator

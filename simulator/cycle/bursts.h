@@ -1,5 +1,5 @@
-// The geometry of a transfer: rows of DRAM elements, the bursts that carry them, and the slots in which they are used
-// (docs/reference/timing.md, section 3).
+// The geometry of a transfer: rows of DRAM elements, the bursts that carry them, and the slots in which the beats are
+// used (docs/reference/timing.md, section 3).
 #pragma once
 
 #include <cstdint>
@@ -14,32 +14,32 @@ struct Burst {
   std::uint32_t beats = 0;
   std::uint64_t pads = 0;  // pad slots right before it
   std::uint64_t slots = 0;
-  std::uint32_t first_slots = 0;  // of the first beat
+  std::uint32_t first_slots = 0;  // slots of the first beat
   std::uint32_t slots_per_beat = 0;
-  bool last = false;  // of the transfer
+  bool last = false;  // the transfer's last burst
 
-  // Slots that are over when beat `beat` leaves: it does so in the last of them.
+  // The number of slots up to and including that in which beat `beat` leaves.
   std::uint64_t slots_through(std::uint64_t beat) const {
     const std::uint64_t through = first_slots + beat * slots_per_beat;
     return through < slots ? through : slots;
   }
 };
 
-// What does not change from transfer to transfer.
+// Constants of all transfers.
 struct BusGeometry {
   explicit BusGeometry(const isa::HardwareConfig& config);
   int bus_log2;
-  std::uint64_t most_beats;      // of a burst
+  std::uint64_t most_beats;      // per burst
   std::uint64_t boundary_beats;  // no burst crosses a multiple of it
 };
 
 struct BurstTotals {
   std::uint64_t bursts = 0, beats = 0;
 };
-// All bursts of a LOAD or STORE, without looking at each. `element_bytes`: of its memory.
+// All bursts of a LOAD or STORE, without iterating over them. `element_bytes`: of its memory.
 BurstTotals burst_totals(const BusGeometry& bus, const isa::Transfer& transfer, std::uint64_t element_bytes);
 
-// The bursts of a transfer, one after the other.
+// Iterates over the bursts of a transfer.
 class Bursts {
  public:
   Bursts() = default;
@@ -51,7 +51,7 @@ class Bursts {
   bool more() const { return row_ < rows_; }
   Burst next();  // precondition: more()
 
-  // Pad slots after the last burst, or all of them if there is none.
+  // Pad slots after the last burst, or all of them if there is no burst.
   std::uint64_t tail_pads() const { return tail_pads_; }
 
  private:
@@ -59,9 +59,9 @@ class Bursts {
 
   const BusGeometry* bus_ = nullptr;
   std::uint64_t rows_ = 0, row_ = 0;
-  std::uint64_t address_ = 0, row_bytes_ = 0, stride_bytes_ = 0;  // of the row at hand
+  std::uint64_t address_ = 0, row_bytes_ = 0, stride_bytes_ = 0;  // of the current row
   int element_log2_ = 0;
-  std::uint64_t beat_ = 0, end_beat_ = 0;  // the next burst's first, and one past the row's last
+  std::uint64_t beat_ = 0, end_beat_ = 0;  // the next burst's first beat, and one past the row's last
   std::uint64_t pads_ = 0;                 // before the next burst
   std::uint64_t pads_between_ = 0, tail_pads_ = 0;
 };

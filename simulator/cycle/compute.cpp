@@ -10,9 +10,9 @@ using namespace isa::spec;
 
 namespace {
 
-// What stage R not pausing within an instruction rests on: a step may leave U one cycle before the step ahead of it
-// enters R, in time for R's next free cycle.
-static_assert(kStepToRead.value == 2, "the closed form of the steps' times holds for two cycles from U to R only");
+// This is why stage R never pauses within an instruction: a step may leave U one cycle before the preceding step enters
+// R, in time for R's next free cycle.
+static_assert(kStepToRead.value == 2, "the closed form of the steps' times holds only for two cycles from U to R");
 
 }  // namespace
 
@@ -40,7 +40,7 @@ bool ComputeUnit::start() {
   const std::uint64_t number = in_flight_.end();
   const bool follows = number > 0 && kind == kind_ && kind != Kind::serial;
 
-  // The unit takes it from here on: `free` when one of its kind may follow, or when nothing is in flight.
+  // The unit can accept it from this cycle on: `free` when one of its kind may follow, or when nothing is in flight.
   Cycle free = 0, front = 0;
   if (follows) {
     front = front_free_;
@@ -136,18 +136,18 @@ bool ComputeUnit::end() {
   const InFlight& at = in_flight_.front();
   const Cycle room = push_room(board_, at.started.use);
   if (room == kUnknown) return false;
-  // They end in order, one a cycle: only the oldest waits to push.
+  // They end in order, one per cycle: only the oldest waits to push.
   const Cycle could_end = std::max(at.complete, ends_.end() == 0 ? 0 : ends_[ends_.end() - 1] + 1);
   const Cycle end = std::max(could_end, room);
 
   const isa::Queue unit = isa::Queue::compute;
   if (counted_ < at.started.start) {
-    // The cycle of the start itself is one in flight.
+    // The start cycle counts as one in flight.
     count_waiting(board_, at.started, counted_);
     --board_.cycles(unit, UnitClass::hand_over);
     counted_ = at.started.start;
   }
-  board_.cycles(unit, UnitClass::pipeline) += end + 1 - counted_;  // finish() takes off what it really was
+  board_.cycles(unit, UnitClass::pipeline) += end + 1 - counted_;  // finish() subtracts the actual number
   counted_ = end + 1;
   if (end > could_end) pushes_.push({could_end, end});
   const Cycle needed_from = pushes_.empty() ? end + 1 : std::max(pushes_.front().begin, pushes_counted_);
@@ -161,7 +161,7 @@ bool ComputeUnit::end() {
   return true;
 }
 
-// Cycles before `known` will see no other step in R than those in reads_.
+// No further step enters R before cycle `known`, other than those in reads_.
 void ComputeUnit::count_pushes(Cycle known) {
   while (!pushes_.empty()) {
     const Interval push = pushes_.front();

@@ -1,6 +1,6 @@
-// The compute unit (docs/reference/timing.md, section 9). Loads and other serial instructions are alone in it; GEMM and
-// ALU instructions of one kind follow each other through its stages. Within an instruction stage R never pauses, so
-// that its times follow from the number and cost of its steps.
+// The compute unit (docs/reference/timing.md, section 9). Loads and other serial instructions run alone in it; GEMM and ALU
+// instructions of one kind are pipelined through its stages. Within an instruction stage R never pauses, so that its
+// times follow from the number and cost of its steps.
 #pragma once
 
 #include <cstdint>
@@ -44,18 +44,19 @@ class ComputeUnit {
     Cycle complete = kUnknown;
   };
   Window<InFlight> in_flight_;  // started, and not ended
-  Window<Cycle> ends_;          // of the last ones; as many as may be in flight
-  Kind kind_ = Kind::serial;    // of the last started
+  Window<Cycle> ends_;          // of the most recent instructions; as many as may be in flight
+  Kind kind_ = Kind::serial;    // kind of the instruction started last
   Drain drain_;                 // of a serial load that is not complete
 
-  // The pipe of steps, after the last one that entered.
-  Cycle front_free_ = 0;  // the last step leaves U
-  Cycle read_free_ = 0;   // the first cycle after it in R
-  Cycle last_begin_ = 0;  // its first cycle in R
+  // The pipeline of steps, after the last one that entered.
+  Cycle front_free_ = 0;  // the cycle in which the last step leaves U
+  Cycle read_free_ = 0;   // the first cycle in which R is free after it
+  Cycle last_begin_ = 0;  // the last step's first cycle in R
   bool has_last_dst_ = false;
   std::uint64_t last_dst_ = 0;
 
-  // Classes. Waiting to push counts where R does no work meanwhile; both are kept until all of either is known.
+  // Cycle classes. A wait to push counts only in cycles in which R does no work; both sequences are kept until they are
+  // complete.
   Window<Interval> reads_, pushes_;
   Cycle counted_ = 0, pushes_counted_ = 0;
 };

@@ -1,5 +1,5 @@
-// What an instruction adds to the counters, from its fields alone: instructions, bytes and steps. Accesses, traffic and
-// DRAM commands are not.
+// The contribution of an instruction to the counters that follows from its fields alone: instructions, bytes and steps.
+// Accesses, traffic and DRAM commands are not included.
 #pragma once
 
 #include "isa/config.h"

@@ -52,8 +52,8 @@ class CycleSimulator : public Simulator {
   std::optional<LaunchTrace> timing_;
 };
 
-// Several accelerators that share the memory. They run one program on their own samples: their times depend on no
-// value, so that values are those of the first, and the others have times alone.
+// Several accelerators that share the memory. They run one program on different samples: their times do not depend on
+// values, so values are computed only for the first one.
 class SharedSimulator : public Simulator {
  public:
   SharedSimulator(const isa::HardwareConfig& config, const EngineOptions& options, Values values)
@@ -95,7 +95,7 @@ class SharedSimulator : public Simulator {
   const Execution& execution() const { return *executions_.front(); }
 
  private:
-  // Of those that end last, the first: the launch takes as long as it does.
+  // The first of those that end last: it determines the duration of the launch.
   LaunchTrace last() {
     LaunchTrace slowest = machines_[0].result();
     for (std::size_t i = 1; i < machines_.size(); ++i)
@@ -111,7 +111,7 @@ class SharedSimulator : public Simulator {
   std::optional<LaunchTrace> timing_;
 };
 
-// With values there is an SRAM to look into.
+// With values, an SRAM is available for inspection.
 template <typename Timed>
 class WithValues final : public Timed, public SramReader {
  public:

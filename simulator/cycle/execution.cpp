@@ -84,7 +84,7 @@ bool Execution::execute(std::size_t index) {
       return false;
   }
   if (const auto* load = std::get_if<isa::Load>(&instruction.body); load != nullptr && load->memory == isa::Memory::uop)
-    DOVETAIL_CHECK(uops_.load(*load, *dram_), "micro-ops outside the image, after that was checked");
+    DOVETAIL_CHECK(uops_.load(*load, *dram_), "the micro-ops must be inside the image, as checked before");
   return true;
 }
 
@@ -93,7 +93,7 @@ Result<Counters> Execution::outcome(const Machine& machine) const {
   if (meter_.stopped()) return meter_.work()->stopped_at(fmt::format("after {} instructions", started_));
   if (!machine.done() || machine.tokens_left()) {
     Diagnostics errors = token_errors(config_, program_, first_index_);
-    DOVETAIL_CHECK(!errors.empty(), "the launch stops where its tokens let it continue");
+    DOVETAIL_CHECK(!errors.empty(), "the launch stops although its tokens let it continue");
     return errors;
   }
   Counters counters = counters_;

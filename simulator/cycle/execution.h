@@ -1,4 +1,4 @@
-// What a timing core needs besides time: which instructions may start at all, their values, and the micro-ops that ALU
+// The part of a timing core that is not timing: which instructions may start, their values, and the micro-ops that ALU
 // times depend on. SRAM persists from launch to launch.
 #pragma once
 
@@ -29,27 +29,27 @@ class Execution {
  public:
   Execution(const isa::HardwareConfig& config, Values values, Work* work = nullptr);
 
-  // As after power-up.
+  // Resets to the state after power-up.
   void reset();
 
-  // A launch as the machine takes it; `program` and `dram` outlive it. Instruction 0 of the program, not of the launch,
-  // is at `program_base`.
+  // The launch in the form that the machine expects; `program` and `dram` outlive it. Instruction 0 of the program, not
+  // of the launch, is at `program_base`.
   Machine::Launch begin(std::span<const isa::Instruction> program, std::size_t first_index, Dram& dram,
                         std::uint64_t program_base, bool trace);
-  // To be asked at each of the machine's events. False: the work was stopped, and outcome() says so.
+  // Must be called at each of the machine's events. False: the work was stopped, and outcome() reports it.
   bool goes_on() { return meter_.advance_uncounted(kStepsOfEvent); }
-  // After the machine's last event, or where it does not continue: the counters, or why the launch was stopped, came to
-  // a standstill, or left tokens.
+  // Call after the machine's last event, or when it cannot continue: returns the counters, or the reason why the launch
+  // was stopped, came to a standstill, or left tokens.
   Result<Counters> outcome(const Machine& machine) const;
-  // The instruction that stopped it, in the program. Precondition: machine.stopped().
+  // The index, in the program, of the instruction that stopped it. Precondition: machine.stopped().
   std::size_t failed_at() const { return failed_at_; }
-  // Null: values are left out.
+  // Null: values are not computed.
   const Sram* sram() const { return core_ ? &core_->sram() : nullptr; }
-  // Whether it reached beyond the image. The same precondition.
+  // Whether that instruction accessed memory beyond the image. The same precondition.
   bool beyond_image() const { return beyond_image_; }
 
  private:
-  static constexpr std::uint64_t kStepsOfEvent = 64;  // as long as an event at the memory port takes, about
+  static constexpr std::uint64_t kStepsOfEvent = 64;  // approximate cost of an event at the memory port
 
   bool execute(std::size_t instruction);
   bool refuse(std::size_t instruction, const Fault& fault);
@@ -58,20 +58,20 @@ class Execution {
   isa::LegalityRules rules_;
   Routes routes_;
   UopMemory uops_;
-  std::optional<Core> core_;  // empty: time alone
+  std::optional<Core> core_;  // empty: only time is simulated
 
   std::span<const isa::Instruction> program_;
   std::size_t first_index_ = 0;
   Dram* dram_ = nullptr;
-  Counters counters_, values_;  // of instructions from their fields, and as core_ counts them
+  Counters counters_, values_;  // from instructions' fields, and as counted by core_
   Diagnostics errors_;
   std::size_t failed_at_ = 0, started_ = 0;
   bool beyond_image_ = false;
   WorkMeter meter_;
 };
 
-// Where instruction 0 is stored: as `options` say, or as program_place() does. `instructions` counts from instruction 0
-// to the last of the launch. Errors: misaligned, or outside the address space.
+// The address of instruction 0: from `options`, or from program_place(). `instructions` counts from instruction 0 to
+// the last of the launch. Errors: misaligned, or outside the address space.
 Result<std::uint64_t> program_base_of(const isa::HardwareConfig& config, const EngineOptions& options, const Dram& dram,
                                       std::size_t instructions);
 

@@ -24,7 +24,7 @@ void Fetch::clear(std::uint64_t program_address) {
                 static_cast<Cycle>(kLaunchToRequest.value));
 }
 
-// The slot that completes an instruction, in `slot` or as soon as its queue has room. False: nobody knows yet when.
+// The slot that completes an instruction, in `slot` or as soon as its queue has room. False: the time is not known yet.
 bool Fetch::issue(Cycle slot) {
   const std::size_t unit = isa::index(board_.routes.of(board_.program[next_]).use.queue);
   CommandQueueTimes& queue = board_.queues[unit];

@@ -16,7 +16,7 @@ class Fetch {
   void clear(std::uint64_t program_address);
 
   ReadPort& port() { return port_; }
-  // Issues what has arrived and has room.
+  // Issues the instructions that have arrived and have room in their queues.
   void advance();
   bool done() const { return next_ == board_.program.size(); }
   // Precondition: board.waits.
@@ -28,12 +28,12 @@ class Fetch {
   Board& board_;
   std::uint64_t beats_per_instruction_, instructions_per_beat_;
   ReadPort port_;
-  std::size_t next_ = 0;             // the instruction to be issued
-  std::uint64_t beats_of_next_ = 0;  // in slots already
+  std::size_t next_ = 0;             // the next instruction to be issued
+  std::uint64_t beats_of_next_ = 0;  // beats of it already used
   std::uint64_t beat_of_burst_ = 0;
   std::uint64_t slots_of_beat_ = 0;
   Cycle next_slot_ = 0;
-  bool counted_burst_ = false;  // the wait for the burst at hand
+  bool counted_burst_ = false;  // the wait for the current burst has been counted
 };
 
 }  // namespace dovetail::simulator

@@ -1,5 +1,5 @@
-// The load unit (docs/reference/timing.md, section 8): starts instructions ahead of the drainer, which works them off
-// one after the other.
+// The load unit (docs/reference/timing.md, section 8): starts instructions ahead of the drainer, which processes them one after
+// the other.
 #pragma once
 
 #include <cstdint>
@@ -10,19 +10,19 @@
 
 namespace dovetail::simulator {
 
-// Works off the slots of one transfer.
+// Processes the slots of one transfer.
 class Drain {
  public:
   // The first slot is not before `first_slot`.
   void begin(Cycle first_slot, bool has_bursts, std::uint64_t tail_pads);
-  // False: a burst is not on its way yet. True: all slots are over. `instruction` of the unit waits where beats are
-  // late.
+  // False: a burst has not been granted yet. True: all slots are complete. Waits for late beats count for `instruction`
+  // of the unit.
   bool advance(ReadPort& port, Board& board, isa::Queue unit, std::size_t instruction);
 
   bool has_slots() const { return slots_ != 0; }
   Cycle next_slot() const { return next_slot_; }
   std::uint64_t slots() const { return slots_; }
-  std::uint64_t waited() const { return waited_; }  // cycles for beats
+  std::uint64_t waited() const { return waited_; }  // cycles spent waiting for beats
 
  private:
   Cycle next_slot_ = 0;
@@ -55,7 +55,7 @@ class LoadUnit {
   bool draining_ = false;
   Drain drain_;
   Cycle last_end_ = 0;
-  Cycle counted_ = 0;  // cycles before this one have their class
+  Cycle counted_ = 0;  // all cycles before this one are classified
 };
 
 }  // namespace dovetail::simulator

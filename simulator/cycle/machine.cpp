@@ -41,7 +41,7 @@ void Machine::begin(Launch launch) {
   write_from_ = write_shown_ = kUnknown;
 }
 
-// Lets every part go as far as what is known allows.
+// Advances every part as far as its known inputs allow.
 void Machine::settle() {
   while (board_.awake != 0 && !board_.stopped) {
     const auto part = static_cast<Part>(std::countr_zero(board_.awake));
@@ -55,10 +55,10 @@ void Machine::settle() {
   }
 }
 
-// When the arbiter chooses. While an address waits for its acceptance nobody knows.
+// The cycle in which the arbiter chooses. Unknown while an address waits for its acceptance.
 Cycle Machine::grants_from() const {
   if (address_.port != nullptr) return kUnknown;
-  // The ports are part of units that are not const here only because grants change them.
+  // The ports belong to units that are mutable here only because grants change them.
   Machine& self = const_cast<Machine&>(*this);
   const Cycle asks =
       std::min({self.fetch_.port().asks_from(), self.compute_.port().asks_from(), self.load_.port().asks_from()});
@@ -75,10 +75,10 @@ Cycle Machine::next() const {
   return std::min({reads_from(), writes_from(), grants_from()});
 }
 
-// Within a cycle: reads before writes, as the memory requires it. An acceptance frees the arbiter in its own cycle; a
-// grant is shown in the next.
+// Within a cycle: reads before writes, as the memory requires. An acceptance frees the arbiter in its own cycle; a
+// grant becomes visible in the next.
 void Machine::step(Cycle cycle) {
-  DOVETAIL_CHECK(cycle != kUnknown, "a step without an event");
+  DOVETAIL_CHECK(cycle != kUnknown, "a step needs an event");
   if (reads_from() == cycle) read();
   else if (writes_from() == cycle) write();
   else grant();
@@ -144,12 +144,12 @@ void Machine::grant() {
   }
 }
 
-// A unit starts nothing while it has bursts to ask for: what it started last is what it asks for.
+// A unit starts nothing while it has bursts to request: the pending requests belong to the instruction started last.
 std::size_t Machine::at_port(Direction direction) const {
   if (direction == Direction::write) return board_.last_started[isa::index(isa::Queue::store)];
   if (address_.part != Part::fetch) return address_.instruction;
-  const std::uint64_t behind = address_.burst.address - std::min(address_.burst.address, launch_.program_address);
-  return behind / static_cast<std::uint64_t>(config_.instruction_bytes());
+  const std::uint64_t offset = address_.burst.address - std::min(address_.burst.address, launch_.program_address);
+  return offset / static_cast<std::uint64_t>(config_.instruction_bytes());
 }
 
 bool Machine::tokens_left() const {

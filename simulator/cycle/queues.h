@@ -1,6 +1,6 @@
 // The times at which queues and token FIFOs can be entered and left. Each has one producer and one consumer, both in
-// order, so that its state is two sequences of times: docs/reference/timing.md, sections 1, 6 and 7. `kUnknown` means a
-// time that depends on something yet to be decided; it is later than every time that is known.
+// order, so that its state is two sequences of times: docs/reference/timing.md, sections 1, 6 and 7. `kUnknown` means a time that
+// depends on a pending event; it is later than every known time.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,8 @@ constexpr Cycle after(Cycle time, std::int64_t cycles) {
   return time == kUnknown ? kUnknown : time + static_cast<Cycle>(cycles);
 }
 
-// What goes in and out of something that holds at most `depth`: an entry needs room as of the beginning of its cycle.
+// Entry and exit times of a structure that holds at most `depth` entries: an entry needs room at the beginning of its
+// cycle.
 template <typename Entry>
 class BoundedFifo {
  public:
@@ -42,11 +43,11 @@ class BoundedFifo {
   // The oldest that has not left, if it has entered.
   const Entry* head() const { return out_.end() < in_.end() ? &in_[out_.end()] : nullptr; }
   std::uint64_t left() const { return out_.end(); }
-  Cycle last_left() const { return out_.end() == 0 ? kUnknown : out_[out_.end() - 1]; }  // kUnknown: none has
+  Cycle last_left() const { return out_.end() == 0 ? kUnknown : out_[out_.end() - 1]; }  // kUnknown: none has left
   void leave(Cycle cycle) {
     out_.push(cycle);
     in_.drop_before(out_.end());
-    // The times that room() may still ask for, and the last one.
+    // The times that room() may still need, and the last one.
     if (in_.end() >= depth_) out_.drop_before(std::min(in_.end() - depth_, out_.end() - 1));
   }
 
@@ -66,12 +67,12 @@ class TokenFifoTimes : public BoundedFifo<Cycle> {
 };
 
 struct Issued {
-  std::size_t instruction = 0;  // of the launch
+  std::size_t instruction = 0;  // index in the launch
   Cycle cycle = 0;
 };
 class CommandQueueTimes : public BoundedFifo<Issued> {
  public:
-  // The first cycle in which head() is at the head. Precondition: head().
+  // The first cycle in which the instruction is at the head. Precondition: head().
   Cycle head_from() const {
     const Cycle issued = head()->cycle + static_cast<Cycle>(isa::spec::kIssueToStart.value);
     return left() == 0 ? issued : std::max(issued, last_left() + 1);

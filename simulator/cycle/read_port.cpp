@@ -44,14 +44,14 @@ void ReadPort::grant(Cycle cycle) {
   }
 }
 
-// The whole burst must fit, so that some beat before it must have left.
+// The whole burst must fit, so that some preceding beat must have left.
 void ReadPort::find_room() {
-  const std::uint64_t wanted = beats_granted_ + next_.beats;
-  if (wanted <= buffer_beats_) {
+  const std::uint64_t needed = beats_granted_ + next_.beats;
+  if (needed <= buffer_beats_) {
     asks_from_ = asks_after_;
     return;
   }
-  const std::uint64_t beat = wanted - buffer_beats_ - 1;
+  const std::uint64_t beat = needed - buffer_beats_ - 1;
   if (beat >= beats_used_) {
     asks_from_ = kUnknown;
     return;

@@ -1,5 +1,5 @@
-// One of the three requesters with its beat buffer (docs/reference/timing.md, section 4): asks for the bursts of a
-// transfer one after the other, as far as the buffer has room, and keeps those granted until they are used.
+// One of the three requesters with its beat buffer (docs/reference/timing.md, section 4): requests the bursts of a transfer one
+// after the other, as far as the buffer has room, and keeps the granted ones until they are used.
 #pragma once
 
 #include <algorithm>
@@ -16,42 +16,42 @@ class ReadPort {
  public:
   struct Granted {
     Burst burst;
-    Cycle first_beat = kUnknown;  // its R handshake
+    Cycle first_beat = kUnknown;  // cycle of its R handshake
   };
 
-  // `explain`: keep what each burst's delay was for.
+  // `explain`: record the causes of each burst's delay.
   void clear(std::uint64_t buffer_beats, bool explain);
 
-  // Requests go out from `cycle` on. Precondition: idle().
+  // Requests begin at `cycle`. Precondition: idle().
   void request(const Bursts& bursts, Cycle cycle);
 
-  bool idle() const { return !asking_; }  // nothing is left to ask for
-  // Since when: the cycle after the last grant, 0 if there was none. Precondition: idle().
+  bool idle() const { return !asking_; }  // no requests remain
+  // The first idle cycle: the cycle after the last grant, 0 if there was none. Precondition: idle().
   Cycle idle_from() const { return idle_from_; }
 
-  // From when on it asks for the next burst; kUnknown: nothing to ask for, or it waits for room of which nobody knows
-  // when it comes.
+  // The cycle from which it requests the next burst; kUnknown: no requests remain, or it waits for room at an unknown
+  // time.
   Cycle asks_from() const { return asks_from_; }
   const Burst& asked() const { return next_; }
   void grant(Cycle cycle);
   void accepted(Cycle first_beat) { granted_[accepted_++].first_beat = first_beat; }
 
-  // Before accepted(), where delays are explained: the burst was at the port from its grant on, was refused in
-  // `refused` cycles, and the memory divided the rest so.
+  // Called before accepted(), if delays are explained: the burst was at the port since its grant, was refused in
+  // `refused` cycles, and the memory attributed the rest as given.
   bool explains() const { return explain_; }
   void explain(Cycle refused, MemorySplit memory);
-  // Another's burst was refused in these cycles: while this one asks, it waits for that.
+  // A burst of another requester was refused in these cycles: they count as waiting while this one requests.
   void note_refused(Cycle begin, Cycle end) {
     if (asks_from_ < end) refused_while_asking_ += end - std::max(begin, asks_from_);
   }
-  // Of the oldest burst that is not used. Precondition: explains() and arrived().
+  // The delay of the oldest burst that is not used. Precondition: explains() and arrived().
   const MemorySplit& delay() const { return delays_[used_]; }
 
-  // The oldest burst that is not used, if its beats are on their way.
+  // The oldest burst that is not used, if its beats are scheduled.
   const Granted* arrived() const { return used_ < accepted_ ? &granted_[used_] : nullptr; }
   // The whole burst is used in slots without a gap, from `begin` on. Precondition: arrived().
   void use(Cycle begin);
-  // The same beat by beat, by who cannot promise that.
+  // The same beat by beat, for callers that cannot guarantee that.
   void use_beat(Cycle last_slot);
 
  private:
@@ -69,7 +69,7 @@ class ReadPort {
   bool asking_ = false;
   Cycle asks_after_ = 0, asks_from_ = kUnknown, idle_from_ = 0;
   Window<Granted> granted_;
-  std::uint64_t accepted_ = 0, used_ = 0;  // bursts
+  std::uint64_t accepted_ = 0, used_ = 0;  // number of bursts
   std::uint64_t beats_granted_ = 0, beats_used_ = 0;
   std::uint32_t beats_of_burst_used_ = 0;
   Window<Run> runs_;
@@ -77,7 +77,7 @@ class ReadPort {
   bool explain_ = false;
   Cycle refused_while_asking_ = 0;
   Window<MemorySplit>
-      delays_;  // of granted bursts, as granted_ numbers them; the memory's part comes with the acceptance
+      delays_;  // of granted bursts, numbered as in granted_; the memory's part is added with the acceptance
 };
 
 }  // namespace dovetail::simulator

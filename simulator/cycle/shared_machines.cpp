@@ -8,7 +8,7 @@ namespace dovetail::simulator {
 
 SharedMachines::SharedMachines(const isa::HardwareConfig& config, Memory& memory, std::size_t count)
     : memory_(memory), turns_(memory) {
-  DOVETAIL_CHECK(count > 0, "no machine");
+  DOVETAIL_CHECK(count > 0, "there must be a machine");
   for (std::size_t i = 0; i < count; ++i) nodes_.push_back(std::make_unique<Node>(*this, config, static_cast<int>(i)));
 }
 
@@ -23,10 +23,10 @@ Cycle SharedMachines::next() const {
   return next;
 }
 
-// Reads of all machines, then writes, then what happens within one. A machine asks at most once in each direction: a
-// refusal and a grant are for later cycles.
+// Reads of all machines, then writes, then the events within each machine. A machine requests at most once in each
+// direction: a refusal and a grant take effect in later cycles.
 void SharedMachines::step(Cycle cycle) {
-  DOVETAIL_CHECK(cycle != kUnknown, "a step without an event");
+  DOVETAIL_CHECK(cycle != kUnknown, "a step needs an event");
   for (const Direction direction : {Direction::read, Direction::write}) {
     asking_.clear();
     for (std::size_t i = 0; i < nodes_.size(); ++i)

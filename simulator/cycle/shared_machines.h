@@ -1,5 +1,5 @@
-// Several machines on one memory, stepped together in the order of time: what each of them sees of the others is when
-// the memory answers. The turns are those of the SystemC platform (simulator/memory/fair_turns.h).
+// Several machines on one memory, stepped together in time order: they affect each other only through the memory's
+// response times. The arbitration is that of the SystemC platform (simulator/memory/fair_turns.h).
 #pragma once
 
 #include <cstddef>
@@ -21,10 +21,10 @@ class SharedMachines {
   Machine& operator[](std::size_t index) { return nodes_[index]->machine; }
   const Machine& operator[](std::size_t index) const { return nodes_[index]->machine; }
 
-  // Before the launches of one batch begin, each by Machine::begin(). The addresses of machine k are moved by k windows
-  // on their way to memory.
+  // Call before the launches of one batch begin, each by Machine::begin(). The addresses of machine k are offset by k
+  // windows on their way to memory.
   void begin(std::uint64_t window_bytes);
-  // As those of one machine: kUnknown where no machine continues. step() does all that happens in the cycle.
+  // Like those of one machine: kUnknown if no machine can continue. step() processes all events of the cycle.
   Cycle next() const;
   void step(Cycle cycle);
 
@@ -36,10 +36,12 @@ class SharedMachines {
       return owner_.turns_.accept(number_, cycle, direction,
                                   address + static_cast<std::uint64_t>(number_) * owner_.window_bytes_, beats);
     }
-    // Asked right after the acceptance, if at all: the direction's last burst is this port's.
+    // Called only right after the acceptance: the direction's last burst is then this port's.
     MemorySplit explain(Direction direction) const override { return owner_.memory_.explain(direction); }
     void reset() override {}
-    std::optional<DramCommands> finish(Cycle) override { return std::nullopt; }  // the memory is not the port's
+    std::optional<DramCommands> finish(Cycle) override {
+      return std::nullopt;
+    }  // the memory does not belong to the port
     MemoryStatistics statistics() const override { return {}; }
 
    private:

@@ -52,7 +52,7 @@ bool StoreUnit::fill() {
     for (; beat_ < burst_.beats; ++beat_) {
       Cycle slot = next_slot_;
       if (const std::uint64_t number = beats_filled_ + beat_; number >= places) {
-        // The place of this beat is that of one that must have been sent.
+        // The beat reuses the slot of a beat that must have been sent.
         const std::uint64_t sent = number - places;
         while (!written_.empty() && written_.front().first_beat + written_.front().beats <= sent) written_.pop_front();
         if (written_.empty()) return false;
@@ -87,7 +87,7 @@ void StoreUnit::take() {
   writes_from_ = taken_ + cycles_of(kWriterToAddress);
 }
 
-// The data path of the port is at work while the burst before sends its beats.
+// The data path of the port is busy while the preceding burst sends its beats.
 void StoreUnit::explain(Cycle refused, const MemorySplit& memory) {
   before_ = {};
   before_[MemoryCause::bandwidth] = taken_ - ready_.front().to_writer;
@@ -118,7 +118,7 @@ bool StoreUnit::end() {
 
   const isa::Queue unit = isa::Queue::store;
   if (counted_ < started_.start) {
-    // The cycle of the start itself is one of the unit at work.
+    // The start cycle counts as a busy cycle of the unit.
     count_waiting(board_, started_, counted_);
     --board_.cycles(unit, UnitClass::hand_over);
   }

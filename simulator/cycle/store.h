@@ -17,11 +17,11 @@ class StoreUnit {
   void advance();
   void finish(Cycle cycles);
 
-  // AWVALID is high from here on; kUnknown: no burst is ready.
+  // The cycle from which AWVALID is high; kUnknown: no burst is ready.
   Cycle writes_from() const { return writes_from_; }
   const Burst& written() const { return ready_.front().burst; }
   void accepted(Cycle cycle, Cycle response);
-  // Before accepted(), where delays are explained.
+  // Called before accepted(), if delays are explained.
   void explain(Cycle refused, const MemorySplit& memory);
 
  private:
@@ -31,8 +31,8 @@ class StoreUnit {
   };
   struct Written {
     std::uint64_t first_beat = 0, beats = 0;  // of the instruction
-    Cycle first_cycle = 0;                    // its W handshake
-    MemorySplit before;  // what its way to AW was for, from its readiness on; where delays are explained
+    Cycle first_cycle = 0;                    // cycle of its W handshake
+    MemorySplit before;  // causes of its delay until AW, from its readiness on; if delays are explained
   };
   bool start();
   bool fill();
@@ -43,9 +43,9 @@ class StoreUnit {
   bool active_ = false;
   Started started_;
   Bursts bursts_;
-  bool has_burst_ = false;  // burst_ is to be filled
+  bool has_burst_ = false;  // burst_ is still to be filled
   Burst burst_;
-  std::uint64_t beat_ = 0;          // of burst_, the next to be filled
+  std::uint64_t beat_ = 0;          // next beat of burst_ to be filled
   std::uint64_t beats_filled_ = 0;  // of the instruction, before burst_
   Cycle next_slot_ = 0;
   std::uint64_t slots_ = 0;
@@ -55,7 +55,7 @@ class StoreUnit {
   std::uint64_t beats_written_ = 0;  // of the instruction, accepted
   std::uint64_t unanswered_ = 0;     // bursts that are not accepted
   Cycle writes_from_ = kUnknown;
-  Cycle taken_ = 0;      // the writer has the burst that writes_from_ describes
+  Cycle taken_ = 0;      // the cycle in which the writer took the burst that writes_from_ describes
   Cycle last_data_ = 0;  // last W beat
   Cycle last_response_ = 0;
   MemorySplit before_, delay_;  // of the burst accepted last: until its acceptance, and until its response

@@ -1,4 +1,4 @@
-// The micro-op memory as the timing core needs it: indices, no other values.
+// The micro-op memory of the timing core: indices only.
 #pragma once
 
 #include <cstdint>

@@ -20,10 +20,10 @@ struct Scenario {
   bool wait_for_tokens = true;
 };
 
-// The memory with latencies gone, or with room for any number of bursts.
+// The memory without latencies, or with room for any number of bursts.
 MemorySpec at_once() { return IdealMemory{.latency = 1, .outstanding = kManyBursts}; }
 
-// Cycles from the acceptance of a read to its first beat where nothing is in its way.
+// Cycles from the acceptance of a read to its first beat without contention.
 std::int64_t idle_latency(const MemorySpec& memory, std::int64_t bus_bytes) {
   const auto model = make_memory(memory, bus_bytes);
   Cycle cycle = 0;
@@ -35,7 +35,7 @@ std::int64_t idle_latency(const MemorySpec& memory, std::int64_t bus_bytes) {
 std::vector<Scenario> scenarios(const isa::HardwareConfig& config, const MemorySpec& memory) {
   std::vector<Scenario> all;
   all.push_back(
-      {fmt::format("memory that answers at once, {} bytes a cycle each way", config.bus_bytes), config, at_once()});
+      {fmt::format("memory without latency, {} bytes per cycle each way", config.bus_bytes), config, at_once()});
   const auto doubled = [&](const isa::spec::Parameter& row) {
     isa::HardwareConfig wider = config;
     wider.*row.member = std::min(2 * wider.*row.member, row.maximum);
@@ -49,16 +49,16 @@ std::vector<Scenario> scenarios(const isa::HardwareConfig& config, const MemoryS
     std::string change = fmt::format("a port of {} bytes", wide.bus_bytes);
     if (auto* ideal = std::get_if<IdealMemory>(&faster); ideal != nullptr && ideal->bytes_per_cycle != 0) {
       ideal->bytes_per_cycle *= 2;
-      change += fmt::format(", and a memory of {} a cycle", ideal->bytes_per_cycle);
+      change += fmt::format(", and a memory of {} per cycle", ideal->bytes_per_cycle);
     }
     all.push_back({change, wide, faster});
   }
   isa::HardwareConfig widest = config;
   widest.bus_bytes = bus.maximum;
   all.push_back(
-      {fmt::format("memory that answers at once, {} bytes a cycle each way", widest.bus_bytes), widest, at_once()});
+      {fmt::format("memory without latency, {} bytes per cycle each way", widest.bus_bytes), widest, at_once()});
   const std::int64_t latency = idle_latency(memory, config.bus_bytes);
-  all.push_back({fmt::format("memory of latency {}, {} bytes a cycle each way", latency, widest.bus_bytes), widest,
+  all.push_back({fmt::format("memory of latency {}, {} bytes per cycle each way", latency, widest.bus_bytes), widest,
                  IdealMemory{.latency = latency, .outstanding = kManyBursts}});
   for (const isa::spec::Parameter& row : isa::spec::kParameters)
     if (!row.resource.empty())

@@ -1,4 +1,4 @@
-// The same instructions on other hardware: what would more of something buy? Answered by timing them again, not by
+// The same instructions on other hardware: the benefit of larger or faster parts. Computed by timing them again, not by
 // estimates.
 #pragma once
 
@@ -21,8 +21,8 @@ struct WhatIf {
   bool operator==(const WhatIf&) const = default;
 };
 
-// In a fixed order; what the machine has already is left out. `dram` holds the micro-ops. Errors: as the program has
-// them on the hardware itself.
+// In a fixed order; changes that the machine already has are left out. `dram` holds the micro-ops. Errors: as the
+// program has them on the hardware itself.
 Result<std::vector<WhatIf>> what_if(const isa::HardwareConfig& config, const EngineOptions& options,
                                     std::span<const isa::Instruction> program, std::span<const isa::Launch> launches,
                                     Dram& dram);

@@ -1,5 +1,5 @@
-// A sequence whose elements are numbered from 0 for ever, and of which only the last part is kept: memory grows with
-// what is alive.
+// A sequence whose elements are numbered consecutively from 0, and of which only the last part is kept: memory grows
+// with the number of live elements.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace dovetail::simulator {
 template <typename T>
 class Window {
  public:
-  std::uint64_t begin() const { return begin_; }  // the oldest that is kept
+  std::uint64_t begin() const { return begin_; }  // the oldest element kept
   std::uint64_t end() const { return end_; }      // one past the newest
   bool empty() const { return begin_ == end_; }
 

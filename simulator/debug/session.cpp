@@ -33,7 +33,7 @@ DebugSession::DebugSession(const isa::HardwareConfig& config, std::span<const is
 }
 
 void DebugSession::begin_launch() {
-  // A launch of nothing has nothing to stop at.
+  // An empty launch has no instruction to stop at.
   while (!at_end() && launches_[launch_].count == 0) ++launch_;
   trace_.reset();
   standstill_.clear();
@@ -71,10 +71,10 @@ const TraceEvent* DebugSession::event(std::size_t instruction) const {
 }
 
 Result<void> DebugSession::step() {
-  DOVETAIL_CHECK(!at_end(), "the program is at its end");
+  DOVETAIL_CHECK(!at_end(), "the program must not be at its end");
   const auto instruction = next();
   if (!instruction) return standstill_;
-  // Its tokens are there: that is what the order says.
+  // Its tokens are available, because instructions are executed in the computed order.
   isa::Instruction alone = program_[*instruction];
   alone.flags = {};
   const auto executed = values_->launch(std::span(&alone, 1), dram_, *instruction);

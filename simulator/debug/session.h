@@ -1,6 +1,6 @@
-// A program, stopped anywhere in its run. Instructions are executed whole, one at a time, in the order and at the
-// cycles in which the accelerator starts them: the times are the cycle simulator's, the values the functional
-// simulator's. docs/howto/debugging.md says what that means for a program with races.
+// A program that can be stopped anywhere in its run. Instructions are executed whole, one at a time, in the order and
+// at the cycles in which the accelerator starts them: the times are the cycle simulator's, the values the functional
+// simulator's. docs/howto/debugging.md describes the consequences for a program with races.
 #pragma once
 
 #include <array>
@@ -26,42 +26,43 @@ namespace dovetail::simulator {
 
 class DebugSession {
  public:
-  // Precondition: validate(config); launches are within the program, which with the configuration outlives this.
+  // Precondition: validate(config); launches are within the program, which with the configuration outlives this object.
   DebugSession(const isa::HardwareConfig& config, std::span<const isa::Instruction> program,
                std::vector<isa::Launch> launches, Dram dram, const EngineOptions& options);
 
-  std::size_t launch() const { return launch_; }  // that is running, from 0
+  std::size_t launch() const { return launch_; }  // the running launch, from 0
   bool at_end() const { return launch_ == launches_.size(); }
-  // The cycle of the running launch in which the last instruction has started; 0 before the first. Nothing: the timing
+  // The cycle of the running launch in which the last instruction has started; 0 before the first. nullopt: the timing
   // engine refused the launch, and the order is the program's.
   std::optional<std::uint64_t> cycle() const;
-  // The instruction that starts next, in the program; nothing at the end of a launch that comes to a standstill.
+  // The index, in the program, of the instruction that starts next; nullopt at the end of a launch that comes to a
+  // standstill.
   std::optional<std::size_t> next() const;
 
   // Executes the next instruction, and at the end of a launch goes to the next one. Precondition: !at_end(). Error: it
-  // cannot be executed, or nothing can start any more; the session then stays where it is.
+  // cannot be executed, or no instruction can start any more; the state of the session then does not change.
   Result<void> step();
   // Continues until the next start is after this cycle of the running launch, without leaving it; or until `goes_on`,
-  // asked before each instruction, says no: cycle() is then that of the last start.
+  // called before each instruction, returns false: cycle() is then that of the last start.
   Result<void> run_to_cycle(std::uint64_t cycle, const std::function<bool()>& goes_on = nullptr);
 
-  // What the instructions so far have done, as the functional simulator counts it.
+  // The counters of the instructions executed so far, from the functional simulator.
   const Counters& counters() const { return counters_; }
-  // All cycles of the running launch; nothing where it comes to a standstill or has no times.
+  // All cycles of the running launch; nullopt if it comes to a standstill or has no times.
   std::optional<std::uint64_t> launch_cycles() const;
   const Dram& dram() const { return dram_; }
   const SramReader& sram() const;
   Touched touched(std::size_t instruction) const;
 
-  // At the present cycle; without times, nothing is known.
+  // State at the current cycle; unknown without times.
   struct QueueState {
     std::vector<std::size_t> waiting;  // issued and not started, oldest first
     std::vector<std::size_t> running;  // started and not ended
   };
   std::optional<std::array<QueueState, 3>> queues() const;     // by isa::Queue
   std::optional<std::array<std::uint64_t, 4>> tokens() const;  // by isa::TokenFifo
-  const TraceEvent* event(std::size_t instruction) const;      // of the running launch; null: unknown
-  // Why the running launch does not end by itself, as the timing engine found it; empty: it does.
+  const TraceEvent* event(std::size_t instruction) const;      // in the running launch; null: unknown
+  // Why the running launch does not end, according to the timing engine; empty: it ends.
   const Diagnostics& standstill() const { return standstill_; }
 
  private:
@@ -75,7 +76,7 @@ class DebugSession {
   std::unique_ptr<Simulator> values_, times_;
   std::size_t launch_ = 0;
   std::optional<LaunchTrace> trace_;
-  std::vector<std::size_t> order_;  // instructions of the launch, as they start
+  std::vector<std::size_t> order_;  // instructions of the launch, in the order of their starts
   std::size_t done_ = 0;
   std::uint64_t cycle_ = 0;
   Counters counters_;

@@ -1,4 +1,4 @@
-// What one instruction reads and writes, before it runs: elements on chip, and rows of bytes in DRAM.
+// The accesses of one instruction, computed before it runs: elements on chip, and rows of bytes in DRAM.
 #pragma once
 
 #include <vector>
@@ -15,7 +15,7 @@ struct Touched {
   isa::DramAccess dram;
 };
 
-// GEMM and ALU touch what the micro-ops say that are in `sram` now.
+// The accesses of GEMM and ALU depend on the micro-ops currently in `sram`.
 Touched touched_by(const isa::HardwareConfig& config, const isa::Instruction& instruction, const SramReader& sram);
 
 }  // namespace dovetail::simulator

@@ -1,7 +1,7 @@
 // The datapath of the functional simulator: executes one instruction at a time, completely, on SRAM and DRAM. Queues
-// and tokens are not its business. Precondition throughout: the instruction is legal by its fields (isa/legal.h), so
-// that transfers fit SRAM, micro-op ranges fit UOP, and addresses fit 64 bits; what is checked here needs the image,
-// the micro-ops or the history.
+// and tokens are handled elsewhere. Precondition throughout: the instruction is legal by its fields (isa/legal.h), so
+// that transfers fit SRAM, micro-op ranges fit UOP, and addresses fit 64 bits; the checks here are those that need the
+// image, the micro-ops or the history.
 #pragma once
 
 #include <array>
@@ -28,15 +28,16 @@ class Core {
 
   void reset();
 
-  // Adds what the instruction did to `counters`, as complete() expects it. False: the work was stopped, and SRAM holds
-  // part of what the instruction does; or fault() says why, and SRAM and DRAM are as before the instruction.
+  // Adds the instruction's events to `counters`, in the form that complete() expects. False: the work was stopped, and
+  // SRAM holds part of the instruction's results; or fault() holds the reason, and SRAM and DRAM are as before the
+  // instruction.
   bool execute(const isa::Instruction& instruction, Dram& dram, Counters& counters);
   const Fault& fault() const { return fault_; }
   bool stopped() const { return meter_.stopped(); }
   const Sram& sram() const { return sram_; }
 
  private:
-  // An operand of a GEMM or ALU: where its indices are stored.
+  // An operand of a GEMM or ALU: the location of its indices.
   struct Operand {
     isa::Memory memory;
     const char* index;                 // "dst", "src" or "wgt", for messages
@@ -57,7 +58,7 @@ class Core {
   bool run_loops(const isa::Alu& alu, Counters& counters);
   void count_bursts(const isa::Transfer& transfer, isa::Queue unit, Counters& counters) const;
 
-  // Checks, each with its fault.
+  // Checks; each sets its fault.
   bool dram_range_fits(const isa::Transfer& transfer, const Dram& dram, const char* action);
   bool uops_defined(const isa::UopLoop& loop);
   bool in_range(const isa::UopLoop& loop, const Operand& operand);
@@ -67,8 +68,8 @@ class Core {
   bool check_holes(const isa::UopLoop& loop, const Operand& operand);
   void define_each(const isa::UopLoop& loop, const Operand& operand);
 
-  // The first step, in execution order, of whose index `stop` is true; of equal indices it is asked once, or more
-  // often. Nothing, too, where the work was stopped.
+  // The first step, in execution order, for whose index `stop` is true; for equal indices it is called at least once.
+  // Also nullopt if the work was stopped.
   struct Step {
     std::uint64_t y = 0, x = 0, uop = 0, index = 0;
   };
@@ -87,7 +88,7 @@ class Core {
   std::uint64_t macs_per_uop_;
   Kernels kernels_;
   Sram sram_;
-  GemmArguments gemm_arguments_;  // what does not change from one instruction to the next is set once
+  GemmArguments gemm_arguments_;  // fields that do not change from one instruction to the next are set once
   AluArguments alu_arguments_;
   WorkMeter meter_;
   std::array<std::uint64_t, 6> depth_{}, element_bytes_{};  // by isa::Memory

@@ -34,9 +34,10 @@ IndexRange over_loops(const isa::UopLoop& loop, IndexRange uops, LoopFactors fac
   return {uops.min, element_index(uops.max, loop.iter_out - 1, loop.iter_in - 1, factors.out, factors.in)};
 }
 
-// Reads of ACC by the steps of a vector instruction beyond those of their destinations: none of a step that repeats the
-// operands of the step before (docs/reference/timing.md, section 9), which is one with the same src, unless that has
-// written them. Whether it may have is looked at in full only where the ranges of destinations and operands meet.
+// The reads of ACC by the steps of a vector instruction in addition to those of their destinations: none for a step
+// that repeats the operands of the preceding step (docs/reference/timing.md, section 9), that is, one with the same src, unless
+// that step has written them. Whether it may have is examined completely only if the ranges of destinations and
+// operands overlap.
 std::uint64_t operand_reads(const isa::Alu& alu, const UopView& uops, IndexRange dst, IndexRange src,
                             std::uint64_t operands) {
   const std::uint64_t inner = alu.iter_in, outer = alu.iter_out, last = uops.count - 1;
@@ -58,8 +59,8 @@ std::uint64_t operand_reads(const isa::Alu& alu, const UopView& uops, IndexRange
 
 }  // namespace
 
-// Iterations whose offset an earlier one had have its indices too, and are passed over: what is left is at most a
-// memory's depth of offsets, of however many iterations.
+// Iterations with the same offset as an earlier one have the same indices, and are skipped: at most a memory's depth of
+// offsets remains, for any number of iterations.
 template <typename Stop>
 std::optional<Core::Step> Core::find_step(const isa::UopLoop& loop, const Operand& operand, Stop&& stop) {
   const std::uint64_t count = loop.uop_end - loop.uop_begin;
@@ -88,13 +89,13 @@ std::string Core::describe(const Step& step) {
 
 inline bool Core::uops_defined(const isa::UopLoop& loop) {
   if (const auto hole = sram_.defined(isa::Memory::uop).find_undefined(loop.uop_begin, loop.uop_end - 1))
-    return fail(fmt::format("micro-op {} is executed, but nothing has written it since reset", *hole),
+    return fail(fmt::format("micro-op {} is executed, but was not written since reset", *hole),
                 "load it with `load.uop` before");
   return true;
 }
 
-// The common case of each check is inline; the rest finds the step to name, or finds that only the hull was in
-// question.
+// The common case of each check is inline; the general case finds the faulty step, or finds that only the hull was out
+// of range.
 
 inline bool Core::in_range(const isa::UopLoop& loop, const Operand& operand) {
   if (operand.range.max + operand.beyond < depth(operand.memory)) [[likely]]
@@ -123,7 +124,7 @@ bool Core::check_holes(const isa::UopLoop& loop, const Operand& operand) {
   const auto step = find_step(loop, operand,
                               [&](std::uint64_t index) { return !defined[index] || !defined[index + operand.beyond]; });
   if (!step) return !stopped();
-  return fail(fmt::format("{} reads element {} of {} ({}), but nothing has written it since reset", describe(*step),
+  return fail(fmt::format("{} reads element {} of {} ({}), but it was not written since reset", describe(*step),
                           defined[step->index] ? step->index + operand.beyond : step->index,
                           isa::spec::info(operand.memory).name, operand.index),
               "load it before, reset it with GEMM, or correct the index");
@@ -143,7 +144,7 @@ void Core::define_each(const isa::UopLoop& loop, const Operand& operand) {
 }
 
 // A single step: the micro-op's fields are the indices, and factors do not matter. False: something is wrong, or it is
-// no such instruction, and the general path must look at it.
+// not such an instruction, and the general path must handle it.
 inline bool Core::run_single(const isa::Gemm& gemm) {
   if (!is_single_step(gemm) || isa::semantics::gemm_mode(gemm) != GemmMode::accumulate) return false;
   const std::size_t k = gemm.uop_begin;
@@ -222,7 +223,7 @@ bool Core::run_loops(const isa::Gemm& gemm, Counters& counters) {
 
 bool Core::run(const isa::Alu& alu, Dram&, Counters& counters) {
   const auto op = static_cast<std::size_t>(alu.op);
-  DOVETAIL_CHECK(isa::spec::is_alu_op(alu.op), "no instruction decodes to ALU operation " + std::to_string(op));
+  DOVETAIL_CHECK(isa::spec::is_alu_op(alu.op), "instructions must not decode to ALU operation " + std::to_string(op));
   if (!run_single(alu)) return run_loops(alu, counters);
   ++counters.alu_uops;
   ++counters.alu_uops_by_op[op];

@@ -51,14 +51,14 @@ class FunctionalSimulator final : public Simulator, public SramReader {
  private:
   enum class Step : std::uint8_t { moved, stuck, failed };
 
-  // One launch, in progress.
+  // One launch in progress.
   struct Launch {
     std::span<const isa::Instruction> program;
     Dram& dram;
     std::size_t first_index;
     Counters counters;
     std::size_t next = 0;  // the first instruction that is not fetched
-    bool is_over = false;  // stop_before says so
+    bool is_over = false;  // stop_before returned true
     Diagnostics errors;
   };
 
@@ -133,8 +133,8 @@ std::string FunctionalSimulator::state(const Launch& launch) const {
   return text;
 }
 
-// Fetches what its command queue has room for: one instruction in program order, all of them otherwise. One that may
-// start at once and before which nothing waits is executed right here.
+// Fetches as many instructions as their command queues have room for: one instruction in program order, all of them
+// otherwise. An instruction that may start at once and has no waiting predecessor is executed directly.
 FunctionalSimulator::Step FunctionalSimulator::fetch(Launch& launch) {
   Step step = Step::stuck;
   while (launch.next < launch.program.size()) {
@@ -204,7 +204,7 @@ Result<Counters> FunctionalSimulator::launch(std::span<const isa::Instruction> p
     return launch.counters;
   }
   Diagnostics errors = token_errors(config_, program, first_index);
-  DOVETAIL_CHECK(!errors.empty(), "the launch stops where its tokens let it continue");
+  DOVETAIL_CHECK(!errors.empty(), "the launch stops although its tokens let it continue");
   return errors;
 }
 

@@ -1,6 +1,6 @@
 // The functional simulator: values without time, as fast as the host allows. It executes instructions whole, one after
 // the other, in an order that the queues and tokens permit; every order gives a race-free program the same result
-// (isa/verify finds the races). docs/explanation/functional-simulator.md describes how it works and what was measured.
+// (isa/verify finds the races). docs/explanation/functional-simulator.md describes its implementation and measurements.
 #pragma once
 
 #include <cstddef>
@@ -16,24 +16,24 @@
 
 namespace dovetail::simulator {
 
-// Which of the instructions that may start goes first. Always deterministic.
+// Selects which of the instructions that may start goes first. Always deterministic.
 enum class ExecutionOrder : std::uint8_t {
-  program,      // each as soon as it is fetched and its tokens are there: program order where that is legal
+  program,      // each as soon as it is fetched and its tokens are available: program order where that is legal
   load_first,   // fetch as far ahead as the command queues allow, then loads before computation before stores
   store_first,  // the same, stores before computation before loads
 };
 
 struct FunctionalOptions {
-  // Reading SRAM that nothing has written since reset is an error; otherwise it reads as zero.
+  // Reading SRAM that was not written since reset is an error; otherwise it reads as zero.
   bool check_undefined_reads = true;
   // Two orders that give different results prove a race.
   ExecutionOrder order = ExecutionOrder::program;
   // For tests and measurements. Precondition: is_supported(*kernel_level). Default: best_kernel_level().
   std::optional<KernelLevel> kernel_level = std::nullopt;
-  // What it counts its steps for, and stops with; outlives the simulator. Null: nobody watches.
+  // Counts its steps, and may stop it; outlives the simulator. Null: not observed.
   Work* work = nullptr;
-  // Asked before each instruction, by its index in the program, in the order of execution. True ends the launch without
-  // it: launch() then returns what has been counted so far, and neither SRAM nor queues are fit for another launch.
+  // Called before each instruction, with its index in the program, in the order of execution. True ends the launch
+  // without it: launch() then returns the counters so far, and neither SRAM nor queues can be used for another launch.
   std::function<bool(std::size_t instruction)> stop_before = nullptr;
 };
 

@@ -1,5 +1,5 @@
-// Which instructions of the host CPU the functional simulator uses. Chosen at run time, among those that the processor
-// class leaves (base/processor.h): one portable binary.
+// The host CPU instructions that the functional simulator uses. Chosen at run time, among those that the processor
+// class allows (base/processor.h): one portable binary.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Queue and tokens of an instruction by table: what isa::token_use says, asked once per combination instead of once per
+// Queue and tokens of an instruction by table: isa::token_use, evaluated once per combination instead of once per
 // instruction.
 #pragma once
 

@@ -1,5 +1,5 @@
-// The on-chip memories, in the kernels' form, with a record of what has been written. After reset all elements read as
-// zero, and none is defined.
+// The on-chip memories, in the kernels' form, with a record of which elements were written. After reset all elements
+// read as zero, and none is defined.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@
 
 namespace dovetail::simulator {
 
-// Which elements of a memory have been written. Instructions ask for whole ranges, which are nearly always defined.
+// The elements of a memory that have been written. Instructions query whole ranges, which are nearly always defined.
 class DefinedElements {
  public:
   explicit DefinedElements(std::size_t count) : defined_(count, 0) {}
@@ -57,13 +57,13 @@ class Sram {
   // `count` ACC elements as int8 lanes, wrapped or saturated.
   void read_out(std::size_t begin, std::size_t count, bool saturate, std::byte* dram) const;
 
-  // As SramReader has it.
+  // See SramReader.
   NdArray read(isa::Memory memory, std::size_t begin, std::size_t count) const;
   bool is_written(isa::Memory memory, std::size_t element) const {
     return const_cast<Sram*>(this)->defined(memory)[element];
   }
 
-  // From now on everything counts as written.
+  // From now on all elements count as written.
   void define_all();
 
   UopView uops(std::size_t begin, std::size_t end) const {

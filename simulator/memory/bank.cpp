@@ -39,7 +39,7 @@ void BankModel::reset() {
   commands_ = {};
 }
 
-// From the low bits up: byte of an access, channel, bank group, column, bank, rank, row. Neighboring accesses so meet
+// From the low bits up: byte of an access, channel, bank group, column, bank, rank, row. Neighboring accesses thus get
 // the short tCCD.
 BankModel::Place BankModel::place(std::uint64_t address) const {
   address >>= access_log2_;
@@ -94,7 +94,7 @@ void BankModel::refresh(Rank& rank, const Place& place) {
   rank.refresh += dram.refi;
 }
 
-// A rank is refreshed whether or not anyone uses it.
+// A rank is refreshed whether it is used or not.
 std::optional<DramCommands> BankModel::finish(Cycle done) {
   for (std::size_t c = 0; c < channels_.size(); ++c)
     for (std::size_t r = 0; r < channels_[c].ranks.size(); ++r)
@@ -170,16 +170,16 @@ Answer BankModel::accept(Cycle cycle, Direction direction, std::uint64_t address
   const auto controller = static_cast<Cycle>(spec_.controller_cycles);
   const std::uint64_t end_address = address + beats * bus_bytes_;
   const auto size = static_cast<std::uint64_t>(spec_.standard.access_bytes);
-  // A read: when its first beat may come at the earliest, so that none of the following is too early. A write: when all
-  // is written.
+  // For a read: the earliest cycle of its first beat such that none of the following is too early. For a write: the
+  // cycle in which all is written.
   Cycle result = read ? std::max(cycle + 1, last_[way] + 1) : cycle + beats + 1;
   for (std::uint64_t at = address & ~(size - 1); at < end_address; at += size) {
-    // The beats that are in this access, at least in part.
+    // The beats that overlap this access.
     const std::uint64_t first = at <= address ? 0 : (at - address) / bus_bytes_;
     const std::uint64_t last = (std::min(at + size, end_address) - 1 - address) / bus_bytes_;
     const Way made = access(at, direction, clock_of(cycle + controller + (read ? 0 : 2 + last)));
     const Cycle data = cycle_of(made.end) + controller;
-    // With a beat of several accesses the last of them decides: it asks for the same beat again, later.
+    // For a beat of several accesses the last of them decides: it updates the same beat again, later.
     const Cycle possible = read ? data - std::min(data, Cycle{first}) : data;
     if (possible >= result || at <= address) explained_[way].access = made;
     result = std::max(result, possible);
@@ -194,8 +194,9 @@ Answer BankModel::accept(Cycle cycle, Direction direction, std::uint64_t address
   return {true, result};
 }
 
-// By the access that decided: latency is what an idle memory with the row open takes, and the row and the refresh what
-// they kept the column command waiting; all else is the work of earlier accesses, those of the same burst included.
+// Attributed by the access that decided: latency is the time of an idle memory with the row open, row_miss and refresh
+// are the waits that they caused for the column command; the rest is due to earlier accesses, including those of the
+// same burst.
 MemorySplit BankModel::explain(Direction direction) const {
   const Last& last = explained_[static_cast<std::size_t>(direction)];
   const DramStandard& dram = spec_.standard;

@@ -1,5 +1,5 @@
-// The `bank` memory: first come first served, open page, all banks refreshed together. docs/reference/memory-models.md
-// describes what it models.
+// The `bank` memory: first come first served, open page, all banks refreshed together. docs/reference/memory-models.md describes
+// the model.
 #pragma once
 
 #include <array>
@@ -20,13 +20,13 @@ class BankModel final : public Memory {
   std::optional<DramCommands> finish(Cycle done) override;
   MemoryStatistics statistics() const override { return statistics_; }
 
-  // Appends every command from now on; they need not be in the order of their clocks. nullptr: no more.
+  // Appends every command from now on; they need not be in clock order. nullptr: stop recording.
   void record(std::vector<DramCommand>* commands) { record_ = commands; }
 
  private:
   using Clock = std::int64_t;
   struct Bank {
-    std::int64_t row = -1;  // open; -1: none
+    std::int64_t row = -1;  // the open row; -1: none
     Clock activate = 0;     // the earliest clocks of the next commands
     Clock column = 0;
     Clock precharge = 0;
@@ -38,7 +38,7 @@ class BankModel final : public Memory {
     std::vector<Group> groups;
     std::vector<Bank> banks;  // by group, then bank
     Clock activate = 0, read_after_write = 0, refresh = 0;
-    Clock refreshed = 0;               // the last refresh keeps banks closed until here
+    Clock refreshed = 0;               // the last refresh keeps banks closed until this clock
     std::array<Clock, 4> activates{};  // the last four, oldest at next_activate
     std::size_t next_activate = 0;
   };
@@ -54,12 +54,11 @@ class BankModel final : public Memory {
     std::int64_t row;
   };
 
-  // An access's way to its column command: no refresh is in its way from `refreshed` on, its row is open from `open`
-  // on.
+  // An access until its column command: refreshes delay it until `refreshed`, and its row is open from `open` on.
   struct Way {
     Clock arrival = 0, refreshed = 0, open = 0, end = 0;  // end: the clock after the last on the data bus
   };
-  // The last burst of a direction, with the access that decided when it is done.
+  // The last burst of a direction, with the access that determined its completion.
   struct Last {
     Way access;
     Cycle cycle = 0, answer = 0;

@@ -1,5 +1,5 @@
-// What a wait for memory was for. docs/reference/timing.md, section 11, defines every number;
-// docs/reference/memory-models.md says how each memory divides its own part.
+// The causes of waits for memory. docs/reference/timing.md, section 11, defines every number; docs/reference/memory-models.md describes how
+// each memory attributes its part.
 #pragma once
 
 #include <algorithm>
@@ -12,12 +12,12 @@
 namespace dovetail::simulator {
 
 enum class MemoryCause : std::uint8_t {
-  latency,    // what an idle memory takes, and the fixed steps of the port
-  bandwidth,  // data paths at work for earlier beats
+  latency,    // the time of an idle memory, and the fixed steps of the port
+  bandwidth,  // data paths busy with earlier beats
   row_miss,   // another row, or none, was open
   refresh,
-  full,         // the memory took no more bursts
-  arbitration,  // another requester went first
+  full,         // the memory accepted no more bursts
+  arbitration,  // another requester was served first
 };
 inline constexpr std::array<std::string_view, 6> kMemoryCauseNames{"latency", "bandwidth", "row_miss",
                                                                    "refresh", "full",      "arbitration"};
@@ -36,8 +36,8 @@ struct MemorySplit {
   bool operator==(const MemorySplit&) const = default;
 };
 
-// The part of a burst's delay that `wait` cycles of it were: the exceptional first, so that each cause is given what
-// would have been saved without it; what no part accounts for is latency.
+// The causes of `wait` cycles of a burst's delay: exceptional causes first, so that each is given the cycles that would
+// have been saved without it; the remainder is latency.
 inline MemorySplit divide_wait(std::uint64_t wait, const MemorySplit& parts) {
   MemorySplit split;
   using enum MemoryCause;

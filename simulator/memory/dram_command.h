@@ -1,4 +1,4 @@
-// What goes over the command bus of a DRAM, and how often.
+// Commands on the command bus of a DRAM, and their counts.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// DRAM standards: organization and timing, in DRAM clocks. docs/reference/memory-models.md says how the numbers are
-// used and where they come from.
+// DRAM standards: organization and timing, in DRAM clocks. docs/reference/memory-models.md describes the use of the numbers and
+// their sources.
 #pragma once
 
 #include <array>
@@ -54,7 +54,7 @@ inline constexpr std::array kDramStandards{
                  .refi = 9360},
     // Two channels of 8 Gb x16, by JESD209-4 at 2400 MT/s (tests/unit/simulator/memory/bank.cpp has its times): eight
     // banks without groups, bursts of 16, refresh every 3.9 us. DRAMsim3's LPDDR4_8Gb_x16_2400.ini has the bank groups
-    // and tCCD of DDR4, and times that no device keeps.
+    // and tCCD of DDR4, and times that no device meets.
     DramStandard{.name = "lpddr4",
                  .clock_ps = 833,
                  .access_bytes = 32,

@@ -17,7 +17,7 @@ void FairTurns::sort(Direction direction, std::vector<int>& asking) const {
 
 Answer FairTurns::accept(int requester, Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) {
   Turn& turn = turns_[static_cast<std::size_t>(direction)];
-  // One that does not ask again when it may has given up: its launch was stopped.
+  // A requester that does not repeat its request when it may has given up: its launch was stopped.
   if (turn.refused && turn.requester != requester && cycle <= turn.until)
     return {false, std::max(cycle + 1, turn.until)};
   const Answer answer = memory_.accept(cycle, direction, address, beats);

@@ -22,8 +22,8 @@ Answer IdealModel::accept(Cycle cycle, Direction direction, std::uint64_t, std::
   return take(cycle, direction, beats, 0);
 }
 
-// A slow data path delays a read's first beat, so that the others follow without a gap: the last one leaves when its
-// bytes are there.
+// A slow data path delays a read's first beat, so that the others follow without a gap: the last beat leaves when its
+// bytes have arrived.
 Answer IdealModel::take(Cycle cycle, Direction direction, std::uint32_t beats, Cycle more_latency) {
   Way& way = this->way(direction);
   const Cycle bytes = beats * bus_bytes_;
@@ -48,7 +48,7 @@ Answer IdealModel::take(Cycle cycle, Direction direction, std::uint32_t beats, C
   return {true, way.last};
 }
 
-// Of a write, the transfer of its beats is bandwidth too.
+// For a write, the transfer of its beats counts as bandwidth, too.
 MemorySplit IdealModel::explain(Direction direction) const {
   const Way& way = this->way(direction);
   MemorySplit split;

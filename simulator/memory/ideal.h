@@ -19,16 +19,16 @@ class IdealModel : public Memory {
   MemoryStatistics statistics() const override { return statistics_; }
 
  protected:
-  // Accepts for certain, the latency lengthened. Precondition: room_from(cycle, direction) == cycle.
+  // Always accepts, with additional latency. Precondition: room_from(cycle, direction) == cycle.
   Answer take(Cycle cycle, Direction direction, std::uint32_t beats, Cycle more_latency);
   Cycle room_from(Cycle cycle, Direction direction) const { return way(direction).outstanding.room_from(cycle); }
 
  private:
   struct Way {
     Outstanding outstanding;
-    Cycle free = 0;              // the first cycle in which the data path is
+    Cycle free = 0;              // the first cycle in which the data path is free
     Cycle last = 0;              // the last beat or response so far
-    Cycle delay = 0, alone = 0;  // of the last burst: to its answer, and what that would have been without earlier ones
+    Cycle delay = 0, alone = 0;  // of the last burst: until its response, and the same without earlier bursts
                                  // and at the full width
   };
   Way& way(Direction direction) { return ways_[static_cast<std::size_t>(direction)]; }
@@ -50,7 +50,7 @@ class PerturbedModel final : public IdealModel {
   struct Request {
     std::uint64_t number = 0;
     bool asked = false;
-    Cycle from = 0;  // not accepted before
+    Cycle from = 0;  // not accepted before this cycle
   };
   // A number below `bound`, a function of seed, direction and the request's number.
   std::uint64_t draw(Direction direction, std::uint64_t salt, std::uint64_t bound) const;

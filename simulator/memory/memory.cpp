@@ -23,7 +23,7 @@ Diagnostic bad(std::string_view text, std::string why, std::string hint) {
   return {"cannot read the memory model", std::string(text), std::move(why), std::move(hint)};
 }
 
-// "key=value,key=value" into `keys`.
+// Parses "key=value,key=value" into `keys`.
 Result<void> read_keys(std::string_view text, std::string_view list, const std::vector<Key>& keys) {
   while (!list.empty()) {
     const std::size_t comma = list.find(',');
@@ -53,7 +53,7 @@ Result<void> read_keys(std::string_view text, std::string_view list, const std::
   return {};
 }
 
-// Empty: the clock that the standard has.
+// Empty: the clock of the standard.
 std::string dram_clock_text(const DramStandard& standard) {
   for (const DramStandard& row : kDramStandards)
     if (row.name == standard.name && row.clock_ps == standard.clock_ps) return {};

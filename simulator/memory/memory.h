@@ -1,5 +1,5 @@
-// The DRAM after the memory port, as all timing engines see it: times without data. One object serves one launch after
-// the other and is reset at cycle 0 of each. docs/reference/timing.md, section 5, is the contract.
+// The DRAM at the memory port, in the view of all timing engines: times without data. One object serves one launch
+// after the other and is reset at cycle 0 of each. docs/reference/timing.md, section 5, is the contract.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@ using Cycle = std::uint64_t;
 
 enum class Direction : std::uint8_t { read, write };
 
-// Accepted: `cycle` is that of the first read beat, the others follow in consecutive cycles, or that of the write
-// response. Refused: `cycle` is the earliest in which asking again can succeed.
+// Accepted: `cycle` is that of the first read beat, after which the others follow in consecutive cycles, or that of the
+// write response. Refused: `cycle` is the earliest in which the request can succeed.
 struct Answer {
   bool accepted = false;
   Cycle cycle = 0;
@@ -40,32 +40,33 @@ class Memory {
  public:
   virtual ~Memory() = default;
 
-  // To be called in cycle order, reads before writes within a cycle. A refused request must be repeated, unchanged,
-  // until it is accepted; asking again too early, or not asking in between, changes nothing. `address` is that of the
-  // first beat, a multiple of the beat. Preconditions: beats > 0; the burst is within 4 KiB.
+  // Must be called in cycle order, reads before writes within a cycle. A refused request must be repeated, unchanged,
+  // until it is accepted; repeating it too early, or not in between, changes nothing. `address` is that of the first
+  // beat, a multiple of the beat. Preconditions: beats > 0; the burst is within 4 KiB.
   virtual Answer accept(Cycle cycle, Direction direction, std::uint64_t address, std::uint32_t beats) = 0;
 
-  // What the time from the acceptance of the direction's last burst to the answer's cycle was for: latency, bandwidth,
-  // row_miss and refresh, which sum to it. Costs nothing unless it is asked. Precondition: one has been accepted since
-  // the last reset.
+  // The causes of the time from the acceptance of the direction's last burst to its response: latency, bandwidth,
+  // row_miss and refresh, which sum to it. Costs nothing unless it is called. Precondition: a burst has been accepted
+  // since the last reset.
   virtual MemorySplit explain(Direction direction) const = 0;
 
-  // As at cycle 0 of a launch. Statistics continue.
+  // Resets to cycle 0 of a launch. Statistics continue.
   virtual void reset() = 0;
 
-  // The launch is done in this cycle: the DRAM's commands since the reset, with the refreshes that were due meanwhile
-  // and that no access had to wait for. Empty: the model has no DRAM. Once, before the next reset.
+  // The launch is done in this cycle: returns the DRAM's commands since the reset, including the refreshes that were
+  // due meanwhile but delayed no access. Empty: the model has no DRAM. Call once, before the next reset.
   virtual std::optional<DramCommands> finish(Cycle done) = 0;
 
   virtual MemoryStatistics statistics() const = 0;
 };
 
-// A pipe: every burst takes the same latency, and each direction moves so many bytes a cycle. `outstanding` bursts of a
-// direction are accepted and not yet complete; one that is complete in cycle c makes room from c + 1 on.
+// A pipeline: every burst has the same latency, and each direction moves a fixed number of bytes per cycle.
+// `outstanding` bursts of a direction are accepted and not yet complete; one that is complete in cycle c makes room
+// from c + 1 on.
 struct IdealMemory {
   std::int64_t latency =
       64;  // cycles from acceptance to the first read beat, and from the last written byte to the response; >= 1
-  std::int64_t bytes_per_cycle = 0;  // each way; 0: as many as the bus
+  std::int64_t bytes_per_cycle = 0;  // each way; 0: the bus width
   std::int64_t outstanding = 16;     // bursts of each direction; >= 1
   bool operator==(const IdealMemory&) const = default;
 };
@@ -73,15 +74,15 @@ struct IdealMemory {
 // DRAM with banks, rows and refresh: docs/reference/memory-models.md.
 struct BankMemory {
   DramStandard standard;
-  std::int64_t clock_ps = 2000;  // of the accelerator
+  std::int64_t clock_ps = 2000;  // clock period of the accelerator
   std::int64_t controller_cycles =
       8;  // accelerator cycles from a request's acceptance to the DRAM's command queue, and back
   std::int64_t outstanding = 16;  // bursts of each direction
   bool operator==(const BankMemory&) const = default;
 };
 
-// For tests: the ideal pipe, with a delay added to each burst's acceptance and to its latency. Both are functions of
-// the seed, the direction and the burst's number alone.
+// For tests: the ideal pipeline, with a delay added to each burst's acceptance and to its latency. Both depend only on
+// the seed, the direction and the burst's number.
 struct PerturbedMemory {
   IdealMemory base;
   std::uint64_t seed = 0;

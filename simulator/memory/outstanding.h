@@ -1,4 +1,4 @@
-// Bursts of one direction that are accepted and not yet complete: a ring of the cycles in which they will be.
+// Bursts of one direction that are accepted and not yet complete: a ring of their completion cycles.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Slaves that the design must live with: AXI4 leaves a slave its times, and the order in which it takes an address and
-// its data (Arm IHI 0022, A3.3.1).
+// Slaves that the design must support: AXI4 leaves a slave the choice of its times, and of the order in which it
+// accepts an address and its data (Arm IHI 0022, A3.3.1).
 #pragma once
 
 #include <array>
@@ -21,16 +21,16 @@ inline constexpr std::array kWriteOrders{WriteOrder::address_first, WriteOrder::
                                          WriteOrder::together, WriteOrder::any};
 
 struct AxiSlave {
-  std::uint64_t seed = 1;  // of all that it draws, in each launch anew
+  std::uint64_t seed = 1;  // of all its random choices, restarted in each launch
   WriteOrder write_order = WriteOrder::any;
-  int ready_percent = 67;          // of the cycles: where it may be ready, it is; 1 to 100
+  int ready_percent = 67;          // share of cycles, among those in which it may be ready, in which it is; 1 to 100
   int valid_percent = 67;          // likewise for what it has to send, so less than 100 makes gaps within bursts
   int most_read_latency = 39;      // cycles from acceptance to the first beat, beyond 1: 0 to this
   int most_response_latency = 39;  // likewise from the last beat to the response
   bool operator==(const AxiSlave&) const = default;
 };
 
-// One of them all, a function of the seed.
+// A random slave, a function of the seed.
 AxiSlave any_axi_slave(std::uint64_t seed);
 std::string to_string(const AxiSlave& slave);
 

@@ -28,7 +28,8 @@ Diagnostic refusal(const isa::HardwareConfig& config, std::string why, std::stri
   return {"cannot build the RTL model", config.name, std::move(why), std::move(hint)};
 }
 
-// One build. Its folder has the process's number: what a killed builder started may still be writing into its own.
+// One build. The name of its folder contains the process's number: subprocesses of a killed builder may still be
+// writing into its folder.
 class Build {
  public:
   Build(const isa::HardwareConfig& config, const RtlBuild& build, const RtlModelSources& sources, fs::path design,
@@ -73,7 +74,7 @@ class Build {
 
   fs::path run_time() const { return model_.parent_path() / rtl_run_time_file(sources_, verilator_version().value()); }
 
-  // Equal for all models of a folder, and as long to compile as a small one.
+  // Identical for all models of a folder, and as long to compile as a small one.
   Result<void> make_run_time() {
     std::error_code ignored;
     if (fs::exists(run_time(), ignored)) return {};
@@ -147,15 +148,15 @@ Result<BuiltRtlModel> build_rtl_model(const isa::HardwareConfig& config, const R
 }
 
 Result<fs::path> find_or_build_rtl_model(const isa::HardwareConfig& config, const RtlBuild& build) {
-  DOVETAIL_CHECK(build.design.empty() && !build.kind.synthesized_dot, "a model that nobody looks for");
+  DOVETAIL_CHECK(build.design.empty() && !build.kind.synthesized_dot,
+                 "find_rtl_model() does not look for such a model");
   if (auto found = find_rtl_model(config, build.kind.waves); found.ok()) return found;
   fs::path into = build.into;
   if (into.empty()) {
     DOVETAIL_ASSIGN(into, rtl_model_cache());
   }
   if (build.report)
-    build.report(
-        fmt::format("{}: there is no RTL model of it yet; it is built once, into {}", config.name, into.string()));
+    build.report(fmt::format("{}: there is no RTL model yet; it is built once, into {}", config.name, into.string()));
   DOVETAIL_ASSIGN(BuiltRtlModel built, build_rtl_model(config, build));
   return std::move(built.path);
 }

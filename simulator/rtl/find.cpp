@@ -21,7 +21,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The files of a folder that such a model may be: one of this Verilator, or where there is none, of any.
+// Files of a folder that may be such a model: one of this Verilator, or if there is no Verilator, of any version.
 std::vector<fs::path> candidates(const fs::path& folder, const RtlModelSources& sources) {
   std::error_code ignored;
   if (verilator_version()) {
@@ -38,8 +38,8 @@ std::vector<fs::path> candidates(const fs::path& folder, const RtlModelSources& 
 
 struct Folder {
   fs::path path;
-  bool named = false;                 // by the user, who vouches for what is there
-  std::optional<fs::path> root = {};  // the folder above that the kit has made too
+  bool named = false;                 // named by the user, who trusts its contents
+  std::optional<fs::path> root = {};  // the parent folder that the kit has also created
 };
 
 std::vector<Folder> model_folders() {
@@ -50,7 +50,7 @@ std::vector<Folder> model_folders() {
   return folders;
 }
 
-// Why this is not a model to be loaded: it is damaged, or somebody else's.
+// Why this model must not be loaded: it is damaged, or another user may have written it.
 std::optional<std::string> why_not(const Folder& folder, const fs::path& model) {
   if (auto damage = rtl_model_damage(model)) return damage;
   if (folder.named) return std::nullopt;
@@ -59,8 +59,8 @@ std::optional<std::string> why_not(const Folder& folder, const fs::path& model) 
   return std::nullopt;
 }
 
-// The line that builds the model. A configuration that came from a file does not know which; one that was changed on
-// the command line has it as its name.
+// The command that builds the model. A configuration read from a file does not know the file's name; one that was
+// changed on the command line has the changes in its name.
 std::string remedy(const isa::HardwareConfig& config, bool waves) {
   const auto named = isa::load_config(config.name);
   const bool is_named = named.ok() && *named == config;
@@ -86,11 +86,11 @@ bool is_design_of_kit() { return !environment("DOVETAIL_HW"); }
 
 Result<fs::path> find_rtl_model(const isa::HardwareConfig& config, bool waves) {
   const std::vector<Folder> folders = model_folders();
-  std::string refused, wanted;
+  std::string refused, expected;
   for (const bool optimize : {true, false}) {
     const RtlModelSources sources =
         rtl_model_sources(config, {.waves = waves, .optimize = optimize}, hardware_folder(), kit_folder());
-    wanted += fmt::format("{}{}*.so", wanted.empty() ? "" : " or ", rtl_model_prefix(sources));
+    expected += fmt::format("{}{}*.so", expected.empty() ? "" : " or ", rtl_model_prefix(sources));
     for (const Folder& folder : folders)
       for (const fs::path& path : candidates(folder.path, sources)) {
         const auto why = why_not(folder, path);
@@ -102,8 +102,8 @@ Result<fs::path> find_rtl_model(const isa::HardwareConfig& config, bool waves) {
   for (const Folder& folder : folders) names.push_back(folder.path.string());
   return Diagnostic{
       "there is no RTL model of this configuration", config.name,
-      fmt::format("one is made for each configuration, design and version of Verilator, and none of {} holds {}{}",
-                  fmt::join(names, ", "), wanted, refused),
+      fmt::format("one is made for each configuration, design and version of Verilator, and none of {} contains {}{}",
+                  fmt::join(names, ", "), expected, refused),
       remedy(config, waves)};
 }
 

@@ -1,4 +1,4 @@
-// Where Verilated models are stored, and where the design does.
+// Locates Verilated models, and the design.
 #pragma once
 
 #include <filesystem>
@@ -8,21 +8,21 @@
 
 namespace dovetail::simulator {
 
-// A model of the design as it is now (DOVETAIL_HW), made with the Verilator on the PATH, or with any where there is
-// none: in the folder DOVETAIL_RTL_MODELS, in lib/dovetail/rtl of the kit, or in the cache of what was built on demand.
-// One that was built with optimization comes before one without. Models are code: in the kit and in the cache, what may
-// be of other hands (base/user_folder.h) is none. Error: in none of them.
+// A model of the current design (DOVETAIL_HW), made with the Verilator on the PATH, or with any version if there is
+// none: in the folder DOVETAIL_RTL_MODELS, in lib/dovetail/rtl of the kit, or in the cache of models built on demand. A
+// model built with optimization is preferred. Models are code: in the kit and in the cache, a file that another user
+// may have written (base/user_folder.h) is ignored. Error: found in none of them.
 Result<std::filesystem::path> find_rtl_model(const isa::HardwareConfig& config, bool waves);
 
-// Where models go that nobody names a folder for: one of this user's. Error: there is none.
+// The default folder for models: one of this user's. Error: there is none.
 Result<std::filesystem::path> rtl_model_cache();
 
 // The folder with rtl/, sva/ and tb/: DOVETAIL_HW, or share/dovetail/hw of the kit (base/kit_folder.h).
 std::filesystem::path hardware_folder();
-// It is the kit's, as the kit's tests have run it.
+// Whether it is the kit's, the one that the kit's tests have run.
 bool is_design_of_kit();
 
-// The folder that the includes of hw/tb are written from: share/dovetail of the kit.
+// The folder that the includes of hw/tb are relative to: share/dovetail of the kit.
 std::filesystem::path kit_folder();
 
 }  // namespace dovetail::simulator

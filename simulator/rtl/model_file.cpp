@@ -40,7 +40,7 @@ std::string processor() {
   return {};
 }
 
-// All files of the design in a fixed order; empty where the folder holds none.
+// All files of the design in a fixed order; empty if the folder holds none.
 std::string design_text(const fs::path& design) {
   std::vector<fs::path> files;
   std::error_code ignored;
@@ -68,7 +68,7 @@ std::string as_file_name(const std::string& line) {
   return name;
 }
 
-// Of fixed length; the number is that of the bytes of the whole file.
+// Has a fixed length; the number is the size of the whole file in bytes.
 constexpr std::string_view kSeal = "\nDovetail RTL model of {:>16} bytes\n";
 std::string seal(std::uintmax_t bytes) { return fmt::format(kSeal, bytes); }
 const std::size_t kSealBytes = seal(0).size();
@@ -147,8 +147,8 @@ std::optional<std::string> rtl_model_damage(const fs::path& path) {
   }
   if (file && end == seal(bytes)) return std::nullopt;
   return fmt::format(
-      "it is truncated, or is not a model that `dovetail rtl build` made: the end of its {} bytes is not "
-      "the one that such a model has",
+      "it is truncated, or was not made by `dovetail rtl build`: the end of its {} bytes is not "
+      "that of such a model",
       bytes);
 }
 

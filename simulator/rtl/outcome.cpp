@@ -14,7 +14,7 @@ namespace dovetail::simulator {
 
 namespace {
 
-// Tokens: how far each instruction came and what is left in each FIFO follow from the program alone.
+// Tokens: the progress of each instruction and the tokens left in each FIFO follow from the program alone.
 Diagnostics explain_tokens(const isa::HardwareConfig& config, const RtlOutcome& outcome) {
   isa::TokenMachine machine(outcome.launch, isa::queue_depths(config));
   machine.run();
@@ -23,20 +23,20 @@ Diagnostics explain_tokens(const isa::HardwareConfig& config, const RtlOutcome& 
     const auto expected = static_cast<std::size_t>(machine.stage(i));
     const std::size_t actual = std::min<std::size_t>(outcome.progress[i], kStages.size() - 1);
     if (actual != expected)
-      return {{"the design stops where its tokens let it continue",
-               fmt::format("instruction {}", outcome.first_index + i),
-               fmt::format("`{}` {} in cycle {}, and by docs/reference/timing.md it {}",
-                           isa::format_instruction(outcome.launch[i]), kStages[actual], outcome.result.cycles,
-                           kStages[expected]),
-               std::string(kDesignAtFault)}};
+      return {
+          {"the design stops although its tokens let it continue",
+           fmt::format("instruction {}", outcome.first_index + i),
+           fmt::format("`{}` {} in cycle {}, but by docs/reference/timing.md it {}", isa::format_instruction(outcome.launch[i]),
+                       kStages[actual], outcome.result.cycles, kStages[expected]),
+           std::string(kDesignAtFault)}};
   }
   if (outcome.result.outcome == DOVETAIL_RTL_ERROR)
     for (const isa::TokenFifo fifo : isa::kAllFifos) {
       const auto expected = std::min<std::size_t>(machine.queues().tokens(fifo), 0xffff);
       if (const std::size_t actual = outcome.tokens[isa::index(fifo)]; actual != expected)
-        return {{"the design leaves other tokens than its program",
+        return {{"the design leaves tokens other than those of its program",
                  fmt::format("{} -> {}", isa::name(producer(fifo)), isa::name(consumer(fifo))),
-                 fmt::format("its registers report {}, and the program leaves {}", actual, expected),
+                 fmt::format("its registers report {}, but the program leaves {}", actual, expected),
                  std::string(kDesignAtFault)}};
     }
   Diagnostics errors = token_errors(config, outcome.launch, outcome.first_index);
@@ -51,8 +51,8 @@ Diagnostics explain_tokens(const isa::HardwareConfig& config, const RtlOutcome& 
 Diagnostics explain(const isa::HardwareConfig& config, const RtlOutcome& outcome) {
   const dovetail_rtl_result& result = outcome.result;
   if (result.outcome == DOVETAIL_RTL_ASSERTION)
-    return {
-        {"the design broke its own assertion", result.assertion, "see its message above", std::string(kDesignAtFault)}};
+    return {{"the design violated one of its assertions", result.assertion, "see its message above",
+             std::string(kDesignAtFault)}};
   if (result.outcome == DOVETAIL_RTL_DEADLOCK ||
       result.error_code == static_cast<std::uint32_t>(isa::spec::ErrorCode::leftover_tokens))
     return explain_tokens(config, outcome);

@@ -1,5 +1,5 @@
-// What the design's waits for memory were for: from the signals of its port, cycle by cycle, and the memory's own
-// answers, by the rules of docs/reference/timing.md, section 11.
+// The causes of the design's waits for memory: from the signals of its port, cycle by cycle, and the memory's own
+// responses, by the rules of docs/reference/timing.md, section 11.
 #pragma once
 
 #include <array>
@@ -13,7 +13,7 @@
 
 namespace dovetail::simulator {
 
-// Positions in the word that hw/tb/dovetail_probe.sv gathers; readers are 0 fetch, 1 compute, 2 load, units as
+// Bit positions in the word that hw/tb/dovetail_probe.sv gathers; readers are 0 fetch, 1 compute, 2 load, units as
 // isa::Queue.
 namespace port_signal {
 inline constexpr int kRequest = 0, kGrant = 3, kPop = 6;  // by reader
@@ -27,7 +27,7 @@ class PortWatch {
  public:
   // `first_index`: of the launch's first instruction.
   void begin(std::size_t instructions, std::size_t first_index);
-  // The memory has accepted a burst in this cycle, and divides its delay so. Before cycle().
+  // The memory has accepted a burst in this cycle, and attributes its delay as given. Called before cycle().
   void accepted(Direction direction, Cycle cycle, Cycle answer, std::uint32_t beats, const MemorySplit& delay);
   void cycle(Cycle cycle, std::uint32_t signals, const std::uint32_t moved[3]);
   // Precondition: the launch is done.
@@ -38,13 +38,13 @@ class PortWatch {
     MemorySplit parts;
     std::uint32_t beats = 0;  // that have not left their buffer
   };
-  // Its bursts, from the oldest whose beats have not all left to the one that asks.
+  // Its bursts, from the oldest whose beats have not all left to the one being requested.
   struct Reader {
     std::deque<Delay> delays;
     bool asks = false;  // the last of them has not been granted
-    Cycle waited = 0;   // for the oldest
+    Cycle waited = 0;   // cycles waited for the oldest
   };
-  struct Way {  // of a write burst
+  struct Way {  // A write burst before its acceptance.
     MemorySplit to_address, memory;
     Cycle first_data = 0;
     bool sends = false;
@@ -63,7 +63,7 @@ class PortWatch {
   std::uint32_t accepted_beats_ = 0;
   std::array<MemorySplit, 2> delays_;
 
-  std::deque<Cycle> ready_;  // write bursts that the writer can take, each from this cycle on
+  std::deque<Cycle> ready_;  // write bursts available to the writer, each from this cycle on
   Way taken_, sent_;         // the last burst that it took, and the one whose beat was sent last
   Cycle store_waited_ = 0;
 };

@@ -11,7 +11,7 @@ namespace dovetail::simulator {
 
 namespace {
 
-// How g++ names what a class of processors has.
+// The g++ options for the instructions of a class of processors.
 struct ClassOptions {
   std::string_view processor, options;
 };
@@ -24,7 +24,7 @@ constexpr std::array<ClassOptions, 6> kClassOptions{{
     {"avx512-amx", "-march=x86-64-v4 -mavx512vnni -mamx-tile -mamx-int8"},
 }};
 
-// All that this machine has, or what DOVETAIL_PROCESSOR leaves of it.
+// All instructions of this machine, or those that DOVETAIL_PROCESSOR allows.
 std::string_view processor_options() {
   const auto cap = processor_cap();
   if (!cap.ok() || !*cap) return "-march=native";
@@ -35,10 +35,10 @@ std::string_view processor_options() {
 
 RtlRecipe rtl_recipe(const isa::HardwareConfig& config, const RtlModelKind& kind) {
   RtlRecipe recipe;
-  // Random power-up contents; assertions of the design stay on: they cost little and are half of the point. Elements
-  // are up to a page long, and WIDTHCONCAT takes any '0 of more than a KiB for a mistake. -fno-dfg: the pass makes one
-  // concatenation of what lanes drive, in code that copies it once a lane; without it a model of 256 lanes runs 7 times
-  // as fast, one of 16 as fast.
+  // Random power-up contents; assertions of the design stay on: they cost little and are half of the benefit. Elements
+  // are up to a page long, and WIDTHCONCAT reports any '0 of more than a KiB as an error. -fno-dfg: the pass makes one
+  // concatenation of the values that lanes drive, in code that copies it once per lane; without the pass a model of 256
+  // lanes runs 7 times as fast, one of 16 equally fast.
   recipe.verilate = fmt::format(
       "verilator --cc -O3 -fno-dfg --x-assign fast --x-initial unique --assert --unroll-count 4096 --unroll-stmts "
       "200000 "
@@ -46,15 +46,15 @@ RtlRecipe rtl_recipe(const isa::HardwareConfig& config, const RtlModelKind& kind
       "--top-module dovetail_top{}{} --Mdir v dovetail_isa_pkg.sv \"$design\"/rtl/*.sv \"$design\"/sva/*.sv "
       "\"$design\"/tb/*.sv\n",
       kind.waves ? " --trace-fst --trace-structs" : "", kind.synthesized_dot ? " -DDOVETAIL_SYNTHESIS_DOT" : "");
-  // What Verilator's own sources and the model are compiled with. A dot product is one chain of additions: with
-  // -ftree-ter g++ 12 takes more than 18 minutes for one of 1,024, without it 14 seconds, and the models are as fast.
+  // The options for Verilator's own sources and the model. A dot product is one chain of additions: with -ftree-ter g++
+  // 12 takes more than 18 minutes for one of 1,024, without it 14 seconds, and the models are equally fast.
   const std::string compile = fmt::format(
       "g++ -std=c++20 -{1} -fPIC -fvisibility=hidden -w -faligned-new -fno-tree-ter -fcf-protection=none "
       "-DVL_USER_STOP "
       "-DVM_COVERAGE=0 -DVM_SC=0 "
       "-DVM_TRACE={0} -DVM_TRACE_FST={0} -DVM_TRACE_VCD=0 -I\"$root/include\" -I\"$root/include/vltstd\"",
       kind.waves ? 1 : 0, kind.optimize ? fmt::format("O2 {}", processor_options()) : "O1");
-  // Renamed when it is complete: others may be waiting to link it.
+  // Renamed when it is complete: other processes may be waiting to link it.
   recipe.compile_run_time = fmt::format(
       R"(root=$(verilator --getenv VERILATOR_ROOT)
 for f in verilated.cpp verilated_threads.cpp{waves}; do printf '#include "%s"\n' "$root/include/$f"; done > run_time.cc

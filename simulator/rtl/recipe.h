@@ -1,5 +1,5 @@
-// How a Verilated model is built: shell scripts that hold no path of a machine, so that their text is part of what the
-// name of a model's file stands for.
+// The build of a Verilated model: shell scripts without paths of a machine, so that their text can be part of the hash
+// in the name of a model's file.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace dovetail::simulator {
 
 struct RtlModelKind {
   bool waves = false;            // it can write waveforms, and is slower
-  bool synthesized_dot = false;  // its dot product has the body that synthesis takes, not the one that simulates fast
-  bool optimize = true;          // else it is ready sooner and runs slower
+  bool synthesized_dot = false;  // its dot product uses the code for synthesis, not the code for fast simulation
+  bool optimize = true;          // false: builds faster and runs slower
 };
 
 // Each script runs in the folder of the build, which holds the generated dovetail_isa_pkg.sv, with the variables
-// `design` (the folder with rtl/, sva/ and tb/), `kit` (the folder that the test bench's includes are written from) and
-// `run_time` (the object file of Verilator's run time, which is equal for models of all configurations).
+// `design` (the folder with rtl/, sva/ and tb/), `kit` (the folder that the test bench's includes are relative to) and
+// `run_time` (the object file of Verilator's run time, which is the same for models of all configurations).
 struct RtlRecipe {
   std::string verilate;
   std::string compile_run_time;  // makes $run_time

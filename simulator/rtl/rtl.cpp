@@ -29,7 +29,7 @@ namespace dovetail::simulator {
 
 namespace {
 
-// The shared object stays loaded as long as a model of it lives.
+// The shared object stays loaded as long as a model of it exists.
 struct Library {
   SharedLibrary object;
   const dovetail_rtl_api* api = nullptr;
@@ -40,7 +40,7 @@ Result<std::shared_ptr<Library>> open(const std::filesystem::path& path) {
     return Diagnostic{"cannot load the RTL model", path.string(), std::move(why),
                       "build it again: dovetail rtl build --hw CONFIG", cause};
   };
-  // The loader would look beyond the end of a file that is cut short.
+  // The loader would read beyond the end of a truncated file.
   if (auto damage = rtl_model_damage(path)) return bad(*std::move(damage));
   auto object = SharedLibrary::open(path);
   if (!object.ok()) return bad(object.errors().front().why, cause_of(object.errors()));
@@ -118,7 +118,7 @@ class VerilatedSimulator final : public RtlSimulator {
     model_ = nullptr;
   }
 
-  // From the first launch on: what is never launched leaves no file. After a reset, in another one.
+  // Opened at the first launch: without a launch there is no file. After a reset, another file is used.
   Result<void> open_waves() {
     if (!options_.engine.waves || waves_open_) return {};
     const std::filesystem::path& first = *options_.engine.waves;
@@ -135,8 +135,8 @@ class VerilatedSimulator final : public RtlSimulator {
     return {};
   }
 
-  // Memory as the port sees it: the program, which only fetch reads, and the image, which all others do. What a
-  // transfer finds after the image does not depend on where the program is stored.
+  // Memory as seen by the port: the program, which only fetch reads, and the image, which all others access. A transfer
+  // beyond the image does not depend on the program's address.
   struct Window {
     std::uint64_t base;
     std::span<std::byte> bytes;
@@ -163,18 +163,18 @@ class VerilatedSimulator final : public RtlSimulator {
   std::unique_ptr<Memory> memory_;
   std::uint64_t bus_bytes_;
   std::array<std::size_t, 4> element_bytes_{};  // by isa::Memory: uop, wgt, inp, acc
-  void* model_ = nullptr;                       // null: an assertion failed in its reset
+  void* model_ = nullptr;                       // null: an assertion failed during reset
   bool waves_open_ = false;
   int waves_files_ = 0;
   std::optional<LaunchTrace> timing_;
 
-  // Of the launch that runs.
+  // State of the running launch.
   Dram* dram_ = nullptr;
   std::vector<std::byte> code_;
   std::uint64_t code_base_ = 0;
   std::size_t first_index_ = 0;
   std::vector<TraceEvent> events_;
-  std::vector<std::uint8_t> progress_;  // events of each instruction so far
+  std::vector<std::uint8_t> progress_;  // number of events of each instruction so far
   PortWatch watch_;
 };
 
@@ -195,7 +195,7 @@ int VerilatedSimulator::read(std::uint64_t address, bool of_fetch, std::uint8_t*
     std::memcpy(beat, from.bytes.data() + at, bus_bytes_);
     return 0;
   }
-  // It reaches over an end.
+  // It extends beyond an end.
   bool known = false;
   for (std::uint64_t i = 0; i < bus_bytes_; ++i) {
     const bool inside = at + i < size;
@@ -221,7 +221,7 @@ int VerilatedSimulator::write(std::uint64_t address, const std::uint8_t* beat, c
 
 void VerilatedSimulator::event(int kind, int unit, std::uint32_t instruction, std::uint64_t cycle, int cause) {
   const std::size_t at = instruction - first_index_;
-  if (at >= progress_.size()) return;  // a faulty design may name any
+  if (at >= progress_.size()) return;  // a faulty design may name any instruction
   ++progress_[at];
   if (!options_.engine.trace) return;
   TraceEvent& event = events_[at];
@@ -231,7 +231,7 @@ void VerilatedSimulator::event(int kind, int unit, std::uint32_t instruction, st
   event.unit = static_cast<isa::Queue>(unit);
 }
 
-// Of a launch that has come to its end.
+// The outcome of a launch that has ended.
 LaunchTrace VerilatedSimulator::time(const dovetail_rtl_result& result) {
   LaunchTrace timing{.cycles = result.cycles, .events = std::move(events_)};
   for (std::size_t u = 0; u < timing.classes.size(); ++u)
@@ -240,7 +240,7 @@ LaunchTrace VerilatedSimulator::time(const dovetail_rtl_result& result) {
   return timing;
 }
 
-// A cycle is a step, about: a GEMM takes one for each micro-op.
+// A cycle is about one step: a GEMM takes one for each micro-op.
 bool VerilatedSimulator::goes_on() {
   Work* const work = options_.engine.work;
   if (work == nullptr) return true;
@@ -248,7 +248,8 @@ bool VerilatedSimulator::goes_on() {
   return !work->stopped();
 }
 
-// Everything that signals of the design can count is theirs; instructions, bytes and tokens follow from the program.
+// Everything that signals of the design can count comes from them; instructions, bytes and tokens follow from the
+// program.
 void VerilatedSimulator::count_events(const dovetail_rtl_events& events, Counters& counters) const {
   for (std::size_t memory = 0; memory < counters.sram.size(); ++memory)
     counters.sram[memory] = {.reads = events.sram_reads[memory], .writes = events.sram_writes[memory]};
@@ -282,8 +283,8 @@ Result<Counters> VerilatedSimulator::launch(std::span<const isa::Instruction> pr
                                             std::size_t first_index) {
   timing_.reset();
   if (model_ == nullptr)
-    return Diagnostic{"the design broke its own assertion", config_.name, "while it was reset; see its message above",
-                      std::string(kDesignAtFault)};
+    return Diagnostic{"the design violated one of its assertions", config_.name,
+                      "while it was reset; see its message above", std::string(kDesignAtFault)};
   for (std::size_t i = 0; i < program.size(); ++i) {
     if (rules_.is_legal(program[i])) continue;
     Diagnostics errors = rules_.check(program[i]);
@@ -368,7 +369,7 @@ Result<std::unique_ptr<RtlSimulator>> make_rtl(const isa::HardwareConfig& config
     return Diagnostic{"cannot run several accelerators",
                       fmt::format("engine rtl, {} accelerators", options.engine.accelerators),
                       "a Verilated model is one accelerator with its own memory",
-                      "take --engine cycle or systemc: of one accelerator their cycles are those of the design"};
+                      "use --engine cycle or systemc: for one accelerator their cycles equal those of the design"};
   std::filesystem::path path;
   if (options.model) {
     path = *options.model;

@@ -33,7 +33,7 @@ constexpr std::uint32_t kControl = offset_of("CONTROL"), kStatus = offset_of("ST
                         kCyclesHi = offset_of("CYCLES_HI"), kTokensLoad = offset_of("TOKENS_LOAD"),
                         kTokensStore = offset_of("TOKENS_STORE");
 
-constexpr std::uint32_t kDoneBit = 1, kErrorBit = 2;  // of both interrupt registers
+constexpr std::uint32_t kDoneBit = 1, kErrorBit = 2;  // in both interrupt registers
 static_assert(isa::spec::kInterruptStatusFields[0].name == "done" &&
               isa::spec::kInterruptStatusFields[1].name == "error");
 
@@ -52,13 +52,13 @@ Accelerator::Accelerator(sc_core::sc_module_name name, const AcceleratorOptions&
   registers.register_b_transport(this, &Accelerator::access_register);
   SC_HAS_PROCESS(Accelerator);
   SC_THREAD(run);
-  // The line has one driver, whatever changes its value.
+  // The line has a single driver, whatever changes its value.
   SC_METHOD(drive_interrupt);
   sensitive << interrupt_changed_;
 }
 
-// A burst writes the bytes of its STORE, and none alongside them: others may have written there since this launch read
-// its image. Stores have computed their values when they start, before the first of their bursts goes out.
+// A burst writes only the bytes of its STORE: other initiators may have written next to them since this launch read its
+// image. Stores have computed their values when they start, before the first of their bursts is sent.
 void Accelerator::Port::fill_write(std::uint64_t address, std::size_t bytes) {
   const Dram& image = owner_.image_;
   const ByteRange& row = owner_.stored_.row();
@@ -109,7 +109,7 @@ Answer Accelerator::Port::accept(Cycle cycle, Direction direction, std::uint64_t
     delayed = extension.delay;
     return {true, extension.answer.cycle - owner_.origin_};
   }
-  // All of the burst has passed after the delay, in whole cycles.
+  // The whole burst has passed after the delay, in whole cycles.
   const auto passed = static_cast<Cycle>(std::ceil(delay / owner_.options_.clock_period));
   delayed = {};
   if (direction == Direction::read) {
@@ -148,7 +148,7 @@ std::uint32_t Accelerator::read_register(std::uint32_t offset) const {
   return 0;
 }
 
-// Two fields of 16 bits. Only where the launch that left them has completed: before, the machine runs ahead of time.
+// Two fields of 16 bits. Only after the launch that left them has completed: before, the machine runs ahead of time.
 std::uint32_t Accelerator::tokens_left(isa::TokenFifo low, isa::TokenFifo high) const {
   if (error_code_ != static_cast<std::uint32_t>(isa::spec::ErrorCode::leftover_tokens)) return 0;
   const auto field = [&](isa::TokenFifo fifo) {
@@ -247,7 +247,7 @@ bool Accelerator::prepare() {
   if (!read_memory(program_base_ + std::uint64_t{begin_} * instruction_bytes, bytes_of(code), code.size()) ||
       !read_memory(image_.base, bytes_of(image_.bytes), image_.bytes.size())) {
     refuse(ErrorCode::decode_error, begin_,
-           {{"cannot start a launch", name(), "memory answers no debug reads of the program or the image",
+           {{"cannot start a launch", name(), "the memory does not support debug reads of the program or the image",
              "give the memory a transport_dbg that covers both"}});
     return false;
   }
@@ -293,13 +293,13 @@ void Accelerator::launch() {
       return refuse(failure->code, begin_ + failure->instruction,
                     {{fmt::format("cannot execute `{}`", isa::format_instruction(program_[failure->instruction])),
                       fmt::format("instruction {}", begin_ + failure->instruction),
-                      "memory answered one of its bursts with an error",
+                      "the memory responded to one of its bursts with an error",
                       "every address that the program reads or writes must be within memory"}});
   }
   if (machine_.stopped())
     return stop(execution_.beyond_image() ? ErrorCode::decode_error : ErrorCode::illegal, execution_.failed_at());
   trace_ = machine_.result();
-  if (!machine_.done()) return;  // hardware would wait for ever
+  if (!machine_.done()) return;  // hardware would wait forever
   wait_until(trace_->cycles);
   cycles_ = trace_->cycles;
   if (machine_.tokens_left()) return stop(isa::spec::ErrorCode::leftover_tokens, begin_ + count_);

@@ -1,6 +1,6 @@
-// The accelerator as a TLM-2.0 module: registers (isa/spec/registers.h) after a target socket, memory after an
-// initiator socket, an interrupt line. The timing core is that of `cycle`; docs/reference/systemc.md describes how time
-// and values pass through the sockets.
+// The accelerator as a TLM-2.0 module: registers (isa/spec/registers.h) at a target socket, memory at an initiator
+// socket, an interrupt line. The timing core is that of `cycle`; docs/reference/systemc.md describes how time and values pass
+// through the sockets.
 #pragma once
 
 #include <array>
@@ -28,11 +28,11 @@ namespace dovetail::simulator::systemc {
 struct AcceleratorOptions {
   isa::HardwareConfig config;  // precondition: valid
   sc_core::sc_time clock_period{1, sc_core::SC_NS};
-  // The part of memory that programs work on. Its bytes are read when a launch starts; what others write there
-  // meanwhile is not seen.
+  // The part of memory that programs work on. Its bytes are read when a launch starts; later writes by others during
+  // the launch are not seen.
   std::uint64_t image_base = 0, image_bytes = 0;
-  // Added to every address on its way to memory: where the accelerator's window is stored whose program and image have
-  // the same addresses as another's.
+  // Added to every address on its way to memory: the base of the accelerator's window, because program and image have
+  // the same addresses for all accelerators.
   std::uint64_t window = 0;
   bool trace = false;
 };
@@ -46,15 +46,15 @@ class Accelerator : public sc_core::sc_module {
   // `execution` holds SRAM, and outlives the module.
   Accelerator(sc_core::sc_module_name name, const AcceleratorOptions& options, Execution& execution);
 
-  // Of the last launch, as Simulator::timing() has it. A standstill never completes: STATUS stays busy, and outcome()
-  // reports why.
+  // Results of the last launch, like Simulator::timing(). A standstill never completes: STATUS stays busy, and
+  // outcome() returns the reason.
   const std::optional<LaunchTrace>& trace() const { return trace_; }
   Result<Counters> outcome() const {
     return refused_.empty() ? execution_.outcome(machine_) : Result<Counters>(refused_);
   }
 
  private:
-  // The memory as the machine sees it: each request becomes a transaction.
+  // The memory as seen by the machine: each request becomes a transaction.
   class Port final : public Memory {
    public:
     explicit Port(Accelerator& owner) : owner_(owner) {}
@@ -64,13 +64,15 @@ class Accelerator : public sc_core::sc_module {
       last_read_ = last_write_ = 0;
       failure_.reset();
     }
-    std::optional<DramCommands> finish(Cycle) override { return std::nullopt; }  // the memory is not the accelerator's
+    std::optional<DramCommands> finish(Cycle) override {
+      return std::nullopt;
+    }  // the memory does not belong to the accelerator
     MemoryStatistics statistics() const override { return {}; }
 
-    // The first error that memory answered in this launch, and the instruction that met it.
+    // The first error response of the memory in this launch, and the instruction that received it.
     struct Failure {
       isa::spec::ErrorCode code;
-      std::size_t instruction;  // of the launch
+      std::size_t instruction;  // index in the launch
     };
     const std::optional<Failure>& failure() const { return failure_; }
 
@@ -93,7 +95,7 @@ class Accelerator : public sc_core::sc_module {
   bool read_memory(std::uint64_t address, unsigned char* data, std::size_t bytes);
   std::uint32_t tokens_left(isa::TokenFifo low, isa::TokenFifo high) const;
   bool prepare();
-  // `instruction`: counted from the program's first.
+  // `instruction`: index in the program.
   void stop(isa::spec::ErrorCode code, std::size_t instruction);
   void refuse(isa::spec::ErrorCode code, std::size_t instruction, Diagnostics why);
   void raise() { interrupt_changed_.notify(sc_core::SC_ZERO_TIME); }
@@ -106,7 +108,7 @@ class Accelerator : public sc_core::sc_module {
   Port port_;
   Machine machine_;
   Dram image_;
-  StoredRows stored_;  // of the STORE that runs
+  StoredRows stored_;  // of the running STORE
   std::vector<isa::Instruction> program_;
   Diagnostics refused_;  // why the platform did not run or finish the launch
   std::optional<LaunchTrace> trace_;

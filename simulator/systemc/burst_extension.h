@@ -1,5 +1,5 @@
-// What a burst of the accelerator carries alongside address and data, and what a memory that knows cycles answers with
-// it. A memory that does not know the extension leaves `answered` false; its annotated delay then counts.
+// The extension of a burst of the accelerator, in addition to address and data, and the response of a memory that
+// models cycles. A memory that does not know the extension leaves `answered` false; its annotated delay then counts.
 #pragma once
 
 #include <systemc>

@@ -13,8 +13,8 @@ DramModule::DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> mod
   SC_THREAD(arbitrate);
 }
 
-// Answers what came in earlier deltas of this moment: all that came with it is known by then. Reads go before writes;
-// initiators that a read was answered may write in the same cycle, so that writes wait for them.
+// Responds to requests of earlier deltas of this moment: all simultaneous ones are known by then. Reads go before
+// writes; initiators that receive a read response may write in the same cycle, so writes wait for them.
 void DramModule::arbitrate() {
   for (;;) {
     if (waiting_.empty()) wait(asked_);
@@ -24,12 +24,12 @@ void DramModule::arbitrate() {
   }
 }
 
-// Who shares the memory is known once all is bound.
+// The requesters are known once all sockets are bound.
 void DramModule::start_of_simulation() { turns_.begin(static_cast<int>(port.size())); }
 
-// False: nobody asks.
+// False: there are no requests.
 bool DramModule::serve(Direction direction) {
-  std::vector<std::vector<Request*>> asking(port.size());  // of one requester, in the order of their arrival
+  std::vector<std::vector<Request*>> asking(port.size());  // per requester, in the order of their arrival
   std::vector<int> order;
   for (Request* request : waiting_) {
     if (request->burst->direction != direction || request->delta >= sc_core::sc_delta_count()) continue;
@@ -54,7 +54,7 @@ void DramModule::answer(Request& request) {
       turns_.accept(request.requester, burst.cycle, burst.direction, request.transaction->get_address(), burst.beats);
   if (!burst.answer.accepted) return;
   burst.delay = model_->explain(burst.direction);
-  // Whole beats may reach over the ends of memory; what is written may not.
+  // Whole beats may extend beyond the ends of memory; written bytes may not.
   const Moved moved = move(*request.transaction);
   if (burst.direction == Direction::read ? moved.inside == 0 : moved.outside != 0)
     request.transaction->set_response_status(tlm::TLM_ADDRESS_ERROR_RESPONSE);
@@ -86,7 +86,7 @@ void DramModule::transport(int requester, tlm::tlm_generic_payload& transaction,
   }
   Request request{
       .requester = requester, .transaction = &transaction, .burst = burst, .delta = sc_core::sc_delta_count()};
-  if (port.size() == 1) return answer(request);  // nobody to wait for
+  if (port.size() == 1) return answer(request);  // no other requester to wait for
   waiting_.push_back(&request);
   asked_.notify(sc_core::SC_ZERO_TIME);
   wait(request.answered);

@@ -1,5 +1,5 @@
 // Memory for any number of accelerators and hosts, timed by one of our models (simulator/memory), which they share. In
-// each cycle and direction the requests are served in turn, whatever the order of SystemC's processes:
+// each cycle and direction the requests are served round-robin, independent of the order of SystemC's processes:
 // docs/reference/systemc.md.
 #pragma once
 
@@ -24,22 +24,23 @@ class DramModule : public sc_core::sc_module {
  public:
   tlm_utils::multi_passthrough_target_socket<DramModule> port;
 
-  // The first byte is at `base`. Times of transactions without a BurstExtension, as of a host, are not modeled.
-  // Those with one come from threads: where several initiators are bound, they wait for each other within the moment.
+  // The first byte is at `base`. Times of transactions without a BurstExtension, such as those of a host, are not
+  // modeled. Those with one come from threads: if several initiators are bound, they wait for each other within the
+  // moment.
   DramModule(sc_core::sc_module_name name, std::unique_ptr<Memory> model, std::uint64_t base,
              std::vector<std::byte> bytes);
 
   const std::vector<std::byte>& bytes() const { return bytes_; }
-  // Of all its users, up to this cycle: Memory::finish().
+  // Commands of all requesters, up to this cycle: Memory::finish().
   std::optional<DramCommands> finish(Cycle done) { return model_->finish(done); }
 
  private:
-  // A burst that waits for its answer.
+  // A burst that waits for its response.
   struct Request {
     int requester = 0;
     tlm::tlm_generic_payload* transaction = nullptr;
     BurstExtension* burst = nullptr;
-    std::uint64_t delta = 0;  // in which it came
+    std::uint64_t delta = 0;  // the delta cycle in which it arrived
     sc_core::sc_event answered{};
   };
   void transport(int requester, tlm::tlm_generic_payload& transaction, sc_core::sc_time& delay);
@@ -48,7 +49,7 @@ class DramModule : public sc_core::sc_module {
   void arbitrate();
   bool serve(Direction direction);
   void answer(Request& request);
-  // Bytes that are enabled, by whether they are in memory.
+  // Checks whether the enabled bytes are within memory.
   struct Moved {
     std::size_t inside = 0, outside = 0;
   };

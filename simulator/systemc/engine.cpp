@@ -1,5 +1,5 @@
-// The engine `systemc`, as simulator/systemc_engine.cpp loads it: for each launch a platform of a memory and, for each
-// accelerator, a host and a window of that memory.
+// The engine `systemc`, loaded by simulator/systemc_engine.cpp: for each launch it creates a platform of a memory and,
+// for each accelerator, a host and a window of that memory.
 #include <algorithm>
 #include <cstdlib>
 #include <memory>
@@ -23,7 +23,7 @@
 #include "simulator/systemc/kernel.h"
 #include "simulator/systemc_engine.h"
 
-// Needed by the SystemC library wherever it is linked; sc_start() is called without it.
+// Required by the SystemC library wherever it is linked; sc_start() is called without it.
 extern "C" __attribute__((visibility("default"))) int sc_main(int, char**) { return 0; }
 
 namespace dovetail::simulator::systemc {
@@ -111,12 +111,12 @@ class SystemcSimulator final : public Simulator {
     return outcome(nodes, module, image_of);
   }
 
-  // Of equal programs on equal images: all end in the same way.
+  // Equal programs on equal images: all end in the same way.
   template <typename ImageOf>
   Result<Counters> outcome(const std::vector<std::unique_ptr<Node>>& nodes, DramModule& module,
                            const ImageOf& image_of) {
     Result<Counters> counters = nodes.front()->accelerator.outcome();
-    // Of those that end last, the first.
+    // The first of those that end last.
     const auto cycles = [](const std::unique_ptr<Node>& node) {
       return node->accelerator.trace() ? node->accelerator.trace()->cycles : 0;
     };
@@ -124,7 +124,8 @@ class SystemcSimulator final : public Simulator {
     timing_ = slowest.accelerator.trace();
     if (!counters.ok()) return counters;
     for (std::size_t i = 1; i < nodes.size(); ++i)
-      DOVETAIL_CHECK(std::ranges::equal(image_of(0), image_of(i)), "accelerators with other values on equal samples");
+      DOVETAIL_CHECK(std::ranges::equal(image_of(0), image_of(i)),
+                     "accelerators must compute the same values on equal samples");
     timing_->cycles = slowest.host.cycles();
     counters->dram = module.finish(timing_->cycles);
     timing_->counters = *counters;

@@ -1,4 +1,4 @@
-// A host that starts one launch through the register map and waits for its interrupt: a driver in a few lines.
+// A host that starts one launch through the register map and waits for its interrupt: a minimal driver.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,9 @@ class Host : public sc_core::sc_module {
 
   Host(sc_core::sc_module_name name, const HostLaunch& launch);
 
-  bool done() const { return done_; }               // false after an error, or while nothing has come
-  std::uint64_t cycles() const { return cycles_; }  // as the CYCLES register has them
-  // Likewise STATUS and ERROR_INSTRUCTION; 0 while nothing has come.
+  bool done() const { return done_; }               // false after an error, or before the interrupt
+  std::uint64_t cycles() const { return cycles_; }  // value of the CYCLES register
+  // Values of STATUS and ERROR_INSTRUCTION; 0 before the interrupt.
   std::uint32_t status() const { return status_; }
   std::uint32_t error_instruction() const { return error_instruction_; }
 

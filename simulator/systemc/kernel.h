@@ -1,4 +1,4 @@
-// SystemC keeps its kernel in global variables: one simulation at a time in a process, each with its own kernel.
+// SystemC keeps its kernel in global variables: one simulation at a time in a process, each with a new kernel.
 #pragma once
 
 #include <future>
@@ -15,7 +15,7 @@ namespace dovetail::simulator::systemc {
 
 class Kernel {
  public:
-  Kernel();  // waits until there is no other
+  Kernel();  // waits until there is no other kernel
   ~Kernel();
   Kernel(const Kernel&) = delete;
   Kernel& operator=(const Kernel&) = delete;
@@ -25,9 +25,9 @@ class Kernel {
   std::unique_ptr<sc_core::sc_simcontext> context_;
 };
 
-// What `elaborate_and_run` returns; it makes the modules, calls sc_start() and lets go of the modules again. SystemC's
-// coroutines report their stacks to AddressSanitizer, and leave it with the last of them for the thread that runs them:
-// this one ends with the simulation. Throws ResourceError: the system gives no thread.
+// Returns the result of `elaborate_and_run`, which creates the modules, calls sc_start() and destroys the modules.
+// SystemC's coroutines register their stacks with AddressSanitizer, and leave the last of them registered for the
+// thread that runs them: this thread ends with the simulation. Throws ResourceError: the system gives no thread.
 template <typename Work>
 auto in_fresh_kernel(Work&& elaborate_and_run) {
   const auto work = [&] {

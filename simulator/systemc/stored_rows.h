@@ -1,5 +1,5 @@
-// Which bytes the bursts of a STORE write: bursts are whole beats, but rows begin and end within them. Bursts come row
-// by row (docs/reference/timing.md, section 3).
+// The bytes that the bursts of a STORE write: bursts are whole beats, but rows begin and end within them. Bursts come
+// row by row (docs/reference/timing.md, section 3).
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ class StoredRows {
   }
   // The bytes of the row that the next burst belongs to. Precondition: begin() of a STORE that moves something.
   const ByteRange& row() const { return row_; }
-  // A burst that ends at byte `end` is on its way.
+  // A burst that ends at byte `end` has been sent.
   void sent(std::uint64_t end) {
     if (end < row_.end) return;
     row_.begin += stride_bytes_;

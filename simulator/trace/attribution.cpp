@@ -18,7 +18,7 @@ UnitTime& UnitTime::operator+=(const UnitTime& other) {
 std::vector<std::array<UnitTime, 3>> attribute(const Trace& trace, std::size_t groups, const EventGroup& group_of) {
   std::vector<std::array<UnitTime, 3>> times(groups + 1);
   for (const LaunchTrace& launch : trace.launches) {
-    std::array<std::uint64_t, 3> next{};  // the first cycle that is not given away
+    std::array<std::uint64_t, 3> next{};  // the first cycle not yet attributed
     for (const TraceEvent& event : launch.events) {
       const std::size_t unit = isa::index(event.unit);
       UnitTime& time = times[group_of(event)][unit];

@@ -33,7 +33,7 @@ std::optional<std::vector<std::byte>> from_base64(std::string_view text) {
     for (std::size_t k = 0; k < 4; ++k) {
       const char c = text[i + k];
       const std::size_t digit = kDigits.find(c);
-      // Padding is at the end of the last group only, after two digits at least.
+      // Padding is at the end of the last group only, after at least two digits.
       if (c == '=' ? i + 4 != text.size() || k < 2 : digit == std::string_view::npos || digits != k)
         return std::nullopt;
       if (c != '=') ++digits;

@@ -1,4 +1,4 @@
-// Bytes in text that JSON and HTML hold unchanged: base64 of RFC 4648, with padding.
+// Base64 of RFC 4648, with padding: bytes as text that JSON and HTML hold unchanged.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 namespace dovetail::simulator {
 
 std::string to_base64(std::span<const std::byte> bytes);
-// Empty: it is none.
+// nullopt: it is not valid base64.
 std::optional<std::vector<std::byte>> from_base64(std::string_view text);
 
 }  // namespace dovetail::simulator

@@ -33,7 +33,7 @@ std::string event_difference(const TraceEvent& a, const TraceEvent& b) {
   return what;
 }
 
-// The first cycle in which one trace has something that the other has not.
+// The first cycle in which one trace has an event that the other has not.
 std::uint64_t parting(const TraceEvent& a, const TraceEvent& b) {
   if (a.issue != b.issue) return std::min(a.issue, b.issue);
   if (a.start != b.start || a.cause != b.cause) return std::min(a.start, b.start);
@@ -65,8 +65,7 @@ std::optional<TraceDifference> first_difference(const Trace& a, const Trace& b) 
           compare(what, fmt::format("{} cycles of memory, {}", isa::name(unit), kMemoryCauseNames[c]),
                   one.waits->units[isa::index(unit)].cycles[c], other.waits->units[isa::index(unit)].cycles[c]);
       if (what.empty())
-        what = one.waits->fetch != other.waits->fetch ? "what fetch did in its cycles"
-                                                      : "what instructions waited for at the memory";
+        what = one.waits->fetch != other.waits->fetch ? "the activity of fetch" : "the memory waits of instructions";
     }
     if (what.empty() && one.counters && other.counters) what = difference(*one.counters, *other.counters);
     if (!what.empty()) return TraceDifference{l, std::nullopt, what};

@@ -16,7 +16,8 @@ namespace dovetail::simulator {
 
 namespace {
 
-// Numbers as page.js reads them: seven bits to a byte, the low ones first; of signed ones, the sign in bit 0.
+// Numbers in the encoding that page.js decodes: seven bits per byte, low ones first; for signed ones, the sign in bit
+// 0.
 class Column {
  public:
   void add(std::uint64_t value) {
@@ -33,7 +34,7 @@ class Column {
 };
 
 struct InstructionText {
-  std::string words;  // a number is \1, a hexadecimal one \2
+  std::string words;  // text in which a number is \1, a hexadecimal one \2
   std::vector<std::uint64_t> numbers;
 };
 
@@ -58,7 +59,7 @@ InstructionText take_apart(std::string_view text) {
     for (; i < text.size() && is_digit(text[i], hexadecimal); ++i)
       value = value * (hexadecimal ? 16 : 10) +
               static_cast<std::uint64_t>(text[i] <= '9' ? text[i] - '0' : text[i] - 'a' + 10);
-    // What a number cannot give back, such as 007, or one beyond the page's whole numbers, stays text.
+    // Text that a number cannot reproduce, such as 007, or a number beyond the page's integers, stays text.
     const std::string_view digits = text.substr(begin, i - begin);
     if ((digits.size() > 1 && digits[0] == '0') || digits.size() > 12) {
       if (hexadecimal) parts.words += "0x";
@@ -73,7 +74,7 @@ InstructionText take_apart(std::string_view text) {
 
 std::string json_text(const Json& json) {
   std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
-  // Nothing in a string ends the element that holds it.
+  // No string may end the element that contains it.
   std::string safe;
   safe.reserve(text.size());
   for (const char c : text) {
@@ -125,14 +126,14 @@ Json program_json(const Trace& trace, std::size_t first_launch, const TracedProg
   return json;
 }
 
-// What replaces %NAME% in the page.
+// The replacements of %NAME% in the page.
 std::string filled(std::string_view page, const std::map<std::string_view, std::string>& values) {
   std::string text;
   for (;;) {
     const std::size_t begin = page.find('%'), end = begin == std::string_view::npos ? begin : page.find('%', begin + 1);
     if (end == std::string_view::npos) return text += page;
     const auto found = values.find(page.substr(begin + 1, end - begin - 1));
-    DOVETAIL_CHECK(found != values.end(), "the page asks for what nobody gives");
+    DOVETAIL_CHECK(found != values.end(), "every placeholder of the page must have a value");
     text += page.substr(0, begin);
     text += found->second;
     page.remove_prefix(end + 1);
@@ -153,7 +154,7 @@ Result<RunTime> run_time_from_json(const Json& json, std::string_view where) {
     if (!json.is_object() || !json.contains(key) || json[key].is_null()) return {};
     if (!json[key].is_number() || !(json[key].get<double>() >= least))
       return Diagnostic{"cannot read the time of the trace", fmt::format("{}, \"{}\"", where, key),
-                        fmt::format("{} is not a number from {} on", json[key].dump(), least),
+                        fmt::format("{} is not a number >= {}", json[key].dump(), least),
                         "write it again with --trace"};
     value = json[key].get<double>();
     return {};
@@ -176,7 +177,7 @@ std::string page_text(std::string_view title, const Trace& trace, const std::vec
     encoded.push_back(program_json(trace, l, programs[p], memory));
     for (std::size_t k = 0; k < programs[p].launches.size(); ++k, ++l) {
       const LaunchTrace& launch = trace.launches[l];
-      DOVETAIL_CHECK(launch.events.size() == programs[p].launches[k].count, "an event per instruction");
+      DOVETAIL_CHECK(launch.events.size() == programs[p].launches[k].count, "there must be one event per instruction");
       std::uint64_t last_issue = 0;
       std::int64_t last_instruction = -1;
       for (std::size_t i = 0; i < launch.events.size(); ++i) {

@@ -1,5 +1,4 @@
-// A timed run as one HTML page that needs nothing but a browser: timeline, where the cycles went, roofline, layers,
-// other hardware.
+// A timed run as one self-contained HTML page: timeline, cycle breakdown, roofline, layers, other hardware.
 #pragma once
 
 #include <optional>
@@ -15,19 +14,19 @@
 
 namespace dovetail::simulator {
 
-// What turns the trace into seconds, as far as it is known.
+// The values that convert the trace to seconds, as far as they are known.
 struct RunTime {
   std::optional<double> clock_mhz = std::nullopt;
-  std::optional<double> other_ms = std::nullopt;  // of a model's steps elsewhere, from its input to its output
+  std::optional<double> other_ms = std::nullopt;  // of a model's steps on other devices, from its input to its output
 };
-// {"clock_mhz", "other_ms"}, null where it is not known.
+// Null for unknown values: {"clock_mhz", "other_ms"}.
 Json to_json(const RunTime& time);
-// Error: numbers that are none, or out of range. Null gives a time without any.
+// Error: values that are not numbers, or out of range. Null gives an empty result.
 Result<RunTime> run_time_from_json(const Json& json, std::string_view where);
 
 // The launches of `programs`, one program after the other, are those of the trace, which has their events. `energy`:
-// null, or what the run would cost on a chip, {"joules", "parts": [{"component", "place", "joules"}], "missing",
-// "statement"}.
+// null, or the estimated energy of the run on a chip, {"joules", "parts": [{"component", "place", "joules"}],
+// "missing", "statement"}.
 std::string page_text(std::string_view title, const Trace& trace, const std::vector<TracedProgram>& programs,
                       const MemorySpec& memory, const RunTime& time, const Json& energy = nullptr);
 

@@ -1,4 +1,4 @@
-// The page's files (simulator/trace/page), as the build has put them into the library.
+// The page's files (simulator/trace/page), embedded into the library by the build.
 #pragma once
 
 #include <string_view>

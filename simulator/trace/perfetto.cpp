@@ -35,7 +35,7 @@ class Writer {
   bool first_ = true;
 };
 
-// What a queue or FIFO holds: +1 and -1 at cycles, written as a counter after each cycle that changes it.
+// The occupancy of a queue or FIFO: +1 and -1 at cycles, written as a counter after each cycle that changes it.
 void write_counter(Writer& writer, std::uint64_t origin, const std::string& name,
                    std::vector<std::pair<std::uint64_t, int>> changes) {
   std::sort(changes.begin(), changes.end());
@@ -47,7 +47,7 @@ void write_counter(Writer& writer, std::uint64_t origin, const std::string& name
   }
 }
 
-// Beats a cycle, written where they change.
+// Beats per cycle, written at each change.
 void write_rate(Writer& writer, std::uint64_t origin, std::uint64_t cycles, std::string_view name, int window_log2,
                 const std::vector<std::uint64_t>& beats) {
   std::uint64_t written = 0;
@@ -64,11 +64,11 @@ void write_rate(Writer& writer, std::uint64_t origin, std::uint64_t cycles, std:
 
 std::string perfetto_text(const Trace& trace, const std::vector<std::span<const isa::Instruction>>& programs,
                           const Json& more) {
-  DOVETAIL_CHECK(programs.size() == trace.launches.size(), "a trace needs the instructions of each of its launches");
+  DOVETAIL_CHECK(programs.size() == trace.launches.size(), "there must be instructions for each launch of the trace");
   Json head = to_json(trace);
   head.update(more);
   std::string text = head.dump(-1, ' ', false, Json::error_handler_t::replace);
-  text.pop_back();  // the object's end: what follows belongs to it
+  text.pop_back();  // remove the object's end: more members follow
   text += ",\n\"displayTimeUnit\":\"ns\",\"traceEvents\":[";
   Writer writer(text);
   writer.event(R"({{"ph":"M","pid":1,"name":"process_name","args":{{"name":"accelerator"}}}})");
@@ -79,7 +79,8 @@ std::string perfetto_text(const Trace& trace, const std::vector<std::span<const 
   std::uint64_t origin = 0, flow = 0;
   for (std::size_t l = 0; l < trace.launches.size(); ++l) {
     const LaunchTrace& launch = trace.launches[l];
-    if (!launch.events.empty()) DOVETAIL_CHECK(launch.events.size() == programs[l].size(), "an event per instruction");
+    if (!launch.events.empty())
+      DOVETAIL_CHECK(launch.events.size() == programs[l].size(), "there must be one event per instruction");
     std::array<std::uint64_t, isa::kQueues> slice_end{};
     std::array<std::vector<std::pair<std::uint64_t, int>>, isa::kQueues> queue_changes;
     std::array<std::vector<std::pair<std::uint64_t, int>>, isa::kTokenFifos> token_changes;

@@ -44,7 +44,7 @@ double ProfilePart::intensity() const {
 
 Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgram& program, const MemorySpec& memory) {
   DOVETAIL_CHECK(first_launch + program.launches.size() <= trace.launches.size(),
-                 "a program's launches are those of its trace");
+                 "a program's launches must be those of its trace");
   Trace own{.launches = {trace.launches.begin() + static_cast<std::ptrdiff_t>(first_launch),
                          trace.launches.begin() + static_cast<std::ptrdiff_t>(first_launch + program.launches.size())},
             .sources = trace.sources};

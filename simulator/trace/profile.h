@@ -1,4 +1,4 @@
-// A run that has been timed, explained: where the cycles of each unit and layer went, what bounds them, and what other
+// The analysis of a timed run: how the cycles of each unit and layer were spent, what bounds them, and how long other
 // hardware would take.
 #pragma once
 
@@ -25,7 +25,7 @@
 
 namespace dovetail::simulator {
 
-// A program of the trace, whose launches follow each other there.
+// A program of the trace, whose launches are consecutive there.
 struct TracedProgram {
   std::string name;
   isa::HardwareConfig config;
@@ -35,18 +35,19 @@ struct TracedProgram {
   std::map<std::string, std::uint64_t> useful_macs = {};  // of the model, by source; empty: not known
 };
 
-// A part of a run: what it had to do, the least time for it, and the time it took. `cycles` are those that the compute
+// A part of a run: its work, the lower bounds of its time, and its actual time. `cycles` are those that the compute
 // unit spent on it (simulator/trace/attribution.h), so that the parts of a run sum to it. Loads run ahead: those of a
-// part may fall into the time of the one before, and its bounds may so exceed its cycles.
+// part may fall into the time of the preceding one, so its bounds may exceed its cycles.
 struct ProfilePart {
   std::string name;
   std::uint64_t cycles = 0;
-  // Of a layer, what count() knows. Of the whole, with accesses, traffic and DRAM commands where the trace has them.
+  // For a layer, the counters of count(). For the whole run, also accesses, traffic and DRAM commands if the trace has
+  // them.
   Counters counters;
   Bounds bounds;
   std::array<UnitTime, 3> units;  // by isa::Queue
   std::array<MemorySplit, 3>
-      waits;  // of the busy cycles of each unit, those for memory; zero where the engine does not know
+      waits;  // the busy cycles of each unit that are waits for memory; zero if the engine does not record them
 
   double of_bound() const {
     return cycles == 0 ? 0 : static_cast<double>(bounds.tightest()) / static_cast<double>(cycles);
@@ -54,20 +55,20 @@ struct ProfilePart {
   double macs_per_cycle() const {
     return cycles == 0 ? 0 : static_cast<double>(counters.macs) / static_cast<double>(cycles);
   }
-  // The model's own multiplications: those executed, without what pads its channels and batch to the hardware's
-  // blocks. Efficiency is theirs per cycle, by the hardware's peak.
+  // The model's own multiplications: those executed, excluding the padding of channels and batch to the hardware's
+  // blocks. Efficiency is computed from them: multiplications per cycle, relative to the hardware's peak.
   std::optional<std::uint64_t> useful_macs;
   double useful_macs_per_cycle() const {
     return cycles == 0 ? 0 : static_cast<double>(useful_macs.value_or(0)) / static_cast<double>(cycles);
   }
   std::uint64_t bytes_read = 0;  // instructions included
   std::uint64_t bytes_written = 0;
-  // Multiplications per byte of the busier direction: the two do not share a path.
+  // Multiplications per byte of the busier direction: the two directions do not share a path.
   double intensity() const;
 };
 
-// What the compute unit runs. Its loads are serial: nothing else runs alongside them there, so that all of their cycles
-// are exposed; those of inputs and weights are the load unit's.
+// The kinds of work of the compute unit. Its loads are serial: nothing else runs at the same time in it, so all of
+// their cycles are exposed; loads of inputs and weights are in the load unit.
 inline constexpr std::array<std::string_view, 5> kComputeKindNames{"gemm", "alu", "load acc", "load uop", "other"};
 struct KindTime {
   std::uint64_t instructions = 0;
@@ -78,7 +79,7 @@ struct Profile {
   ProfilePart whole;
   std::vector<ProfilePart> layers;  // of the trace's sources, in its order; those without instructions are left out
   std::array<std::array<std::uint64_t, kUnitClassNames.size()>, 3> classes{};
-  std::array<KindTime, kComputeKindNames.size()> compute_kinds;  // of the compute unit's time, but for what is left
+  std::array<KindTime, kComputeKindNames.size()> compute_kinds;  // of the compute unit's time, except for the part
                                                                  // after its last instruction
   bool knows_waits = false;
   std::array<MemorySplit, 3> waits;  // of class memory
@@ -86,14 +87,14 @@ struct Profile {
   double peak_macs_per_cycle = 0, peak_bytes_per_cycle = 0;  // bytes: of each direction
 };
 
-// Of the launches [first_launch, first_launch + program.launches.size()) of the trace, which are the program's.
+// Analyzes the launches [first_launch, first_launch + program.launches.size()) of the trace, which are the program's.
 Profile profile(const Trace& trace, std::size_t first_launch, const TracedProgram& program, const MemorySpec& memory);
 
 // {"cycles", "bounds", "of_tightest_bound", "macs", "macs_per_cycle", "useful_macs", "useful_macs_per_cycle",
 // "bytes_read", "bytes_written", "macs_per_byte", "units": {"load": {"cycles", "busy", "waiting": {...}, "memory":
-// {...}}, ...}}; "memory" only where waits are known; what is useful is null where it is not known
+// {...}}, ...}}; "memory" only if waits are known; useful_* are null if unknown
 Json to_json(const ProfilePart& part, bool knows_waits);
-// {"gemm": {"instructions", "cycles", "busy", "waiting": {...}}, ...}, by kComputeKindNames
+// by kComputeKindNames: {"gemm": {"instructions", "cycles", "busy", "waiting": {...}}, ...}
 Json to_json(const std::array<KindTime, kComputeKindNames.size()>& kinds);
 
 }  // namespace dovetail::simulator

@@ -12,7 +12,7 @@ namespace dovetail::simulator {
 
 namespace {
 
-// Raised within trace_from_json only, where nlohmann/json raises its own.
+// Thrown within trace_from_json only, in addition to nlohmann/json's own exceptions.
 struct Malformed {
   std::string why;
 };

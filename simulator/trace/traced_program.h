@@ -1,4 +1,4 @@
-// Programs alongside their trace in one file, so that the file alone explains the run.
+// Programs stored next to their trace in one file, so that the file alone describes the run.
 #pragma once
 
 #include <string_view>
@@ -12,9 +12,9 @@
 namespace dovetail::simulator {
 
 // [{"name", "hardware": a configuration, "instructions": base64 of the program, "launches": [[begin, count], ...],
-// "what_if": [...], "useful_macs": {source: number, ...}}]. Error: what cannot be encoded.
+// "what_if": [...], "useful_macs": {source: number, ...}}]. Error: a program that cannot be encoded.
 Result<Json> to_json(const std::vector<TracedProgram>& programs);
-// Errors: what is missing or malformed; launches and events that are not those of the trace.
+// Errors: missing or malformed values; launches and events other than those of the trace.
 Result<std::vector<TracedProgram>> traced_programs_from_json(const Json& json, const Trace& trace,
                                                              std::string_view where);
 

@@ -1,4 +1,5 @@
-// Beats on the memory port's data paths over time, in windows of a width that grows with the launch: its size does not.
+// Beats on the memory port's data paths over time, in windows whose width grows with the launch, so that their number
+// does not.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +12,9 @@ struct Traffic {
   static constexpr std::size_t kMostWindows = 2048;
 
   int window_log2 = 4;                       // cycles of a window
-  std::vector<std::uint64_t> read, written;  // beats in each window, as far as there are any
+  std::vector<std::uint64_t> read, written;  // beats in each window, up to the last nonzero one
 
-  // Beats in consecutive cycles from `cycle` on. Cycles may come in any order.
+  // Adds beats in consecutive cycles from `cycle` on. Cycles may come in any order.
   void add_read(std::uint64_t cycle, std::uint64_t beats) { add(read, cycle, beats); }
   void add_written(std::uint64_t cycle, std::uint64_t beats) { add(written, cycle, beats); }
   bool operator==(const Traffic&) const = default;

@@ -118,8 +118,8 @@ class Operation {
       return f.set_tensor(object, type_, static_cast<int>(dims.size()), dims.data(), strides.data());
     });
   }
-  static Result<void> same(const std::vector<int>& made, const std::vector<int>& wanted, std::string_view what) {
-    if (made == wanted) return {};
+  static Result<void> same(const std::vector<int>& made, const std::vector<int>& expected, std::string_view what) {
+    if (made == expected) return {};
     return Diagnostic{"cuDNN refuses", std::string(what),
                       "it would compute a result of another shape: its pads are equal on both sides of an axis",
                       "make the bundle again with `dovetail compile`"};

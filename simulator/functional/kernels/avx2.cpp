@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kHalfLanes = kVectorLanes / 2;
 
-// The words of one input group for eight lanes: of one batch row, or of several (`permute`).
+// The words of one input group for eight lanes: from one batch row, or from several (`permute`).
 template <bool permute>
 DOVETAIL_KERNEL_TARGET inline __m256i inputs(const std::uint32_t* words, __m256i row_of_lane) {
   if constexpr (permute)
@@ -48,8 +48,8 @@ DOVETAIL_KERNEL_TARGET void gemm_kernel(const GemmArguments& a) {
         const std::uint32_t* wgt = a.wgt + (a.uops.wgt[k] + y * a.wgt_factors.out + x * a.wgt_factors.in) * wgt_words;
         std::int32_t* acc = a.acc + (a.uops.dst[k] + y * a.dst.out + x * a.dst.in) * acc_words;
         for (std::size_t v = 0; v < vectors; ++v) {
-          // Batch rows of the two halves, and the output at which the vector starts; lanes beyond the element compute,
-          // and are not seen.
+          // Batch rows of the two halves, and the output at which the vector starts; lanes beyond the element compute
+          // values that are not used.
           const std::size_t low_row = v * kVectorLanes / block_out,
                             high_row = (v * kVectorLanes + kHalfLanes) / block_out;
           const std::uint32_t* column = wgt + (permute ? 0 : v * kVectorLanes % block_out);
@@ -74,7 +74,7 @@ DOVETAIL_KERNEL_TARGET void gemm_kernel(const GemmArguments& a) {
 Kernels avx2_kernels(const TileLayout& layout) {
   Kernels kernels;
   kernels.group_depth = 2;
-  // With 8 outputs a half vector is within one row, and so does a broadcast.
+  // With 8 outputs a half vector is within one row, so a broadcast suffices.
   const bool permute = layout.block_out < kHalfLanes;
   kernels.accumulate = permute ? gemm_kernel<true, false> : gemm_kernel<false, false>;
   kernels.overwrite = permute ? gemm_kernel<true, true> : gemm_kernel<false, true>;

@@ -17,7 +17,7 @@ namespace {
 
 #include "simulator/functional/kernels/lane_loops.inc"
 
-// The words of input group `g` that the lanes of one ACC vector multiply by: of one batch row, or of several
+// The words of input group `g` that the lanes of one ACC vector multiply by: from one batch row, or from several
 // (`permute`).
 template <bool permute>
 DOVETAIL_KERNEL_TARGET inline __m512i inputs(const std::uint32_t* words, __m512i row_of_lane) {
@@ -25,17 +25,17 @@ DOVETAIL_KERNEL_TARGET inline __m512i inputs(const std::uint32_t* words, __m512i
   return _mm512_set1_epi32(static_cast<int>(*words));
 }
 
-// Where one vector of ACC is within its element, and what it is computed from within the input and weight elements;
-// in words.
+// The position of one vector of ACC within its element, and of its operands within the input and weight elements; in
+// words.
 struct Slice {
   std::size_t acc = 0, row = 0, wgt = 0;
 };
 
 // `block` consecutive trips of the inner loop, beginning with `x`, for one slice and all micro-ops. The trips share
 // their weights, which are loaded once. Destinations stay in registers while micro-ops repeat them, so that a run of
-// them waits for one addition each instead of a store and a load. More than one trip at a time only where the weights
-// do not move from trip to trip and destinations do. Always inlined: a call would pass the slice through memory, at
-// twice the time of a step.
+// micro-ops waits for one addition each instead of a store and a load. More than one trip at a time only if the weights
+// do not move from trip to trip and destinations do. Always inlined: a call would pass the slice through memory, which
+// doubles the time of a step.
 template <int fixed_groups, bool permute, bool overwrite, int block>
 DOVETAIL_KERNEL_TARGET __attribute__((always_inline)) inline void run_block(const GemmArguments& a, std::size_t y,
                                                                             std::size_t x, Slice slice,
@@ -86,7 +86,7 @@ DOVETAIL_KERNEL_TARGET __attribute__((always_inline)) inline void run_block(cons
   for (int j = 0; j < block; ++j) _mm512_storeu_si512(held_at + j * acc_step, held[j]);
 }
 
-// Accumulation commutes, modulo 2^32: the loops may be exchanged. Overwriting keeps its order.
+// Accumulation commutes, modulo 2^32: the loops may be interchanged. Overwriting keeps its order.
 GemmArguments exchange_loops(const GemmArguments& a) {
   GemmArguments b = a;
   std::swap(b.iter_out, b.iter_in);
@@ -124,7 +124,7 @@ DOVETAIL_KERNEL_TARGET __attribute__((noinline)) void run_loops(const GemmArgume
     }
 }
 
-// A single step goes past what the loops set up.
+// A single step skips the setup of the loops.
 template <int fixed_groups, bool permute, bool overwrite>
 DOVETAIL_KERNEL_TARGET void gemm_kernel(const GemmArguments& a) {
   if (a.uops.count == 1 && a.iter_out == 1 && a.iter_in == 1 && a.layout.vectors() == 1)

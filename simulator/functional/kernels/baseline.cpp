@@ -1,4 +1,4 @@
-// Plain C++: for CPUs without AVX2, and a second opinion in tests.
+// Plain C++: for CPUs without AVX2, and as a reference in tests.
 #include <algorithm>
 #include <utility>
 

@@ -50,8 +50,8 @@ struct AluArguments {
   UopView uops = {};
   std::size_t iter_out = 0, iter_in = 0;
   LoopFactors dst = {}, src = {};
-  std::int32_t* acc = nullptr;             // dst counts from here
-  const std::int32_t* operands = nullptr;  // and src from here: the same memory
+  std::int32_t* acc = nullptr;             // base of dst
+  const std::int32_t* operands = nullptr;  // base of src: the same memory
   std::int32_t imm = 0;
 };
 
@@ -61,7 +61,7 @@ using AluKernel = void (*)(const AluArguments&);
 struct Kernels {
   std::size_t group_depth = 2;
   GemmKernel accumulate = nullptr, overwrite = nullptr;
-  // By isa::AluOp; null where the operation takes no immediate operand.
+  // By isa::AluOp; null if the operation takes no immediate operand.
   std::array<AluKernel, isa::spec::kAluOps.size()> alu_immediate{}, alu_vector{};
   UopRanges (*uop_ranges)(const UopView&) = nullptr;  // precondition: count > 0
 };

@@ -23,7 +23,7 @@ std::uint32_t group(const std::byte* row, std::size_t size, std::size_t at, std:
   return word;
 }
 
-// What group() made of them.
+// The words produced by group().
 void ungroup(std::uint32_t word, std::byte* row, std::size_t size, std::size_t at, std::size_t depth) {
   const int bits = depth == 4 ? 8 : 16;
   for (std::size_t i = 0; i < depth && at + i < size; ++i) row[at + i] = static_cast<std::byte>(word >> (bits * i));
@@ -35,10 +35,10 @@ std::int32_t row_sum(const std::byte* row, std::size_t size) {
   return sum;
 }
 
-// Adds 128 to each of four bytes, taken as unsigned.
+// Adds 128 to each of four bytes, modulo 256.
 constexpr std::uint32_t kByteBias = 0x80808080;
 
-// Consecutive runs of lanes: all elements at once where they fill whole vectors, else one element at a time.
+// Consecutive runs of lanes: all elements at once if they fill whole vectors, else one element at a time.
 template <typename Convert>
 void for_each_lane_run(const TileLayout& layout, std::size_t count, Convert&& convert) {
   if (layout.lanes() == layout.acc_words()) {
@@ -57,7 +57,7 @@ void pack_inp(const TileLayout& layout, const std::byte* dram, std::size_t count
   const std::size_t size = layout.block_in, batch = layout.batch, depth = layout.group_depth;
   if (depth == 4)
     for (std::size_t row = 0; row < count * batch; ++row) compensation[row] = -128 * row_sum(dram + row * size, size);
-  if (depth == 4 && batch == 1 && size >= 4) {  // DRAM's own order
+  if (depth == 4 && batch == 1 && size >= 4) {  // same order as DRAM
     std::memcpy(tiles, dram, count * size);
     return;
   }

@@ -1,5 +1,5 @@
 // DRAM elements to the kernels' tiles and back (tile_layout.h). Called by LOAD and STORE; independent of the host's
-// vectors but for the group depth.
+// vectors except for the group depth.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ void pack_inp(const TileLayout& layout, const std::byte* dram, std::size_t count
 // `count` WGT elements, [block_out][block_in] int8.
 void pack_wgt(const TileLayout& layout, const std::byte* dram, std::size_t count, std::uint32_t* tiles);
 
-// The reverse of both, for anyone who looks into SRAM.
+// The reverse of both, for inspection of SRAM.
 void unpack_inp(const TileLayout& layout, const std::uint32_t* tiles, std::size_t count, std::byte* dram);
 void unpack_wgt(const TileLayout& layout, const std::uint32_t* tiles, std::size_t count, std::byte* dram);
 

@@ -29,7 +29,7 @@ KernelLevel best_kernel_level() {
 }
 
 Kernels select_kernels(KernelLevel level, const TileLayout& layout) {
-  DOVETAIL_CHECK(is_supported(level), "this CPU lacks the instructions of kernel level " + std::string(name(level)));
+  DOVETAIL_CHECK(is_supported(level), "the CPU must have the instructions of kernel level " + std::string(name(level)));
 #if defined(__x86_64__)
   if (level == KernelLevel::avx512vnni) return avx512vnni_kernels(layout);
   if (level == KernelLevel::avx2) return avx2_kernels(layout);

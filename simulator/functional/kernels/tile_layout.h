@@ -1,5 +1,6 @@
-// How the functional simulator keeps SRAM elements, so that the vector kernels need no shuffles and no partial vectors.
-// Only GEMM reads INP and WGT, and only LOAD writes them, so they are held in the kernels' form alone.
+// The layout of SRAM elements in the functional simulator, chosen so that the vector kernels need no shuffles and no
+// partial vectors. Only GEMM reads INP and WGT, and only LOAD writes them, so they are stored only in the kernels'
+// form.
 //
 //   ACC  [vector][16] int32: batch * block_out lanes, the last vector filled up.
 //   INP  [group][batch] words: a word holds a group of consecutive inputs of one batch row, zeros beyond block_in.

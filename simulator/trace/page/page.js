@@ -1,14 +1,14 @@
 'use strict';
-// Shows what simulator/trace/page.cpp has put into the element `data`: see there for its form.
+// Shows the data that simulator/trace/page.cpp has put into the element `data`, in the format described there.
 
 const data = JSON.parse(document.getElementById('data').textContent);
 const $ = id => document.getElementById(id);
 const UNITS = ['load', 'compute', 'store'];
 const CAUSES = ['none', 'fetch', 'unit', 'drain', 'token_prev', 'token_next'];
 const MEMORY = ['latency', 'bandwidth', 'row_miss', 'refresh', 'full', 'arbitration'];
-// From whom a token of pop_prev and of pop_next comes, by unit.
+// The units whose tokens pop_prev and pop_next take, by unit.
 const TOKEN_FROM = {load: ['', 'compute'], compute: ['load', 'store'], store: ['compute', '']};
-const CAUSE_TEXT = {none: 'waited for nothing', fetch: 'waited to be fetched', unit: 'the unit was at work', drain: 'the pipe had to drain'};
+const CAUSE_TEXT = {none: 'no wait', fetch: 'waited to be fetched', unit: 'the unit was busy', drain: 'the pipeline had to drain'};
 
 // ---- Decoding: base64 of unsigned LEB128 numbers; signed ones are folded onto them. ----
 
@@ -42,8 +42,8 @@ const count = data.events;
 const E = {
   unit: new Uint8Array(count), cause: new Uint8Array(count), tokens: new Uint8Array(count), source: new Uint32Array(count), program: new Uint16Array(count),
   instruction: new Float64Array(count), issue: new Float64Array(count), start: new Float64Array(count), end: new Float64Array(count),
-  begin: new Float64Array(count),  // of the slice: after the one before it in its unit
-  idle: new Float64Array(count),   // the cycle after the end of the one before it
+  begin: new Float64Array(count),  // begin of the slice: after the preceding one in its unit
+  idle: new Float64Array(count),   // the cycle after the end of the preceding one
   kind: new Uint8Array(count), template: new Uint32Array(count), numbersAt: new Uint32Array(count),
 };
 const waits = new Map();
@@ -137,7 +137,7 @@ const arrows = [];
 
 // ---- Small helpers. ----
 
-const LAYER_COLUMNS = ['layer', 'cycles', 'share', 'what the compute unit did', 'MACs', 'MACs a cycle', 'bound', 'of the bound', 'the model\'s a cycle', 'of the peak'];
+const LAYER_COLUMNS = ['layer', 'cycles', 'share', 'compute unit', 'MACs', 'MACs per cycle', 'bound', 'of the bound', 'model MACs per cycle', 'of the peak'];
 const grouped = value => Math.round(value).toLocaleString('en-US');
 const percent = (part, whole) => whole ? (100 * part / whole).toFixed(1) + ' %' : '–';
 const compact = value => value >= 1e9 ? (value / 1e9).toFixed(2) + ' G' : value >= 1e6 ? (value / 1e6).toFixed(2) + ' M' : value >= 1e4 ? (value / 1e3).toFixed(1) + ' k' : grouped(value);
@@ -199,7 +199,7 @@ const cycleOf = x => view[0] + (x - LEFT) / (width - LEFT) * (view[1] - view[0])
 const trackY = unit => RULER + RIBBON + unit * TRACK + 6;
 const curveY = k => RULER + RIBBON + 3 * TRACK + GAP + k * (CURVE + 4);
 
-// The first position in [0, size) at which `holds` does; it does from there on.
+// The first position in [0, size) from which on `holds` is true.
 function bound(size, holds) {
   let low = 0, high = size;
   while (low < high) {
@@ -267,7 +267,7 @@ function drawUnit(unit) {
     }
     context.fillStyle = colors[KINDS[E.kind[i]]];
     context.fillRect(x0, y, Math.max(1, x1 - x0 - (perPixel < .25 ? 1 : .5)), SLICE);
-    // Of the slice, the part that waited for memory.
+    // The part of the slice that waited for memory.
     const split = waits.get(i);
     if (split) {
       const sum = split.reduce((a, b) => a + b, 0), length = E.end[i] + 1 - E.begin[i];
@@ -537,9 +537,9 @@ function bar(parts, whole) {
   }
   return made;
 }
-const CLASS_TEXT = {work: 'at work', interlock: 'interlock', push: 'no room for a token', pipeline: 'pipeline', token: 'a token is missing', fetch: 'no instruction', hand_over: 'hand-over',
-  latency: 'memory: latency', bandwidth: 'memory: bandwidth', row_miss: 'memory: row miss', refresh: 'memory: refresh', full: 'memory: takes no more bursts', arbitration: 'memory: another unit first',
-  memory: 'memory', issue: 'issues', queue_full: 'a command queue is full', done: 'all is issued'};
+const CLASS_TEXT = {work: 'working', interlock: 'interlock', push: 'no room for a token', pipeline: 'pipeline', token: 'a token is missing', fetch: 'no instruction', hand_over: 'hand-over',
+  latency: 'memory: latency', bandwidth: 'memory: bandwidth', row_miss: 'memory: row miss', refresh: 'memory: refresh', full: 'memory: accepts no more bursts', arbitration: 'memory: another unit is served first',
+  memory: 'memory', issue: 'issuing', queue_full: 'a command queue is full', done: 'all is issued'};
 
 function showUnits(program) {
   const rows = UNITS.map(unit => {
@@ -558,7 +558,7 @@ function showUnits(program) {
     parts.push(['done', CLASS_TEXT.done, program.fetch.done]);
     rows.push(['fetch', parts, percent(program.fetch.issue, program.whole.cycles)]);
   }
-  $('units').replaceChildren(...rows.map(([name, parts, work]) => element('div', {class: 'unit'}, element('span', {}, name), bar(parts, program.whole.cycles), element('span', {title: 'at work'}, work))));
+  $('units').replaceChildren(...rows.map(([name, parts, work]) => element('div', {class: 'unit'}, element('span', {}, name), bar(parts, program.whole.cycles), element('span', {title: 'working'}, work))));
   const names = ['work', 'interlock', ...(program.waits ? MEMORY : ['memory']), 'push', 'pipeline', 'token', 'fetch', 'hand_over', ...(program.fetch ? ['queue_full'] : [])];
   legend('classes', names.map(name => [name, CLASS_TEXT[name]]));
 }
@@ -566,7 +566,7 @@ function showUnits(program) {
 function showBounds(program) {
   const bounds = program.whole.bounds, cycles = program.whole.cycles;
   const row = (name, parts, sum) => element('div', {class: 'unit'}, element('span', {}, name), bar(parts, Math.max(cycles, sum)), element('span', {title: 'of the cycles'}, percent(sum, cycles)));
-  $('bounds').replaceChildren(row('compute', [['gemm', 'GEMM, a step a cycle', bounds.gemm], ['alu', 'ALU, a step a cycle', bounds.alu]], bounds.compute),
+  $('bounds').replaceChildren(row('compute', [['gemm', 'GEMM, one step per cycle', bounds.gemm], ['alu', 'ALU, one step per cycle', bounds.alu]], bounds.compute),
     row('read', [['read', 'bytes read, at the peak rate', bounds.dram_read]], bounds.dram_read), row('write', [['written', 'bytes written, at the peak rate', bounds.dram_write]], bounds.dram_write));
 }
 
@@ -601,9 +601,9 @@ function showRoofline(program) {
   svg.append(drawn('text', {x: w - right, y: h - 2, 'text-anchor': 'end'}, 'multiplications per byte of DRAM'));
   const foot = Math.max(x0, y0 / slope);
   svg.append(drawn('polyline', {points: [[foot, foot * slope], [ridge, peak], [x1, peak]].map(([a, b]) => x(a) + ',' + y(b)).join(' '), fill: 'none', stroke: 'var(--text)', 'stroke-width': 1.6}));
-  svg.append(drawn('text', {x: w - right, y: y(peak) - 6, 'text-anchor': 'end'}, grouped(peak) + ' a cycle'));
+  svg.append(drawn('text', {x: w - right, y: y(peak) - 6, 'text-anchor': 'end'}, grouped(peak) + ' per cycle'));
   const lower = Math.max(foot * 1.5, 1e-9);
-  svg.append(drawn('text', {x: x(lower) + 12, y: y(lower * slope) + 16}, +slope.toFixed(2) + ' bytes a cycle'));
+  svg.append(drawn('text', {x: x(lower) + 12, y: y(lower * slope) + 16}, +slope.toFixed(2) + ' bytes per cycle'));
   const biggest = [...program.layers].sort((a, b) => b.cycles - a.cycles).slice(0, 5);
   const taken = [];
   for (const part of points) {
@@ -614,7 +614,7 @@ function showRoofline(program) {
       ['of the model', usefulTexts(part, program).join(', ')], ['of the roof', percent(part.macs_per_cycle, Math.min(peak, part.macs_per_byte * slope))], ['cycles', grouped(part.cycles)], ['tightest bound', part.bounds.tightest + ', ' + percent(part.of_tightest_bound, 1)]]));
     mark.onpointerleave = hideTip;
     svg.append(mark);
-    // Below it the model's own, as far as it is in the picture.
+    // Below it the model's own multiplications, if the point is inside the diagram.
     const useful = part.useful_macs_per_cycle;
     if (useful > y0 && useful < part.macs_per_cycle)
       svg.append(drawn('circle', {cx: x(part.macs_per_byte), cy: y(useful), r: radius / 2, fill: 'none', stroke: whole ? 'var(--store)' : 'var(--accent)'}));
@@ -627,7 +627,7 @@ function showRoofline(program) {
   }
 }
 
-// The model's own multiplications, without those of padding: per cycle, and of what the hardware can do.
+// The model's own multiplications, without those of padding: per cycle, and as a share of the hardware's peak.
 function usefulTexts(part, program) {
   return part.useful_macs === null ? ['–', '–'] : [part.useful_macs_per_cycle.toFixed(1), percent(part.useful_macs_per_cycle, program.peak_macs_per_cycle)];
 }
@@ -641,7 +641,7 @@ function layerParts(part, unit) {
   if (memory) for (const cause of MEMORY) parts.push([cause, CLASS_TEXT[cause], memory[cause]]);
   const from = TOKEN_FROM[unit];
   parts.push(['token_prev', 'token of ' + from[0], time.waiting.token_prev], ['token_next', 'token of ' + from[1], time.waiting.token_next], ['drain', 'the pipe drains', time.waiting.drain],
-    ['unit', 'the unit is at work', time.waiting.unit], ['fetch', 'no instruction', time.waiting.fetch], ['none', 'hand-over', time.waiting.none]);
+    ['unit', 'the unit is busy', time.waiting.unit], ['fetch', 'no instruction', time.waiting.fetch], ['none', 'hand-over', time.waiting.none]);
   return parts;
 }
 function showLayers(program) {
@@ -662,7 +662,7 @@ function showLayers(program) {
   }
   $('layers').replaceChildren(head, body);
   legend('layerlegend', [['busy', 'busy'], ...(program.waits ? MEMORY.map(name => [name, CLASS_TEXT[name]]) : []), ['token_prev', 'token of load'], ['token_next', 'token of store'], ['drain', 'the pipe drains'],
-    ['unit', 'the unit is at work'], ['fetch', 'no instruction']]);
+    ['unit', 'the unit is busy'], ['fetch', 'no instruction']]);
 }
 
 function showWhatIf(program) {
@@ -670,22 +670,22 @@ function showWhatIf(program) {
   const most = Math.max(program.whole.cycles, ...program.what_if.map(answer => answer.cycles));
   const row = (text, cycles) => element('tr', {}, element('td', {}, text), element('td', {class: 'wide'}, element('div', {class: 'bar', style: 'height:14px'}, element('div', {style: 'width:' + 100 * cycles / most + '%;background:var(--work)'}))),
     element('td', {}, grouped(cycles)), element('td', {}, cycles ? (program.whole.cycles / cycles).toFixed(3) + ' ×' : '–'));
-  $('whatif').replaceChildren(element('thead', {}, element('tr', {}, ...['with', '', 'cycles', 'as fast'].map(text => element('th', {}, text)))),
+  $('whatif').replaceChildren(element('thead', {}, element('tr', {}, ...['with', '', 'cycles', 'speedup'].map(text => element('th', {}, text)))),
     element('tbody', {}, row('this hardware', program.whole.cycles), ...program.what_if.map(answer => row(answer.change, answer.cycles))));
 }
 
-// Cycles in milliseconds, of this program; and of the model with all of its programs and what runs elsewhere.
+// Milliseconds for the cycles of this program, and for the model with all of its programs and its steps on other devices.
 const milliseconds = cycles => cycles / (data.time.clock_mhz * 1e3);
 const shortNumber = value => value >= 1000 ? grouped(Math.round(value)) : String(Number(value.toPrecision(4)));
 function timeCards(cycles, card) {
   if (!data.time.clock_mhz || !cycles) return [];
   const own = milliseconds(cycles), all = milliseconds(total) + (data.time.other_ms || 0);
-  return [card(shortNumber(own) + ' ms', 'at ' + shortNumber(data.time.clock_mhz) + ' MHz, ' + shortNumber(1e3 / own) + ' a second'),
-    ...(data.time.other_ms === null ? [] : [card(shortNumber(1e3 / all), 'inferences a second: ' + shortNumber(milliseconds(total)) + ' ms here, ' + shortNumber(data.time.other_ms) + ' ms in other steps',
-      'all programs of the accelerator, and the steps of the model that run elsewhere, measured')])];
+  return [card(shortNumber(own) + ' ms', 'at ' + shortNumber(data.time.clock_mhz) + ' MHz, ' + shortNumber(1e3 / own) + ' per second'),
+    ...(data.time.other_ms === null ? [] : [card(shortNumber(1e3 / all), 'inferences per second: ' + shortNumber(milliseconds(total)) + ' ms here, ' + shortNumber(data.time.other_ms) + ' ms in other steps',
+      'all programs of the accelerator, and the measured steps of the model on other devices')])];
 }
 
-// Of all programs together; what made the page has checked nothing of it but that it is JSON.
+// Energy of all programs together; the generator of the page has only checked that it is valid JSON.
 const joules = value => { const [unit, name] = [[1, 'J'], [1e-3, 'mJ'], [1e-6, 'uJ'], [1e-9, 'nJ']].find(([unit]) => value >= unit) || [1e-12, 'pJ']; return shortNumber(value / unit) + ' ' + name; };
 function showEnergy() {
   const energy = data.energy;
@@ -696,7 +696,7 @@ function showEnergy() {
   $('energy').replaceChildren(element('thead', {}, element('tr', {}, ...['component', 'place', 'energy', 'share'].map(name => element('th', {}, name)))),
     element('tbody', {}, ...energy.parts.filter(part => part.joules > 0).map(part =>
       element('tr', {}, element('td', {}, part.component), element('td', {}, part.place), cell(joules(part.joules)), cell(percent(part.joules, energy.joules))))));
-  $('energy_missing').textContent = energy.missing.length ? 'Not in it: ' + energy.missing.join('; ') : '';
+  $('energy_missing').textContent = energy.missing.length ? 'Not included: ' + energy.missing.join('; ') : '';
 }
 
 function showProgram(program) {
@@ -717,7 +717,7 @@ function showProgram(program) {
 $('title').textContent = data.title;
 $('subtitle').textContent = [...new Set(data.programs.map(program => program.hardware))].join(', ') + (data.time.clock_mhz ? ' · ' + shortNumber(data.time.clock_mhz) + ' MHz' : '') + ' · memory ' + data.memory;
 legend('kinds', KINDS.filter((name, k) => E.kind.includes(k)).map(name => [name, KIND_TEXT[name]]));
-legend('causes', [['token_prev', 'waits for a token of the unit above'], ['token_next', 'of the unit below'], ['fetch', 'to be fetched'], ['unit', 'for its unit'], ['drain', 'for the pipe to drain'],
+legend('causes', [['token_prev', 'waits for a token of the unit above'], ['token_next', 'of the unit below'], ['fetch', 'to be fetched'], ['unit', 'for its unit'], ['drain', 'for the pipeline to drain'],
   ...(waits.size ? MEMORY.map(name => [name, CLASS_TEXT[name]]) : [])]);
 if (data.programs.length > 1) {
   $('choose').hidden = false;

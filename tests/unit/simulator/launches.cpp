@@ -52,7 +52,7 @@ TEST_CASE("an order other than the program's brings a missing token to light") {
   const auto result = make_functional(config, {.order = ExecutionOrder::store_first})->launch(program, hasty);
   REQUIRE(!result.ok());
   CHECK_THAT(to_string(result.errors()),
-             ContainsSubstring("element 0 of acc is stored, but nothing has written it since reset"));
+             ContainsSubstring("element 0 of acc is stored, but was not written since reset"));
 }
 
 TEST_CASE("a computation that waits for a later load starts when the load is done") {

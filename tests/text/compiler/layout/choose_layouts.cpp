@@ -82,7 +82,7 @@ copy y: i0,i2,i3,i1 -> plain, 131072 bytes, for the model's output
   CHECK(laid_out(R"(graph g(%x: float32[1, 16, 32, 32]) -> (%y)
   %a: float32[1, 16, 32, 32] = Softmax(%x) {axis=1}  // a_softmax
   %y: float32[1, 16, 32, 32] = Softmax(%a) {axis=2}  // y_softmax
-)") == "everything is stored as the model has it\n");
+)") == "all values have the model's layout\n");
 }
 
 TEST_CASE("layouts: borders that are free take what their kernels like") {

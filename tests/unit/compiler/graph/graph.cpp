@@ -126,7 +126,7 @@ TEST_CASE("graph: attributes of the wrong kind are our own mistake") {
   CHECK(int_attribute(node, "axis", -1) == -1);
   CHECK(float_attribute(node, "epsilon", 0) == 0.5);
   CHECK_THROWS_WITH(string_attribute(node, "group", ""),
-                    ContainsSubstring("attribute group of n (Conv) has another kind"));
+                    ContainsSubstring("attribute group of n (Conv) must have the requested kind"));
 }
 
 TEST_CASE("verify: names a cycle") {
@@ -144,7 +144,7 @@ TEST_CASE("verify: ids, producers, duplicates, undefined values") {
   }
   SECTION("undefined value") {
     small.graph.inputs.clear();
-    CHECK_THAT(findings(small.graph), ContainsSubstring("uses %x, which nothing defines"));
+    CHECK_THAT(findings(small.graph), ContainsSubstring("uses %x, which is not defined"));
   }
   SECTION("two definitions") {
     small.graph.edit(small.a)->outputs = {small.r, small.z};

@@ -41,13 +41,13 @@ TEST_CASE("what_if times the same instructions on other hardware") {
   const std::uint64_t cycles = simulator->timing()->cycles;
   const auto answers = what_if(config, {}, program, launches, dram).value();
   REQUIRE(answers.size() == 8);
-  CHECK(answers[0].change == "memory that answers at once, 8 bytes a cycle each way");
+  CHECK(answers[0].change == "memory without latency, 8 bytes per cycle each way");
   // The 200 beats stay, two latencies of 64 go (fetch, and the first burst).
   CHECK(answers[0].cycles == cycles - 2 * 63);
   CHECK(answers[1].cycles < cycles);
   CHECK(answers[2].cycles < answers[0].cycles);
   // The latency stays, the width comes: more than with neither latency nor width.
-  CHECK(answers[3].change == "memory of latency 64, 128 bytes a cycle each way");
+  CHECK(answers[3].change == "memory of latency 64, 128 bytes per cycle each way");
   CHECK(answers[3].cycles > answers[2].cycles);
   CHECK(answers[3].cycles < cycles);
   CHECK(answers[4].cycles == cycles);
