@@ -552,7 +552,7 @@ TEST_CASE("vendor: a refusal names the rule") {
              ContainsSubstring("the library's operations do not cover Erf"));
   const ValueId wide = make.input("wide", DType::float64, {2, 2});
   CHECK_THAT(why(cublas::make_target(), make.node("MatMul", "d", {wide, wide})),
-             ContainsSubstring("wide is float64, float32 or float16 or bfloat16 is taken"));
+             ContainsSubstring("wide is float64, only float32 or float16 or bfloat16 is supported"));
   const ValueId square = make.input("square", DType::float32, {2, 2});
   CHECK_THAT(why(cublas::make_target(), make.node("Gelu", "g", {make.node("MatMul", "s", {square, square})})),
              ContainsSubstring("its GELU is the exact one, the library's is the form with tanh"));
