@@ -78,8 +78,8 @@ class Workload {
   // Sixteen hexadecimal digits of the files' bytes and weights.
   const std::string& key() const { return key_; }
 
-  // Where compilations keep what those for other hardware find there: a memo of its own, unless it is given another one.
-  // The programs are the same.
+  // Where compilations keep what those for other hardware find there: a memo of its own, unless it is given another
+  // one. The programs are the same.
   void keep_in(std::shared_ptr<Memo> memo) { memo_ = std::move(memo); }
   Memo& memo() const { return *memo_; }
 

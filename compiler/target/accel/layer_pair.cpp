@@ -4,10 +4,10 @@
 #include <array>
 #include <utility>
 
-#include "compiler/target/accel/interleave.h"
-#include "compiler/target/accel/intrinsics.h"
-#include "compiler/target/accel/order_loads.h"
 #include "compiler/target/accel/placed_program.h"
+#include "compiler/target/accel/programs/intrinsics.h"
+#include "compiler/target/accel/stream/interleave.h"
+#include "compiler/target/accel/stream/order_loads.h"
 
 namespace dovetail::accel {
 

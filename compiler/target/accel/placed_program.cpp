@@ -5,13 +5,16 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "compiler/target/accel/sketches/written_steps.h"
+#include "compiler/target/accel/schedule/written_steps.h"
 
 namespace dovetail::accel {
 
 PlacedProgramOf::PlacedProgramOf(schedule::KeyedTask task, const schedule::Scheduled& scheduled,
                                  const BlockSizes& sizes)
-    : task_(std::move(task)), trace_(schedule::to_string(scheduled.trace)), program_(scheduled.program), sizes_(sizes) {}
+    : task_(std::move(task)),
+      trace_(schedule::to_string(scheduled.trace)),
+      program_(scheduled.program),
+      sizes_(sizes) {}
 
 std::strong_ordering PlacedProgramOf::operator<=>(const PlacedProgramOf& other) const {
   return std::tie(task_, trace_, sizes_) <=> std::tie(other.task_, other.trace_, other.sizes_);
@@ -25,7 +28,7 @@ Result<PlacedProgram> PlacedProgramOf::answer() const {
 }
 
 std::shared_ptr<const PlacedProgram> place_program(const schedule::Task& task, schedule::Scheduled& scheduled,
-                                           const BlockSizes& sizes, Memo& memo) {
+                                                   const BlockSizes& sizes, Memo& memo) {
   const schedule::KeyedTask keyed = task_of_steps(task, memo);
   const std::shared_ptr<const PlacedProgram> placed = *memo.ask(PlacedProgramOf(keyed, scheduled, sizes));
   const std::shared_ptr<const std::vector<OnChip>> expected = *memo.ask(TilePlaces(keyed, sizes));

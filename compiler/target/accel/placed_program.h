@@ -13,11 +13,11 @@
 #include "base/result.h"
 #include "compiler/schedule/keyed_task.h"
 #include "compiler/schedule/sketch.h"
-#include "compiler/target/accel/layout.h"
-#include "compiler/target/accel/lower.h"
-#include "compiler/target/accel/lowering_facts.h"
-#include "compiler/target/accel/on_chip.h"
-#include "compiler/target/accel/sketches/tile_model.h"
+#include "compiler/target/accel/lower/lower.h"
+#include "compiler/target/accel/lower/lowering_facts.h"
+#include "compiler/target/accel/lower/on_chip.h"
+#include "compiler/target/accel/programs/layout.h"
+#include "compiler/target/accel/schedule/tile_model.h"
 #include "loops/ir.h"
 
 namespace dovetail::accel {
@@ -26,8 +26,8 @@ namespace dovetail::accel {
 struct PlacedProgram {
   loops::Program program;
   std::shared_ptr<const loops::IntrinsicTable> intrinsics;
-  Placements placements;       // which refer to the program
-  std::vector<OnChip> on_chip; // on_chip_places()
+  Placements placements;        // which refer to the program
+  std::vector<OnChip> on_chip;  // on_chip_places()
 };
 
 // The same of a task's schedule. Task and trace make the program, so that they are what is compared.
@@ -51,7 +51,7 @@ class PlacedProgramOf {
 // Asks for it. `scheduled`: gets the program that the places refer to, with its own name. Throws where the places are
 // not those that the sketch chose the tile by (TilePlaces).
 std::shared_ptr<const PlacedProgram> place_program(const schedule::Task& task, schedule::Scheduled& scheduled,
-                                           const BlockSizes& sizes, Memo& memo);
+                                                   const BlockSizes& sizes, Memo& memo);
 
 // What lower() makes of a placed program whose buffers begin there.
 struct LoweredProgramAt {

@@ -9,12 +9,12 @@
 #include <fmt/format.h>
 
 #include "bundle/code/accel.h"
-#include "compiler/target/accel/cost.h"
 #include "compiler/target/accel/count_cycles.h"
-#include "compiler/target/accel/finish_code.h"
+#include "compiler/target/accel/programs/dram.h"
 #include "compiler/target/accel/region.h"
-#include "compiler/target/accel/select.h"
-#include "compiler/target/accel/sketches/sketches.h"
+#include "compiler/target/accel/schedule/sketches.h"
+#include "compiler/target/accel/select/cost.h"
+#include "compiler/target/accel/select/select.h"
 #include "compiler/target/host/cost.h"
 
 namespace dovetail::accel {
@@ -88,8 +88,8 @@ class AccelTarget : public Target {
     }
     for (const ValueId output : part.outputs) addresses[output] = address(output);
     std::uint64_t memory_end = 0;
-    const RegionSpec spec{part.name, prepared.operations, prepared.macs, prepared.region,
-                          addresses, builder.progress(),  memo_,         nullptr,
+    const RegionSpec spec{part.name,  prepared.operations, prepared.macs, prepared.region,
+                          addresses,  builder.progress(),  memo_,         nullptr,
                           &memory_end};
     auto built = counting_.count
                      ? build_counted_region(builder.graph(), spec, hardware_, prepared.recorded, counting_, space, dump)
@@ -98,7 +98,7 @@ class AccelTarget : public Target {
     DOVETAIL_ASSIGN(RegionCode made, std::move(built));
     bundle::AccelCode& code = made.code;
     prove(code, part.name, space);
-    for (const RegionCode::Use& use : made.uses) {
+    for (const TaskUse& use : made.uses) {
       const TaskSchedule& schedule = made.schedules.at(use.content);
       if (!schedule.origin.key.empty())
         builder.add_schedule({use.name, std::string(name()), std::string(schedule.kind.name), schedule.origin});

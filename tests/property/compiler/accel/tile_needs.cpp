@@ -6,12 +6,12 @@
 
 #include "base/random.h"
 #include "compiler/schedule/sketch.h"
-#include "compiler/target/accel/intrinsics.h"
-#include "compiler/target/accel/layout.h"
-#include "compiler/target/accel/on_chip.h"
-#include "compiler/target/accel/sketches/sketches.h"
-#include "compiler/target/accel/sketches/tile_model.h"
-#include "compiler/target/accel/sketches/written_steps.h"
+#include "compiler/target/accel/lower/on_chip.h"
+#include "compiler/target/accel/programs/intrinsics.h"
+#include "compiler/target/accel/programs/layout.h"
+#include "compiler/target/accel/schedule/sketches.h"
+#include "compiler/target/accel/schedule/tile_model.h"
+#include "compiler/target/accel/schedule/written_steps.h"
 #include "loops/print.h"
 #include "tests/catch.h"
 #include "tests/property/compiler/accel/random_operation.h"
@@ -94,8 +94,8 @@ TEST_CASE("accelerator: a tile takes what the model says, and task and trace mak
         for (const char* name : {"tile_o", "tile_c", "tile_n", "tile_y", "tile_x"}) given[name] = "1";
         const auto smallest = schedule::run(sketch_of(*operation.kind, config), task, given);
         REQUIRE(smallest.ok());
-        const std::vector<OnChip> places = on_chip_places(
-            task.program, smallest->program, find_places(smallest->program, *task.intrinsics, config));
+        const std::vector<OnChip> places =
+            on_chip_places(task.program, smallest->program, find_places(smallest->program, *task.intrinsics, config));
         // Of all operations of the form, whatever their extents.
         const auto of_form = memo.ask(TilePlaces(task_of_steps(task, memo), config));
         REQUIRE(of_form.ok());

@@ -19,7 +19,7 @@
 #include "compiler/export/onnx.h"
 #include "compiler/quantize/quantize.h"
 #include "compiler/target/accel/placed_program.h"
-#include "compiler/target/accel/sketches/written_steps.h"
+#include "compiler/target/accel/schedule/written_steps.h"
 #include "compiler/zoo/weights.h"
 #include "compiler/zoo/zoo.h"
 #include "explore/sweep/quantized.h"
@@ -46,8 +46,7 @@ std::vector<std::byte> quantized(const NetworkSize& network, const Numerics& num
   options.weights = numerics.weights;
   options.grid.scales = numerics.scales;
   if (numerics.symmetric) options.grid.zero_point = quantize::ZeroPoint::middle;
-  const auto made =
-      quantize::quantize(std::move(graph), std::vector{samples}, options, quantize::reference_forward());
+  const auto made = quantize::quantize(std::move(graph), std::vector{samples}, options, quantize::reference_forward());
   REQUIRE(made.ok());
   return *export_onnx(made->graph, network.name);
 }
