@@ -17,7 +17,7 @@ void LayerQueue::add(Layer layer, bool analytic) {
     if (item.instruction.queue() == isa::Queue::compute)
       computed_cycles_ += instruction_cycles(config_, layer.lowered->stream, item);
   if (held_back_ && analytic)
-    if (const std::optional<LayerPair> pair = side_by_side(*held_back_, layer, config_, memo_)) {
+    if (const std::optional<LayerPair> pair = accel::side_by_side(*held_back_, layer, config_, memo_)) {
       held_back_.reset();
       const std::size_t before = stream_.instructions.size();
       append(pair->first);

@@ -27,7 +27,7 @@ constexpr std::uint32_t kMostParts = 16;
 // So many products are looked at together.
 constexpr std::size_t kMostProducts = 16;
 // A wait of the compute queue that is worth it, and what must be gained.
-constexpr double kLeastWait = 64, kLeastGain = 64;
+constexpr double kLeastLoadWait = 64, kLeastCutGain = 64;
 
 bool is_first_product(const StreamInstruction& item) {
   const auto* gemm = std::get_if<isa::Gemm>(&item.instruction.body);
@@ -180,7 +180,7 @@ class FirstProducts {
       compute(part_at(item), whole);
       work += cycles_of(part_at(item));
     }
-    const bool waits = whole.computed > progress.computed + work + kLeastWait;
+    const bool waits = whole.computed > progress.computed + work + kLeastLoadWait;
     if (!waits || !find_loads()) {
       take_loads(progress);
       done_.insert(done_.end(), products.begin(), products.end());
@@ -200,7 +200,7 @@ class FirstProducts {
         made.instruction.body = part.gemm;
         made.kernel = stream_.kernel(std::move(part.uops));
       }
-    if (cut.computed + kLeastGain > whole.computed) {
+    if (cut.computed + kLeastCutGain > whole.computed) {
       take_loads(progress);
       done_.insert(done_.end(), products.begin(), products.end());
       progress = std::move(whole);
