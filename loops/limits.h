@@ -1,4 +1,5 @@
-// The limits of each kind of loop on any machine. A target may have lower ones (compiler/target/loop_support.h).
+// The limits of each kind of loop on any machine. A target may have lower ones
+// (compiler/target/support/loop_support.h).
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Event counters of a run: instructions, bytes, and the events that cost energy. Every engine fills them, and all
-// engines agree on the counters that they have; the RTL counts events from signals of the design. docs/reference/events.md
-// defines every number.
+// engines agree on the counters that they have; the RTL counts events from signals of the design.
+// docs/reference/events.md defines every number.
 #pragma once
 
 #include <array>

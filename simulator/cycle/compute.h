@@ -1,6 +1,6 @@
-// The compute unit (docs/reference/timing.md, section 9). Loads and other serial instructions run alone in it; GEMM and ALU
-// instructions of one kind are pipelined through its stages. Within an instruction stage R never pauses, so that its
-// times follow from the number and cost of its steps.
+// The compute unit (docs/reference/timing.md, section 9). Loads and other serial instructions run alone in it; GEMM and
+// ALU instructions of one kind are pipelined through its stages. Within an instruction stage R never pauses, so that
+// its times follow from the number and cost of its steps.
 #pragma once
 
 #include <cstdint>

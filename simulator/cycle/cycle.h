@@ -1,5 +1,6 @@
 // The cycle-accurate simulator: the exact issue, start and end cycle of every instruction, with or without values.
-// docs/reference/timing.md is its contract, docs/explanation/cycle-simulator.md describes its implementation and measurements.
+// docs/reference/timing.md is its contract, docs/explanation/cycle-simulator.md describes its implementation and
+// measurements.
 #pragma once
 
 #include <memory>

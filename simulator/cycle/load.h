@@ -1,5 +1,5 @@
-// The load unit (docs/reference/timing.md, section 8): starts instructions ahead of the drainer, which processes them one after
-// the other.
+// The load unit (docs/reference/timing.md, section 8): starts instructions ahead of the drainer, which processes them
+// one after the other.
 #pragma once
 
 #include <cstdint>

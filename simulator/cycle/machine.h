@@ -1,7 +1,7 @@
-// The timing core: the issue, start and end cycle of every instruction of a launch by docs/reference/timing.md, at a cost that
-// grows with instructions and bursts, not with cycles. Everything except the memory port is a system of «latest of»
-// equations, which the units solve as soon as their inputs are known; only grants and requests to the memory are
-// processed in time order. docs/explanation/cycle-simulator.md explains why that is exact.
+// The timing core: the issue, start and end cycle of every instruction of a launch by docs/reference/timing.md, at a
+// cost that grows with instructions and bursts, not with cycles. Everything except the memory port is a system of
+// «latest of» equations, which the units solve as soon as their inputs are known; only grants and requests to the
+// memory are processed in time order. docs/explanation/cycle-simulator.md explains why that is exact.
 #pragma once
 
 #include <array>

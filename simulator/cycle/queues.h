@@ -1,6 +1,6 @@
 // The times at which queues and token FIFOs can be entered and left. Each has one producer and one consumer, both in
-// order, so that its state is two sequences of times: docs/reference/timing.md, sections 1, 6 and 7. `kUnknown` means a time that
-// depends on a pending event; it is later than every known time.
+// order, so that its state is two sequences of times: docs/reference/timing.md, sections 1, 6 and 7. `kUnknown` means a
+// time that depends on a pending event; it is later than every known time.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// One of the three requesters with its beat buffer (docs/reference/timing.md, section 4): requests the bursts of a transfer one
-// after the other, as far as the buffer has room, and keeps the granted ones until they are used.
+// One of the three requesters with its beat buffer (docs/reference/timing.md, section 4): requests the bursts of a
+// transfer one after the other, as far as the buffer has room, and keeps the granted ones until they are used.
 #pragma once
 
 #include <algorithm>

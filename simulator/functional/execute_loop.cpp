@@ -35,9 +35,9 @@ IndexRange over_loops(const isa::UopLoop& loop, IndexRange uops, LoopFactors fac
 }
 
 // The reads of ACC by the steps of a vector instruction in addition to those of their destinations: none for a step
-// that repeats the operands of the preceding step (docs/reference/timing.md, section 9), that is, one with the same src, unless
-// that step has written them. Whether it may have is examined completely only if the ranges of destinations and
-// operands overlap.
+// that repeats the operands of the preceding step (docs/reference/timing.md, section 9), that is, one with the same
+// src, unless that step has written them. Whether it may have is examined completely only if the ranges of destinations
+// and operands overlap.
 std::uint64_t operand_reads(const isa::Alu& alu, const UopView& uops, IndexRange dst, IndexRange src,
                             std::uint64_t operands) {
   const std::uint64_t inner = alu.iter_in, outer = alu.iter_out, last = uops.count - 1;

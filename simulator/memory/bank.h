@@ -1,5 +1,5 @@
-// The `bank` memory: first come first served, open page, all banks refreshed together. docs/reference/memory-models.md describes
-// the model.
+// The `bank` memory: first come first served, open page, all banks refreshed together. docs/reference/memory-models.md
+// describes the model.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// The causes of waits for memory. docs/reference/timing.md, section 11, defines every number; docs/reference/memory-models.md describes how
-// each memory attributes its part.
+// The causes of waits for memory. docs/reference/timing.md, section 11, defines every number;
+// docs/reference/memory-models.md describes how each memory attributes its part.
 #pragma once
 
 #include <algorithm>

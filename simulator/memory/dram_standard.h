@@ -1,5 +1,5 @@
-// DRAM standards: organization and timing, in DRAM clocks. docs/reference/memory-models.md describes the use of the numbers and
-// their sources.
+// DRAM standards: organization and timing, in DRAM clocks. docs/reference/memory-models.md describes the use of the
+// numbers and their sources.
 #pragma once
 
 #include <array>

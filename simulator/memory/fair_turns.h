@@ -1,5 +1,5 @@
-// Arbitration between several requesters that share one memory (docs/reference/systemc.md, «Sharing a memory»): round-robin,
-// separately in each direction. Used by both the SystemC platform and the cycle engine.
+// Arbitration between several requesters that share one memory (docs/reference/systemc.md, «Sharing a memory»):
+// round-robin, separately in each direction. Used by both the SystemC platform and the cycle engine.
 #pragma once
 
 #include <array>

@@ -53,7 +53,7 @@ typedef struct {
 typedef struct {
   uint64_t program_base;
   uint32_t begin, count;
-  uint32_t address_to_data;         // docs/reference/timing.md, section 5: cycles from an address to its first beat of data
+  uint32_t address_to_data;  // docs/reference/timing.md, section 5: cycles from an address to its first beat of data
   const dovetail_rtl_slave* slave;  // not null: replaces accept(), to compare values
 } dovetail_rtl_launch;
 

@@ -23,12 +23,12 @@ Diagnostics explain_tokens(const isa::HardwareConfig& config, const RtlOutcome& 
     const auto expected = static_cast<std::size_t>(machine.stage(i));
     const std::size_t actual = std::min<std::size_t>(outcome.progress[i], kStages.size() - 1);
     if (actual != expected)
-      return {
-          {"the design stops although its tokens let it continue",
-           fmt::format("instruction {}", outcome.first_index + i),
-           fmt::format("`{}` {} in cycle {}, but by docs/reference/timing.md it {}", isa::format_instruction(outcome.launch[i]),
-                       kStages[actual], outcome.result.cycles, kStages[expected]),
-           std::string(kDesignAtFault)}};
+      return {{"the design stops although its tokens let it continue",
+               fmt::format("instruction {}", outcome.first_index + i),
+               fmt::format("`{}` {} in cycle {}, but by docs/reference/timing.md it {}",
+                           isa::format_instruction(outcome.launch[i]), kStages[actual], outcome.result.cycles,
+                           kStages[expected]),
+               std::string(kDesignAtFault)}};
   }
   if (outcome.result.outcome == DOVETAIL_RTL_ERROR)
     for (const isa::TokenFifo fifo : isa::kAllFifos) {

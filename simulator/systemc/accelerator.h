@@ -1,6 +1,6 @@
 // The accelerator as a TLM-2.0 module: registers (isa/spec/registers.h) at a target socket, memory at an initiator
-// socket, an interrupt line. The timing core is that of `cycle`; docs/reference/systemc.md describes how time and values pass
-// through the sockets.
+// socket, an interrupt line. The timing core is that of `cycle`; docs/reference/systemc.md describes how time and
+// values pass through the sockets.
 #pragma once
 
 #include <array>

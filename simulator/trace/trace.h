@@ -1,6 +1,6 @@
 // The report of a timing engine for a launch: one event per instruction, and the activity of each unit in each cycle.
-// One schema for all engines, so that two traces of one program can be compared event by event. docs/reference/timing.md,
-// sections 1 and 11, defines every number.
+// One schema for all engines, so that two traces of one program can be compared event by event.
+// docs/reference/timing.md, sections 1 and 11, defines every number.
 #pragma once
 
 #include <array>

@@ -119,7 +119,7 @@ class Choice {
     std::vector<Proposal> proposals;
     for (auto& [content, task] : best_->region.schedules) {
       DOVETAIL_ASSIGN(const std::uint64_t alone, cycles_alone(task.task, task.scheduled));
-      const auto uses = static_cast<double>(std::ranges::count(best_->region.uses, content, &RegionCode::Use::content));
+      const auto uses = static_cast<double>(std::ranges::count(best_->region.uses, content, &TaskUse::content));
       const double share = uses * static_cast<double>(alone) / kTimesAlone / static_cast<double>(best_->cycles);
       if (share < kLeastShare) continue;
       schedule::Decisions given;

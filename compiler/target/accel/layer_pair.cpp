@@ -4,10 +4,9 @@
 #include <array>
 #include <utility>
 
-#include "compiler/target/accel/interleave.h"
-#include "compiler/target/accel/intrinsics.h"
-#include "compiler/target/accel/order_loads.h"
-#include "compiler/target/accel/placed_program.h"
+#include "compiler/target/accel/programs/intrinsics.h"
+#include "compiler/target/accel/stream/interleave.h"
+#include "compiler/target/accel/stream/order_loads.h"
 
 namespace dovetail::accel {
 
@@ -17,13 +16,13 @@ namespace {
 // are faster so, since the next layers find more room.
 constexpr std::uint64_t kLeastCycles = 1000, kLeastPart = 100;
 
-struct Buffer {
+struct SramBuffer {
   isa::Memory memory;
   std::int64_t isa::HardwareConfig::*bytes;
 };
-constexpr std::array kBuffers{Buffer{isa::Memory::inp, &isa::HardwareConfig::inp_buffer_bytes},
-                              Buffer{isa::Memory::wgt, &isa::HardwareConfig::wgt_buffer_bytes},
-                              Buffer{isa::Memory::acc, &isa::HardwareConfig::acc_buffer_bytes}};
+constexpr std::array kBuffers{SramBuffer{isa::Memory::inp, &isa::HardwareConfig::inp_buffer_bytes},
+                              SramBuffer{isa::Memory::wgt, &isa::HardwareConfig::wgt_buffer_bytes},
+                              SramBuffer{isa::Memory::acc, &isa::HardwareConfig::acc_buffer_bytes}};
 
 // A part of each SRAM: elements [begin, begin + size), by kBuffers.
 struct Room {
@@ -56,18 +55,19 @@ std::optional<Layer> fit(const Layer& layer, const schedule::Task& task, const R
   }
   auto scheduled = schedule::run(sketch_of(*layer.kind, small, memo), task);
   if (!scheduled.ok()) return std::nullopt;
-  const std::shared_ptr<const PlacedProgram> placed = place_program(task, *scheduled, small, *memo);
   Layer made = layer;
   made.program = std::move(scheduled->program);
-  const auto placements = place_buffers(made.program, placed->placements, small, SramHistory());
+  const auto placements =
+      place_buffers(made.program, find_places(made.program, *task.intrinsics, small), small, SramHistory());
   if (!placements.ok()) return std::nullopt;
   made.placements = *placements;
   for (auto& [buffer, placement] : made.placements)
     for (std::size_t b = 0; b < kBuffers.size(); ++b)
       if (placement.memory == kBuffers[b].memory) placement.base += room.of[b].begin;
-  auto lowered = memo->ask(LoweredProgramAt(placed, made.placements, LoweringFacts(config)));
+  // Not kept: few of them become part of a region.
+  auto lowered = lower(made.program, *task.intrinsics, LoweringFacts(config), made.placements);
   if (!lowered.ok()) return std::nullopt;
-  made.lowered = *std::move(lowered);
+  made.lowered = std::make_shared<const Lowered>(*std::move(lowered));
   return made;
 }
 

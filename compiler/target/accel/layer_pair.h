@@ -11,8 +11,8 @@
 
 #include "base/memo.h"
 #include "compiler/schedule/sketch.h"
-#include "compiler/target/accel/lower.h"
-#include "compiler/target/accel/sketches/sketches.h"
+#include "compiler/target/accel/lower/lower.h"
+#include "compiler/target/accel/schedule/sketches.h"
 
 namespace dovetail::accel {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "compiler/target/accel/sketches/written_steps.h"
+#include "compiler/target/accel/schedule/written_steps.h"
 
 namespace dovetail::accel {
 

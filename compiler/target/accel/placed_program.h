@@ -13,11 +13,11 @@
 #include "base/result.h"
 #include "compiler/schedule/keyed_task.h"
 #include "compiler/schedule/sketch.h"
-#include "compiler/target/accel/layout.h"
-#include "compiler/target/accel/lower.h"
-#include "compiler/target/accel/lowering_facts.h"
-#include "compiler/target/accel/on_chip.h"
-#include "compiler/target/accel/sketches/tile_model.h"
+#include "compiler/target/accel/lower/lower.h"
+#include "compiler/target/accel/lower/lowering_facts.h"
+#include "compiler/target/accel/lower/on_chip.h"
+#include "compiler/target/accel/programs/layout.h"
+#include "compiler/target/accel/schedule/tile_model.h"
 #include "loops/ir.h"
 
 namespace dovetail::accel {

@@ -16,9 +16,9 @@
 #include "bundle/code/accel.h"
 #include "compiler/assemble/bundle_builder.h"
 #include "compiler/graph/graph.h"
-#include "compiler/target/accel/select.h"
-#include "compiler/target/accel/sketches/sketches.h"
-#include "compiler/target/accel/stream_report.h"
+#include "compiler/target/accel/select/select.h"
+#include "compiler/target/accel/stream/stream_report.h"
+#include "compiler/target/accel/task_schedules.h"
 #include "compiler/target/target.h"
 
 namespace dovetail::accel {
@@ -45,15 +45,6 @@ Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vecto
 std::optional<std::pair<graph::ValueId, View>> view_of(const Operation& operation, const MoveSpec& part,
                                                        const std::map<graph::ValueId, TensorLayout>& layouts);
 
-// A program's schedule, and where it comes from.
-struct TaskSchedule {
-  Kind kind;
-  schedule::Task task;
-  schedule::Scheduled scheduled;
-  schedule::Origin origin;
-};
-using TaskSchedules = std::map<std::string, TaskSchedule>;  // by KeyedTask::text()
-
 // What a region is made of and where.
 struct RegionSpec {
   std::string name;
@@ -67,12 +58,9 @@ struct RegionSpec {
   std::uint64_t* memory_end = nullptr;                       // where it ends, if it does not fit
 };
 struct RegionCode {
-  struct Use {
-    std::string name, content;  // of a program, in execution order; the key of its schedule
-  };
   bundle::AccelCode code;
-  std::vector<Use> uses;
   TaskSchedules schedules;
+  std::vector<TaskUse> uses;  // in execution order
   StreamStatistics statistics;
 };
 // The code of the step, but for the addresses of its arguments and results, whose order the caller knows. Takes from

@@ -9,12 +9,12 @@
 #include <fmt/format.h>
 
 #include "bundle/code/accel.h"
-#include "compiler/target/accel/cost.h"
 #include "compiler/target/accel/count_cycles.h"
-#include "compiler/target/accel/finish_code.h"
+#include "compiler/target/accel/programs/dram.h"
 #include "compiler/target/accel/region.h"
-#include "compiler/target/accel/select.h"
-#include "compiler/target/accel/sketches/sketches.h"
+#include "compiler/target/accel/schedule/sketches.h"
+#include "compiler/target/accel/select/cost.h"
+#include "compiler/target/accel/select/select.h"
 #include "compiler/target/host/cost.h"
 
 namespace dovetail::accel {
@@ -72,7 +72,7 @@ class AccelPlan : public RegionPlan {
     DOVETAIL_ASSIGN(RegionCode made, std::move(built));
     bundle::AccelCode& code = made.code;
     prove(code, region_.name, space);
-    for (const RegionCode::Use& use : made.uses) {
+    for (const TaskUse& use : made.uses) {
       const TaskSchedule& schedule = made.schedules.at(use.content);
       if (!schedule.origin.key.empty())
         builder.add_schedule(

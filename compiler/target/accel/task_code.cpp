@@ -2,8 +2,9 @@
 
 #include "base/dtype.h"
 #include "compiler/assemble/bundle_builder.h"
-#include "compiler/target/accel/finish_code.h"
-#include "compiler/target/accel/lower.h"
+#include "compiler/target/accel/lower/lower.h"
+#include "compiler/target/accel/programs/dram.h"
+#include "compiler/target/accel/stream/finish_code.h"
 
 namespace dovetail::accel {
 

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "compiler/target/accel/lowering_facts.h"
+#include "compiler/target/accel/lower/lowering_facts.h"
 #include "tests/catch.h"
 #include "tests/differential/compiler/accel/int8_graph_maker.h"
 #include "tests/differential/compiler/accel/on_accelerator.h"

@@ -1,6 +1,6 @@
 // Every schedule that a search may draw computes what the task's program does, on the cycle simulator, and costs the
 // same at every time. Random operations on every named configuration.
-#include "compiler/target/accel/intrinsics.h"
+#include "compiler/target/accel/programs/intrinsics.h"
 #include "compiler/tune/sketch_space.h"
 #include "explore/measure/accel.h"
 #include "tests/catch.h"

@@ -1,7 +1,7 @@
 // Tokens of random streams: isa/verify finds nothing, and takes the loss of any one for a fault.
 #include <algorithm>
 
-#include "compiler/target/accel/stream.h"
+#include "compiler/target/accel/stream/stream.h"
 #include "isa/text.h"
 #include "isa/verify/accesses.h"
 #include "isa/verify/token_machine.h"

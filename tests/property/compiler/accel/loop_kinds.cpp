@@ -9,7 +9,7 @@
 
 #include "compiler/schedule/schedule.h"
 #include "compiler/schedule/sketch.h"
-#include "compiler/target/accel/intrinsics.h"
+#include "compiler/target/accel/programs/intrinsics.h"
 #include "explore/measure/accel.h"
 #include "loops/print.h"
 #include "tests/catch.h"

@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "compiler/target/accel/block_groups.h"
-#include "compiler/target/accel/programs.h"
-#include "compiler/target/accel/window_maximum.h"
+#include "compiler/target/accel/programs/block_groups.h"
+#include "compiler/target/accel/programs/programs.h"
+#include "compiler/target/accel/programs/window_maximum.h"
 
 namespace dovetail::accel {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "base/random.h"
-#include "compiler/target/accel/sketches/sketches.h"
+#include "compiler/target/accel/schedule/sketches.h"
 #include "isa/config.h"
 #include "loops/ir.h"
 

@@ -7,9 +7,9 @@
 #include <set>
 
 #include "compiler/fuse/fuse.h"
-#include "compiler/target/accel/intrinsics.h"
-#include "compiler/target/accel/programs.h"
-#include "compiler/target/accel/sketches/sketches.h"
+#include "compiler/target/accel/programs/intrinsics.h"
+#include "compiler/target/accel/programs/programs.h"
+#include "compiler/target/accel/schedule/sketches.h"
 #include "compiler/target/cpu/sketches/sketches.h"
 #include "loops/parse.h"
 #include "tests/catch.h"

@@ -19,7 +19,7 @@
 #include "compiler/export/onnx.h"
 #include "compiler/quantize/quantize.h"
 #include "compiler/target/accel/placed_program.h"
-#include "compiler/target/accel/sketches/written_steps.h"
+#include "compiler/target/accel/schedule/written_steps.h"
 #include "compiler/zoo/weights.h"
 #include "compiler/zoo/zoo.h"
 #include "explore/sweep/quantized.h"

@@ -1,5 +1,5 @@
 // Kinds of loops that a target does not honor are refused, with the kind, the target and the remedy.
-#include "compiler/target/accel/lower.h"
+#include "compiler/target/accel/lower/lower.h"
 #include "compiler/target/cpu/codegen/kernel.h"
 #include "compiler/target/cuda/lower.h"
 #include "isa/config.h"

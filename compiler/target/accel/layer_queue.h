@@ -1,0 +1,53 @@
+// The instruction stream of a region in the making. Each layer is held back until the next one is known, since the two
+// may be computed side by side (layer_pair.h).
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "base/memo.h"
+#include "compiler/target/accel/layer_pair.h"
+#include "compiler/target/accel/lower/lower.h"
+#include "compiler/target/accel/lower/on_chip.h"
+#include "compiler/target/accel/stream/stream.h"
+#include "compiler/target/target.h"
+#include "isa/config.h"
+
+namespace dovetail::accel {
+
+class LayerQueue {
+ public:
+  // `dump`: gets the places on chip of each layer; may be null.
+  LayerQueue(const isa::HardwareConfig& config, std::shared_ptr<Memo> memo, const Dump& dump);
+
+  // `analytic`: its tiles are the analytic choice, so that it may have others alongside a neighbor.
+  void add(Layer layer, bool analytic);
+  // Adds the layer that is held back.
+  void finish();
+
+  // Of the SRAMs by all layers so far.
+  SramHistory history() const;
+  std::uint64_t computed_cycles() const { return computed_cycles_; }  // of the compute queue, by all layers so far
+  Stream& stream() { return stream_; }
+  // Operations that are computed side by side.
+  const std::vector<std::array<std::size_t, 2>>& side_by_side() const { return side_by_side_; }
+
+ private:
+  void append(const Layer& layer);
+
+  const isa::HardwareConfig& config_;
+  const LoweringFacts facts_;
+  const std::shared_ptr<Memo> memo_;
+  const Dump& dump_;
+  std::optional<Layer> held_back_;
+  SramHistory history_;  // by the stream
+  Stream stream_;
+  std::uint64_t computed_cycles_ = 0;
+  std::vector<std::array<std::size_t, 2>> side_by_side_;
+};
+
+}  // namespace dovetail::accel

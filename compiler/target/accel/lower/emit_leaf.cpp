@@ -1,0 +1,509 @@
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "compiler/target/accel/lower/leaf.h"
+#include "isa/spec/alu_ops.h"
+
+namespace dovetail::accel {
+
+namespace {
+
+std::int64_t floor_quotient(std::int64_t a, std::int64_t b) { return a / b - (a % b != 0 && (a < 0) != (b < 0)); }
+std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) { return -floor_quotient(-a, b); }
+
+std::int64_t origin(const LeafForm& form, const LoopValues& outer) {
+  std::int64_t value = form.constant + (form.place ? form.place->begin(outer) : 0);
+  for (const auto& [var, coefficient] : form.outer) value += coefficient * outer.at(var);
+  return value;
+}
+
+struct Range {
+  std::int64_t begin, end;
+  bool empty() const { return begin >= end; }
+};
+
+// Narrows `range` of loop `l` to where base + coefficient * l >= 0.
+void clip(Range& range, std::int64_t base, std::int64_t coefficient) {
+  if (coefficient > 0) range.begin = std::max(range.begin, ceil_quotient(-base, coefficient));
+  else range.end = std::min(range.end, floor_quotient(base, -coefficient) + 1);
+}
+
+// A loop of the instruction(s) to be made: its extent and how far each operand moves.
+struct Axis {
+  std::int64_t extent;
+  std::vector<std::int64_t> steps;             // compute: dst, src, wgt; transfer: on chip, DRAM
+  std::int64_t pad_before = 0, pad_after = 0;  // transfers: part of the extent that is zero
+};
+
+// Elements of ACC that one nest of an instruction reaches: from `base` on, by (step, extent) of each loop.
+struct ResultBox {
+  std::int64_t base;
+  std::vector<std::pair<std::int64_t, std::int64_t>> axes;
+  bool operator==(const ResultBox&) const = default;
+};
+
+// Joins loops that act as one: the outer step is the inner step times the inner extent, for every operand.
+void merge(std::vector<Axis>& axes) {
+  std::erase_if(axes, [](const Axis& axis) { return axis.extent == 1 && axis.pad_before + axis.pad_after == 0; });
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < axes.size() && !changed; ++i)
+      for (std::size_t o = 0; o < axes.size() && !changed; ++o) {
+        if (i == o || axes[i].pad_before + axes[i].pad_after + axes[o].pad_before + axes[o].pad_after != 0) continue;
+        bool joins = true;
+        for (std::size_t s = 0; s < axes[i].steps.size(); ++s)
+          joins = joins && axes[o].steps[s] == axes[i].steps[s] * axes[i].extent;
+        if (!joins) continue;
+        axes[i].extent *= axes[o].extent;
+        axes.erase(axes.begin() + static_cast<std::ptrdiff_t>(o));
+        changed = true;
+      }
+  }
+}
+
+// A LOAD that fills the gaps between rows with zeros, an element a cycle, takes the place of one LOAD for each row.
+constexpr std::int64_t kMostFilled = 15;
+
+class Emitter {
+ public:
+  Emitter(const Leaf& leaf, const LeafContext& context, int node, Stream& stream, bool starts_sums)
+      : leaf_(leaf), context_(context), node_(node), stream_(stream), starts_sums_(starts_sums) {}
+
+  // Instead of instructions, what they would write.
+  std::vector<ResultBox> results(const LoopValues& outer) {
+    std::vector<ResultBox> boxes;
+    results_ = &boxes;
+    run(outer);
+    return boxes;
+  }
+
+  void run(const LoopValues& outer) {
+    std::vector<Range> ranges;
+    for (std::size_t l = 0; l < leaf_.extents.size(); ++l) ranges.push_back({0, leaf_.extents[l]});
+    for (const LeafForm& mask : leaf_.masks) mask_origins_.push_back(origin(mask, outer));
+    if (leaf_.transfer) {
+      bases_ = {origin(leaf_.transfer->on_chip, outer), origin(leaf_.transfer->dram, outer)};
+      for (const LeafForm& pad : leaf_.transfer->pad) pad_origins_.push_back(origin(pad, outer));
+    } else {
+      const Leaf::Compute& compute = *leaf_.compute;
+      bases_ = {origin(compute.dst, outer), compute.src ? origin(*compute.src, outer) : 0,
+                compute.wgt ? origin(*compute.wgt, outer) : 0};
+    }
+    walk(0, ranges);
+  }
+
+ private:
+  // Fixes the enumerated loops one by one, then clips the others.
+  void walk(std::size_t from, std::vector<Range> ranges) {
+    while (from < ranges.size() && !leaf_.enumerated[from]) ++from;
+    if (from < ranges.size()) {
+      for (std::int64_t value = 0; value < leaf_.extents[from]; ++value) {
+        ranges[from] = {value, value + 1};
+        walk(from + 1, ranges);
+      }
+      return;
+    }
+    for (std::size_t m = 0; m < leaf_.masks.size(); ++m) {
+      std::int64_t base = mask_origins_[m];
+      std::optional<std::size_t> open;
+      for (std::size_t l = 0; l < ranges.size(); ++l) {
+        const std::int64_t coefficient = leaf_.masks[m].inner[l];
+        if (coefficient == 0) continue;
+        if (leaf_.enumerated[l] || leaf_.extents[l] == 1) base += coefficient * ranges[l].begin;
+        else open = l;
+      }
+      if (open) clip(ranges[*open], base, leaf_.masks[m].inner[*open]);
+      else if (base < 0) return;
+    }
+    for (const Range& range : ranges)
+      if (range.empty()) return;
+    if (leaf_.transfer) transfer(ranges);
+    else compute(ranges);
+  }
+
+  std::vector<Axis> axes_of(const std::vector<Range>& ranges, const std::vector<const LeafForm*>& forms,
+                            std::vector<std::int64_t>& bases) const {
+    std::vector<Axis> axes;
+    for (std::size_t l = 0; l < ranges.size(); ++l) {
+      Axis axis{ranges[l].end - ranges[l].begin, {}};
+      for (std::size_t f = 0; f < forms.size(); ++f) {
+        const std::int64_t step = forms[f] ? forms[f]->inner[l] : 0;
+        axis.steps.push_back(step);
+        bases[f] += step * ranges[l].begin;
+      }
+      axes.push_back(std::move(axis));
+    }
+    return axes;
+  }
+
+  // ---- LOAD and STORE
+  // ------------------------------------------------------------------------------------------------------------
+
+  void transfer(const std::vector<Range>& ranges) {
+    const Leaf::Transfer& t = *leaf_.transfer;
+    std::vector<std::int64_t> bases = bases_;
+    std::vector<Axis> axes = axes_of(ranges, {&t.on_chip, &t.dram}, bases);
+    // Pads: each condition concerns one loop, and leaves zeros before or after; or none, and leaves all or nothing.
+    bool zeros = false;
+    for (std::size_t p = 0; p < t.pad.size(); ++p) {
+      std::int64_t base = pad_origins_[p];
+      std::optional<std::size_t> open;
+      for (std::size_t l = 0; l < ranges.size(); ++l) {
+        if (t.pad[p].inner[l] == 0) continue;
+        base += t.pad[p].inner[l] * ranges[l].begin;
+        DOVETAIL_CHECK(!open || axes[*open].extent == 1 || axes[l].extent == 1,
+                       fmt::format("a pad of {} depends on two loops", leaf_.block));
+        if (!open || axes[*open].extent == 1) open = l;
+      }
+      if (!open) {
+        zeros |= base < 0;
+        continue;
+      }
+      Range inside{0, axes[*open].extent};
+      clip(inside, base, t.pad[p].inner[*open]);
+      inside.begin = std::min(inside.begin, axes[*open].extent);
+      inside.end = std::max(inside.end, std::int64_t{0});
+      axes[*open].pad_before = std::max(axes[*open].pad_before, inside.begin);
+      axes[*open].pad_after = std::max(axes[*open].pad_after, axes[*open].extent - inside.end);
+    }
+    merge(axes);
+    std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.steps < b.steps; });
+    // Columns: elements that follow each other on both sides. Rows: packed on chip after each other.
+    Axis columns{1, {1, 1}}, rows{1, {0, 0}};
+    if (!axes.empty() && axes.front().steps[0] == 1 && axes.front().steps[1] == 1) {
+      columns = axes.front();
+      axes.erase(axes.begin());
+    }
+    if (zeros) columns.pad_before = columns.extent, columns.pad_after = 0;
+    // Rows of one transfer. Those farther apart in DRAM than its stride holds are transfers by themselves.
+    const bool may_pack =
+        !axes.empty() && axes.front().steps[1] >= 0 && axes.front().steps[1] <= context_.facts.most_stride;
+    // A mask at the edge may leave rows shorter than their place on chip. A LOAD fills the gap with zeros, which
+    // nothing reads.
+    const std::int64_t gap = may_pack ? axes.front().steps[0] - columns.extent : 0;
+    if (!t.store && !masked_before(ranges) && gap > 0 &&
+        columns.pad_after + gap <= std::min(kMostFilled, context_.facts.most_pad)) {
+      columns.extent += gap;
+      columns.pad_after += gap;
+    }
+    if (may_pack && axes.front().steps[0] == columns.extent) {
+      rows = axes.front();
+      axes.erase(axes.begin());
+    }
+    walk_rows(axes, 0, columns, rows, bases);
+  }
+
+  bool masked_before(const std::vector<Range>& ranges) const {
+    for (std::size_t l = 0; l < ranges.size(); ++l)
+      if (!leaf_.enumerated[l] && ranges[l].begin > 0) return true;
+    return false;
+  }
+
+  // One transfer for each iteration of `axes`; where those are in a pad, nothing but zeros.
+  void walk_rows(const std::vector<Axis>& axes, std::size_t from, const Axis& columns, const Axis& rows,
+                 std::vector<std::int64_t> bases) {
+    if (from == axes.size()) return transfer_2d(columns, rows, bases);
+    const Axis& axis = axes[from];
+    for (std::int64_t i = 0; i < axis.extent; ++i) {
+      Axis inner = columns;
+      if (i < axis.pad_before || i >= axis.extent - axis.pad_after) inner.pad_before = inner.extent;
+      walk_rows(axes, from + 1, inner, rows, bases);
+      for (std::size_t s = 0; s < bases.size(); ++s) bases[s] += axis.steps[s];
+    }
+  }
+
+  // The first elements of an axis, and the others; pads stay where they are.
+  static std::pair<Axis, Axis> cut(const Axis& axis, std::int64_t at) {
+    Axis first = axis, others = axis;
+    first.extent = at;
+    first.pad_before = std::min(axis.pad_before, at);
+    first.pad_after = std::max<std::int64_t>(0, at - (axis.extent - axis.pad_after));
+    others.extent = axis.extent - at;
+    others.pad_before = axis.pad_before - first.pad_before;
+    others.pad_after = axis.pad_after - first.pad_after;
+    return {first, others};
+  }
+  static std::vector<std::int64_t> moved(std::vector<std::int64_t> bases, const Axis& axis, std::int64_t trips) {
+    for (std::size_t s = 0; s < bases.size(); ++s) bases[s] += trips * axis.steps[s];
+    return bases;
+  }
+
+  void transfer_2d(Axis columns, Axis rows, const std::vector<std::int64_t>& bases) {
+    const std::int64_t most = context_.facts.most_transferred;
+    // Cut rows do not follow each other on chip.
+    const std::int64_t most_rows = columns.extent > most ? 1 : most;
+    if (rows.extent > most_rows) {
+      const auto [first, others] = cut(rows, most_rows);
+      transfer_2d(columns, first, bases);
+      return transfer_2d(columns, others, moved(bases, rows, most_rows));
+    }
+    if (columns.extent > most) {
+      const auto [first, others] = cut(columns, most);
+      transfer_2d(first, rows, bases);
+      return transfer_2d(others, rows, moved(bases, columns, most));
+    }
+    const Leaf::Transfer& t = *leaf_.transfer;
+    std::int64_t x_size = columns.extent - columns.pad_before - columns.pad_after,
+                 y_size = rows.extent - rows.pad_before - rows.pad_after;
+    if (x_size <= 0 || y_size <= 0) {
+      // Nothing but zeros: rows of padding (x_size 0 would be a NOP), as many at once as two pads hold.
+      if (const std::int64_t most_zeros = 2 * context_.facts.most_pad; rows.extent > most_zeros) {
+        const auto [first, others] = cut(rows, most_zeros);
+        transfer_2d(columns, {first.extent, first.steps, first.extent, 0}, bases);
+        return transfer_2d(columns, {others.extent, others.steps, others.extent, 0}, moved(bases, rows, most_zeros));
+      }
+      x_size = columns.extent;
+      columns.pad_before = columns.pad_after = 0;
+      y_size = 0;
+      rows.pad_before = (rows.extent + 1) / 2;
+      rows.pad_after = rows.extent / 2;
+    }
+    for (const std::int64_t pad : {columns.pad_before, columns.pad_after, rows.pad_before, rows.pad_after})
+      DOVETAIL_CHECK(pad <= context_.facts.most_pad, fmt::format("a pad of {} is {} elements wide, LOAD has at most {}",
+                                                                 leaf_.block, pad, context_.facts.most_pad));
+    isa::Transfer transfer;
+    transfer.memory = t.memory;
+    transfer.sram_base = static_cast<std::uint32_t>(bases[0]);
+    if (y_size > 0)
+      transfer.dram_base = static_cast<std::uint64_t>(bases[1] + columns.pad_before * columns.steps[1] +
+                                                      rows.pad_before * rows.steps[1]);
+    transfer.y_size = static_cast<std::uint32_t>(y_size);
+    transfer.x_size = static_cast<std::uint32_t>(x_size);
+    transfer.x_stride = static_cast<std::uint32_t>(y_size > 1 ? rows.steps[1] : x_size);
+    transfer.x_pad_0 = static_cast<std::uint32_t>(columns.pad_before);
+    transfer.x_pad_1 = static_cast<std::uint32_t>(columns.pad_after);
+    transfer.y_pad_0 = static_cast<std::uint32_t>(rows.pad_before);
+    transfer.y_pad_1 = static_cast<std::uint32_t>(rows.pad_after);
+    const int parameter = y_size > 0 ? t.parameter : -1;  // zeros alone come from nowhere
+    if (t.store) {
+      isa::Store store{transfer, t.saturate};
+      push({{}, store}, -1, parameter);
+    } else {
+      push({{}, isa::Load{transfer}}, -1, parameter);
+    }
+  }
+
+  // ---- GEMM and ALU
+  // --------------------------------------------------------------------------------------------------------------
+
+  void compute(const std::vector<Range>& ranges) {
+    const Leaf::Compute& c = *leaf_.compute;
+    std::vector<std::int64_t> bases = bases_;
+    std::vector<Axis> axes = axes_of(ranges, {&c.dst, c.src ? &*c.src : nullptr, c.wgt ? &*c.wgt : nullptr}, bases);
+    merge(axes);
+    if (results_) return results_->push_back(results_of(axes, bases[0]));
+    if (starts_sums_) return start_sums(axes, bases);
+    nest(axes, bases, false);
+  }
+
+  // Which elements the axes reach, in one form.
+  static ResultBox results_of(const std::vector<Axis>& axes, std::int64_t base) {
+    std::vector<Axis> results;
+    for (const Axis& axis : axes)
+      if (axis.steps[0] != 0) results.push_back({axis.extent, {axis.steps[0]}});
+    merge(results);
+    ResultBox box{base, {}};
+    for (const Axis& axis : results) box.axes.emplace_back(axis.steps[0], axis.extent);
+    std::sort(box.axes.begin(), box.axes.end());
+    return box;
+  }
+
+  // Products of which the first of each sum overwrites. Either the instruction's own loops run over results alone: the
+  // first products then are their own kernel; or the sums are cut where their first loop begins to move, where the
+  // second does, and so on. Whichever takes fewer micro-ops.
+  void start_sums(const std::vector<Axis>& axes, const std::vector<std::int64_t>& bases) {
+    std::vector<Axis> results, sums;
+    for (const Axis& axis : axes) (axis.steps[0] != 0 ? results : sums).push_back(axis);
+    std::vector<Piece> pieces{{results, bases, true}};
+    for (std::size_t moving = 0; moving < sums.size(); ++moving) {
+      Piece piece{results, bases, false};
+      piece.axes.insert(piece.axes.end(), sums.begin(), sums.begin() + static_cast<std::ptrdiff_t>(moving) + 1);
+      Axis& rest = piece.axes.back();
+      rest.extent -= 1;
+      for (std::size_t s = 0; s < piece.bases.size(); ++s) piece.bases[s] += rest.steps[s];
+      pieces.push_back(std::move(piece));
+    }
+    std::int64_t in_pieces = 0;
+    for (const Piece& piece : pieces) in_pieces += Nest(piece.axes, context_.facts.most_trips).uops();
+    Nest whole(results, context_.facts.most_trips);
+    const std::int64_t first = whole.uops();
+    whole.kernel.insert(whole.kernel.begin(), sums.begin(), sums.end());
+    if (whole.uops() > std::min(in_pieces, context_.facts.most_uops)) {
+      for (const Piece& piece : pieces) nest(piece.axes, piece.bases, piece.overwrites);
+      return;
+    }
+    std::vector<isa::Uop> uops = uops_of(whole.kernel, bases);
+    const auto rest = uops.begin() + static_cast<std::ptrdiff_t>(first);
+    instruction(stream_.kernel({uops.begin(), rest}), whole.outer, whole.inner, true);
+    if (rest != uops.end()) instruction(stream_.kernel({rest, uops.end()}), whole.outer, whole.inner, false);
+  }
+
+  struct Piece {
+    std::vector<Axis> axes;
+    std::vector<std::int64_t> bases;
+    bool overwrites;
+  };
+
+  // Half of the buffer, so that kernels can stay resident alongside each other.
+
+  // The instruction's two loops, and what is left to micro-ops, outermost first.
+  struct Nest {
+    Axis outer{1, {0, 0, 0}}, inner{1, {0, 0, 0}};
+    std::vector<Axis> kernel;
+
+    // The longest loops become the instruction's. A step that reads what the step before read is cheaper (timing.md,
+    // «repeated»): loops along which the source of an ALU operation stays are the inner ones.
+    Nest(std::vector<Axis> axes, std::int64_t most_trips) : kernel(std::move(axes)) {
+      std::stable_sort(kernel.begin(), kernel.end(), [](const Axis& a, const Axis& b) { return a.extent > b.extent; });
+      const auto moves = [](const Axis& axis) { return axis.steps[1] != 0; };
+      const bool source_stays = std::ranges::any_of(kernel, moves) && !std::ranges::all_of(kernel, moves);
+      const bool repeats =
+          source_stays && std::ranges::all_of(kernel, [](const Axis& axis) { return axis.steps[2] == 0; });
+      const auto take = [&](Axis& into, const auto& suits) {
+        const auto fits =
+            std::ranges::find_if(kernel, [&](const Axis& axis) { return axis.extent <= most_trips && suits(axis); });
+        if (fits == kernel.end()) return;
+        into = *fits;
+        kernel.erase(fits);
+      };
+      const auto any = [](const Axis&) { return true; };
+      if (repeats) {
+        take(outer, moves);
+        take(inner, [&](const Axis& axis) { return !moves(axis); });
+        std::ranges::stable_partition(kernel, moves);
+      } else {
+        take(outer, any);
+        take(inner, any);
+        std::ranges::reverse(kernel);
+      }
+    }
+
+    std::int64_t uops() const {
+      std::int64_t count = 1;
+      for (const Axis& axis : kernel) count *= axis.extent;
+      return count;
+    }
+  };
+
+  // An axis longer than an instruction's loop becomes two, and what is left over is instructions by itself. Axes that
+  // exceed the micro-ops there may be are walked.
+  void nest(const std::vector<Axis>& axes, const std::vector<std::int64_t>& bases, bool overwrites) {
+    const std::int64_t most_trips = context_.facts.most_trips;
+    const auto longest = std::ranges::max_element(axes, {}, &Axis::extent);
+    if (longest != axes.end() && longest->extent > most_trips) {
+      const std::int64_t parts = (longest->extent + most_trips - 1) / most_trips,
+                         of_part = (longest->extent + parts - 1) / parts, whole = longest->extent / of_part;
+      std::vector<Axis> others = axes;
+      others.erase(others.begin() + (longest - axes.begin()));
+      std::vector<Axis> even = others;
+      even.push_back({whole, moved({0, 0, 0}, *longest, of_part)});
+      even.push_back({of_part, longest->steps});
+      nest(even, bases, overwrites);
+      const std::int64_t left = longest->extent - whole * of_part;
+      if (left == 0) return;
+      others.push_back({left, longest->steps});
+      return nest(others, moved(bases, *longest, whole * of_part), overwrites);
+    }
+    Nest loops(axes, most_trips);
+    std::vector<Axis> kernel, walked;
+    std::int64_t count = 1;
+    for (const Axis& axis : loops.kernel) {
+      const bool fits = count * axis.extent <= context_.facts.most_uops;
+      if (fits) count *= axis.extent;
+      (fits ? kernel : walked).push_back(axis);
+    }
+    each(walked, 0, bases, [&](const std::vector<std::int64_t>& at) {
+      instruction(stream_.kernel(uops_of(kernel, at)), loops.outer, loops.inner, overwrites);
+    });
+  }
+
+  static std::vector<isa::Uop> uops_of(const std::vector<Axis>& kernel, const std::vector<std::int64_t>& bases) {
+    std::vector<isa::Uop> uops;
+    each(kernel, 0, bases, [&](const std::vector<std::int64_t>& uop) {
+      uops.push_back(
+          {static_cast<std::uint32_t>(uop[0]), static_cast<std::uint32_t>(uop[1]), static_cast<std::uint32_t>(uop[2])});
+    });
+    return uops;
+  }
+
+  static void set_loop(isa::UopLoop& loop, const Axis& outer, const Axis& inner) {
+    loop.iter_out = static_cast<std::uint32_t>(outer.extent);
+    loop.iter_in = static_cast<std::uint32_t>(inner.extent);
+    loop.dst_factor_out = static_cast<std::uint32_t>(outer.steps[0]);
+    loop.dst_factor_in = static_cast<std::uint32_t>(inner.steps[0]);
+    loop.src_factor_out = static_cast<std::uint32_t>(outer.steps[1]);
+    loop.src_factor_in = static_cast<std::uint32_t>(inner.steps[1]);
+  }
+
+  void instruction(int kernel, const Axis& outer, const Axis& inner, bool overwrites) {
+    const Leaf::Compute& c = *leaf_.compute;
+    const std::string_view op = std::string_view(c.intrinsic).substr(std::string_view("accel.").size());
+    if (op == "gemm" || op == "fill") {
+      isa::Gemm gemm;
+      set_loop(gemm, outer, inner);
+      gemm.wgt_factor_out = static_cast<std::uint32_t>(outer.steps[2]);
+      gemm.wgt_factor_in = static_cast<std::uint32_t>(inner.steps[2]);
+      gemm.reset = op == "fill";
+      gemm.overwrite = overwrites;
+      push({{}, gemm}, kernel);
+      if (gemm.reset && *c.immediate != 0) alu(isa::AluOp::add, c.immediate, kernel, outer, inner);
+      return;
+    }
+    for (const isa::spec::AluOpInfo& row : isa::spec::kAluOps)
+      if (op.substr(0, op.find('_')) == row.name) return alu(row.op, c.immediate, kernel, outer, inner);
+    throw InternalError(fmt::format("intrinsic {} has no instruction", c.intrinsic));
+  }
+
+  void alu(isa::AluOp op, std::optional<std::int64_t> immediate, int kernel, const Axis& outer, const Axis& inner) {
+    isa::Alu alu;
+    set_loop(alu, outer, inner);
+    alu.op = op;
+    alu.use_imm = immediate.has_value() && isa::spec::takes_immediate(op);
+    alu.imm = static_cast<std::int32_t>(immediate.value_or(0));
+    const isa::spec::FieldRange& range = context_.facts.immediate;
+    DOVETAIL_CHECK(range.holds(alu.imm), fmt::format("immediate {} of {} is outside of {} to {}", alu.imm, leaf_.block,
+                                                     range.least, range.most));
+    push({{}, alu}, kernel);
+  }
+
+  template <typename Body>
+  static void each(const std::vector<Axis>& axes, std::size_t from, const std::vector<std::int64_t>& bases,
+                   const Body& body) {
+    if (from == axes.size()) return body(bases);
+    std::vector<std::int64_t> at = bases;
+    for (std::int64_t i = 0; i < axes[from].extent; ++i) {
+      each(axes, from + 1, at, body);
+      for (std::size_t s = 0; s < at.size(); ++s) at[s] += axes[from].steps[s];
+    }
+  }
+
+  void push(isa::Instruction instruction, int kernel, int parameter = -1) {
+    stream_.instructions.push_back({std::move(instruction), kernel, node_, parameter});
+  }
+
+  const Leaf& leaf_;
+  const LeafContext& context_;
+  int node_;
+  Stream& stream_;
+  bool starts_sums_;
+  std::vector<ResultBox>* results_ = nullptr;
+  std::vector<std::int64_t> bases_, mask_origins_, pad_origins_;
+};
+
+}  // namespace
+
+void emit_leaf(const Leaf& leaf, const LoopValues& outer, const LeafContext& context, int node, Stream& stream,
+               bool starts_sums) {
+  Emitter(leaf, context, node, stream, starts_sums).run(outer);
+}
+
+bool write_the_same(const Leaf& a, const LoopValues& a_outer, const Leaf& b, const LoopValues& b_outer,
+                    const LeafContext& context) {
+  Stream none;
+  return Emitter(a, context, -1, none, false).results(a_outer) == Emitter(b, context, -1, none, false).results(b_outer);
+}
+
+}  // namespace dovetail::accel

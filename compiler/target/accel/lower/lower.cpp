@@ -1,0 +1,174 @@
+#include "compiler/target/accel/lower/lower.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "compiler/schedule/nest.h"
+#include "compiler/target/accel/lower/leaf.h"
+#include "compiler/target/accel/lower/on_chip.h"
+#include "compiler/target/accel/programs/intrinsics.h"
+
+namespace dovetail::accel {
+
+using namespace loops;
+
+namespace {
+
+class Lowering {
+  struct Reset {
+    const Leaf* leaf;
+    LoopValues values;
+  };
+  // A virtual thread, or the one thread there is.
+  struct Thread {
+    LoopValues values;
+    std::vector<Reset> resets;  // not emitted yet; of places that are apart
+  };
+
+ public:
+  explicit Lowering(const LeafContext& context) : context_(context) {}
+
+  Lowered run() {
+    walk(context_.program.body, {});
+    emit_resets(threads_.front());
+    return std::move(lowered_);
+  }
+
+ private:
+  void walk(const Stmt& stmt, const std::vector<const For*>& outside) {
+    if (schedule::only_block(stmt)) {
+      auto leaf = leaves_.find(stmt.get());
+      if (leaf == leaves_.end()) leaf = leaves_.emplace(stmt.get(), make_leaf(stmt, outside, context_)).first;
+      for (Thread& thread : threads_) emit(leaf->second, thread);
+      return;
+    }
+    if (const For* loop = schedule::as_for(stmt)) {
+      std::vector<const For*> inner = outside;
+      inner.push_back(loop);
+      if (loop->kind == ForKind::vthread) return walk_threads(*loop, inner);
+      for (std::int64_t value = 0; value < loop->extent; ++value) {
+        for (Thread& thread : threads_) thread.values[loop->var.get()] = value;
+        walk(loop->body, inner);
+      }
+      for (Thread& thread : threads_) thread.values.erase(loop->var.get());
+      return;
+    }
+    const auto* seq = std::get_if<Sequence>(&stmt->node);
+    DOVETAIL_CHECK(seq, "only loops, sequences and blocks are lowered to the accelerator");
+    for (const Stmt& child : seq->body) walk(child, outside);
+  }
+
+  // Virtual threads take turns, a statement each.
+  void walk_threads(const For& loop, const std::vector<const For*>& inner) {
+    for (Thread& thread : threads_) emit_resets(thread);
+    const std::vector<Thread> around = std::exchange(threads_, {});
+    for (const Thread& thread : around)
+      for (std::int64_t value = 0; value < loop.extent; ++value) {
+        threads_.push_back(thread);
+        threads_.back().values[loop.var.get()] = value;
+      }
+    walk(loop.body, inner);
+    for (Thread& thread : threads_) emit_resets(thread);
+    threads_ = around;
+  }
+
+  // With the extension `overwrite` resets wait for what is done next with ACC: the first products of their sums take
+  // their places.
+  void emit(const Leaf& leaf, Thread& thread) {
+    if (context_.facts.overwrite && leaf.compute && leaf.compute->intrinsic == "accel.fill" &&
+        leaf.compute->immediate == 0) {
+      if (std::ranges::any_of(thread.resets, [&](const Reset& other) { return share_place(leaf, thread, other); }))
+        emit_resets(thread);
+      thread.resets.push_back({&leaf, thread.values});
+      return;
+    }
+    const bool in_load_queue = leaf.transfer && !leaf.transfer->store && leaf.transfer->memory != isa::Memory::acc &&
+                               leaf.transfer->memory != isa::Memory::acc8;
+    auto started = thread.resets.end();
+    if (leaf.compute && leaf.compute->intrinsic == "accel.gemm")
+      started = std::ranges::find_if(thread.resets, [&](const Reset& reset) {
+        return write_the_same(*reset.leaf, reset.values, leaf, thread.values, context_);
+      });
+    const bool starts_sums = started != thread.resets.end();
+    if (starts_sums) thread.resets.erase(started);
+    else if (!in_load_queue) emit_resets(thread);
+    emit_leaf(leaf, thread.values, context_, 0, lowered_.stream, starts_sums);
+    touch(leaf, thread.values);
+  }
+  static bool share_place(const Leaf& leaf, const Thread& thread, const Reset& other) {
+    const Placement &a = *leaf.compute->dst.place, &b = *other.leaf->compute->dst.place;
+    const std::int64_t begin = a.begin(thread.values), other_begin = b.begin(other.values);
+    return begin < other_begin + b.elements && other_begin < begin + a.elements;
+  }
+  void emit_resets(Thread& thread) {
+    for (const Reset& reset : std::exchange(thread.resets, {})) {
+      emit_leaf(*reset.leaf, reset.values, context_, 0, lowered_.stream, false);
+      touch(*reset.leaf, reset.values);
+    }
+  }
+
+  void touch(const Leaf& leaf, const LoopValues& values) {
+    const auto form = [&](const LeafForm& at) {
+      if (at.place == nullptr) return;
+      const std::int64_t begin = at.place->begin(values);
+      lowered_.touches.push_back({at.place->memory, begin, begin + at.place->elements,
+                                  static_cast<std::int64_t>(lowered_.stream.instructions.size())});
+    };
+    if (leaf.transfer) form(leaf.transfer->on_chip);
+    if (!leaf.compute) return;
+    form(leaf.compute->dst);
+    if (leaf.compute->src) form(*leaf.compute->src);
+    if (leaf.compute->wgt) form(*leaf.compute->wgt);
+  }
+
+  const LeafContext context_;
+  Lowered lowered_;
+  std::map<const StmtNode*, Leaf> leaves_;
+  std::vector<Thread> threads_{{}};
+};
+
+}  // namespace
+
+Result<Lowered> lower(const Program& program, const IntrinsicTable& intrinsics, const LoweringFacts& facts,
+                      const Placements& placements) {
+  DOVETAIL_TRY(check_loops(program, kLoopSupport));
+  return Lowering({program, intrinsics, facts, placements}).run();
+}
+
+void touch(const Lowered& lowered, std::size_t before, SramHistory& history) {
+  for (const Lowered::Touch& touch : lowered.touches)
+    history.touch(touch.memory, touch.begin, touch.end, static_cast<std::int64_t>(before) + touch.at);
+}
+
+void append(const Lowered& lowered, const Program& program, const LoweringFacts& facts,
+            const std::map<std::string, std::uint64_t>& dram, int node, SramHistory& history, Stream& stream) {
+  std::vector<std::uint64_t> addresses;  // of parameters
+  for (const Parameter& parameter : program.parameters) {
+    const auto address = dram.find(parameter.buffer->name);
+    DOVETAIL_CHECK(address != dram.end(), fmt::format("no DRAM address for {}", parameter.buffer->name));
+    addresses.push_back(address->second);
+  }
+  const auto place = [&](isa::Transfer& transfer, int parameter) {
+    const std::uint64_t address = addresses[static_cast<std::size_t>(parameter)];
+    const std::uint64_t bytes = facts.bytes_of(transfer.memory);
+    DOVETAIL_CHECK(address % bytes == 0, "parameters are aligned to their elements");
+    transfer.dram_base += address / bytes;
+  };
+  std::vector<int> kernels;
+  for (const std::vector<isa::Uop>& kernel : lowered.stream.kernels) kernels.push_back(stream.kernel(kernel));
+  touch(lowered, stream.instructions.size(), history);
+  for (StreamInstruction item : lowered.stream.instructions) {
+    if (item.kernel >= 0) item.kernel = kernels[static_cast<std::size_t>(item.kernel)];
+    item.node = node;
+    if (const int parameter = std::exchange(item.parameter, -1); parameter >= 0) {
+      if (auto* load = std::get_if<isa::Load>(&item.instruction.body)) place(*load, parameter);
+      else place(std::get<isa::Store>(item.instruction.body), parameter);
+    }
+    stream.instructions.push_back(std::move(item));
+  }
+}
+
+}  // namespace dovetail::accel

@@ -1,0 +1,20 @@
+#include "compiler/target/accel/lower/lowering_facts.h"
+
+#include <algorithm>
+
+namespace dovetail::accel {
+
+LoweringFacts::LoweringFacts(const isa::HardwareConfig& config)
+    : overwrite(config.overwrite),
+      saturate(config.saturate),
+      most_uops(std::max<std::int64_t>(1, config.depth(isa::Memory::uop) / 2)),
+      most_transferred(isa::spec::range_of<isa::Load, &isa::Load::x_size>(config).most),
+      most_stride(isa::spec::range_of<isa::Load, &isa::Load::x_stride>(config).most),
+      most_pad(isa::spec::range_of<isa::Load, &isa::Load::x_pad_0>(config).most),
+      most_trips(isa::spec::range_of<isa::Gemm, &isa::Gemm::iter_out>(config).most),
+      immediate(isa::spec::range_of<isa::Alu, &isa::Alu::imm>(config)) {
+  for (std::size_t memory = 0; memory < element_bytes.size(); ++memory)
+    element_bytes[memory] = static_cast<std::uint64_t>(config.element_bytes(static_cast<isa::Memory>(memory)));
+}
+
+}  // namespace dovetail::accel

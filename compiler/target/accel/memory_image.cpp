@@ -1,0 +1,104 @@
+#include "compiler/target/accel/memory_image.h"
+
+#include <cstddef>
+#include <utility>
+
+#include "compiler/assemble/plan_memory.h"
+#include "compiler/schedule/index_map.h"
+#include "compiler/target/accel/programs/dram.h"
+
+namespace dovetail::accel {
+
+using graph::ValueId;
+
+MemoryImage::MemoryImage(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& hardware,
+                         DeviceSpace& space)
+    : config(hardware),
+      layouts_(spec.layouts.layouts),
+      views_(spec.layouts.views),
+      addresses_(spec.addresses),
+      space_(space) {
+  place_inner_values(spec.operations);
+  // Borders of tensors made here: written once, into the image. What comes from outside brings its own.
+  for (const Operation& operation : spec.operations)
+    if (const TensorLayout& made = layout(operation.output); !made.border.empty() && !views_.contains(operation.output))
+      add_segment(
+          "border of " + graph.value(operation.output).name, address(operation.output),
+          std::vector<std::byte>(static_cast<std::size_t>(made.bytes()), static_cast<std::byte>(made.border_value)));
+}
+
+void MemoryImage::add_segment(std::string name, std::uint64_t address, bundle::Blob bytes) {
+  if (bytes.size() > 0) segments_.push_back({std::move(name), address, std::move(bytes)});
+}
+
+std::uint64_t MemoryImage::constant(const std::string& name, NdArray array) {
+  bundle::Blob bytes(std::move(array));
+  const std::uint64_t address = space_.allocate(bytes.size());
+  add_segment(name, address, std::move(bytes));
+  return address;
+}
+
+std::uint64_t MemoryImage::identity() {
+  if (!identity_) identity_ = constant("identity", identity_weights(config));
+  return *identity_;
+}
+
+std::uint64_t MemoryImage::identity_as_rows() {
+  if (!identity_as_rows_)
+    identity_as_rows_ = constant("identity, as rows", packed(transposing_identity(config), "i2,i0,i1"));
+  return *identity_as_rows_;
+}
+
+std::uint64_t MemoryImage::selection(const MoveSpec::Term& term) {
+  const auto [known, added] = selections_.try_emplace(term.channels, 0);
+  if (added) known->second = constant("selection of channels", pack_weight(selection_weights(term), config));
+  return known->second;
+}
+
+// Values that do not leave the region share memory as they come and go; those that are within another one come and go
+// with it. A border is part of the image: it must be there from the start. Operations next to each other may be
+// computed side by side: one stores while the one before still loads.
+void MemoryImage::place_inner_values(const std::vector<Operation>& operations) {
+  std::map<ValueId, bundle::LiveRange> ranges;  // of what is by itself
+  for (std::size_t i = 0; i < operations.size(); ++i) {
+    const auto at = static_cast<std::ptrdiff_t>(i);
+    const auto use = [&](ValueId value) {
+      for (auto view = views_.find(value); view != views_.end(); view = views_.find(value)) value = view->second.base;
+      if (addresses_.contains(value)) return;
+      auto& range = ranges.try_emplace(value, bundle::LiveRange{at, at}).first->second;
+      if (!layout(value).border.empty()) range.first = 0;
+      range.last = at + 1;
+    };
+    use(operations[i].output);
+    for (const ValueId input : operations[i].inputs) use(input);
+  }
+  std::vector<ValueId> values;
+  std::vector<MemoryItem> items;
+  for (const auto& [value, range] : ranges) {
+    values.push_back(value);
+    items.push_back({static_cast<std::uint64_t>(layout(value).bytes()), range});
+  }
+  const std::uint64_t base = space_.allocate(place_items(items, kPage));
+  for (std::size_t i = 0; i < values.size(); ++i) addresses_[values[i]] = base + items[i].offset;
+  for (const auto& [value, view] : views_) place_view(value);
+}
+
+std::uint64_t MemoryImage::place_view(ValueId value) {
+  if (const auto known = addresses_.find(value); known != addresses_.end()) return known->second;
+  const View& view = views_.at(value);
+  const TensorLayout& viewed = layout(value);
+  const std::int64_t block_bytes = viewed.bytes() / (viewed.padded_c() / viewed.block);
+  return addresses_[value] = place_view(view.base) + static_cast<std::uint64_t>(view.block * block_bytes);
+}
+
+NdArray packed(const NdArray& array, const std::string& index_map) {
+  return schedule::pack(array, *schedule::parse_index_map(index_map, array.shape()));
+}
+NdArray pack_weight(const NdArray& weight, const BlockSizes& sizes) {
+  return packed(weight, weight_index_map(sizes, weight.shape().size()));
+}
+NdArray pack_constants(const NdArray& constants, const BlockSizes& sizes) {
+  return packed(constants, parts_index_map(sizes.block_out));
+}
+
+}  // namespace dovetail::accel

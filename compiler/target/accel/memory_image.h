@@ -1,0 +1,59 @@
+// The memory of a region: where its values are stored, and the constants that are there from the start.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/ndarray.h"
+#include "bundle/code/accel.h"
+#include "compiler/assemble/bundle_builder.h"
+#include "compiler/graph/graph.h"
+#include "compiler/target/accel/region.h"
+#include "isa/config.h"
+
+namespace dovetail::accel {
+
+class MemoryImage {
+ public:
+  // Takes from `space` what does not cross the region's border, constants as they are asked for.
+  MemoryImage(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& hardware,
+              DeviceSpace& space);
+
+  const isa::HardwareConfig& config;
+
+  const TensorLayout& layout(graph::ValueId value) const { return layouts_.at(value); }
+  std::uint64_t address(graph::ValueId value) const { return addresses_.at(value); }
+  // Room that nothing else has.
+  std::uint64_t allocate(std::int64_t bytes) { return space_.allocate(static_cast<std::uint64_t>(bytes)); }
+  // Addresses of constants: its own bytes; the same one for all operations; the same one for all equal selections.
+  std::uint64_t constant(const std::string& name, NdArray array);
+  std::uint64_t identity();
+  std::uint64_t identity_as_rows();
+  std::uint64_t selection(const MoveSpec::Term& term);
+
+  std::vector<bundle::Segment> take_segments() { return std::move(segments_); }
+
+ private:
+  void place_inner_values(const std::vector<Operation>& operations);
+  std::uint64_t place_view(graph::ValueId value);
+  void add_segment(std::string name, std::uint64_t address, bundle::Blob bytes);
+
+  const std::map<graph::ValueId, TensorLayout>& layouts_;
+  const std::map<graph::ValueId, View>& views_;
+  std::map<graph::ValueId, std::uint64_t> addresses_;
+  DeviceSpace& space_;
+  std::vector<bundle::Segment> segments_;
+  std::optional<std::uint64_t> identity_, identity_as_rows_;
+  std::map<std::vector<std::int64_t>, std::uint64_t> selections_;  // by MoveSpec::Term::channels
+};
+
+// Arrays as the accelerator's memories have their elements: weights, constants of channels, and by any index map.
+NdArray packed(const NdArray& array, const std::string& index_map);
+NdArray pack_weight(const NdArray& weight, const BlockSizes& sizes);
+NdArray pack_constants(const NdArray& constants, const BlockSizes& sizes);
+
+}  // namespace dovetail::accel

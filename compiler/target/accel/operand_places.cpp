@@ -1,0 +1,132 @@
+#include "compiler/target/accel/operand_places.h"
+
+#include <array>
+#include <utility>
+#include <variant>
+
+#include <fmt/format.h>
+
+#include "compiler/target/accel/programs/block_groups.h"
+
+namespace dovetail::accel {
+
+namespace {
+
+Places sum_constants(const Operation& operation, const AddOperation& add, const std::string& epilogue,
+                     MemoryImage& image) {
+  const std::string& name = add.spec.name;
+  const auto operand = [&](std::int32_t zero_point, float multiplier, const SplitMultiplier& split) {
+    return pack_constants(operand_constants(add.spec, image.config, zero_point, multiplier, split), image.config);
+  };
+  // The addends of all channels, or those of one block for all.
+  const bool constant_b = add.spec.constant_b;
+  const std::int64_t channels = constant_b ? image.layout(operation.output).padded_c() : image.config.block_out;
+  const std::array scale{add.y_multiplier};
+  const NdArray sum = epilogue_constants(add.spec.epilogue, image.config.batch, channels, add.constant, scale);
+  Places places{{"KA", image.constant("constants of a of " + name,
+                                      operand(add.a_zero_point, add.a_multiplier, add.spec.a_multiplier))}};
+  if (!constant_b)
+    places["KB"] =
+        image.constant("constants of b of " + name, operand(add.b_zero_point, add.b_multiplier, add.spec.b_multiplier));
+  places[epilogue] = image.constant("constants of " + name, pack_constants(sum, image.config));
+  if (add.spec.widening == Widening::gemm) places["I"] = image.identity();
+  return places;
+}
+
+std::vector<Places> places_of(const Operation& operation, const ConvOperation& conv, MemoryImage& image) {
+  ConvSpec spec = conv.spec;
+  spec.x = image.layout(operation.inputs[0]);
+  spec.y = image.layout(operation.output);
+  const NdArray weight = block_weights(spec, conv.weight);
+  const std::string& name = conv.spec.name;
+  const NdArray constants =
+      epilogue_constants(spec.epilogue, image.config.batch, spec.y.padded_c(), conv.bias, conv.scale);
+  Places places{{"X", image.address(operation.inputs[0])},
+                {"W", image.constant("weights of " + name, pack_weight(weight, image.config))},
+                {"K", image.constant("constants of " + name, pack_constants(constants, image.config))}};
+  if (conv.addition) {
+    if (!conv.addition->spec.constant_b) places["B"] = image.address(operation.inputs[1]);
+    places.merge(sum_constants(operation, *conv.addition, "KS", image));
+  }
+  return {std::move(places)};
+}
+
+std::vector<Places> places_of(const Operation& operation, const AddOperation& add, MemoryImage& image) {
+  Places places{{"A", image.address(operation.inputs[0])}};
+  if (!add.spec.constant_b) places["B"] = image.address(operation.inputs[1]);
+  places.merge(sum_constants(operation, add, "K", image));
+  return {std::move(places)};
+}
+
+std::vector<Places> places_of(const Operation& operation, const MaxPoolOperation& pool, MemoryImage& image) {
+  Places places{{"X", image.address(operation.inputs[0])}};
+  if (pool.spec.widening == Widening::gemm) places["I"] = image.identity();
+  return {std::move(places)};
+}
+
+std::vector<Places> places_of(const Operation& operation, const LinesOperation& lines, MemoryImage& image) {
+  LinesSpec spec = lines.spec;
+  spec.y = image.layout(operation.output);
+  const std::uint64_t x = image.address(operation.inputs[0]);
+  const NdArray constants = lines_constants(spec, image.config);
+  Places places{{"X0", x},
+                {"X1", x},
+                {"K", image.constant("constants of " + spec.name, pack_constants(constants, image.config))}};
+  if (spec.widening == Widening::gemm) places["I"] = image.identity();
+  return {std::move(places)};
+}
+
+std::vector<Places> places_of(const Operation& operation, const MoveOperation& move, MemoryImage& image) {
+  std::vector<Places> all;
+  for (const MoveSpec& part : move.parts) {
+    Places& places = all.emplace_back();
+    for (std::size_t t = 0; t < part.terms.size(); ++t) {
+      const MoveSpec::Term& term = part.terms[t];
+      places[fmt::format("X{}", t)] = image.address(operation.inputs[term.input]);
+      if (term.selects()) places[fmt::format("I{}", t)] = image.selection(term);
+      else if (part.widening == Widening::gemm) places["I"] = image.identity();
+    }
+  }
+  return all;
+}
+
+std::vector<Places> places_of(const Operation& operation, const TransposeOperation& transpose, MemoryImage& image) {
+  return {transpose.parts.size(), Places{{"W", image.address(operation.inputs[0])}, {"IX", image.identity_as_rows()}}};
+}
+
+// The transpositions, then the products.
+std::vector<Places> places_of(const Operation& operation, const MatMulOperation& matmul, MemoryImage& image) {
+  const isa::HardwareConfig& config = image.config;
+  std::uint64_t b = image.address(operation.inputs[1]);
+  std::vector<Places> all;
+  if (!matmul.transposes.empty()) {
+    const std::uint64_t x = b;
+    b = image.allocate(transposed_layout(matmul, config).bytes());
+    all.assign(matmul.transposes.size(), {{"W", x}, {"IX", image.identity_as_rows()}, {"Y", b}});
+  }
+  const MatMulSpec& spec = matmul.products.front();
+  const std::vector<std::int32_t> bias(static_cast<std::size_t>(config.block_out), spec.bias());
+  const NdArray constants =
+      epilogue_constants(spec.epilogue, config.batch, config.block_out, bias, std::array{spec.scale});
+  Places places{{"X", image.address(operation.inputs[0])},
+                {"W", b},
+                {"K", image.constant("constants of " + spec.name, pack_constants(constants, config))},
+                {"Y", image.address(operation.output)}};
+  const auto zero_points = [&](const std::string& name, std::int64_t elements, std::int32_t zero_point) {
+    if (zero_point == 0) return;
+    const NdArray operand = zero_point_operand(elements, spec.depth, zero_point, config);
+    places[name] = image.constant("zero points of " + spec.name, packed(operand, parts_index_map(config.block_in)));
+  };
+  zero_points("IZ", config.batch, spec.a_zero_point);
+  zero_points("IJ", config.block_out, spec.b_zero_point);
+  all.insert(all.end(), matmul.products.size(), places);
+  return all;
+}
+
+}  // namespace
+
+std::vector<Places> operand_places(const Operation& operation, MemoryImage& image) {
+  return std::visit([&](const auto& body) { return places_of(operation, body, image); }, operation.body);
+}
+
+}  // namespace dovetail::accel

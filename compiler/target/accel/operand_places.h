@@ -1,0 +1,19 @@
+// Where the operands of an operation's programs are in a region's memory.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "compiler/target/accel/memory_image.h"
+
+namespace dovetail::accel {
+
+using Places = std::map<std::string, std::uint64_t>;  // addresses, by parameter of a program
+
+// Of each of operation_programs(), in their order. Constants are added to the image. A program of which "Y" is not said
+// writes the operation's result.
+std::vector<Places> operand_places(const Operation& operation, MemoryImage& image);
+
+}  // namespace dovetail::accel

@@ -1,0 +1,59 @@
+// Products of two activations, batched: each operand is a part of a matrix whose rows are pixels (ImageShape, moves.h),
+// and a block of channels of block_out of its rows is an element of WGT as it is stored. So a second operand that has
+// its columns as rows, as keys have in attention, is read where it is; any other is transposed first.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/ndarray.h"
+#include "compiler/target/accel/programs/layout.h"
+#include "compiler/target/accel/programs/programs.h"
+#include "isa/config.h"
+#include "loops/ir.h"
+
+namespace dovetail::accel {
+
+// Where in a matrix the parts of several groups are stored: group g from row first_row + g * rows and channel
+// first_channel + g * channels on.
+struct GroupPlaces {
+  std::int64_t first_row = 0, rows = 0, first_channel = 0, channels = 0;
+  bool operator==(const GroupPlaces&) const = default;
+};
+
+// y[m, n] = sum over k of (a[m, k] - za) (b[n, k] - zb), and its epilogue, for each group.
+struct MatMulSpec {
+  std::string name;
+  TensorLayout a, b, y;
+  GroupPlaces a_at, b_at, y_at;
+  std::int64_t groups = 1, rows = 1, channels = 1, depth = 1;  // m, n and k
+  std::int32_t a_zero_point = 0, b_zero_point = 0;
+  float scale = 1;
+  Epilogue epilogue;
+
+  // What all accumulators have besides the sums: k za zb.
+  std::int32_t bias() const;
+};
+// Whether the hardware has such products: a block of rows is an element of WGT.
+bool multiplies_activations(const isa::HardwareConfig& config);
+// Parameters X, W (b as elements of WGT), [IZ,] [IJ,] K, Y. IZ holds -za, IJ -zb, for each k below `depth`: their
+// products with b and a are the sums that zero points are factors of. They are there where za, zb are not 0.
+loops::Program matmul_program(const MatMulSpec& spec, const isa::HardwareConfig& config);
+// int8, of IZ and IJ: the number for each k, in two halves where it is not int8.
+NdArray zero_point_operand(std::int64_t elements, std::int64_t depth, std::int32_t zero_point,
+                           const isa::HardwareConfig& config);
+
+// A part of a matrix the other way round: y[first_result_row + c, r] = x[first_row + r, first_channel + c]. Channels
+// are whole blocks, or less than one.
+struct TransposeSpec {
+  std::string name;
+  TensorLayout x, y;
+  std::int64_t first_row = 0, rows = 1, first_channel = 0, channels = 1;  // of x
+  std::int64_t first_result_row = 0;
+};
+// Parameters W (x as elements of WGT), IX (transposing_identity), Y: rows of the identity times an element of WGT are
+// its columns.
+loops::Program transpose_program(const TransposeSpec& spec, const isa::HardwareConfig& config);
+NdArray transposing_identity(const isa::HardwareConfig& config);
+
+}  // namespace dovetail::accel

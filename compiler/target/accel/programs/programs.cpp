@@ -1,0 +1,367 @@
+#include "compiler/target/accel/programs/programs.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <functional>
+
+#include <fmt/format.h>
+
+#include "compiler/target/accel/programs/block_groups.h"
+#include "compiler/target/accel/programs/stages.h"
+#include "compiler/target/accel/programs/window_maximum.h"
+#include "compiler/tensor/tensor.h"
+#include "isa/spec/timing.h"
+
+namespace dovetail::accel {
+
+using namespace loops;
+using tensor::Axes;
+using tensor::Definition;
+using tensor::Indices;
+
+namespace {
+
+Axes pixel_axes(const TensorLayout& y) { return pixel_axes(y, y.h, y.w); }
+
+// Where in the interior of Y a result is stored.
+struct Place {
+  std::int64_t first_channel = 0;
+  Positions rows, columns;
+};
+
+Expr position(const Expr& e, const Positions& at, std::int64_t border) {
+  const Expr scaled = at.step == 1 ? e : e * at.step;
+  return at.first + border == 0 ? scaled : scaled + (at.first + border);
+}
+
+// The last block: into Y, which is so.
+Program finish(Definition& definition, const Buffer& a, const TensorLayout& layout, bool saturate,
+               const Place& place = {}) {
+  return accel::finish(definition, a, layout.program_shape(), saturate, [&](const Indices& i) {
+    const Expr channel = place.first_channel == 0 ? i[1] : i[1] + place.first_channel;
+    return Indices{i[0], channel, position(i[2], place.rows, layout.border.top),
+                   position(i[3], place.columns, layout.border.left)};
+  });
+}
+
+// Index of output pixel `o` at kernel tap `k`, in input pixels without pads.
+Expr tap(const Expr& o, std::int64_t stride, const Expr& k, std::int64_t dilation) {
+  return (stride == 1 ? o : o * stride) + (dilation == 1 ? k : k * dilation);
+}
+
+Expr within(const Expr& e, std::int64_t extent) {
+  return logical_and(binary(BinaryOp::ge, e, int_imm(0)), binary(BinaryOp::lt, e, int_imm(extent)));
+}
+
+// Makes int8 operands int32: blocks "<prefix>load", or "<prefix>widen", the product with the identity.
+class Widener {
+ public:
+  Widener(Definition& d, Widening widening, const isa::HardwareConfig& config) : d_(d), config_(config) {
+    if (widening == Widening::gemm) identity_ = weights("I", {config.block_out, config.block_in});
+  }
+
+  Buffer operator()(const std::string& prefix, const Buffer& x, const Border& border, const Axes& axes) const {
+    return widen(prefix, axes, identity_, [&](const Indices& i, const Expr& channel) {
+      return load(x, {i[0], channel, i[2] + border.top, i[3] + border.left});
+    });
+  }
+  // These rows and columns of x.
+  Buffer operator()(const std::string& prefix, const Buffer& x, const Positions& rows, const Positions& columns,
+                    const Axes& axes) const {
+    return widen(prefix, axes, identity_, [&](const Indices& i, const Expr& channel) {
+      return load(x, {i[0], channel, position(i[2], rows, 0), position(i[3], columns, 0)});
+    });
+  }
+  // Term `t` of what is moved.
+  Buffer operator()(const std::string& prefix, const Buffer& x, const MoveSpec::Term& term, std::size_t t,
+                    const Axes& axes) const {
+    const std::int64_t first = term.first_block * term.x.block;
+    const std::int64_t block = term.x.block;
+    return widen(prefix, axes, term.selects() ? weights(fmt::format("I{}", t), {block, block}) : identity_,
+                 [&](const Indices& i, const Expr& channel) {
+                   return load(
+                       x, {i[0], first == 0 ? channel : channel + first, position(i[2], term.rows, term.x.border.top),
+                           position(i[3], term.columns, term.x.border.left)});
+                 });
+  }
+
+ private:
+  Buffer weights(const std::string& name, const Shape& shape) const { return d_.constant(name, DType::int8, shape); }
+  template <typename Element>
+  Buffer widen(const std::string& prefix, const Axes& axes, const Buffer& weights, const Element& element) const {
+    if (!weights)
+      return d_.compute(prefix + "load", DType::int32, axes,
+                        [&](const Indices& i) { return cast(DType::int32, element(i, i[1])); });
+    const std::int64_t block = weights->shape[1];
+    return d_.reduce(prefix + "widen", DType::int32, axes, {{"c", block}}, tensor::sum_reducer(),
+                     [&](const Indices& i, const Indices& r) {
+                       return cast(DType::int32, element(i, floor_div(i[1], block) * block + r[0])) *
+                              cast(DType::int32, load(weights, {floor_mod(i[1], block), r[0]}));
+                     });
+  }
+
+  Definition& d_;
+  const isa::HardwareConfig& config_;
+  Buffer identity_;
+};
+
+enum class Side { a, b };
+
+// round_half_even((operand - its zero point) * its multiplier). `make_operand` defines the operand's own blocks, after
+// those of the constants.
+Buffer scaled(Definition& d, const AddSpec& spec, const isa::HardwareConfig& config, Side side, const Axes& axes,
+              const std::function<Buffer()>& make_operand) {
+  const bool requant = spec.epilogue.form == Epilogue::Form::requant;
+  const std::string prefix = side == Side::a ? "a." : "b.";
+  const Buffer constants =
+      d.constant(side == Side::a ? "KA" : "KB", DType::int32, {config.batch, config.block_out, operand_words(spec)});
+  const Buffer k = on_chip(d, prefix + "constants", constants);
+  const Buffer operand = make_operand();
+  Stages stages(d, axes, prefix);
+  if (requant) return stages.requant("requant", operand, k, 0);
+  return stages.multiplied(side == Side::a ? spec.a_multiplier : spec.b_multiplier,
+                           stages.with_constant("center", BinaryOp::add, operand, k, 0), k);
+}
+
+// b: null where it is constant.
+Program finish_sum(Definition& d, const AddSpec& spec, const isa::HardwareConfig& config, const std::string& prefix,
+                   const std::string& constants, const Buffer& a, const Buffer& b) {
+  const std::int64_t channels = b ? config.block_out : spec.y.padded_c();
+  const Buffer k = d.constant(constants, DType::int32, {config.batch, channels, spec.epilogue.words()});
+  Stages stages(d, pixel_axes(spec.y), prefix);
+  const Buffer sum = b ? stages.combine("sum", BinaryOp::add, a, b) : a;
+  return finish(d, stages.epilogue(spec.epilogue, sum, on_chip(d, prefix + "constants", k)), spec.y,
+                spec.epilogue.saturate);
+}
+
+}  // namespace
+
+Widening cheapest_widening(const isa::HardwareConfig& config) {
+  if (config.block_in != config.block_out) return Widening::load;
+  const std::int64_t steps = config.overwrite ? 1 : 2;  // and a reset
+  const std::int64_t slots = std::max<std::int64_t>(1, config.element_bytes(isa::Memory::acc8) / config.bus_bytes);
+  return steps * isa::spec::kGemmCyclesPerUop.value <= slots ? Widening::gemm : Widening::load;
+}
+
+NdArray identity_weights(const isa::HardwareConfig& config) {
+  NdArray identity(DType::int8, {config.block_out, config.block_in});
+  for (std::int64_t i = 0; i < config.block_in; ++i) identity.set_int64(i * config.block_in + i, 1);
+  return identity;
+}
+
+Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition,
+                     const MaxPoolSpec* pooling) {
+  Definition d(spec.name);
+  const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
+  const Buffer w = d.constant("W", DType::int8, weight_shape(spec));
+  const Buffer k = d.constant("K", DType::int32, {config.batch, spec.y.padded_c(), spec.epilogue.words()});
+
+  // Of the convolution's own result.
+  const std::int64_t rows = pooling ? window_rows(*pooling).extent() : spec.y.h,
+                     columns = pooling ? window_columns(*pooling).extent() : spec.y.w;
+  Buffer image = x;
+  std::int64_t row0 = spec.x.border.top - spec.pad_top, column0 = spec.x.border.left - spec.pad_left;
+  if (spec.pads_in_load) {
+    const Axes padded{{"n", spec.x.padded_n()},
+                      {"c", spec.x.padded_c()},
+                      {"y", (rows - 1) * spec.stride_h + (spec.kernel_h - 1) * spec.dilation_h + 1},
+                      {"x", (columns - 1) * spec.stride_w + (spec.kernel_w - 1) * spec.dilation_w + 1}};
+    image = d.compute("pad", DType::int8, padded, [&](const Indices& i) {
+      const Expr row = i[2] - spec.pad_top, column = i[3] - spec.pad_left;
+      return select(logical_and(within(row, spec.x.h), within(column, spec.x.w)),
+                    load(x, {i[0], i[1], row + spec.x.border.top, column + spec.x.border.left}),
+                    int_imm(0, DType::int8));
+    });
+    row0 = column0 = 0;
+  }
+  const std::int64_t inputs = spec.x.padded_c() / spec.groups, outputs = spec.y.padded_c() / spec.groups;
+  const auto product = [&](const std::string& name, const Positions& at_rows, const Positions& at_columns) {
+    return d.reduce(
+        name, DType::int32, pixel_axes(spec.y, at_rows.count, at_columns.count),
+        {{"c", inputs}, {"ky", spec.kernel_h}, {"kx", spec.kernel_w}}, tensor::sum_reducer(),
+        [&](const Indices& i, const Indices& r) {
+          const Expr channel = spec.groups == 1 ? r[0] : floor_div(i[1], outputs) * inputs + r[0];
+          const Expr row = tap(position(i[2], at_rows, 0), spec.stride_h, r[1], spec.dilation_h) + row0;
+          const Expr column = tap(position(i[3], at_columns, 0), spec.stride_w, r[2], spec.dilation_w) + column0;
+          const Indices weight = spec.uniform_weights ? Indices{floor_mod(i[1], outputs), r[0], int_imm(0), int_imm(0)}
+                                                      : Indices{i[1], r[0], r[1], r[2]};
+          return cast(DType::int32, load(image, {i[0], channel, row, column})) * cast(DType::int32, load(w, weight));
+        });
+  };
+  const Axes axes = pixel_axes(spec.y);
+  Stages stages(d, axes, "");
+  if (pooling) {
+    const Buffer largest = window_maximum(
+        d, *pooling, [&](const std::string& name, const Positions& at_rows, const Positions& at_columns) {
+          return product(name + "conv", at_rows, at_columns);
+        });
+    return finish(d, stages.epilogue(spec.epilogue, largest, on_chip(d, "constants", k)), spec.y,
+                  spec.epilogue.saturate);
+  }
+  const Buffer acc = product("conv", {0, 1, rows}, {0, 1, columns});
+  if (!addition)
+    return finish(d, stages.epilogue(spec.epilogue, acc, on_chip(d, "constants", k)), spec.y, spec.epilogue.saturate);
+  // What the store would have clamped, had the result gone to memory.
+  Epilogue clamped = spec.epilogue;
+  clamped.saturate = false;
+  const Buffer a = stages.epilogue(clamped, acc, on_chip(d, "constants", k));
+  const Buffer scaled_a = scaled(d, *addition, config, Side::a, axes, [&] { return a; });
+  if (addition->constant_b) return finish_sum(d, *addition, config, "sum.", "KS", scaled_a, nullptr);
+  const Widener widen(d, addition->widening, config);
+  const Buffer b = d.input("B", DType::int8, addition->b.program_shape());
+  const Buffer scaled_b =
+      scaled(d, *addition, config, Side::b, axes, [&] { return widen("b.", b, addition->b.border, axes); });
+  return finish_sum(d, *addition, config, "sum.", "KS", scaled_a, scaled_b);
+}
+
+Program add_program(const AddSpec& spec, const isa::HardwareConfig& config) {
+  Definition d(spec.name);
+  const Axes axes = pixel_axes(spec.y);
+  const Buffer a = d.input("A", DType::int8, spec.a.program_shape());
+  const Buffer b = spec.constant_b ? nullptr : d.input("B", DType::int8, spec.b.program_shape());
+  const Widener widen(d, spec.widening, config);
+  // Products first: a change between them and the ALU empties the pipe.
+  const Buffer wide_a = widen("a.", a, spec.a.border, axes), wide_b = b ? widen("b.", b, spec.b.border, axes) : nullptr;
+  const Buffer scaled_a = scaled(d, spec, config, Side::a, axes, [&] { return wide_a; });
+  if (!b) return finish_sum(d, spec, config, "", "K", scaled_a, nullptr);
+  const Buffer scaled_b = scaled(d, spec, config, Side::b, axes, [&] { return wide_b; });
+  return finish_sum(d, spec, config, "", "K", scaled_a, scaled_b);
+}
+
+namespace {
+
+Program separable_max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config) {
+  Definition d(spec.name);
+  const TensorLayout& y = spec.y;
+  const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
+  // With the border that holds its pads, all that windows read.
+  MaxPoolSpec bordered = spec;
+  bordered.pad_top = bordered.pad_left = 0;
+  bordered.x.h = (y.h - 1) * spec.stride_h + spec.kernel_h;
+  bordered.x.w = (y.w - 1) * spec.stride_w + spec.kernel_w;
+  const Axes image{{"n", y.padded_n()}, {"c", y.padded_c()}, {"y", bordered.x.h}, {"x", bordered.x.w}};
+  const std::int64_t top = spec.x.border.top - spec.pad_top, left = spec.x.border.left - spec.pad_left;
+  const Buffer copy = d.compute("x.copy", DType::int8, image, [&](const Indices& i) {
+    return load(x, {i[0], i[1], position(i[2], {}, top), position(i[3], {}, left)});
+  });
+  const Widener widen(d, spec.widening, config);
+  const Buffer largest =
+      window_maximum(d, bordered, [&](const std::string& name, const Positions& rows, const Positions& columns) {
+        return widen(name, copy, rows, columns, pixel_axes(y, rows.count, columns.count));
+      });
+  return finish(d, largest, y, false);
+}
+
+}  // namespace
+
+Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config) {
+  if (spec.separable) return separable_max_pool_program(spec, config);
+  Definition d(spec.name);
+  const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
+  const Buffer wide = Widener(d, spec.widening, config)("", x, spec.x.border, pixel_axes(spec.x));
+  // int8 has no smaller value, so the reduction may start at -128 instead of int32's minimum, and fits the ALU's
+  // immediate.
+  const tensor::Reducer max_of_int8{"max_int8",
+                                    [](const std::vector<DType>&) { return std::vector<Expr>{int32(-128)}; },
+                                    [](const std::vector<Expr>& a, const std::vector<Expr>& b) {
+                                      return std::vector<Expr>{binary(BinaryOp::max, a[0], b[0])};
+                                    }};
+  const Buffer pooled =
+      d.reduce("pool", DType::int32, pixel_axes(spec.y), {{"ky", spec.kernel_h}, {"kx", spec.kernel_w}}, max_of_int8,
+               [&](const Indices& i, const Indices& r) -> Expr {
+                 const Expr row = tap(i[2], spec.stride_h, r[0], spec.dilation_h) - spec.pad_top;
+                 const Expr column = tap(i[3], spec.stride_w, r[1], spec.dilation_w) - spec.pad_left;
+                 const Expr value = load(wide, {i[0], i[1], row, column});
+                 const std::int64_t last_row =
+                     (spec.y.h - 1) * spec.stride_h + (spec.kernel_h - 1) * spec.dilation_h - spec.pad_top;
+                 const std::int64_t last_column =
+                     (spec.y.w - 1) * spec.stride_w + (spec.kernel_w - 1) * spec.dilation_w - spec.pad_left;
+                 if (spec.pad_top == 0 && spec.pad_left == 0 && last_row < spec.x.h && last_column < spec.x.w)
+                   return value;
+                 return select(logical_and(within(row, spec.x.h), within(column, spec.x.w)), value, int32(-128));
+               });
+  return finish(d, pooled, spec.y, false);
+}
+
+NdArray selection_weights(const MoveSpec::Term& term) {
+  const auto block = static_cast<std::int64_t>(term.channels.size());
+  NdArray weights(DType::int8, {block, block});
+  for (std::int64_t o = 0; o < block; ++o)
+    if (const std::int64_t c = term.channels[static_cast<std::size_t>(o)]; c >= 0) weights.set_int64(o * block + c, 1);
+  return weights;
+}
+
+Program move_program(const MoveSpec& spec, const isa::HardwareConfig& config) {
+  Definition d(spec.name);
+  const Axes axes{
+      {"n", spec.y.padded_n()}, {"o", spec.blocks * spec.y.block}, {"y", spec.rows.count}, {"x", spec.columns.count}};
+  std::vector<Buffer> inputs;
+  for (std::size_t t = 0; t < spec.terms.size(); ++t)
+    inputs.push_back(d.input(fmt::format("X{}", t), DType::int8, spec.terms[t].x.program_shape()));
+  Stages stages(d, axes, "");
+  // The identity is there where whole blocks are.
+  const bool any_whole = !std::ranges::all_of(spec.terms, &MoveSpec::Term::selects);
+  const Widener widen(d, any_whole ? spec.widening : Widening::load, config);
+  Buffer value;
+  for (std::size_t t = 0; t < spec.terms.size(); ++t) {
+    const Buffer term = widen(fmt::format("x{}.", t), inputs[t], spec.terms[t], t, axes);
+    value = value ? stages.combine(fmt::format("sum{}", t), BinaryOp::add, value, term) : term;
+  }
+  if (!value) value = stages.stage("fill", [&](const Indices&) { return int32(spec.fill); });
+  if (spec.y_min > -128) value = stages.with_immediate("max", BinaryOp::max, value, spec.y_min);
+  if (spec.y_max < 127) value = stages.with_immediate("min", BinaryOp::min, value, spec.y_max);
+  return finish(d, value, spec.y, false, {spec.first_block * spec.y.block, spec.rows, spec.columns});
+}
+
+NdArray lines_constants(const LinesSpec& spec, const isa::HardwareConfig& config) {
+  const std::int64_t channels = spec.by_channel() ? spec.y.padded_c() : config.block_out;
+  NdArray constants(DType::int32, {config.batch, channels, spec.words()});
+  const auto bits = [](std::int32_t slope) {
+    return std::bit_cast<std::int32_t>(std::ldexp(static_cast<float>(slope), -kSlopeBits));
+  };
+  for (std::int64_t i = 0; i < config.batch * channels; ++i) {
+    const auto channel = spec.by_channel() ? static_cast<std::size_t>(i % channels) : std::size_t{0};
+    // Channels beyond the model's do not matter.
+    const auto& [left, right] = spec.lines.slopes[std::min(channel, spec.lines.slopes.size() - 1)];
+    const std::int32_t with_requant[] = {bits(left), -spec.lines.x_zero, bits(right), -spec.lines.x_zero},
+                       without[] = {left, right};
+    std::copy_n(spec.form == Epilogue::Form::requant ? with_requant : without, spec.words(),
+                &constants.data<std::int32_t>()[static_cast<std::size_t>(i * spec.words())]);
+  }
+  return constants;
+}
+
+Program lines_program(const LinesSpec& spec, const isa::HardwareConfig& config) {
+  const PiecewiseLinear& lines = spec.lines;
+  const bool requants = spec.form == Epilogue::Form::requant;
+  Definition d(spec.name);
+  const Axes axes = pixel_axes(spec.y);
+  std::vector<Buffer> inputs;
+  for (int i = 0; i < (requants ? 2 : 1); ++i)
+    inputs.push_back(d.input(fmt::format("X{}", i), DType::int8, spec.x.program_shape()));
+  const Widener widen(d, spec.widening, config);
+  const std::int64_t channels = spec.by_channel() ? spec.y.padded_c() : config.block_out;
+  const Buffer k = on_chip(d, "constants", d.constant("K", DType::int32, {config.batch, channels, spec.words()}));
+  Stages stages(d, axes, "");
+  const BinaryOp chosen = lines.larger ? BinaryOp::max : BinaryOp::min;
+  Buffer value = widen("x0.", inputs[0], spec.x.border, axes);
+  if (requants) {
+    const Buffer other = widen("x1.", inputs[1], spec.x.border, axes);
+    value = stages.requant("left", value, k, lines.y_zero, 0);
+    value = stages.combine("chosen", chosen, value, stages.requant("right", other, k, lines.y_zero, 2));
+  } else {
+    value = stages.with_immediate("center", BinaryOp::add, value, -lines.x_zero);
+    const Buffer other = stages.copy("other", value);
+    value = stages.with_constant("left", BinaryOp::mul, value, k, 0);
+    value = stages.combine("chosen", chosen, value, stages.with_constant("right", BinaryOp::mul, other, k, 1));
+    value = stages.with_immediate("half", BinaryOp::add, value, 1 << (kSlopeBits - 1));
+    value = stages.shift_right("rounded", value, kSlopeBits);
+    if (lines.y_zero != 0) value = stages.with_immediate("zero_point", BinaryOp::add, value, lines.y_zero);
+  }
+  if (!spec.saturate || lines.y_min > -128) value = stages.with_immediate("max", BinaryOp::max, value, lines.y_min);
+  if (!spec.saturate || lines.y_max < 127) value = stages.with_immediate("min", BinaryOp::min, value, lines.y_max);
+  return finish(d, value, spec.y, spec.saturate);
+}
+
+}  // namespace dovetail::accel

@@ -1,0 +1,60 @@
+// Chains of in-place ALU stages: the building blocks of the accelerator's programs. A stage is one block over the pixel
+// axes and becomes one ALU (or reset) instruction per tile; hardware works in place, so a stage that must not destroy
+// its operand works on a copy (reset and add).
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "compiler/target/accel/programs/programs.h"
+#include "compiler/tensor/tensor.h"
+
+namespace dovetail::accel {
+
+// So many rows and columns, of as many channels and images as y has.
+inline tensor::Axes pixel_axes(const TensorLayout& y, std::int64_t rows, std::int64_t columns) {
+  return {{"n", y.padded_n()}, {"o", y.padded_c()}, {"y", rows}, {"x", columns}};
+}
+
+class Stages {
+ public:
+  Stages(tensor::Definition& definition, tensor::Axes axes, std::string prefix)
+      : definition_(definition), axes_(std::move(axes)), prefix_(std::move(prefix)) {}
+
+  loops::Buffer stage(const std::string& step, const std::function<loops::Expr(const tensor::Indices&)>& body);
+  // Word `word` of the constants `k` at the channel of `i`; constants of one channel block serve all blocks.
+  loops::Expr constant(const loops::Buffer& k, const tensor::Indices& i, std::int64_t word) const;
+
+  loops::Buffer copy(const std::string& step, const loops::Buffer& a);
+  loops::Buffer combine(const std::string& step, loops::BinaryOp op, const loops::Buffer& a, const loops::Buffer& b);
+  loops::Buffer with_constant(const std::string& step, loops::BinaryOp op, const loops::Buffer& a,
+                              const loops::Buffer& k, std::int64_t word);
+  loops::Buffer with_immediate(const std::string& step, loops::BinaryOp op, const loops::Buffer& a, std::int64_t imm);
+  loops::Buffer shift_right(const std::string& step, const loops::Buffer& a, const loops::Buffer& k, std::int64_t word);
+  loops::Buffer shift_right(const std::string& step, const loops::Buffer& a, std::int64_t amount);  // negative: left
+  // Scale and bias are words `word` and `word` + 1.
+  loops::Buffer requant(const std::string& step, const loops::Buffer& a, const loops::Buffer& k,
+                        std::int32_t zero_point, std::int64_t word = 0);
+
+  // acc -> the int32 value that the store narrows.
+  loops::Buffer epilogue(const Epilogue& epilogue, loops::Buffer acc, const loops::Buffer& k);
+  // a * multiplier, rounded half to even; `k`: operand_constants without `requant`.
+  loops::Buffer multiplied(const SplitMultiplier& multiplier, loops::Buffer a, const loops::Buffer& k);
+
+ private:
+  loops::Buffer fixed_point(const FixedPoint& plan, loops::Buffer acc, const loops::Buffer& k);
+
+  tensor::Definition& definition_;
+  tensor::Axes axes_;
+  std::string prefix_;
+};
+
+// The constants' copy on chip: a block named as its buffer.
+loops::Buffer on_chip(tensor::Definition& definition, const std::string& name, const loops::Buffer& constants);
+
+// The last block: narrows `a` to int8 into Y, a parameter of that shape, at `place` of an element's indices.
+// `saturate`: the cast clamps, as STORE does with the extension.
+loops::Program finish(tensor::Definition& definition, const loops::Buffer& a, const Shape& y, bool saturate,
+                      const std::function<tensor::Indices(const tensor::Indices&)>& place);
+
+}  // namespace dovetail::accel

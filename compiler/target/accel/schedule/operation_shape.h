@@ -1,0 +1,64 @@
+// What a task's program says of its operation, and how a tile divides it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/schedule/context.h"
+#include "compiler/target/accel/programs/layout.h"
+#include "loops/ir.h"
+
+namespace dovetail::accel {
+
+// Extents of a tile: n in batch blocks, o and c in channel blocks (TensorLayout::block), y and x in output pixels.
+struct Tile {
+  std::int64_t o = 1, c = 1, n = 1, y = 1, x = 1;
+  std::int64_t results() const { return o * n * y * x; }
+  auto operator<=>(const Tile&) const = default;
+};
+
+// Constants of the epilogue, which a block copies into ACC, and what it writes.
+bool is_constants(std::string_view block);
+// Blocks that copy into INP or WGT, as the program has it.
+bool is_copy(std::string_view block);
+// Blocks that LOAD or STORE executes.
+bool is_transfer(std::string_view block);
+// Blocks that GEMM executes.
+bool is_product(std::string_view block);
+// Weights that widen an operand, or select its channels: they stay on chip.
+bool is_identity(std::string_view buffer);
+// Blocks that are products of a convolution: one for each place in the windows of a pooling after it, else one.
+bool is_convolution(std::string_view block);
+std::vector<std::string> convolutions_of(const loops::Program& program);
+
+// An int8 operand that is made int32 in ACC.
+struct WidenedOperand {
+  std::string prefix, parameter;
+  bool by_gemm;                                            // else by LOAD, in the compute queue
+  std::string copy() const { return parameter + ".inp"; }  // in INP
+};
+
+struct OperationShape {
+  // Precondition: no step was taken.
+  OperationShape(const schedule::Context& context, const BlockSizes& sizes);
+
+  BlockSizes sizes;
+  TensorLayout layout;                    // of all activations, but for extents and borders
+  std::vector<std::string> blocks;        // of the operator's program
+  std::vector<std::string> convolutions;  // of these: products that share their tiles of channels
+  std::int64_t groups = 1;  // convolutions: block groups (block_groups.h). A tile is in one, or covers whole ones
+  Tile whole;
+
+  std::int64_t group_blocks() const { return whole.o / groups; }
+  Tile trips(const Tile& tile) const;  // how many tiles there are along each axis
+};
+
+// Of the program before any step.
+WidenedOperand widened_operand(const schedule::Context& context, const std::string& prefix,
+                               const std::string& parameter);
+// The copies of those that GEMM widens.
+std::vector<std::string> copies_of(const std::vector<WidenedOperand>& operands);
+
+}  // namespace dovetail::accel

@@ -1,0 +1,120 @@
+// Products of two activations: for each group, blocks of columns of the second operand stay while rows of the first go
+// by. Transpositions are such products too, of rows of the identity.
+#include <fmt/format.h>
+
+#include "compiler/target/accel/programs/intrinsics.h"
+#include "compiler/target/accel/schedule/steps.h"
+#include "compiler/target/accel/schedule/tile_choice.h"
+
+namespace dovetail::accel {
+
+namespace {
+
+// Its sums run over channels `c`, and `part`.
+void make_product(Steps& steps, const std::string& block) {
+  schedule::Context& c = steps.c;
+  const auto loop = [&](const char* name) { return block + "." + name; };
+  const std::string init = block + ".init";
+  c.s.split(loop("c"), c.extent(loop("c")), loop("c_t"), loop("c_i"));
+  steps.split_channels(loop("c_i"), steps.layout.block, steps.sizes.block_in);
+  steps.block_elements(block, loop("n"), loop("o"));
+  c.reorder(c.present({loop("c_t"), loop("n"), loop("n_b"), loop("o_g"), loop("o_b"), loop("y"), loop("x"),
+                       loop("c_i_b"), loop("part"), loop("n_e"), loop("o_e"), loop("c_i_e")}));
+  c.s.decompose_reduction(block, loop("c_t"), init);
+  c.s.transform_layout(block, steps.layout.index_map(steps.sizes.block_out));
+}
+
+void tensorize_product(Steps& steps, const std::string& block) {
+  const auto loop = [&](const char* name) { return block + "." + name; };
+  const std::string init = block + ".init";
+  steps.tensorize(init, {init + "." + loop("n_e"), init + "." + loop("o_e")});
+  steps.tensorize(block, {loop("n_e"), loop("o_e"), loop("c_i_e")});
+}
+
+// A constant operand, which stays on chip.
+void keep(Steps& steps, const std::string& block, const std::string& constant, const char* scope,
+          const std::string& map) {
+  schedule::Context& c = steps.c;
+  const std::string copy = constant + ".copy";
+  c.s.cache_read(block, constant, scope, copy);
+  c.split(copy + ".1", steps.sizes.block_in, copy + ".1_b", copy + ".1_e");
+  c.lay_out(constant, map);
+  c.s.transform_layout(copy, map);
+}
+
+// Whether it transposes: its first operand is the identity.
+bool transposes(const schedule::Context& c) { return c.buffer("IX") != nullptr; }
+
+bool decide_matmul(TileChoice& choice) {
+  const schedule::Context& c = choice.c;
+  const isa::HardwareConfig& config = choice.config;
+  const bool by_identity = transposes(c);
+  const auto depth = static_cast<double>(c.extent("product.c") / config.block_in);
+  const double passes = choice.stage_cycles() + (config.overwrite ? 0 : 1);
+  const auto steps_of = [&](const std::string& sums, const TileChoice::Elements& elements) {
+    return c.block(sums) ? static_cast<double>(elements(sums, isa::Memory::acc) * c.extent(sums + ".part")) * depth : 0;
+  };
+  const auto bytes = [&](std::int64_t elements, isa::Memory memory) {
+    return static_cast<double>(elements * config.element_bytes(memory));
+  };
+  return choice.sample_tile([&](const Tile& tile, const Tile& trips, const TileChoice::Elements& elements) {
+    const auto pixels = static_cast<double>(trips.n * trips.x);
+    const std::int64_t results = elements("product", isa::Memory::acc);
+    // Blocks of channels are rows of a transfer; groups may be apart.
+    const std::int64_t transfers = by_identity ? 1 : tile.y;
+    const double rows =
+        by_identity ? 0
+                    : choice.costs.streamed(bytes(elements("x.copy", isa::Memory::inp), isa::Memory::inp), transfers);
+    const double columns =
+        choice.costs.streamed(bytes(elements("w.copy", isa::Memory::wgt), isa::Memory::wgt), transfers);
+    Pace cycles;
+    cycles.inputs = {rows, by_identity ? 0 : trips.results()};
+    cycles.weights = {columns, trips.o * trips.y};
+    cycles.first_load = rows + columns;
+    cycles.compute = static_cast<double>(results) * depth;
+    cycles.finish = static_cast<double>(results) * passes + steps_of("rows.sums", elements) +
+                    steps_of("columns.sums", elements) / pixels;
+    cycles.store = choice.costs.stored(bytes(results, isa::Memory::out), transfers);
+    return cycles;
+  });
+}
+
+void write_matmul(Steps& steps) {
+  schedule::Context& c = steps.c;
+  const BlockSizes& sizes = steps.sizes;
+  const bool by_identity = transposes(c);
+  std::vector<std::string> products{"product"};
+  for (const char* sums : {"columns.sums", "rows.sums"})
+    if (c.block(sums)) products.emplace_back(sums);
+  steps.tile_output({"y", "o", "n", "x"});
+  for (auto block = steps.blocks.rbegin(); block != steps.blocks.rend(); ++block) {
+    if (*block == "out") continue;
+    c.s.set_scope(*block, *block == "x.copy" ? kInpScope : *block == "w.copy" ? kWgtScope : kAccScope);
+    if (is_constants(*block)) continue;
+    c.s.compute_at(*block, *block == "w.copy" || *block == "columns.sums" ? "out.o_t" : "out.x_t");
+  }
+  for (const std::string& block : products) make_product(steps, block);
+
+  // Operands.
+  const std::string in_wgt = fmt::format("i2,i1/{1},i0/{0},i0%{0},i1%{1}", sizes.block_out, sizes.block_in),
+                    of_parts = parts_index_map(sizes.block_in);
+  if (by_identity) keep(steps, "product", "IX", kInpScope, of_parts);
+  else steps.lay_out_in_inp("X", "x.copy", "x.copy.c", "x.copy.n");
+  c.split("w.copy.o", sizes.block_out, "w.copy.o_b", "w.copy.o_e");
+  c.split("w.copy.c", sizes.block_in, "w.copy.c_b", "w.copy.c_e");
+  c.lay_out("W", fmt::format("i1/{1},i0/{0},i0%{0},i1%{1}", sizes.block_out, sizes.block_in));
+  c.s.transform_layout("w.copy", in_wgt);
+  if (c.block("columns.sums")) keep(steps, "columns.sums", "IZ", kInpScope, of_parts);
+  if (c.block("rows.sums")) keep(steps, "rows.sums", "IJ", kWgtScope, of_parts);
+
+  steps.finish_stages("");
+  steps.tensorize_stages("");
+  for (const std::string& block : products) tensorize_product(steps, block);
+  steps.take_slots(by_identity ? std::vector<std::string>{} : std::vector<std::string>{"x.copy"}, "w.copy");
+}
+
+}  // namespace
+
+const Kind kMatMul{"matmul", 1, decide_matmul, write_matmul};
+
+}  // namespace dovetail::accel

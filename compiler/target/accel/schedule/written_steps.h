@@ -1,0 +1,59 @@
+// The steps of a sketch, and the places on chip of its smallest tile, as questions to a memo (base/memo.h).
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "compiler/schedule/keyed_task.h"
+#include "compiler/schedule/schedule.h"
+#include "compiler/schedule/sketch.h"
+#include "compiler/target/accel/programs/layout.h"
+#include "compiler/target/accel/schedule/operation_shape.h"
+#include "compiler/target/accel/schedule/tile_model.h"
+
+namespace dovetail::accel {
+
+// A task as the steps of a sketch see it: nothing of the machine but its intrinsics, and of the intent the order.
+schedule::KeyedTask task_of_steps(schedule::Task task, Memo& memo);
+
+// The steps of a task's sketch but samples, and before slots.
+struct WrittenSteps {
+  schedule::KeyedTask task;  // task_of_steps()
+  BlockSizes sizes;
+  bool constants_stay;
+  Tile tile;
+  schedule::Decisions others;  // but the tile and its slots
+  auto operator<=>(const WrittenSteps&) const = default;
+
+  struct Answer {
+    schedule::KeptSteps steps;
+    // Copies of operands that take slots: in INP; in WGT, "" where there is none.
+    std::vector<std::string> inputs;
+    std::string weights;
+  };
+  static constexpr std::size_t kKept = 4096;  // one takes 20 to 60 KiB, mostly its key and its program
+  Result<Answer> answer() const;
+};
+
+// The places on chip that any tile of a task takes (OnChip). They are those of every task of the kind with the same
+// blocks and buffers, whatever the extents: a law that no key can prove, so that whatever is scheduled is held to it
+// (placed_program.h).
+class TilePlaces {
+ public:
+  TilePlaces(schedule::KeyedTask task, const BlockSizes& sizes);
+
+  std::strong_ordering operator<=>(const TilePlaces& other) const;
+  bool operator==(const TilePlaces& other) const { return *this <=> other == 0; }
+  using Answer = std::vector<OnChip>;
+  static constexpr std::size_t kKept = 4096;
+  Result<Answer> answer() const;
+
+ private:
+  WrittenSteps smallest_;  // of any task of the form
+  std::string form_;       // kind, blocks and buffers
+};
+
+}  // namespace dovetail::accel

@@ -1,0 +1,111 @@
+#include "compiler/target/accel/select/operation_program.h"
+
+namespace dovetail::accel {
+
+namespace {
+
+const Kind& kind_of_body(const ConvOperation&) { return kConvolution; }
+const Kind& kind_of_body(const AddOperation&) { return kAddition; }
+const Kind& kind_of_body(const MaxPoolOperation&) { return kMaxPooling; }
+const Kind& kind_of_body(const LinesOperation&) { return kLines; }
+const Kind& kind_of_body(const MoveOperation&) { return kMove; }
+const Kind& kind_of_body(const TransposeOperation&) { return kMatMul; }
+const Kind& kind_of_body(const MatMulOperation&) { return kMatMul; }
+
+struct Layouts {
+  std::span<const TensorLayout> inputs;
+  const TensorLayout& output;
+  const isa::HardwareConfig& config;
+};
+
+std::vector<loops::Program> programs_of(const ConvOperation& conv, const Layouts& layouts) {
+  ConvSpec spec = conv.spec;
+  spec.x = layouts.inputs[0];
+  spec.y = layouts.output;
+  if (conv.pooling) return {conv_program(spec, layouts.config, nullptr, &*conv.pooling)};
+  if (!conv.addition) return {conv_program(spec, layouts.config)};
+  AddSpec addition = conv.addition->spec;
+  if (!addition.constant_b) addition.b = layouts.inputs[1];
+  addition.y = layouts.output;
+  return {conv_program(spec, layouts.config, &addition)};
+}
+std::vector<loops::Program> programs_of(const AddOperation& add, const Layouts& layouts) {
+  AddSpec spec = add.spec;
+  spec.a = layouts.inputs[0];
+  if (!spec.constant_b) spec.b = layouts.inputs[1];
+  spec.y = layouts.output;
+  return {add_program(spec, layouts.config)};
+}
+std::vector<loops::Program> programs_of(const MaxPoolOperation& pool, const Layouts& layouts) {
+  MaxPoolSpec spec = pool.spec;
+  spec.x = layouts.inputs[0];
+  spec.y = layouts.output;
+  return {max_pool_program(spec, layouts.config)};
+}
+std::vector<loops::Program> programs_of(const LinesOperation& lines, const Layouts& layouts) {
+  LinesSpec spec = lines.spec;
+  spec.x = layouts.inputs[0];
+  spec.y = layouts.output;
+  return {lines_program(spec, layouts.config)};
+}
+std::vector<loops::Program> programs_of(const MoveOperation& move, const Layouts& layouts) {
+  std::vector<loops::Program> parts;
+  for (MoveSpec part : move.parts) {
+    for (MoveSpec::Term& term : part.terms) term.x = layouts.inputs[term.input];
+    part.y = layouts.output;
+    parts.push_back(move_program(part, layouts.config));
+  }
+  return parts;
+}
+std::vector<loops::Program> programs_of(const TransposeOperation& transpose, const Layouts& layouts) {
+  std::vector<loops::Program> parts;
+  for (TransposeSpec part : transpose.parts) {
+    part.x = layouts.inputs[0];
+    part.y = layouts.output;
+    parts.push_back(transpose_program(part, layouts.config));
+  }
+  return parts;
+}
+std::vector<loops::Program> programs_of(const MatMulOperation& matmul, const Layouts& layouts) {
+  std::vector<loops::Program> programs;
+  for (TransposeSpec spec : matmul.transposes) {
+    spec.x = layouts.inputs[1];
+    spec.y = transposed_layout(matmul, layouts.config);
+    programs.push_back(transpose_program(spec, layouts.config));
+  }
+  for (MatMulSpec spec : matmul.products) {
+    spec.a = layouts.inputs[0];
+    spec.b = matmul.transposes.empty() ? layouts.inputs[1] : transposed_layout(matmul, layouts.config);
+    spec.y = layouts.output;
+    programs.push_back(matmul_program(spec, layouts.config));
+  }
+  return programs;
+}
+
+}  // namespace
+
+const Kind& kind_of(const Operation& operation) {
+  return std::visit([](const auto& body) -> const Kind& { return kind_of_body(body); }, operation.body);
+}
+
+std::vector<loops::Program> operation_programs(const Operation& operation, std::span<const TensorLayout> inputs,
+                                               const TensorLayout& output, const isa::HardwareConfig& config) {
+  return std::visit(
+      [&](const auto& body) {
+        return programs_of(body, Layouts{inputs, output, config});
+      },
+      operation.body);
+}
+
+std::vector<loops::Program> operation_programs(const graph::Graph& graph, const Operation& operation,
+                                               const isa::HardwareConfig& config) {
+  std::vector<TensorLayout> inputs;
+  for (std::size_t i = 0; i < operation.inputs.size(); ++i) {
+    inputs.push_back(input_layout(graph, operation, i, config));
+    inputs.back().border = operation.borders[i].border;
+  }
+  return operation_programs(operation, inputs, make_layout(config, image_shape(graph, operation.output, config)),
+                            config);
+}
+
+}  // namespace dovetail::accel

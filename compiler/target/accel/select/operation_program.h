@@ -1,0 +1,25 @@
+// Operations as loop programs (programs.h), and as what the sketches call them.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "compiler/graph/graph.h"
+#include "compiler/target/accel/programs/programs.h"
+#include "compiler/target/accel/schedule/sketches.h"
+#include "compiler/target/accel/select/select.h"
+#include "isa/config.h"
+#include "loops/ir.h"
+
+namespace dovetail::accel {
+
+const Kind& kind_of(const Operation& operation);
+// One program, or one for each part of what is moved, or of a product of activations. `inputs`: how they are stored, in
+// the operation's order.
+std::vector<loops::Program> operation_programs(const Operation& operation, std::span<const TensorLayout> inputs,
+                                               const TensorLayout& output, const isa::HardwareConfig& config);
+// Of the operation by itself: each input has the border that this operation needs.
+std::vector<loops::Program> operation_programs(const graph::Graph& graph, const Operation& operation,
+                                               const isa::HardwareConfig& config);
+
+}  // namespace dovetail::accel

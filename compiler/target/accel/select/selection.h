@@ -1,0 +1,63 @@
+// What the makers of operations share (select.cpp), and those in their own files.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/ndarray.h"
+#include "base/result.h"
+#include "compiler/graph/graph.h"
+#include "compiler/target/accel/select/select.h"
+#include "compiler/target/target.h"
+#include "isa/config.h"
+
+namespace dovetail::accel {
+
+// What a row's maker sees.
+struct Context {
+  const graph::Graph& graph;
+  const isa::HardwareConfig& config;
+  const pattern::Found& found;
+  graph::NodeId id = found.nodes.back();
+  const graph::Node& node() const { return graph.node(id); }
+
+  Diagnostic refuse(std::string why, std::string hint = "choose another target for it") const {
+    return {fmt::format("the accelerator does not take {}", node().name), node().name, std::move(why), std::move(hint)};
+  }
+  const NdArray* constant(std::size_t i) const {
+    const graph::ValueId id = i < node().inputs.size() ? node().inputs[i] : graph::ValueId{};
+    return graph.is_constant(id) ? &*graph.value(id).constant : nullptr;
+  }
+  const graph::TensorType& type(std::size_t i) const { return graph.value(node().inputs[i]).type; }
+  std::int32_t attribute(std::string_view name, std::int64_t fallback) const {
+    return static_cast<std::int32_t>(graph::int_attribute(node(), name, fallback));
+  }
+};
+
+inline TensorLayout layout_of(const Context& c, const ImageShape& shape) { return make_layout(c.config, shape); }
+inline ImageShape image_of(const Context& c, graph::ValueId value) { return image_shape(c.graph, value, c.config); }
+// Whether all of these values are matrices whose rows are pixels, or none is.
+inline bool lie_alike(const Context& c, std::initializer_list<graph::ValueId> values) {
+  return std::ranges::all_of(values, [&](graph::ValueId value) {
+    return rows_are_pixels(c.graph, value) == rows_are_pixels(c.graph, *values.begin());
+  });
+}
+
+// int8 values copied, and clamped or put elsewhere; functions of one value.
+Result<Operation> select_clip(const Context& c);
+Result<Operation> select_movement(const Context& c);
+Result<Operation> select_table(const Context& c);
+Result<Operation> select_matmul(const Context& c);
+Result<Operation> select_transpose(const Context& c);
+
+// How accumulators become int8, for the hardware at hand. `bound`: largest |acc + bias|.
+Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, std::int64_t bound);
+
+}  // namespace dovetail::accel

@@ -1,0 +1,404 @@
+#include "compiler/target/accel/stream/start_early.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "compiler/target/accel/stream/instruction_cycles.h"
+#include "compiler/target/accel/stream/stream_accesses.h"
+#include "isa/semantics/load.h"
+#include "isa/spec/timing.h"
+
+namespace dovetail::accel {
+
+namespace {
+
+// Estimates: a memory that answers as soon as many do, what a load costs besides its bytes, and an instruction of the
+// compute queue.
+constexpr double kLoadLatency = 64, kBetweenLoads = 4, kBetweenProducts = 4;
+// So many loads wait for the memory at a time, so a load of fewer cycles than these takes no less.
+constexpr double kLoadsAtOnce = static_cast<double>(isa::spec::kLoadWaiting.value),
+                 kShortLoad = (kLoadLatency - kLoadsAtOnce * kBetweenLoads) / (kLoadsAtOnce - 1);
+// Parts that an instruction is cut in are compared up to so many.
+constexpr std::uint32_t kMostParts = 16;
+// So many products are looked at together.
+constexpr std::size_t kMostProducts = 16;
+// A wait of the compute queue that is worth it, and what must be gained.
+constexpr double kLeastLoadWait = 64, kLeastCutGain = 64;
+
+bool is_first_product(const StreamInstruction& item) {
+  const auto* gemm = std::get_if<isa::Gemm>(&item.instruction.body);
+  return gemm != nullptr && !gemm->reset;
+}
+
+bool has_pads(const isa::Load& load) { return load.y_pad_0 + load.y_pad_1 + load.x_pad_0 + load.x_pad_1 > 0; }
+
+// A loop of a product: that of the instruction, the one inside of it, or its micro-ops.
+enum class Axis { outer, inner, uops };
+
+// Its own product micro-ops, which no stream holds yet.
+struct Part {
+  isa::Gemm gemm;
+  std::vector<isa::Uop> uops;
+};
+
+std::uint32_t extent(const Part& product, Axis axis) {
+  if (axis == Axis::outer) return product.gemm.iter_out;
+  return axis == Axis::inner ? product.gemm.iter_in : static_cast<std::uint32_t>(product.uops.size());
+}
+
+Part part_of(const Part& product, Axis axis, std::uint32_t begin, std::uint32_t end) {
+  Part part = product;
+  isa::Gemm& gemm = part.gemm;
+  if (axis == Axis::uops) {
+    part.uops.assign(product.uops.begin() + begin, product.uops.begin() + end);
+    return part;
+  }
+  const bool outer = axis == Axis::outer;
+  (outer ? gemm.iter_out : gemm.iter_in) = end - begin;
+  for (isa::Uop& uop : part.uops) {
+    uop.dst += begin * (outer ? gemm.dst_factor_out : gemm.dst_factor_in);
+    uop.src += begin * (outer ? gemm.src_factor_out : gemm.src_factor_in);
+    uop.wgt += begin * (outer ? gemm.wgt_factor_out : gemm.wgt_factor_in);
+  }
+  return part;
+}
+
+// As even as they can be.
+std::vector<Part> parts_of(const Part& product, Axis axis, std::uint32_t count) {
+  const std::uint32_t whole = extent(product, axis);
+  std::vector<Part> parts;
+  for (std::uint32_t i = 0; i < count; ++i)
+    parts.push_back(part_of(product, axis, whole * i / count, whole * (i + 1) / count));
+  return parts;
+}
+
+class FirstProducts {
+ public:
+  FirstProducts(Stream& stream, const isa::HardwareConfig& config)
+      : stream_(stream), config_(config), accesses_(config, scratch_) {}
+
+  void run() {
+    if (stream_.instructions.empty()) return;
+    std::vector<StreamInstruction> all = std::move(stream_.instructions);
+    const int node = all.front().node;
+    Progress progress{std::vector<double>(places(), 0), std::vector<double>(places(), 0), 0, 0};
+    std::size_t i = 0;
+    bool waits = true;
+    while (waits && i < all.size() && all[i].node == node) {
+      if (is_first_product(all[i])) {
+        std::size_t end = i;
+        while (end < all.size() && end < i + kMostProducts && is_first_product(all[end])) ++end;
+        waits = take_products(std::span(all).subspan(i, end - i), progress);
+        i = end;
+        continue;
+      }
+      if (all[i].instruction.queue() == isa::Queue::load) {
+        loads_.push_back(all[i]);
+      } else {
+        const auto* gemm = std::get_if<isa::Gemm>(&all[i].instruction.body);
+        const bool loads = std::holds_alternative<isa::Load>(all[i].instruction.body);
+        // Loads of INP and WGT may come after loads of ACC and resets, which touch neither.
+        if (gemm == nullptr && !loads) take_loads(progress);
+        if (all[i].instruction.queue() == isa::Queue::compute) take_other(all[i], progress);
+        done_.push_back(all[i]);
+      }
+      ++i;
+    }
+    take_loads(progress);
+    done_.insert(done_.end(), all.begin() + static_cast<std::ptrdiff_t>(i), all.end());
+    stream_.instructions = std::move(done_);
+  }
+
+ private:
+  static constexpr int kNobody = INT32_MAX;
+
+  // When what is loaded is there, and when what was there was read last, by place; until when both queues work.
+  struct Progress {
+    std::vector<double> there, read;
+    double loaded, computed;
+  };
+
+  // Elements of INP, then those of WGT.
+  std::size_t places() const {
+    return static_cast<std::size_t>(config_.depth(isa::Memory::inp) + config_.depth(isa::Memory::wgt));
+  }
+  std::size_t place(isa::Memory memory, std::uint64_t element) const {
+    return element + (memory == isa::Memory::inp ? 0 : static_cast<std::size_t>(config_.depth(isa::Memory::inp)));
+  }
+  static const isa::Load& load_of(const StreamInstruction& item) { return std::get<isa::Load>(item.instruction.body); }
+  std::size_t first_place(const isa::Load& load) const { return place(load.memory, load.sram_base); }
+
+  // A load, or a piece of it.
+  void load(std::size_t from, std::size_t elements, double cycles, Progress& progress) const {
+    for (std::size_t e = from; e < from + elements; ++e) progress.loaded = std::max(progress.loaded, progress.read[e]);
+    for (std::size_t e = from; e < from + elements; ++e) {
+      progress.loaded += cycles / static_cast<double>(elements);
+      progress.there[e] = progress.loaded + kLoadLatency;
+    }
+    progress.loaded += std::max(kBetweenLoads, (kLoadLatency + cycles) / kLoadsAtOnce - cycles);
+  }
+  void load_whole(const StreamInstruction& item, Progress& progress) const {
+    const isa::Load& whole = load_of(item);
+    const std::size_t from = first_place(whole), elements = isa::semantics::loaded_elements(whole);
+    load(from, elements, static_cast<double>(instruction_cycles(config_, stream_, item)), progress);
+    std::fill_n(progress.there.begin() + static_cast<std::ptrdiff_t>(from), elements, progress.loaded + kLoadLatency);
+  }
+  void compute(const Part& part, Progress& progress) {
+    const std::vector<std::size_t>& read = read_by(part);
+    for (const std::size_t place : read) progress.computed = std::max(progress.computed, progress.there[place]);
+    progress.computed += cycles_of(part);
+    for (const std::size_t place : read) progress.read[place] = progress.computed;
+  }
+
+  // Of the compute queue. Loads of ACC take the port of the others.
+  void take_other(const StreamInstruction& item, Progress& progress) const {
+    const auto cycles = static_cast<double>(instruction_cycles(config_, stream_, item));
+    const bool loads = std::holds_alternative<isa::Load>(item.instruction.body);
+    if (loads) progress.loaded += cycles;
+    progress.computed += cycles + (loads ? kLoadLatency : 0) + kBetweenProducts;
+  }
+
+  void take_loads(Progress& progress) {
+    for (StreamInstruction& item : loads_) {
+      load_whole(item, progress);
+      done_.push_back(std::move(item));
+    }
+    loads_.clear();
+  }
+
+  // Products after the loads that wait. Whether they had to wait for these.
+  bool take_products(std::span<const StreamInstruction> products, Progress& progress) {
+    // As they are.
+    Progress whole = progress;
+    for (const StreamInstruction& item : loads_) load_whole(item, whole);
+    double work = 0;
+    for (const StreamInstruction& item : products) {
+      compute(part_at(item), whole);
+      work += cycles_of(part_at(item));
+    }
+    const bool waits = whole.computed > progress.computed + work + kLeastLoadWait;
+    if (!waits || !find_loads()) {
+      take_loads(progress);
+      done_.insert(done_.end(), products.begin(), products.end());
+      progress = std::move(whole);
+      return waits;
+    }
+    Progress cut = progress;
+    there_.assign(places(), false);
+    std::vector<StreamInstruction> parts;
+    std::vector<int> first_read(places(), kNobody);  // the part that reads an element first
+    int number = 0;
+    for (const StreamInstruction& item : products)
+      for (Part& part : best_parts(item, cut)) {
+        for (const std::size_t place : read_by(part)) first_read[place] = std::min(first_read[place], number);
+        ++number;
+        StreamInstruction& made = parts.emplace_back(item);
+        made.instruction.body = part.gemm;
+        made.kernel = stream_.kernel(std::move(part.uops));
+      }
+    if (cut.computed + kLeastCutGain > whole.computed) {
+      take_loads(progress);
+      done_.insert(done_.end(), products.begin(), products.end());
+      progress = std::move(whole);
+      return true;
+    }
+    add(pieces_of(first_read), std::move(parts));
+    loads_.clear();
+    progress = std::move(cut);
+    return true;
+  }
+
+  double cycles_of_element(const StreamInstruction& load) const {
+    return static_cast<double>(instruction_cycles(config_, stream_, load)) /
+           static_cast<double>(isa::semantics::loaded_elements(load_of(load)));
+  }
+
+  // Which of the loads brings each element, and with which others at least: pieces of a row, or whole rows, that are no
+  // short load. Whether none comes in place of another one.
+  bool find_loads() {
+    by_.assign(places(), kNobody);
+    begins_.assign(places(), 0);
+    ends_.assign(places(), 0);
+    for (std::size_t i = 0; i < loads_.size(); ++i) {
+      const isa::Load& load = load_of(loads_[i]);
+      const std::size_t first = first_place(load), elements = isa::semantics::loaded_elements(load);
+      if (elements == 0) continue;
+      const std::size_t row = load.x_size,
+                        least = static_cast<std::size_t>(std::ceil(kShortLoad / cycles_of_element(loads_[i])));
+      const bool in_rows = !has_pads(load) && row > least;
+      const std::size_t together = has_pads(load) ? elements
+                                   : in_rows      ? row
+                                                  : least / row * row,
+                        piece = in_rows ? least : together;
+      for (std::size_t begin = 0; begin < elements; begin += together)
+        for (std::size_t from = begin; from < std::min(begin + together, elements); from += piece) {
+          const std::size_t end = std::min({from + piece, begin + together, elements});
+          for (std::size_t e = first + from; e < first + end; ++e) {
+            if (by_[e] != kNobody) return false;
+            by_[e] = static_cast<int>(i);
+            begins_[e] = first + from;
+            ends_[e] = first + end;
+          }
+        }
+    }
+    return true;
+  }
+
+  Part part_at(const StreamInstruction& item) const {
+    return {std::get<isa::Gemm>(item.instruction.body), stream_.kernels[static_cast<std::size_t>(item.kernel)]};
+  }
+  static double cycles_of(const Part& product) {
+    return static_cast<double>(std::uint64_t{product.gemm.iter_out} * product.gemm.iter_in * product.uops.size()) +
+           kBetweenProducts;
+  }
+
+  // Places, ascending in each memory.
+  const std::vector<std::size_t>& read_by(const Part& part) {
+    StreamInstruction item;
+    item.instruction.body = part.gemm;
+    item.kernel = scratch_.kernel(part.uops);
+    read_.clear();
+    for (const isa::SramAccess& access : accesses_.of(item).sram)
+      if (access.memory != isa::Memory::acc)
+        for (const isa::Extent& run : access.runs)
+          for (std::uint64_t e = run.begin; e < run.end; ++e) read_.push_back(place(access.memory, e));
+    return read_;
+  }
+
+  // Loads what the part reads, in pieces, and computes it.
+  void add(const Part& part, Progress& progress, std::vector<bool>& there) {
+    const std::vector<std::size_t> read = read_by(part);
+    for (std::size_t r = 0; r < read.size(); ++r) {
+      const std::size_t from = read[r];
+      if (there[from] || by_[from] == kNobody) continue;
+      const StreamInstruction& item = loads_[static_cast<std::size_t>(by_[from])];
+      const isa::Load& whole = load_of(item);
+      if (has_pads(whole)) {
+        load_whole(item, progress);
+        std::fill_n(there.begin() + static_cast<std::ptrdiff_t>(first_place(whole)),
+                    isa::semantics::loaded_elements(whole), true);
+        continue;
+      }
+      const std::size_t begin = begins_[from];
+      std::size_t end = ends_[from];
+      for (; r + 1 < read.size() && read[r + 1] <= end; ++r)
+        if (read[r + 1] == end) {
+          if (there[end] || by_[end] != by_[from]) break;
+          end = ends_[end];
+        }
+      std::fill(there.begin() + static_cast<std::ptrdiff_t>(begin), there.begin() + static_cast<std::ptrdiff_t>(end),
+                true);
+      load(begin, end - begin, cycles_of_element(item) * static_cast<double>(end - begin), progress);
+    }
+    compute(part, progress);
+  }
+
+  // Micro-ops that are nobody else's take time to load.
+  double cycles_of_uops(const std::vector<Part>& parts, Axis axis) const {
+    if (axis == Axis::uops) return 0;
+    double uops = 0;
+    for (std::size_t p = 1; p < parts.size(); ++p) uops += static_cast<double>(parts[p].uops.size());
+    return uops * static_cast<double>(config_.uop_bytes()) / static_cast<double>(config_.bus_bytes);
+  }
+
+  // Of one product, those that are through first.
+  std::vector<Part> best_parts(const StreamInstruction& item, Progress& progress) {
+    const Part whole = part_at(item);
+    std::vector<Part> best{whole};
+    Progress best_progress = progress;
+    std::vector<bool> best_there = there_;
+    add(whole, best_progress, best_there);
+    for (const Axis axis : {Axis::outer, Axis::inner, Axis::uops})
+      for (std::uint32_t count = 2; count <= std::min(kMostParts, extent(whole, axis)); count *= 2) {
+        std::vector<Part> parts = parts_of(whole, axis, count);
+        Progress here = progress;
+        std::vector<bool> there = there_;
+        here.computed += cycles_of_uops(parts, axis);
+        for (const Part& part : parts) add(part, here, there);
+        if (here.computed >= best_progress.computed) continue;
+        best_progress = std::move(here);
+        best_there = std::move(there);
+        best = std::move(parts);
+      }
+    progress = std::move(best_progress);
+    there_ = std::move(best_there);
+    return best;
+  }
+
+  struct Piece {
+    int part;
+    StreamInstruction item;
+  };
+
+  // The loads, in pieces of elements that the same part reads first.
+  std::vector<Piece> pieces_of(const std::vector<int>& first_read) {
+    std::vector<Piece> pieces;
+    for (const StreamInstruction& item : loads_) {
+      const isa::Load& load = load_of(item);
+      const auto part_of = [&](std::uint64_t e) {
+        const std::size_t at = first_place(load) + e;
+        return *std::min_element(first_read.begin() + static_cast<std::ptrdiff_t>(begins_[at]),
+                                 first_read.begin() + static_cast<std::ptrdiff_t>(ends_[at]));
+      };
+      if (has_pads(load)) {
+        int part = kNobody;
+        for (std::uint64_t e = 0; e < isa::semantics::loaded_elements(load); ++e) part = std::min(part, part_of(e));
+        pieces.push_back({part, item});
+        continue;
+      }
+      bool follows = false;  // whole rows of one part
+      for (std::uint32_t y = 0; y < load.y_size; ++y)
+        for (std::uint32_t x = 0, end = 0; x < load.x_size; x = end) {
+          const std::uint32_t row = y * load.x_size;
+          const int part = part_of(row + x);
+          for (end = x + 1; end < load.x_size && part_of(row + end) == part;) ++end;
+          const bool whole = end - x == load.x_size;
+          if (whole && follows && pieces.back().part == part) {
+            ++std::get<isa::Load>(pieces.back().item.instruction.body).y_size;
+            continue;
+          }
+          isa::Load piece = load;
+          piece.sram_base += row + x;
+          piece.dram_base += std::uint64_t{y} * load.x_stride + x;
+          piece.y_size = 1;
+          piece.x_size = end - x;
+          pieces.push_back({part, item});
+          pieces.back().item.instruction.body = piece;
+          follows = whole;
+        }
+    }
+    return pieces;
+  }
+
+  // Each part after the pieces that it reads first: queues fill up, and fetch is in order.
+  void add(std::vector<Piece> pieces, std::vector<StreamInstruction> parts) {
+    std::ranges::stable_sort(pieces, {}, &Piece::part);
+    auto piece = pieces.begin();
+    for (int part = 0; part < static_cast<int>(parts.size()); ++part) {
+      for (; piece != pieces.end() && piece->part <= part; ++piece) done_.push_back(std::move(piece->item));
+      done_.push_back(std::move(parts[static_cast<std::size_t>(part)]));
+    }
+    for (; piece != pieces.end(); ++piece) done_.push_back(std::move(piece->item));
+  }
+
+  Stream& stream_;
+  const isa::HardwareConfig& config_;
+  Stream scratch_;  // micro-ops that are only looked at
+  StreamAccesses accesses_;
+  std::vector<StreamInstruction> done_;     // the stream so far
+  std::vector<StreamInstruction> loads_;    // that wait for the next products
+  std::vector<int> by_;                     // the load of these that brings an element,
+  std::vector<std::size_t> begins_, ends_;  // and from where to where it brings others with it
+  std::vector<bool> there_;                 // elements of these that a part before has read
+  std::vector<std::size_t> read_;
+};
+
+}  // namespace
+
+void start_early(Stream& stream, const isa::HardwareConfig& config) { FirstProducts(stream, config).run(); }
+
+}  // namespace dovetail::accel
