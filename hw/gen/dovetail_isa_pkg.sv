@@ -387,7 +387,7 @@ package dovetail_isa_pkg;
     logic [127:0] instr;
   } command_t;
 
-  // The token FIFOs between a unit and a neighbor: what the unit finds, and what it does.
+  // The token FIFOs between a unit and a neighbor: their state, and the unit's request.
   typedef struct packed {
     logic available;  // a token to pop
     logic room;  // room for a token to push
