@@ -57,8 +57,7 @@ std::optional<driver::LeftAccelerator> left_of(const driver::CompiledModel& mode
   return driver::left_accelerator(model.compiled.placement, model.compiled.summary, model.targets);
 }
 
-std::string check_text(const driver::ReferenceCheck& check) {
-  const std::string rest = check.compared < check.graph_tensors ? " (the rest never leaves a kernel)" : "";
+std::string check_text(const driver::ReferenceCheck& check, Amount amount) {
   std::string verdict = fmt::format("{} differ", check.different);
   if (check.different == 0) verdict = "all equal";
   if (check.different == 0 && check.float_tolerance > 0)
@@ -68,17 +67,12 @@ std::string check_text(const driver::ReferenceCheck& check) {
                                ? fmt::format("; {} integers, rounded from such floats, differ by one quantization step",
                                              with_separators(static_cast<std::uint64_t>(check.stepped)))
                                : "");
-  return fmt::format(
-      "check         {} of {} tensors of the integer graph{}, {} elements, against its evaluation node by node: {}\n",
-      check.compared, check.graph_tensors, rest, with_separators(check.elements), verdict);
-}
-
-std::string short_check_text(const driver::ReferenceCheck& check) {
-  std::string verdict = check.different == 0 ? "all equal" : fmt::format("{} differ", check.different);
-  verdict += fmt::format(": {} of {} tensors, {} elements", check.compared, check.graph_tensors,
-                         with_separators(check.elements));
-  if (check.float_tolerance > 0) verdict += fmt::format(", floats to {:g} of the largest", check.float_tolerance);
-  return entry("check", verdict);
+  const std::string tensors = fmt::format("{} of {} tensors", check.compared, check.graph_tensors),
+                    elements = with_separators(check.elements);
+  if (amount == Amount::summary) return entry("check", fmt::format("{}, {} elements: {}", tensors, elements, verdict));
+  const std::string rest = check.compared < check.graph_tensors ? " (the rest never leaves a kernel)" : "";
+  return fmt::format("check         {} of the integer graph{}, {} elements, against its evaluation node by node: {}\n",
+                     tensors, rest, elements, verdict);
 }
 
 // Some of many lines.
@@ -111,7 +105,7 @@ std::string run_summary(const RunFacts& facts) {
     text += entry("samples", fmt::format("{} in {} runs; times are those of the first",
                                          with_separators(static_cast<std::uint64_t>(facts.samples)),
                                          with_separators(static_cast<std::uint64_t>(facts.runs))));
-  if (facts.check) text += short_check_text(*facts.check);
+  if (facts.check) text += check_text(*facts.check, Amount::summary);
   if (facts.expectation) text += expectation_text(*facts.expectation, Amount::summary);
   std::vector<std::string> outputs;
   for (const auto& [name, array] : facts.outputs)
@@ -173,7 +167,7 @@ std::string run_details(const RunFacts& facts) {
     if (facts.timed.size() > 1) text += fmt::format("\nstep          {}\n", program.name);
     text += timing_text(program, facts.session.system());
   }
-  if (facts.check) text += check_text(*facts.check);
+  if (facts.check) text += check_text(*facts.check, Amount::details);
   if (facts.expectation) text += expectation_text(*facts.expectation, Amount::details);
   for (const auto& [name, array] : facts.outputs)
     text += fmt::format("output        {}: {}: {}\n", name, driver::type_text(array.dtype(), array.shape()),

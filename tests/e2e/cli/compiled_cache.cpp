@@ -81,7 +81,7 @@ TEST_CASE("compiled cache: run and profile take what compile has kept, and the w
   const CacheFolder folder;
   const std::vector<std::string> of_model{test::kDigits, "--target", "accel,cpu", "--engine", "cycle"};
   const auto text_of = [&](const char* command, bool cache) {
-    std::vector<std::string> arguments{command};
+    std::vector<std::string> arguments{command, "--details"};
     arguments.insert(arguments.end(), of_model.begin(), of_model.end());
     if (cache) arguments.emplace_back("--cache");
     if (std::string(command) == "profile") arguments.insert(arguments.end(), {"--repeat", "1"});

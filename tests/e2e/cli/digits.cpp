@@ -26,8 +26,8 @@ TEST_CASE("run --check: every tensor of the integer graph, and the work is the a
                                        {"digits_int8.onnx", "4x8x8"},
                                        {"digits_int8_pow2.onnx", "1x16x16"}}) {
     const test::TemporaryFolder folder;
-    const Finished run = test::dovetail(
-        {"run", model(name), "--target", "accel", "--hw", hardware, "--check", "--report", folder / "r.json"});
+    const Finished run = test::dovetail({"run", model(name), "--target", "accel", "--hw", hardware, "--check",
+                                         "--details", "--report", folder / "r.json"});
     CHECK(run.error == "");
     REQUIRE(run.exit == 0);
     CHECK_THAT(run.out, ContainsSubstring(" of 12 tensors of the integer graph") && ContainsSubstring("all equal") &&
@@ -190,7 +190,7 @@ TEST_CASE("run --engine cycle: the same values, and where the cycles went") {
   for (const char* memory : {"ideal", "bank:ddr4-2400"}) {
     const Finished run =
         test::dovetail({"run", model("digits_int8.onnx"), "--target", "accel", "--hw", "1x16x16-ext", "--engine",
-                        "cycle", "--memory", memory, "--check", "--report", folder / "r.json", "--trace",
+                        "cycle", "--memory", memory, "--check", "--details", "--report", folder / "r.json", "--trace",
                         folder / (std::string(memory).substr(0, 4) + ".json")});
     CHECK(run.error == "");
     REQUIRE(run.exit == 0);

@@ -25,7 +25,7 @@ TEST_CASE("reports fit one screen of 100 columns, and --details has the rest") {
   };
   const std::vector<Row> rows{
       {with({"run", test::kDigits}, {"--engine", "cycle", "--check"}),
-       {"check         all equal", "inferences/s", "utilization   ", "bound         DRAM read", "slowest layers"},
+       {": all equal", "inferences/s", "utilization   ", "bound         DRAM read", "slowest layers"},
        {"micro-ops     ", "memory stalls", "component"}},
       {with({"profile", test::kDigits}, {"--repeat", "2"}),
        {"slowest steps", "utilization   ", "what if       ", "speedup"},
