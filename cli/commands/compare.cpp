@@ -58,6 +58,7 @@ class Compare : public Command {
 
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
+    std::atomic<std::int64_t> rows_done{0};  // outlives the watching
     WatchedWork watched(limit);
     if (models_.empty())
       return Diagnostic{"bad usage of `dovetail compare`", "", "no model is given",
@@ -91,7 +92,6 @@ class Compare : public Command {
 
     driver::Comparison comparison;
     comparison.threads = options.threads > 0 ? options.threads : runtime::default_threads();
-    std::atomic<std::int64_t> rows_done{0};
     options.rows_done = &rows_done;
     PartsProgress progress;
     options.progress = [&](std::string_view what, std::int64_t rows, std::int64_t all) {

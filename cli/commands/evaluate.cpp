@@ -146,8 +146,9 @@ class Evaluate : public Command {
     std::atomic<std::int64_t> done{0};
     watched.show({"runs", samples.runs(), &done});
     watched.begin();
-    DOVETAIL_ASSIGN(driver::Evaluated evaluated, driver::evaluate(session, samples, threads, done));
+    auto outcome = driver::evaluate(session, samples, threads, done);
     watched.finish();
+    DOVETAIL_ASSIGN(driver::Evaluated evaluated, std::move(outcome));
     print("{}evaluated     {} on {}, engine {}\n{}{}", title, arguments.model.model, targets_text(arguments),
           arguments.engine, of_model_text(session), time_text(session.system(), samples, evaluated, threads));
     json["samples"] = samples.rows();

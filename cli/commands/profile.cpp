@@ -55,6 +55,7 @@ class Profile : public Command {
 
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
+    std::atomic<std::int64_t> done{0};  // outlives the watching
     WatchedWork watched(limit);
     DOVETAIL_ASSIGN(driver::Session session, open_session(watched.work()));
     DOVETAIL_ASSIGN(const std::int64_t repeat, parse_count("--repeat", repeat_, 1, 100000));
@@ -63,7 +64,6 @@ class Profile : public Command {
     DOVETAIL_ASSIGN(const auto files, parse_assignments("--input", inputs_));
     DOVETAIL_ASSIGN(const driver::RunInputs inputs, session.inputs(files));
     DOVETAIL_TRY(session.make_ready());
-    std::atomic<std::int64_t> done{0};
     watched.show({"runs", repeat + 1, &done});
     watched.begin();
     DOVETAIL_ASSIGN(const driver::Profile profile, driver::profile(session, inputs.tensors, {repeat, energy, &done}));

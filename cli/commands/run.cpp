@@ -87,6 +87,7 @@ class Run : public Command {
 
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
+    std::atomic<std::int64_t> done{0};  // outlives the watching
     WatchedWork watched(limit);
     DOVETAIL_ASSIGN(driver::Session session, open_session(watched.work()));
     DOVETAIL_ASSIGN(const std::int64_t repeat, parse_count("--repeat", repeat_, 1, 1'000'000));
@@ -109,7 +110,6 @@ class Run : public Command {
     DOVETAIL_TRY(check_one_run(session.bundle(), samples, repeat));
 
     DOVETAIL_TRY(session.make_ready());
-    std::atomic<std::int64_t> done{0};
     if (const std::int64_t runs = std::max(repeat, samples.runs()); runs > 1) watched.show({"runs", runs, &done});
     watched.begin();
     DOVETAIL_ASSIGN(driver::SampleRuns runs, run_samples(session, samples, {repeat, check_, lists_tensors, &done}));
