@@ -64,15 +64,16 @@ std::string compiled(const Workload& workload, const Point& point) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Of each kind of hardware that the space has, as many as are asked for, spread over all.
+// Hardware of the space, each once: pairs of neighbors, which share the most, spread over all; `most` of them.
 std::vector<isa::HardwareConfig> hardware_of(const Space& space, std::size_t most) {
   std::vector<isa::HardwareConfig> all;
   for (std::uint64_t i = 0; i < space.size(); ++i)
     if (const auto machine = space.machine(space.genes(i)); machine.ok())
       if (std::ranges::find(all, machine->hardware) == all.end()) all.push_back(machine->hardware);
   std::vector<isa::HardwareConfig> some;
-  const std::size_t count = std::min(most, all.size());
-  for (std::size_t i = 0; i < count; ++i) some.push_back(all[i * all.size() / count]);
+  const std::size_t pairs = std::min(most, all.size()) / 2;
+  for (std::size_t pair = 0; pair < pairs; ++pair)
+    for (const std::size_t neighbor : {0, 1}) some.push_back(all[pair * all.size() / pairs + neighbor]);
   return some;
 }
 
