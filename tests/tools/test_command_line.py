@@ -193,7 +193,7 @@ class Pipes(Case):
         for line, why in [("compile - --target accel -o - --report -", "--report has stdout already"),
                           ("compile - --target accel --json -o -", "--json has stdout already"),
                           ("evaluate - --target accel --inputs -", "MODEL.onnx|OUT.dvt has stdin already"),
-                          ("compile m.onnx --target accel --emit -", "a folder is required"),
+                          ("compile m.onnx --target accel --emit -", "expected a folder, got stdout"),
                           ("tune m.onnx --target accel --records -", "cannot be a stream")]:
             finished = self.shell(f"dovetail {line} < /dev/null")
             self.assertEqual(finished.returncode, 2, line)

@@ -209,7 +209,7 @@ class Outputs(unittest.TestCase):
     def test_every_schema_is_described(self) -> None:
         page = (SOURCE / "docs/reference/command-line.md").read_text()
         for path in SCHEMAS.glob("*.json"):
-            self.assertIn(f"(schema/{path.name})", page)
+            self.assertIn(f"(../schema/{path.name})", page)
             self.assertIn("description", json.loads(path.read_text()))
 
 
