@@ -204,7 +204,7 @@ TEST_CASE("what cannot be placed or written is named, with a remedy") {
              ContainsSubstring("no place of that name") && ContainsSubstring("did you mean `x`?"));
   CHECK_THAT(error({"--place", x + "@rows"}), ContainsSubstring("no place of that name"));
   CHECK_THAT(error({"--place", x + "@0x1000", "--place", raw + "@0x1010"}), ContainsSubstring("overlap"));
-  CHECK_THAT(error({"--place", x + "@0xffffffff"}), ContainsSubstring("end beyond the 32 address bits"));
+  CHECK_THAT(error({"--place", x + "@0xffffffff"}), ContainsSubstring("end after the 32 address bits"));
   CHECK_THAT(error({"--place", x + "@x+193"}), ContainsSubstring("`x` has 192 bytes"));
   CHECK_THAT(error({"--place", x + "@x:int8[4]"}), ContainsSubstring("the file has its own type"));
   CHECK_THAT(error({"--output", y + "@0x2000"}), ContainsSubstring("an address has no separate type"));

@@ -128,7 +128,7 @@ TEST_CASE("simulate --until: places that there are not, and engines that run to 
   CHECK_THAT(refused("cycle", "#6"), ContainsSubstring("the program has 6 instructions"));
   CHECK_THAT(refused("cycle", ":1"), ContainsSubstring("no instruction comes from that line"));
   CHECK_THAT(refused("cycle", "agian"), ContainsSubstring("no label") && ContainsSubstring("did you mean `again`?"));
-  CHECK_THAT(refused("cycle", "acc[9999]"), ContainsSubstring("no range of the 2048 elements"));
+  CHECK_THAT(refused("cycle", "acc[9999]"), ContainsSubstring("not a range of the 2048 elements"));
   CHECK_THAT(refused("cycle", "token a->b"), ContainsSubstring("it is not a FIFO"));
   CHECK_THAT(refused("cycle", "dram here"), ContainsSubstring("it is not an address"));
   CHECK_THAT(refused("cycle", "#1 #2"), ContainsSubstring("one word too many"));

@@ -170,7 +170,7 @@ TEST_CASE("simulate refuses what it cannot place") {
   const Workshop shop;
   CHECK_THAT(shop.simulate({"--launch", "0:7"}).error, ContainsSubstring("exceeds the program's 6 instructions"));
   CHECK_THAT(shop.simulate({"--program-base", "0x1008"}).error,
-             ContainsSubstring("no multiple of an instruction's 16 bytes"));
+             ContainsSubstring("not a multiple of an instruction's 16 bytes"));
   CHECK_THAT(shop.simulate({"--program-base", "0x1040"}).error, ContainsSubstring("the image holds other bytes"));
   const Finished outside = shop.simulate({"--program-base", "0x2000"});
   CHECK(outside.exit == 0);

@@ -324,7 +324,7 @@ TEST_CASE("robustness: messages nested without end are damaged") {
       Message().number(1, 8).message(7, graph).message(8, Message().number(2, 21)).bytes(), "branches.onnx");
   REQUIRE_FALSE(branches.ok());
   CHECK_THAT(to_string(branches.errors()),
-             ContainsSubstring("subgraph") || ContainsSubstring("no serialized ONNX model"));
+             ContainsSubstring("subgraph") || ContainsSubstring("not a serialized ONNX model"));
 }
 
 }  // namespace dovetail

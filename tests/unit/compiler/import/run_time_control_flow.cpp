@@ -352,7 +352,7 @@ TEST_CASE("import: what must be known at compile time inside a Loop on data is n
   model.nodes[1] = node("Loop", {"", "c", "n", "x"}, {"left", "y"}, {body.as("body")}, "count");
   CHECK_THAT(refusal_of(model), ContainsSubstring("count/body/cut (Slice)") &&
                                     ContainsSubstring("which its subgraph reads at run time") &&
-                                    ContainsSubstring("by Gather, not Slice"));
+                                    ContainsSubstring("with Gather instead of Slice"));
 }
 
 TEST_CASE("import: a shape that a subgraph needs is taken from the values around it") {

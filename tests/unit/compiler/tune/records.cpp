@@ -307,7 +307,7 @@ TEST_CASE("records: a field that another program has changed is reported, with i
   }
   SECTION("version") {
     run_sql(path, "UPDATE records SET sketch_version = 1 << 40");
-    why = "\"sketch_version\" is not a whole number";
+    why = "\"sketch_version\" is not an integer >= 0";
   }
   SECTION("a text that nobody needs") {
     run_sql(path, "UPDATE records SET why = hex(zeroblob(9000000))");

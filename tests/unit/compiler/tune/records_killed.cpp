@@ -208,7 +208,8 @@ TEST_CASE("records: who may only read is told where a killed writer has left som
       fs::permissions(folder / "d", fs::perms(0555));
       if (const auto records = Records::open(path, Open::read); !records.ok()) {
         ++told;
-        CHECK_THAT(records.errors()[0].why, Catch::Matchers::ContainsSubstring("a writer was ended in the middle"));
+        CHECK_THAT(records.errors()[0].why,
+                   Catch::Matchers::ContainsSubstring("a writer was killed during a transaction"));
       }
       fs::permissions(folder / "d", fs::perms(0755));
       fs::permissions(path, fs::perms(0644));
