@@ -1,6 +1,6 @@
 // dovetail.attention: softmax(q * k * scale + mask) * v, the softmax along the last axis. q is [..., m, d], k [..., d,
 // n], v [..., n, e]; the leading axes are equal. The optional mask broadcasts to [..., m, n]. Made by
-// compiler/passes/recognize_attention.h from attention written as separate operators; ONNX's Attention (opset 23 on)
+// compiler/passes/recognize_attention.cpp from attention written as separate operators; ONNX's Attention (opset 23 on)
 // has the keys transposed.
 #include <fmt/format.h>
 

@@ -47,7 +47,7 @@ class Rows(unittest.TestCase):
 
     def test_every_program_of_the_tree_can_be_compared(self):
         # Of several sources, or none of the benchmarks.
-        programs = {path.stem for path in SOURCE.glob("bench/*/*.cpp") if path.parent.name not in ("cpu", "cuda", "models", "tuning")} | {"cpu"}
+        programs = {path.stem for path in SOURCE.glob("bench/*/*.cpp") if path.parent.name not in ("cpu", "cuda", "models", "tiles", "tuning")} | {"cpu"}
         self.assertEqual(programs, set(compare_benches.BENCHMARKS))
 
     def test_the_best_rounds_of_each_side_count(self):
