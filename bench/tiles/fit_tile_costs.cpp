@@ -1,9 +1,9 @@
 // Fits what the analytic choice of tiles supposes of the machine (TileCosts) to the cycle simulator.
 //
-//   fit_tile_costs HARDWARE MODEL.onnx...
+//   fit_tile_costs HARDWARE MEMORY MODEL.onnx...
 //
 // The layers of the models are scheduled with costs that differ from the default in one value at a time, and each
-// schedule is timed alone, twice in a row, with a memory that answers after TileCosts::latency cycles. A table says for
+// schedule is timed alone, twice in a row, with that memory ("ideal" has the latency of the default). A table says for
 // each value and each factor on it how many cycles all layers take. Then each value is set to its best one in turn,
 // until none gives a thousandth more, and the result is printed. Values that change no schedule cost nothing to try.
 #include <array>
@@ -69,8 +69,11 @@ Result<std::vector<Layer>> layers_of(std::span<char* const> models, const isa::H
 // Cycles of all layers, as their sketches choose tiles by certain costs.
 class Timer {
  public:
-  Timer(std::vector<Layer> layers, const isa::HardwareConfig& hardware)
-      : layers_(std::move(layers)), hardware_(hardware), times_(layers_.size()) {}
+  Timer(std::vector<Layer> layers, const isa::HardwareConfig& hardware, const simulator::MemorySpec& memory)
+      : layers_(std::move(layers)),
+        hardware_(hardware),
+        count_(explore::cycle_counter(memory)),
+        times_(layers_.size()) {}
 
   std::size_t layers() const { return layers_.size(); }
 
@@ -98,17 +101,19 @@ class Timer {
   const std::vector<Layer> layers_;
   const isa::HardwareConfig hardware_;
   const std::shared_ptr<Memo> memo_ = std::make_shared<Memo>();
-  const accel::CountCycles count_ = explore::cycle_counter(simulator::IdealMemory{});
+  const accel::CountCycles count_;
   std::vector<std::map<std::string, std::optional<std::uint64_t>>> times_;  // by trace
 };
 
-Result<void> fit(std::span<char* const> models, const char* machine) {
+Result<void> fit(std::span<char* const> models, const char* machine, const char* memory_text) {
   DOVETAIL_ASSIGN(const isa::HardwareConfig hardware, isa::load_config(machine));
+  DOVETAIL_ASSIGN(const simulator::MemorySpec memory, simulator::parse_memory(memory_text));
   DOVETAIL_ASSIGN(std::vector<Layer> layers, layers_of(models, hardware));
-  Timer timer(std::move(layers), hardware);
+  Timer timer(std::move(layers), hardware, memory);
   accel::TileCosts costs;
   DOVETAIL_ASSIGN(const std::uint64_t at_first, timer.cycles(costs));
-  fmt::print("{} different layers on {}: {} cycles\n\n", timer.layers(), hardware.name, at_first);
+  fmt::print("{} different layers on {}, memory {}: {} cycles\n\n", timer.layers(), hardware.name, memory_text,
+             at_first);
 
   std::vector<std::string> heads{"value", ">default"};
   for (const double factor : kFactors) heads.push_back(fmt::format(">x {}", factor));
@@ -119,11 +124,13 @@ Result<void> fit(std::span<char* const> models, const char* machine) {
     for (const accel::TileCostRow& row : accel::kTileCostRows) {
       std::vector<std::string> words{std::string(row.name), fmt::format("{}", costs.*row.value)};
       accel::TileCosts least = costs;
+      const std::uint64_t before = best;
       for (const double factor : kFactors) {
         accel::TileCosts tried = costs;
         tried.*row.value *= factor;
         DOVETAIL_ASSIGN(const std::uint64_t cycles, timer.cycles(tried));
-        words.push_back(fmt::format("{:+.3f} %", 100 * (static_cast<double>(cycles) / static_cast<double>(best) - 1)));
+        words.push_back(
+            fmt::format("{:+.3f} %", 100 * (static_cast<double>(cycles) / static_cast<double>(before) - 1)));
         if (cycles + cycles / 1000 < best) best = cycles, least = tried, better = true;
       }
       costs = least;
@@ -140,11 +147,11 @@ Result<void> fit(std::span<char* const> models, const char* machine) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc < 3) {
-    fmt::print(stderr, "usage: fit_tile_costs HARDWARE MODEL.onnx...\n");
+  if (argc < 4) {
+    fmt::print(stderr, "usage: fit_tile_costs HARDWARE MEMORY MODEL.onnx...\n");
     return 2;
   }
-  const auto status = fit(std::span(argv + 2, argv + argc), argv[1]);
+  const auto status = fit(std::span(argv + 3, argv + argc), argv[1], argv[2]);
   if (!status.ok()) fmt::print(stderr, "{}\n", to_string(status.errors()));
   return status.ok() ? 0 : 1;
 }

@@ -76,7 +76,7 @@ inline unsigned pack_register(std::int8_t a, std::int8_t b, std::int8_t c, std::
   return byte(a) | byte(b) << 8 | byte(c) << 16 | byte(d) << 24;
 }
 
-inline unsigned behind_barrier() { return 0; }
+inline unsigned after_barrier() { return 0; }
 // As compiler/target/cuda/codegen/instructions.cuh says. A row is read when its lane comes, the earliest that the
 // instruction may: nothing orders what other lanes write before it.
 template <bool turned, std::size_t count>

@@ -100,10 +100,10 @@ class Choice {
     RegionSpec spec = spec_;
     spec.schedules = schedules;
     if (schedules != nullptr) spec.progress = nullptr;
-    Built built{{}, space_};
-    DOVETAIL_ASSIGN(built.region, build_region(graph_, spec, config_, recorded, built.space, nullptr));
-    DOVETAIL_ASSIGN(built.cycles, counting_.count(built.region.code, memory_of(built.space)));
-    return built;
+    DeviceSpace space = space_;
+    DOVETAIL_ASSIGN(RegionCode region, build_region(graph_, spec, config_, recorded, space, nullptr));
+    DOVETAIL_ASSIGN(const std::uint64_t cycles, counting_.count(region.code, memory_of(space)));
+    return Built{std::move(region), std::move(space), cycles};
   }
 
   Result<std::uint64_t> cycles_alone(const schedule::Task& task, const schedule::Scheduled& scheduled) const {

@@ -12,7 +12,7 @@
 namespace dovetail::accel {
 
 // What the analytic choice supposes of the machine, beyond its configuration. Cycles, and parts of them. The values are
-// confirmed by `fit_tile_costs HARDWARE MODEL.onnx...` (bench/tiles), which times layers of models on the cycle
+// confirmed by `fit_tile_costs HARDWARE MEMORY MODEL.onnx...` (bench/tiles), which times layers of models on the cycle
 // simulator.
 struct TileCosts {
   // From a request to the first byte, of a memory that answers as soon as many do: simulator::IdealMemory's default.

@@ -183,7 +183,7 @@ void Emitter::emit_products(const std::vector<const CoreLoop*>& loops, const Cor
     names.push_back(name_for(operand == 1 ? "a" : "b"));
     line(fmt::format("unsigned {}[{}][{}];", names.back(), all, count));
     for (const CoreLoop* loop : own) open(*loop);
-    line(fmt::format("load_matrices<{}>({}[{}], &{}, {});", turned, names.back(), place, row, behind_));
+    line(fmt::format("load_matrices<{}>({}[{}], &{}, {});", turned, names.back(), place, row, after_));
     close(own.size());
     for (std::int64_t i = 0; i < count; ++i) factors.push_back(fmt::format("{}[{}][{}]", names.back(), place, i));
   }

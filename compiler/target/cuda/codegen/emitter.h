@@ -109,7 +109,7 @@ class Emitter {
   std::vector<std::string> map_names_;
 
   std::string text_;
-  std::string behind_;  // the variable that each barrier sets (instructions.cuh, behind_barrier)
+  std::string after_;  // the variable that each barrier sets (instructions.cuh, after_barrier)
   int indent_ = 1;
   std::unordered_set<std::string> taken_;
   std::unordered_map<const loops::BufferNode*, std::string> buffers_;

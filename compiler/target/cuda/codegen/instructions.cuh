@@ -112,8 +112,8 @@ inline unsigned pack_register(signed char a, signed char b, signed char c, signe
          (unsigned)(unsigned char)d << 24;
 }
 
-// A value that is there once a barrier has been passed: what reads shared memory and names it stays behind.
-inline unsigned behind_barrier() {
+// A value that is there once a barrier has been passed: what reads shared memory and names it stays after the barrier.
+inline unsigned after_barrier() {
   unsigned value;
   asm volatile("mov.u32 %0, 0;" : "=r"(value)::"memory");
   return value;
@@ -122,28 +122,28 @@ inline unsigned behind_barrier() {
 // four bytes of row l / 4; `turned`: the halves at column l / 4 of rows l % 4 * 2 and the next. Not volatile, so that
 // what several products need is loaded once; `after` keeps it after the barrier before.
 template <bool turned>
-inline void load_matrices(unsigned (&r)[4], const void* row, unsigned behind) {
+inline void load_matrices(unsigned (&r)[4], const void* row, unsigned after) {
   const unsigned place = (unsigned)__cvta_generic_to_shared(row);
   if constexpr (turned)
     asm("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4]; /* %5 */"
         : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-        : "r"(place), "r"(behind));
+        : "r"(place), "r"(after));
   else
     asm("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4]; /* %5 */"
         : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
-        : "r"(place), "r"(behind));
+        : "r"(place), "r"(after));
 }
 template <bool turned>
-inline void load_matrices(unsigned (&r)[2], const void* row, unsigned behind) {
+inline void load_matrices(unsigned (&r)[2], const void* row, unsigned after) {
   const unsigned place = (unsigned)__cvta_generic_to_shared(row);
   if constexpr (turned)
     asm("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2]; /* %3 */"
         : "=r"(r[0]), "=r"(r[1])
-        : "r"(place), "r"(behind));
+        : "r"(place), "r"(after));
   else
     asm("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2]; /* %3 */"
         : "=r"(r[0]), "=r"(r[1])
-        : "r"(place), "r"(behind));
+        : "r"(place), "r"(after));
 }
 
 // 16 x 8 sums of as many products as 32 bytes of factors: mma.sync.

@@ -148,8 +148,8 @@ std::string Emitter::emit_kernel(const std::string& symbol, const std::vector<Bu
   bool loads = false;  // matrices to registers
   each_call(kernel_.body, [&](const CoreCall& call) { loads |= !call.later; });
   if (loads) {
-    behind_ = name_for("behind");
-    line(fmt::format("unsigned {} = 0;", behind_));
+    after_ = name_for("after");
+    line(fmt::format("unsigned {} = 0;", after_));
   }
   emit(kernel_.body);
   if (reports_) parameters.emplace_back("Failure* __restrict__ failure");
@@ -268,7 +268,7 @@ void Emitter::emit_node(const CoreStore& n) {
 
 void Emitter::emit_node(const CoreBarrier& n) {
   line(n.of_warp ? "__syncwarp();" : "__syncthreads();");
-  if (!behind_.empty()) line(fmt::format("{} = behind_barrier();", behind_));
+  if (!after_.empty()) line(fmt::format("{} = after_barrier();", after_));
 }
 
 void Emitter::emit_node(const CoreAsyncCopy& n) {
