@@ -1,5 +1,5 @@
 // Generated from isa/spec by `dovetail isa --format sv --hw 1x16x16`. Do not edit.
-// Use as dovetail_isa_pkg::NAME; a struct is never an array element.
+// Yosys takes no array of these structs.
 package dovetail_isa_pkg;
 
   // The design point 1x16x16.
@@ -353,8 +353,10 @@ package dovetail_isa_pkg;
   } uop_t;
 
   // A step of GEMM or ALU, from stage X to the pipes.
+  localparam int unsigned SRC_INDEX_BITS =  // of INP or ACC
+      INP_DEPTH_LOG2 > ACC_DEPTH_LOG2 ? INP_DEPTH_LOG2 : ACC_DEPTH_LOG2;
   typedef struct packed {
-    logic empty;  // of an instruction without steps: it reads and writes nothing
+    logic empty;  // the only step of an instruction without steps: it reads and writes nothing
     logic first;  // of its instruction
     logic last;
     logic gemm;
@@ -363,31 +365,80 @@ package dovetail_isa_pkg;
     logic use_imm;  // the second operand is imm
     alu_op_e op;
     logic [15:0] imm;
-    logic [10:0] dst;
-    logic [10:0] src;  // of INP or ACC
-    logic [9:0] wgt;
+    logic [ACC_DEPTH_LOG2-1:0] dst;
+    logic [SRC_INDEX_BITS-1:0] src;
+    logic [WGT_DEPTH_LOG2-1:0] wgt;
   } step_t;
 
-  // A burst that a unit asks the read port for.
+  // A burst that a unit requests from the read port, or hands to the write port.
   typedef struct packed {
     logic valid;
-    logic [31:0] addr;
+    logic [ADDRESS_BITS-1:0] addr;
     logic [8:0] beats;
   } burst_t;
 
+  // A beat of read data, from the read port to a unit.
   typedef struct packed {
     logic [1:0] resp;
-    logic [63:0] data;
+    logic [8*BUS_BYTES-1:0] data;
   } beat_t;
+
+  localparam logic [1:0] AXI_BURST_INCR = 2'b01;
+
+  // The channels of the AXI4 memory port, as their source drives them; READY is a port of its own.
+  typedef struct packed {  // AR or AW
+    logic valid;
+    logic [ADDRESS_BITS-1:0] addr;
+    logic [7:0] len;
+    logic [2:0] size;
+    logic [1:0] burst;
+  } axi_ax_t;
+
+  typedef struct packed {
+    logic valid;
+    logic [8*BUS_BYTES-1:0] data;
+    logic [1:0] resp;
+    logic last;
+  } axi_r_t;
+
+  typedef struct packed {
+    logic valid;
+    logic [8*BUS_BYTES-1:0] data;
+    logic [BUS_BYTES-1:0] strb;
+    logic last;
+  } axi_w_t;
+
+  typedef struct packed {  // AXI4-Lite too
+    logic valid;
+    logic [1:0] resp;
+  } axi_b_t;
+
+  // The channels of the AXI4-Lite register port, likewise.
+  typedef struct packed {  // AR or AW
+    logic valid;
+    logic [11:0] addr;
+  } axil_ax_t;
+
+  typedef struct packed {
+    logic valid;
+    logic [31:0] data;
+    logic [1:0] resp;
+  } axil_r_t;
+
+  typedef struct packed {
+    logic valid;
+    logic [31:0] data;
+    logic [3:0] strb;
+  } axil_w_t;
 
   // The head of a command queue.
   typedef struct packed {
     logic valid;
     logic [31:0] index;  // of the instruction in its program
-    logic [127:0] instr;
+    logic [INSTRUCTION_BITS-1:0] instr;
   } command_t;
 
-  // The token FIFOs between a unit and a neighbour: what the unit finds, and what it does.
+  // The token FIFOs between a unit and a neighbor: their state, and the unit's use of them.
   typedef struct packed {
     logic available;  // a token to pop
     logic room;  // for a token to push
@@ -401,8 +452,8 @@ package dovetail_isa_pkg;
   // What stops a launch.
   typedef struct packed {
     logic valid;
-    logic [3:0] code;
-    logic [31:0] index;  // of the instruction that it belongs to
+    error_code_e code;
+    logic [31:0] index;  // of the instruction that caused it
   } error_t;
 
   // Timing.

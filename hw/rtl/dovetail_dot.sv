@@ -2,8 +2,9 @@
 `define DOVETAIL_SYNTHESIS_DOT
 `endif
 
-// The dot product of two vectors of int8, two cycles after its operands. Two bodies of equal latency, proven equal (hw/formal): one that
-// simulates fast (one expression, then an empty register) and one that maps well (products in registers, then a balanced tree).
+// The dot product of two vectors of int8, two cycles after its operands. Two bodies of equal
+// latency, proven equal (hw/formal): one that simulates fast (one expression, then an empty
+// register) and one that maps well (products in registers, then a balanced tree).
 module dovetail_dot #(
   parameter int unsigned Length = 16  // a power of two
 ) (
@@ -12,8 +13,9 @@ module dovetail_dot #(
   input  logic                enable_2_i,  // they were in the cycle before
   input  logic [Length*8-1:0] a_i,
   input  logic [Length*8-1:0] b_i,
-  // The sum, a cycle after its operands: an intermediate result of the body that simulates, and its user's to keep, beside those of the other
-  // dot products, so that a compiler finds vectors. 0 in the other body.
+  // The sum, a cycle after its operands: an intermediate result of the body that simulates, and its
+  // user's to keep, beside those of the other dot products, so that a compiler finds vectors. 0 in
+  // the other body.
   output logic signed [31:0]  partial_o,
   output logic signed [31:0]  sum_o
 );
@@ -45,7 +47,9 @@ module dovetail_dot #(
   logic signed [31:0] sum;
   always_comb begin
     sum = '0;
-    for (int unsigned i = 0; i < Length; i++) sum = sum + 32'($signed(a_i[i*8+:8])) * 32'($signed(b_i[i*8+:8]));
+    for (int unsigned i = 0; i < Length; i++) begin
+      sum = sum + 32'($signed(a_i[i*8+:8])) * 32'($signed(b_i[i*8+:8]));
+    end
   end
   always_ff @(posedge clk_i) begin
     if (enable_i) partial_o <= sum;

@@ -1,19 +1,20 @@
-// A queue of Depth words. The word at the head shows without being asked for. State as of the beginning of the cycle: a push into a full
-// queue is refused even when a pop happens in the same cycle.
+// A queue of Depth words. The word at the head shows without being asked for. State as of the
+// beginning of the cycle: a push into a full queue is refused even when a pop happens in the same
+// cycle.
 module dovetail_fifo #(
   parameter int unsigned Width = 8,
   parameter int unsigned Depth = 4,
   localparam int unsigned CountWidth = $clog2(Depth + 1)
 ) (
-  input  logic                  clk_i,
-  input  logic                  rst_ni,
-  input  logic                  flush_i,  // forgets everything
-  input  logic                  push_i,   // only while not full
-  input  logic [Width-1:0]      data_i,
-  input  logic                  pop_i,    // only while not empty
-  output logic [Width-1:0]      data_o,
-  output logic                  empty_o,
-  output logic                  full_o
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic             flush_i,  // forgets everything
+  input  logic             push_i,   // only while not full
+  input  logic [Width-1:0] data_i,
+  input  logic             pop_i,    // only while not empty
+  output logic [Width-1:0] data_o,
+  output logic             empty_o,
+  output logic             full_o
 );
   localparam int unsigned PtrWidth = Depth > 1 ? $clog2(Depth) : 1;
 
@@ -46,7 +47,8 @@ module dovetail_fifo #(
   end
 
 `ifdef FORMAL
-  // What proofs see of the memory: one word, at a place of the solver's choice, or all of a small one.
+  // What proofs see of the memory: one word, at a place of the solver's choice, or all of a small
+  // one.
   (* anyconst *) logic [PtrWidth-1:0] formal_place;
   logic [Width-1:0] formal_word;
   assign formal_word = mem[formal_place];

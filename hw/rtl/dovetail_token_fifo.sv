@@ -6,11 +6,11 @@ module dovetail_token_fifo #(
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic        flush_i,
-  input  logic        push_i,       // only while there is room
-  input  logic        pop_i,        // only while available
+  input  logic        push_i,  // only while there is room
+  input  logic        pop_i,   // only while available
   output logic        room_o,
   output logic        available_o,
-  output logic [15:0] count_o       // for the registers: 65535 also where one more is held
+  output logic [15:0] count_o  // for the registers: 65535 also where one more is held
 );
   logic [CountWidth-1:0] count_q;
 
