@@ -1,6 +1,6 @@
-// The vector unit, after stage R: operands arrive in the cycle after the destination was read.
-// Operations of kind alu are written in that cycle, those of kind alu_long in the next. Lint
-// refuses an operation without its case.
+// The vector pipe, after stage R: operands arrive in the cycle after the destination was read.
+// Results of kind alu are written in that cycle, those of kind alu_long in the next. Lint reports
+// an operation without a case.
 module dovetail_alu import dovetail_isa_pkg::*; #(
   localparam int unsigned Lanes = BATCH * BLOCK_OUT,
   localparam int unsigned AccWidth = ACC_DEPTH_LOG2
@@ -85,9 +85,9 @@ module dovetail_alu import dovetail_isa_pkg::*; #(
           ALU_MIN: short_result[l*32+:32] = value < operand ? value : operand;
           ALU_MAX: short_result[l*32+:32] = value < operand ? operand : value;
           ALU_SHR: begin
-            // Shift amounts are total: 31 and more are 31, negative ones shift left. One shifter
-            // does both: n places to the left are 32 - n to the right, out of the upper half; from
-            // -31 to -1 the amount's low bits are just that.
+            // Every amount has a meaning: 31 and more are 31, negative amounts shift left. One
+            // shifter does both: a shift left by n is a shift right by 32 - n, out of the upper
+            // half; for n from 1 to 31, the low bits of the amount -n are 32 - n.
             if (operand[31]) begin
               places = &operand[30:5] && operand[4:0] != 5'd0 ? operand[4:0] : 5'd1;
               window = {value, 32'd0};

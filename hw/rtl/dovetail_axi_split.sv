@@ -1,4 +1,4 @@
-// Cuts rows of bytes into AXI bursts: whole beats, at most MaxBeats long, none across a 4 KiB
+// Splits rows of bytes into AXI bursts: whole beats, at most MaxBeats, none across a 4 KiB
 // boundary, each row from its own first beat on.
 module dovetail_axi_split #(
   parameter int unsigned AddrWidth = 32,
@@ -14,7 +14,7 @@ module dovetail_axi_split #(
   input  logic [AddrWidth-1:0]  row_bytes_i,
   input  logic [AddrWidth-1:0]  stride_i,      // bytes from row to row
   input  logic [CountWidth-1:0] rows_i,
-  output logic                  valid_o,       // a burst is due
+  output logic                  valid_o,       // a burst is offered
   output logic [AddrWidth-1:0]  burst_addr_o,  // of its first beat
   output logic [8:0]            burst_beats_o,
   input  logic                  ready_i        // the burst is taken

@@ -70,7 +70,7 @@ module dovetail_compute import dovetail_isa_pkg::*; #(
   // ---- Start ------------------------------------------------------------------------------------
   logic       tokens_there, nothing_in_flight, may_overlap, flight_empty, flight_full, serial_busy;
   logic       front_free;
-  logic [1:0] kind_q;  // of those in flight
+  logic [1:0] kind_q;  // of the instructions in flight
 
   assign tokens_there      = (!head.pop_prev || prev_i.available) &&
                              (!head.pop_next || next_i.available);

@@ -43,12 +43,12 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   logic [9:0]           beat_q;
   logic [LineBits-1:0]  line_q;
   logic [31:0]          left_q, index_q;
-  logic                 bad_q;
-  logic                 bad_decode_q, error;
-  logic [3:0]           error_code;
+  logic                 bad_q, bad_decode_q;  // an error response to a beat before, and which
+  logic                 error;
+  error_code_e          error_code;
   logic [2:0]           queue;
 
-  // ---- The launch's place -----------------------------------------------------------------------
+  // ---- Addresses of the launch ------------------------------------------------------------------
   // In full precision, since the registers hold more bits than an address has. A launch that ends
   // outside the address space is refused before anything is fetched, and so is a launch that fills
   // it, whose length in bytes would not fit an address.
@@ -156,9 +156,9 @@ module dovetail_fetch import dovetail_isa_pkg::*; #(
   end
   always_ff @(posedge clk_i) begin
     if (start_i) begin
-      index_q    <= begin_i;
-      lane_q     <= LaneWidth'(first_addr >> InstrLog2) & LaneWidth'(Lanes - 1);
-      beat_q     <= '0;
+      index_q      <= begin_i;
+      lane_q       <= LaneWidth'(first_addr >> InstrLog2) & LaneWidth'(Lanes - 1);
+      beat_q       <= '0;
       bad_q        <= 1'b0;
       bad_decode_q <= 1'b0;
     end else if (slot) begin

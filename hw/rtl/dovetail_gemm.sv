@@ -1,4 +1,4 @@
-// The matrix pipe behind stage R: dot products, then the accumulator. A step in R in cycle r writes
+// The matrix pipe, after stage R: dot products, then the accumulator. A step in R in cycle r writes
 // ACC in r + gemm_read_to_write.
 //
 //   r + 1  operands arrive, products
@@ -17,7 +17,7 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
   // Stage R.
   input  logic                          valid_i,
   input  step_t                         step_i,
-  // The cycle after.
+  // Operands, in the cycle after.
   input  logic [Batch*BlockIn*8-1:0]    inp_i,
   input  logic [BlockOut*BlockIn*8-1:0] wgt_i,
   // ACC.
@@ -29,9 +29,9 @@ module dovetail_gemm import dovetail_isa_pkg::*; #(
   output logic [Lanes*32-1:0]           acc_wdata_o,
   output logic                          last_o  // the last step of an instruction writes
 );
-  logic                valid_1_q, valid_2_q, valid_3_q;  // passes
+  logic                valid_1_q, valid_2_q, valid_3_q;  // there is a step
   logic                last_1_q, last_2_q, last_3_q;
-  logic                write_1_q, write_2_q, write_3_q;  // is no empty step
+  logic                write_1_q, write_2_q, write_3_q;  // it is not empty
   logic                reset_1_q, reset_2_q, reset_3_q;
   logic                over_1_q, over_2_q, over_3_q;
   logic [AccWidth-1:0] dst_1_q, dst_2_q, dst_3_q;

@@ -1,5 +1,5 @@
-// Stage R: the operands of a step. GEMM's come from INP and WGT in one cycle; ALU's come from ACC,
-// an index a cycle, the destination last. docs/timing.md, section 9.
+// Stage R: reads the operands of a step. Those of GEMM come from INP and WGT in one cycle; those of
+// ALU come from ACC, one index a cycle, the destination last. docs/timing.md, section 9.
 module dovetail_operands import dovetail_isa_pkg::*; #(
   localparam int unsigned Lanes = BATCH * BLOCK_OUT,
   localparam int unsigned AccBits = 32 * Lanes,
@@ -14,7 +14,8 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   output logic                take_o,
   input  logic                valid_i,
   input  step_t               step_i,
-  // The destination of ALU's step before, while its result is neither written nor can be forwarded.
+  // The destination of the ALU step before, while its result is not written and cannot be
+  // forwarded.
   input  logic                pending_i,
   input  logic [AccIndex-1:0] pending_dst_i,
   // The step in R, in its last cycle there: for which pipe, and what it is.
@@ -25,7 +26,7 @@ module dovetail_operands import dovetail_isa_pkg::*; #(
   output logic                operand_re_o,
   output logic [InpIndex-1:0] inp_addr_o,
   output logic [WgtIndex-1:0] wgt_addr_o,
-  // ACC: what is read arrives in the cycle after. Sources are kept until the destination is there.
+  // ACC: read data arrives in the cycle after. Sources are kept until the destination arrives.
   output logic                acc_re_o,
   output logic [AccIndex-1:0] acc_raddr_o,
   input  logic [AccBits-1:0]  acc_rdata_i,

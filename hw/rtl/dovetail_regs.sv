@@ -23,7 +23,7 @@ module dovetail_regs import dovetail_isa_pkg::*; (
   input  logic        busy_i,
   input  logic        done_i,   // it is complete
   input  logic        error_i,  // it was stopped, or left tokens
-  input  logic [3:0]  error_code_i,
+  input  error_code_e error_code_i,
   input  logic [31:0] error_index_i,
   input  logic [63:0] cycles_i,
   input  logic [63:0] tokens_i  // in the FIFOs, 16 bits each
@@ -35,7 +35,7 @@ module dovetail_regs import dovetail_isa_pkg::*; (
   logic [31:0] begin_q, count_q, error_index_q;
   logic [1:0]  enable_q, status_q;
   logic        done_q, error_q, start_q, bvalid_q, rvalid_q;
-  logic [3:0]  error_code_q;
+  error_code_e error_code_q;
   logic [1:0]  bresp_q, rresp_q, rresp;
   logic [31:0] rdata_q, rdata, mask;
   logic        write, read, known_write;
@@ -99,7 +99,7 @@ module dovetail_regs import dovetail_isa_pkg::*; (
       status_q       <= '0;
       done_q         <= 1'b0;
       error_q        <= 1'b0;
-      error_code_q   <= '0;
+      error_code_q   <= ERROR_NONE;
       error_index_q  <= '0;
       cycles_q       <= '0;
       start_q        <= 1'b0;
@@ -133,11 +133,11 @@ module dovetail_regs import dovetail_isa_pkg::*; (
           default: ;
         endcase
       end
-      // Events win over the clearing of their bit in the same cycle.
+      // An event sets its bit even where software clears it in the same cycle.
       if (start_q) begin
         done_q        <= 1'b0;
         error_q       <= 1'b0;
-        error_code_q  <= '0;
+        error_code_q  <= ERROR_NONE;
         error_index_q <= '0;
         cycles_q      <= '0;
       end else if (busy_i) begin

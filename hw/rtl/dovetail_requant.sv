@@ -1,6 +1,6 @@
 // One lane of ALU_REQUANT (isa/semantics/requant.h): sum times scale, exactly, in the first cycle;
-// shifted, rounded half to even, moved by the zero point and clamped in the second. Operands count
-// only while enabled, so that neither gates nor a simulator work for nothing.
+// shifted, rounded half to even, moved by the zero point and clamped in the second. Operands are
+// used only while enabled: otherwise neither gates nor a simulator do any work.
 module dovetail_requant (
   input  logic        clk_i,
   input  logic        enable_i,
@@ -9,7 +9,7 @@ module dovetail_requant (
   input  logic [31:0] scale_i,       // a binary32's bits
   input  logic        enable_2_i,    // the second cycle
   input  logic [15:0] zero_point_i,  // of the second cycle
-  output logic [31:0] result_o       // 0 but in the second cycle
+  output logic [31:0] result_o       // 0 except in the second cycle
 );
   logic [31:0] sum, magnitude;
   logic [23:0] mantissa;
@@ -35,11 +35,13 @@ module dovetail_requant (
     end
   end
 
-  // One shift serves every exponent: the product is 16 places to the left of its units, where it
-  // would be multiplied by 2^16, and of the guard below them. 16 places saturate whatever is not 0;
-  // beyond 79 nothing is left. What falls out behind the guard makes the sticky bit.
   // A size below 2^33, rounded up, with its sign and any zero point.
   localparam int unsigned SumWidth = 35;
+
+  // One right shift serves every exponent: the product starts 16 places to the left of the units
+  // and of the guard bit below them, as multiplied by 2^16. Factors above 2^16 would saturate every
+  // product but 0, as 2^16 does; shifts by more than 79 leave nothing. The bits that are shifted
+  // out below the guard make the sticky bit.
   logic [6:0]          right;
   logic [5:0]          dropped;
   logic [72:0]         shifted;

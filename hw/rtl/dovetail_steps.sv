@@ -16,7 +16,7 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
   input  logic                 gemm_i,
   input  logic [InstrBits-1:0] instr_i,
   output logic                 free_o,
-  // Micro-ops as they are loaded.
+  // Writes of UOP.
   input  logic                 uop_we_i,
   input  logic [UopIndex-1:0]  uop_waddr_i,
   input  logic [UopBits-1:0]   uop_wdata_i,
@@ -33,7 +33,7 @@ module dovetail_steps import dovetail_isa_pkg::*; #(
   alu_t  alu;
 
   // ---- Stage U ----------------------------------------------------------------------------------
-  step_t                fe_step_q;  // its indices are what the loops add to those of the micro-op
+  step_t                fe_step_q;  // its indices: what the loops add to those of the micro-op
   logic                 fe_busy_q;
   logic [UopIndex-1:0]  fe_uop_q, fe_uop_begin_q, fe_uop_last_q;
   logic [IterWidth-1:0] fe_x_q, fe_y_q, fe_x_last_q, fe_y_last_q;

@@ -46,8 +46,8 @@ module dovetail_store import dovetail_isa_pkg::*; #(
   localparam bit Saturate = SATURATE_ENABLED != 0;
   localparam int unsigned ShadowBits = Saturate ? 2 * OutBits : OutBits;
   localparam int unsigned TakenWidth = $clog2(Depth + 1);
-  // No STORE has more bursts: it moves no element of ACC twice, and each burst has a beat of its
-  // own.
+  // No STORE has more bursts: it moves each element of ACC at most once, and no two bursts share a
+  // beat.
   localparam int unsigned MostBursts = ACC_DEPTH * OutBeats;
 
   // ---- Start ------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ module dovetail_store import dovetail_isa_pkg::*; #(
   logic [SizeWidth-1:0]             x_q, y_q, x_last_q, y_last_q;
   logic [LaneWidth-1:0]             lane_q, row_lane_q, lane_step_q;
   logic [9:0]                       beat_q;
-  logic [TakenWidth-1:0]            taken_q;  // places of the write buffer
+  logic [TakenWidth-1:0]            taken_q;  // places of the write buffer that are in use
   logic                             sent, beat_open_q;
 
   localparam logic [LaneWidth-1:0] LaneLast = LaneWidth'(OutLanes - 1);
@@ -152,7 +152,7 @@ module dovetail_store import dovetail_isa_pkg::*; #(
     end
   end
 
-  // ---- The shadow of ACC: what STORE may need of it ---------------------------------------------
+  // ---- The shadow of ACC: the lanes of ACC as a STORE may need them -----------------------------
   logic [ShadowBits-1:0] shadow_in, shadow;
   logic [OutBits-1:0]    element;
 

@@ -1,5 +1,5 @@
-// The accelerator: AXI4 memory master, AXI4-Lite registers, interrupt. One clock; reset is asserted
-// at any time and released with the clock.
+// The accelerator: AXI4 memory master, AXI4-Lite registers, interrupt. One clock; reset may be
+// asserted at any time and is released in step with the clock.
 module dovetail_top import dovetail_isa_pkg::*; #(
   localparam int unsigned AddrWidth = ADDRESS_BITS,
   localparam int unsigned BusBytes = BUS_BYTES,
@@ -66,32 +66,32 @@ module dovetail_top import dovetail_isa_pkg::*; #(
   logic        start, busy_q, halt_q, flush, finished, left_over, stopped;
   logic [63:0] program_base;
   logic [31:0] launch_begin, launch_count;
-  logic [31:0] instr_index;  // the next that fetch issues; behind the last one at the end
+  logic [31:0] instr_index;  // of the next instruction to issue; at the end, of the one after the last
   logic [63:0] cycle_q;
   logic        fetch_idle, load_idle, compute_idle, store_idle, read_idle, write_quiet;
   logic        any_error;
-  logic [3:0]  error_code_q;
+  error_code_e error_code_q;
   logic [31:0] error_index_q;
   logic [2:0]  queue_empty, queue_full, queue_push;
-  // Of the FIFOs 0 load to compute, 1 compute to load, 2 compute to store, 3 store to compute.
+  // By token FIFO: 0 load to compute, 1 compute to load, 2 compute to store, 3 store to compute.
   logic [3:0]  token_push, token_pop, token_room, token_available;
   logic [63:0] token_counts;
   error_t      fetch_error, load_error, compute_error, store_error, error;
 
   assign any_error = fetch_error.valid || load_error.valid || compute_error.valid ||
                      store_error.valid;
-  // The one that is reported, of several in one cycle.
+  // The one that is reported where several come in one cycle.
   assign error     = fetch_error.valid   ? fetch_error :
                      compute_error.valid ? compute_error :
                      load_error.valid    ? load_error :
                                            store_error;
   assign finished  = busy_q && !halt_q && !any_error && fetch_idle && queue_empty == 3'b111 &&
                      load_idle && compute_idle && store_idle;
-  // Every launch begins with empty FIFOs: what one leaves was meant for no one. It stays there to
-  // be read, until the next launch.
+  // A launch must take all of its tokens: the next one begins with empty FIFOs. The tokens left
+  // over can be read until then.
   assign left_over = finished && token_available != 4'b0000;
-  // After an error nothing new begins; what the memory has accepted runs to its end. Then
-  // everything is forgotten.
+  // After an error no instruction starts and no burst begins; accepted bursts run to their end.
+  // Then the queues and the units are flushed.
   assign stopped   = busy_q && halt_q && read_idle && write_quiet;
   assign flush     = start || stopped;
 
@@ -99,7 +99,7 @@ module dovetail_top import dovetail_isa_pkg::*; #(
     if (!rst_ni) begin
       busy_q        <= 1'b0;
       halt_q        <= 1'b0;
-      error_code_q  <= '0;
+      error_code_q  <= ERROR_NONE;
       error_index_q <= '0;
       cycle_q       <= '0;
     end else begin

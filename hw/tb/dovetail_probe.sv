@@ -119,7 +119,7 @@ module dovetail_probe (
     if (store_busy_i) cause[8:6] = Unit;
   end
 
-  // Read by the test bench in each cycle.
+  // The test bench reads these in each cycle.
   logic [31:0] word /* verilator public_flat_rd */;
   logic [31:0] issue_index /* verilator public_flat_rd */;
   logic [31:0] load_start_index /* verilator public_flat_rd */;
