@@ -76,9 +76,10 @@ module dovetail_requant (
       total    = {negative_q ? ~size : size, 1'b1} +
                  {SumWidth'($signed(zero_point_i)), negative_q ^ up};
       negative = is_large ? negative_q : total[SumWidth];
-      result_o = total[32:1];
       if (is_large || (total[SumWidth:32] != '0 && total[SumWidth:32] != '1)) begin
         result_o = {negative, {31{!negative}}};
+      end else begin
+        result_o = total[32:1];
       end
     end
   end
