@@ -1,81 +1,66 @@
-// Proof of dovetail_axi_read: the arbiter's choice, the address channel, and the way of each beat back to who asked for it.
+// Proof of dovetail_axi_read: the arbiter's choice, the address channel, and the way of each beat
+// back to the requester of its burst.
 //
-// One burst is followed, any: chosen when it is granted. Counting the bursts before it, its beats must go to its requester when none is left.
-module dovetail_axi_read_formal #(
-  parameter int unsigned AddrWidth = 16,
-  parameter int unsigned BusBits = 8,
+// The solver picks one burst to follow when it is granted. The harness counts the bursts before it:
+// when none is left, beats must go to its requester.
+module dovetail_axi_read_formal import dovetail_isa_pkg::*; #(
   parameter int unsigned BufferBeats = 2  // of each requester
 ) (
-  input logic                   clk_i,
-  input logic                   halt_i,
-  input logic [2:0]             request_i,
-  input logic [3*AddrWidth-1:0] addr_i,
-  input logic [26:0]            beats_i,
-  input logic                   arready_i,
-  input logic                   rvalid_i,
-  input logic [BusBits-1:0]     rdata_i,
-  input logic [1:0]             rresp_i,
-  input logic                   rlast_i,
-  input logic                   follow_i
+  input logic   clk_i,
+  input logic   halt_i,
+  input burst_t fetch_i,
+  input burst_t compute_i,
+  input burst_t load_i,
+  input logic   ar_ready_i,
+  input axi_r_t r_i,
+  input logic   follow_i
 );
-  localparam int unsigned OrderDepth = 3 * BufferBeats + 1;  // as the top has it
+  localparam int unsigned OrderDepth = 3 * BufferBeats + 1;  // as in the top
   localparam int unsigned CountWidth = $clog2(OrderDepth + 1);
   localparam int unsigned PtrWidth = $clog2(OrderDepth);
+  localparam int unsigned SumWidth = CountWidth + 1;
 
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  logic                 idle, arvalid, rready;
-  logic [2:0]           grant, beat_valid;
-  logic [BusBits-1:0]   beat_data;
-  logic [1:0]           beat_resp;
-  logic [AddrWidth-1:0] araddr;
-  logic [7:0]           arlen;
+  logic       idle, r_ready;
+  logic [2:0] grant, beat_valid;
+  beat_t      beat;
+  axi_ax_t    ar;
   dovetail_axi_read #(
-    .AddrWidth (AddrWidth),
-    .BusBits   (BusBits),
     .OrderDepth(OrderDepth)
   ) u_dut (
     .clk_i,
     .rst_ni      (rst_n),
     .halt_i,
     .idle_o      (idle),
-    .request_i,
-    .addr_0_i    (addr_i[AddrWidth-1:0]),
-    .addr_1_i    (addr_i[2*AddrWidth-1:AddrWidth]),
-    .addr_2_i    (addr_i[3*AddrWidth-1:2*AddrWidth]),
-    .beats_0_i   (beats_i[8:0]),
-    .beats_1_i   (beats_i[17:9]),
-    .beats_2_i   (beats_i[26:18]),
+    .fetch_i,
+    .compute_i,
+    .load_i,
     .grant_o     (grant),
     .beat_valid_o(beat_valid),
-    .beat_data_o (beat_data),
-    .beat_resp_o (beat_resp),
-    .arvalid_o   (arvalid),
-    .arready_i,
-    .araddr_o    (araddr),
-    .arlen_o     (arlen),
-    .rvalid_i,
-    .rready_o    (rready),
-    .rdata_i,
-    .rresp_i,
-    .rlast_i
+    .beat_o      (beat),
+    .ar_o        (ar),
+    .ar_ready_i,
+    .r_i,
+    .r_ready_o   (r_ready)
   );
 
-  // The model: bursts granted and not answered to the end; those before the one that is followed.
-  logic [CountWidth-1:0] away, ahead;
+  // The model: outstanding bursts, from grant to last beat; those before the one that is followed.
+  logic [CountWidth-1:0] outstanding, ahead;
   logic                  taken, ended, following;
   logic [1:0]            owner;
-  logic [2:0]            owner_bit;
+  logic [2:0]            request, owner_bit;
+  assign request   = {load_i.valid, compute_i.valid, fetch_i.valid};
   assign taken     = grant != 3'b000;
-  assign ended     = rvalid_i && rlast_i;
+  assign ended     = r_i.valid && r_i.last;
   assign owner_bit = 3'b001 << owner;
   always_ff @(posedge clk_i) begin
     if (!rst_n) begin
-      away      <= '0;
-      following <= 1'b0;
+      outstanding <= '0;
+      following   <= 1'b0;
     end else begin
-      away <= away + CountWidth'(taken) - CountWidth'(ended);
+      outstanding <= outstanding + CountWidth'(taken) - CountWidth'(ended);
       if (following && ended) begin
         ahead <= ahead - 1'b1;
         if (ahead == '0) following <= 1'b0;
@@ -83,32 +68,26 @@ module dovetail_axi_read_formal #(
       if (taken && follow_i && !following) begin
         following <= 1'b1;
         owner     <= grant[0] ? 2'd0 : grant[1] ? 2'd1 : 2'd2;
-        ahead     <= away - CountWidth'(ended);
+        ahead     <= outstanding - CountWidth'(ended);
       end
     end
   end
 
   // What was offered in the cycle before.
-  logic                 asked_0, asked_1, asked_2, waited, granted;
-  logic [AddrWidth-1:0] addr_0, addr_1, addr_2, waited_addr, granted_addr;
-  logic [8:0]           beats_0, beats_1, beats_2, granted_beats;
-  logic [7:0]           waited_len;
+  logic    fetch_waited, compute_waited, load_waited, ar_waited, granted;
+  burst_t  fetch, compute, load, granted_burst;
+  axi_ax_t waited_ar;
   always_ff @(posedge clk_i) begin
-    asked_0       <= rst_n && request_i[0] && !grant[0];
-    asked_1       <= rst_n && request_i[1] && !grant[1];
-    asked_2       <= rst_n && request_i[2] && !grant[2];
-    addr_0        <= addr_i[AddrWidth-1:0];
-    addr_1        <= addr_i[2*AddrWidth-1:AddrWidth];
-    addr_2        <= addr_i[3*AddrWidth-1:2*AddrWidth];
-    beats_0       <= beats_i[8:0];
-    beats_1       <= beats_i[17:9];
-    beats_2       <= beats_i[26:18];
-    waited        <= rst_n && arvalid && !arready_i;
-    waited_addr   <= araddr;
-    waited_len    <= arlen;
-    granted       <= rst_n && taken;
-    granted_addr  <= grant[0] ? addr_i[AddrWidth-1:0] : grant[1] ? addr_i[2*AddrWidth-1:AddrWidth] : addr_i[3*AddrWidth-1:2*AddrWidth];
-    granted_beats <= grant[0] ? beats_i[8:0] : grant[1] ? beats_i[17:9] : beats_i[26:18];
+    fetch_waited   <= rst_n && request[0] && !grant[0];
+    compute_waited <= rst_n && request[1] && !grant[1];
+    load_waited    <= rst_n && request[2] && !grant[2];
+    fetch          <= fetch_i;
+    compute        <= compute_i;
+    load           <= load_i;
+    ar_waited      <= rst_n && ar.valid && !ar_ready_i;
+    waited_ar      <= ar;
+    granted        <= rst_n && taken;
+    granted_burst  <= grant[0] ? fetch_i : grant[1] ? compute_i : load_i;
   end
 
   // Inside: the order queue, as in dovetail_fifo_formal.
@@ -117,48 +96,63 @@ module dovetail_axi_read_formal #(
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.u_order.tail_q ;
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.u_order.formal_place ;
   (* hierconn *) logic [1:0]            \u_dut.u_order.formal_word ;
-  logic [CountWidth:0] last, place, distance;  // of the solver's place from the head
-  assign last   = (CountWidth + 1)'(\u_dut.u_order.head_q ) + (CountWidth + 1)'(away);
-  assign place  = (CountWidth + 1)'(\u_dut.u_order.head_q ) + (CountWidth + 1)'(ahead);
-  assign distance = \u_dut.u_order.formal_place >= \u_dut.u_order.head_q ?
-      (CountWidth + 1)'(\u_dut.u_order.formal_place ) - (CountWidth + 1)'(\u_dut.u_order.head_q ) :
-      (CountWidth + 1)'(\u_dut.u_order.formal_place ) + (CountWidth + 1)'(OrderDepth) - (CountWidth + 1)'(\u_dut.u_order.head_q );
+
+  // Places: the queue's head and end, the followed burst's, the solver's, the latter's distance
+  // from the head.
+  logic [SumWidth-1:0] head, last, place, chosen, distance;
+  assign head     = SumWidth'(\u_dut.u_order.head_q );
+  assign last     = head + SumWidth'(outstanding);
+  assign place    = head + SumWidth'(ahead);
+  assign chosen   = SumWidth'(\u_dut.u_order.formal_place );
+  assign distance = chosen >= head ? chosen - head : chosen + SumWidth'(OrderDepth) - head;
+  // Places count modulo the depth.
+  function [SumWidth-1:0] wrapped(input logic [SumWidth-1:0] sum);
+    wrapped = sum >= SumWidth'(OrderDepth) ? sum - SumWidth'(OrderDepth) : sum;
+  endfunction
 
   always_comb begin
-    // The rules of those around. A request does not change before its grant; a requester asks only
-    // while its buffer has room for the burst besides all that are on their way (proven in dovetail_read_buffer_formal), which are of a beat at least.
-    if (asked_0) assume (request_i[0] && addr_i[AddrWidth-1:0] == addr_0 && beats_i[8:0] == beats_0);
-    if (asked_1) assume (request_i[1] && addr_i[2*AddrWidth-1:AddrWidth] == addr_1 && beats_i[17:9] == beats_1);
-    if (asked_2) assume (request_i[2] && addr_i[3*AddrWidth-1:2*AddrWidth] == addr_2 && beats_i[26:18] == beats_2);
-    if (request_i[0]) assume (beats_i[8:0] != '0 && beats_i[8:0] <= 9'd256);
-    if (request_i[1]) assume (beats_i[17:9] != '0 && beats_i[17:9] <= 9'd256);
-    if (request_i[2]) assume (beats_i[26:18] != '0 && beats_i[26:18] <= 9'd256);
-    if (request_i != 3'b000) assume (away < CountWidth'(3 * BufferBeats));
+    // Assumptions about the requesters. A request does not change before its grant. A requester
+    // asks only while its buffer has room for the burst besides all outstanding ones (proven in
+    // dovetail_read_buffer_formal), each of which has at least one beat.
+    if (fetch_waited) assume (fetch_i == fetch);
+    if (compute_waited) assume (compute_i == compute);
+    if (load_waited) assume (load_i == load);
+    if (request[0]) assume (fetch_i.beats != '0 && fetch_i.beats <= 9'd256);
+    if (request[1]) assume (compute_i.beats != '0 && compute_i.beats <= 9'd256);
+    if (request[2]) assume (load_i.beats != '0 && load_i.beats <= 9'd256);
+    if (request != 3'b000) assume (outstanding < CountWidth'(3 * BufferBeats));
     // The memory answers what it has accepted, and nothing else.
-    if (rvalid_i) assume (away > CountWidth'(arvalid));
+    if (r_i.valid) assume (outstanding > CountWidth'(ar.valid));
 
     if (rst_n) begin
-      // The arbiter: one at most, of those that ask, and whenever the address register is free one of them: none is passed over but for one before
-      // it in the order fetch, compute, load.
+      // The arbiter: at most one grant, to a requester that asks, and whenever the address register
+      // is free. None is passed over except for one before it in the order fetch, compute, load.
       assert (grant == 3'b000 || grant == 3'b001 || grant == 3'b010 || grant == 3'b100);
-      assert ((grant & ~request_i) == 3'b000);
+      assert ((grant & ~request) == 3'b000);
       if (halt_i) assert (grant == 3'b000);
-      if (arvalid && !arready_i) assert (grant == 3'b000);
-      if (!halt_i && (!arvalid || arready_i)) assert ((grant != 3'b000) == (request_i != 3'b000));
-      if (grant[1]) assert (!request_i[0]);
-      if (grant[2]) assert (!request_i[0] && !request_i[1]);
-      // The address channel: the choice shows in the next cycle and is held until it is accepted; nothing else shows.
-      if (granted) assert (arvalid && araddr == granted_addr && {1'b0, arlen} + 9'd1 == granted_beats);
-      if (waited) assert (arvalid && araddr == waited_addr && arlen == waited_len);
-      if (!granted && !waited) assert (!arvalid);
-      // The way back: at once, to one, unchanged, to who asked.
-      assert (rready);
-      assert (beat_valid == 3'b000 || beat_valid == 3'b001 || beat_valid == 3'b010 || beat_valid == 3'b100);
-      if (!rvalid_i) assert (beat_valid == 3'b000);
-      if (rvalid_i && \u_dut.u_order.head_q == \u_dut.u_order.formal_place ) assert (beat_valid != 3'b000);
-      if (rvalid_i) assert (beat_data == rdata_i && beat_resp == rresp_i);
-      if (rvalid_i && following && ahead == '0) assert (beat_valid == owner_bit);
-      assert (idle == (away == '0));
+      if (ar.valid && !ar_ready_i) assert (grant == 3'b000);
+      if (!halt_i && (!ar.valid || ar_ready_i)) begin
+        assert ((grant != 3'b000) == (request != 3'b000));
+      end
+      if (grant[1]) assert (!request[0]);
+      if (grant[2]) assert (!request[0] && !request[1]);
+      // The address channel: a granted burst is offered in the next cycle and held until it is
+      // accepted; nothing else is offered.
+      if (granted) begin
+        assert (ar.valid && ar.addr == granted_burst.addr);
+        assert ({1'b0, ar.len} + 9'd1 == granted_burst.beats);
+      end
+      if (ar_waited) assert (ar == waited_ar);
+      if (!granted && !ar_waited) assert (!ar.valid);
+      // The way back: at once, unchanged, to the requester of the burst and no other.
+      assert (r_ready);
+      assert (beat_valid == 3'b000 || beat_valid == 3'b001 || beat_valid == 3'b010 ||
+              beat_valid == 3'b100);
+      if (!r_i.valid) assert (beat_valid == 3'b000);
+      if (r_i.valid && head == chosen) assert (beat_valid != 3'b000);
+      if (r_i.valid) assert (beat.data == r_i.data && beat.resp == r_i.resp);
+      if (r_i.valid && following && ahead == '0) assert (beat_valid == owner_bit);
+      assert (idle == (outstanding == '0));
     end
   end
 
@@ -166,23 +160,24 @@ module dovetail_axi_read_formal #(
     assume (\u_dut.u_order.formal_place <= PtrWidth'(OrderDepth - 1));
     if (follow_i) assume (\u_dut.u_order.tail_q == \u_dut.u_order.formal_place );
     if (rst_n) begin
-      assert (\u_dut.u_order.count_q == away);
-      assert (away < CountWidth'(OrderDepth) && away >= CountWidth'(arvalid));
+      assert (\u_dut.u_order.count_q == outstanding);
+      assert (outstanding < CountWidth'(OrderDepth) && outstanding >= CountWidth'(ar.valid));
       assert (\u_dut.u_order.head_q <= PtrWidth'(OrderDepth - 1));
-      assert ((CountWidth + 1)'(\u_dut.u_order.tail_q ) == (last >= (CountWidth + 1)'(OrderDepth) ? last - (CountWidth + 1)'(OrderDepth) : last));
-      if (distance < (CountWidth + 1)'(away)) assert (\u_dut.u_order.formal_word != 2'd3);
+      assert (SumWidth'(\u_dut.u_order.tail_q ) == wrapped(last));
+      if (distance < SumWidth'(outstanding)) assert (\u_dut.u_order.formal_word != 2'd3);
       if (following) begin
-        assert (ahead < away);
-        assert ((CountWidth + 1)'(\u_dut.u_order.formal_place ) == (place >= (CountWidth + 1)'(OrderDepth) ? place - (CountWidth + 1)'(OrderDepth) : place));
+        assert (ahead < outstanding);
+        assert (chosen == wrapped(place));
         assert (\u_dut.u_order.formal_word == owner && owner != 2'd3);
       end
     end
   end
 
   always_ff @(posedge clk_i) begin
-    cover (rst_n && waited && request_i == 3'b111);
-    cover (rst_n && grant[2] && away > CountWidth'(1));
-    cover (rst_n && following && ahead == '0 && ended && owner == 2'd2 && away > CountWidth'(1));
-    cover (rst_n && arvalid && arready_i && taken);
+    cover (rst_n && ar_waited && request == 3'b111);
+    cover (rst_n && grant[2] && outstanding > CountWidth'(1));
+    cover (rst_n && following && ahead == '0 && ended && owner == 2'd2 &&
+           outstanding > CountWidth'(1));
+    cover (rst_n && ar.valid && ar_ready_i && taken);
   end
 endmodule

@@ -1,6 +1,7 @@
-// Proof of dovetail_axi_split: the bursts of a transfer are exactly its rows, in order, each as long as the rules allow.
+// Proof of dovetail_axi_split: the bursts of a transfer are exactly its rows, in order, each as
+// long as the rules allow.
 //
-// A model beside the splitter keeps, in full precision, the row and the beat that must come next.
+// A model next to the splitter keeps, in full precision, the row and the beat that must come next.
 module dovetail_axi_split_formal #(
   parameter int unsigned AddrWidth = 32,
   parameter int unsigned BusBytes = 8,
@@ -84,7 +85,8 @@ module dovetail_axi_split_formal #(
   end
 
   always_comb begin
-    // The rules of those around: a start only while idle, of something; no row reaches beyond the address space.
+    // Assumptions about the user: it starts only while idle, and with something to transfer; no row
+    // reaches outside the address space.
     if (start_i) begin
       assume (!valid);
       assume (row_bytes_i != '0 && rows_i != '0);
@@ -100,12 +102,15 @@ module dovetail_axi_split_formal #(
         assert (burst_beats <= 9'(MaxBeats) && burst_beats <= 9'd256);
         assert (burst_addr[BusLog2-1:0] == '0);
         assert ({1'b0, burst_addr[11:0]} + 13'(burst_beats) * 13'(BusBytes) <= 13'd4096);
-        // From the row's first byte on, without hole or overlap, up to its last byte and not beyond.
+        // From the row's first byte on, without hole or overlap, up to its last byte and not
+        // beyond.
         assert (burst_addr == AddrWidth'({beat, {BusLog2{1'b0}}}));
         assert (BeatWidth'(burst_beats) <= due);
         // Never shorter than it must be.
-        assert (BeatWidth'(burst_beats) == due || burst_beats == 9'(MaxBeats) || BeatWidth'(burst_beats) == in_page);
-        // Each taken burst brings the end nearer: beats are left in the row, and rows in the transfer.
+        assert (BeatWidth'(burst_beats) == due || burst_beats == 9'(MaxBeats) ||
+                BeatWidth'(burst_beats) == in_page);
+        // Each taken burst brings the end nearer: beats are left in the row, and rows in the
+        // transfer.
         assert (due != '0 && beat <= last && rows != '0);
       end
     end
@@ -133,7 +138,8 @@ module dovetail_axi_split_formal #(
   (* hierconn *) logic [BeatWidth-1:0]  \u_dut.left_q ;
   always_comb begin
     if (rst_n && busy) begin
-      assert ({1'b0, \u_dut.row_q } == row && {1'b0, \u_dut.row_bytes_q } == bytes && \u_dut.stride_q == stride && \u_dut.rows_q == rows);
+      assert ({1'b0, \u_dut.row_q } == row && {1'b0, \u_dut.row_bytes_q } == bytes);
+      assert (\u_dut.stride_q == stride && \u_dut.rows_q == rows);
       assert (\u_dut.beat_q == beat && \u_dut.left_q == due);
       assert (bytes != '0 && !row_end[AddrWidth] && beat >= BeatWidth'(row >> BusLog2));
     end
@@ -142,9 +148,11 @@ module dovetail_axi_split_formal #(
   logic second_row = 1'b0;
   always_ff @(posedge clk_i) begin
     if (rst_n && busy && ready_i && row_done) second_row <= 1'b1;
-    cover (rst_n && busy && BeatWidth'(burst_beats) == in_page && burst_beats < 9'(MaxBeats) && !row_done);
+    cover (rst_n && busy && BeatWidth'(burst_beats) == in_page && burst_beats < 9'(MaxBeats) &&
+           !row_done);
     cover (rst_n && busy && burst_beats == 9'(MaxBeats) && !row_done && second_row);
-    cover (rst_n && busy && row[BusLog2-1:0] != '0 && rows == CountWidth'(1) && second_row && row_done);
+    cover (rst_n && busy && row[BusLog2-1:0] != '0 && rows == CountWidth'(1) && second_row &&
+           row_done);
     cover (rst_n && !busy && second_row);
   end
 endmodule

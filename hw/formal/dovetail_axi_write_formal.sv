@@ -1,49 +1,49 @@
-// Proof of dovetail_axi_write: bursts go out in order, each beat once and to its address, without a gap, on both channels at once whatever the
-// memory accepts first; every response is waited for, and the count of those due never overflows.
+// Proof of dovetail_axi_write: bursts go out in order, each beat once and to its address, without a
+// gap, on both channels at once whichever the memory accepts first; every response is waited for,
+// and the count of outstanding ones never overflows.
 //
-// The environment makes bursts as dovetail_store does: beats enter one by one, and a burst is announced with its last beat. The memory takes
-// addresses and data in any order, and answers as late as it likes.
-module dovetail_axi_write_formal #(
-  parameter int unsigned AddrWidth = 16,
-  parameter int unsigned BusBytes = 1,
+// The environment makes bursts as dovetail_store does: beats enter one by one, and a burst enters
+// with its last beat. The memory takes addresses and data in any order, and answers at any time.
+module dovetail_axi_write_formal import dovetail_isa_pkg::*; #(
   parameter int unsigned Depth = 4,
   parameter int unsigned MaxBeats = 4,
   parameter int unsigned MostBursts = 3
 ) (
-  input logic                  clk_i,
-  input logic                  flush_i,
-  input logic                  halt_i,
-  input logic                  beat_valid_i,
-  input logic [8*BusBytes-1:0] beat_data_i,
-  input logic [BusBytes-1:0]   beat_strobe_i,
-  input logic                  burst_valid_i,
-  input logic [AddrWidth-1:0]  burst_addr_i,
-  input logic                  awready_i,
-  input logic                  wready_i,
-  input logic                  bvalid_i,
-  input logic [1:0]            bresp_i,
-  input logic                  follow_beat_i,
-  input logic                  follow_burst_i
+  input logic                    clk_i,
+  input logic                    flush_i,
+  input logic                    halt_i,
+  input logic                    beat_valid_i,
+  input logic [8*BUS_BYTES-1:0]  beat_data_i,
+  input logic [BUS_BYTES-1:0]    beat_strobe_i,
+  input logic                    burst_valid_i,
+  input logic [ADDRESS_BITS-1:0] burst_addr_i,
+  input logic                    aw_ready_i,
+  input logic                    w_ready_i,
+  input axi_b_t                  b_i,
+  input logic                    follow_beat_i,
+  input logic                    follow_burst_i
 );
-  localparam int unsigned CountWidth = $clog2((Depth + 2) * MaxBeats + Depth + MostBursts + 1) + 1;  // no sum below overflows
+  // No sum below overflows.
+  localparam int unsigned CountWidth =
+      $clog2((Depth + 2) * MaxBeats + Depth + MostBursts + 1) + 1;
   localparam int unsigned FifoCountWidth = $clog2(Depth + 1);
   localparam int unsigned PtrWidth = Depth > 1 ? $clog2(Depth) : 1;
   localparam int unsigned DueWidth = $clog2(MostBursts + 1);
-  localparam int unsigned BurstWidth = AddrWidth + 9;
+  localparam int unsigned BeatWidth = 9 * BUS_BYTES;
+  localparam int unsigned BurstWidth = ADDRESS_BITS + 9;
+  localparam logic [CountWidth-1:0] Places = CountWidth'(Depth);
+  localparam logic [CountWidth-1:0] Longest = CountWidth'(MaxBeats);
+  localparam logic [CountWidth-1:0] Most = CountWidth'(MostBursts);
 
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
 
-  logic                  idle, quiet, error, sent, awvalid, wvalid, wlast, bready;
-  logic [3:0]            error_code;
-  logic [AddrWidth-1:0]  awaddr;
-  logic [7:0]            awlen;
-  logic [8*BusBytes-1:0] wdata;
-  logic [BusBytes-1:0]   wstrb;
-  logic [8:0]            burst_beats;
+  logic        idle, quiet, error, sent, b_ready;
+  error_code_e error_code;
+  axi_ax_t     aw;
+  axi_w_t      w;
+  logic [8:0]  burst_beats;
   dovetail_axi_write #(
-    .AddrWidth (AddrWidth),
-    .BusBytes  (BusBytes),
     .Depth     (Depth),
     .MostBursts(MostBursts)
   ) u_dut (
@@ -58,41 +58,36 @@ module dovetail_axi_write_formal #(
     .beat_valid_i,
     .beat_data_i,
     .beat_strobe_i,
-    .burst_valid_i,
-    .burst_addr_i,
-    .burst_beats_i(burst_beats),
+    .burst_i      ({burst_valid_i, burst_addr_i, burst_beats}),
     .sent_o       (sent),
-    .awvalid_o    (awvalid),
-    .awready_i,
-    .awaddr_o     (awaddr),
-    .awlen_o      (awlen),
-    .wvalid_o     (wvalid),
-    .wready_i,
-    .wdata_o      (wdata),
-    .wstrb_o      (wstrb),
-    .wlast_o      (wlast),
-    .bvalid_i,
-    .bready_o     (bready),
-    .bresp_i
+    .aw_o         (aw),
+    .aw_ready_i,
+    .w_o          (w),
+    .w_ready_i,
+    .b_i,
+    .b_ready_o    (b_ready)
   );
 
-  // The model. Beats: all in the buffer, and those of the burst that is not announced yet. Bursts: announced and not accepted; announced and not all
-  // sent; accepted and all sent, and not answered. Of the burst that is offered: whether it is accepted, or all sent; the beats sent.
-  logic [CountWidth-1:0] held, open, announced, unsent, due, index, length;
+  // The model. Beats: all in the buffer, and those of the burst that has not entered yet. Bursts:
+  // entered and not accepted; entered and not all sent; accepted and all sent, and not answered. Of
+  // the burst that is being sent: whether its address is accepted, whether all its beats are sent,
+  // and how many are.
+  logic [CountWidth-1:0] held, open, entered, unsent, due, index, length;
   logic                  addressed, all_sent, accepted, last;
   assign burst_beats = 9'(open + 1'b1);
-  assign accepted    = awvalid && awready_i;
-  assign last        = sent && wlast;
-  // What is followed: a beat, with its number in its burst and the bursts before that; a burst, with the bursts before it.
-  logic                  follow_beat, follow_burst;
-  logic [CountWidth-1:0] beats_ahead, beat_number, beat_bursts_ahead, bursts_ahead, of_burst;
-  logic [9*BusBytes-1:0] beat;
-  logic [AddrWidth-1:0]  addr;
+  assign accepted    = aw.valid && aw_ready_i;
+  assign last        = sent && w.last;
+  // What is followed: a beat, with its number in its burst and the bursts before that; a burst,
+  // with the bursts before it.
+  logic                    follow_beat, follow_burst;
+  logic [CountWidth-1:0]   beats_ahead, beat_number, beat_bursts_ahead, bursts_ahead, of_burst;
+  logic [BeatWidth-1:0]    beat;
+  logic [ADDRESS_BITS-1:0] addr;
   always_ff @(posedge clk_i) begin
     if (!rst_n || flush_i) begin
       held         <= '0;
       open         <= '0;
-      announced    <= '0;
+      entered      <= '0;
       unsent       <= '0;
       due          <= '0;
       index        <= '0;
@@ -103,13 +98,14 @@ module dovetail_axi_write_formal #(
     end else begin
       held      <= held + CountWidth'(beat_valid_i) - CountWidth'(sent);
       open      <= burst_valid_i ? '0 : open + CountWidth'(beat_valid_i);
-      announced <= announced + CountWidth'(burst_valid_i) - CountWidth'(accepted);
+      entered   <= entered + CountWidth'(burst_valid_i) - CountWidth'(accepted);
       unsent    <= unsent + CountWidth'(burst_valid_i) - CountWidth'(last);
-      due       <= due + CountWidth'((addressed || accepted) && (all_sent || last)) - CountWidth'(bvalid_i);
+      due       <= due + CountWidth'((addressed || accepted) && (all_sent || last)) -
+                   CountWidth'(b_i.valid);
       addressed <= (addressed || accepted) && !(all_sent || last);
       all_sent  <= (all_sent || last) && !(addressed || accepted);
       if (sent) index <= last ? '0 : index + 1'b1;
-      if (accepted) length <= CountWidth'(awlen) + 1'b1;
+      if (accepted) length <= CountWidth'(aw.len) + 1'b1;
       // A beat is followed until it is sent, a burst until it is accepted.
       if (follow_beat && sent) begin
         beats_ahead <= beats_ahead - 1'b1;
@@ -131,58 +127,69 @@ module dovetail_axi_write_formal #(
         follow_burst <= 1'b1;
         addr         <= burst_addr_i;
         of_burst     <= CountWidth'(burst_beats);
-        bursts_ahead <= announced - CountWidth'(accepted);
+        bursts_ahead <= entered - CountWidth'(accepted);
       end
     end
   end
 
-  // What was shown in the cycle before, and whether a burst could begin in it.
-  logic                 aw_waited, w_waited, could_begin, is_free;
-  logic [AddrWidth+7:0] aw_shown;
-  logic [9*BusBytes:0]  w_shown;
-  assign is_free = (!awvalid || awready_i) && (!wvalid || last);
+  // What was offered in the cycle before, and whether a burst could begin in it.
+  logic    aw_waited, w_waited, could_begin, is_free;
+  axi_ax_t aw_offered;
+  axi_w_t  w_offered;
+  assign is_free = (!aw.valid || aw_ready_i) && (!w.valid || last);
   always_ff @(posedge clk_i) begin
-    aw_waited   <= rst_n && awvalid && !awready_i;
-    aw_shown    <= {awaddr, awlen};
-    w_waited    <= rst_n && wvalid && !wready_i;
-    w_shown     <= {wstrb, wdata, wlast};
-    could_begin <= rst_n && !halt_i && is_free && announced > CountWidth'(awvalid) && due + CountWidth'(awvalid || wvalid) < CountWidth'(MostBursts);
+    aw_waited   <= rst_n && aw.valid && !aw_ready_i;
+    aw_offered  <= aw;
+    w_waited    <= rst_n && w.valid && !w_ready_i;
+    w_offered   <= w;
+    could_begin <= rst_n && !halt_i && is_free && entered > CountWidth'(aw.valid) &&
+                   due + CountWidth'(aw.valid || w.valid) < Most;
   end
 
+  // The beats of the burst that is being sent.
+  logic [CountWidth-1:0] of_current;
+  assign of_current = addressed ? length : CountWidth'(aw.len) + 1'b1;
+
   always_comb begin
-    // The rules of those around: a place for each beat, a burst announced with its last beat and of MaxBeats at most, a response only where one is
-    // due; all is forgotten only when nothing is on its way, at the beginning of a launch or after an error.
-    if (beat_valid_i) assume (held < CountWidth'(Depth) && open < CountWidth'(MaxBeats));
+    // Assumptions about the others: there is a place for each beat; a burst enters with its last
+    // beat and has at most MaxBeats; a response comes only where one is outstanding; a flush comes
+    // only when nothing is outstanding, at the beginning of a launch or after an error.
+    if (beat_valid_i) assume (held < Places && open < Longest);
     if (burst_valid_i) assume (beat_valid_i);
-    if (beat_valid_i && open == CountWidth'(MaxBeats - 1)) assume (burst_valid_i);
-    if (bvalid_i) assume (due != '0);
-    if (flush_i) assume (quiet && (halt_i || announced == '0));
+    if (beat_valid_i && open == Longest - 1'b1) assume (burst_valid_i);
+    if (b_i.valid) assume (due != '0);
+    if (flush_i) assume (quiet && (halt_i || entered == '0));
 
     if (rst_n) begin
       // AW and W of a burst are offered at once, and each is held until it is taken; W has no gap.
-      if (aw_waited) assert (awvalid && {awaddr, awlen} == aw_shown);
-      if (w_waited) assert (wvalid && {wstrb, wdata, wlast} == w_shown);
-      assert ((awvalid || addressed) == (wvalid || all_sent));
-      assert (!(awvalid && addressed) && !(wvalid && all_sent));
+      if (aw_waited) assert (aw == aw_offered);
+      if (w_waited) assert (w == w_offered);
+      assert ((aw.valid || addressed) == (w.valid || all_sent));
+      assert (!(aw.valid && addressed) && !(w.valid && all_sent));
       // As many beats as the address says.
-      if (wvalid) assert (wlast == (index + 1'b1 == (addressed ? length : CountWidth'(awlen) + 1'b1)));
-      // All its beats are here before a burst is offered.
-      if (wvalid) assert (held + index >= (addressed ? length : CountWidth'(awlen) + 1'b1));
+      if (w.valid) assert (w.last == (index + 1'b1 == of_current));
+      // All beats of a burst are buffered before it is offered.
+      if (w.valid) assert (held + index >= of_current);
       // Bursts in order and unchanged; beats too, each in its burst and at its place there.
-      if (awvalid && follow_burst && bursts_ahead == '0) assert (awaddr == addr && CountWidth'(awlen) + 1'b1 == of_burst);
-      if (wvalid && follow_beat && beats_ahead == '0) assert ({wstrb, wdata} == beat && beat_bursts_ahead == '0 && index == beat_number);
+      if (aw.valid && follow_burst && bursts_ahead == '0) begin
+        assert (aw.addr == addr && CountWidth'(aw.len) + 1'b1 == of_burst);
+      end
+      if (w.valid && follow_beat && beats_ahead == '0) begin
+        assert ({w.strb, w.data} == beat && beat_bursts_ahead == '0 && index == beat_number);
+      end
       // A burst begins when it can, so that none waits for ever.
-      if (could_begin) assert (awvalid && wvalid);
-      // Responses and rest.
-      assert (bready);
-      assert (due <= CountWidth'(MostBursts) && due + CountWidth'(awvalid || wvalid) <= CountWidth'(MostBursts));
-      assert (quiet == (!awvalid && !wvalid && due == '0));
-      assert (idle == (quiet && announced == '0));
-      assert (error == (bvalid_i && bresp_i[1]));
+      if (could_begin) assert (aw.valid && w.valid);
+      // Responses and the rest.
+      assert (b_ready);
+      assert (due <= Most && due + CountWidth'(aw.valid || w.valid) <= Most);
+      assert (quiet == (!aw.valid && !w.valid && due == '0));
+      assert (idle == (quiet && entered == '0));
+      assert (error == (b_i.valid && b_i.resp[1]));
     end
   end
 
-  // Inside: the two queues, as in dovetail_fifo_formal, and the lengths of all bursts that have not begun.
+  // Inside: the two queues, as in dovetail_fifo_formal, and the lengths of all bursts that have not
+  // begun.
   (* hierconn *) logic [FifoCountWidth-1:0]   \u_dut.u_bursts.count_q ;
   (* hierconn *) logic [PtrWidth-1:0]         \u_dut.u_bursts.head_q ;
   (* hierconn *) logic [PtrWidth-1:0]         \u_dut.u_bursts.tail_q ;
@@ -193,86 +200,106 @@ module dovetail_axi_write_formal #(
   (* hierconn *) logic [PtrWidth-1:0]         \u_dut.u_beats.head_q ;
   (* hierconn *) logic [PtrWidth-1:0]         \u_dut.u_beats.tail_q ;
   (* hierconn *) logic [PtrWidth-1:0]         \u_dut.u_beats.formal_place ;
-  (* hierconn *) logic [9*BusBytes-1:0]       \u_dut.u_beats.formal_word ;
+  (* hierconn *) logic [BeatWidth-1:0]        \u_dut.u_beats.formal_word ;
   (* hierconn *) logic [DueWidth-1:0]         \u_dut.unanswered_q ;
   (* hierconn *) logic [8:0]                  \u_dut.beats_q ;
   (* hierconn *) logic [8:0]                  \u_dut.left_q ;
-  logic [CountWidth-1:0] waiting, left, before, bursts_last, bursts_place, beats_last, beats_place, place, distance, beats;
-  assign waiting      = announced - CountWidth'(awvalid);  // bursts in the queue
-  assign left         = wvalid ? CountWidth'(\u_dut.left_q ) : '0;
-  assign before       = beat_bursts_ahead - CountWidth'(wvalid);  // of the queue, before the burst of the beat that is followed
-  assign bursts_last  = CountWidth'(\u_dut.u_bursts.head_q ) + waiting;
-  assign bursts_place = CountWidth'(\u_dut.u_bursts.head_q ) + bursts_ahead - CountWidth'(awvalid);
-  assign beats_last   = CountWidth'(\u_dut.u_beats.head_q ) + held;
-  assign beats_place  = CountWidth'(\u_dut.u_beats.head_q ) + beats_ahead;
-  // Beats of the bursts in the queue: of all, and of those before the beat that is followed; and of its own burst, if that is one of them.
-  logic [CountWidth-1:0] all_beats, beats_before, beats_own;
+
+  logic [CountWidth-1:0] bursts_head, bursts_tail, bursts_chosen;
+  logic [CountWidth-1:0] beats_head, beats_tail, beats_chosen;
+  logic [CountWidth-1:0] beats, left, waiting, before;
+  assign bursts_head   = CountWidth'(\u_dut.u_bursts.head_q );
+  assign bursts_tail   = CountWidth'(\u_dut.u_bursts.tail_q );
+  assign bursts_chosen = CountWidth'(\u_dut.u_bursts.formal_place );
+  assign beats_head    = CountWidth'(\u_dut.u_beats.head_q );
+  assign beats_tail    = CountWidth'(\u_dut.u_beats.tail_q );
+  assign beats_chosen  = CountWidth'(\u_dut.u_beats.formal_place );
+  assign beats         = CountWidth'(\u_dut.beats_q );
+  assign left          = w.valid ? CountWidth'(\u_dut.left_q ) : '0;
+  // Bursts in the queue: all, and those before the burst of the beat that is followed.
+  assign waiting       = entered - CountWidth'(aw.valid);
+  assign before        = beat_bursts_ahead - CountWidth'(w.valid);
+  // Places count modulo the depth.
+  function [CountWidth-1:0] wrapped(input logic [CountWidth-1:0] sum);
+    wrapped = sum >= Places ? sum - Places : sum;
+  endfunction
+
+  // Beats of the bursts in the queue: of all, and of those before the beat that is followed; and of
+  // its own burst, where that has not begun.
+  logic [CountWidth-1:0] all_beats, beats_before, beats_own, distance, beats_here;
   always_comb begin
     all_beats    = '0;
     beats_before = '0;
     beats_own    = open;
-    place        = '0;
     distance     = '0;
-    beats        = '0;
+    beats_here   = '0;
     for (int unsigned i = 0; i < Depth; i++) begin
-      place    = CountWidth'(i);
-      distance = place - CountWidth'(\u_dut.u_bursts.head_q );
-      if (place < CountWidth'(\u_dut.u_bursts.head_q )) distance = distance + CountWidth'(Depth);
-      beats    = CountWidth'(\u_dut.u_bursts.formal_words [i*BurstWidth+:9]);
+      distance = CountWidth'(i) - bursts_head;
+      if (CountWidth'(i) < bursts_head) distance = distance + Places;
+      beats_here = CountWidth'(\u_dut.u_bursts.formal_words [i*BurstWidth+:9]);
       if (distance < waiting) begin
-        all_beats = all_beats + beats;
-        if (distance < before) beats_before = beats_before + beats;
-        if (distance == before) beats_own = beats;
-        if (rst_n) assert (\u_dut.u_bursts.formal_words [i*BurstWidth+:9] != '0 && \u_dut.u_bursts.formal_words [i*BurstWidth+:9] <= 9'(MaxBeats));
+        all_beats = all_beats + beats_here;
+        if (distance < before) beats_before = beats_before + beats_here;
+        if (distance == before) beats_own = beats_here;
+        if (rst_n) begin
+          assert (\u_dut.u_bursts.formal_words [i*BurstWidth+:9] != '0);
+          assert (\u_dut.u_bursts.formal_words [i*BurstWidth+:9] <= 9'(MaxBeats));
+        end
       end
     end
   end
 
   always_comb begin
-    assume (CountWidth'(\u_dut.u_bursts.formal_place ) < CountWidth'(Depth) && CountWidth'(\u_dut.u_beats.formal_place ) < CountWidth'(Depth));
-    if (follow_burst_i) assume (\u_dut.u_bursts.tail_q == \u_dut.u_bursts.formal_place );
-    if (follow_beat_i) assume (\u_dut.u_beats.tail_q == \u_dut.u_beats.formal_place );
+    assume (bursts_chosen < Places && beats_chosen < Places);
+    if (follow_burst_i) assume (bursts_tail == bursts_chosen);
+    if (follow_beat_i) assume (beats_tail == beats_chosen);
     if (rst_n) begin
-      assert (announced >= CountWidth'(awvalid) && announced <= CountWidth'(Depth + 1) && unsent == waiting + CountWidth'(wvalid));
-      assert (CountWidth'(\u_dut.u_bursts.count_q ) == waiting && waiting <= CountWidth'(Depth));
-      assert (CountWidth'(\u_dut.u_beats.count_q ) == held && held <= CountWidth'(Depth) && open < CountWidth'(MaxBeats));
+      assert (entered >= CountWidth'(aw.valid) && entered <= Places + 1'b1);
+      assert (unsent == waiting + CountWidth'(w.valid));
+      assert (CountWidth'(\u_dut.u_bursts.count_q ) == waiting && waiting <= Places);
+      assert (CountWidth'(\u_dut.u_beats.count_q ) == held && held <= Places && open < Longest);
       assert (!(addressed && all_sent));
-      assert (CountWidth'(\u_dut.unanswered_q ) == due + CountWidth'(awvalid || wvalid));
+      assert (CountWidth'(\u_dut.unanswered_q ) == due + CountWidth'(aw.valid || w.valid));
       assert (held == all_beats + left + open);
-      if (awvalid || wvalid) assert (\u_dut.beats_q != '0 && \u_dut.beats_q <= 9'(MaxBeats));
-      if (wvalid) assert (\u_dut.left_q != '0 && \u_dut.left_q <= \u_dut.beats_q && index < CountWidth'(MaxBeats) && \u_dut.left_q + 9'(index) == \u_dut.beats_q );
-      if (!wvalid) assert (index == '0);
-      if (addressed) assert (length == CountWidth'(\u_dut.beats_q ));
-      assert (CountWidth'(\u_dut.u_bursts.head_q ) < CountWidth'(Depth) && CountWidth'(\u_dut.u_beats.head_q ) < CountWidth'(Depth));
-      assert (CountWidth'(\u_dut.u_bursts.tail_q ) == (bursts_last >= CountWidth'(Depth) ? bursts_last - CountWidth'(Depth) : bursts_last));
-      assert (CountWidth'(\u_dut.u_beats.tail_q ) == (beats_last >= CountWidth'(Depth) ? beats_last - CountWidth'(Depth) : beats_last));
+      if (aw.valid || w.valid) assert (\u_dut.beats_q != '0 && \u_dut.beats_q <= 9'(MaxBeats));
+      if (w.valid) begin
+        assert (\u_dut.left_q != '0 && \u_dut.left_q <= \u_dut.beats_q );
+        assert (index < Longest && \u_dut.left_q + 9'(index) == \u_dut.beats_q );
+      end
+      if (!w.valid) assert (index == '0);
+      if (addressed) assert (length == beats);
+      assert (bursts_head < Places && beats_head < Places);
+      assert (bursts_tail == wrapped(bursts_head + waiting));
+      assert (beats_tail == wrapped(beats_head + held));
       if (follow_burst) begin
-        assert (bursts_ahead < announced && of_burst <= CountWidth'(MaxBeats));
-        if (!awvalid || bursts_ahead != '0) begin
-          assert (CountWidth'(\u_dut.u_bursts.formal_place ) == (bursts_place >= CountWidth'(Depth) ? bursts_place - CountWidth'(Depth) : bursts_place));
+        assert (bursts_ahead < entered && of_burst <= Longest);
+        if (!aw.valid || bursts_ahead != '0) begin
+          assert (bursts_chosen == wrapped(bursts_head + bursts_ahead - CountWidth'(aw.valid)));
           assert (\u_dut.u_bursts.formal_word == {addr, 9'(of_burst)});
         end
       end
       if (follow_beat) begin
-        assert (beats_ahead < held && beat_number < CountWidth'(MaxBeats));
-        assert (CountWidth'(\u_dut.u_beats.formal_place ) == (beats_place >= CountWidth'(Depth) ? beats_place - CountWidth'(Depth) : beats_place));
+        assert (beats_ahead < held && beat_number < Longest);
+        assert (beats_chosen == wrapped(beats_head + beats_ahead));
         assert (\u_dut.u_beats.formal_word == beat);
-        if (wvalid && beat_bursts_ahead == '0) begin
-          assert (beats_ahead + index == beat_number && CountWidth'(\u_dut.beats_q ) > beat_number);
+        if (w.valid && beat_bursts_ahead == '0) begin
+          assert (beats_ahead + index == beat_number && beats > beat_number);
         end else begin
-          assert (before <= waiting && beats_ahead == left + beats_before + beat_number && beat_number < beats_own);
+          assert (before <= waiting && beat_number < beats_own);
+          assert (beats_ahead == left + beats_before + beat_number);
         end
       end
     end
   end
 
   always_ff @(posedge clk_i) begin
-    cover (rst_n && last && held == CountWidth'(Depth));
-    cover (rst_n && follow_beat && beats_ahead == '0 && last && beat_number == CountWidth'(MaxBeats - 1) && unsent > CountWidth'(1));
-    cover (rst_n && follow_burst && bursts_ahead == '0 && accepted && due == CountWidth'(MostBursts - 1));
-    cover (rst_n && due == CountWidth'(MostBursts) && is_free && announced != '0);
-    cover (rst_n && aw_waited && all_sent && bvalid_i);
+    cover (rst_n && last && held == Places);
+    cover (rst_n && follow_beat && beats_ahead == '0 && last && beat_number == Longest - 1'b1 &&
+           unsent > CountWidth'(1));
+    cover (rst_n && follow_burst && bursts_ahead == '0 && accepted && due == Most - 1'b1);
+    cover (rst_n && due == Most && is_free && entered != '0);
+    cover (rst_n && aw_waited && all_sent && b_i.valid);
     cover (rst_n && w_waited && addressed);
-    cover (rst_n && flush_i && open != '0 && announced != '0);
+    cover (rst_n && flush_i && open != '0 && entered != '0);
   end
 endmodule

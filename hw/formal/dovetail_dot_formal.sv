@@ -1,6 +1,8 @@
-// Proof that the two bodies of dovetail_dot are equal: the one that simulates fast and the one that maps well.
+// Proof that the two bodies of dovetail_dot are equal: the one that simulates fast and the one that
+// maps well.
 //
-// With Hold the enables are free; without, operands are valid in every cycle, which lets the solver see both sums as one and the same at any length.
+// With Hold the enables are free; without, operands are valid in every cycle, which lets the solver
+// see both sums as one and the same at any length.
 module dovetail_dot_formal #(
   parameter int unsigned Length = 4,
   parameter bit Hold = 1'b1
@@ -12,7 +14,7 @@ module dovetail_dot_formal #(
   input logic [Length*8-1:0] b_i
 );
   logic               enable, enable_2;
-  logic signed [31:0] partial, unused_partial, simulated, synthesised;
+  logic signed [31:0] partial, unused_partial, simulated, synthesized;
   assign enable   = enable_i || !Hold;
   assign enable_2 = enable_2_i || !Hold;
   dot_simulation u_simulation (
@@ -31,7 +33,7 @@ module dovetail_dot_formal #(
     .a_i,
     .b_i,
     .partial_o (unused_partial),
-    .sum_o     (synthesised)
+    .sum_o     (synthesized)
   );
 
   // Without a reset, registers hold anything until operands have come.
@@ -45,7 +47,7 @@ module dovetail_dot_formal #(
   (* hierconn *) logic signed [31:0] \u_synthesis.node[1] ;
   always_comb begin
     if (first) assert (partial == \u_synthesis.node[1] );
-    if (second) assert (first && simulated == synthesised);
+    if (second) assert (first && simulated == synthesized);
   end
 
   always_ff @(posedge clk_i) begin

@@ -1,6 +1,8 @@
-// Proof of dovetail_fifo: what was pushed comes out, each word unchanged and in its turn; empty and full are correct.
+// Proof of dovetail_fifo: what was pushed comes out, each word unchanged and in its turn; empty and
+// full are correct.
 //
-// One word is followed, any: the proof lets the solver choose which. Counting the words before it, it must be at the head when none is left.
+// The solver picks one word to follow. The harness counts the words before it: when none is left,
+// it must be at the head.
 module dovetail_fifo_formal #(
   parameter int unsigned Width = 8,
   parameter int unsigned Depth = 4
@@ -14,6 +16,7 @@ module dovetail_fifo_formal #(
 );
   localparam int unsigned CountWidth = $clog2(Depth + 1);
   localparam int unsigned PtrWidth = Depth > 1 ? $clog2(Depth) : 1;
+  localparam int unsigned SumWidth = CountWidth + 1;
 
   logic rst_n = 1'b0;
   always_ff @(posedge clk_i) rst_n <= 1'b1;
@@ -57,7 +60,7 @@ module dovetail_fifo_formal #(
   end
 
   always_comb begin
-    // The rules of those around.
+    // Assumptions about the user.
     if (push_i) assume (!full);
     if (pop_i) assume (!empty);
     if (rst_n) begin
@@ -71,24 +74,29 @@ module dovetail_fifo_formal #(
     end
   end
 
-  // Inside: the words lie between head and tail, and the one that is followed in its place. The place is the solver's choice, once for all; a
-  // word is followed only if it goes there.
+  // Inside: the words lie between head and tail, and the one that is followed in its place. The
+  // solver picks a place once for all; a word is followed only if it goes there.
   (* hierconn *) logic [CountWidth-1:0] \u_dut.count_q ;
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.head_q ;
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.tail_q ;
   (* hierconn *) logic [PtrWidth-1:0]   \u_dut.formal_place ;
   (* hierconn *) logic [Width-1:0]      \u_dut.formal_word ;
-  logic [CountWidth:0] last, place;
-  assign last  = (CountWidth + 1)'(\u_dut.head_q ) + (CountWidth + 1)'(held);
-  assign place = (CountWidth + 1)'(\u_dut.head_q ) + (CountWidth + 1)'(ahead);
+
+  logic [SumWidth-1:0] last, place;
+  assign last  = SumWidth'(\u_dut.head_q ) + SumWidth'(held);
+  assign place = SumWidth'(\u_dut.head_q ) + SumWidth'(ahead);
+  // Places count modulo the depth.
+  function [SumWidth-1:0] wrapped(input logic [SumWidth-1:0] sum);
+    wrapped = sum >= SumWidth'(Depth) ? sum - SumWidth'(Depth) : sum;
+  endfunction
   always_comb begin
     if (follow_i) assume (\u_dut.tail_q == \u_dut.formal_place );
     if (rst_n) begin
       assert (\u_dut.count_q == held);
       assert (\u_dut.head_q <= PtrWidth'(Depth - 1));
-      assert ((CountWidth + 1)'(\u_dut.tail_q ) == (last >= (CountWidth + 1)'(Depth) ? last - (CountWidth + 1)'(Depth) : last));
+      assert (SumWidth'(\u_dut.tail_q ) == wrapped(last));
       if (following) begin
-        assert ((CountWidth + 1)'(\u_dut.formal_place ) == (place >= (CountWidth + 1)'(Depth) ? place - (CountWidth + 1)'(Depth) : place));
+        assert (SumWidth'(\u_dut.formal_place ) == wrapped(place));
         assert (\u_dut.formal_word == value);
       end
     end

@@ -1,7 +1,9 @@
-// Proof that a lane of REQUANT computes its formula, clamp_int32(round_half_even((acc + bias) * s) + zero_point), for all operands. The multiplier cuts it
-// in two: its operands, and what becomes of its result, are proven here; the multiplication itself is taken for one.
+// Proof that a lane of REQUANT computes its formula, clamp_int32(round_half_even((acc + bias) * s)
+// + zero_point), for all operands. The multiplier cuts it in two: its operands, and what becomes of
+// its result, are proven here; the multiplication itself is taken for one.
 //
-// CutProduct: the product is any number that a product can be, so that the second half holds for all of them, and no solver looks into the multiplier.
+// CutProduct: the product is any number that a product can be, so that the second half holds for
+// all of them, and no solver looks into the multiplier.
 module dovetail_requant_formal #(
   parameter bit CutProduct = 1'b0
 ) (
@@ -27,10 +29,10 @@ module dovetail_requant_formal #(
   (* hierconn *) logic [31:0] \u_requant.magnitude ;
   (* hierconn *) logic [23:0] \u_requant.mantissa ;
   (* hierconn *) logic [55:0] \u_requant.product_q ;
-  (* hierconn *) logic [7:0] \u_requant.exponent_q ;
-  (* hierconn *) logic \u_requant.negative_q ;
+  (* hierconn *) logic [7:0]  \u_requant.exponent_q ;
+  (* hierconn *) logic        \u_requant.negative_q ;
 
-  // ---- The operands of the multiplier, and what is kept of them -----------------------------------------------------------------------
+  // ---- The operands of the multiplier, and what is kept of them ---------------------------------
   logic signed [31:0] sum;
   logic [7:0]         exponent;
   logic [55:0]        product;
@@ -54,13 +56,18 @@ module dovetail_requant_formal #(
   always_comb begin
     if (enable_i) begin
       assert (\u_requant.magnitude == (sum < 0 ? 32'd0 - sum : sum));
-      assert (\u_requant.mantissa == (exponent == 8'd0 ? 24'd0 : 24'h800000 + {1'b0, scale_i[22:0]}));
+      assert (\u_requant.mantissa ==
+              (exponent == 8'd0 ? 24'd0 : 24'h800000 + {1'b0, scale_i[22:0]}));
     end
-    if (first) assert (\u_requant.negative_q == negative_q && \u_requant.product_q == kept_q && \u_requant.exponent_q == exponent_q);
+    if (first) begin
+      assert (\u_requant.negative_q == negative_q && \u_requant.product_q == kept_q);
+      assert (\u_requant.exponent_q == exponent_q);
+    end
   end
 
-  // ---- What becomes of the product ------------------------------------------------------------------------------------------------------
-  // The scale is m * 2^(e - 150): as a fixed-point number with 150 places behind the point, the product is that of the integers, e places to the left.
+  // ---- What becomes of the product --------------------------------------------------------------
+  // The scale is m * 2^(e - 150): as a fixed-point number with 150 binary places, the product is
+  // that of the integers, shifted left by e places.
   logic [310:0]        scaled;
   logic [160:0]        whole;
   logic [149:0]        rest;

@@ -27,7 +27,8 @@ module dovetail_token_fifo_formal #(
     .count_o    (count)
   );
 
-  // All that were pushed since the last flush, and all that were popped, each modulo a number beyond any difference of theirs.
+  // The tokens pushed since the last flush, and those popped, each modulo a number larger than any
+  // difference of the two.
   logic [CountWidth:0] pushed, popped, held;
   assign held = pushed - popped;
   always_ff @(posedge clk_i) begin
@@ -41,7 +42,7 @@ module dovetail_token_fifo_formal #(
   end
 
   always_comb begin
-    // The rules of those around.
+    // Assumptions about the units.
     if (push_i) assume (room);
     if (pop_i) assume (available);
     if (rst_n) begin

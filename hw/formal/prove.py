@@ -21,6 +21,7 @@ import time
 HARDWARE = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(HARDWARE.parent / "tools"))
 import tier  # noqa: E402
+import yosys_sources  # noqa: E402
 
 SOLVER = "z3"
 # What ./dev test judges: of each harness a proof, and a fault that it must see, of a few seconds.
@@ -48,8 +49,12 @@ def run(*command, folder):
 
 
 def translate(folder, rtl, package, harness, parameters, modules):
-    """The harness with its modules as SMT-LIB; what went wrong, or None."""
+    """The harness with its modules as SMT-LIB; what went wrong, or None. Parameters in upper case are constants of the package."""
     values = dict(parameter.split("=") for parameter in parameters.split())
+    files = [package] + [rtl / f"dovetail_{module}.sv" for module in modules.split()] + [HARDWARE / "formal" / f"{harness}.sv"]
+    files = yosys_sources.write_without_imports(files, folder)
+    for name in [name for name in values if name.isupper()]:
+        files[0].write_text(re.sub(rf"(int unsigned {name} = )\d+", rf"\g<1>{values.pop(name)}", files[0].read_text()))
     own = HARDWARE / "formal" / f"{harness}.ys"
     if own.exists():
         # {products}: with Merge=1 the bodies share multipliers of equal operands; without, the solver looks into them. {cut}: with CutProduct=1 it sees
@@ -57,11 +62,10 @@ def translate(folder, rtl, package, harness, parameters, modules):
         products = "wreduce t:$mul; opt_merge; opt -full" if values.get("Merge") == "1" else ""
         cut = "cutpoint t:$mul" if values.get("CutProduct") == "1" else ""
         lines = [line for line in own.read_text().splitlines() if not line.startswith("#")]
-        text = "\n".join(lines).format(rtl=rtl, harness=HARDWARE / "formal" / f"{harness}.sv", products=products, cut=cut, **values)
+        text = "\n".join(lines).format(rtl=folder, harness=f"{harness}.sv", products=products, cut=cut, **values)
         (folder / "design.ys").write_text(f"{text}\n{FINISH.replace('; ', chr(10))}\n")
         done = run("yosys", "-q", "-s", "design.ys", folder=folder)
         return None if done.returncode == 0 else f"Yosys: {(done.stdout + done.stderr)[-1500:]}"
-    files = [package] + [rtl / f"dovetail_{module}.sv" for module in modules.split()] + [HARDWARE / "formal" / f"{harness}.sv"]
     setting = " ".join(f"-chparam {name} {value}" for name, value in values.items())
     script = f"read_verilog -sv -formal {' '.join(str(file) for file in files)}; hierarchy -check -top {harness} {setting}; proc; flatten; opt -full; {FINISH}"
     done = run("yosys", "-q", "-p", script, folder=folder)

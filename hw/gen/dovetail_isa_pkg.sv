@@ -1,5 +1,5 @@
 // Generated from isa/spec by `dovetail isa --format sv --hw 1x16x16`. Do not edit.
-// Use as dovetail_isa_pkg::NAME; a struct is never an array element.
+// Yosys takes no array of these structs.
 package dovetail_isa_pkg;
 
   // The design point 1x16x16.
@@ -27,7 +27,7 @@ package dovetail_isa_pkg;
   localparam int unsigned REQUANT_ENABLED = 0;  // ALU operation REQUANT: exact scaling by a binary32 per lane, bias, zero point
   localparam int unsigned SATURATE_ENABLED = 0;  // STORE may clamp to the output width instead of wrapping
   localparam int unsigned OVERWRITE_ENABLED = 0;  // GEMM may write the product instead of adding it: no reset pass
-  localparam int unsigned LONGEST_BURST_BEATS = 32;  // beats: BURST_BEATS, limited to what a beat buffer holds
+  localparam int unsigned LONGEST_BURST_BEATS = 32;  // beats: of BURST_BEATS as many as a beat buffer holds
   localparam int unsigned WIDE_ENCODING = 0;  // 256-bit instructions and 64-bit micro-ops
   localparam int unsigned INSTRUCTION_BITS = 128;
   localparam int unsigned INSTRUCTION_BYTES = 16;
@@ -85,10 +85,10 @@ package dovetail_isa_pkg;
   } alu_op_e;
 
   // Sets of ALU operations: bit k is operation k.
-  localparam logic [7:0] ALU_SET_ENABLED = 8'b00011111;  // available at this design point
+  localparam logic [7:0] ALU_SET_ENABLED = 8'b00011111;  // which this design point has
   localparam logic [7:0] ALU_SET_LONG = 8'b00110000;  // kind alu_long, the others alu
-  localparam logic [7:0] ALU_SET_IMMEDIATE = 8'b00011111;  // second operand is imm if use_imm is 1
-  localparam logic [7:0] ALU_SET_READS_NEXT = 8'b00100000;  // read acc[src + 1] after acc[src]
+  localparam logic [7:0] ALU_SET_IMMEDIATE = 8'b00011111;  // whose second operand is imm where use_imm is 1
+  localparam logic [7:0] ALU_SET_READS_NEXT = 8'b00100000;  // which read acc[src + 1] after acc[src]
 
   typedef enum logic [3:0] {
     ERROR_NONE = 4'd0,
@@ -353,9 +353,11 @@ package dovetail_isa_pkg;
   } uop_t;
 
   // A step of GEMM or ALU, from stage X to the pipes.
+  localparam int unsigned SRC_INDEX_BITS =  // of INP or ACC
+      INP_DEPTH_LOG2 > ACC_DEPTH_LOG2 ? INP_DEPTH_LOG2 : ACC_DEPTH_LOG2;
   typedef struct packed {
-    logic empty;  // the instruction has no steps: it reads and writes nothing
-    logic first;  // first step of its instruction
+    logic empty;  // the only step of an instruction without steps: it reads and writes nothing
+    logic first;  // of its instruction
     logic last;
     logic gemm;
     logic reset;
@@ -363,34 +365,83 @@ package dovetail_isa_pkg;
     logic use_imm;  // the second operand is imm
     alu_op_e op;
     logic [15:0] imm;
-    logic [10:0] dst;
-    logic [10:0] src;  // index into INP or ACC
-    logic [9:0] wgt;
+    logic [ACC_DEPTH_LOG2-1:0] dst;
+    logic [SRC_INDEX_BITS-1:0] src;
+    logic [WGT_DEPTH_LOG2-1:0] wgt;
   } step_t;
 
-  // A burst that a unit asks the read port for.
+  // A burst that a unit requests from the read port, or hands to the write port.
   typedef struct packed {
     logic valid;
-    logic [31:0] addr;
+    logic [ADDRESS_BITS-1:0] addr;
     logic [8:0] beats;
   } burst_t;
 
+  // A beat of read data, from the read port to a unit.
   typedef struct packed {
     logic [1:0] resp;
-    logic [63:0] data;
+    logic [8*BUS_BYTES-1:0] data;
   } beat_t;
+
+  localparam logic [1:0] AXI_BURST_INCR = 2'b01;
+
+  // The channels of the AXI4 memory port, as their source drives them; READY is a port of its own.
+  typedef struct packed {  // AR or AW
+    logic valid;
+    logic [ADDRESS_BITS-1:0] addr;
+    logic [7:0] len;
+    logic [2:0] size;
+    logic [1:0] burst;
+  } axi_ax_t;
+
+  typedef struct packed {
+    logic valid;
+    logic [8*BUS_BYTES-1:0] data;
+    logic [1:0] resp;
+    logic last;
+  } axi_r_t;
+
+  typedef struct packed {
+    logic valid;
+    logic [8*BUS_BYTES-1:0] data;
+    logic [BUS_BYTES-1:0] strb;
+    logic last;
+  } axi_w_t;
+
+  typedef struct packed {  // AXI4-Lite too
+    logic valid;
+    logic [1:0] resp;
+  } axi_b_t;
+
+  // The channels of the AXI4-Lite register port, likewise.
+  typedef struct packed {  // AR or AW
+    logic valid;
+    logic [11:0] addr;
+  } axil_ax_t;
+
+  typedef struct packed {
+    logic valid;
+    logic [31:0] data;
+    logic [1:0] resp;
+  } axil_r_t;
+
+  typedef struct packed {
+    logic valid;
+    logic [31:0] data;
+    logic [3:0] strb;
+  } axil_w_t;
 
   // The head of a command queue.
   typedef struct packed {
     logic valid;
-    logic [31:0] index;  // index of the instruction in its program
-    logic [127:0] instr;
+    logic [31:0] index;  // of the instruction in its program
+    logic [INSTRUCTION_BITS-1:0] instr;
   } command_t;
 
-  // The token FIFOs between a unit and a neighbor: their state, and the unit's request.
+  // The token FIFOs between a unit and a neighbor: their state, and the unit's use of them.
   typedef struct packed {
     logic available;  // a token to pop
-    logic room;  // room for a token to push
+    logic room;  // for a token to push
   } tokens_t;
 
   typedef struct packed {
@@ -398,11 +449,11 @@ package dovetail_isa_pkg;
     logic push;
   } token_use_t;
 
-  // An error that stops a launch.
+  // What stops a launch.
   typedef struct packed {
     logic valid;
-    logic [3:0] code;
-    logic [31:0] index;  // index of the instruction that caused it
+    error_code_e code;
+    logic [31:0] index;  // of the instruction that caused it
   } error_t;
 
   // Timing.
@@ -470,11 +521,11 @@ package dovetail_isa_pkg;
   localparam int unsigned REG_INTERRUPT_STATUS_DONE_WIDTH = 1;
   localparam int unsigned REG_INTERRUPT_STATUS_ERROR_LSB = 1;  // W1C: a launch was stopped or left tokens
   localparam int unsigned REG_INTERRUPT_STATUS_ERROR_WIDTH = 1;
-  localparam logic [11:0] REG_PROGRAM_BASE_LO_OFFSET = 12'h014;  // address of the program
+  localparam logic [11:0] REG_PROGRAM_BASE_LO_OFFSET = 12'h014;  // where the program lies
   localparam logic [31:0] REG_PROGRAM_BASE_LO_RESET = 32'h00000000;
   localparam int unsigned REG_PROGRAM_BASE_LO_ADDRESS_LSB = 0;  // RW: bits 0-31 of the physical byte address of instruction 0; a multiple of the instruction size
   localparam int unsigned REG_PROGRAM_BASE_LO_ADDRESS_WIDTH = 32;
-  localparam logic [11:0] REG_PROGRAM_BASE_HI_OFFSET = 12'h018;  // address of the program
+  localparam logic [11:0] REG_PROGRAM_BASE_HI_OFFSET = 12'h018;  // where the program lies
   localparam logic [31:0] REG_PROGRAM_BASE_HI_RESET = 32'h00000000;
   localparam int unsigned REG_PROGRAM_BASE_HI_ADDRESS_LSB = 0;  // RW: bits 32-63
   localparam int unsigned REG_PROGRAM_BASE_HI_ADDRESS_WIDTH = 32;
@@ -498,7 +549,7 @@ package dovetail_isa_pkg;
   localparam logic [31:0] REG_ID_RESET = 32'h4c545644;
   localparam int unsigned REG_ID_ID_LSB = 0;  // RO: 0x4c545644: "DVTL"
   localparam int unsigned REG_ID_ID_WIDTH = 32;
-  localparam logic [11:0] REG_VERSION_OFFSET = 12'h030;  // register map version
+  localparam logic [11:0] REG_VERSION_OFFSET = 12'h030;  // of the register map
   localparam logic [31:0] REG_VERSION_RESET = 32'h00010001;
   localparam int unsigned REG_VERSION_MINOR_LSB = 0;  // RO: raised when registers are added
   localparam int unsigned REG_VERSION_MINOR_WIDTH = 16;

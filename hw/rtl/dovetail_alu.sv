@@ -1,33 +1,35 @@
-// The vector unit behind stage R: operands arrive in the cycle after the destination was read. Operations of kind alu are written in that cycle,
-// those of kind alu_long in the next. Lint refuses an operation without its case.
-module dovetail_alu #(
-  localparam int unsigned Lanes = dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT,
-  localparam int unsigned AccWidth = dovetail_isa_pkg::ACC_DEPTH_LOG2
+// The vector pipe, after stage R: operands arrive in the cycle after the destination was read.
+// Results of kind alu are written in that cycle, those of kind alu_long in the next. Lint reports
+// an operation without a case.
+module dovetail_alu import dovetail_isa_pkg::*; #(
+  localparam int unsigned Lanes = BATCH * BLOCK_OUT,
+  localparam int unsigned AccWidth = ACC_DEPTH_LOG2
 ) (
-  input  logic                    clk_i,
-  input  logic                    rst_ni,
-  input  logic                    flush_i,
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  input  logic                flush_i,
   // The last cycle of a step in R.
-  input  logic                    valid_i,
-  input  dovetail_isa_pkg::step_t step_i,
+  input  logic                valid_i,
+  input  step_t               step_i,
   // The cycle after: the destination's value, and the operands read before.
-  input  logic [Lanes*32-1:0]     acc_i,
-  input  logic [Lanes*32-1:0]     source_i,
-  input  logic [Lanes*32-1:0]     next_i,
-  // Whose result is not written yet and cannot be forwarded.
-  output logic                    pending_o,
-  output logic [AccWidth-1:0]     pending_dst_o,
-  output logic                    we_o,
-  output logic [AccWidth-1:0]     waddr_o,
-  output logic [Lanes*32-1:0]     wdata_o,
-  output logic                    last_o
+  input  logic [Lanes*32-1:0] acc_i,
+  input  logic [Lanes*32-1:0] source_i,
+  input  logic [Lanes*32-1:0] next_i,
+  // A step whose result is not written yet and cannot be forwarded, and its destination.
+  output logic                pending_o,
+  output logic [AccWidth-1:0] pending_dst_o,
+  output logic                we_o,
+  output logic [AccWidth-1:0] waddr_o,
+  output logic [Lanes*32-1:0] wdata_o,
+  output logic                last_o
 );
-  localparam logic [7:0] LongOps = dovetail_isa_pkg::ALU_SET_LONG;
+  localparam logic [7:0] LongOps = ALU_SET_LONG;
 
-  logic                      valid_1_q, valid_2_q, empty_1_q, empty_2_q, last_1_q, last_2_q, use_imm_1_q, long_1;
-  dovetail_isa_pkg::alu_op_e op_1_q, op_2_q;
-  logic [15:0]               imm_1_q, imm_2_q;
-  logic [AccWidth-1:0]       dst_1_q, dst_2_q;
+  logic                valid_1_q, valid_2_q, empty_1_q, empty_2_q, last_1_q, last_2_q;
+  logic                use_imm_1_q, long_1;
+  alu_op_e             op_1_q, op_2_q;
+  logic [15:0]         imm_1_q, imm_2_q;
+  logic [AccWidth-1:0] dst_1_q, dst_2_q;
 
   assign long_1 = LongOps[op_1_q];
 
@@ -60,8 +62,9 @@ module dovetail_alu #(
   assign waddr_o       = valid_2_q ? dst_2_q : dst_1_q;
   assign last_o        = valid_2_q ? last_2_q : valid_1_q && !long_1 && last_1_q;
 
-  // Operands are looked at only while a step is there: neither gates nor a simulator work for nothing.
-  logic [Lanes*32-1:0] short_result, product_q, requantised;
+  // Operands are used only while there is a step: otherwise neither gates nor a simulator do any
+  // work.
+  logic [Lanes*32-1:0] short_result, product_q, requantized;
   logic signed [31:0]  value, operand;
   logic [31:0]         immediate;
   logic [63:0]         window;
@@ -79,11 +82,12 @@ module dovetail_alu #(
         value   = acc_i[l*32+:32];
         operand = use_imm_1_q ? immediate : source_i[l*32+:32];
         unique case (op_1_q)
-          dovetail_isa_pkg::ALU_MIN: short_result[l*32+:32] = value < operand ? value : operand;
-          dovetail_isa_pkg::ALU_MAX: short_result[l*32+:32] = value < operand ? operand : value;
-          dovetail_isa_pkg::ALU_SHR: begin
-            // Shift amounts are total: 31 and more are 31, negative ones shift left. One shifter does both: n places to the left are 32 - n to the
-            // right, out of the upper half; from -31 to -1 the amount's low bits are just that.
+          ALU_MIN: short_result[l*32+:32] = value < operand ? value : operand;
+          ALU_MAX: short_result[l*32+:32] = value < operand ? operand : value;
+          ALU_SHR: begin
+            // Every amount has a meaning: 31 and more are 31, negative amounts shift left. One
+            // shifter does both: a shift left by n is a shift right by 32 - n, out of the upper
+            // half; for n from 1 to 31, the low bits of the amount -n are 32 - n.
             if (operand[31]) begin
               places = &operand[30:5] && operand[4:0] != 5'd0 ? operand[4:0] : 5'd1;
               window = {value, 32'd0};
@@ -93,50 +97,50 @@ module dovetail_alu #(
             end
             short_result[l*32+:32] = 32'(window >> places);
           end
-          dovetail_isa_pkg::ALU_ADD: short_result[l*32+:32] = value + operand;
-          dovetail_isa_pkg::ALU_MUL, dovetail_isa_pkg::ALU_REQUANT: ;  // alu_long
+          ALU_ADD: short_result[l*32+:32] = value + operand;
+          ALU_MUL, ALU_REQUANT: ;  // alu_long
         endcase
       end
     end
   end
 
   always_ff @(posedge clk_i) begin
-    if (valid_1_q && op_1_q == dovetail_isa_pkg::ALU_MUL) begin
+    if (valid_1_q && op_1_q == ALU_MUL) begin
       for (int unsigned l = 0; l < Lanes; l++) begin
         product_q[l*32+:32] <= acc_i[l*32+:32] * (use_imm_1_q ? immediate : source_i[l*32+:32]);
       end
     end
   end
 
-  if (dovetail_isa_pkg::REQUANT_ENABLED != 0) begin : gen_requant
+  if (REQUANT_ENABLED != 0) begin : gen_requant
     for (genvar l = 0; l < Lanes; l++) begin : gen_lane
       dovetail_requant u_requant (
         .clk_i,
-        .enable_i    (valid_1_q && op_1_q == dovetail_isa_pkg::ALU_REQUANT),
+        .enable_i    (valid_1_q && op_1_q == ALU_REQUANT),
         .value_i     (acc_i[l*32+:32]),
         .bias_i      (next_i[l*32+:32]),
         .scale_i     (source_i[l*32+:32]),
-        .enable_2_i  (valid_2_q && op_2_q == dovetail_isa_pkg::ALU_REQUANT),
+        .enable_2_i  (valid_2_q && op_2_q == ALU_REQUANT),
         .zero_point_i(imm_2_q),
-        .result_o    (requantised[l*32+:32])
+        .result_o    (requantized[l*32+:32])
       );
     end
   end else begin : gen_no_requant
-    assign requantised = '0;
+    assign requantized = '0;
   end
 
   always_comb begin
     wdata_o = short_result;
     if (valid_2_q) begin
       unique case (op_2_q)
-        dovetail_isa_pkg::ALU_MUL: wdata_o = product_q;
-        dovetail_isa_pkg::ALU_REQUANT: wdata_o = requantised;
-        dovetail_isa_pkg::ALU_MIN, dovetail_isa_pkg::ALU_MAX, dovetail_isa_pkg::ALU_ADD, dovetail_isa_pkg::ALU_SHR: ;  // alu
+        ALU_MUL: wdata_o = product_q;
+        ALU_REQUANT: wdata_o = requantized;
+        ALU_MIN, ALU_MAX, ALU_ADD, ALU_SHR: ;  // alu
       endcase
     end
   end
 
-  if (dovetail_isa_pkg::REQUANT_ENABLED == 0) begin : gen_unused
+  if (REQUANT_ENABLED == 0) begin : gen_unused
     logic unused;
     assign unused = ^{next_i, imm_2_q};
   end

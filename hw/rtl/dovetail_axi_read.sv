@@ -1,56 +1,48 @@
-// The read port: one address register behind a fixed-priority arbiter (fetch, compute, load), and the way back for the beats. All bursts have one AXI
-// ID, so beats come in the order of acceptance. RREADY is always 1: buffers have room for what was asked for.
-module dovetail_axi_read #(
-  parameter int unsigned AddrWidth = 32,
-  parameter int unsigned BusBits = 64,
-  parameter int unsigned OrderDepth = 384  // bursts that may be on their way
+// The read port: one address register, after a fixed-priority arbiter (fetch, compute, load), and
+// the way back for the beats. All bursts have one AXI ID, so beats come in the order in which the
+// bursts were accepted. RREADY is always 1: the requesters' buffers have room for what they
+// requested.
+module dovetail_axi_read import dovetail_isa_pkg::*; #(
+  parameter int unsigned OrderDepth = 384  // bursts that may be outstanding
 ) (
-  input  logic                 clk_i,
-  input  logic                 rst_ni,
-  input  logic                 halt_i,      // no new choices
-  output logic                 idle_o,      // nothing is on its way
-  // Requests of 0 fetch, 1 compute, 2 load.
-  input  logic [2:0]           request_i,
-  input  logic [AddrWidth-1:0] addr_0_i,
-  input  logic [AddrWidth-1:0] addr_1_i,
-  input  logic [AddrWidth-1:0] addr_2_i,
-  input  logic [8:0]           beats_0_i,
-  input  logic [8:0]           beats_1_i,
-  input  logic [8:0]           beats_2_i,
-  output logic [2:0]           grant_o,
-  output logic [2:0]           beat_valid_o,
-  output logic [BusBits-1:0]   beat_data_o,
-  output logic [1:0]           beat_resp_o,
-  // AXI4
-  output logic                 arvalid_o,
-  input  logic                 arready_i,
-  output logic [AddrWidth-1:0] araddr_o,
-  output logic [7:0]           arlen_o,
-  input  logic                 rvalid_i,
-  output logic                 rready_o,
-  input  logic [BusBits-1:0]   rdata_i,
-  input  logic [1:0]           rresp_i,
-  input  logic                 rlast_i
+  input  logic       clk_i,
+  input  logic       rst_ni,
+  input  logic       halt_i,  // no new grants
+  output logic       idle_o,  // nothing is outstanding
+  // Requesters: 0 fetch, 1 compute, 2 load.
+  input  burst_t     fetch_i,
+  input  burst_t     compute_i,
+  input  burst_t     load_i,
+  output logic [2:0] grant_o,
+  output logic [2:0] beat_valid_o,
+  output beat_t      beat_o,
+  // AXI4.
+  output axi_ax_t    ar_o,
+  input  logic       ar_ready_i,
+  input  axi_r_t     r_i,
+  output logic       r_ready_o
 );
-  logic                 valid_q;
-  logic [AddrWidth-1:0] addr_q;
-  logic [7:0]           len_q;
-  logic                 choose;
-  logic [1:0]           winner, owner;
-  logic                 order_empty, order_full;
+  logic                    valid_q;
+  logic [ADDRESS_BITS-1:0] addr_q;
+  logic [7:0]              len_q;
+  logic [2:0]              request;
+  logic                    choose;
+  logic [1:0]              winner, owner;
+  logic                    order_empty, order_full;
 
-  assign choose = !halt_i && !order_full && (!valid_q || arready_i);
+  assign request = {load_i.valid, compute_i.valid, fetch_i.valid};
+  assign choose  = !halt_i && !order_full && (!valid_q || ar_ready_i);
   always_comb begin
     grant_o = 3'b000;
     winner  = 2'd0;
     if (choose) begin
-      if (request_i[0]) begin
+      if (request[0]) begin
         grant_o = 3'b001;
         winner  = 2'd0;
-      end else if (request_i[1]) begin
+      end else if (request[1]) begin
         grant_o = 3'b010;
         winner  = 2'd1;
-      end else if (request_i[2]) begin
+      end else if (request[2]) begin
         grant_o = 3'b100;
         winner  = 2'd2;
       end
@@ -60,25 +52,28 @@ module dovetail_axi_read #(
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) valid_q <= 1'b0;
     else if (grant_o != 3'b000) valid_q <= 1'b1;
-    else if (arready_i) valid_q <= 1'b0;
+    else if (ar_ready_i) valid_q <= 1'b0;
   end
   always_ff @(posedge clk_i) begin
     if (grant_o[0]) begin
-      addr_q <= addr_0_i;
-      len_q  <= 8'(beats_0_i - 9'd1);
+      addr_q <= fetch_i.addr;
+      len_q  <= 8'(fetch_i.beats - 9'd1);
     end else if (grant_o[1]) begin
-      addr_q <= addr_1_i;
-      len_q  <= 8'(beats_1_i - 9'd1);
+      addr_q <= compute_i.addr;
+      len_q  <= 8'(compute_i.beats - 9'd1);
     end else if (grant_o[2]) begin
-      addr_q <= addr_2_i;
-      len_q  <= 8'(beats_2_i - 9'd1);
+      addr_q <= load_i.addr;
+      len_q  <= 8'(load_i.beats - 9'd1);
     end
   end
-  assign arvalid_o = valid_q;
-  assign araddr_o  = addr_q;
-  assign arlen_o   = len_q;
+  assign ar_o.valid = valid_q;
+  assign ar_o.addr  = addr_q;
+  assign ar_o.len   = len_q;
+  assign ar_o.size  = 3'(BUS_BYTES_LOG2);
+  assign ar_o.burst = AXI_BURST_INCR;
 
-  // Whose the bursts are, from choice to last beat. Never full: every burst holds a credit of a beat at least.
+  // The requester of each burst, from its grant to its last beat. Never full: every burst holds a
+  // credit of at least one beat.
   dovetail_fifo #(
     .Width(2),
     .Depth(OrderDepth)
@@ -88,14 +83,14 @@ module dovetail_axi_read #(
     .flush_i(1'b0),
     .push_i (grant_o != 3'b000),
     .data_i (winner),
-    .pop_i  (rvalid_i && rlast_i),
+    .pop_i  (r_i.valid && r_i.last),
     .data_o (owner),
     .empty_o(order_empty),
     .full_o (order_full)
   );
   assign idle_o       = order_empty && !valid_q;
-  assign rready_o     = 1'b1;
-  assign beat_valid_o = {rvalid_i && owner == 2'd2, rvalid_i && owner == 2'd1, rvalid_i && owner == 2'd0};
-  assign beat_data_o  = rdata_i;
-  assign beat_resp_o  = rresp_i;
+  assign r_ready_o    = 1'b1;
+  assign beat_valid_o = {r_i.valid && owner == 2'd2, r_i.valid && owner == 2'd1,
+                         r_i.valid && owner == 2'd0};
+  assign beat_o       = {r_i.resp, r_i.data};
 endmodule

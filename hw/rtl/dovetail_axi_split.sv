@@ -1,4 +1,5 @@
-// Cuts rows of bytes into AXI bursts: whole beats, at most MaxBeats long, none across a 4 KiB boundary, each row from its own first beat on.
+// Splits rows of bytes into AXI bursts: whole beats, at most MaxBeats, none across a 4 KiB
+// boundary, each row from its own first beat on.
 module dovetail_axi_split #(
   parameter int unsigned AddrWidth = 32,
   parameter int unsigned BusBytes = 8,
@@ -8,15 +9,15 @@ module dovetail_axi_split #(
   input  logic                  clk_i,
   input  logic                  rst_ni,
   input  logic                  flush_i,
-  input  logic                  start_i,      // only while idle; rows and bytes are not 0
-  input  logic [AddrWidth-1:0]  addr_i,       // of the first row's first byte
+  input  logic                  start_i,       // only while idle; rows and bytes are not 0
+  input  logic [AddrWidth-1:0]  addr_i,        // of the first row's first byte
   input  logic [AddrWidth-1:0]  row_bytes_i,
-  input  logic [AddrWidth-1:0]  stride_i,     // bytes from row to row
+  input  logic [AddrWidth-1:0]  stride_i,      // bytes from row to row
   input  logic [CountWidth-1:0] rows_i,
-  output logic                  valid_o,      // a burst is due
-  output logic [AddrWidth-1:0]  burst_addr_o, // of its first beat
+  output logic                  valid_o,       // a burst is offered
+  output logic [AddrWidth-1:0]  burst_addr_o,  // of its first beat
   output logic [8:0]            burst_beats_o,
-  input  logic                  ready_i       // the burst is taken
+  input  logic                  ready_i        // the burst is taken
 );
   localparam int unsigned BusLog2 = $clog2(BusBytes);
   localparam int unsigned BeatWidth = AddrWidth - BusLog2 + 1;
@@ -24,7 +25,8 @@ module dovetail_axi_split #(
   localparam int unsigned PageWidth = $clog2(PageBeats);
 
   // The beats that a row touches.
-  function [BeatWidth-1:0] beats_of(input logic [AddrWidth-1:0] addr, input logic [AddrWidth-1:0] bytes);
+  function [BeatWidth-1:0] beats_of(input logic [AddrWidth-1:0] addr,
+                                    input logic [AddrWidth-1:0] bytes);
     logic [AddrWidth:0] last;
     begin
       last = {1'b0, addr} + {1'b0, bytes} - 1'b1;

@@ -1,65 +1,57 @@
-// The write port: sends a burst only when all its beats are buffered, so that W has no gap of its own. Address and first beat are offered in the
-// same cycle, and neither waits for the other to be accepted. docs/reference/timing.md, section 10.
-module dovetail_axi_write #(
-  parameter int unsigned AddrWidth = 32,
-  parameter int unsigned BusBytes = 8,
+// The write port: sends a burst only when all its beats are buffered, so that W has no gap of its
+// own. Address and first beat are offered in the same cycle, and neither waits for the other to be
+// accepted. docs/reference/timing.md, section 10.
+module dovetail_axi_write import dovetail_isa_pkg::*; #(
   parameter int unsigned Depth = 128,      // beats
-  parameter int unsigned MostBursts = 128  // begun and not answered; the next one waits
+  parameter int unsigned MostBursts = 128  // sent and not answered; the next one waits
 ) (
-  input  logic                  clk_i,
-  input  logic                  rst_ni,
-  input  logic                  flush_i,
-  input  logic                  halt_i,     // no new bursts
-  output logic                  idle_o,     // nothing is waiting or on its way
-  output logic                  quiet_o,    // nothing is on its way
-  output logic                  error_o,
-  output logic [3:0]            error_code_o,
-  // A beat enters, perhaps as the last of its burst.
-  input  logic                  beat_valid_i,
-  input  logic [8*BusBytes-1:0] beat_data_i,
-  input  logic [BusBytes-1:0]   beat_strobe_i,
-  input  logic                  burst_valid_i,
-  input  logic [AddrWidth-1:0]  burst_addr_i,
-  input  logic [8:0]            burst_beats_i,
-  output logic                  sent_o,     // a beat leaves
-  // AXI4
-  output logic                  awvalid_o,
-  input  logic                  awready_i,
-  output logic [AddrWidth-1:0]  awaddr_o,
-  output logic [7:0]            awlen_o,
-  output logic                  wvalid_o,
-  input  logic                  wready_i,
-  output logic [8*BusBytes-1:0] wdata_o,
-  output logic [BusBytes-1:0]   wstrb_o,
-  output logic                  wlast_o,
-  input  logic                  bvalid_i,
-  output logic                  bready_o,
-  input  logic [1:0]            bresp_i
+  input  logic                   clk_i,
+  input  logic                   rst_ni,
+  input  logic                   flush_i,
+  input  logic                   halt_i,   // no new bursts
+  output logic                   idle_o,   // nothing is buffered or outstanding
+  output logic                   quiet_o,  // nothing is outstanding
+  output logic                   error_o,
+  output error_code_e            error_code_o,
+  // A beat enters; with the last beat of a burst, so does the burst.
+  input  logic                   beat_valid_i,
+  input  logic [8*BUS_BYTES-1:0] beat_data_i,
+  input  logic [BUS_BYTES-1:0]   beat_strobe_i,
+  input  burst_t                 burst_i,
+  output logic                   sent_o,  // a beat leaves
+  // AXI4.
+  output axi_ax_t                aw_o,
+  input  logic                   aw_ready_i,
+  output axi_w_t                 w_o,
+  input  logic                   w_ready_i,
+  input  axi_b_t                 b_i,
+  output logic                   b_ready_o
 );
   localparam int unsigned CountWidth = $clog2(MostBursts + 1);
 
-  logic                  addr_valid_q, data_valid_q;  // of the burst that has begun: not accepted; not all sent
-  logic [AddrWidth-1:0]  addr_q, burst_addr;
-  logic [8:0]            left_q, beats_q, burst_beats;
-  logic                  bursts_empty, beats_empty, addr_done, data_done, take;
-  logic [CountWidth-1:0] unanswered_q;  // bursts that have begun
+  // Of the burst that is being sent: its address is not accepted; not all its beats are.
+  logic                    addr_valid_q, data_valid_q;
+  logic [ADDRESS_BITS-1:0] addr_q, burst_addr;
+  logic [8:0]              left_q, beats_q, burst_beats;
+  logic                    bursts_empty, beats_empty, addr_done, data_done, take;
+  logic [CountWidth-1:0]   unanswered_q;  // bursts
 
   dovetail_fifo #(
-    .Width(AddrWidth + 9),
+    .Width(ADDRESS_BITS + 9),
     .Depth(Depth)
   ) u_bursts (
     .clk_i,
     .rst_ni,
     .flush_i,
-    .push_i (burst_valid_i),
-    .data_i ({burst_addr_i, burst_beats_i}),
+    .push_i (burst_i.valid),
+    .data_i ({burst_i.addr, burst_i.beats}),
     .pop_i  (take),
     .data_o ({burst_addr, burst_beats}),
     .empty_o(bursts_empty),
     .full_o ()
   );
   dovetail_fifo #(
-    .Width(9 * BusBytes),
+    .Width(9 * BUS_BYTES),
     .Depth(Depth)
   ) u_beats (
     .clk_i,
@@ -68,21 +60,24 @@ module dovetail_axi_write #(
     .push_i (beat_valid_i),
     .data_i ({beat_strobe_i, beat_data_i}),
     .pop_i  (sent_o),
-    .data_o ({wstrb_o, wdata_o}),
+    .data_o ({w_o.strb, w_o.data}),
     .empty_o(beats_empty),
     .full_o ()
   );
 
-  assign sent_o    = wvalid_o && wready_i;
-  assign addr_done = !addr_valid_q || awready_i;
-  assign data_done = !data_valid_q || (sent_o && wlast_o);
-  assign take      = !halt_i && !bursts_empty && addr_done && data_done && unanswered_q != CountWidth'(MostBursts);
-  assign awvalid_o = addr_valid_q;
-  assign awaddr_o  = addr_q;
-  assign awlen_o   = 8'(beats_q - 9'd1);
-  assign wvalid_o  = data_valid_q;
-  assign wlast_o   = left_q == 9'd1;
-  assign bready_o  = 1'b1;
+  assign sent_o     = w_o.valid && w_ready_i;
+  assign addr_done  = !addr_valid_q || aw_ready_i;
+  assign data_done  = !data_valid_q || (sent_o && w_o.last);
+  assign take       = !halt_i && !bursts_empty && addr_done && data_done &&
+                      unanswered_q != CountWidth'(MostBursts);
+  assign aw_o.valid = addr_valid_q;
+  assign aw_o.addr  = addr_q;
+  assign aw_o.len   = 8'(beats_q - 9'd1);
+  assign aw_o.size  = 3'(BUS_BYTES_LOG2);
+  assign aw_o.burst = AXI_BURST_INCR;
+  assign w_o.valid  = data_valid_q;
+  assign w_o.last   = left_q == 9'd1;
+  assign b_ready_o  = 1'b1;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) begin
@@ -92,7 +87,7 @@ module dovetail_axi_write #(
     end else begin
       addr_valid_q <= take || !addr_done;
       data_valid_q <= take || !data_done;
-      unanswered_q <= unanswered_q + CountWidth'(take) - CountWidth'(bvalid_i);
+      unanswered_q <= unanswered_q + CountWidth'(take) - CountWidth'(b_i.valid);
     end
   end
   always_ff @(posedge clk_i) begin
@@ -107,6 +102,6 @@ module dovetail_axi_write #(
 
   assign quiet_o      = unanswered_q == '0;
   assign idle_o       = quiet_o && bursts_empty;
-  assign error_o      = bvalid_i && bresp_i[1];
-  assign error_code_o = bresp_i[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
+  assign error_o      = b_i.valid && b_i.resp[1];
+  assign error_code_o = b_i.resp[0] ? ERROR_DECODE_ERROR : ERROR_SLAVE_ERROR;
 endmodule

@@ -1,89 +1,90 @@
-// Executes the compute queue: serial instructions one at a time (dovetail_serial), GEMM and ALU through the stages U and X (dovetail_steps), R
-// (dovetail_operands) and a fixed pipe. docs/reference/timing.md, section 9.
-module dovetail_compute #(
-  localparam int unsigned UopBits = dovetail_isa_pkg::UOP_BITS,
-  localparam int unsigned Lanes = dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT,
+// Executes the compute queue: serial instructions one at a time (dovetail_serial), GEMM and ALU
+// through the stages U and X (dovetail_steps), R (dovetail_operands) and a fixed pipe.
+// docs/reference/timing.md, section 9.
+module dovetail_compute import dovetail_isa_pkg::*; #(
+  localparam int unsigned UopBits = UOP_BITS,
+  localparam int unsigned Lanes = BATCH * BLOCK_OUT,
   localparam int unsigned AccBits = 32 * Lanes,
-  localparam int unsigned InpBits = 8 * dovetail_isa_pkg::INP_ELEMENT_BYTES,
-  localparam int unsigned WgtBits = 8 * dovetail_isa_pkg::WGT_ELEMENT_BYTES,
-  localparam int unsigned UopIndex = dovetail_isa_pkg::UOP_DEPTH_LOG2,
-  localparam int unsigned InpIndex = dovetail_isa_pkg::INP_DEPTH_LOG2,
-  localparam int unsigned WgtIndex = dovetail_isa_pkg::WGT_DEPTH_LOG2,
-  localparam int unsigned AccIndex = dovetail_isa_pkg::ACC_DEPTH_LOG2
+  localparam int unsigned InpBits = 8 * INP_ELEMENT_BYTES,
+  localparam int unsigned WgtBits = 8 * WGT_ELEMENT_BYTES,
+  localparam int unsigned UopIndex = UOP_DEPTH_LOG2,
+  localparam int unsigned InpIndex = INP_DEPTH_LOG2,
+  localparam int unsigned WgtIndex = WGT_DEPTH_LOG2,
+  localparam int unsigned AccIndex = ACC_DEPTH_LOG2
 ) (
-  input  logic                         clk_i,
-  input  logic                         rst_ni,
-  input  logic                         flush_i,
-  input  logic                         halt_i,
-  output logic                         idle_o,
-  output dovetail_isa_pkg::error_t     error_o,
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  input  logic                flush_i,
+  input  logic                halt_i,
+  output logic                idle_o,
+  output error_t              error_o,
   // Command queue; its head leaves it when it starts.
-  input  dovetail_isa_pkg::command_t   command_i,
+  input  command_t            command_i,
   // Load, the previous queue, and store, the next.
-  input  dovetail_isa_pkg::tokens_t    prev_i,
-  output dovetail_isa_pkg::token_use_t prev_o,
-  input  dovetail_isa_pkg::tokens_t    next_i,
-  output dovetail_isa_pkg::token_use_t next_o,
+  input  tokens_t             prev_i,
+  output token_use_t          prev_o,
+  input  tokens_t             next_i,
+  output token_use_t          next_o,
   // Read port.
-  output dovetail_isa_pkg::burst_t     request_o,
-  input  logic                         grant_i,
-  input  logic                         beat_valid_i,
-  input  dovetail_isa_pkg::beat_t      beat_i,
+  output burst_t              request_o,
+  input  logic                grant_i,
+  input  logic                beat_valid_i,
+  input  beat_t               beat_i,
   // INP and WGT.
-  output logic                         operand_re_o,
-  output logic [InpIndex-1:0]          inp_addr_o,
-  input  logic [InpBits-1:0]           inp_data_i,
-  output logic [WgtIndex-1:0]          wgt_addr_o,
-  input  logic [WgtBits-1:0]           wgt_data_i,
+  output logic                operand_re_o,
+  output logic [InpIndex-1:0] inp_addr_o,
+  input  logic [InpBits-1:0]  inp_data_i,
+  output logic [WgtIndex-1:0] wgt_addr_o,
+  input  logic [WgtBits-1:0]  wgt_data_i,
   // Every write of ACC, for its shadow.
-  output logic                         acc_we_o,
-  output logic [AccIndex-1:0]          acc_waddr_o,
-  output logic [AccBits-1:0]           acc_wdata_o,
+  output logic                acc_we_o,
+  output logic [AccIndex-1:0] acc_waddr_o,
+  output logic [AccBits-1:0]  acc_wdata_o,
   // For probes.
-  output logic                         start_o,
-  output logic                         end_o,
-  output logic [31:0]                  end_index_o
+  output logic                start_o,
+  output logic                end_o,
+  output logic [31:0]         end_index_o
 );
-  localparam int unsigned InFlight = dovetail_isa_pkg::TIMING_COMPUTE_IN_FLIGHT;
+  localparam int unsigned InFlight = TIMING_COMPUTE_IN_FLIGHT;
 
   localparam logic [1:0] KindSerial = 2'd0;
   localparam logic [1:0] KindGemm = 2'd1;
   localparam logic [1:0] KindAlu = 2'd2;
   localparam logic [1:0] KindAluLong = 2'd3;
-  localparam logic [7:0] LongOps = dovetail_isa_pkg::ALU_SET_LONG;
+  localparam logic [7:0] LongOps = ALU_SET_LONG;
 
-  // ---- The head of the queue --------------------------------------------------------------------------------------------------------
-  logic [2:0] head_opcode, head_alu_op;
-  logic       head_pop_prev, head_pop_next;
+  // ---- The head of the queue --------------------------------------------------------------------
+  alu_t       head;  // tokens and opcode lie at the same places in all instructions
   logic [1:0] head_kind;
 
-  assign head_opcode   = command_i.instr[2:0];
-  assign head_alu_op   = command_i.instr[dovetail_isa_pkg::ALU_ALU_OPCODE_LSB+:3];
-  assign head_pop_prev = command_i.instr[dovetail_isa_pkg::GEMM_POP_PREV_LSB];
-  assign head_pop_next = command_i.instr[dovetail_isa_pkg::GEMM_POP_NEXT_LSB];
+  assign head = command_i.instr;
   always_comb begin
     head_kind = KindSerial;
-    if (head_opcode == dovetail_isa_pkg::OPCODE_GEMM) begin
+    if (head.opcode == OPCODE_GEMM) begin
       head_kind = KindGemm;
-    end else if (head_opcode == dovetail_isa_pkg::OPCODE_ALU) begin
-      head_kind = LongOps[head_alu_op] ? KindAluLong : KindAlu;
+    end else if (head.opcode == OPCODE_ALU) begin
+      head_kind = LongOps[head.alu_opcode] ? KindAluLong : KindAlu;
     end
   end
 
-  // ---- Start ------------------------------------------------------------------------------------------------------------------------
-  logic       tokens_there, nothing_in_flight, may_overlap, flight_empty, flight_full, serial_busy, front_free;
-  logic [1:0] kind_q;  // of those in flight
+  // ---- Start ------------------------------------------------------------------------------------
+  logic       tokens_there, nothing_in_flight, may_overlap, flight_empty, flight_full, serial_busy;
+  logic       front_free;
+  logic [1:0] kind_q;  // of the instructions in flight
 
-  assign tokens_there      = (!head_pop_prev || prev_i.available) && (!head_pop_next || next_i.available);
+  assign tokens_there      = (!head.pop_prev || prev_i.available) &&
+                             (!head.pop_next || next_i.available);
   assign nothing_in_flight = flight_empty && !serial_busy;
-  assign may_overlap       = !serial_busy && head_kind != KindSerial && head_kind == kind_q && !flight_full && front_free;
-  assign start_o           = command_i.valid && !halt_i && tokens_there && (nothing_in_flight || may_overlap);
+  assign may_overlap       = !serial_busy && head_kind != KindSerial && head_kind == kind_q &&
+                             !flight_full && front_free;
+  assign start_o           = command_i.valid && !halt_i && tokens_there &&
+                             (nothing_in_flight || may_overlap);
 
   always_ff @(posedge clk_i) begin
     if (start_o) kind_q <= head_kind;
   end
 
-  // ---- Serial instructions ----------------------------------------------------------------------------------------------------------
+  // ---- Serial instructions ----------------------------------------------------------------------
   logic                serial_end, serial_push_prev, serial_push_next, uop_we, load_we;
   logic [31:0]         serial_index;
   logic [UopIndex-1:0] uop_waddr;
@@ -118,11 +119,11 @@ module dovetail_compute #(
     .acc_wdata_o(load_wdata)
   );
 
-  // ---- The steps of GEMM and ALU: stages U, X and R -----------------------------------------------------------------------------------
-  logic                    x_take, x_valid, r_gemm, r_alu, pending, alu_re;
-  dovetail_isa_pkg::step_t x_step, r_step;
-  logic [AccIndex-1:0]     pending_dst, alu_raddr;
-  logic [AccBits-1:0]      acc_rdata, source, source_next;
+  // ---- The steps of GEMM and ALU: stages U, X and R ---------------------------------------------
+  logic                x_take, x_valid, r_gemm, r_alu, pending, alu_re;
+  step_t               x_step, r_step;
+  logic [AccIndex-1:0] pending_dst, alu_raddr;
+  logic [AccBits-1:0]  acc_rdata, source, source_next;
 
   dovetail_steps u_steps (
     .clk_i,
@@ -161,7 +162,7 @@ module dovetail_compute #(
     .next_o       (source_next)
   );
 
-  // ---- The pipes and ACC ------------------------------------------------------------------------------------------------------------
+  // ---- The pipes and ACC ------------------------------------------------------------------------
   logic                gemm_re, gemm_we, gemm_last, alu_we, alu_last;
   logic [AccIndex-1:0] gemm_raddr, gemm_waddr, alu_waddr;
   logic [AccBits-1:0]  gemm_wdata, alu_wdata;
@@ -215,7 +216,7 @@ module dovetail_compute #(
 
   dovetail_sram #(
     .Width       (AccBits),
-    .Depth       (dovetail_isa_pkg::ACC_DEPTH),
+    .Depth       (ACC_DEPTH),
     .WriteThrough(1'b1)
   ) u_acc (
     .clk_i,
@@ -227,7 +228,7 @@ module dovetail_compute #(
     .rdata_o(acc_rdata)
   );
 
-  // ---- End --------------------------------------------------------------------------------------------------------------------------
+  // ---- End --------------------------------------------------------------------------------------
   localparam int unsigned FlightWidth = $clog2(InFlight + 1);
   logic [FlightWidth-1:0] complete_q;  // GEMM and ALU instructions that are complete and not ended
   logic [31:0]            flight_index;
@@ -241,13 +242,14 @@ module dovetail_compute #(
     .rst_ni,
     .flush_i,
     .push_i (start_o && head_kind != KindSerial),
-    .data_i ({command_i.index, command_i.instr[dovetail_isa_pkg::GEMM_PUSH_PREV_LSB], command_i.instr[dovetail_isa_pkg::GEMM_PUSH_NEXT_LSB]}),
+    .data_i ({command_i.index, head.push_prev, head.push_next}),
     .pop_i  (flight_end),
     .data_o ({flight_index, flight_push_prev, flight_push_next}),
     .empty_o(flight_empty),
     .full_o (flight_full)
   );
-  assign flight_end = complete_q != '0 && !halt_i && (!flight_push_prev || prev_i.room) && (!flight_push_next || next_i.room);
+  assign flight_end = complete_q != '0 && !halt_i && (!flight_push_prev || prev_i.room) &&
+                      (!flight_push_next || next_i.room);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) complete_q <= '0;
     else if (flush_i) complete_q <= '0;
@@ -256,7 +258,9 @@ module dovetail_compute #(
 
   assign end_o       = serial_end || flight_end;
   assign end_index_o = serial_end ? serial_index : flight_index;
-  assign prev_o      = {start_o && head_pop_prev, serial_push_prev || (flight_end && flight_push_prev)};
-  assign next_o      = {start_o && head_pop_next, serial_push_next || (flight_end && flight_push_next)};
+  assign prev_o      = {start_o && head.pop_prev,
+                        serial_push_prev || (flight_end && flight_push_prev)};
+  assign next_o      = {start_o && head.pop_next,
+                        serial_push_next || (flight_end && flight_push_next)};
   assign idle_o      = nothing_in_flight;
 endmodule

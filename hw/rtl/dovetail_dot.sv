@@ -2,18 +2,21 @@
 `define DOVETAIL_SYNTHESIS_DOT
 `endif
 
-// The dot product of two vectors of int8, two cycles after its operands. Two bodies of equal latency, proven equal (hw/formal): one that
-// simulates fast (one expression, then an empty register) and one that maps well (products in registers, then a balanced tree).
+// The dot product of two vectors of int8, two cycles after its operands. Two bodies of equal
+// latency, proven equal (hw/formal): one for simulation, which is fast (one expression, then
+// another register), and one for synthesis, which maps well (products in registers, then a balanced
+// tree).
 module dovetail_dot #(
   parameter int unsigned Length = 16  // a power of two
 ) (
   input  logic                clk_i,
   input  logic                enable_i,    // operands are valid
-  input  logic                enable_2_i,  // they were in the cycle before
+  input  logic                enable_2_i,  // operands were valid in the cycle before
   input  logic [Length*8-1:0] a_i,
   input  logic [Length*8-1:0] b_i,
-  // The sum, a cycle after its operands: an intermediate result of the body that simulates, and its user's to keep, beside those of the other
-  // dot products, so that a compiler finds vectors. 0 in the other body.
+  // The sum, a cycle after its operands: an intermediate result of the body for simulation. It is a
+  // port so that the parent keeps it in an array with those of the other dot products, which the
+  // C++ compiler can vectorize. 0 in the body for synthesis.
   output logic signed [31:0]  partial_o,
   output logic signed [31:0]  sum_o
 );
@@ -25,7 +28,7 @@ module dovetail_dot #(
     end
   end
   // Node n > 0 of the tree has the children 2n and 2n + 1; the leaves are Length to 2 Length - 1.
-  // It is no loop, but Verilator takes the array for one signal.
+  // This is not a combinational loop, but Verilator takes the array for one signal.
   // verilator lint_off UNOPTFLAT
   logic signed [31:0] node [2 * Length];
   // verilator lint_on UNOPTFLAT
@@ -45,7 +48,9 @@ module dovetail_dot #(
   logic signed [31:0] sum;
   always_comb begin
     sum = '0;
-    for (int unsigned i = 0; i < Length; i++) sum = sum + 32'($signed(a_i[i*8+:8])) * 32'($signed(b_i[i*8+:8]));
+    for (int unsigned i = 0; i < Length; i++) begin
+      sum = sum + 32'($signed(a_i[i*8+:8])) * 32'($signed(b_i[i*8+:8]));
+    end
   end
   always_ff @(posedge clk_i) begin
     if (enable_i) partial_o <= sum;

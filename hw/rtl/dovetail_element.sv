@@ -1,14 +1,13 @@
-// An element of Bits bits, cut out of a beat, or put together of a beat and those before it.
-module dovetail_element #(
-  parameter int unsigned BusBits = 64,
+// An element of Bits bits: cut out of a beat, or put together from a beat and those before it.
+module dovetail_element import dovetail_isa_pkg::*; #(
   parameter int unsigned LineBits = 64,
   parameter int unsigned Bits = 128,
-  parameter int unsigned LaneWidth = 4
+  localparam int unsigned BusBits = 8 * BUS_BYTES
 ) (
-  input  logic [BusBits-1:0]   beat_i,
-  input  logic [LineBits-1:0]  line_i,   // the latest beat on top
-  input  logic [LaneWidth-1:0] lane_i,
-  output logic [Bits-1:0]      element_o
+  input  logic [BusBits-1:0]      beat_i,
+  input  logic [LineBits-1:0]     line_i,  // the beats before, the latest on top
+  input  logic [BUS_BYTES_LOG2:0] lane_i,
+  output logic [Bits-1:0]         element_o
 );
   if (Bits < BusBits) begin : gen_lanes
     assign element_o = beat_i[lane_i*Bits+:Bits];

@@ -1,55 +1,57 @@
-// Reads a launch's instructions ahead, checks them, and puts each into its command queue. docs/reference/timing.md, section 6.
-module dovetail_fetch #(
-  localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS,
-  localparam int unsigned BusBits = 8 * dovetail_isa_pkg::BUS_BYTES,
-  localparam int unsigned InstrBits = dovetail_isa_pkg::INSTRUCTION_BITS
+// Reads a launch's instructions ahead, checks them, and puts each into its command queue.
+// docs/reference/timing.md, section 6.
+module dovetail_fetch import dovetail_isa_pkg::*; #(
+  localparam int unsigned AddrWidth = ADDRESS_BITS,
+  localparam int unsigned BusBits = 8 * BUS_BYTES,
+  localparam int unsigned InstrBits = INSTRUCTION_BITS
 ) (
-  input  logic                     clk_i,
-  input  logic                     rst_ni,
-  input  logic                     flush_i,
-  input  logic                     halt_i,
-  output logic                     idle_o,
-  output dovetail_isa_pkg::error_t error_o,
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic                 flush_i,
+  input  logic                 halt_i,
+  output logic                 idle_o,
+  output error_t               error_o,
   // The launch.
-  input  logic                     start_i,
-  input  logic [63:0]              program_base_i,
-  input  logic [31:0]              begin_i,
-  input  logic [31:0]              count_i,
+  input  logic                 start_i,
+  input  logic [63:0]          program_base_i,
+  input  logic [31:0]          begin_i,
+  input  logic [31:0]          count_i,
   // Read port.
-  output dovetail_isa_pkg::burst_t request_o,
-  input  logic                     grant_i,
-  input  logic                     beat_valid_i,
-  input  dovetail_isa_pkg::beat_t  beat_i,
+  output burst_t               request_o,
+  input  logic                 grant_i,
+  input  logic                 beat_valid_i,
+  input  beat_t                beat_i,
   // Command queues: 0 load, 1 compute, 2 store.
-  input  logic [2:0]               full_i,
-  output logic [2:0]               push_o,
-  output logic [InstrBits-1:0]     instr_o,
-  output logic [31:0]              index_o
+  input  logic [2:0]           full_i,
+  output logic [2:0]           push_o,
+  output logic [InstrBits-1:0] instr_o,
+  output logic [31:0]          index_o
 );
-  localparam int unsigned BusLog2 = dovetail_isa_pkg::BUS_BYTES_LOG2;
-  localparam int unsigned InstrBytes = dovetail_isa_pkg::INSTRUCTION_BYTES;
+  localparam int unsigned BusLog2 = BUS_BYTES_LOG2;
+  localparam int unsigned InstrBytes = INSTRUCTION_BYTES;
   localparam int unsigned InstrLog2 = $clog2(InstrBytes);
   localparam int unsigned Lanes = InstrLog2 < BusLog2 ? 1 << (BusLog2 - InstrLog2) : 1;
   localparam int unsigned Beats = InstrLog2 < BusLog2 ? 1 : 1 << (InstrLog2 - BusLog2);
   localparam int unsigned LineBits = Beats > 1 ? (Beats - 1) * BusBits : BusBits;
   localparam int unsigned LaneWidth = BusLog2 + 1;
-  localparam logic [7:0] AluOps = dovetail_isa_pkg::ALU_SET_ENABLED;
+  localparam logic [7:0] AluOps = ALU_SET_ENABLED;
 
   logic                 buffer_valid, buffer_pop, complete, bad_resp, illegal, slot;
-  dovetail_isa_pkg::beat_t buffer;
+  beat_t                buffer;
   logic [AddrWidth-1:0] first_addr;
   logic [LaneWidth-1:0] lane_q;
   logic [9:0]           beat_q;
   logic [LineBits-1:0]  line_q;
   logic [31:0]          left_q, index_q;
-  logic                 bad_q;
-  logic                 bad_decode_q, error;
-  logic [3:0]           error_code;
+  logic                 bad_q, bad_decode_q;  // an error response to a beat before, and which
+  logic                 error;
+  error_code_e          error_code;
   logic [2:0]           queue;
 
-  // ---- The launch's place -------------------------------------------------------------------------------------------------------------
-  // In full precision, since the registers hold more than the address space has. A launch that ends beyond it is refused before anything is
-  // fetched, and so is one that fills it, whose length in bytes would not fit an address.
+  // ---- Addresses of the launch ------------------------------------------------------------------
+  // In full precision, since the registers hold more bits than an address has. A launch that ends
+  // outside the address space is refused before anything is fetched, and so is a launch that fills
+  // it, whose length in bytes would not fit an address.
   localparam int unsigned BytesWidth = 33 + InstrLog2;
   logic [BytesWidth-1:0] launch_bytes, bytes_to_end;
   logic [64:0]           launch_end;
@@ -58,7 +60,8 @@ module dovetail_fetch #(
   assign launch_bytes = BytesWidth'(count_i) << InstrLog2;
   assign bytes_to_end = (BytesWidth'(begin_i) + BytesWidth'(count_i)) << InstrLog2;
   assign launch_end   = 65'(program_base_i) + 65'(bytes_to_end);
-  assign outside      = count_i != '0 && (launch_end > 65'd1 << AddrWidth || launch_bytes >> AddrWidth != '0);
+  assign outside      = count_i != '0 &&
+                        (launch_end > 65'd1 << AddrWidth || launch_bytes >> AddrWidth != '0);
   always_ff @(posedge clk_i or negedge rst_ni) begin
     if (!rst_ni) refused_q <= 1'b0;
     else if (flush_i) refused_q <= 1'b0;
@@ -88,10 +91,8 @@ module dovetail_fetch #(
     .pop_i      (buffer_pop)
   );
   dovetail_element #(
-    .BusBits  (BusBits),
-    .LineBits (LineBits),
-    .Bits     (InstrBits),
-    .LaneWidth(LaneWidth)
+    .LineBits(LineBits),
+    .Bits    (InstrBits)
   ) u_instr (
     .beat_i   (buffer.data),
     .line_i   (line_q),
@@ -99,49 +100,50 @@ module dovetail_fetch #(
     .element_o(instr_o)
   );
 
-  // ---- Decode -------------------------------------------------------------------------------------------------------------------------
-  logic [2:0] opcode, memory, alu_op;
-  logic       nop, operand_load;
+  // ---- Decode -----------------------------------------------------------------------------------
+  load_t load;  // or a STORE, whose memory and size are at the same places
+  alu_t  alu;
+  logic  nop, operand_load;
 
-  assign opcode       = instr_o[2:0];
-  assign memory       = instr_o[dovetail_isa_pkg::LOAD_MEMORY_LSB+:3];
-  assign alu_op       = instr_o[dovetail_isa_pkg::ALU_ALU_OPCODE_LSB+:3];
-  assign nop          = instr_o[dovetail_isa_pkg::LOAD_X_SIZE_LSB+:dovetail_isa_pkg::LOAD_X_SIZE_WIDTH] == '0;
-  assign operand_load = memory == dovetail_isa_pkg::MEMORY_INP || memory == dovetail_isa_pkg::MEMORY_WGT;
+  assign load         = instr_o;
+  assign alu          = instr_o;
+  assign nop          = load.x_size == '0;
+  assign operand_load = load.memory == MEMORY_INP || load.memory == MEMORY_WGT;
   always_comb begin
     queue   = 3'b010;
     illegal = 1'b0;
-    unique case (opcode)
-      dovetail_isa_pkg::OPCODE_LOAD: begin
+    unique case (load.opcode)
+      OPCODE_LOAD: begin
         if (operand_load) queue = 3'b001;
-        illegal = (instr_o & dovetail_isa_pkg::LOAD_RESERVED) != '0 ||
-                  (!nop && (memory == dovetail_isa_pkg::MEMORY_OUT || memory > dovetail_isa_pkg::MEMORY_ACC8));
+        illegal = (instr_o & LOAD_RESERVED) != '0 ||
+                  (!nop && (load.memory == MEMORY_OUT || load.memory > MEMORY_ACC8));
       end
-      dovetail_isa_pkg::OPCODE_STORE: begin
+      OPCODE_STORE: begin
         queue   = 3'b100;
-        illegal = (instr_o & dovetail_isa_pkg::STORE_RESERVED) != '0 || (!nop && memory != dovetail_isa_pkg::MEMORY_OUT);
+        illegal = (instr_o & STORE_RESERVED) != '0 || (!nop && load.memory != MEMORY_OUT);
       end
-      dovetail_isa_pkg::OPCODE_GEMM: illegal = (instr_o & dovetail_isa_pkg::GEMM_RESERVED) != '0;
-      dovetail_isa_pkg::OPCODE_FINISH: illegal = (instr_o & dovetail_isa_pkg::FINISH_RESERVED) != '0;
-      dovetail_isa_pkg::OPCODE_ALU:
-        illegal = (instr_o & dovetail_isa_pkg::ALU_RESERVED) != '0 || !AluOps[alu_op];
+      OPCODE_GEMM: illegal = (instr_o & GEMM_RESERVED) != '0;
+      OPCODE_FINISH: illegal = (instr_o & FINISH_RESERVED) != '0;
+      OPCODE_ALU:
+        illegal = (instr_o & ALU_RESERVED) != '0 || !AluOps[alu.alu_opcode];
       default: illegal = 1'b1;
     endcase
   end
 
-  // ---- Issue --------------------------------------------------------------------------------------------------------------------------
+  // ---- Issue ------------------------------------------------------------------------------------
   assign complete   = beat_q == 10'(Beats - 1);
   assign bad_resp   = buffer.resp[1] || bad_q;
-  assign slot       = buffer_valid && left_q != '0 && !halt_i && (!complete || (queue & full_i) == 3'b000 || illegal || bad_resp);
+  assign slot       = buffer_valid && left_q != '0 && !halt_i &&
+                      (!complete || (queue & full_i) == 3'b000 || illegal || bad_resp);
   assign buffer_pop = slot && (lane_q == LaneWidth'(Lanes - 1) || left_q == 32'd1 || Beats > 1);
   assign error      = refused_q || (slot && complete && (illegal || bad_resp));
   assign push_o     = slot && complete && !error ? queue : 3'b000;
   assign index_o    = index_q;
   always_comb begin
-    error_code = dovetail_isa_pkg::ERROR_ILLEGAL;
-    if (refused_q) error_code = dovetail_isa_pkg::ERROR_ADDRESS_SPACE;
-    else if (buffer.resp[1]) error_code = buffer.resp[0] ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
-    else if (bad_q) error_code = bad_decode_q ? dovetail_isa_pkg::ERROR_DECODE_ERROR : dovetail_isa_pkg::ERROR_SLAVE_ERROR;
+    error_code = ERROR_ILLEGAL;
+    if (refused_q) error_code = ERROR_ADDRESS_SPACE;
+    else if (buffer.resp[1]) error_code = buffer.resp[0] ? ERROR_DECODE_ERROR : ERROR_SLAVE_ERROR;
+    else if (bad_q) error_code = bad_decode_q ? ERROR_DECODE_ERROR : ERROR_SLAVE_ERROR;
   end
   assign error_o = {error, error_code, index_q};
   assign idle_o  = left_q == '0;
@@ -154,9 +156,9 @@ module dovetail_fetch #(
   end
   always_ff @(posedge clk_i) begin
     if (start_i) begin
-      index_q    <= begin_i;
-      lane_q     <= LaneWidth'(first_addr >> InstrLog2) & LaneWidth'(Lanes - 1);
-      beat_q     <= '0;
+      index_q      <= begin_i;
+      lane_q       <= LaneWidth'(first_addr >> InstrLog2) & LaneWidth'(Lanes - 1);
+      beat_q       <= '0;
       bad_q        <= 1'b0;
       bad_decode_q <= 1'b0;
     end else if (slot) begin

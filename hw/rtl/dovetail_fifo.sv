@@ -1,19 +1,19 @@
-// A queue of Depth words. The word at the head shows without being asked for. State as of the beginning of the cycle: a push into a full
-// queue is refused even when a pop happens in the same cycle.
+// A queue of Depth words. The word at the head is always visible. empty_o and full_o are as at the
+// beginning of the cycle: a full queue takes no word even where one leaves in the same cycle.
 module dovetail_fifo #(
   parameter int unsigned Width = 8,
   parameter int unsigned Depth = 4,
   localparam int unsigned CountWidth = $clog2(Depth + 1)
 ) (
-  input  logic                  clk_i,
-  input  logic                  rst_ni,
-  input  logic                  flush_i,  // forgets everything
-  input  logic                  push_i,   // only while not full
-  input  logic [Width-1:0]      data_i,
-  input  logic                  pop_i,    // only while not empty
-  output logic [Width-1:0]      data_o,
-  output logic                  empty_o,
-  output logic                  full_o
+  input  logic             clk_i,
+  input  logic             rst_ni,
+  input  logic             flush_i,  // drops all words
+  input  logic             push_i,   // only while not full
+  input  logic [Width-1:0] data_i,
+  input  logic             pop_i,    // only while not empty
+  output logic [Width-1:0] data_o,
+  output logic             empty_o,
+  output logic             full_o
 );
   localparam int unsigned PtrWidth = Depth > 1 ? $clog2(Depth) : 1;
 
@@ -46,7 +46,8 @@ module dovetail_fifo #(
   end
 
 `ifdef FORMAL
-  // What proofs see of the memory: one word, at a place of the solver's choice, or all of a small one.
+  // What proofs see of the memory: the word at a place that the solver picks, or all words of a
+  // small memory.
   (* anyconst *) logic [PtrWidth-1:0] formal_place;
   logic [Width-1:0] formal_word;
   assign formal_word = mem[formal_place];

@@ -1,22 +1,23 @@
-// The matrix pipe behind stage R: dot products, then the accumulator. A step in R in cycle r writes ACC in r + gemm_read_to_write.
+// The matrix pipe, after stage R: dot products, then the accumulator. A step in R in cycle r writes
+// ACC in r + gemm_read_to_write.
 //
 //   r + 1  operands arrive, products
 //   r + 2  sums; ACC is read
 //   r + 3  ACC arrives, is added to, and written
-module dovetail_gemm #(
-  localparam int unsigned Batch = dovetail_isa_pkg::BATCH,
-  localparam int unsigned BlockIn = dovetail_isa_pkg::BLOCK_IN,
-  localparam int unsigned BlockOut = dovetail_isa_pkg::BLOCK_OUT,
+module dovetail_gemm import dovetail_isa_pkg::*; #(
+  localparam int unsigned Batch = BATCH,
+  localparam int unsigned BlockIn = BLOCK_IN,
+  localparam int unsigned BlockOut = BLOCK_OUT,
   localparam int unsigned Lanes = Batch * BlockOut,
-  localparam int unsigned AccWidth = dovetail_isa_pkg::ACC_DEPTH_LOG2
+  localparam int unsigned AccWidth = ACC_DEPTH_LOG2
 ) (
   input  logic                          clk_i,
   input  logic                          rst_ni,
   input  logic                          flush_i,
   // Stage R.
   input  logic                          valid_i,
-  input  dovetail_isa_pkg::step_t       step_i,
-  // The cycle after.
+  input  step_t                         step_i,
+  // Operands, in the cycle after.
   input  logic [Batch*BlockIn*8-1:0]    inp_i,
   input  logic [BlockOut*BlockIn*8-1:0] wgt_i,
   // ACC.
@@ -28,9 +29,9 @@ module dovetail_gemm #(
   output logic [Lanes*32-1:0]           acc_wdata_o,
   output logic                          last_o  // the last step of an instruction writes
 );
-  logic                valid_1_q, valid_2_q, valid_3_q;      // passes
+  logic                valid_1_q, valid_2_q, valid_3_q;  // there is a step
   logic                last_1_q, last_2_q, last_3_q;
-  logic                write_1_q, write_2_q, write_3_q;      // is no empty step
+  logic                write_1_q, write_2_q, write_3_q;  // it is not empty
   logic                reset_1_q, reset_2_q, reset_3_q;
   logic                over_1_q, over_2_q, over_3_q;
   logic [AccWidth-1:0] dst_1_q, dst_2_q, dst_3_q;
@@ -86,7 +87,9 @@ module dovetail_gemm #(
   always_comb begin
     acc_wdata_o = '0;
     if (valid_3_q && !reset_3_q) begin
-      for (int unsigned l = 0; l < Lanes; l++) acc_wdata_o[l*32+:32] = (over_3_q ? 32'd0 : acc_rdata_i[l*32+:32]) + sum_3_q[l];
+      for (int unsigned l = 0; l < Lanes; l++) begin
+        acc_wdata_o[l*32+:32] = (over_3_q ? 32'd0 : acc_rdata_i[l*32+:32]) + sum_3_q[l];
+      end
     end
   end
 

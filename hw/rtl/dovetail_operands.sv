@@ -1,56 +1,60 @@
-// Stage R: the operands of a step. GEMM's come from INP and WGT in one cycle; ALU's come from ACC, an index a cycle, the destination last.
-// docs/reference/timing.md, section 9.
-module dovetail_operands #(
-  localparam int unsigned Lanes = dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT,
+// Stage R: reads the operands of a step. Those of GEMM come from INP and WGT in one cycle; those of
+// ALU come from ACC, one index a cycle, the destination last. docs/reference/timing.md, section 9.
+module dovetail_operands import dovetail_isa_pkg::*; #(
+  localparam int unsigned Lanes = BATCH * BLOCK_OUT,
   localparam int unsigned AccBits = 32 * Lanes,
-  localparam int unsigned InpIndex = dovetail_isa_pkg::INP_DEPTH_LOG2,
-  localparam int unsigned WgtIndex = dovetail_isa_pkg::WGT_DEPTH_LOG2,
-  localparam int unsigned AccIndex = dovetail_isa_pkg::ACC_DEPTH_LOG2
+  localparam int unsigned InpIndex = INP_DEPTH_LOG2,
+  localparam int unsigned WgtIndex = WGT_DEPTH_LOG2,
+  localparam int unsigned AccIndex = ACC_DEPTH_LOG2
 ) (
-  input  logic                    clk_i,
-  input  logic                    rst_ni,
-  input  logic                    flush_i,
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  input  logic                flush_i,
   // The step in X.
-  output logic                    take_o,
-  input  logic                    valid_i,
-  input  dovetail_isa_pkg::step_t step_i,
-  // The destination of ALU's step before, while its result is neither written nor can be forwarded.
-  input  logic                    pending_i,
-  input  logic [AccIndex-1:0]     pending_dst_i,
+  output logic                take_o,
+  input  logic                valid_i,
+  input  step_t               step_i,
+  // The destination of the ALU step before, while its result is not written and cannot be
+  // forwarded.
+  input  logic                pending_i,
+  input  logic [AccIndex-1:0] pending_dst_i,
   // The step in R, in its last cycle there: for which pipe, and what it is.
-  output logic                    gemm_o,
-  output logic                    alu_o,
-  output dovetail_isa_pkg::step_t step_o,
+  output logic                gemm_o,
+  output logic                alu_o,
+  output step_t               step_o,
   // INP and WGT.
-  output logic                    operand_re_o,
-  output logic [InpIndex-1:0]     inp_addr_o,
-  output logic [WgtIndex-1:0]     wgt_addr_o,
-  // ACC: what is read arrives in the cycle after. Sources are kept until the destination is there.
-  output logic                    acc_re_o,
-  output logic [AccIndex-1:0]     acc_raddr_o,
-  input  logic [AccBits-1:0]      acc_rdata_i,
-  output logic [AccBits-1:0]      source_o,
-  output logic [AccBits-1:0]      next_o
+  output logic                operand_re_o,
+  output logic [InpIndex-1:0] inp_addr_o,
+  output logic [WgtIndex-1:0] wgt_addr_o,
+  // ACC: read data arrives in the cycle after. Sources are kept until the destination arrives.
+  output logic                acc_re_o,
+  output logic [AccIndex-1:0] acc_raddr_o,
+  input  logic [AccBits-1:0]  acc_rdata_i,
+  output logic [AccBits-1:0]  source_o,
+  output logic [AccBits-1:0]  next_o
 );
   localparam logic [1:0] ReadFirst = 2'd0;
   localparam logic [1:0] ReadNext = 2'd1;
   localparam logic [1:0] ReadDst = 2'd2;
 
-  localparam logic [7:0] NextOps = dovetail_isa_pkg::ALU_SET_READS_NEXT;
+  localparam logic [7:0] NextOps = ALU_SET_READS_NEXT;
 
-  logic                    valid_q;
-  dovetail_isa_pkg::step_t step_q;
-  logic [1:0]              phase_q;
-  logic [AccIndex-1:0]     before_dst_q, before_src_q, src, src_next, first_index;
-  logic                    reads_next, vector, repeated, interlock, leaves, read_src, read_next, read_dst;
+  logic                valid_q;
+  step_t               step_q;
+  logic [1:0]          phase_q;
+  logic [AccIndex-1:0] before_dst_q, before_src_q, src, src_next, first_index;
+  logic                reads_next, vector, repeated, interlock, leaves;
+  logic                read_src, read_next, read_dst;
 
   assign src         = step_q.src[AccIndex-1:0];
   assign src_next    = src + 1'b1;
   assign reads_next  = NextOps[step_q.op];
   assign vector      = !step_q.use_imm;
-  assign repeated    = !step_q.first && before_src_q == src && before_dst_q != src && !(reads_next && before_dst_q == src_next);
+  assign repeated    = !step_q.first && before_src_q == src && before_dst_q != src &&
+                       !(reads_next && before_dst_q == src_next);
   assign first_index = vector && !repeated ? src : step_q.dst;
-  assign interlock   = valid_q && !step_q.gemm && !step_q.empty && phase_q == ReadFirst && pending_i && pending_dst_i == first_index;
+  assign interlock   = valid_q && !step_q.gemm && !step_q.empty && phase_q == ReadFirst &&
+                       pending_i && pending_dst_i == first_index;
 
   always_comb begin
     read_src  = 1'b0;

@@ -1,39 +1,41 @@
-// A unit's way to the memory: cuts rows of bytes into bursts, asks for each as soon as its beats have room, and keeps the beats until they are used.
-module dovetail_reader #(
+// A unit's way to the memory: splits rows of bytes into bursts, requests each as soon as the buffer
+// has room for its beats, and keeps the beats until they are used.
+module dovetail_reader import dovetail_isa_pkg::*; #(
   parameter int unsigned CountWidth = 16,  // of the number of rows
-  localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS
+  localparam int unsigned AddrWidth = ADDRESS_BITS
 ) (
-  input  logic                     clk_i,
-  input  logic                     rst_ni,
-  input  logic                     flush_i,
+  input  logic                  clk_i,
+  input  logic                  rst_ni,
+  input  logic                  flush_i,
   // Rows to read; only while not busy.
-  input  logic                     start_i,
-  input  logic [AddrWidth-1:0]     addr_i,
-  input  logic [AddrWidth-1:0]     row_bytes_i,
-  input  logic [AddrWidth-1:0]     stride_i,
-  input  logic [CountWidth-1:0]    rows_i,
-  output logic                     busy_o,  // there are bursts to ask for
+  input  logic                  start_i,
+  input  logic [AddrWidth-1:0]  addr_i,
+  input  logic [AddrWidth-1:0]  row_bytes_i,
+  input  logic [AddrWidth-1:0]  stride_i,
+  input  logic [CountWidth-1:0] rows_i,
+  output logic                  busy_o,  // there are bursts to request
   // Read port.
-  output dovetail_isa_pkg::burst_t request_o,
-  input  logic                     grant_i,
-  input  logic                     beat_valid_i,
-  input  dovetail_isa_pkg::beat_t  beat_i,
+  output burst_t                request_o,
+  input  logic                  grant_i,
+  input  logic                  beat_valid_i,
+  input  beat_t                 beat_i,
   // Beats, in order.
-  output logic                     valid_o,
-  output dovetail_isa_pkg::beat_t  beat_o,
-  input  logic                     pop_i
+  output logic                  valid_o,
+  output beat_t                 beat_o,
+  input  logic                  pop_i
 );
   logic                 fits;
   logic [AddrWidth-1:0] addr;
   logic [8:0]           beats;
 
-  // In one piece: bits of a struct that depend on each other look like a loop to a simulator.
+  // Assigned as a whole: members of a struct that depend on each other look like a combinational
+  // loop to a simulator.
   assign request_o = {fits, addr, beats};
 
   dovetail_axi_split #(
     .AddrWidth (AddrWidth),
-    .BusBytes  (dovetail_isa_pkg::BUS_BYTES),
-    .MaxBeats  (dovetail_isa_pkg::LONGEST_BURST_BEATS),
+    .BusBytes  (BUS_BYTES),
+    .MaxBeats  (LONGEST_BURST_BEATS),
     .CountWidth(CountWidth)
   ) u_split (
     .clk_i,
@@ -50,8 +52,7 @@ module dovetail_reader #(
     .ready_i      (grant_i)
   );
   dovetail_read_buffer #(
-    .BusBits(8 * dovetail_isa_pkg::BUS_BYTES),
-    .Depth  (dovetail_isa_pkg::OUTSTANDING_BEATS)
+    .Depth(OUTSTANDING_BEATS)
   ) u_buffer (
     .clk_i,
     .rst_ni,
@@ -61,11 +62,9 @@ module dovetail_reader #(
     .request_o    (fits),
     .grant_i,
     .beat_valid_i,
-    .beat_data_i  (beat_i.data),
-    .beat_resp_i  (beat_i.resp),
+    .beat_i,
     .valid_o,
-    .data_o       (beat_o.data),
-    .resp_o       (beat_o.resp),
+    .beat_o,
     .pop_i
   );
 endmodule

@@ -1,38 +1,32 @@
-// The AXI4-Lite registers (isa/spec/registers.h). One access at a time; what lies beside the map is answered with SLVERR.
-module dovetail_regs (
-  input  logic                 clk_i,
-  input  logic                 rst_ni,
-  // AXI4-Lite
-  input  logic                 awvalid_i,
-  output logic                 awready_o,
-  input  logic [11:0]          awaddr_i,
-  input  logic                 wvalid_i,
-  output logic                 wready_o,
-  input  logic [31:0]          wdata_i,
-  input  logic [3:0]           wstrb_i,
-  output logic                 bvalid_o,
-  input  logic                 bready_i,
-  output logic [1:0]           bresp_o,
-  input  logic                 arvalid_i,
-  output logic                 arready_o,
-  input  logic [11:0]          araddr_i,
-  output logic                 rvalid_o,
-  input  logic                 rready_i,
-  output logic [31:0]          rdata_o,
-  output logic [1:0]           rresp_o,
-  output logic                 interrupt_o,
+// The AXI4-Lite registers (isa/spec/registers.h). One access at a time; addresses outside the map
+// are answered with SLVERR.
+module dovetail_regs import dovetail_isa_pkg::*; (
+  input  logic        clk_i,
+  input  logic        rst_ni,
+  // AXI4-Lite.
+  input  axil_ax_t    aw_i,
+  output logic        aw_ready_o,
+  input  axil_w_t     w_i,
+  output logic        w_ready_o,
+  output axi_b_t      b_o,
+  input  logic        b_ready_i,
+  input  axil_ax_t    ar_i,
+  output logic        ar_ready_o,
+  output axil_r_t     r_o,
+  input  logic        r_ready_i,
+  output logic        interrupt_o,
   // The launch.
-  output logic                 start_o,
-  output logic [63:0]          program_base_o,
-  output logic [31:0]          begin_o,
-  output logic [31:0]          count_o,
-  input  logic                 busy_i,
-  input  logic                 done_i,         // it is complete
-  input  logic                 error_i,        // it was stopped, or left tokens
-  input  logic [3:0]           error_code_i,
-  input  logic [31:0]          error_index_i,
-  input  logic [63:0]          cycles_i,
-  input  logic [63:0]          tokens_i        // in the FIFOs, 16 bits each
+  output logic        start_o,
+  output logic [63:0] program_base_o,
+  output logic [31:0] begin_o,
+  output logic [31:0] count_o,
+  input  logic        busy_i,
+  input  logic        done_i,   // it is complete
+  input  logic        error_i,  // it was stopped, or left tokens
+  input  error_code_e error_code_i,
+  input  logic [31:0] error_index_i,
+  input  logic [63:0] cycles_i,
+  input  logic [63:0] tokens_i  // in the FIFOs, 16 bits each
 );
   localparam logic [1:0] Okay = 2'b00;
   localparam logic [1:0] SlvErr = 2'b10;
@@ -41,37 +35,33 @@ module dovetail_regs (
   logic [31:0] begin_q, count_q, error_index_q;
   logic [1:0]  enable_q, status_q;
   logic        done_q, error_q, start_q, bvalid_q, rvalid_q;
-  logic [3:0]  error_code_q;
+  error_code_e error_code_q;
   logic [1:0]  bresp_q, rresp_q, rresp;
   logic [31:0] rdata_q, rdata, mask;
   logic        write, read, known_write;
 
-  function [31:0] merge(input logic [31:0] old_value, input logic [31:0] new_value, input logic [31:0] strobes);
+  function [31:0] merge(input logic [31:0] old_value, input logic [31:0] new_value,
+                        input logic [31:0] strobes);
     merge = (old_value & ~strobes) | (new_value & strobes);
   endfunction
 
-  assign write     = awvalid_i && wvalid_i && !bvalid_q;
-  assign awready_o = write;
-  assign wready_o  = write;
-  assign bvalid_o  = bvalid_q;
-  assign bresp_o   = bresp_q;
-  assign read      = arvalid_i && !rvalid_q;
-  assign arready_o = read;
-  assign rvalid_o  = rvalid_q;
-  assign rdata_o   = rdata_q;
-  assign rresp_o   = rresp_q;
-  assign mask      = {{8{wstrb_i[3]}}, {8{wstrb_i[2]}}, {8{wstrb_i[1]}}, {8{wstrb_i[0]}}};
+  assign write      = aw_i.valid && w_i.valid && !bvalid_q;
+  assign aw_ready_o = write;
+  assign w_ready_o  = write;
+  assign b_o        = {bvalid_q, bresp_q};
+  assign read       = ar_i.valid && !rvalid_q;
+  assign ar_ready_o = read;
+  assign r_o        = {rvalid_q, rdata_q, rresp_q};
+  assign mask       = {{8{w_i.strb[3]}}, {8{w_i.strb[2]}}, {8{w_i.strb[1]}}, {8{w_i.strb[0]}}};
 
   always_comb begin
     known_write = 1'b1;
-    unique case (awaddr_i)
-      dovetail_isa_pkg::REG_CONTROL_OFFSET, dovetail_isa_pkg::REG_STATUS_OFFSET, dovetail_isa_pkg::REG_ERROR_INSTRUCTION_OFFSET,
-      dovetail_isa_pkg::REG_INTERRUPT_ENABLE_OFFSET, dovetail_isa_pkg::REG_INTERRUPT_STATUS_OFFSET,
-      dovetail_isa_pkg::REG_PROGRAM_BASE_LO_OFFSET, dovetail_isa_pkg::REG_PROGRAM_BASE_HI_OFFSET,
-      dovetail_isa_pkg::REG_INSTRUCTION_BEGIN_OFFSET, dovetail_isa_pkg::REG_INSTRUCTION_COUNT_OFFSET,
-      dovetail_isa_pkg::REG_CYCLES_LO_OFFSET, dovetail_isa_pkg::REG_CYCLES_HI_OFFSET, dovetail_isa_pkg::REG_ID_OFFSET,
-      dovetail_isa_pkg::REG_VERSION_OFFSET, dovetail_isa_pkg::REG_CONFIG_OFFSET, dovetail_isa_pkg::REG_TOKENS_LOAD_OFFSET,
-      dovetail_isa_pkg::REG_TOKENS_STORE_OFFSET: ;
+    unique case (aw_i.addr)
+      REG_CONTROL_OFFSET, REG_STATUS_OFFSET, REG_ERROR_INSTRUCTION_OFFSET,
+      REG_INTERRUPT_ENABLE_OFFSET, REG_INTERRUPT_STATUS_OFFSET, REG_PROGRAM_BASE_LO_OFFSET,
+      REG_PROGRAM_BASE_HI_OFFSET, REG_INSTRUCTION_BEGIN_OFFSET, REG_INSTRUCTION_COUNT_OFFSET,
+      REG_CYCLES_LO_OFFSET, REG_CYCLES_HI_OFFSET, REG_ID_OFFSET, REG_VERSION_OFFSET,
+      REG_CONFIG_OFFSET, REG_TOKENS_LOAD_OFFSET, REG_TOKENS_STORE_OFFSET: ;
       default: known_write = 1'b0;
     endcase
   end
@@ -79,23 +69,23 @@ module dovetail_regs (
   always_comb begin
     rdata = '0;
     rresp = Okay;
-    unique case (araddr_i)
-      dovetail_isa_pkg::REG_CONTROL_OFFSET: ;
-      dovetail_isa_pkg::REG_STATUS_OFFSET: rdata = {24'd0, error_code_q, 1'b0, error_q, done_q, busy_i};
-      dovetail_isa_pkg::REG_ERROR_INSTRUCTION_OFFSET: rdata = error_index_q;
-      dovetail_isa_pkg::REG_INTERRUPT_ENABLE_OFFSET: rdata = {30'd0, enable_q};
-      dovetail_isa_pkg::REG_INTERRUPT_STATUS_OFFSET: rdata = {30'd0, status_q};
-      dovetail_isa_pkg::REG_PROGRAM_BASE_LO_OFFSET: rdata = program_base_q[31:0];
-      dovetail_isa_pkg::REG_PROGRAM_BASE_HI_OFFSET: rdata = program_base_q[63:32];
-      dovetail_isa_pkg::REG_INSTRUCTION_BEGIN_OFFSET: rdata = begin_q;
-      dovetail_isa_pkg::REG_INSTRUCTION_COUNT_OFFSET: rdata = count_q;
-      dovetail_isa_pkg::REG_CYCLES_LO_OFFSET: rdata = cycles_q[31:0];
-      dovetail_isa_pkg::REG_CYCLES_HI_OFFSET: rdata = cycles_q[63:32];
-      dovetail_isa_pkg::REG_ID_OFFSET: rdata = dovetail_isa_pkg::REG_ID_RESET;
-      dovetail_isa_pkg::REG_VERSION_OFFSET: rdata = dovetail_isa_pkg::REG_VERSION_RESET;
-      dovetail_isa_pkg::REG_CONFIG_OFFSET: rdata = dovetail_isa_pkg::REG_CONFIG_RESET;
-      dovetail_isa_pkg::REG_TOKENS_LOAD_OFFSET: rdata = tokens_i[31:0];
-      dovetail_isa_pkg::REG_TOKENS_STORE_OFFSET: rdata = tokens_i[63:32];
+    unique case (ar_i.addr)
+      REG_CONTROL_OFFSET: ;
+      REG_STATUS_OFFSET: rdata = {24'd0, error_code_q, 1'b0, error_q, done_q, busy_i};
+      REG_ERROR_INSTRUCTION_OFFSET: rdata = error_index_q;
+      REG_INTERRUPT_ENABLE_OFFSET: rdata = {30'd0, enable_q};
+      REG_INTERRUPT_STATUS_OFFSET: rdata = {30'd0, status_q};
+      REG_PROGRAM_BASE_LO_OFFSET: rdata = program_base_q[31:0];
+      REG_PROGRAM_BASE_HI_OFFSET: rdata = program_base_q[63:32];
+      REG_INSTRUCTION_BEGIN_OFFSET: rdata = begin_q;
+      REG_INSTRUCTION_COUNT_OFFSET: rdata = count_q;
+      REG_CYCLES_LO_OFFSET: rdata = cycles_q[31:0];
+      REG_CYCLES_HI_OFFSET: rdata = cycles_q[63:32];
+      REG_ID_OFFSET: rdata = REG_ID_RESET;
+      REG_VERSION_OFFSET: rdata = REG_VERSION_RESET;
+      REG_CONFIG_OFFSET: rdata = REG_CONFIG_RESET;
+      REG_TOKENS_LOAD_OFFSET: rdata = tokens_i[31:0];
+      REG_TOKENS_STORE_OFFSET: rdata = tokens_i[63:32];
       default: rresp = SlvErr;
     endcase
   end
@@ -109,7 +99,7 @@ module dovetail_regs (
       status_q       <= '0;
       done_q         <= 1'b0;
       error_q        <= 1'b0;
-      error_code_q   <= '0;
+      error_code_q   <= ERROR_NONE;
       error_index_q  <= '0;
       cycles_q       <= '0;
       start_q        <= 1'b0;
@@ -120,8 +110,8 @@ module dovetail_regs (
       rdata_q        <= '0;
     end else begin
       start_q <= 1'b0;
-      if (bvalid_q && bready_i) bvalid_q <= 1'b0;
-      if (rvalid_q && rready_i) rvalid_q <= 1'b0;
+      if (bvalid_q && b_ready_i) bvalid_q <= 1'b0;
+      if (rvalid_q && r_ready_i) rvalid_q <= 1'b0;
       if (read) begin
         rvalid_q <= 1'b1;
         rdata_q  <= rdata;
@@ -130,22 +120,24 @@ module dovetail_regs (
       if (write) begin
         bvalid_q <= 1'b1;
         bresp_q  <= known_write ? Okay : SlvErr;
-        unique case (awaddr_i)
-          dovetail_isa_pkg::REG_CONTROL_OFFSET: start_q <= wdata_i[0] && wstrb_i[0] && !busy_i && !start_q;
-          dovetail_isa_pkg::REG_INTERRUPT_ENABLE_OFFSET: if (wstrb_i[0]) enable_q <= wdata_i[1:0];
-          dovetail_isa_pkg::REG_INTERRUPT_STATUS_OFFSET: if (wstrb_i[0]) status_q <= status_q & ~wdata_i[1:0];
-          dovetail_isa_pkg::REG_PROGRAM_BASE_LO_OFFSET: program_base_q[31:0] <= merge(program_base_q[31:0], wdata_i, mask);
-          dovetail_isa_pkg::REG_PROGRAM_BASE_HI_OFFSET: program_base_q[63:32] <= merge(program_base_q[63:32], wdata_i, mask);
-          dovetail_isa_pkg::REG_INSTRUCTION_BEGIN_OFFSET: begin_q <= merge(begin_q, wdata_i, mask);
-          dovetail_isa_pkg::REG_INSTRUCTION_COUNT_OFFSET: count_q <= merge(count_q, wdata_i, mask);
+        unique case (aw_i.addr)
+          REG_CONTROL_OFFSET: start_q <= w_i.data[0] && w_i.strb[0] && !busy_i && !start_q;
+          REG_INTERRUPT_ENABLE_OFFSET: if (w_i.strb[0]) enable_q <= w_i.data[1:0];
+          REG_INTERRUPT_STATUS_OFFSET: if (w_i.strb[0]) status_q <= status_q & ~w_i.data[1:0];
+          REG_PROGRAM_BASE_LO_OFFSET:
+            program_base_q[31:0] <= merge(program_base_q[31:0], w_i.data, mask);
+          REG_PROGRAM_BASE_HI_OFFSET:
+            program_base_q[63:32] <= merge(program_base_q[63:32], w_i.data, mask);
+          REG_INSTRUCTION_BEGIN_OFFSET: begin_q <= merge(begin_q, w_i.data, mask);
+          REG_INSTRUCTION_COUNT_OFFSET: count_q <= merge(count_q, w_i.data, mask);
           default: ;
         endcase
       end
-      // Events win over the clearing of their bit in the same cycle.
+      // An event sets its bit even where software clears it in the same cycle.
       if (start_q) begin
         done_q        <= 1'b0;
         error_q       <= 1'b0;
-        error_code_q  <= '0;
+        error_code_q  <= ERROR_NONE;
         error_index_q <= '0;
         cycles_q      <= '0;
       end else if (busy_i) begin

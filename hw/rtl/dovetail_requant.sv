@@ -1,14 +1,15 @@
-// One lane of ALU_REQUANT (isa/semantics/requant.h): sum times scale, exactly, in the first cycle; shifted, rounded half to even, moved by the zero
-// point and clamped in the second. Operands count only while enabled, so that neither gates nor a simulator work for nothing.
+// One lane of ALU_REQUANT (isa/semantics/requant.h): sum times scale, exactly, in the first cycle;
+// shifted, rounded half to even, moved by the zero point and clamped in the second. Operands are
+// used only while enabled: otherwise neither gates nor a simulator do any work.
 module dovetail_requant (
   input  logic        clk_i,
   input  logic        enable_i,
   input  logic [31:0] value_i,
   input  logic [31:0] bias_i,
-  input  logic [31:0] scale_i,        // a binary32's bits
-  input  logic        enable_2_i,     // the second cycle
-  input  logic [15:0] zero_point_i,   // of the second cycle
-  output logic [31:0] result_o        // 0 but in the second cycle
+  input  logic [31:0] scale_i,       // a binary32's bits
+  input  logic        enable_2_i,    // the second cycle
+  input  logic [15:0] zero_point_i,  // of the second cycle
+  output logic [31:0] result_o       // 0 except in the second cycle
 );
   logic [31:0] sum, magnitude;
   logic [23:0] mantissa;
@@ -34,9 +35,13 @@ module dovetail_requant (
     end
   end
 
-  // One shift serves every exponent: the product is 16 places to the left of its units, where it would be multiplied by 2^16, and of the guard
-  // below them. 16 places saturate whatever is not 0; beyond 79 nothing is left. What falls out behind the guard makes the sticky bit.
-  localparam int unsigned SumWidth = 35;  // a size below 2^33, rounded up, with its sign and any zero point
+  // A size below 2^33, rounded up, with its sign and any zero point.
+  localparam int unsigned SumWidth = 35;
+
+  // One right shift serves every exponent: the product starts 16 places to the left of the units
+  // and of the guard bit below them, as multiplied by 2^16. Factors above 2^16 would saturate every
+  // product but 0, as 2^16 does; shifts by more than 79 leave nothing. The bits that are shifted
+  // out below the guard make the sticky bit.
   logic [6:0]          right;
   logic [5:0]          dropped;
   logic [72:0]         shifted;
@@ -55,18 +60,27 @@ module dovetail_requant (
     total    = '0;
     result_o = '0;
     if (enable_2_i) begin
-      right    = exponent_q >= 8'd166 ? 7'd0 : exponent_q <= 8'd87 ? 7'd79 : 7'(8'd166 - exponent_q);
-      dropped  = exponent_q >= 8'd150 ? 6'd0 : exponent_q <= 8'd87 ? 6'd63 : 6'(8'd150 - exponent_q);
+      right    = exponent_q >= 8'd166 ? 7'd0 :
+                 exponent_q <= 8'd87  ? 7'd79 :
+                                        7'(8'd166 - exponent_q);
+      dropped  = exponent_q >= 8'd150 ? 6'd0 :
+                 exponent_q <= 8'd87  ? 6'd63 :
+                                        6'(8'd150 - exponent_q);
       shifted  = {product_q, 17'd0} >> right;
       sticky   = ({product_q, 1'b0} & ~({57{1'b1}} << dropped)) != '0;
       up       = shifted[0] & (sticky | shifted[1]);
       is_large = shifted[72:34] != '0;  // from 2^33 on the result saturates with any zero point
-      // Sign, rounding and zero point in one sum: -(size + up) is ~size + !up. The lowest place is for the carry.
+      // Sign, rounding and zero point in one sum: -(size + up) is ~size + !up. The lowest place is
+      // for the carry.
       size     = {2'b00, shifted[33:1]};
-      total    = {negative_q ? ~size : size, 1'b1} + {SumWidth'($signed(zero_point_i)), negative_q ^ up};
+      total    = {negative_q ? ~size : size, 1'b1} +
+                 {SumWidth'($signed(zero_point_i)), negative_q ^ up};
       negative = is_large ? negative_q : total[SumWidth];
-      if (is_large || (total[SumWidth:32] != '0 && total[SumWidth:32] != '1)) result_o = {negative, {31{!negative}}};
-      else result_o = total[32:1];
+      if (is_large || (total[SumWidth:32] != '0 && total[SumWidth:32] != '1)) begin
+        result_o = {negative, {31{!negative}}};
+      end else begin
+        result_o = total[32:1];
+      end
     end
   end
 endmodule

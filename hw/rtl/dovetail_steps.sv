@@ -1,41 +1,39 @@
-// The steps of GEMM and ALU instructions, in the order of their loop nest: stage U reads the micro-op, stage X adds its indices to those of the
-// loops. docs/reference/timing.md, section 9.
-module dovetail_steps #(
-  localparam int unsigned InstrBits = dovetail_isa_pkg::INSTRUCTION_BITS,
-  localparam int unsigned UopBits = dovetail_isa_pkg::UOP_BITS,
-  localparam int unsigned UopIndex = dovetail_isa_pkg::UOP_DEPTH_LOG2,
-  localparam int unsigned InpIndex = dovetail_isa_pkg::INP_DEPTH_LOG2,
-  localparam int unsigned WgtIndex = dovetail_isa_pkg::WGT_DEPTH_LOG2,
-  localparam int unsigned AccIndex = dovetail_isa_pkg::ACC_DEPTH_LOG2,
-  // A micro-op's source serves INP and ACC.
-  localparam int unsigned SrcIndex = InpIndex > AccIndex ? InpIndex : AccIndex
+// The steps of GEMM and ALU instructions, in the order of their loop nest: stage U reads the
+// micro-op, stage X adds its indices to those of the loops. docs/reference/timing.md, section 9.
+module dovetail_steps import dovetail_isa_pkg::*; #(
+  localparam int unsigned InstrBits = INSTRUCTION_BITS,
+  localparam int unsigned UopBits = UOP_BITS,
+  localparam int unsigned UopIndex = UOP_DEPTH_LOG2,
+  localparam int unsigned WgtIndex = WGT_DEPTH_LOG2,
+  localparam int unsigned AccIndex = ACC_DEPTH_LOG2,
+  localparam int unsigned SrcIndex = SRC_INDEX_BITS
 ) (
-  input  logic                    clk_i,
-  input  logic                    rst_ni,
-  input  logic                    flush_i,
+  input  logic                 clk_i,
+  input  logic                 rst_ni,
+  input  logic                 flush_i,
   // An instruction, and whether it is GEMM. It may start in cycles in which the front end is free.
-  input  logic                    start_i,
-  input  logic                    gemm_i,
-  input  logic [InstrBits-1:0]    instr_i,
-  output logic                    free_o,
-  // Micro-ops as they are loaded.
-  input  logic                    uop_we_i,
-  input  logic [UopIndex-1:0]     uop_waddr_i,
-  input  logic [UopBits-1:0]      uop_wdata_i,
+  input  logic                 start_i,
+  input  logic                 gemm_i,
+  input  logic [InstrBits-1:0] instr_i,
+  output logic                 free_o,
+  // Writes of UOP.
+  input  logic                 uop_we_i,
+  input  logic [UopIndex-1:0]  uop_waddr_i,
+  input  logic [UopBits-1:0]   uop_wdata_i,
   // The step in X. An instruction without steps has one empty step.
-  input  logic                    step_take_i,
-  output logic                    step_valid_o,
-  output dovetail_isa_pkg::step_t step_o
+  input  logic                 step_take_i,
+  output logic                 step_valid_o,
+  output step_t                step_o
 );
-  localparam int unsigned IterWidth = dovetail_isa_pkg::GEMM_ITER_OUT_WIDTH;
+  localparam int unsigned IterWidth = GEMM_ITER_OUT_WIDTH;
 
-  localparam logic [7:0] ImmediateOps = dovetail_isa_pkg::ALU_SET_IMMEDIATE;
+  localparam logic [7:0] ImmediateOps = ALU_SET_IMMEDIATE;
 
-  dovetail_isa_pkg::gemm_t gemm;
-  dovetail_isa_pkg::alu_t  alu;
+  gemm_t gemm;
+  alu_t  alu;
 
-  // ---- Stage U ----------------------------------------------------------------------------------------------------------------------
-  dovetail_isa_pkg::step_t fe_step_q;  // its indices are what the loops add to those of the micro-op
+  // ---- Stage U ----------------------------------------------------------------------------------
+  step_t                fe_step_q;  // its indices: what the loops add to those of the micro-op
   logic                 fe_busy_q;
   logic [UopIndex-1:0]  fe_uop_q, fe_uop_begin_q, fe_uop_last_q;
   logic [IterWidth-1:0] fe_x_q, fe_y_q, fe_x_last_q, fe_y_last_q;
@@ -46,6 +44,8 @@ module dovetail_steps #(
   logic [UopIndex:0]    uop_end;
   logic [UopIndex-1:0]  uop_begin;
   logic [IterWidth-1:0] iter_out, iter_in;
+  logic [AccIndex-1:0]  dst_factor_out, dst_factor_in;
+  logic [SrcIndex-1:0]  src_factor_out, src_factor_in;
   logic [AccIndex-1:0]  dst_row_next;
   logic [SrcIndex-1:0]  src_row_next;
   logic [WgtIndex-1:0]  wgt_row_next;
@@ -53,13 +53,31 @@ module dovetail_steps #(
   assign gemm = instr_i;
   assign alu  = instr_i;
 
-  assign uop_begin = gemm_i ? UopIndex'(gemm.uop_begin) : UopIndex'(alu.uop_begin);
-  assign uop_end   = gemm_i ? (UopIndex + 1)'(gemm.uop_end) : (UopIndex + 1)'(alu.uop_end);
-  assign iter_out  = gemm_i ? IterWidth'(gemm.iter_out) : IterWidth'(alu.iter_out);
-  assign iter_in   = gemm_i ? IterWidth'(gemm.iter_in) : IterWidth'(alu.iter_in);
-  assign no_steps  = iter_out == '0 || iter_in == '0 || uop_end <= {1'b0, uop_begin};
+  always_comb begin
+    if (gemm_i) begin
+      uop_begin      = UopIndex'(gemm.uop_begin);
+      uop_end        = (UopIndex + 1)'(gemm.uop_end);
+      iter_out       = IterWidth'(gemm.iter_out);
+      iter_in        = IterWidth'(gemm.iter_in);
+      dst_factor_out = AccIndex'(gemm.dst_factor_out);
+      dst_factor_in  = AccIndex'(gemm.dst_factor_in);
+      src_factor_out = SrcIndex'(gemm.src_factor_out);
+      src_factor_in  = SrcIndex'(gemm.src_factor_in);
+    end else begin
+      uop_begin      = UopIndex'(alu.uop_begin);
+      uop_end        = (UopIndex + 1)'(alu.uop_end);
+      iter_out       = IterWidth'(alu.iter_out);
+      iter_in        = IterWidth'(alu.iter_in);
+      dst_factor_out = AccIndex'(alu.dst_factor_out);
+      dst_factor_in  = AccIndex'(alu.dst_factor_in);
+      src_factor_out = SrcIndex'(alu.src_factor_out);
+      src_factor_in  = SrcIndex'(alu.src_factor_in);
+    end
+  end
+  assign no_steps = iter_out == '0 || iter_in == '0 || uop_end <= {1'b0, uop_begin};
 
-  assign fe_last  = fe_step_q.empty || (fe_uop_q == fe_uop_last_q && fe_x_q == fe_x_last_q && fe_y_q == fe_y_last_q);
+  assign fe_last  = fe_step_q.empty || (fe_uop_q == fe_uop_last_q && fe_x_q == fe_x_last_q &&
+                                        fe_y_q == fe_y_last_q);
   assign u_leaves = fe_busy_q && x_free;
   assign free_o   = !fe_busy_q || (u_leaves && fe_last);
 
@@ -80,7 +98,7 @@ module dovetail_steps #(
       fe_step_q.last      <= 1'b0;
       fe_step_q.gemm      <= gemm_i;
       fe_step_q.reset     <= gemm.reset;
-      fe_step_q.overwrite <= dovetail_isa_pkg::OVERWRITE_ENABLED != 0 && instr_i[dovetail_isa_pkg::GEMM_OVERWRITE_LSB];
+      fe_step_q.overwrite <= OVERWRITE_ENABLED != 0 && instr_i[GEMM_OVERWRITE_LSB];
       fe_step_q.op        <= alu.alu_opcode;
       fe_step_q.use_imm   <= alu.use_imm && ImmediateOps[alu.alu_opcode];
       fe_step_q.imm       <= alu.imm;
@@ -93,12 +111,12 @@ module dovetail_steps #(
       fe_y_last_q         <= iter_out - 1'b1;
       fe_step_q.dst       <= '0;
       fe_dst_row_q        <= '0;
-      fe_dst_in_q         <= gemm_i ? AccIndex'(gemm.dst_factor_in) : AccIndex'(alu.dst_factor_in);
-      fe_dst_out_q        <= gemm_i ? AccIndex'(gemm.dst_factor_out) : AccIndex'(alu.dst_factor_out);
+      fe_dst_in_q         <= dst_factor_in;
+      fe_dst_out_q        <= dst_factor_out;
       fe_step_q.src       <= '0;
       fe_src_row_q        <= '0;
-      fe_src_in_q         <= gemm_i ? SrcIndex'(gemm.src_factor_in) : SrcIndex'(alu.src_factor_in);
-      fe_src_out_q        <= gemm_i ? SrcIndex'(gemm.src_factor_out) : SrcIndex'(alu.src_factor_out);
+      fe_src_in_q         <= src_factor_in;
+      fe_src_out_q        <= src_factor_out;
       fe_step_q.wgt       <= '0;
       fe_wgt_row_q        <= '0;
       fe_wgt_in_q         <= WgtIndex'(gemm.wgt_factor_in);
@@ -126,10 +144,10 @@ module dovetail_steps #(
     end
   end
 
-  logic [UopBits-1:0] uop;
+  uop_t uop;
   dovetail_sram #(
     .Width(UopBits),
-    .Depth(dovetail_isa_pkg::UOP_DEPTH)
+    .Depth(UOP_DEPTH)
   ) u_uop (
     .clk_i,
     .we_i   (uop_we_i),
@@ -140,9 +158,9 @@ module dovetail_steps #(
     .rdata_o(uop)
   );
 
-  // ---- Stage X ----------------------------------------------------------------------------------------------------------------------
-  logic                    x_valid_q;
-  dovetail_isa_pkg::step_t x_step_q;
+  // ---- Stage X ----------------------------------------------------------------------------------
+  logic  x_valid_q;
+  step_t x_step_q;
 
   assign x_free = !x_valid_q || step_take_i;
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -160,8 +178,8 @@ module dovetail_steps #(
   assign step_valid_o = x_valid_q;
   always_comb begin
     step_o     = x_step_q;
-    step_o.dst = x_step_q.dst + AccIndex'(uop[dovetail_isa_pkg::UOP_DST_LSB+:dovetail_isa_pkg::UOP_DST_WIDTH]);
-    step_o.src = x_step_q.src + SrcIndex'(uop[dovetail_isa_pkg::UOP_SRC_LSB+:dovetail_isa_pkg::UOP_SRC_WIDTH]);
-    step_o.wgt = x_step_q.wgt + WgtIndex'(uop[dovetail_isa_pkg::UOP_WGT_LSB+:dovetail_isa_pkg::UOP_WGT_WIDTH]);
+    step_o.dst = x_step_q.dst + AccIndex'(uop.dst);
+    step_o.src = x_step_q.src + SrcIndex'(uop.src);
+    step_o.wgt = x_step_q.wgt + WgtIndex'(uop.wgt);
   end
 endmodule

@@ -1,94 +1,88 @@
-// Executes STOREs, one at a time: fills beats from the shadow of ACC and hands them to the write port. docs/reference/timing.md, section 10.
-module dovetail_store #(
-  localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS,
-  localparam int unsigned BusBytes = dovetail_isa_pkg::BUS_BYTES,
+// Executes STOREs, one at a time: fills beats from the shadow of ACC and hands them to the write
+// port. docs/reference/timing.md, section 10.
+module dovetail_store import dovetail_isa_pkg::*; #(
+  localparam int unsigned AddrWidth = ADDRESS_BITS,
+  localparam int unsigned BusBytes = BUS_BYTES,
   localparam int unsigned BusBits = 8 * BusBytes,
-  localparam int unsigned Lanes = dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT,
-  localparam int unsigned AccIndex = dovetail_isa_pkg::ACC_DEPTH_LOG2
+  localparam int unsigned Lanes = BATCH * BLOCK_OUT,
+  localparam int unsigned AccIndex = ACC_DEPTH_LOG2
 ) (
-  input  logic                         clk_i,
-  input  logic                         rst_ni,
-  input  logic                         flush_i,
-  input  logic                         halt_i,
-  output logic                         idle_o,
-  output logic                         quiet_o,
-  output dovetail_isa_pkg::error_t     error_o,
+  input  logic                clk_i,
+  input  logic                rst_ni,
+  input  logic                flush_i,
+  input  logic                halt_i,
+  output logic                idle_o,
+  output logic                quiet_o,
+  output error_t              error_o,
   // Command queue; its head leaves it when it starts.
-  input  dovetail_isa_pkg::command_t   command_i,
+  input  command_t            command_i,
   // Compute, the previous queue.
-  input  dovetail_isa_pkg::tokens_t    tokens_i,
-  output dovetail_isa_pkg::token_use_t tokens_o,
+  input  tokens_t             tokens_i,
+  output token_use_t          tokens_o,
   // Every write of ACC.
-  input  logic                         acc_we_i,
-  input  logic [AccIndex-1:0]          acc_waddr_i,
-  input  logic [32*Lanes-1:0]          acc_wdata_i,
-  // AXI4
-  output logic                         awvalid_o,
-  input  logic                         awready_i,
-  output logic [AddrWidth-1:0]         awaddr_o,
-  output logic [7:0]                   awlen_o,
-  output logic                         wvalid_o,
-  input  logic                         wready_i,
-  output logic [BusBits-1:0]           wdata_o,
-  output logic [BusBytes-1:0]          wstrb_o,
-  output logic                         wlast_o,
-  input  logic                         bvalid_i,
-  output logic                         bready_o,
-  input  logic [1:0]                   bresp_i,
+  input  logic                acc_we_i,
+  input  logic [AccIndex-1:0] acc_waddr_i,
+  input  logic [32*Lanes-1:0] acc_wdata_i,
+  // AXI4.
+  output axi_ax_t             aw_o,
+  input  logic                aw_ready_i,
+  output axi_w_t              w_o,
+  input  logic                w_ready_i,
+  input  axi_b_t              b_i,
+  output logic                b_ready_o,
   // For probes.
-  output logic                         start_o,
-  output logic                         end_o,
-  output logic [31:0]                  end_index_o
+  output logic                start_o,
+  output logic                end_o,
+  output logic [31:0]         end_index_o
 );
-  localparam int unsigned BusLog2 = dovetail_isa_pkg::BUS_BYTES_LOG2;
-  localparam int unsigned OutLog2 = dovetail_isa_pkg::OUT_ELEMENT_BYTES_LOG2;
+  localparam int unsigned BusLog2 = BUS_BYTES_LOG2;
+  localparam int unsigned OutLog2 = OUT_ELEMENT_BYTES_LOG2;
   localparam int unsigned OutBits = 8 * Lanes;
-  localparam int unsigned SizeWidth = dovetail_isa_pkg::STORE_X_SIZE_WIDTH;
-  localparam int unsigned SramWidth = dovetail_isa_pkg::STORE_SRAM_BASE_WIDTH;
-  localparam int unsigned DramWidth = dovetail_isa_pkg::STORE_DRAM_BASE_WIDTH;
-  localparam int unsigned StrideWidth = dovetail_isa_pkg::STORE_X_STRIDE_WIDTH;
-  localparam int unsigned Depth = dovetail_isa_pkg::OUTSTANDING_BEATS;
+  localparam int unsigned SizeWidth = STORE_X_SIZE_WIDTH;
+  localparam int unsigned Depth = OUTSTANDING_BEATS;
   localparam int unsigned LaneWidth = BusLog2 + 1;
   localparam int unsigned OutLanes = OutLog2 < BusLog2 ? 1 << (BusLog2 - OutLog2) : 1;
   localparam int unsigned OutBeats = OutLog2 < BusLog2 ? 1 : 1 << (OutLog2 - BusLog2);
-  localparam bit Saturate = dovetail_isa_pkg::SATURATE_ENABLED != 0;
+  localparam bit Saturate = SATURATE_ENABLED != 0;
   localparam int unsigned ShadowBits = Saturate ? 2 * OutBits : OutBits;
   localparam int unsigned TakenWidth = $clog2(Depth + 1);
-  // No STORE has more bursts: it moves no element of ACC twice, and each burst has a beat of its own.
-  localparam int unsigned MostBursts = dovetail_isa_pkg::ACC_DEPTH * OutBeats;
+  // No STORE has more bursts: it moves each element of ACC at most once, and no two bursts share a
+  // beat.
+  localparam int unsigned MostBursts = ACC_DEPTH * OutBeats;
 
-  // ---- Start ------------------------------------------------------------------------------------------------------------------------
-  logic [SizeWidth-1:0] head_x_size, head_y_size;
-  logic [AddrWidth-1:0] head_base, head_stride;
-  logic                 head_pop_prev, head_moves, busy_q, filling_q, push_prev_q, saturate_q, filled;
+  // ---- Start ------------------------------------------------------------------------------------
+  store_t               head;
+  logic [AddrWidth-1:0] head_base, head_stride, head_row;
+  logic                 head_moves, busy_q, filling_q, push_prev_q, saturate_q, filled;
   logic [31:0]          index_q;
 
-  assign head_x_size   = command_i.instr[dovetail_isa_pkg::STORE_X_SIZE_LSB+:SizeWidth];
-  assign head_y_size   = command_i.instr[dovetail_isa_pkg::STORE_Y_SIZE_LSB+:SizeWidth];
-  assign head_base     = AddrWidth'(command_i.instr[dovetail_isa_pkg::STORE_DRAM_BASE_LSB+:DramWidth]);
-  assign head_stride   = AddrWidth'(command_i.instr[dovetail_isa_pkg::STORE_X_STRIDE_LSB+:StrideWidth]);
-  assign head_pop_prev = command_i.instr[dovetail_isa_pkg::STORE_POP_PREV_LSB];
-  assign head_moves    = head_x_size != '0 && head_y_size != '0;
+  assign head        = command_i.instr;
+  assign head_base   = AddrWidth'(head.dram_base);
+  assign head_stride = AddrWidth'(head.x_stride);
+  assign head_row    = AddrWidth'(head.x_size);
+  assign head_moves  = head.x_size != '0 && head.y_size != '0;
 
-  assign start_o = command_i.valid && !halt_i && !busy_q && (!head_pop_prev || tokens_i.available);
+  assign start_o = command_i.valid && !halt_i && !busy_q &&
+                   (!head.pop_prev || tokens_i.available);
 
-  // ---- Fill: one slot a cycle ---------------------------------------------------------------------------------------------------------
-  logic                  burst_due, burst_done, slot, slot_beat_first, slot_beat_last, element_done, row_done, all_done;
-  logic [AddrWidth-1:0]  burst_addr;
-  logic [8:0]            burst_beats, burst_beat_q;
-  logic [SramWidth-1:0]  addr_q;
-  logic [SizeWidth-1:0]  x_q, y_q, x_last_q, y_last_q;
-  logic [LaneWidth-1:0]  lane_q, row_lane_q, lane_step_q;
-  logic [9:0]            beat_q;
-  logic [TakenWidth-1:0] taken_q;  // places of the write buffer
-  logic                  sent, beat_open_q;
+  // ---- Fill: one slot a cycle -------------------------------------------------------------------
+  logic                             burst_due, burst_done, slot, slot_beat_first, slot_beat_last;
+  logic                             element_done, row_done, all_done;
+  logic [AddrWidth-1:0]             burst_addr;
+  logic [8:0]                       burst_beats, burst_beat_q;
+  logic [STORE_SRAM_BASE_WIDTH-1:0] addr_q;
+  logic [SizeWidth-1:0]             x_q, y_q, x_last_q, y_last_q;
+  logic [LaneWidth-1:0]             lane_q, row_lane_q, lane_step_q;
+  logic [9:0]                       beat_q;
+  logic [TakenWidth-1:0]            taken_q;  // places of the write buffer that are in use
+  logic                             sent, beat_open_q;
 
   localparam logic [LaneWidth-1:0] LaneLast = LaneWidth'(OutLanes - 1);
 
   dovetail_axi_split #(
     .AddrWidth (AddrWidth),
     .BusBytes  (BusBytes),
-    .MaxBeats  (dovetail_isa_pkg::LONGEST_BURST_BEATS),
+    .MaxBeats  (LONGEST_BURST_BEATS),
     .CountWidth(SizeWidth)
   ) u_split (
     .clk_i,
@@ -96,9 +90,9 @@ module dovetail_store #(
     .flush_i,
     .start_i      (start_o && head_moves),
     .addr_i       (AddrWidth'(head_base << OutLog2)),
-    .row_bytes_i  (AddrWidth'(AddrWidth'(head_x_size) << OutLog2)),
+    .row_bytes_i  (AddrWidth'(head_row << OutLog2)),
     .stride_i     (AddrWidth'(head_stride << OutLog2)),
-    .rows_i       (head_y_size),
+    .rows_i       (head.y_size),
     .valid_o      (burst_due),
     .burst_addr_o (burst_addr),
     .burst_beats_o(burst_beats),
@@ -131,11 +125,11 @@ module dovetail_store #(
   end
   always_ff @(posedge clk_i) begin
     if (start_o) begin
-      addr_q       <= command_i.instr[dovetail_isa_pkg::STORE_SRAM_BASE_LSB+:SramWidth];
+      addr_q       <= head.sram_base;
       x_q          <= '0;
       y_q          <= '0;
-      x_last_q     <= head_x_size - 1'b1;
-      y_last_q     <= head_y_size - 1'b1;
+      x_last_q     <= head.x_size - 1'b1;
+      y_last_q     <= head.y_size - 1'b1;
       lane_q       <= LaneWidth'(head_base) & LaneLast;
       row_lane_q   <= LaneWidth'(head_base) & LaneLast;
       lane_step_q  <= LaneWidth'(head_stride) & LaneLast;
@@ -158,7 +152,7 @@ module dovetail_store #(
     end
   end
 
-  // ---- The shadow of ACC: what STORE may need of it --------------------------------------------------------------------------------
+  // ---- The shadow of ACC: the lanes of ACC as a STORE may need them -----------------------------
   logic [ShadowBits-1:0] shadow_in, shadow;
   logic [OutBits-1:0]    element;
 
@@ -182,7 +176,7 @@ module dovetail_store #(
   end
   dovetail_sram #(
     .Width(ShadowBits),
-    .Depth(dovetail_isa_pkg::ACC_DEPTH)
+    .Depth(ACC_DEPTH)
   ) u_out (
     .clk_i,
     .we_i   (acc_we_i),
@@ -198,7 +192,7 @@ module dovetail_store #(
     assign element = shadow;
   end
 
-  // ---- A cycle later: beats -----------------------------------------------------------------------------------------------------------
+  // ---- A cycle later: beats ---------------------------------------------------------------------
   logic                 p_valid_q, p_first_q, p_last_q, p_burst_q;
   logic [LaneWidth-1:0] p_lane_q;
   logic [9:0]           p_beat_q;
@@ -224,8 +218,10 @@ module dovetail_store #(
     logic [BusBits-1:0]  data_q;
     logic [BusBytes-1:0] strobe_q;
     for (genvar e = 0; e < OutLanes; e++) begin : gen_lane
-      assign beat_data[e*OutBits+:OutBits] = p_lane_q == LaneWidth'(e) ? element : data_q[e*OutBits+:OutBits];
-      assign beat_strobe[e*Lanes+:Lanes]   = p_lane_q == LaneWidth'(e) ? '1 : p_first_q ? '0 : strobe_q[e*Lanes+:Lanes];
+      logic here;
+      assign here = p_lane_q == LaneWidth'(e);
+      assign beat_data[e*OutBits+:OutBits] = here ? element : data_q[e*OutBits+:OutBits];
+      assign beat_strobe[e*Lanes+:Lanes] = here ? '1 : p_first_q ? '0 : strobe_q[e*Lanes+:Lanes];
     end
     always_ff @(posedge clk_i) begin
       if (p_valid_q) begin
@@ -242,11 +238,9 @@ module dovetail_store #(
     assign unused = ^{p_lane_q, p_first_q};
   end
 
-  logic       writer_idle, error;
-  logic [3:0] error_code;
+  logic        writer_idle, error;
+  error_code_e error_code;
   dovetail_axi_write #(
-    .AddrWidth (AddrWidth),
-    .BusBytes  (BusBytes),
     .Depth     (Depth),
     .MostBursts(MostBursts)
   ) u_write (
@@ -261,30 +255,22 @@ module dovetail_store #(
     .beat_valid_i (p_valid_q && p_last_q),
     .beat_data_i  (beat_data),
     .beat_strobe_i(beat_strobe),
-    .burst_valid_i(p_valid_q && p_burst_q),
-    .burst_addr_i (p_addr_q),
-    .burst_beats_i(p_beats_q),
+    .burst_i      ({p_valid_q && p_burst_q, p_addr_q, p_beats_q}),
     .sent_o       (sent),
-    .awvalid_o,
-    .awready_i,
-    .awaddr_o,
-    .awlen_o,
-    .wvalid_o,
-    .wready_i,
-    .wdata_o,
-    .wstrb_o,
-    .wlast_o,
-    .bvalid_i,
-    .bready_o,
-    .bresp_i
+    .aw_o,
+    .aw_ready_i,
+    .w_o,
+    .w_ready_i,
+    .b_i,
+    .b_ready_o
   );
   assign error_o = {error, error_code, index_q};
 
-  // ---- End --------------------------------------------------------------------------------------------------------------------------
+  // ---- End --------------------------------------------------------------------------------------
   assign filled      = busy_q && !filling_q && !p_valid_q;
   assign end_o       = filled && writer_idle && !halt_i && (!push_prev_q || tokens_i.room);
   assign end_index_o = index_q;
-  assign tokens_o    = {start_o && head_pop_prev, end_o && push_prev_q};
+  assign tokens_o    = {start_o && head.pop_prev, end_o && push_prev_q};
   assign idle_o      = !busy_q;
 
   always_ff @(posedge clk_i or negedge rst_ni) begin
@@ -296,8 +282,8 @@ module dovetail_store #(
   always_ff @(posedge clk_i) begin
     if (start_o) begin
       index_q     <= command_i.index;
-      push_prev_q <= command_i.instr[dovetail_isa_pkg::STORE_PUSH_PREV_LSB];
-      saturate_q  <= Saturate && command_i.instr[dovetail_isa_pkg::STORE_SATURATE_LSB];
+      push_prev_q <= head.push_prev;
+      saturate_q  <= Saturate && command_i.instr[STORE_SATURATE_LSB];
     end
   end
 endmodule

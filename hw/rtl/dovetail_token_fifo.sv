@@ -1,4 +1,4 @@
-// Tokens carry nothing, so a queue of them is a counter.
+// A FIFO of tokens. They carry no data, so it is a counter.
 module dovetail_token_fifo #(
   parameter int unsigned Depth = 64,
   localparam int unsigned CountWidth = $clog2(Depth + 1)
@@ -6,15 +6,14 @@ module dovetail_token_fifo #(
   input  logic        clk_i,
   input  logic        rst_ni,
   input  logic        flush_i,
-  input  logic        push_i,       // only while there is room
-  input  logic        pop_i,        // only while available
+  input  logic        push_i,  // only while there is room
+  input  logic        pop_i,   // only while available
   output logic        room_o,
   output logic        available_o,
-  output logic [15:0] count_o       // for the registers: 65535 also where one more is held
+  output logic [15:0] count_o  // for the registers; 65536 tokens count as 65535
 );
   logic [CountWidth-1:0] count_q;
-
-  logic [16:0] count;
+  logic [16:0]           count;
 
   assign count       = 17'(count_q);
   assign count_o     = count[16] ? 16'hffff : count[15:0];

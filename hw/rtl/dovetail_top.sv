@@ -1,7 +1,8 @@
-// The accelerator: AXI4 memory master, AXI4-Lite registers, interrupt. One clock; reset is asserted at any time and released with the clock.
-module dovetail_top #(
-  localparam int unsigned AddrWidth = dovetail_isa_pkg::ADDRESS_BITS,
-  localparam int unsigned BusBytes = dovetail_isa_pkg::BUS_BYTES,
+// The accelerator: AXI4 memory master, AXI4-Lite registers, interrupt. One clock; reset may be
+// asserted at any time and is released in step with the clock.
+module dovetail_top import dovetail_isa_pkg::*; #(
+  localparam int unsigned AddrWidth = ADDRESS_BITS,
+  localparam int unsigned BusBytes = BUS_BYTES,
   localparam int unsigned BusBits = 8 * BusBytes
 ) (
   input  logic                 clk_i,
@@ -52,38 +53,45 @@ module dovetail_top #(
   output logic [31:0]          reg_rdata_o,
   output logic [1:0]           reg_rresp_o
 );
-  localparam int unsigned InstrBits = dovetail_isa_pkg::INSTRUCTION_BITS;
+  localparam int unsigned InstrBits = INSTRUCTION_BITS;
   localparam int unsigned CommandBits = InstrBits + 32;  // with its index
-  localparam int unsigned AccBits = 32 * dovetail_isa_pkg::BATCH * dovetail_isa_pkg::BLOCK_OUT;
-  localparam int unsigned InpBits = 8 * dovetail_isa_pkg::INP_ELEMENT_BYTES;
-  localparam int unsigned WgtBits = 8 * dovetail_isa_pkg::WGT_ELEMENT_BYTES;
-  localparam int unsigned InpIndex = dovetail_isa_pkg::INP_DEPTH_LOG2;
-  localparam int unsigned WgtIndex = dovetail_isa_pkg::WGT_DEPTH_LOG2;
-  localparam int unsigned AccIndex = dovetail_isa_pkg::ACC_DEPTH_LOG2;
+  localparam int unsigned AccBits = 32 * BATCH * BLOCK_OUT;
+  localparam int unsigned InpBits = 8 * INP_ELEMENT_BYTES;
+  localparam int unsigned WgtBits = 8 * WGT_ELEMENT_BYTES;
+  localparam int unsigned InpIndex = INP_DEPTH_LOG2;
+  localparam int unsigned WgtIndex = WGT_DEPTH_LOG2;
+  localparam int unsigned AccIndex = ACC_DEPTH_LOG2;
 
-  // ---- Launch ---------------------------------------------------------------------------------------------------------------------
-  logic                 start, busy_q, halt_q, flush, finished, left_over, stopped;
-  logic [63:0]          program_base;
-  logic [31:0]          launch_begin, launch_count;
-  logic [31:0]          instr_index;  // the next that fetch issues; behind the last one at the end
-  logic [63:0]          cycle_q;
-  logic                 fetch_idle, load_idle, compute_idle, store_idle, read_idle, write_quiet;
-  logic                 any_error;
-  logic [3:0]           error_code_q;
-  logic [31:0]          error_index_q;
-  logic [2:0]           queue_empty, queue_full, queue_push;
-  // Of the FIFOs 0 load to compute, 1 compute to load, 2 compute to store, 3 store to compute.
-  logic [3:0]           token_push, token_pop, token_room, token_available;
-  logic [63:0]          token_counts;
-  dovetail_isa_pkg::error_t fetch_error, load_error, compute_error, store_error, error;
+  // ---- Launch -----------------------------------------------------------------------------------
+  logic        start, busy_q, halt_q, flush, finished, left_over, stopped;
+  logic [63:0] program_base;
+  logic [31:0] launch_begin, launch_count;
+  logic [31:0] instr_index;  // of the next instruction to issue; at the end, of the one after the last
+  logic [63:0] cycle_q;
+  logic        fetch_idle, load_idle, compute_idle, store_idle, read_idle, write_quiet;
+  logic        any_error;
+  error_code_e error_code_q;
+  logic [31:0] error_index_q;
+  logic [2:0]  queue_empty, queue_full, queue_push;
+  // By token FIFO: 0 load to compute, 1 compute to load, 2 compute to store, 3 store to compute.
+  logic [3:0]  token_push, token_pop, token_room, token_available;
+  logic [63:0] token_counts;
+  error_t      fetch_error, load_error, compute_error, store_error, error;
 
-  assign any_error = fetch_error.valid || load_error.valid || compute_error.valid || store_error.valid;
-  // Of several in one cycle.
-  assign error     = fetch_error.valid ? fetch_error : compute_error.valid ? compute_error : load_error.valid ? load_error : store_error;
-  assign finished  = busy_q && !halt_q && !any_error && fetch_idle && queue_empty == 3'b111 && load_idle && compute_idle && store_idle;
-  // Every launch begins with empty FIFOs: what one leaves was meant for no one. It stays there to be read, until the next launch.
+  assign any_error = fetch_error.valid || load_error.valid || compute_error.valid ||
+                     store_error.valid;
+  // The one that is reported where several come in one cycle.
+  assign error     = fetch_error.valid   ? fetch_error :
+                     compute_error.valid ? compute_error :
+                     load_error.valid    ? load_error :
+                                           store_error;
+  assign finished  = busy_q && !halt_q && !any_error && fetch_idle && queue_empty == 3'b111 &&
+                     load_idle && compute_idle && store_idle;
+  // A launch must take all of its tokens: the next one begins with empty FIFOs. The tokens left
+  // over can be read until then.
   assign left_over = finished && token_available != 4'b0000;
-  // After an error nothing new begins; what the memory has accepted runs to its end. Then everything is forgotten.
+  // After an error no instruction starts and no burst begins; accepted bursts run to their end.
+  // Then the queues and the units are flushed.
   assign stopped   = busy_q && halt_q && read_idle && write_quiet;
   assign flush     = start || stopped;
 
@@ -91,7 +99,7 @@ module dovetail_top #(
     if (!rst_ni) begin
       busy_q        <= 1'b0;
       halt_q        <= 1'b0;
-      error_code_q  <= '0;
+      error_code_q  <= ERROR_NONE;
       error_index_q <= '0;
       cycle_q       <= '0;
     end else begin
@@ -107,26 +115,29 @@ module dovetail_top #(
     end
   end
 
+  axil_ax_t reg_aw, reg_ar;
+  axil_w_t  reg_w;
+  axi_b_t   reg_b;
+  axil_r_t  reg_r;
+  assign reg_aw = {reg_awvalid_i, reg_awaddr_i};
+  assign reg_w  = {reg_wvalid_i, reg_wdata_i, reg_wstrb_i};
+  assign reg_ar = {reg_arvalid_i, reg_araddr_i};
+  assign {reg_bvalid_o, reg_bresp_o} = reg_b;
+  assign {reg_rvalid_o, reg_rdata_o, reg_rresp_o} = reg_r;
+
   dovetail_regs u_regs (
     .clk_i,
     .rst_ni,
-    .awvalid_i     (reg_awvalid_i),
-    .awready_o     (reg_awready_o),
-    .awaddr_i      (reg_awaddr_i),
-    .wvalid_i      (reg_wvalid_i),
-    .wready_o      (reg_wready_o),
-    .wdata_i       (reg_wdata_i),
-    .wstrb_i       (reg_wstrb_i),
-    .bvalid_o      (reg_bvalid_o),
-    .bready_i      (reg_bready_i),
-    .bresp_o       (reg_bresp_o),
-    .arvalid_i     (reg_arvalid_i),
-    .arready_o     (reg_arready_o),
-    .araddr_i      (reg_araddr_i),
-    .rvalid_o      (reg_rvalid_o),
-    .rready_i      (reg_rready_i),
-    .rdata_o       (reg_rdata_o),
-    .rresp_o       (reg_rresp_o),
+    .aw_i          (reg_aw),
+    .aw_ready_o    (reg_awready_o),
+    .w_i           (reg_w),
+    .w_ready_o     (reg_wready_o),
+    .b_o           (reg_b),
+    .b_ready_i     (reg_bready_i),
+    .ar_i          (reg_ar),
+    .ar_ready_o    (reg_arready_o),
+    .r_o           (reg_r),
+    .r_ready_i     (reg_rready_i),
     .interrupt_o,
     .start_o       (start),
     .program_base_o(program_base),
@@ -135,57 +146,49 @@ module dovetail_top #(
     .busy_i        (busy_q),
     .done_i        (finished && !left_over),
     .error_i       (stopped || left_over),
-    .error_code_i  (left_over ? dovetail_isa_pkg::ERROR_LEFTOVER_TOKENS : error_code_q),
+    .error_code_i  (left_over ? ERROR_LEFTOVER_TOKENS : error_code_q),
     .error_index_i (left_over ? instr_index : error_index_q),
     .cycles_i      (cycle_q),
     .tokens_i      (token_counts)
   );
 
-  // ---- Read port ------------------------------------------------------------------------------------------------------------------
-  dovetail_isa_pkg::burst_t fetch_burst, compute_burst, load_burst;
-  dovetail_isa_pkg::beat_t  beat;
-  logic [2:0]               request, grant, beat_valid;
+  // ---- Memory port ------------------------------------------------------------------------------
+  axi_ax_t ar, aw;
+  axi_r_t  r;
+  axi_w_t  w;
+  axi_b_t  b;
+  assign {mem_arvalid_o, mem_araddr_o, mem_arlen_o, mem_arsize_o, mem_arburst_o} = ar;
+  assign {mem_awvalid_o, mem_awaddr_o, mem_awlen_o, mem_awsize_o, mem_awburst_o} = aw;
+  assign {mem_wvalid_o, mem_wdata_o, mem_wstrb_o, mem_wlast_o} = w;
+  assign r = {mem_rvalid_i, mem_rdata_i, mem_rresp_i, mem_rlast_i};
+  assign b = {mem_bvalid_i, mem_bresp_i};
 
-  assign request = {load_burst.valid, compute_burst.valid, fetch_burst.valid};
+  burst_t     fetch_burst, compute_burst, load_burst;
+  beat_t      beat;
+  logic [2:0] grant, beat_valid;
 
   dovetail_axi_read #(
-    .AddrWidth (AddrWidth),
-    .BusBits   (BusBits),
-    .OrderDepth(3 * dovetail_isa_pkg::OUTSTANDING_BEATS + 1)
+    .OrderDepth(3 * OUTSTANDING_BEATS + 1)
   ) u_read (
     .clk_i,
     .rst_ni,
     .halt_i      (halt_q),
     .idle_o      (read_idle),
-    .request_i   (request),
-    .addr_0_i    (fetch_burst.addr),
-    .addr_1_i    (compute_burst.addr),
-    .addr_2_i    (load_burst.addr),
-    .beats_0_i   (fetch_burst.beats),
-    .beats_1_i   (compute_burst.beats),
-    .beats_2_i   (load_burst.beats),
+    .fetch_i     (fetch_burst),
+    .compute_i   (compute_burst),
+    .load_i      (load_burst),
     .grant_o     (grant),
     .beat_valid_o(beat_valid),
-    .beat_data_o (beat.data),
-    .beat_resp_o (beat.resp),
-    .arvalid_o   (mem_arvalid_o),
-    .arready_i   (mem_arready_i),
-    .araddr_o    (mem_araddr_o),
-    .arlen_o     (mem_arlen_o),
-    .rvalid_i    (mem_rvalid_i),
-    .rready_o    (mem_rready_o),
-    .rdata_i     (mem_rdata_i),
-    .rresp_i     (mem_rresp_i),
-    .rlast_i     (mem_rlast_i)
+    .beat_o      (beat),
+    .ar_o        (ar),
+    .ar_ready_i  (mem_arready_i),
+    .r_i         (r),
+    .r_ready_o   (mem_rready_o)
   );
-  assign mem_arsize_o  = 3'(dovetail_isa_pkg::BUS_BYTES_LOG2);
-  assign mem_awsize_o  = 3'(dovetail_isa_pkg::BUS_BYTES_LOG2);
-  assign mem_arburst_o = 2'b01;
-  assign mem_awburst_o = 2'b01;
 
-  // ---- Fetch and command queues ---------------------------------------------------------------------------------------------------
-  logic [InstrBits-1:0]       instr;
-  dovetail_isa_pkg::command_t load_head, compute_head, store_head;
+  // ---- Fetch and command queues -----------------------------------------------------------------
+  logic [InstrBits-1:0] instr;
+  command_t             load_head, compute_head, store_head;
 
   dovetail_fetch u_fetch (
     .clk_i,
@@ -216,7 +219,7 @@ module dovetail_top #(
   for (genvar q = 0; q < 3; q++) begin : gen_queue
     dovetail_fifo #(
       .Width(CommandBits),
-      .Depth(dovetail_isa_pkg::COMMAND_QUEUE_DEPTH)
+      .Depth(COMMAND_QUEUE_DEPTH)
     ) u_queue (
       .clk_i,
       .rst_ni,
@@ -230,10 +233,10 @@ module dovetail_top #(
     );
   end
 
-  // ---- Tokens -----------------------------------------------------------------------------------------------------------------------
+  // ---- Tokens -----------------------------------------------------------------------------------
   for (genvar f = 0; f < 4; f++) begin : gen_tokens
     dovetail_token_fifo #(
-      .Depth(dovetail_isa_pkg::TOKEN_QUEUE_DEPTH)
+      .Depth(TOKEN_QUEUE_DEPTH)
     ) u_tokens (
       .clk_i,
       .rst_ni,
@@ -246,7 +249,7 @@ module dovetail_top #(
     );
   end
 
-  // ---- Units ------------------------------------------------------------------------------------------------------------------------
+  // ---- Units ------------------------------------------------------------------------------------
   logic                inp_we, wgt_we, operand_re, acc_we;
   logic [InpIndex-1:0] inp_waddr, inp_raddr;
   logic [WgtIndex-1:0] wgt_waddr, wgt_raddr;
@@ -282,7 +285,7 @@ module dovetail_top #(
   );
   dovetail_sram #(
     .Width(InpBits),
-    .Depth(dovetail_isa_pkg::INP_DEPTH)
+    .Depth(INP_DEPTH)
   ) u_inp (
     .clk_i,
     .we_i   (inp_we),
@@ -294,7 +297,7 @@ module dovetail_top #(
   );
   dovetail_sram #(
     .Width(WgtBits),
-    .Depth(dovetail_isa_pkg::WGT_DEPTH)
+    .Depth(WGT_DEPTH)
   ) u_wgt (
     .clk_i,
     .we_i   (wgt_we),
@@ -346,18 +349,12 @@ module dovetail_top #(
     .acc_we_i         (acc_we),
     .acc_waddr_i      (acc_waddr),
     .acc_wdata_i      (acc_wdata),
-    .awvalid_o        (mem_awvalid_o),
-    .awready_i        (mem_awready_i),
-    .awaddr_o         (mem_awaddr_o),
-    .awlen_o          (mem_awlen_o),
-    .wvalid_o         (mem_wvalid_o),
-    .wready_i         (mem_wready_i),
-    .wdata_o          (mem_wdata_o),
-    .wstrb_o          (mem_wstrb_o),
-    .wlast_o          (mem_wlast_o),
-    .bvalid_i         (mem_bvalid_i),
-    .bready_o         (mem_bready_o),
-    .bresp_i          (mem_bresp_i),
+    .aw_o             (aw),
+    .aw_ready_i       (mem_awready_i),
+    .w_o              (w),
+    .w_ready_i        (mem_wready_i),
+    .b_i              (b),
+    .b_ready_o        (mem_bready_o),
     .start_o          (starts[2]),
     .end_o            (ends[2]),
     .end_index_o      (store_end_index)

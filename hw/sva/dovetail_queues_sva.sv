@@ -1,5 +1,7 @@
-// The rules of queues: nothing enters a full one or leaves an empty one. Bound to every FIFO and every token FIFO of the design, so to the command
-// queues and the beat buffers as well. What follows from the rules (no more words than the depth, none after a flush, order) is proven in hw/formal.
+// The rules of queues: nothing enters a full queue or leaves an empty one. Bound to every FIFO and
+// every token FIFO of the design, so to the command queues and the beat buffers as well. What
+// follows from the rules (no more words than the depth, none after a flush, order) is proven in
+// hw/formal.
 module dovetail_fifo_sva (
   input logic clk_i,
   input logic rst_ni,
@@ -9,8 +11,9 @@ module dovetail_fifo_sva (
   input logic empty_i,
   input logic full_i
 );
-  in_bounds: assert property (@(posedge clk_i) disable iff (!rst_ni) (push_i || pop_i) && !flush_i |-> !(push_i && full_i) && !(pop_i && empty_i))
-    else $error("push into a full queue, or pop from an empty one");
+  in_bounds: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      (push_i || pop_i) && !flush_i |-> !(push_i && full_i) && !(pop_i && empty_i))
+    else $error("FIFO pushed while full, or popped while empty");
 endmodule
 
 module dovetail_token_fifo_sva (
@@ -22,8 +25,9 @@ module dovetail_token_fifo_sva (
   input logic room_i,
   input logic available_i
 );
-  in_bounds: assert property (@(posedge clk_i) disable iff (!rst_ni) (push_i || pop_i) && !flush_i |-> !(push_i && !room_i) && !(pop_i && !available_i))
-    else $error("a token without room, or one that is not there");
+  in_bounds: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      (push_i || pop_i) && !flush_i |-> !(push_i && !room_i) && !(pop_i && !available_i))
+    else $error("token FIFO pushed while full, or popped while empty");
 endmodule
 
 bind dovetail_fifo dovetail_fifo_sva u_sva (

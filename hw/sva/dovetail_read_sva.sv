@@ -15,13 +15,18 @@ module dovetail_axi_split_sva #(
   input logic [8:0]           burst_beats_i,
   input logic                 ready_i
 );
-  starts_idle: assert property (@(posedge clk_i) disable iff (!rst_ni) start_i && !flush_i |-> !valid_i && row_bytes_i != '0 && !rows_zero_i)
-    else $error("start while busy, or of nothing");
-  form: assert property (@(posedge clk_i) disable iff (!rst_ni) valid_i |-> burst_beats_i != '0 && 32'(burst_beats_i) <= MaxBeats &&
-                         32'(burst_addr_i[11:0]) + 32'(burst_beats_i) * BusBytes <= 32'd4096)
-    else $error("burst of a wrong length, or across 4 KiB");
-  held: assert property (@(posedge clk_i) disable iff (!rst_ni) valid_i && !ready_i && !flush_i |=> valid_i && $stable(burst_addr_i) && $stable(burst_beats_i))
-    else $error("a burst changed before it was taken");
+  starts_idle: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      start_i && !flush_i |-> !valid_i && row_bytes_i != '0 && !rows_zero_i)
+    else $error("splitter started while busy, or with nothing to transfer");
+  form: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      valid_i |->
+      burst_beats_i != '0 && 32'(burst_beats_i) <= MaxBeats &&
+      32'(burst_addr_i[11:0]) + 32'(burst_beats_i) * BusBytes <= 32'd4096)
+    else $error("burst of no or too many beats, or crossing a 4 KiB boundary");
+  held: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      valid_i && !ready_i && !flush_i |=>
+      valid_i && $stable(burst_addr_i) && $stable(burst_beats_i))
+    else $error("burst of the splitter changed before it was taken");
 endmodule
 
 module dovetail_read_buffer_sva (
@@ -31,7 +36,9 @@ module dovetail_read_buffer_sva (
   input logic request_i,
   input logic grant_i
 );
-  held: assert property (@(posedge clk_i) disable iff (!rst_ni) request_i && !grant_i && !flush_i |=> request_i) else $error("a request was taken back");
+  held: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      request_i && !grant_i && !flush_i |=> request_i)
+    else $error("read request withdrawn before its grant");
 endmodule
 
 module dovetail_axi_read_sva (
@@ -46,11 +53,16 @@ module dovetail_axi_read_sva (
   input logic       order_empty_i,
   input logic       order_full_i
 );
-  one_grant: assert property (@(posedge clk_i) disable iff (!rst_ni) $onehot0(grant_i) && (grant_i & ~request_i) == '0) else $error("two grants, or one without a request");
-  at_once: assert property (@(posedge clk_i) disable iff (!rst_ni) (grant_i != '0) == (!halt_i && request_i != '0 && (!arvalid_i || arready_i)))
-    else $error("a choice after an error or before the last was accepted, or none although the address register is free");
-  credits: assert property (@(posedge clk_i) disable iff (!rst_ni) !order_full_i) else $error("more bursts on their way than credits");
-  asked: assert property (@(posedge clk_i) disable iff (!rst_ni) rvalid_i |-> !order_empty_i) else $error("a beat that nobody asked for");
+  one_grant: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      $onehot0(grant_i) && (grant_i & ~request_i) == '0)
+    else $error("two read grants in one cycle, or a grant without a request");
+  at_once: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      (grant_i != '0) == (!halt_i && request_i != '0 && (!arvalid_i || arready_i)))
+    else $error("read grant while halted or while AR is waiting, or no grant although AR is free");
+  credits: assert property (@(posedge clk_i) disable iff (!rst_ni) !order_full_i)
+    else $error("more outstanding read bursts than credits");
+  asked: assert property (@(posedge clk_i) disable iff (!rst_ni) rvalid_i |-> !order_empty_i)
+    else $error("read beat without an outstanding burst");
 endmodule
 
 bind dovetail_axi_split dovetail_axi_split_sva #(
@@ -80,11 +92,11 @@ bind dovetail_axi_read dovetail_axi_read_sva u_sva (
   .clk_i,
   .rst_ni,
   .halt_i,
-  .request_i,
+  .request_i    (request),
   .grant_i      (grant_o),
-  .arvalid_i    (arvalid_o),
-  .arready_i,
-  .rvalid_i,
+  .arvalid_i    (ar_o.valid),
+  .arready_i    (ar_ready_i),
+  .rvalid_i     (r_i.valid),
   .order_empty_i(order_empty),
   .order_full_i (order_full)
 );

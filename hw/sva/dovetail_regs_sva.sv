@@ -1,56 +1,65 @@
 // The rules of AXI4-Lite at the register port, and of a launch.
-module dovetail_regs_sva (
-  input logic        clk_i,
-  input logic        rst_ni,
-  input logic        awvalid_i,
-  input logic        awready_i,
-  input logic        wvalid_i,
-  input logic        wready_i,
-  input logic        bvalid_i,
-  input logic        bready_i,
-  input logic [1:0]  bresp_i,
-  input logic        arvalid_i,
-  input logic        arready_i,
-  input logic        rvalid_i,
-  input logic        rready_i,
-  input logic [31:0] rdata_i,
-  input logic [1:0]  rresp_i,
-  input logic        start_i,
-  input logic        busy_i,
-  input logic        done_i,
-  input logic        error_i
+module dovetail_regs_sva import dovetail_isa_pkg::*; (
+  input logic     clk_i,
+  input logic     rst_ni,
+  input axil_ax_t aw_i,
+  input logic     aw_ready_i,
+  input axil_w_t  w_i,
+  input logic     w_ready_i,
+  input axi_b_t   b_i,
+  input logic     b_ready_i,
+  input axil_ax_t ar_i,
+  input logic     ar_ready_i,
+  input axil_r_t  r_i,
+  input logic     r_ready_i,
+  input logic     start_i,
+  input logic     busy_i,
+  input logic     done_i,
+  input logic     error_i
 );
-  b_stands: assert property (@(posedge clk_i) disable iff (!rst_ni) bvalid_i && !bready_i |=> bvalid_i && $stable(bresp_i))
-    else $error("B changed before it was taken");
-  r_stands: assert property (@(posedge clk_i) disable iff (!rst_ni) rvalid_i && !rready_i |=> rvalid_i && $stable(rdata_i) && $stable(rresp_i))
-    else $error("R changed before it was taken");
-  b_answers: assert property (@(posedge clk_i) disable iff (!rst_ni) awvalid_i && awready_i |=> bvalid_i) else $error("a write without a response");
-  r_answers: assert property (@(posedge clk_i) disable iff (!rst_ni) arvalid_i && arready_i |=> rvalid_i) else $error("a read without an answer");
-  whole_write: assert property (@(posedge clk_i) disable iff (!rst_ni) (awvalid_i && awready_i) == (wvalid_i && wready_i)) else $error("half a write was taken");
-  one_write: assert property (@(posedge clk_i) disable iff (!rst_ni) bvalid_i |-> !awready_i) else $error("a write before the last was answered");
-  one_read: assert property (@(posedge clk_i) disable iff (!rst_ni) rvalid_i |-> !arready_i) else $error("a read before the last was answered");
-  start_idle: assert property (@(posedge clk_i) disable iff (!rst_ni) start_i |-> !busy_i) else $error("start while busy");
-  start_pulse: assert property (@(posedge clk_i) disable iff (!rst_ni) start_i |=> !start_i && busy_i) else $error("a start that is no pulse, or starts nothing");
-  one_end: assert property (@(posedge clk_i) disable iff (!rst_ni) done_i || error_i |-> busy_i && !(done_i && error_i)) else $error("an end without a launch");
+  b_stable: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      b_i.valid && !b_ready_i |=> $stable(b_i))
+    else $error("register port: B changed while BREADY was low");
+  r_stable: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      r_i.valid && !r_ready_i |=> $stable(r_i))
+    else $error("register port: R changed while RREADY was low");
+  b_answers: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      aw_i.valid && aw_ready_i |=> b_i.valid)
+    else $error("register port: write without a response");
+  r_answers: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      ar_i.valid && ar_ready_i |=> r_i.valid)
+    else $error("register port: read without a response");
+  whole_write: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      (aw_i.valid && aw_ready_i) == (w_i.valid && w_ready_i))
+    else $error("register port: AW accepted without W, or W without AW");
+  one_write: assert property (@(posedge clk_i) disable iff (!rst_ni) b_i.valid |-> !aw_ready_i)
+    else $error("register port: AW accepted with a response outstanding");
+  one_read: assert property (@(posedge clk_i) disable iff (!rst_ni) r_i.valid |-> !ar_ready_i)
+    else $error("register port: AR accepted with a response outstanding");
+  start_idle: assert property (@(posedge clk_i) disable iff (!rst_ni) start_i |-> !busy_i)
+    else $error("launch started while one is running");
+  start_pulse: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      start_i |=> !start_i && busy_i)
+    else $error("start longer than a cycle, or not followed by busy");
+  one_end: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      done_i || error_i |-> busy_i && !(done_i && error_i))
+    else $error("done or error without a running launch, or both at once");
 endmodule
 
 bind dovetail_regs dovetail_regs_sva u_sva (
   .clk_i,
   .rst_ni,
-  .awvalid_i,
-  .awready_i(awready_o),
-  .wvalid_i,
-  .wready_i (wready_o),
-  .bvalid_i (bvalid_o),
-  .bready_i,
-  .bresp_i  (bresp_o),
-  .arvalid_i,
-  .arready_i(arready_o),
-  .rvalid_i (rvalid_o),
-  .rready_i,
-  .rdata_i  (rdata_o),
-  .rresp_i  (rresp_o),
-  .start_i  (start_o),
+  .aw_i,
+  .aw_ready_i(aw_ready_o),
+  .w_i,
+  .w_ready_i (w_ready_o),
+  .b_i       (b_o),
+  .b_ready_i,
+  .ar_i,
+  .ar_ready_i(ar_ready_o),
+  .r_i       (r_o),
+  .r_ready_i,
+  .start_i   (start_o),
   .busy_i,
   .done_i,
   .error_i

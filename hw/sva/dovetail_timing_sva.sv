@@ -1,5 +1,6 @@
-// The constants of isa/spec/timing.h that stage R and the pipes have in their structure: what a step costs, and when it writes. docs/reference/timing.md, section 9.
-module dovetail_operands_timing_sva (
+// The constants of isa/spec/timing.h that stage R and the pipes have in their structure: how many
+// cycles a step takes, and when it writes. docs/reference/timing.md, section 9.
+module dovetail_operands_timing_sva import dovetail_isa_pkg::*; (
   input logic clk_i,
   input logic rst_ni,
   input logic valid_i,
@@ -24,19 +25,23 @@ module dovetail_operands_timing_sva (
   end
   always_comb begin
     cost = 1;
-    if (gemm_i) cost = dovetail_isa_pkg::TIMING_GEMM_CYCLES_PER_UOP;
+    if (gemm_i) cost = TIMING_GEMM_CYCLES_PER_UOP;
     else if (empty_i) cost = 1;
-    else if (!vector_i) cost = dovetail_isa_pkg::TIMING_ALU_CYCLES_PER_UOP_IMM;
-    else if (repeated_i) cost = dovetail_isa_pkg::TIMING_ALU_CYCLES_PER_UOP_REPEATED;
-    else if (reads_next_i) cost = dovetail_isa_pkg::TIMING_ALU_CYCLES_PER_UOP_REQUANT;
-    else cost = dovetail_isa_pkg::TIMING_ALU_CYCLES_PER_UOP_VECTOR;
+    else if (!vector_i) cost = TIMING_ALU_CYCLES_PER_UOP_IMM;
+    else if (repeated_i) cost = TIMING_ALU_CYCLES_PER_UOP_REPEATED;
+    else if (reads_next_i) cost = TIMING_ALU_CYCLES_PER_UOP_REQUANT;
+    else cost = TIMING_ALU_CYCLES_PER_UOP_VECTOR;
   end
-  cost_of_step: assert property (@(posedge clk_i) disable iff (!rst_ni) leaves_i |-> 32'(cycles_q) + 1 == cost) else $error("a step costs other cycles than the contract says");
-  interlock: assert property (@(posedge clk_i) disable iff (!rst_ni) interlock_i |-> 32'(waits_q) < dovetail_isa_pkg::TIMING_ALU_INTERLOCK_CYCLES)
-    else $error("an interlock longer than the contract says");
+  cost_of_step: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      leaves_i |-> 32'(cycles_q) + 1 == cost)
+    else $error("step in stage R for another number of cycles than isa/spec/timing.h says");
+  interlock: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      interlock_i |-> 32'(waits_q) < TIMING_ALU_INTERLOCK_CYCLES)
+    else $error("interlock longer than isa/spec/timing.h says");
 endmodule
 
-// Writes come so many cycles after the last of their step in R, and at no other time.
+// A write comes a fixed number of cycles after the last cycle of its step in R, and at no other
+// time.
 module dovetail_write_timing_sva #(
   parameter int unsigned Cycles = 1,
   parameter int unsigned LongCycles = Cycles
@@ -59,8 +64,9 @@ module dovetail_write_timing_sva #(
       due_long_q <= flush_i ? '0 : LongCycles'({due_long_q, read_long_i});
     end
   end
-  write_when_due: assert property (@(posedge clk_i) disable iff (!rst_ni) write_i == (due_q[Cycles-1] || due_long_q[LongCycles-1]))
-    else $error("ACC is written in another cycle than the contract says");
+  write_when_due: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      write_i == (due_q[Cycles-1] || due_long_q[LongCycles-1]))
+    else $error("write of ACC missing or in another cycle than isa/spec/timing.h says");
 endmodule
 
 bind dovetail_operands dovetail_operands_timing_sva u_timing_sva (
@@ -76,7 +82,7 @@ bind dovetail_operands dovetail_operands_timing_sva u_timing_sva (
   .interlock_i (interlock)
 );
 bind dovetail_gemm dovetail_write_timing_sva #(
-  .Cycles(dovetail_isa_pkg::TIMING_GEMM_READ_TO_WRITE)
+  .Cycles(TIMING_GEMM_READ_TO_WRITE)
 ) u_timing_sva (
   .clk_i,
   .rst_ni,
@@ -86,8 +92,8 @@ bind dovetail_gemm dovetail_write_timing_sva #(
   .write_i    (acc_we_o)
 );
 bind dovetail_alu dovetail_write_timing_sva #(
-  .Cycles    (dovetail_isa_pkg::TIMING_ALU_READ_TO_WRITE),
-  .LongCycles(dovetail_isa_pkg::TIMING_ALU_LONG_READ_TO_WRITE)
+  .Cycles    (TIMING_ALU_READ_TO_WRITE),
+  .LongCycles(TIMING_ALU_LONG_READ_TO_WRITE)
 ) u_timing_sva (
   .clk_i,
   .rst_ni,

@@ -15,17 +15,25 @@ module dovetail_top_sva (
   input logic [3:0] token_pop_i,
   input logic       done_i
 );
-  // All is forgotten only when the memory owes nothing: a late beat would be taken for another's.
-  quiet_flush: assert property (@(posedge clk_i) disable iff (!rst_ni) flush_i |-> read_idle_i && write_quiet_i) else $error("a flush while the memory owes something");
-  one_issue: assert property (@(posedge clk_i) disable iff (!rst_ni) $onehot0(queue_push_i) && (queue_push_i & queue_full_i) == '0)
-    else $error("an instruction issued twice, or into a full queue");
-  start_of_head: assert property (@(posedge clk_i) disable iff (!rst_ni) (start_i & queue_empty_i) == '0) else $error("a start without an instruction");
-  halted: assert property (@(posedge clk_i) disable iff (!rst_ni) halt_i |-> start_i == '0 && queue_push_i == '0 && token_push_i == '0)
-    else $error("something began or ended after an error");
-  idle: assert property (@(posedge clk_i) disable iff (!rst_ni) !busy_i |-> start_i == '0 && queue_push_i == '0 && token_push_i == '0 && token_pop_i == '0)
-    else $error("work without a launch");
-  done_empty: assert property (@(posedge clk_i) disable iff (!rst_ni) done_i |-> queue_empty_i == '1 && read_idle_i && write_quiet_i)
-    else $error("done although something is left");
+  // A beat that comes after a flush would be taken for another requester's.
+  quiet_flush: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      flush_i |-> read_idle_i && write_quiet_i)
+    else $error("flush with outstanding memory responses");
+  one_issue: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      $onehot0(queue_push_i) && (queue_push_i & queue_full_i) == '0)
+    else $error("instruction pushed into two command queues, or into a full one");
+  start_of_head: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      (start_i & queue_empty_i) == '0)
+    else $error("unit started with its command queue empty");
+  halted: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      halt_i |-> start_i == '0 && queue_push_i == '0 && token_push_i == '0)
+    else $error("instruction issued, started or ended while halted by an error");
+  idle: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      !busy_i |-> start_i == '0 && queue_push_i == '0 && token_push_i == '0 && token_pop_i == '0)
+    else $error("instruction issued, started or ended while no launch is running");
+  done_empty: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      done_i |-> queue_empty_i == '1 && read_idle_i && write_quiet_i)
+    else $error("launch done with commands queued or memory responses outstanding");
 endmodule
 
 module dovetail_compute_sva (
@@ -41,10 +49,16 @@ module dovetail_compute_sva (
   input logic serial_end_i,
   input logic flight_end_i
 );
-  one_writer: assert property (@(posedge clk_i) disable iff (!rst_ni) $onehot0({gemm_we_i, alu_we_i, load_we_i})) else $error("two writers of ACC");
-  one_reader: assert property (@(posedge clk_i) disable iff (!rst_ni) $onehot0({gemm_re_i, alu_re_i})) else $error("two readers of ACC");
-  slot_of_transfer: assert property (@(posedge clk_i) disable iff (!rst_ni) slot_i |-> active_i) else $error("a slot without a transfer");
-  one_end: assert property (@(posedge clk_i) disable iff (!rst_ni) !(serial_end_i && flight_end_i)) else $error("two ends in one cycle");
+  one_writer: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      $onehot0({gemm_we_i, alu_we_i, load_we_i}))
+    else $error("two writes of ACC in one cycle");
+  one_reader: assert property (@(posedge clk_i) disable iff (!rst_ni)
+      $onehot0({gemm_re_i, alu_re_i}))
+    else $error("two reads of ACC in one cycle");
+  slot_of_transfer: assert property (@(posedge clk_i) disable iff (!rst_ni) slot_i |-> active_i)
+    else $error("slot of a LOAD while no LOAD is drained");
+  one_end: assert property (@(posedge clk_i) disable iff (!rst_ni) !(serial_end_i && flight_end_i))
+    else $error("two instructions of the compute queue ended in one cycle");
 endmodule
 
 module dovetail_alu_sva (
@@ -53,7 +67,8 @@ module dovetail_alu_sva (
   input logic short_i,
   input logic long_i
 );
-  one_result: assert property (@(posedge clk_i) disable iff (!rst_ni) !(short_i && long_i)) else $error("two results in one cycle");
+  one_result: assert property (@(posedge clk_i) disable iff (!rst_ni) !(short_i && long_i))
+    else $error("ALU results of kinds alu and alu_long in one cycle");
 endmodule
 
 module dovetail_store_sva (
@@ -62,7 +77,8 @@ module dovetail_store_sva (
   input logic slot_i,
   input logic burst_due_i
 );
-  slot_of_burst: assert property (@(posedge clk_i) disable iff (!rst_ni) slot_i |-> burst_due_i) else $error("a slot without a burst");
+  slot_of_burst: assert property (@(posedge clk_i) disable iff (!rst_ni) slot_i |-> burst_due_i)
+    else $error("slot of a STORE without a burst for its data");
 endmodule
 
 module dovetail_axi_write_sva (
@@ -73,8 +89,10 @@ module dovetail_axi_write_sva (
   input logic bvalid_i,
   input logic quiet_i
 );
-  data_there: assert property (@(posedge clk_i) disable iff (!rst_ni) wvalid_i |-> !beats_empty_i) else $error("W without its data");
-  counted: assert property (@(posedge clk_i) disable iff (!rst_ni) bvalid_i |-> !quiet_i) else $error("a response that is not counted");
+  data_there: assert property (@(posedge clk_i) disable iff (!rst_ni) wvalid_i |-> !beats_empty_i)
+    else $error("WVALID with the write buffer empty");
+  counted: assert property (@(posedge clk_i) disable iff (!rst_ni) bvalid_i |-> !quiet_i)
+    else $error("write response without an outstanding burst");
 endmodule
 
 bind dovetail_top dovetail_top_sva u_sva (
@@ -121,8 +139,8 @@ bind dovetail_store dovetail_store_sva u_sva (
 bind dovetail_axi_write dovetail_axi_write_sva u_sva (
   .clk_i,
   .rst_ni,
-  .wvalid_i     (wvalid_o),
+  .wvalid_i     (w_o.valid),
   .beats_empty_i(beats_empty),
-  .bvalid_i,
+  .bvalid_i     (b_i.valid),
   .quiet_i      (quiet_o)
 );

@@ -1,5 +1,5 @@
-// The memory's side of the design's AXI4 port: with the times of dovetail_rtl_host.accept(), or as a slave that takes
-// times and orders of its own (dovetail_rtl_slave). The bytes are the host's.
+// The memory's side of the design's AXI4 port: with the times of dovetail_rtl_host.accept(), or as a slave of random
+// times and orders (dovetail_rtl_slave). The host has the bytes.
 #pragma once
 
 #include <array>
@@ -47,8 +47,8 @@ class AxiMemory {
     const bool accepts = (top_.mem_arvalid_o && top_.mem_arready_i) || (top_.mem_awvalid_o && top_.mem_awready_i);
     return has_times() ? asks : accepts;
   }
-  // What the coming edge completes. `granted`: whose request the edge takes into the address register, by reader, 0
-  // fetch; 0: nobody's.
+  // The handshakes that the coming edge completes. `granted`: the requester whose burst the edge takes into the address
+  // register, one bit each, bit 0 fetch; 0: none.
   void take(const dovetail_rtl_host& host, std::uint64_t cycle, std::uint32_t granted) {
     if (top_.mem_rvalid_i && ++reads_.front().done == reads_.front().beats) reads_.pop_front();
     if (top_.mem_arvalid_o && top_.mem_arready_i)
@@ -92,7 +92,7 @@ class AxiMemory {
     z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
     return (z ^ (z >> 31)) % bound;
   }
-  // A slave is ready whether or not the design offers something, and may take that back before it does.
+  // A slave's READY may rise before the design's VALID, and fall again.
   bool ready() { return random(100) < slave_->ready_percent; }
   bool sends() { return !slave_ || random(100) < slave_->valid_percent; }
 
@@ -175,9 +175,9 @@ class AxiMemory {
   std::optional<dovetail_rtl_slave> slave_;
   std::uint64_t address_to_data_ = 0;
   std::uint64_t random_ = 0;
-  std::deque<Burst> reads_, writes_, responses_;  // accepted and not all sent; accepted and not all here; unanswered
-  std::deque<Beat> ahead_;                        // taken before their address
+  std::deque<Burst> reads_, writes_, responses_;  // accepted, not all sent; accepted, not all received; not answered
+  std::deque<Beat> ahead_;                        // received before their address
   std::uint64_t retry_read_ = 0, retry_write_ = 0;
-  std::uint64_t read_answer_ = 0, write_answer_ = 0;  // of what is accepted in this cycle
-  bool of_fetch_ = false;                             // the burst in the address register
+  std::uint64_t read_answer_ = 0, write_answer_ = 0;  // of a burst accepted in this cycle
+  bool of_fetch_ = false;                             // the burst in the address register is fetch's
 };

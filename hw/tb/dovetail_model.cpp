@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::uint32_t kControl = 0x00, kStatus = 0x04, kErrorInstruction = 0x08, kProgramBaseLo = 0x14,
                         kProgramBaseHi = 0x18, kInstructionBegin = 0x1c, kInstructionCount = 0x20;
-// With nothing on its way and nothing at work, whatever still moves does so within a few cycles.
+// With no memory access outstanding and no unit at work, whatever still moves does so within a few cycles.
 constexpr std::uint64_t kQuietCycles = 1000;
 // Where the probe's word of the port has the grants (simulator/rtl/port_watch.h).
 constexpr int kGrant = 3;
@@ -44,7 +44,7 @@ class Model {
   Model(std::uint64_t seed, bool assertions) : context_(std::make_unique<VerilatedContext>()) {
     context_->assertOn(assertions);
     context_->randReset(2);
-    // Verilator takes positive seeds; 0 would be the clock's.
+    // Verilator takes positive seeds; with 0 it would seed from the clock.
     context_->randSeed(static_cast<int>(seed % 0x7fffffff) + 1);
 #if VM_TRACE
     context_->traceEverOn(true);
@@ -61,8 +61,8 @@ class Model {
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
 
-  // Runs `work` on the model. False: an assertion fails in it, or has failed before; nothing but destroying the model
-  // is possible then.
+  // Runs `work` on the model. False: an assertion fails in it, or has failed before; then the model can only be
+  // destroyed.
   template <typename Work>
   bool run(const Work& work) {
     if (!failed_.empty()) return false;
@@ -109,16 +109,16 @@ class Model {
   }
 
  private:
-  // Verilator's run time takes the thread's context wherever none is named: that of the model that was made last, which
-  // may be gone.
+  // Verilator's run time uses the thread's context wherever none is named: that of the model that was made last, which
+  // may be destroyed.
   void enter() { Verilated::threadContextp(context_.get()); }
-  // The response waits in the next cycle.
+  // The response comes in the next cycle.
   void begin_write(std::uint32_t offset, std::uint32_t value, int strobes) {
     top_->reg_awvalid_i = top_->reg_wvalid_i = 1;
     top_->reg_awaddr_i = offset;
     top_->reg_wdata_i = value;
     top_->reg_wstrb_i = static_cast<std::uint8_t>(strobes);
-    tick();  // nothing is outstanding: taken at once
+    tick();  // nothing is outstanding, so the write is accepted at once
     top_->reg_awvalid_i = top_->reg_wvalid_i = 0;
   }
   void quiet_inputs() {
@@ -159,7 +159,7 @@ class Model {
 #endif
   }
 
-  std::string failed_;  // where an assertion has
+  std::string failed_;  // where an assertion has failed
   std::unique_ptr<VerilatedContext> context_;
   std::unique_ptr<Vdovetail_top> top_;
   std::optional<AxiMemory<Vdovetail_top>> memory_;
@@ -169,7 +169,7 @@ class Model {
 #endif
 };
 
-// What the probe's word of events says, summed up over cycles.
+// Sums of the probe's word of events over the cycles.
 class EventCounts {
  public:
   void add(std::uint32_t word) {
@@ -216,7 +216,7 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
   std::uint32_t last_word = 0;
   unsigned causes = 0;  // of the cycle before
   std::uint64_t last_start[3] = {~0ull, ~0ull, ~0ull};
-  // The issue cycle of what has not started, by unit, in order.
+  // By unit, the issue cycles of the instructions that have not started, in order.
   std::deque<std::uint64_t> issued[3];
   const auto index = [&](int kind, int unit) -> std::uint32_t {
     if (kind == 0) return root->dovetail_top__DOT__u_probe__DOT__issue_index;
@@ -283,7 +283,7 @@ void Model::launch(const dovetail_rtl_host& host, const dovetail_rtl_launch& wha
   }
   quiet_inputs();
   result.events = events.totals();
-  // The cycle in which all was found done is not one of the launch.
+  // The cycle in which everything was found done does not belong to the launch.
   for (int unit = 0; unit < 3; ++unit) --result.classes[unit][last_word >> (9 + 3 * unit) & 7];
   std::uint32_t status = 0, cycles_lo = 0, cycles_hi = 0;
   read_register(kStatus, status);

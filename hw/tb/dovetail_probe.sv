@@ -1,5 +1,6 @@
-// What trace and counters need of a cycle, gathered in one place and bound into the design: it drives nothing. docs/reference/timing.md, section 11, defines
-// classes and causes; their numbers are those of simulator/trace/trace.h.
+// What traces and counters need from each cycle, gathered in one place and bound into the design:
+// it drives nothing. docs/reference/timing.md, section 11, defines classes and causes; their numbers are
+// those of simulator/trace/trace.h.
 module dovetail_probe (
   input logic        rst_ni,
   // Fetch.
@@ -14,8 +15,8 @@ module dovetail_probe (
   input logic [31:0] load_end_index_i,
   input logic [31:0] compute_end_index_i,
   input logic [31:0] store_end_index_i,
-  input logic [2:0]  head_i,            // the queue has a head
-  input logic [2:0]  prev_missing_i,    // whose token from the previous queue is missing
+  input logic [2:0]  head_i,          // the queue has a head
+  input logic [2:0]  prev_missing_i,  // whose token from the previous queue is missing
   input logic [2:0]  next_missing_i,
   input logic        load_requesting_i,
   input logic        load_full_i,
@@ -38,25 +39,25 @@ module dovetail_probe (
   // Memory port; by reader: 0 fetch, 1 compute, 2 load.
   input logic [2:0]  port_request_i,
   input logic [2:0]  port_grant_i,
-  input logic [2:0]  port_pop_i,        // a beat leaves its buffer
-  input logic        fetch_wanting_i,   // there are instructions to come
-  input logic        fetch_beat_i,      // its next slot has its beat
+  input logic [2:0]  port_pop_i,       // a beat leaves its buffer
+  input logic        fetch_wanting_i,  // there are instructions to come
+  input logic        fetch_beat_i,     // its next slot has its beat
   input logic        fetch_slot_i,
-  input logic [2:0]  fetch_blocked_i,   // by the command queue of each unit
-  input logic        write_ready_i,     // a burst is complete
-  input logic        write_take_i,      // the writer takes one
-  input logic        write_sent_i,      // a W beat
+  input logic [2:0]  fetch_blocked_i,  // by the command queue of each unit
+  input logic        write_ready_i,    // a burst is complete
+  input logic        write_take_i,     // the writer takes one
+  input logic        write_sent_i,     // a W beat
   input logic [31:0] compute_drain_index_i,
   // Memories; by isa::Memory: 0 uop, 1 wgt, 2 inp, 3 acc, 4 the shadow of acc.
   input logic [4:0]  sram_read_i,
   input logic [4:0]  sram_write_i,
   // The memory port and its buffers of beats; by unit, 3 fetch.
   input logic [3:0]  beat_i,
-  input logic [3:0]  burst_i,           // a read's last beat, a write's address
+  input logic [3:0]  burst_i,  // a read's last beat, a write's address
   input logic [3:0]  buffer_read_i,
   input logic [3:0]  buffer_write_i,
   // Steps.
-  input logic        gemm_step_i,       // products are computed
+  input logic        gemm_step_i,  // products are computed
   input logic        gemm_reset_i,
   input logic        alu_step_i,
   input logic [2:0]  alu_op_i
@@ -118,7 +119,7 @@ module dovetail_probe (
     if (store_busy_i) cause[8:6] = Unit;
   end
 
-  // Read by the test bench in each cycle.
+  // The test bench reads these in each cycle.
   logic [31:0] word /* verilator public_flat_rd */;
   logic [31:0] issue_index /* verilator public_flat_rd */;
   logic [31:0] load_start_index /* verilator public_flat_rd */;
@@ -131,11 +132,14 @@ module dovetail_probe (
   // As simulator/rtl/port_watch.h reads it.
   logic [31:0] port /* verilator public_flat_rd */;
   logic [31:0] compute_drain_index /* verilator public_flat_rd */;
-  assign port = {10'd0, write_sent_i, write_take_i, write_ready_i, store_slot_i, class_all[8:6] == Memory, class_all[5:3] == Memory, class_all[2:0] == Memory,
-                 fetch_blocked_i, fetch_slot_i, fetch_beat_i, fetch_wanting_i, port_pop_i, port_grant_i, port_request_i};
+  assign port = {10'd0, write_sent_i, write_take_i, write_ready_i, store_slot_i,
+                 class_all[8:6] == Memory, class_all[5:3] == Memory, class_all[2:0] == Memory,
+                 fetch_blocked_i, fetch_slot_i, fetch_beat_i, fetch_wanting_i, port_pop_i,
+                 port_grant_i, port_request_i};
   // Events, as the test bench counts them.
   logic [31:0] events /* verilator public_flat_rd */;
-  assign events = {alu_op_i, alu_step_i, gemm_reset_i, gemm_step_i, buffer_write_i, buffer_read_i, burst_i, beat_i, sram_write_i, sram_read_i};
+  assign events = {alu_op_i, alu_step_i, gemm_reset_i, gemm_step_i, buffer_write_i, buffer_read_i,
+                   burst_i, beat_i, sram_write_i, sram_read_i};
   assign compute_drain_index = compute_drain_index_i;
   assign issue_index         = issue_index_i;
   assign load_start_index    = load_start_index_i;
@@ -159,15 +163,18 @@ bind dovetail_top dovetail_probe u_probe (
   .compute_end_index_i  (compute_end_index),
   .store_end_index_i    (store_end_index),
   .head_i               (~{queue_empty[2], queue_empty[1], queue_empty[0]}),
-  .prev_missing_i       ({u_store.head_pop_prev && !token_available[2], u_compute.head_pop_prev && !token_available[0], 1'b0}),
-  .next_missing_i       ({1'b0, u_compute.head_pop_next && !token_available[3], u_load.head_pop_next && !token_available[1]}),
-  .load_requesting_i    (u_load.split_busy),
+  .prev_missing_i       ({u_store.head.pop_prev && !token_available[2],
+                          u_compute.head.pop_prev && !token_available[0], 1'b0}),
+  .next_missing_i       ({1'b0, u_compute.head.pop_next && !token_available[3],
+                          u_load.head.pop_next && !token_available[1]}),
+  .load_requesting_i    (u_load.requesting),
   .load_full_i          (u_load.waiting_full),
   .load_active_i        (u_load.active),
   .load_slot_i          (u_load.slot),
-  .load_done_i          (u_load.done_q),
-  .load_take_i          (u_load.take),
-  .compute_same_kind_i  (!u_compute.serial_busy && u_compute.head_kind != 2'd0 && u_compute.head_kind == u_compute.kind_q),
+  .load_done_i          (u_load.done),
+  .load_take_i          (u_load.drain_start),
+  .compute_same_kind_i  (!u_compute.serial_busy && u_compute.head_kind != 2'd0 &&
+                          u_compute.head_kind == u_compute.kind_q),
   .compute_front_free_i (u_compute.front_free),
   .compute_flight_full_i(u_compute.flight_full),
   .compute_flying_i     (!u_compute.nothing_in_flight),
@@ -175,31 +182,42 @@ bind dovetail_top dovetail_probe u_probe (
   .compute_slot_i       (u_compute.u_serial.slot),
   .compute_step_i       (u_compute.u_operands.valid_q),
   .compute_interlock_i  (u_compute.u_operands.interlock),
-  .compute_complete_i   (u_compute.u_serial.done_q || u_compute.complete_q != '0),
+  .compute_complete_i   (u_compute.u_serial.done || u_compute.complete_q != '0),
   .store_busy_i         (u_store.busy_q),
   .store_slot_i         (u_store.slot),
   .store_complete_i     (u_store.filled && u_store.writer_idle),
-  .port_request_i       (request),
+  .port_request_i       ({load_burst.valid, compute_burst.valid, fetch_burst.valid}),
   .port_grant_i         (grant),
-  .port_pop_i           ({u_load.buffer_pop, u_compute.u_serial.buffer_pop, u_fetch.buffer_pop}),
+  .port_pop_i           ({u_load.u_transfer.beat_pop, u_compute.u_serial.u_transfer.beat_pop,
+                          u_fetch.buffer_pop}),
   .fetch_wanting_i      ((u_fetch.start_i && u_fetch.count_i != '0) || u_fetch.left_q != '0),
   .fetch_beat_i         (u_fetch.buffer_valid && u_fetch.left_q != '0),
   .fetch_slot_i         (u_fetch.slot),
   .fetch_blocked_i      (u_fetch.complete ? u_fetch.queue & u_fetch.full_i : 3'b000),
-  .write_ready_i        (u_store.u_write.burst_valid_i),
+  .write_ready_i        (u_store.u_write.burst_i.valid),
   .write_take_i         (u_store.u_write.take),
   .write_sent_i         (u_store.u_write.sent_o),
   .compute_drain_index_i(u_compute.serial_index),
-  .sram_read_i          ({u_store.u_out.re_i, u_compute.u_acc.re_i, u_inp.re_i, u_wgt.re_i, u_compute.u_steps.u_uop.re_i}),
-  .sram_write_i         ({u_store.u_out.we_i, u_compute.u_acc.we_i, u_inp.we_i, u_wgt.we_i, u_compute.u_steps.u_uop.we_i}),
-  .beat_i               ({beat_valid[0], mem_wvalid_o && mem_wready_i, beat_valid[1], beat_valid[2]}),
-  .burst_i              ({beat_valid[0] && mem_rlast_i, mem_awvalid_o && mem_awready_i, beat_valid[1] && mem_rlast_i, beat_valid[2] && mem_rlast_i}),
-  .buffer_read_i        ({u_fetch.u_reader.u_buffer.pop_i, u_store.u_write.u_beats.pop_i, u_compute.u_serial.u_reader.u_buffer.pop_i,
-                          u_load.u_reader.u_buffer.pop_i}),
-  .buffer_write_i       ({u_fetch.u_reader.u_buffer.u_beats.push_i, u_store.u_write.u_beats.push_i,
-                          u_compute.u_serial.u_reader.u_buffer.u_beats.push_i, u_load.u_reader.u_buffer.u_beats.push_i}),
-  .gemm_step_i          (u_compute.u_gemm.valid_1_q && u_compute.u_gemm.write_1_q && !u_compute.u_gemm.reset_1_q),
-  .gemm_reset_i         (u_compute.u_gemm.valid_1_q && u_compute.u_gemm.write_1_q && u_compute.u_gemm.reset_1_q),
+  .sram_read_i          ({u_store.u_out.re_i, u_compute.u_acc.re_i, u_inp.re_i, u_wgt.re_i,
+                          u_compute.u_steps.u_uop.re_i}),
+  .sram_write_i         ({u_store.u_out.we_i, u_compute.u_acc.we_i, u_inp.we_i, u_wgt.we_i,
+                          u_compute.u_steps.u_uop.we_i}),
+  .beat_i               ({beat_valid[0], mem_wvalid_o && mem_wready_i, beat_valid[1],
+                          beat_valid[2]}),
+  .burst_i              ({beat_valid[0] && mem_rlast_i, mem_awvalid_o && mem_awready_i,
+                          beat_valid[1] && mem_rlast_i, beat_valid[2] && mem_rlast_i}),
+  .buffer_read_i        ({u_fetch.u_reader.u_buffer.pop_i,
+                          u_store.u_write.u_beats.pop_i,
+                          u_compute.u_serial.u_transfer.u_reader.u_buffer.pop_i,
+                          u_load.u_transfer.u_reader.u_buffer.pop_i}),
+  .buffer_write_i       ({u_fetch.u_reader.u_buffer.u_beats.push_i,
+                          u_store.u_write.u_beats.push_i,
+                          u_compute.u_serial.u_transfer.u_reader.u_buffer.u_beats.push_i,
+                          u_load.u_transfer.u_reader.u_buffer.u_beats.push_i}),
+  .gemm_step_i          (u_compute.u_gemm.valid_1_q && u_compute.u_gemm.write_1_q &&
+                          !u_compute.u_gemm.reset_1_q),
+  .gemm_reset_i         (u_compute.u_gemm.valid_1_q && u_compute.u_gemm.write_1_q &&
+                          u_compute.u_gemm.reset_1_q),
   .alu_step_i           (u_compute.u_alu.valid_1_q && !u_compute.u_alu.empty_1_q),
   .alu_op_i             (u_compute.u_alu.op_1_q)
 );

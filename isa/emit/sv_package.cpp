@@ -1,7 +1,5 @@
-// The SystemVerilog package. Yosys 0.23 sets the style: no imports, no unpacked or multi-dimensional constants, names
-// written pkg::NAME.
-#include <algorithm>
-#include <bit>
+// The SystemVerilog package. Yosys 0.23 sets the style: no unpacked or multi-dimensional constants. It has no import
+// either: scripts that run it make the package's declarations global (hw/syn).
 
 #include <fmt/format.h>
 
@@ -108,61 +106,111 @@ std::string packed_struct(std::string_view type, const std::vector<PlacedField>&
 }
 
 // Structs shared by several modules of the design.
-std::string bundles(const HardwareConfig& config) {
-  const auto index_bits = [&](Memory memory) {
-    return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(config.depth(memory)))) - 1;
-  };
-  const int acc = index_bits(Memory::acc), inp = index_bits(Memory::inp), wgt = index_bits(Memory::wgt);
-  return fmt::format(
-      "  // A step of GEMM or ALU, from stage X to the pipes.\n"
-      "  typedef struct packed {{\n"
-      "    logic empty;  // the instruction has no steps: it reads and writes nothing\n"
-      "    logic first;  // first step of its instruction\n"
-      "    logic last;\n"
-      "    logic gemm;\n"
-      "    logic reset;\n"
-      "    logic overwrite;\n"
-      "    logic use_imm;  // the second operand is imm\n"
-      "    alu_op_e op;\n"
-      "    logic [15:0] imm;\n"
-      "    logic [{}:0] dst;\n"
-      "    logic [{}:0] src;  // index into INP or ACC\n"
-      "    logic [{}:0] wgt;\n"
-      "  }} step_t;\n\n"
-      "  // A burst that a unit asks the read port for.\n"
-      "  typedef struct packed {{\n"
-      "    logic valid;\n"
-      "    logic [{}:0] addr;\n"
-      "    logic [8:0] beats;\n"
-      "  }} burst_t;\n\n"
-      "  typedef struct packed {{\n"
-      "    logic [1:0] resp;\n"
-      "    logic [{}:0] data;\n"
-      "  }} beat_t;\n\n"
-      "  // The head of a command queue.\n"
-      "  typedef struct packed {{\n"
-      "    logic valid;\n"
-      "    logic [31:0] index;  // index of the instruction in its program\n"
-      "    logic [{}:0] instr;\n"
-      "  }} command_t;\n\n"
-      "  // The token FIFOs between a unit and a neighbor: their state, and the unit's request.\n"
-      "  typedef struct packed {{\n"
-      "    logic available;  // a token to pop\n"
-      "    logic room;  // room for a token to push\n"
-      "  }} tokens_t;\n\n"
-      "  typedef struct packed {{\n"
-      "    logic pop;\n"
-      "    logic push;\n"
-      "  }} token_use_t;\n\n"
-      "  // An error that stops a launch.\n"
-      "  typedef struct packed {{\n"
-      "    logic valid;\n"
-      "    logic [3:0] code;\n"
-      "    logic [31:0] index;  // index of the instruction that caused it\n"
-      "  }} error_t;\n\n",
-      acc - 1, std::max(acc, inp) - 1, wgt - 1, config.address_bits - 1, 8 * config.bus_bytes - 1,
-      8 * config.instruction_bytes() - 1);
-}
+constexpr std::string_view kBundles = R"(  // A step of GEMM or ALU, from stage X to the pipes.
+  localparam int unsigned SRC_INDEX_BITS =  // of INP or ACC
+      INP_DEPTH_LOG2 > ACC_DEPTH_LOG2 ? INP_DEPTH_LOG2 : ACC_DEPTH_LOG2;
+  typedef struct packed {
+    logic empty;  // the instruction has no steps: it reads and writes nothing
+    logic first;  // first step of its instruction
+    logic last;
+    logic gemm;
+    logic reset;
+    logic overwrite;
+    logic use_imm;  // the second operand is imm
+    alu_op_e op;
+    logic [15:0] imm;
+    logic [ACC_DEPTH_LOG2-1:0] dst;
+    logic [SRC_INDEX_BITS-1:0] src;
+    logic [WGT_DEPTH_LOG2-1:0] wgt;
+  } step_t;
+
+  // A burst that a unit requests from the read port, or hands to the write port.
+  typedef struct packed {
+    logic valid;
+    logic [ADDRESS_BITS-1:0] addr;
+    logic [8:0] beats;
+  } burst_t;
+
+  // A beat of read data, from the read port to a unit.
+  typedef struct packed {
+    logic [1:0] resp;
+    logic [8*BUS_BYTES-1:0] data;
+  } beat_t;
+
+  localparam logic [1:0] AXI_BURST_INCR = 2'b01;
+
+  // The channels of the AXI4 memory port, as their source drives them; READY is a port of its own.
+  typedef struct packed {  // AR or AW
+    logic valid;
+    logic [ADDRESS_BITS-1:0] addr;
+    logic [7:0] len;
+    logic [2:0] size;
+    logic [1:0] burst;
+  } axi_ax_t;
+
+  typedef struct packed {
+    logic valid;
+    logic [8*BUS_BYTES-1:0] data;
+    logic [1:0] resp;
+    logic last;
+  } axi_r_t;
+
+  typedef struct packed {
+    logic valid;
+    logic [8*BUS_BYTES-1:0] data;
+    logic [BUS_BYTES-1:0] strb;
+    logic last;
+  } axi_w_t;
+
+  typedef struct packed {  // AXI4-Lite too
+    logic valid;
+    logic [1:0] resp;
+  } axi_b_t;
+
+  // The channels of the AXI4-Lite register port, likewise.
+  typedef struct packed {  // AR or AW
+    logic valid;
+    logic [11:0] addr;
+  } axil_ax_t;
+
+  typedef struct packed {
+    logic valid;
+    logic [31:0] data;
+    logic [1:0] resp;
+  } axil_r_t;
+
+  typedef struct packed {
+    logic valid;
+    logic [31:0] data;
+    logic [3:0] strb;
+  } axil_w_t;
+
+  // The head of a command queue.
+  typedef struct packed {
+    logic valid;
+    logic [31:0] index;  // index of the instruction in its program
+    logic [INSTRUCTION_BITS-1:0] instr;
+  } command_t;
+
+  // The token FIFOs between a unit and a neighbor: their state, and the unit's request.
+  typedef struct packed {
+    logic available;  // a token to pop
+    logic room;  // room for a token to push
+  } tokens_t;
+
+  typedef struct packed {
+    logic pop;
+    logic push;
+  } token_use_t;
+
+  // An error that stops a launch.
+  typedef struct packed {
+    logic valid;
+    error_code_e code;
+    logic [31:0] index;  // index of the instruction that caused it
+  } error_t;
+
+)";
 
 std::string registers(const HardwareConfig& config) {
   std::string text = constant("REG_WINDOW_BYTES", spec::kRegisterWindowBytes);
@@ -184,9 +232,8 @@ std::string registers(const HardwareConfig& config) {
 std::string emit_sv_package(const HardwareConfig& config) {
   const Encoding encoding = config.encoding();
   std::string text = fmt::format(
-      "// Generated from isa/spec by `dovetail isa --format sv --hw {}`. Do not edit.\n// Use as "
-      "dovetail_isa_pkg::NAME; a struct is never an array "
-      "element.\npackage dovetail_isa_pkg;\n\n  // The design point {}.\n",
+      "// Generated from isa/spec by `dovetail isa --format sv --hw {}`. Do not edit.\n// Yosys "
+      "takes no array of these structs.\npackage dovetail_isa_pkg;\n\n  // The design point {}.\n",
       config.name, config.name);
   for (const emit::Constant& row : emit::config_constants(config)) text += constant(row.name, row.value, row.doc);
 
@@ -220,7 +267,7 @@ std::string emit_sv_package(const HardwareConfig& config) {
   text +=
       "  // Micro-op\n" + sv_fields("UOP", uop) + packed_struct("uop_t", uop, static_cast<int>(8 * config.uop_bytes()));
 
-  text += bundles(config);
+  text += kBundles;
   text += "  // Timing.\n";
   for (const spec::TimingConstant& row : spec::kTimingConstants)
     text += constant("TIMING_" + upper(row.name), row.value, fmt::format("{}: {}", row.unit, row.doc));

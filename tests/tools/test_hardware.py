@@ -13,6 +13,8 @@ SOURCE = pathlib.Path(os.environ.get("DOVETAIL_SOURCE_DIR", pathlib.Path(__file_
 CLI = os.environ.get("DOVETAIL_CLI", str(SOURCE / "build/release/bin/dovetail"))
 sys.path.insert(0, str(SOURCE / "tools"))
 import tier  # noqa: E402
+import turn  # noqa: E402
+import yosys_sources  # noqa: E402
 
 # The smallest, and the largest of the default shape, with all extensions.
 SAMPLE = ("tiny", "1x16x16-ext")
@@ -46,7 +48,9 @@ def main():
                 if lint.returncode != 0 or lint.stderr:
                     failures.append(f"{config['name']}: verilator: {lint.stderr}")
             if shutil.which("yosys"):
-                files = " ".join(str(path) for path in [package, *design])
+                sources = pathlib.Path(folder) / "yosys"
+                sources.mkdir(exist_ok=True)
+                files = " ".join(str(path) for path in yosys_sources.write_without_imports([package, *design], sources))
                 synthesis = run("yosys", "-q", "-p", f"read_verilog -sv {files}; hierarchy -check -top dovetail_top; proc; check -assert")
                 if synthesis.returncode != 0:
                     failures.append(f"{config['name']}: yosys: {synthesis.stdout[-2000:]}{synthesis.stderr[-2000:]}")

@@ -105,8 +105,8 @@ TEST_CASE("engine rtl is the design: what it computes, and what it does with a f
   CHECK(content(files.output) != expected);
 
   // A rule of the read port is broken from the reset on: an assertion sees it before there is a launch.
-  const Finished broken = simulate_with_fault(files, folder / "ready", "dovetail_axi_read.sv", "rready_o     = 1'b1",
-                                              "rready_o     = 1'b0");
+  const Finished broken = simulate_with_fault(files, folder / "ready", "dovetail_axi_read.sv", "r_ready_o    = 1'b1",
+                                              "r_ready_o    = 1'b0");
   CHECK(broken.exit == 1);
   CHECK_THAT(broken.error, ContainsSubstring("the design violated one of its assertions"));
 }
