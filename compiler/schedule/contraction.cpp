@@ -12,7 +12,7 @@ using namespace loops;
 
 namespace {
 
-constexpr std::string_view kRemedy = "name a block that adds up products of two factors, before other steps";
+constexpr std::string_view kRemedy = "name a block that sums products of two factors, before other steps";
 
 // The factors of s[...] = s[...] + a * b.
 std::optional<std::pair<Expr, Expr>> factors_of(const Block& block) {
@@ -39,8 +39,8 @@ std::optional<std::pair<Expr, Expr>> factors_of(const Block& block) {
   return std::pair(product->a, product->b);
 }
 
-// Whether the innermost dimension that moves does so with a reduce iterator. Those of the batch stand still, also where
-// one says which part of the depth (rfactor).
+// Whether the innermost dimension that moves does so with a reduce iterator. Batch iterators are constant, including
+// one that selects a part of the depth (rfactor).
 bool is_depth_last(const Block& block, const std::vector<std::size_t>& batch, const Expr& factor) {
   std::optional<bool> depth;
   visit_exprs(factor, [&](const Expr& e) {
@@ -92,7 +92,8 @@ Result<Contraction> require_contraction(const Path& path, std::string_view primi
     return refuse(primitive, block.name, "it is not alone in a nest of one serial loop for each iterator",
                   "take this step first");
   auto factors = factors_of(block);
-  if (!factors) return refuse(primitive, block.name, "it is no sum of products that starts at 0", std::string(kRemedy));
+  if (!factors)
+    return refuse(primitive, block.name, "it is not a sum of products that starts at 0", std::string(kRemedy));
   Contraction made;
   made.target = std::get<Store>(block.body->node).targets[0];
   const auto dimensions = dimensions_of(block, made.target.indices, *made.target.buffer);

@@ -10,7 +10,7 @@ namespace dovetail::schedule {
 namespace {
 
 Diagnostic unknown_program(const Sketch& sketch, const Task& task) {
-  return refuse("schedule", task.program.name, fmt::format("it is no program of kind {}", sketch.kind),
+  return refuse("schedule", task.program.name, fmt::format("it is not a program of kind {}", sketch.kind),
                 "try another kind");
 }
 

@@ -158,7 +158,7 @@ TEST_CASE("what does not fit the configuration is named at its line") {
 
 TEST_CASE(".config is checked, and compared with the command line") {
   CHECK(errors_of(".config block_in=32\nfinish", HardwareConfig{}) ==
-        Texts{"k.s:1:1: made for block_in = 32, and 1x16x16 is requested, where block_in = 16. assemble for the "
+        Texts{"k.s:1:1: made for block_in = 32, but 1x16x16 is requested, where block_in = 16. assemble for the "
               "configuration of the file, or "
               "adapt the file"});
   CHECK(errors_of(".config", *load_config("1x16x16-ext")).size() == 3);

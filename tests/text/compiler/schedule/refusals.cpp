@@ -34,7 +34,7 @@ TEST_CASE("schedule refusals: names and arguments") {
   check_refused(kRefusalsGrid, "split i 2 -> j n", "the name j is taken");
   check_refused(kRefusalsGrid, "split i 2 -> n v", "the name v is taken");
   check_refused(kRefusalsGrid, "split i 2 -> n n", "both new loops have the same name");
-  check_refused(kRefusalsGrid, "split i 2 -> 3 n", "«3» is no name");
+  check_refused(kRefusalsGrid, "split i 2 -> 3 n", "«3» is not a name");
   check_refused(kRefusalsGrid, "split i 2 -> n", "split names 2 results, not 1");
   check_refused(kRefusalsGrid, "split i", "split takes 2 to 2 arguments, not 1");
   check_refused(kRefusalsGrid, "annotate q a 1", "program p has no loop of that name");
@@ -69,7 +69,7 @@ TEST_CASE("schedule refusals: decompose_reduction starts no element twice") {
 }
 
 TEST_CASE("schedule refusals: compute_at") {
-  check_refused(kRefusalsChain, "compute_at a j", "block c, which reads t, lies outside of loop j");
+  check_refused(kRefusalsChain, "compute_at a j", "block c, which reads t, is outside of loop j");
   check_refused(kRefusalsChain, "compute_at b k", "y is an output of the program");
   check_refused(kRefusalsChain, "compute_at a i", "loop i belongs to the block's own nest");
   // Two writers of x's copy: what a reads changes on the way.
@@ -92,7 +92,7 @@ TEST_CASE("schedule refusals: copies read all of a buffer, so all of it must be 
 }
 
 TEST_CASE("schedule refusals: layouts and scopes") {
-  check_refused(kRefusalsGrid, "set_scope x local", "it is a parameter, whose place the caller decides");
+  check_refused(kRefusalsGrid, "set_scope x local", "it is a parameter, whose memory the caller decides");
   check_refused(kRefusalsGrid, "transform_layout x i0,i1/3,i1%3", "3 does not divide the extent 4 of dimension i1");
   check_refused(kRefusalsGrid, "transform_layout x i0,i1%2", "cover 2 of its 4 values");
   check_refused(kRefusalsGrid, "transform_layout x i2", "the buffer has dimensions i0 to i1");

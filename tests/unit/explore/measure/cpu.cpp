@@ -280,7 +280,7 @@ TEST_CASE("measure cpu: tasks that it cannot measure are errors") {
   CHECK_THAT(error(task, other),
              ContainsSubstring("code for avx1024 does not run here: there is no processor class \"avx1024\""));
   task.kind = "matmul";
-  CHECK_THAT(error(task, machine.cpu), ContainsSubstring("it is no program of kind matmul"));
+  CHECK_THAT(error(task, machine.cpu), ContainsSubstring("it is not a program of kind matmul"));
   task.target = "accel";
   CHECK_THAT(error(task, machine.cpu), ContainsSubstring("it is a task of accel, kind matmul"));
   // Divides by zero: by what it was given, less itself.
