@@ -139,7 +139,7 @@ TEST_CASE("engine rtl builds the model that it needs, with progress, unless it i
   CHECK(tools.verilations() == 0);
 
   const Finished first = simulate(files, "rtl");
-  CHECK_THAT(first.error, ContainsSubstring("mine: there is no RTL model of it yet") &&
+  CHECK_THAT(first.error, ContainsSubstring("mine: there is no RTL model yet") &&
                               ContainsSubstring("mine: verilating") && ContainsSubstring("mine: compiling the model"));
   REQUIRE(first.exit == 0);
   CHECK(content(files.output) == expected);

@@ -120,7 +120,7 @@ TEST_CASE("code that is not in order makes no executor, in a program for another
   nowhere.tensors[4].space = 2;
   nowhere.tensors[4].offset = 0;
   CHECK_THAT(errors(nowhere),
-             ContainsSubstring("(tensor y): it lies in memory \"vram\", which no device \"gpu\" of the steps has"));
+             ContainsSubstring("(tensor y): it is in memory \"vram\", which no device \"gpu\" of the steps has"));
 }
 
 TEST_CASE("engines: the ones of this build, and the others distinguished") {

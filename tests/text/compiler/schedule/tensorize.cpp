@@ -85,7 +85,7 @@ TEST_CASE("schedule refusals: tensorize says what did not match") {
   check_refused(kTensorizeProduct, "tensorize j t.dot", "t.dot has axes q 4, the nest at j has loops j 6, k 4",
                 {dot()});
   check_refused(kTensorizeProduct, "split k 2 -> ko ki\nsplit i 4 -> io ii\nreorder j io ko ki ii\ntensorize ii t.dot",
-                "the reduction goes on in loop ko", {dot()});
+                "the reduction continues in loop ko", {dot()});
   // A square tile of which the rows do not move as they should.
   check_refused(
       "program p { input x: int32[8, 4] input w: int32[4, 6] output y: int32[8, 6] for i in 2 { for j in 3 { for k in "

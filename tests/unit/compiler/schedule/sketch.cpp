@@ -82,7 +82,7 @@ TEST_CASE("sketch: decisions that it does not take are errors, with what it does
              ContainsSubstring("the sketch of test copy does not sample it here"));
   CHECK_THAT(decided(run(kCopy, copy_task(), {{"outer", "8"}})), ContainsSubstring("nothing fits"));
   CHECK_THAT(decided(run({"copy", 1, [](Context&) { return false; }}, copy_task())),
-             ContainsSubstring("no program of kind copy"));
+             ContainsSubstring("not a program of kind copy"));
 }
 
 TEST_CASE("sketch: task and trace make the program again, whatever was decided") {
@@ -200,7 +200,7 @@ TEST_CASE("recorded schedules: they are used where the sketch takes them, and it
   CHECK(from(Decisions{{"outer", "2"}, {"inner", "1"}, {"unroll", "no"}}) == "outer=2 inner=1 unroll=no by a record");
   CHECK(from(std::nullopt) == "outer=4 inner=2 unroll=no without no record");
   CHECK_THAT(from(Decisions{{"outer", "3"}}),
-             Catch::Matchers::StartsWith("outer=4 inner=2 unroll=no without default: what is recorded is refused"));
+             Catch::Matchers::StartsWith("outer=4 inner=2 unroll=no without default: the record is refused"));
   Origin nobody;
   CHECK(try_run(kCopy, copy_task(), nullptr, nobody).ok());
   CHECK(nobody.key.empty());
