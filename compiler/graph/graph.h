@@ -130,7 +130,7 @@ class Graph {
 Result<void> verify(const Graph& graph);
 // One line per node: "%y: int8[1,16,8,8] = Conv(%x, %w) {strides=[1,1]}  // conv1". compiler/graph/parse.h reads it.
 enum class Elements { few, all };  // of large constants
-std::string to_string(const Graph& graph, Elements wanted = Elements::few);
+std::string to_string(const Graph& graph, Elements shown = Elements::few);
 
 // Typed access to attributes; the default if absent. InternalError if the attribute has another kind (checked by infer
 // before).

@@ -43,7 +43,7 @@ std::string list(const std::vector<T>& items) {
   return text + "]";
 }
 
-// A float32 prints as the shortest its own decimal precision, not of the double that holds it.
+// A float32 prints as the shortest decimal of binary32 precision, not of the double that holds it.
 std::string element(const NdArray& array, std::int64_t i) {
   if (array.dtype() == DType::float32) {
     std::string text = fmt::format("{}", array.data<float>()[static_cast<std::size_t>(i)]);
@@ -62,8 +62,8 @@ bool is_uniform(const NdArray& array) {
 
 // " = 3" for scalars; " = [1, 2]" row-major for any rank; for large arrays "" if few elements are requested, else " =
 // fill(3)" if all are equal.
-std::string elements(const NdArray& array, Elements wanted) {
-  if (array.count() > kPrintedElements && wanted == Elements::few) return "";
+std::string elements(const NdArray& array, Elements shown) {
+  if (array.count() > kPrintedElements && shown == Elements::few) return "";
   if (array.rank() == 0) return " = " + element(array, 0);
   if (array.count() > kPrintedElements && is_uniform(array)) return fmt::format(" = fill({})", element(array, 0));
   std::string text;
@@ -72,7 +72,7 @@ std::string elements(const NdArray& array, Elements wanted) {
 }
 
 struct AttributeText {
-  Elements wanted;
+  Elements shown;
   std::string operator()(std::int64_t value) const { return number(value); }
   std::string operator()(double value) const { return number(value); }
   std::string operator()(const std::string& value) const { return number(value); }
@@ -81,7 +81,7 @@ struct AttributeText {
     return list(values);
   }
   std::string operator()(const NdArray& value) const {
-    return fmt::format("({}{})", to_string(TensorType{value.dtype(), value.shape()}), elements(value, wanted));
+    return fmt::format("({}{})", to_string(TensorType{value.dtype(), value.shape()}), elements(value, shown));
   }
 };
 
@@ -100,13 +100,13 @@ std::string names(const Graph& graph, const std::vector<ValueId>& ids) {
   return text;
 }
 
-std::string line(const Graph& graph, const Node& node, Elements wanted) {
+std::string line(const Graph& graph, const Node& node, Elements shown) {
   std::string text = fmt::format("{} = {}({})", typed(graph, node.outputs), node.op, names(graph, node.inputs));
   if (!node.attributes.empty()) {
     std::string attributes;
     for (const auto& [name, value] : node.attributes)
       attributes +=
-          fmt::format("{}{}={}", attributes.empty() ? "" : ", ", name, std::visit(AttributeText{wanted}, value));
+          fmt::format("{}{}={}", attributes.empty() ? "" : ", ", name, std::visit(AttributeText{shown}, value));
     text += " {" + attributes + "}";
   }
   text += "  // " + plain_or_quoted(node.name);
@@ -131,7 +131,7 @@ bool is_plain_name(std::string_view name) {
 
 namespace {
 
-void print(const Graph& graph, Elements wanted, const std::string& indent, std::string& text) {
+void print(const Graph& graph, Elements shown, const std::string& indent, std::string& text) {
   text += fmt::format("{}graph {}({}) -> ({})", indent, plain_or_quoted(graph.name), typed(graph, graph.inputs),
                       names(graph, graph.outputs));
   for (std::size_t i = 0; i < graph.extents.size(); ++i) {
@@ -152,12 +152,12 @@ void print(const Graph& graph, Elements wanted, const std::string& indent, std::
     const Value& value = graph.values[i];
     if (used[i] && value.constant)
       text += fmt::format("{}  constant %{}: {}{}\n", indent, plain_or_quoted(value.name), to_string(value.type),
-                          elements(*value.constant, wanted));
+                          elements(*value.constant, shown));
   }
   for (NodeId id : graph.topological_order()) {
-    text += indent + "  " + line(graph, graph.node(id), wanted);
+    text += indent + "  " + line(graph, graph.node(id), shown);
     for (const auto& subgraph : graph.node(id).subgraphs) {
-      print(*subgraph, wanted, indent + "    ", text);
+      print(*subgraph, shown, indent + "    ", text);
       text += indent + "    end\n";
     }
   }
@@ -165,9 +165,9 @@ void print(const Graph& graph, Elements wanted, const std::string& indent, std::
 
 }  // namespace
 
-std::string to_string(const Graph& graph, Elements wanted) {
+std::string to_string(const Graph& graph, Elements shown) {
   std::string text;
-  print(graph, wanted, "", text);
+  print(graph, shown, "", text);
   return text;
 }
 

@@ -145,7 +145,7 @@ std::string to_string(const Graph& graph, const LayoutPlan& plan) {
   std::string text;
   for (const auto& [value, layout] : plan.chosen.writes)
     if (!layout.empty())
-      text += fmt::format("{}: {} is stored {}\n", graph.value(value).name, graph::to_string(graph.value(value).type),
+      text += fmt::format("{}: {} has layout {}\n", graph.value(value).name, graph::to_string(graph.value(value).type),
                           layout);
   for (const Relayout& relayout : plan.relayouts) {
     std::vector<std::string> readers;

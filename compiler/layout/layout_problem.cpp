@@ -89,10 +89,10 @@ double cost_of(const LayoutProblem& problem, const LayoutChoice& choice) {
   double total = 0;
   for (std::size_t v = 0; v < choice.size(); ++v) total += problem.variables[v].costs[choice[v]];
   for (const Value& value : problem.values) {
-    std::set<std::string_view> wanted;
-    for (const std::size_t reader : value.readers) wanted.insert(layout_of(problem, choice, reader));
-    wanted.erase(layout_of(problem, choice, value.writer));
-    total += value.relayout_cost * static_cast<double>(wanted.size());
+    std::set<std::string_view> needed;
+    for (const std::size_t reader : value.readers) needed.insert(layout_of(problem, choice, reader));
+    needed.erase(layout_of(problem, choice, value.writer));
+    total += value.relayout_cost * static_cast<double>(needed.size());
   }
   return total;
 }

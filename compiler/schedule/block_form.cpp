@@ -47,7 +47,7 @@ Result<StoreTarget> require_plain_store(const Block& block, std::string_view pri
       return refuse(primitive, block.name,
                     fmt::format("iterator {} of block {} is {}, not spatial", iterator.var->name, block.name,
                                 name(iterator.kind)),
-                    "a block with a reduction or an order stays by itself");
+                    "a block with a reduction or an order stays separate");
   const auto* assignment = std::get_if<Store>(&block.body->node);
   if (block.init || !assignment || assignment->targets.size() != 1)
     return refuse(primitive, block.name, fmt::format("block {} is not one plain store", block.name),
@@ -96,7 +96,7 @@ Result<Expr> require_free_predicate(const Path& path, std::size_t nest, std::str
     } else if (!holds_in_range(block, term, bounds_of(loops_of(path)))) {
       return refuse(
           primitive, block.name,
-          fmt::format("its predicate {} is about its own loops, which are made again", loops::to_string(term)),
+          fmt::format("its predicate {} depends on its own loops, which this step rebuilds", loops::to_string(term)),
           "move the block before splitting its loops");
     }
   }
@@ -105,7 +105,7 @@ Result<Expr> require_free_predicate(const Path& path, std::size_t nest, std::str
 
 namespace {
 
-// Iterators that bear the name of a loop around them get another.
+// Iterators with the name of an enclosing loop are renamed.
 Block with_other_iterators(Block block, const std::vector<std::string>& loops, const Program& program) {
   VarMap renamed;
   for (Iterator& iterator : block.iterators) {
@@ -129,7 +129,7 @@ Stmt nest_over(const Program& program, Block block, const Stmt& old_nest, const 
   const Bounds bounds = bounds_of(outside);
   Expr within;
   std::vector<For> fresh;
-  std::vector<std::string> names;  // of the new loops
+  std::vector<std::string> names;  // names of the new loops
   for (std::size_t i = 0; i < block.iterators.size(); ++i) {
     Iterator& iterator = block.iterators[i];
     const auto* plain = std::get_if<VarRef>(&iterator.binding->node);
@@ -149,7 +149,7 @@ Stmt nest_over(const Program& program, Block block, const Stmt& old_nest, const 
     iterator.binding = extent == 1 ? min : simplify(min + ref(var), bounds);
     Bounds with_loop = bounds;
     with_loop[var.get()] = {0, extent - 1};
-    // A tile may stick out at the edge.
+    // A tile may extend beyond the edge.
     const auto range = bound(iterator.binding, with_loop);
     if (!range || range->max >= iterator.extent)
       within = conjunction(within, binary(BinaryOp::lt, iterator.binding, int_imm(iterator.extent)));

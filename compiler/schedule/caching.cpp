@@ -8,10 +8,10 @@ namespace dovetail::schedule {
 
 using namespace loops;
 
-Result<void> name_copy(const Program& program, Step& step, const std::string& wanted, std::size_t rank,
+Result<void> name_copy(const Program& program, Step& step, const std::string& default_name, std::size_t rank,
                        std::string_view primitive) {
   const std::string& object = step.arguments[1];
-  if (step.results.empty()) step.results = {wanted};
+  if (step.results.empty()) step.results = {default_name};
   DOVETAIL_TRY(require_new_name(program, step.results[0], primitive, object));
   for (std::size_t d = 0; d < rank; ++d)
     DOVETAIL_TRY(require_new_name(program, fmt::format("{}.{}", step.results[0], d), primitive, object));

@@ -1,4 +1,4 @@
-// Copies of buffers alongside the nest of a block: what cache_read, cache_write and reindex share.
+// Copies of buffers next to the nest of a block: shared by cache_read, cache_write and reindex.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@
 namespace dovetail::schedule {
 
 struct CachePlace {
-  Path path;        // to the block
-  loops::Stmt top;  // the statement of the top level that holds it
+  Path path;        // path to the block
+  loops::Stmt top;  // the top-level statement that contains it
   loops::Buffer buffer;
 };
 
-// Where a block uses a buffer, both by their names. The names that a copy called `step.results[0]` (as
-// wanted where it is left open) gives its loops over `rank` dimensions must be free, and no intrinsic of the block may
-// use the buffer.
+// The use of a buffer by a block, both given by name. The names of the copy's loops over `rank` dimensions, derived
+// from `step.results[0]` (the default name if it is left open), must be free, and no intrinsic of the block may use the
+// buffer.
 Result<CachePlace> find_cache_place(const loops::Program& program, const std::string& block, const std::string& buffer,
                                     std::string_view primitive);
-Result<void> name_copy(const loops::Program& program, Step& step, const std::string& wanted, std::size_t rank,
+Result<void> name_copy(const loops::Program& program, Step& step, const std::string& default_name, std::size_t rank,
                        std::string_view primitive);
 
-// All of the buffer is defined before the place: by the caller, or by one block of the top level.
+// All of the buffer is defined before the given place: by the caller, or by one top-level block.
 bool is_whole(const loops::Program& program, const CachePlace& place);
 
 // for each iterator: a loop "<name>.<d>"; block <name>: to[to_indices] = value, or from[from_indices]. The iterators'

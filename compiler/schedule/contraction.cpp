@@ -12,7 +12,7 @@ using namespace loops;
 
 namespace {
 
-constexpr std::string_view kRemedy = "name a block that adds up products of two factors, before other steps";
+constexpr std::string_view kRemedy = "name a block that sums products of two factors, before other steps";
 
 // The factors of s[...] = s[...] + a * b.
 std::optional<std::pair<Expr, Expr>> factors_of(const Block& block) {
@@ -39,8 +39,8 @@ std::optional<std::pair<Expr, Expr>> factors_of(const Block& block) {
   return std::pair(product->a, product->b);
 }
 
-// Whether the innermost dimension that moves does so with a reduce iterator. Those of the batch stand still, also where
-// one says which part of the depth (rfactor).
+// Whether the innermost dimension that moves does so with a reduce iterator. Batch iterators are constant, including
+// one that selects a part of the depth (rfactor).
 bool is_depth_last(const Block& block, const std::vector<std::size_t>& batch, const Expr& factor) {
   std::optional<bool> depth;
   visit_exprs(factor, [&](const Expr& e) {

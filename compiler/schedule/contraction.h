@@ -1,5 +1,5 @@
-// Contractions: reductions that add up products of two factors. Matrix products, convolutions and many an einsum are
-// one, whatever the operator is called.
+// Contractions: reductions that sum products of two factors. Matrix products, convolutions and many einsums are
+// contractions, whatever the operator's name.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace dovetail::schedule {
 
-// s[...] = s[...] + left * right, with s[...] = 0 at first. Iterators by their position in the block, each list in
-// their order: those that both factors move with, those of `left` alone, of `right` alone, and those that are summed
+// s[...] = s[...] + left * right, with s[...] = 0 at first. Iterators are given by their position in the block, each
+// list in order: those that both factors move with, those of `left` alone, of `right` alone, and those that are summed
 // over. `right` moves with the innermost of the result's dimensions that either moves with alone. Rows and columns are
 // at most two iterators of more than one value each, so that it can be shown what a piece of them stores; those before,
 // as the images of a convolution, count as batch.
 struct Contraction {
   struct Factor {
-    loops::Expr stored;              // the factor, without the conversion that widens it last
-    DType type;                      // that of the product
-    std::vector<std::size_t> batch;  // of those, the ones that it moves with
-    bool depth_last = false;         // neighbors in memory are neighbors in the sum, not in rows or columns
+    loops::Expr stored;              // the factor, without the final widening conversion
+    DType type;                      // type of the product
+    std::vector<std::size_t> batch;  // those of the batch iterators that it moves with
+    bool depth_last = false;         // neighbors in memory are neighbors along the sum, not along rows or columns
   };
 
   loops::StoreTarget target;
@@ -31,8 +31,8 @@ struct Contraction {
   std::int64_t extent(const loops::Block& block, const std::vector<std::size_t>& iterators) const;
 };
 
-// Refused where the block at `path` is not a contraction, or not alone in its own nest with one serial loop for each
-// iterator, in their order.
+// Refused if the block at `path` is not a contraction, or not alone in a nest with one serial loop for each iterator,
+// in their order.
 Result<Contraction> require_contraction(const Path& path, std::string_view primitive);
 
 }  // namespace dovetail::schedule

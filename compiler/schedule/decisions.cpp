@@ -41,8 +41,7 @@ std::vector<std::int64_t> divisors_of(std::int64_t value) {
   return {all.begin(), all.end()};
 }
 
-// Every way to write `extent` as a product of so many factors, each one of `divisors`, after
-// `before`.
+// Every way to write `extent` as a product of this many factors, each one of `divisors`, appended to `before`.
 void append_factors(std::int64_t extent, std::int64_t parts, std::span<const std::int64_t> divisors,
                     const std::string& before, std::vector<std::string>& values) {
   if (values.size() > kMostValues) return;
@@ -76,7 +75,7 @@ Diagnostic undecided(std::string_view name, std::span<const Decision> decisions)
                               : fmt::format("the decisions are {}", fmt::join(names, ", ")));
 }
 
-// The word that NAME or NAME.i refers to.
+// The value that NAME or NAME.i refers to.
 Result<std::string> value_of(std::string_view reference, std::span<const Decision> decisions) {
   const std::size_t dot = reference.find('.');
   const std::string_view name = reference.substr(0, dot);
@@ -93,14 +92,15 @@ Result<std::string> value_of(std::string_view reference, std::span<const Decisio
   return factors[static_cast<std::size_t>(*index)];
 }
 
-// Integer expressions of decisions, by recursive descent. The first error is kept; what follows it means nothing.
+// Integer expressions of decisions, parsed by recursive descent. The first error is kept; later results are
+// meaningless.
 class Expression {
  public:
   Expression(std::string_view text, std::span<const Decision> decisions) : text_(text), decisions_(decisions) {}
 
   Result<std::int64_t> value() {
     const std::int64_t result = sum();
-    if (errors_.empty() && at_ != text_.size()) fail(fmt::format("«{}» does not belong there", text_.substr(at_)));
+    if (errors_.empty() && at_ != text_.size()) fail(fmt::format("unexpected «{}»", text_.substr(at_)));
     if (!errors_.empty()) return errors_;
     return result;
   }
@@ -185,7 +185,7 @@ class Expression {
   Diagnostics errors_;
 };
 
-// The end of the expression whose parenthesis opens at `open`; npos where it is not closed.
+// The end of the expression whose parenthesis opens at `open`; npos if it is not closed.
 std::size_t closing(std::string_view word, std::size_t open) {
   int depth = 0;
   for (std::size_t i = open; i < word.size(); ++i) {
@@ -248,7 +248,7 @@ Result<Space> Space::parse(std::string_view name, std::string_view rule, std::st
     const auto extent = integer(text.substr(0, colon));
     const auto parts = colon == std::string_view::npos ? std::nullopt : integer(text.substr(colon + 1));
     if (!extent || !parts || *extent < 1 || *extent > kLargestExtent || *parts < 2 || *parts > kMostParts)
-      return refuse(kSample, name, fmt::format("«{}» is not a number and 2 to {} factors of it", text, kMostParts),
+      return refuse(kSample, name, fmt::format("«{}» is not a number with 2 to {} factors", text, kMostParts),
                     "write `factors 48:3`");
     space.values = factors_of(*extent, *parts);
   } else {

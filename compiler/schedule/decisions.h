@@ -1,4 +1,4 @@
-// The decisions that `sample` lines of a trace record, and what later steps refer to as $NAME.
+// The decisions that `sample` lines of a trace record, and that later steps refer to as $NAME.
 //
 //   sample tile among 4,8,16 = 8               one of these words: numbers, or names of loops, blocks, memories
 //   sample order either y,x|x,y = x,y          one of these, which may hold commas: lists, index maps
@@ -23,10 +23,11 @@ namespace dovetail::schedule {
 
 struct Step;
 
-// What may be decided, in the words of a trace: `among 4,8,16`.
+// The space of a decision, in the syntax of a trace: `among 4,8,16`.
 struct Space {
   std::string rule, text;
-  std::vector<std::string> values;  // all of them, in the order of the text; factors from the largest first one on
+  std::vector<std::string>
+      values;  // all values, in the order of the text; for factors, those with the largest first factor come first
 
   static Result<Space> parse(std::string_view name, std::string_view rule, std::string_view text);
   static Space among(std::span<const std::int64_t> numbers);
@@ -43,16 +44,16 @@ struct Decision {
   std::string value;  // one of space.values
 };
 
-// Of an accepted sample step, whose references are resolved; nullopt where it is another step.
+// The decision of an accepted sample step, whose references are resolved; nullopt for another step.
 std::optional<Decision> decision_of(const Step& step);
 
-bool is_decision_name(std::string_view name);  // letters, digits and _, and no digit first
+bool is_decision_name(std::string_view name);  // letters, digits and _, not beginning with a digit
 
-// Refused where `value` is none of the space.
+// Refused if `value` is not in the space.
 Result<void> require_value(std::string_view name, const Space& space, std::string_view value);
 
-// `step` with every $NAME, $NAME.i and $(expression) of its arguments replaced by what was decided. Errors: a name that
-// is not decided; a sample that decides one again; an expression of words, or one that divides by 0.
+// `step` with every $NAME, $NAME.i and $(expression) of its arguments replaced by the decided values. Errors: a name
+// without a decision; a sample of a name already decided; an expression of words, or one that divides by 0.
 Result<Step> resolve(const Step& step, std::span<const Decision> decisions);
 
 }  // namespace dovetail::schedule

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kLargestReach = std::int64_t{1} << 40;  // keeps sums of spans within int64
 
-// What a block's predicate says of a sum: form <= most.
+// A bound that a block's predicate gives for a sum: form <= most.
 struct Limit {
   Linear form;  // constant 0
   std::int64_t most;
@@ -78,7 +78,7 @@ bool same_base(const Linear& a, const Linear& b) {
 
 bool is_reduce(const Iterator& iterator) { return iterator.kind == IterKind::reduce; }
 
-// `term` of the block's predicate, at the point of the reduction where its init runs; loops `inside` that feed the
+// `term` of the block's predicate, at the point of the reduction where its init runs: loops `inside` that feed the
 // reduction are 0 there.
 Expr at_start(const Block& block, const Expr& term, const std::vector<const For*>& inside, const Bounds& bounds) {
   VarMap iterators, zero;
@@ -90,8 +90,7 @@ Expr at_start(const Block& block, const Expr& term, const std::vector<const For*
         zero[loop->var.get()] = int_imm(0, loop->var->dtype);
   return simplify(substitute(substitute(term, iterators), zero), bounds);
 }
-// The init runs while the loops outside are fixed: every reduce iterator is 0 where the loops `inside` that feed one
-// are.
+// The init runs while the outer loops are fixed: every reduce iterator is 0 if the loops `inside` that feed one are.
 bool starts_inside(const Block& block, const std::vector<const For*>& inside, const Bounds& bounds) {
   return std::all_of(block.iterators.begin(), block.iterators.end(), [&](const Iterator& iterator) {
     if (!is_reduce(iterator)) return true;
@@ -105,8 +104,8 @@ bool is_true(const Expr& expr) {
   return decided && decided->value != 0;
 }
 
-// A block with an init reads of `buffer` just the elements that it writes, and starts each of them before, while the
-// loops outside are fixed.
+// A block with an init reads only those elements of `buffer` that it writes, and initializes each of them first, while
+// the outer loops are fixed.
 bool starts_what_it_reads(const Path& path, const BufferNode* buffer, const std::vector<const For*>& outside) {
   const Block& block = *as_block(path.back());
   const std::vector<const For*> all = loops_of(path);
@@ -137,7 +136,7 @@ bool starts_what_it_reads(const Path& path, const BufferNode* buffer, const std:
     if (const auto* access = std::get_if<LoadExpr>(&e->node)) only_its_own &= access->buffer.get() != buffer;
   });
   if (!only_its_own) return false;
-  // Where the predicate holds at all, it holds at the start.
+  // If the predicate holds at any point, it holds at the start.
   const Bounds bounds = bounds_of(all);
   for (const Expr& term : conjuncts(block.predicate)) {
     const Expr whole = simplify(substitute(term, bindings_of(block)), bounds),
@@ -147,8 +146,8 @@ bool starts_what_it_reads(const Path& path, const BufferNode* buffer, const std:
   return true;
 }
 
-// What a block surely writes of `buffer` while the loops `outside` of its path are fixed: all of the hull that is
-// stored within the buffer. nullopt: not shown.
+// The part of `buffer` that a block certainly writes while the loops `outside` of its path are fixed: all of the hull
+// that is within the buffer. nullopt: not proven.
 std::optional<Hull> surely_written(const Path& path, const BufferNode& buffer, const std::vector<const For*>& outside,
                                    const IntrinsicTable& intrinsics) {
   const Block& block = *as_block(path.back());
@@ -158,9 +157,9 @@ std::optional<Hull> surely_written(const Path& path, const BufferNode& buffer, c
   }
   const std::vector<const For*> all = loops_of(path);
   const std::vector<const For*> all_inside(all.begin() + static_cast<std::ptrdiff_t>(outside.size()), all.end());
-  std::vector<const For*> inside = all_inside;  // those that move what is written
+  std::vector<const For*> inside = all_inside;  // those that move the written element
   std::vector<Expr> indices;
-  std::vector<For> axes;  // of a call's operand, as if they were loops
+  std::vector<For> axes;  // axes of a call's operand, treated as loops
   axes.reserve(8);
   if (const auto* assignment = std::get_if<Store>(&(block.init ? block.init : block.body)->node)) {
     if (!block.init && std::any_of(block.iterators.begin(), block.iterators.end(), is_reduce)) return std::nullopt;
@@ -197,7 +196,7 @@ std::optional<Hull> surely_written(const Path& path, const BufferNode& buffer, c
              });
     });
   }
-  // Where a predicate ends what moves (in v * 16 + l < 17 of an index g * 17 + v * 16 + l), the hull ends there.
+  // If a predicate limits the part that moves (v * 16 + l < 17 in an index g * 17 + v * 16 + l), the hull ends there.
   const std::vector<Limit> limits = block.init ? std::vector<Limit>() : limits_of(block, bounds);
   Hull hull;
   std::vector<Expr> values;
@@ -221,7 +220,7 @@ std::optional<Hull> surely_written(const Path& path, const BufferNode& buffer, c
   return hull;
 }
 
-// `inner` is in `outer` within [0, extent).
+// `inner` is contained in `outer` within [0, extent).
 bool holds_span(const Span& outer, const Span& inner, std::int64_t extent, const Bounds& bounds) {
   if (same_base(outer.base, inner.base) && outer.low <= inner.low && outer.high >= inner.high) return true;
   const auto base = bound(to_expr(outer.base), bounds);
@@ -231,8 +230,8 @@ bool holds_span(const Span& outer, const Span& inner, std::int64_t extent, const
   return below && above;
 }
 
-// A block before `reader`, in the same iteration of the loop at position `loop` of its path, surely writes all that it
-// reads.
+// A block before `reader`, in the same iteration of the loop at position `loop` of its path, certainly writes
+// everything that it reads.
 bool written_before(const Path& reader, std::size_t loop, const std::vector<Path>& blocks, const Buffer& buffer,
                     const IntrinsicTable& intrinsics) {
   for (const Path& writer : blocks) {
@@ -293,14 +292,14 @@ Hull hull_of(const std::vector<AccessBox>& accesses, const std::set<const VarNod
 
 namespace {
 
-// All accesses are one function of the loops, whose value tells what `wanted` are: what interleaved iterations need,
-// whose hulls overlap.
-bool tells_loops(const std::vector<AccessBox>& accesses, const std::vector<const For*>& outside,
-                 const std::set<const VarNode*>& wanted) {
+// All accesses are one function of the loops, whose value determines the loops in `vars`: required if iterations are
+// interleaved, so that their hulls overlap.
+bool determines_loops(const std::vector<AccessBox>& accesses, const std::vector<const For*>& outside,
+                      const std::set<const VarNode*>& vars) {
   const std::set<const VarNode*> fixed = vars_of(outside);
   Bounds bounds = bounds_of(outside);
   std::map<std::pair<std::size_t, std::int64_t>, Var>
-      canonical;  // inner loops by the order in which the indices name them, and extent
+      canonical;  // inner loops by their order in the indices, and extent
   std::vector<Expr> form;
   std::set<const VarNode*> inner;
   for (const auto& [access, extents] : accesses) {
@@ -330,7 +329,7 @@ bool tells_loops(const std::vector<AccessBox>& accesses, const std::vector<const
     if (form.empty()) form = std::move(indices);
     else if (!std::equal(form.begin(), form.end(), indices.begin(), indices.end(), structurally_equal)) return false;
   }
-  return tells_apart_whatever(form, wanted, inner, bounds);
+  return distinguishes_any(form, vars, inner, bounds);
 }
 
 std::set<const VarNode*> that_move(const std::vector<const For*>& loops) {
@@ -351,12 +350,12 @@ bool disjoint_hulls(const std::vector<AccessBox>& accesses, const std::vector<co
     values.push_back(to_expr(span->base));
     slacks.push_back(span->high - span->low);
   }
-  return tells_apart(values, slacks, that_move(moving), bounds_of(outside));
+  return distinguishes(values, slacks, that_move(moving), bounds_of(outside));
 }
 
 bool disjoint(const std::vector<AccessBox>& accesses, const std::vector<const For*>& outside,
               const std::vector<const For*>& moving) {
-  return disjoint_hulls(accesses, outside, moving) || tells_loops(accesses, outside, that_move(moving));
+  return disjoint_hulls(accesses, outside, moving) || determines_loops(accesses, outside, that_move(moving));
 }
 
 std::vector<Buffer> written_below(const Stmt& stmt) {
@@ -378,7 +377,7 @@ std::string not_private(const Program& program, const Path& path, const Buffer& 
     const bool inside = other.size() > position && other[position] == path.back();
     const bool read = reads(other.back(), buffer.get());
     if (!inside && (read || writes(other.back(), buffer.get())))
-      return fmt::format("block {}, outside of {}, uses {} too", as_block(other.back())->name, name, buffer->name);
+      return fmt::format("block {}, outside of {}, also uses {}", as_block(other.back())->name, name, buffer->name);
     if (inside && read && !starts_what_it_reads(other, buffer.get(), outside) &&
         !written_before(other, position, blocks, buffer, intrinsics))
       return fmt::format("block {} reads elements of {} that the same iteration is not shown to write before",

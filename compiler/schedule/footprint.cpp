@@ -14,7 +14,7 @@ using namespace loops;
 
 std::int64_t TileExtent::at(std::span<const std::int64_t> tile) const {
   std::int64_t extent = constant;
-  // Asked for every candidate of a search: few are divided.
+  // Called for every candidate of a search: few are divided.
   for (const auto& [loop, coefficient, divisor] : terms)
     extent += coefficient * (divisor == 1 ? tile[loop] - 1 : (tile[loop] - 1) / divisor);
   return extent;
@@ -31,7 +31,7 @@ TileExtent tile_extent(const DenseExtent& extent) {
   return result;
 }
 
-// The loop that an iterator of a naive nest is bound to; null where it is another expression.
+// The loop that an iterator of a naive nest is bound to; null if the binding is another expression.
 const VarNode* loop_of(const Iterator& iterator) {
   const auto* bound = std::get_if<VarRef>(&iterator.binding->node);
   return bound ? bound->var.get() : nullptr;
@@ -65,7 +65,7 @@ std::optional<DividedIterator> divided_iterator(const Expr& atom) {
   return DividedIterator{iterator->var.get(), divisor->value};
 }
 
-// How many quotients a range of values has; nullopt where that is not a DenseExtent.
+// The number of quotients of a range of values; nullopt if it is not a DenseExtent.
 std::optional<DenseExtent> quotients(DenseExtent extent, std::int64_t divisor) {
   if (divisor == 1) return extent;
   const auto terms = std::ranges::count_if(extent.coefficients, [](std::int64_t c) { return c != 0; });
@@ -79,7 +79,7 @@ std::optional<DenseExtent> quotients(DenseExtent extent, std::int64_t divisor) {
   return extent;
 }
 
-// sum += factor * (range - 1); false where both divide a loop, each in its way.
+// sum += factor * (range - 1); false if both divide a loop by different divisors.
 bool add_range(DenseExtent& sum, const DenseExtent& range, std::int64_t factor) {
   sum.constant += factor * (range.constant - 1);
   for (std::size_t i = 0; i < sum.coefficients.size(); ++i) {
@@ -112,7 +112,7 @@ Footprint::Footprint(const Program& program, Shared shared) : shared_(std::move(
       if (const VarNode* loop = loop_of(iterator); loop && (iterator.kind != IterKind::spatial || is_result(block)))
         add_loop(loop->name, iterator.extent);
   }
-  // From the results to what they read. Iterators of a producer take what its readers touch of its result.
+  // From the results to their operands. Iterators of a producer cover what its readers access of its result.
   for (auto path = paths.rbegin(); path != paths.rend(); ++path) {
     const Block& block = *as_block(path->back());
     const auto result = ranges_.find(block.writes.front().buffer->name);
@@ -139,8 +139,8 @@ Footprint::Footprint(const Program& program, Shared shared) : shared_(std::move(
   }
 }
 
-// Where each of several readers has its own loops along a dimension, as two reductions have, a tile of one is none
-// of the others', and their sum would be too much: those loops count as a whole.
+// If several readers have separate loops along a dimension, such as two reductions, a tile of one is not a tile of the
+// others, and their sum would be too large: those loops count as a whole.
 void Footprint::fold_others(Range& known, Range& added) const {
   DenseExtent &a = known.extent, &b = added.extent;
   const auto is_own = [](const DenseExtent& of, const DenseExtent& other, std::size_t loop) {
@@ -217,7 +217,7 @@ const std::vector<TileExtent>* Footprint::box(std::string_view buffer) const {
 
 std::int64_t Footprint::elements(std::string_view buffer, std::span<const std::int64_t> tile) const {
   const std::vector<TileExtent>* extents = box(buffer);
-  DOVETAIL_CHECK(extents, std::string(buffer) + " is read");
+  DOVETAIL_CHECK(extents, std::string(buffer) + " must be read");
   std::int64_t product = 1;
   for (const TileExtent& extent : *extents) product *= extent.at(tile);
   return product;

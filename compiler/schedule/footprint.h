@@ -1,5 +1,5 @@
-// How much of each buffer one tile of a program touches, as a function of the tile's extents: what compute_at would
-// find, without scheduling a program for each tile. The basis of analytic choices.
+// The part of each buffer that one tile of a program accesses, as a function of the tile's extents: the result of
+// compute_at, without scheduling a program for each tile. The basis of analytic choices.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct TileExtent {
     bool operator==(const Term&) const = default;
   };
   std::int64_t constant = 1;
-  std::vector<Term> terms;  // in the order of the loops, of which most move nothing
+  std::vector<Term> terms;  // in the order of the loops; most have one or two
 
   std::int64_t at(std::span<const std::int64_t> tile) const;
   bool operator==(const TileExtent&) const = default;
@@ -31,29 +31,28 @@ struct TileExtent {
 
 class Footprint {
  public:
-  // `program` as an operator defines it: one nest for each block, one loop for each iterator. A dimension that is
-  // indexed by anything but a sum of multiples of iterators and of their quotients by constants counts whole. A
-  // quotient supposes that tiles are aligned: they divide the divisor, or are multiples of it. Several readers of a
-  // buffer are bounded together, from above. `shared`: loops of several blocks that the schedule makes one (merge):
-  // they count as one, of this name.
+  // `program` as an operator defines it: one nest for each block, one loop for each iterator. A dimension whose index
+  // is not a sum of multiples of iterators and of their quotients by constants counts as a whole. Quotients assume
+  // aligned tiles: they divide the divisor, or are multiples of it. Several readers of a buffer are bounded together,
+  // from above. `shared`: loops of several blocks that the schedule merges: they count as one loop, with this name.
   struct Shared {
     std::string name;
     std::vector<std::string> loops;
   };
   explicit Footprint(const loops::Program& program, Shared shared = {});
 
-  // The loops whose extents make a tile: those of blocks that write results, and those of reductions. Their names, and
-  // their whole extents.
+  // The loops whose extents form a tile: those of blocks that write results, and those of reductions. Their names, and
+  // their full extents.
   const std::vector<std::string>& loops() const { return loops_; }
   const std::vector<std::int64_t>& whole() const { return whole_; }
   std::optional<std::size_t> find(std::string_view loop) const;
 
   // The extent of each dimension of a buffer of the program that is read; null for others.
   const std::vector<TileExtent>* box(std::string_view buffer) const;
-  // Their product. Precondition: the buffer is read.
+  // The product of these extents. Precondition: the buffer is read.
   std::int64_t elements(std::string_view buffer, std::span<const std::int64_t> tile) const;
 
-  // A TileExtent in the making, with all loops.
+  // An intermediate TileExtent, with all loops.
   struct DenseExtent {
     std::int64_t constant = 1;
     std::vector<std::int64_t> coefficients;  // by loop, none negative
@@ -61,14 +60,14 @@ class Footprint {
   };
 
  private:
-  // What the readers of a dimension touch: from `low` on.
+  // The range that the readers of a dimension access: from `low` on.
   struct Range {
     std::int64_t low = 0;
     DenseExtent extent;
     bool folded = false;  // loops of single readers count as a whole in it
   };
 
-  // An extent whatever the tile.
+  // An extent independent of the tile.
   DenseExtent fixed(std::int64_t extent) const {
     return {extent, std::vector<std::int64_t>(loops_.size(), 0), std::vector<std::int64_t>(loops_.size(), 1)};
   }
@@ -80,7 +79,7 @@ class Footprint {
   std::vector<std::string> loops_;
   std::vector<std::int64_t> whole_;
   std::map<std::string, std::vector<Range>> ranges_;
-  // By buffer. They are few, and a search asks for them by name for every candidate.
+  // By buffer. There are few, and a search looks them up by name for every candidate.
   std::vector<std::pair<std::string, std::vector<TileExtent>>> boxes_;
 };
 

@@ -1,5 +1,5 @@
-// The form of a step: `split LOOP FACTOR -> OUTER INNER`. A primitive is written as its form says, in traces and in
-// C++; help, argument counts and the members of Schedule come from it.
+// The form of a step: `split LOOP FACTOR -> OUTER INNER`. A primitive is written according to its form in traces and in
+// C++; help, argument counts and the members of Schedule are derived from it.
 #pragma once
 
 #include <concepts>
@@ -10,16 +10,16 @@
 
 namespace dovetail::schedule {
 
-// The primitive's name, a word for each argument, and after `->` one for each name that the step gives to what it
-// creates. `...`: the argument before it may be repeated. Arguments from `=` on may be left out: the step fills them
-// in.
+// The primitive's name, a word for each argument, and after `->` one for each name that the step gives to its results.
+// `...`: the preceding argument may be repeated. Arguments from `=` on may be left out: the step fills them in.
 struct Form {
   std::string_view text, name;
   std::size_t min_arguments = 0, max_arguments = 0;
-  std::size_t results = 0;  // how many names a step may give to what it creates
-  bool repeats = false;     // the last argument
+  std::size_t results = 0;  // how many results a step may name
+  bool repeats = false;     // applies to the last argument
 
-  // Whether so many values, arguments and results, make a whole step; a value may stand for several repeated words.
+  // Whether this many values, arguments and results, form a complete step; a value may stand for several repeated
+  // words.
   constexpr bool takes(std::size_t values) const {
     return repeats || (values >= min_arguments + results && values <= max_arguments + results);
   }

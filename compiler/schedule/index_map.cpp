@@ -36,7 +36,7 @@ std::vector<loops::Expr> IndexMap::apply(const std::vector<loops::Expr>& logical
 
 namespace {
 
-// Why the swizzles of a map cannot be undone; empty: they can.
+// Why the swizzles of a map cannot be inverted; empty: they can.
 std::string swizzle_problem(const IndexMap& map) {
   const auto is_power = [](std::int64_t value) { return std::has_single_bit(static_cast<std::uint64_t>(value)); };
   for (const IndexMap::Part& part : map.parts) {
@@ -66,7 +66,7 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
     rest.remove_prefix(static_cast<std::size_t>(end - rest.data()));
     return true;
   };
-  // Dimension, divisor and extent of a part; what is wrong with it.
+  // Parses dimension, divisor and extent of a part; returns the error.
   const auto read_part = [&](IndexMap::Part::Swizzle& part) -> std::string {
     std::int64_t dimension = 0, divisor = 1, modulus = 0;
     if (rest.empty() || rest[0] != 'i') return fmt::format("expected a part such as i0 at «{}»", rest);
@@ -106,7 +106,7 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
     std::vector<IndexMap::Part> own;
     for (const IndexMap::Part& part : map.parts)
       if (part.dimension == static_cast<int>(d)) own.push_back(part);
-    // At equal divisors, parts of extent 1 come first: they hold nothing.
+    // At equal divisors, parts of extent 1 come first: they cover nothing.
     std::sort(own.begin(), own.end(), [](const auto& a, const auto& b) {
       return std::pair(a.divisor, a.extent) < std::pair(b.divisor, b.extent);
     });
@@ -125,7 +125,7 @@ Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_sha
 
 namespace {
 
-// A row of a block of channels is a multiple of kTogether, without a loop.
+// A row of a block of channels is a multiple of kTogether, so no remainder loop is needed.
 constexpr std::int64_t kTogether = 8;
 template <typename Element>
 void copy_row(const Element* from, std::int64_t step, Element* to, std::int64_t count) {
@@ -135,8 +135,8 @@ void copy_row(const Element* from, std::int64_t step, Element* to, std::int64_t 
   for (; count > 0; --count, from += step) *to++ = *from;
 }
 
-// The element at each place of `packed`, in order; `step`: how far a place of each dimension moves among the elements
-// of `logical`. The two innermost dimensions are plain loops.
+// The element at each position of `packed`, in order; `step`: the stride in `logical` of each dimension. The two
+// innermost dimensions are plain loops.
 template <typename Element>
 void gather(const NdArray& logical, NdArray& packed, const std::vector<std::int64_t>& extent,
             const std::vector<std::int64_t>& step) {
@@ -170,7 +170,7 @@ std::int64_t value_of(const IndexMap::Part& part, const std::vector<std::int64_t
   return other ? value ^ of(other->dimension, other->divisor, other->extent) : value;
 }
 
-// Element by element, each to where the map says.
+// Element by element, each to the position given by the map.
 NdArray scatter(const NdArray& logical, const IndexMap& map) {
   NdArray packed(logical.dtype(), map.physical_shape());
   const auto bytes = static_cast<std::size_t>(size_bytes(logical.dtype()));
@@ -206,7 +206,7 @@ NdArray pack(const NdArray& logical, const IndexMap& map) {
     case 2: gather<std::uint16_t>(logical, packed, extent, step); break;
     case 4: gather<std::uint32_t>(logical, packed, extent, step); break;
     case 8: gather<std::uint64_t>(logical, packed, extent, step); break;
-    default: DOVETAIL_CHECK(false, "elements have 1, 2, 4 or 8 bytes");
+    default: DOVETAIL_CHECK(false, "elements must have 1, 2, 4 or 8 bytes");
   }
   return packed;
 }
@@ -225,12 +225,12 @@ Result<Fragment> parse_fragment(std::string_view text, const Shape& logical_shap
   const std::size_t bar = text.find('|');
   if (bar == std::string_view::npos || text.find('|', bar + 1) != std::string_view::npos)
     return Diagnostic{fmt::format("cannot use fragment {}", text), "",
-                      "it has no single bar between lanes and registers", "write e.g. i0%8,i1/2|i0/8,i1%2"};
+                      "it must have one bar between lanes and registers", "write e.g. i0%8,i1/2|i0/8,i1%2"};
   std::string joined(text);
   joined[bar] = ',';
   DOVETAIL_ASSIGN(IndexMap map, parse_index_map(joined, logical_shape));
   if (joined.find('^') != std::string::npos)
-    return Diagnostic{fmt::format("cannot use fragment {}", text), "", "lanes and registers are not swizzled",
+    return Diagnostic{fmt::format("cannot use fragment {}", text), "", "lanes and registers must not be swizzled",
                       "write e.g. i0%8,i1/2|i0/8,i1%2"};
   return Fragment{
       std::move(map),

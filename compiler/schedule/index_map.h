@@ -1,6 +1,6 @@
-// Index maps: how the logical elements of a buffer are in its physical layout. Each physical dimension holds one part,
-// (index // divisor) % modulus, of one logical index, which may be exclusively or-ed with such a part of another one
-// (the swizzle of banked memories). Splits, permutations and swizzles; one to one by construction.
+// Index maps: the physical layout of the logical elements of a buffer. Each physical dimension contains one part,
+// (index // divisor) % modulus, of one logical index, which may be exclusive-ored with such a part of another one (the
+// swizzle of banked memories). Expresses splits, permutations and swizzles; one to one by construction.
 #pragma once
 
 #include <cstdint>
@@ -20,9 +20,9 @@ struct IndexMap {
     int dimension;  // of the logical shape
     std::int64_t divisor;
     std::int64_t extent;  // of the physical dimension
-    // The part's value is exclusively or-ed with (index // divisor) % extent of another dimension. Both extents are
-    // powers of two, this one no larger than the part's; that dimension's own parts have none, and so give back the
-    // value by which to undo it.
+    // The part's value is exclusive-ored with (index // divisor) % extent of another dimension. Both extents are powers
+    // of two, this one no larger than the part's; that dimension's own parts are not swizzled, so they provide the
+    // value for the inverse.
     struct Swizzle {
       int dimension;
       std::int64_t divisor, extent;
@@ -37,10 +37,10 @@ struct IndexMap {
 };
 
 // "i0,i1/16,i2,i3,i1%16" for a given logical shape; "i0,i1/8^i0%8,i1%8" with a swizzle. Errors: syntax, a part that
-// does not divide, a dimension not covered exactly, a swizzle that cannot be undone.
+// does not divide, a dimension not covered exactly, a swizzle that cannot be inverted.
 Result<IndexMap> parse_index_map(std::string_view text, const Shape& logical_shape);
 
-// A constant in its physical layout. Precondition: the array has the map's logical shape.
+// Converts a constant to its physical layout. Precondition: the array has the map's logical shape.
 NdArray pack(const NdArray& logical, const IndexMap& map);
 
 // How the lanes that execute an intrinsic hold an operand: the first `lanes` parts of the map give the lane, the others

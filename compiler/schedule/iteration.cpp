@@ -55,7 +55,7 @@ std::optional<Quotient> as_quotient(const Expr& expr) {
 // ---- Every value occurs
 // --------------------------------------------------------------------------------------------------------------
 
-// Whether `predicate` holds wherever all `values` are in [0, extents).
+// Whether `predicate` holds whenever all `values` are in [0, extents).
 bool implied(const Expr& predicate, const std::vector<Expr>& values, const std::vector<std::int64_t>& extents,
              const Bounds& bounds) {
   if (const auto* both = std::get_if<Binary>(&predicate->node); both && both->op == BinaryOp::logical_and)
@@ -77,7 +77,7 @@ bool implied(const Expr& predicate, const std::vector<Expr>& values, const std::
   }
 }
 
-// A digit of a mixed-radix number X: X // low % (high / low), and X // low without a highest one (high = 0).
+// A digit of a mixed-radix number X: X // low % (high / low), or X // low for the highest one (high = 0).
 struct Digit {
   Expr of;  // X
   std::int64_t low = 1, high = 0;
@@ -105,18 +105,18 @@ std::optional<std::int64_t> reach_of(Weights digits) {
   return reach;
 }
 
-// The variables of a nest, each in one number alone: itself, or a sum of several that takes all values up to a largest.
+// The variables of a nest, each in only one number: the variable itself, or a sum of several that takes all values up
+// to a maximum.
 class Numbers {
  public:
   explicit Numbers(const Extents& vars) : bounds_(extent_bounds(vars)) {}
 
-  // The largest digit; nullopt where the number does not take all values, or another one has its variables or that
-  // digit.
+  // The largest digit; nullopt if the number does not take all values, or another one uses its variables or that digit.
   std::optional<std::int64_t> largest(const Digit& digit) {
     const auto number = numbers_.find(loops::to_string(digit.of));
     const auto largest = number != numbers_.end() ? std::optional(number->second.largest) : add(digit.of);
     if (!largest) return std::nullopt;
-    // Digits that are cut apart at multiples of one another.
+    // Digits that are split at multiples of one another.
     Number& whole = numbers_.at(loops::to_string(digit.of));
     for (const auto& [low, high] : whole.digits) {
       const bool below = digit.high != 0 && digit.high <= low && low % digit.high == 0;
@@ -172,7 +172,7 @@ bool digits_cover(const std::vector<Expr>& values, const std::vector<std::int64_
   return true;
 }
 
-// All points, one after the other.
+// Iterates over all points.
 bool points_cover(const std::vector<Expr>& values, const std::vector<std::int64_t>& extents, const Extents& vars,
                   const Expr& predicate) {
   std::int64_t points = 1, cells = 1;
@@ -211,18 +211,18 @@ bool covers_box(const std::vector<Expr>& values, const std::vector<std::int64_t>
 // ---- Reductions
 // ----------------------------------------------------------------------------------------------------------------------
 
-// Whether equal values of expressions imply equal values of variables, everything else being fixed. What is known of an
-// expression is the length of the window in which it is stored: 1 is its value; x // c leaves x a window of c times the
+// Whether equal values of expressions imply equal values of variables, everything else being fixed. An expression is
+// characterized by the length of the window that contains it: 1 is its value; x // c leaves x a window of c times the
 // length, and x % c pins x in a window of at most c.
 class Decoder {
  public:
-  // `others` are not fixed either, and may be left unknown.
-  Decoder(std::set<const VarNode*> wanted, Bounds bounds, const std::set<const VarNode*>& others = {})
-      : wanted_(std::move(wanted)), moving_(wanted_), bounds_(std::move(bounds)) {
+  // `others` are not fixed either, and may remain unknown.
+  Decoder(std::set<const VarNode*> unknowns, Bounds bounds, const std::set<const VarNode*>& others = {})
+      : unknowns_(std::move(unknowns)), moving_(unknowns_), bounds_(std::move(bounds)) {
     moving_.insert(others.begin(), others.end());
   }
 
-  // `slacks`: how far equal may be off, for each value; empty: not at all.
+  // `slacks`: the tolerance for equality, for each value; empty: 0.
   bool decodes(const std::vector<Expr>& values, const std::vector<std::int64_t>& slacks = {}) {
     for (std::size_t i = 0; i < values.size(); ++i) known(simplify(values[i], bounds_), slacks.empty() ? 0 : slacks[i]);
     for (bool changed = true; changed;) {
@@ -232,11 +232,11 @@ class Decoder {
           known(remainder.of);
       changed = decoded_.size() != before;
     }
-    return std::all_of(wanted_.begin(), wanted_.end(), [&](const VarNode* var) { return vars_.count(var) != 0; });
+    return std::all_of(unknowns_.begin(), unknowns_.end(), [&](const VarNode* var) { return vars_.count(var) != 0; });
   }
 
  private:
-  // How many values an expression takes: the span of its terms that move.
+  // The number of values of an expression: the span of its terms that move.
   std::int64_t window(const Expr& expr) const {
     std::int64_t span = 1;
     for (const LinearTerm& term : linear_form(expr).terms) {
@@ -247,7 +247,7 @@ class Decoder {
     }
     const auto it = windows_.find(loops::to_string(expr));
     if (it != windows_.end()) span = std::min(span, it->second);
-    // Windows begin at multiples of their length: of x // 30 it is known that x // 6 is one of 5.
+    // Windows begin at multiples of their length: for example, x // 30 determines x // 6 up to one of 5 values.
     const auto quotient = as_quotient(expr);
     const auto of = quotient && !quotient->remainder ? windows_.find(loops::to_string(quotient->of)) : windows_.end();
     if (of != windows_.end() && of->second % quotient->by == 0) span = std::min(span, of->second / quotient->by);
@@ -255,7 +255,7 @@ class Decoder {
   }
 
   void known(const Expr& expr, std::int64_t slack = 0) {
-    // A sum determines its terms where each weight exceeds all that the smaller ones, and the slack, reach.
+    // A sum determines its terms if each weight exceeds the maximum of the smaller ones plus the slack.
     std::vector<std::pair<std::int64_t, Expr>> terms;
     for (const LinearTerm& term : linear_form(expr).terms)
       if (mentions_any(term.atom, moving_)) terms.emplace_back(std::abs(term.coefficient), term.atom);
@@ -282,14 +282,14 @@ class Decoder {
       narrow(quotient->of, length * quotient->by);
   }
 
-  std::set<const VarNode*> wanted_, moving_, vars_;
+  std::set<const VarNode*> unknowns_, moving_, vars_;
   Bounds bounds_;
   std::map<std::string, std::int64_t> windows_;
   std::vector<Quotient> remainders_;
   std::set<std::string> decoded_;
 };
 
-// Whether all values are 0 only where all variables are: sums of non-negative terms are 0 where each term is.
+// Whether all values are 0 only if all variables are: sums of non-negative terms are 0 if each term is.
 class ZeroSolver {
  public:
   explicit ZeroSolver(Bounds bounds) : bounds_(std::move(bounds)) {}
@@ -302,7 +302,7 @@ class ZeroSolver {
   }
 
  private:
-  // Notes that expr <= limit. False where a term may be negative.
+  // Records that expr <= limit. False if a term may be negative.
   bool at_most(const Expr& expr, std::int64_t limit) {
     const Linear form = linear_form(expr);
     if (form.constant < 0) return false;
@@ -310,7 +310,7 @@ class ZeroSolver {
       const auto range = bound(term.atom, bounds_);
       if (!range || range->min < 0 || term.coefficient < 0) return false;
     }
-    if (form.constant > limit) return false;  // never 0: not a reduction that starts
+    if (form.constant > limit) return false;  // never 0: the reduction has no start
     for (const LinearTerm& term : form.terms) {
       const std::int64_t most = (limit - form.constant) / term.coefficient;
       if (const auto* reference = std::get_if<VarRef>(&term.atom->node)) {
@@ -401,13 +401,13 @@ bool holds_where(const Expr& predicate, const std::vector<Expr>& values, const s
   return implied(predicate, values, extents, bounds);
 }
 
-bool tells_apart(const std::vector<Expr>& values, const std::vector<std::int64_t>& slacks,
-                 const std::set<const VarNode*>& vars, const Bounds& bounds) {
+bool distinguishes(const std::vector<Expr>& values, const std::vector<std::int64_t>& slacks,
+                   const std::set<const VarNode*>& vars, const Bounds& bounds) {
   return Decoder(vars, bounds).decodes(values, slacks);
 }
 
-bool tells_apart_whatever(const std::vector<Expr>& values, const std::set<const VarNode*>& vars,
-                          const std::set<const VarNode*>& others, const Bounds& bounds) {
+bool distinguishes_any(const std::vector<Expr>& values, const std::set<const VarNode*>& vars,
+                       const std::set<const VarNode*>& others, const Bounds& bounds) {
   return Decoder(vars, bounds, others).decodes(values);
 }
 

@@ -14,7 +14,7 @@ using namespace loops;
 
 namespace {
 
-// A loop of the kind around or below the loop at `path`; null where none.
+// A loop of the kind around or below the loop at `path`; null if there is none.
 const For* other_of_kind(const Path& path, ForKind kind) {
   const For* found = nullptr;
   for (const For* around : loops_of(path))
@@ -32,7 +32,7 @@ std::optional<Conflict> broken_parallel(const Program& program, const Path& path
   return carried_dependence(program, path, intrinsics);
 }
 
-// The step of `index` from one iteration to the next is not a constant.
+// True if the step of `index` from one iteration to the next is not a constant.
 bool moves_unevenly(const Expr& index, const Var& var, const Bounds& bounds) {
   for (const LinearTerm& term : linear_form(simplify(index, bounds)).terms) {
     const auto* reference = std::get_if<VarRef>(&term.atom->node);
@@ -41,11 +41,11 @@ bool moves_unevenly(const Expr& index, const Var& var, const Bounds& bounds) {
   return false;
 }
 
-// What the code of one vector iteration cannot be made of; empty: nothing.
+// What prevents vector code for an iteration; empty: nothing.
 std::optional<Conflict> not_lanes(const Stmt& stmt, const For& loop) {
   if (const For* inner = as_for(stmt)) {
     if (inner->kind != ForKind::unrolled)
-      return Conflict{fmt::format("loop {} below it is {}, and only unrolled loops are below a vectorized one",
+      return Conflict{fmt::format("loop {} below it is {}, but only unrolled loops may be below a vectorized one",
                                   inner->var->name, name(inner->kind)),
                       "reorder it outwards or unroll it"};
     return not_lanes(inner->body, loop);
@@ -87,7 +87,7 @@ std::optional<Conflict> uneven_access(const Path& path) {
     visit_exprs(below.back(), [&](const Expr& expr) {
       const auto* access = std::get_if<LoadExpr>(&expr->node);
       if (access == nullptr) return;
-      // An index that is itself data makes the load a gather: each lane has its own.
+      // An index that is loaded data makes the load a gather: each lane has its own.
       std::vector<Expr> affine;
       for (const Expr& index : access->indices)
         if (!holds_load(index)) affine.push_back(index);
@@ -105,7 +105,7 @@ std::optional<Conflict> uneven_access(const Path& path) {
 std::optional<Conflict> broken_vectorized(const Program& program, const Path& path, const IntrinsicTable& intrinsics) {
   const For& loop = *as_for(path.back());
   if (loop.extent > kMostLanes)
-    return Conflict{fmt::format("it has {} iterations, and a vector has at most {} lanes", loop.extent, kMostLanes),
+    return Conflict{fmt::format("it has {} iterations, but a vector has at most {} lanes", loop.extent, kMostLanes),
                     "split it and vectorize the inner loop"};
   if (const For* other = other_of_kind(path, ForKind::vectorized))
     return Conflict{fmt::format("loop {} is vectorized already, and vectorized loops do not nest", other->var->name),
@@ -136,7 +136,7 @@ std::optional<Conflict> broken_pipelined(const Program& program, const Path& pat
                     "give fewer stages"};
   const auto* body = std::get_if<Sequence>(&loop.body->node);
   if (!body)
-    return Conflict{"it holds one statement, alongside which nothing could run",
+    return Conflict{"it holds only one statement, so nothing could overlap",
                     "cache_read and compute_at its operands into it first"};
   const Stmt& last = body->body.back();
   for (std::size_t i = 0; i + 1 < body->body.size(); ++i) {
@@ -173,7 +173,7 @@ std::optional<Conflict> broken_kind(const Program& program, const Path& path, co
 std::optional<Conflict> broken_slots(const Program& program, const Buffer& buffer, const IntrinsicTable& intrinsics) {
   const Path home = home_of(program.body, buffer.get());
   if (home.empty())
-    return Conflict{"no loop is around all its uses", "compute_at what writes it into a loop of what reads it"};
+    return Conflict{"no loop contains all its uses", "compute_at what writes it into a loop of what reads it"};
   if (const std::string why = not_private(program, home, buffer, intrinsics); !why.empty())
     return Conflict{fmt::format("iterations of {} cannot have copies of it: {}", as_for(home.back())->var->name, why),
                     "compute_at all uses into one iteration"};

@@ -1,5 +1,5 @@
-// What a loop's kind promises to the back ends, checked: by the primitive that sets it, and again after every later
-// step (Schedule::apply), so that no step takes a promise back.
+// The guarantee of a loop's kind to the back ends, checked by the primitive that sets it, and again after every later
+// step (Schedule::apply), so that no step breaks a guarantee.
 #pragma once
 
 #include <functional>
@@ -11,27 +11,26 @@
 
 namespace dovetail::schedule {
 
-// The rule that the kind of the loop at `path` breaks; nullopt where none. Serial loops promise nothing.
+// The rule that the kind of the loop at `path` violates; nullopt if none. Serial loops guarantee nothing.
 //   parallel    iterations are independent (dependence.h); no other parallel loop around or below
-//   vectorized  iterations are independent; at most kMostLanes of them; below are stored blocks of plain stores and
-//   unrolled
-//               loops alone, and each index moves with the loop by a constant step (predicates may mention it: masked
-//               lanes; an index of a load that is data itself makes a gather)
-//   unrolled    all unrolled loops around and it make at most kMostCopies copies of what is below
+//   vectorized  iterations are independent; at most kMostLanes of them; below are only blocks of plain stores and
+//               unrolled loops, and each index moves with the loop by a constant step (predicates may mention it:
+//               masked lanes; an index of a load that is itself loaded data makes a gather)
+//   unrolled    it and all enclosing unrolled loops make at most kMostCopies copies of the body
 //   vthread     iterations are independent
-//   pipelined   it holds a sequence and has at least as many iterations as stages; what the statements before the last
-//               one write is private to the iteration, and they read nothing that the last one writes: they may run
-//               ahead of it
+//   pipelined   it holds a sequence and has at least as many iterations as stages; the data that the statements before
+//               the last one write are private to the iteration, and they read nothing that the last one writes: they
+//               may run ahead of it
 //   thread      thread_axes.h
 std::optional<Conflict> broken_kind(const loops::Program& program, const Path& path,
                                     const loops::IntrinsicTable& intrinsics);
 
 using loops::kStages;
 
-constexpr const char* kSlots = "slots";  // the annotation of a block: how many iterations have a place for its result
+constexpr const char* kSlots =
+    "slots";  // annotation of a block: how many iterations have separate storage for its result
 
-// Why iterations of the innermost loop around all uses of the buffer cannot have their own places; nullopt where
-// they can.
+// Why iterations of the innermost loop around all uses of the buffer cannot have separate storage; nullopt if they can.
 std::optional<Conflict> broken_slots(const loops::Program& program, const loops::Buffer& buffer,
                                      const loops::IntrinsicTable& intrinsics);
 
@@ -39,10 +38,10 @@ struct BrokenKind {
   std::string loop;  // "vectorized loop x", "the slots of x"
   Conflict conflict;
 };
-// The first loop whose kind is broken, or buffer that cannot have its slots.
+// The first loop whose kind is violated, or buffer that cannot have its slots.
 std::optional<BrokenKind> first_broken_kind(const loops::Program& program, const loops::IntrinsicTable& intrinsics);
 
-// `program` with the serial loop of that name changed, or refused where the new kind is broken.
+// `program` with the serial loop of that name changed; refused if the new kind's rule is violated.
 Result<loops::Program> with_kind(const loops::Program& program, std::string_view loop, std::string_view primitive,
                                  const loops::IntrinsicTable& intrinsics,
                                  const std::function<void(loops::For&)>& change);

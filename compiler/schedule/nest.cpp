@@ -33,10 +33,10 @@ bool walk(const Stmt& stmt, const Visit& visit, Path* path = nullptr) {
   return stops;
 }
 
-template <typename Wanted>
-std::optional<Path> find(const Stmt& root, const Wanted& wanted) {
+template <typename Matches>
+std::optional<Path> find(const Stmt& root, const Matches& matches) {
   Path path;
-  if (!walk(root, wanted, &path)) return std::nullopt;
+  if (!walk(root, matches, &path)) return std::nullopt;
   std::ranges::reverse(path);
   return path;
 }
@@ -76,7 +76,7 @@ Diagnostic refuse(std::string_view primitive, std::string_view object, std::stri
 
 namespace {
 
-// A loop or block of that name that a block hides: the refusal of a step that names it.
+// A loop or block of that name inside an opaque block: the refusal of a step that names it.
 std::optional<Diagnostic> hidden(const Program& program, std::string_view name, std::string_view primitive) {
   std::optional<Diagnostic> refusal;
   for (const Path& path : blocks_below(program.body)) {
@@ -219,9 +219,9 @@ Result<void> require_no_inner_block(const Block& block, std::string_view primiti
 }
 
 const Block* irregular_block(const Stmt& root) {
-  const auto holds = [](const Stmt& stmt, const auto& wanted) {
+  const auto holds = [](const Stmt& stmt, const auto& matches) {
     bool found = false;
-    if (stmt) visit_stmts(stmt, [&](const Stmt& inner) { found |= wanted(inner); });
+    if (stmt) visit_stmts(stmt, [&](const Stmt& inner) { found |= matches(inner); });
     return found;
   };
   const auto is_block = [](const Stmt& stmt) { return as_block(stmt) != nullptr; };
@@ -319,7 +319,7 @@ bool tensorized(const Stmt& stmt, const BufferNode* buffer) {
 
 namespace {
 
-// The names of all things in the program.
+// The names of all items in the program.
 void visit_names(const Program& program, const std::function<void(std::string_view)>& visit) {
   for (const Parameter& parameter : program.parameters) visit(parameter.buffer->name);
   for (const Buffer& buffer : program.allocations) visit(buffer->name);
@@ -338,7 +338,7 @@ bool is_taken(const Program& program, std::string_view name) {
   return taken;
 }
 
-// A word of the text form; what else the grammar may take for its own is reported when the text is read.
+// A word of the text form; other reserved words are reported when the text is parsed.
 bool is_word(std::string_view name) {
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   return !name.empty() && letter(name[0]) &&
@@ -358,14 +358,14 @@ Result<void> require_new_name(const Program& program, std::string_view name, std
   return {};
 }
 
-std::string free_name(const Program& program, const std::string& wanted, const std::vector<std::string>& taken) {
+std::string free_name(const Program& program, const std::string& stem, const std::vector<std::string>& taken) {
   std::unordered_set<std::string_view> names(taken.begin(), taken.end());
   visit_names(program, [&](std::string_view name) {
-    if (name.starts_with(wanted)) names.insert(name);
+    if (name.starts_with(stem)) names.insert(name);
   });
-  if (!names.contains(wanted)) return wanted;
+  if (!names.contains(stem)) return stem;
   for (int i = 1;; ++i)
-    if (std::string name = fmt::format("{}_{}", wanted, i); !names.contains(name)) return name;
+    if (std::string name = fmt::format("{}_{}", stem, i); !names.contains(name)) return name;
 }
 
 std::set<std::string> block_names(const Stmt& root) {
@@ -379,7 +379,7 @@ std::set<std::string> block_names(const Stmt& root) {
 
 namespace {
 
-// What of `stmt` is around the blocks that `keep` holds for; null where there are none.
+// The part of `stmt` around the blocks for which `keep` is true; null if there are none.
 Stmt around(const Stmt& stmt, const std::function<bool(const Block&)>& keep) {
   if (const Block* block = as_block(stmt)) return keep(*block) ? stmt : nullptr;
   if (const For* loop = as_for(stmt)) {
@@ -403,7 +403,7 @@ Stmt around(const Stmt& stmt, const std::function<bool(const Block&)>& keep) {
   return body.empty() ? nullptr : make_stmt(Sequence{std::move(body)});
 }
 
-// The program with those of its blocks that are named, and what is around and inside them.
+// The program restricted to the named blocks, and what is around and inside them.
 Program with_blocks(Program program, const std::set<std::string>& names) {
   program.body = around(program.body, [&](const Block& block) { return names.contains(block.name); });
   if (!program.body) program.body = make_stmt(Sequence{});

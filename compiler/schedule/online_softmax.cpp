@@ -31,7 +31,7 @@ bool equal(const std::vector<Expr>& a, const std::vector<Expr>& b) {
   return std::ranges::equal(a, b, structurally_equal);
 }
 
-// The block stores at all of its spatial iterators, in their order; after them come `reduced` reduce iterators.
+// The block stores at all of its spatial iterators, in their order, followed by `reduced` reduce iterators.
 bool stores_in_order(const Block& block, std::size_t reduced) {
   const StoreTarget* target = only_target(block);
   if (target == nullptr || block.iterators.size() < reduced) return false;
@@ -44,7 +44,7 @@ bool stores_in_order(const Block& block, std::size_t reduced) {
   return true;
 }
 
-// The value that a reduction over its last iterator joins by `op`, from the operation's identity.
+// The value that a reduction over its last iterator joins by `op`, starting from the operation's identity.
 Expr joined(const Block& block, BinaryOp op) {
   if (!stores_in_order(block, 1) || !block.init) return nullptr;
   const auto* start = std::get_if<Store>(&block.init->node);
@@ -65,7 +65,7 @@ std::optional<Path> only_writer(const Program& program, const BufferNode* buffer
   return found;
 }
 
-// Blocks that read the buffer, but the one called `but`.
+// Blocks that read the buffer, except the one named `but`.
 std::vector<Path> readers(const Program& program, const BufferNode* buffer, std::string_view but) {
   std::vector<Path> found;
   for (Path& path : blocks_below(program.body))
@@ -73,7 +73,7 @@ std::vector<Path> readers(const Program& program, const BufferNode* buffer, std:
   return found;
 }
 
-// The one load of the buffer; null: none, or several places.
+// The single load of the buffer; null: there is none, or it is loaded at several places.
 const LoadExpr* load_of(const Expr& expr, const BufferNode* buffer) {
   const LoadExpr* found = nullptr;
   bool several = false;
@@ -86,7 +86,7 @@ const LoadExpr* load_of(const Expr& expr, const BufferNode* buffer) {
   return several ? nullptr : found;
 }
 
-// Iterators of `from` as those of `to`, by position.
+// Maps the iterators of `from` to those of `to`, by position.
 VarMap as_iterators(const Block& from, const Block& to) {
   VarMap map;
   for (std::size_t i = 0; i < from.iterators.size(); ++i) map[from.iterators[i].var.get()] = ref(to.iterators[i].var);
@@ -109,15 +109,15 @@ Result<WeightedSoftmax> require_weighted_softmax(const Program& program, std::st
   if (rank < 3) return refused("it has no rows and columns");
   found.batch = rank - 3;
   if (found.product.left.type != product.writes.front().buffer->dtype || !is_floating(found.product.left.type))
-    return refused("its products are not floating numbers of the sum's type");
+    return refused("its products are not floating-point numbers of the sum's type");
 
-  // exp, by what the left factor loads.
+  // exp of the values loaded by the left factor.
   std::optional<Path> exp;
   visit_exprs(found.product.left.stored, [&](const Expr& e) {
     if (const auto* n = std::get_if<LoadExpr>(&e->node); n != nullptr && !exp)
       exp = only_writer(program, n->buffer.get());
   });
-  if (!exp) return refused("its left factor is computed by no one block");
+  if (!exp) return refused("its left factor is not computed by a single block");
   found.exp = *exp;
   const Block& power = *as_block(found.exp.back());
   if (power.init || !stores_in_order(power, 0) || power.iterators.size() != rank - 1)
@@ -127,10 +127,10 @@ Result<WeightedSoftmax> require_weighted_softmax(const Program& program, std::st
   const auto* difference =
       raised != nullptr && raised->op == UnaryOp::exp ? std::get_if<Binary>(&raised->a->node) : nullptr;
   if (difference == nullptr || difference->op != BinaryOp::sub)
-    return refused("its left factor is not an exp of a difference");
+    return refused("its left factor is not exp of a difference");
   const auto* largest = std::get_if<LoadExpr>(&difference->b->node);
   if (largest == nullptr || !equal(largest->indices, iterators_of(power, rank - 2)))
-    return refused("the exponent is not less what the row has in common");
+    return refused("the exponent does not subtract a value common to the row");
   found.x = difference->a;
   found.type = found.x->dtype;
 
@@ -142,17 +142,17 @@ Result<WeightedSoftmax> require_weighted_softmax(const Program& program, std::st
   for (const Iterator& iterator : product.iterators) {
     const std::size_t at = static_cast<std::size_t>(&iterator - product.iterators.data());
     if (at == rank - 3 && mentions(found.product.right.stored, iterator.var))
-      return refused("its right factor is another one in each row");
+      return refused("its right factor differs between rows");
   }
 
   const auto maximum = only_writer(program, largest->buffer.get());
-  if (!maximum) return refused("the row's largest value is computed by no one block");
+  if (!maximum) return refused("the row's largest value is not computed by a single block");
   found.largest = *maximum;
   const Block& max = *as_block(found.largest.back());
   const Expr value = joined(max, BinaryOp::max);
   if (!value || max.iterators.size() != rank - 1 ||
       !structurally_equal(substitute(value, as_iterators(max, power)), found.x))
-    return refused("what is taken off the exponent is not the largest of the row");
+    return refused("the value subtracted from the exponent is not the largest of the row");
 
   for (const Path& path : readers(program, stored.buffer.get(), weighted)) {
     const Block& block = *as_block(path.back());

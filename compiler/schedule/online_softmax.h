@@ -1,4 +1,4 @@
-// Sums weighted by a softmax, as attention has them: what can be computed piece by piece of a row.
+// Sums weighted by a softmax, as in attention, which can be computed piece by piece along a row.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace dovetail::schedule {
 
-// Five nests of the top level, one after the other. With i a row (the last of its iterators are the rows of
-// `weighted`, those before a batch), n in the row, and x any value of both:
+// Five consecutive top-level nests. With i a row (the last of its iterators are the rows of `weighted`, those before a
+// batch), n in the row, and x any value of both:
 //
 //   largest[i] = max x(i, n),  exp[i, n] = exp(x(i, n) - largest[i]),  sum[i] = sum exp[i, n]
 //   weighted[i, e] = sum f(exp[i, n]) * v(i, n, e)                 v does not move with the last of i
@@ -25,7 +25,7 @@ struct WeightedSoftmax {
   DType type;                                     // of x
 };
 
-// Refused where block `weighted` is not of that form, or its nests are not as their operator defines them.
+// Refused if block `weighted` is not of that form, or its nests are not in the form of the operator's definition.
 Result<WeightedSoftmax> require_weighted_softmax(const loops::Program& program, std::string_view weighted,
                                                  std::string_view primitive);
 

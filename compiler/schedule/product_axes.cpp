@@ -19,7 +19,7 @@ void ProductAxis::read(const Block& block, const Expr& value, VarMap& digits, Ex
       continue;
     }
     Expr digit = stride == 1 ? value : floor_div(value, stride);
-    // The others begin anew where the one before them continues.
+    // The others restart where the preceding one continues.
     if (leading && padded != extent)
       inside = conjunction(inside, binary(BinaryOp::lt, digit, int_imm(iterator.extent)));
     digits[iterator.var.get()] = leading ? digit : floor_mod(digit, iterator.extent);
@@ -54,7 +54,7 @@ Expr ProductAxes::factor_at(bool left, const VarMap& digits, const Expr& inside)
   const Contraction::Factor& factor = left ? c_->left : c_->right;
   Expr value = substitute(factor.stored, digits);
   if (!inside) return value;
-  // 0 * -0 = -0, and x + -0 is x for every x. What rows and columns have more goes into no result.
+  // 0 * -0 = -0, and x + -0 is x for every x. The padding of rows and columns is in no result.
   const ProductAxis& depth = (*this)[AxisOfProduct::depth];
   const bool keeps_sign = depth.padded != depth.extent && !is_product_sum(*block_);
   const Expr zero = !left && keeps_sign && is_floating(factor.stored->dtype) ? float_imm(-0.0, factor.stored->dtype)

@@ -1,4 +1,4 @@
-// The axes of a contraction that becomes a product of two matrices: what matrix_form and stream_k share.
+// The axes of a contraction that becomes a product of two matrices: shared by matrix_form and stream_k.
 #pragma once
 
 #include <array>
@@ -13,14 +13,14 @@
 
 namespace dovetail::schedule {
 
-// Iterators of a block as the digits of one number, the first the leading one.
+// Iterators of a block as the digits of one number, the most significant first.
 struct ProductAxis {
   std::string name;
   std::vector<std::size_t> iterators;
   std::int64_t extent = 1;  // the number of its values
-  std::int64_t padded = 1;  // the number of values that are asked for, at least as many
+  std::int64_t padded = 1;  // the number of values including padding
 
-  // Each digit of `value`, which is below `padded`, and what holds where it is below `extent`; null: it always is.
+  // Each digit of `value`, which is below `padded`, and the condition that it is below `extent`; null: always true.
   void read(const loops::Block& block, const loops::Expr& value, loops::VarMap& digits, loops::Expr& inside) const;
 };
 
@@ -32,9 +32,9 @@ class ProductAxes {
   static Result<ProductAxes> of(const loops::Block& block, const Contraction& contraction, const Step& step);
 
   const ProductAxis& operator[](AxisOfProduct axis) const { return axes_[static_cast<std::size_t>(axis)]; }
-  // Those of a factor in the order in which it is in memory.
+  // The axes of a factor in the order of its memory layout.
   static std::vector<AxisOfProduct> order_of(const Contraction::Factor& factor, bool left);
-  // The factor at these digits; where they are not `inside` (null: they are) a number that adds nothing to a sum.
+  // The factor at these digits; if they are not `inside` (null: they are) a number that adds nothing to a sum.
   loops::Expr factor_at(bool left, const loops::VarMap& digits, const loops::Expr& inside) const;
 
  private:

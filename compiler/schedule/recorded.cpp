@@ -20,7 +20,7 @@ Result<std::optional<Scheduled>> try_run(const Sketch& sketch, const Task& task,
               found != recorded.decisions->end() && found->second == made.value)
             origin.taken.insert(made.name);
       if (scheduled.ok()) return scheduled;
-      origin.text = "default: what is recorded is refused, " + scheduled.errors().front().why;
+      origin.text = "default: the record is refused, " + scheduled.errors().front().why;
     }
   }
   return try_run(sketch, task, Deciding{});

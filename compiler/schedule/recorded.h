@@ -1,4 +1,4 @@
-// Schedules by decisions that were found before, and recorded: by a tuner.
+// Schedules from recorded decisions, found by a tuner.
 #pragma once
 
 #include <functional>
@@ -13,24 +13,24 @@
 namespace dovetail::schedule {
 
 struct Recorded {
-  std::optional<Decisions> decisions;  // nullopt: nothing is recorded
-  std::string origin;                  // in words: "record: 4711 cycles, 0.81 of the default", or why there is none
-  bool lenient = false;                // those that the sketch does not take, or not here, are left out (Deciding)
+  std::optional<Decisions> decisions;  // nullopt: no record
+  std::string origin;    // a description: "record: 4711 cycles, 0.81 of the default", or why there is none
+  bool lenient = false;  // decisions that the sketch does not accept, or not here, are dropped (Deciding)
 };
-// What is recorded for a task; asked once for each schedule that a compiler makes.
+// The record of a task; queried once for each schedule that a compiler makes.
 using FindRecorded = std::function<Recorded(const Task& task, const Sketch& sketch)>;
 
-// Where a schedule comes from.
+// The origin of a schedule.
 struct Origin {
-  std::string key;  // of the task; empty where nobody looked for records
+  std::string key;  // of the task; empty if no records were queried
   bool recorded = false;
-  bool counted = false;              // one of several, by the cycles that they take
-  std::string text = "default";      // or Recorded::origin, or why what was recorded is not used
-  std::set<std::string> taken = {};  // names of those that were found and taken
+  bool counted = false;              // chosen among several by their measured cycles
+  std::string text = "default";      // or Recorded::origin, or why the record is not used
+  std::set<std::string> taken = {};  // names of the recorded decisions that were used
 };
 
-// The task's schedule: by what `find` has recorded, else, and where the sketch refuses that, the default. `find` may be
-// null. nullopt where the sketch does not know the program.
+// The task's schedule: by the record that `find` returns, or the default if there is none or the sketch refuses it.
+// `find` may be null. nullopt if the sketch does not know the program.
 Result<std::optional<Scheduled>> try_run(const Sketch& sketch, const Task& task, const FindRecorded& find,
                                          Origin& origin);
 

@@ -55,7 +55,7 @@ void collect(const Stmt& stmt, const BufferNode* buffer, const Block* block, con
       const IntrinsicOperand& operand = intrinsic->operands[i];
       for (const Expr& index : operand.indices) add_loads(index);
       if (operand.buffer.get() != buffer) continue;
-      // Without extents, how far the call reaches is not known: the whole buffer.
+      // Without extents, the reach of the call is not known: the whole buffer.
       const bool known = !operand.extents.empty();
       const std::vector<Expr> first = known ? operand.indices : std::vector<Expr>(operand.indices.size(), int_imm(0));
       const std::vector<std::int64_t> extents = known ? operand.extents : std::vector<std::int64_t>(buffer->shape);

@@ -39,19 +39,19 @@ Result<void> Schedule::apply(Step step) {
     for (const std::string& word : *words)
       if (word.empty() || word == "->" || word.find_first_of(" \t\r\n#") != std::string::npos)
         return Diagnostic{fmt::format("cannot apply {}", step.primitive), "schedule",
-                          fmt::format("«{}» is not a word of a trace", word), "words hold no blanks and no #"};
+                          fmt::format("«{}» is not a word of a trace", word), "words must not contain blanks or #"};
   if (const loops::Block* irregular = irregular_block(program_.body))
     return Diagnostic{fmt::format("cannot apply `{}`", to_string(step)), "schedule",
-                      fmt::format("block {} holds blocks in another form than blockize makes", irregular->name),
+                      fmt::format("block {} holds blocks in a form that blockize does not make", irregular->name),
                       "let blocks hold blocks through serial loops alone, without init or inner predicate"};
   DOVETAIL_ASSIGN(Step resolved, resolve(step, decisions_));
   DOVETAIL_ASSIGN(loops::Program result, primitive->apply(program_, resolved, *intrinsics_));
-  // What was left to the step: names, and the arguments that a form allows to be left out.
+  // Fills in the words left to the step: names, and the arguments that a form allows to be left out.
   step.results = resolved.results;
   step.arguments.insert(step.arguments.end(),
                         resolved.arguments.begin() + static_cast<std::ptrdiff_t>(step.arguments.size()),
                         resolved.arguments.end());
-  // Slots leave loops and accesses as they are, and the step has proven its own.
+  // Slots do not change loops and accesses, and the step has proven its own.
   const bool holds = kinds_hold_ && primitive->name == kSlots;
   auto broken = holds ? std::nullopt : first_broken_kind(result, *intrinsics_);
   if (broken && (kinds_hold_ || !first_broken_kind(program_, *intrinsics_)))

@@ -24,16 +24,15 @@ namespace dovetail::schedule {
 std::string to_string(std::span<const Step> trace);
 Result<std::vector<Step>> parse_trace(std::string_view text, std::string_view where);  // '#' begins a comment
 
-// A line of primitives/list.h. `apply` sees a verified program and a step whose argument count is one that the form
-// allows; it returns the rewritten program or says which rule forbids the step. It fills in step.results where they
-// were left to it.
+// A line of primitives/list.h. `apply` receives a verified program and a step whose argument count the form allows; it
+// returns the rewritten program or the rule that forbids the step. It fills in step.results that were left open.
 struct Primitive : Form {
   Result<loops::Program> (*apply)(const loops::Program& program, Step& step, const loops::IntrinsicTable& intrinsics);
 };
 std::span<const Primitive> all_primitives();
 const Primitive* find_primitive(std::string_view name);
 
-// What the first steps of a schedule came to, taken again without taking the steps.
+// The effect of a schedule's first steps, to be applied again without the steps.
 struct KeptSteps {
   loops::Program program;  // after the steps, of any name
   bool kinds_hold = false;
@@ -42,10 +41,10 @@ struct KeptSteps {
   std::set<std::string> follows;
 };
 
-// A program under transformation and the trace that led to it. A refused step leaves both unchanged.
+// A program under transformation and its trace so far. A refused step leaves both unchanged.
 class Schedule {
  public:
-  // `intrinsics` must outlive the schedule; what tensorize may name.
+  // `intrinsics` must outlive the schedule; the intrinsics that tensorize may name.
   Schedule(loops::Program program, const loops::IntrinsicTable& intrinsics);
 
   const loops::Program& program() const { return program_; }
@@ -65,15 +64,15 @@ class Schedule {
   }
   DOVETAIL_PRIMITIVES(DOVETAIL_SHORTHAND)
 #undef DOVETAIL_SHORTHAND
-  // What the sample steps of the trace decided, in order.
+  // The decisions of the sample steps of the trace, in order.
   std::span<const Decision> decisions() const { return decisions_; }
 
-  // What all steps so far came to, without layouts; and the same taken in place of taking the steps, where those before
-  // decided something and did nothing else. The program keeps its name. Precondition of kept(): no step decides.
+  // The effect of all steps so far, without layouts; and the same effect applied in place of the steps, where the steps
+  // before only decided. The program keeps its name. Precondition of kept(): no step decides.
   KeptSteps kept() const;
   void take(const KeptSteps& kept);
 
-  // Keeps an error as a refused step would.
+  // Records an error as a refused step would.
   void fail(Diagnostics errors);
   Result<void> status() const { return errors_; }
 
@@ -85,7 +84,7 @@ class Schedule {
   const loops::IntrinsicTable* intrinsics_;
   std::vector<Step> trace_;
   std::vector<Decision> decisions_;
-  bool kinds_hold_ = false;  // no loop of program_ breaks its kind; checked once, then kept by every step
+  bool kinds_hold_ = false;  // no loop of program_ violates its kind; checked once, then kept by every step
   Diagnostics errors_;
 };
 

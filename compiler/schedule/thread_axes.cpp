@@ -39,7 +39,7 @@ bool joins_threads(const Path& path) {
   const auto* update = block != nullptr ? std::get_if<Store>(&block->body->node) : nullptr;
   if (update == nullptr || !combine_of(update->targets)) return false;
   if (block->predicate && mentions(substitute(block->predicate, bindings_of(*block)), loop.var)) return false;
-  // Along one axis: threads of another one that reduce too would each join their part alone.
+  // Only one axis may reduce: threads of another reducing axis would each join their part separately.
   for (const Iterator& iterator : block->iterators)
     for (const For* around : loops_of(path))
       if (around != &loop && around->kind == ForKind::thread && iterator.kind == IterKind::reduce &&
@@ -66,7 +66,7 @@ std::optional<Conflict> broken_axis(const Program& program, const Path& path, co
                     fmt::format("the axes are {}", fmt::join(names, ", "))};
   }
   if (loop.extent > axis->most)
-    return Conflict{fmt::format("it has {} iterations, and {} has at most {}", loop.extent, axis->name, axis->most),
+    return Conflict{fmt::format("it has {} iterations, but {} has at most {}", loop.extent, axis->name, axis->most),
                     "split it and bind one of both loops"};
 
   const auto same_axis = [&](const For* other) {
@@ -108,7 +108,7 @@ std::optional<Conflict> broken_axis(const Program& program, const Path& path, co
       if (!around || around->kind != ForKind::thread || !is_block_axis(around->thread_axis))
         return Conflict{
             around
-                ? fmt::format("loop {} around it is {}, and blocks cannot wait for one another between its iterations",
+                ? fmt::format("loop {} around it is {}, but blocks cannot wait for one another between its iterations",
                               around->var->name,
                               around->kind == ForKind::thread ? "bound to " + around->thread_axis
                                                               : std::string(name(around->kind)))

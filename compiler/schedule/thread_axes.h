@@ -1,4 +1,4 @@
-// The axes of a kernel's threads, to which `bind` ties loops. A kernel is a statement of the program's top level.
+// The axes of a kernel's threads, to which `bind` binds loops. A kernel is a top-level statement of the program.
 #pragma once
 
 #include <span>
@@ -9,24 +9,24 @@ namespace dovetail::schedule {
 
 struct ThreadAxis {
   std::string_view name;
-  std::int64_t most;  // iterations of a loop bound to it
+  std::int64_t most;  // maximum iterations of a loop bound to it
 };
 // CUDA C++ Programming Guide, technical specifications per compute capability (5.0 to 9.0).
 std::span<const ThreadAxis> thread_axes();
 constexpr std::int64_t kMostThreads = 1024;  // of thread.x, thread.y and thread.z together
 
-// The loop at `path`, bound to an axis, joins a reduction: each thread has a value, and all of them become one
-// (loops/combine.h). It holds one block, which reduces over it, and nothing else but loops bound to threads.
+// The loop at `path`, bound to an axis, joins a reduction: each thread has a value, and all values are combined into
+// one (loops/combine.h). It contains one block, which reduces over it, and otherwise only loops bound to threads.
 bool joins_threads(const Path& path);
 
-// The rule that the loop at `path`, bound to an axis, breaks:
+// The rule that the loop at `path`, bound to an axis, violates:
 //  - iterations are independent (dependence.h), or bound to threads and join a reduction; no more than the axis has,
 //  - no loop around or below has the same axis; all loops of an axis in a kernel have one extent; thread axes make at
-//  most kMostThreads together,
-//  - a loop bound to a block axis is the whole kernel, or all that another such loop holds: blocks cannot wait for one
-//  another.
-// Threads of a block can: between loops bound to thread axes the back end puts barriers. What is in no loop of an
-// axis is done once.
+//    most kMostThreads together,
+//  - a loop bound to a block axis is the whole kernel, or the only statement in another such loop: blocks cannot wait
+//    for one another.
+// Threads of a block can: between loops bound to thread axes the back end inserts barriers. Statements in no loop of an
+// axis run once.
 std::optional<Conflict> broken_axis(const loops::Program& program, const Path& path,
                                     const loops::IntrinsicTable& intrinsics);
 

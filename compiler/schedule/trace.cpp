@@ -1,4 +1,4 @@
-// Traces as text: one step a line, words separated by blanks, "->" before the names of what the step creates.
+// Traces as text: one step per line, words separated by blanks, "->" before the names of the step's results.
 #include <fmt/format.h>
 
 #include "compiler/schedule/schedule.h"

@@ -17,7 +17,7 @@ bool commutes(BinaryOp op) {
 }
 
 bool are_alike(const Expr& pattern, const Expr& target) {
-  if (std::holds_alternative<VarRef>(pattern->node)) return true;  // an immediate, maybe
+  if (std::holds_alternative<VarRef>(pattern->node)) return true;  // possibly an immediate
   if (pattern->dtype != target->dtype || pattern->node.index() != target->node.index()) return false;
   if (const auto* p = std::get_if<Binary>(&pattern->node)) {
     const auto& t = std::get<Binary>(target->node);
@@ -38,10 +38,10 @@ class Matcher {
   Matcher(const Intrinsic& intrinsic, const VarMap& bindings, const Bounds& bounds, unsigned exchanges)
       : intrinsic_(intrinsic), bindings_(bindings), bounds_(bounds), exchanges_(exchanges) {}
 
-  // Empty on success, else what did not match.
+  // Empty on success, else the mismatch.
   std::string stores(const Stmt& pattern, const Stmt& target) {
     std::string why = values(pattern, target);
-    // Most patterns do not match: indices are worked out for those that do.
+    // Most patterns do not match: indices are computed only for those that do.
     if (why.empty())
       for (Match::Access& found : match.accesses)
         for (Expr& index : found.outside) index = simplify(substitute(index, bindings_), bounds_);
@@ -134,10 +134,10 @@ class Matcher {
   const VarMap& bindings_;
   const Bounds& bounds_;
   unsigned exchanges_;
-  unsigned commuting_ = 0;  // such nodes seen so far
+  unsigned commuting_ = 0;  // number of such nodes seen so far
 };
 
-// How an operand moves, found from one access after the other. What does not fit is said in words; empty: it does.
+// How an operand moves, derived from its accesses in turn. A mismatch is described in words; empty: it fits.
 class OperandSteps {
  public:
   OperandSteps(const Parameter& parameter, const std::vector<const For*>& loops,
@@ -173,10 +173,10 @@ class OperandSteps {
 
  private:
   using Steps = std::vector<std::int64_t>;  // by buffer dimension
-  // An access' indices: what the loops around the intrinsic make of them, and the steps of the operand's axes.
+  // An access' indices in terms of the loops around the intrinsic, and the steps of the operand's axes.
   struct Parts {
     std::vector<Affine> outer;
-    std::map<std::size_t, Steps> steps;  // by axis, of those that follow a loop here
+    std::map<std::size_t, Steps> steps;  // by axis, for those that follow a loop here
   };
 
   std::size_t rank() const { return parameter_.buffer->shape.size(); }
@@ -227,7 +227,7 @@ class OperandSteps {
     return {};
   }
 
-  // The distance to the origin belongs to the operand's constant indices: it is a whole step along one such axis.
+  // The distance to the origin belongs to the operand's constant indices: it must be a whole step along one such axis.
   std::string take_distance(const Match::Access& access, const std::vector<Affine>& outer) {
     std::optional<std::size_t> axis;
     std::int64_t count = 0;
@@ -239,7 +239,7 @@ class OperandSteps {
       const Affine& origin = origin_[d];
       const std::int64_t difference = outer[d].constant - origin.constant;
       if (outer[d].coefficients != origin.coefficients || (difference != 0 && (!axis || difference % count != 0)))
-        return fmt::format("two accesses of operand {} are not a constant step apart", name());
+        return fmt::format("two accesses of operand {} do not differ by a constant step", name());
       if (axis) steps[d] = difference / count;
     }
     if (axis) steps_[*axis] = steps;
@@ -289,7 +289,7 @@ std::optional<Operand> derive_operand(const Parameter& parameter, const Match& m
                                       const std::vector<const For*>& loops, const std::vector<const For*>& outside,
                                       const std::map<const VarNode*, int>& loop_of, const Bounds& bounds,
                                       std::string& why) {
-  // Accesses with constant operand indices of 0 first: they fix the origin, others the steps between constants.
+  // Accesses with constant operand indices of 0 first: they determine the origin, others the steps between constants.
   std::vector<const Match::Access*> order;
   for (const auto& access : match.accesses)
     if (access.parameter == parameter.buffer.get()) order.push_back(&access);

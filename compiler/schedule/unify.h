@@ -12,7 +12,7 @@
 
 namespace dovetail::schedule {
 
-// What matching the intrinsic's body against a block's body yields.
+// The result of matching the intrinsic's body against a block's body.
 struct Match {
   struct Access {
     const loops::BufferNode* parameter;        // of the intrinsic
@@ -24,14 +24,14 @@ struct Match {
 };
 
 // Expressions are compared node by node. The operands of the pattern's +, *, min and max may be exchanged: bit i of
-// `exchanges` says so for the i-th such node, of which there are commuting_nodes(). Empty on success, else what does
-// not match.
+// `exchanges` says so for the i-th such node, of which there are commuting_nodes(). Empty on success, else the
+// mismatch.
 int commuting_nodes(const loops::Stmt& pattern);
 std::string match_bodies(const loops::Intrinsic& intrinsic, const loops::Stmt& pattern, const loops::Stmt& target,
                          const loops::VarMap& bindings, const loops::Bounds& bounds, unsigned exchanges, Match& match);
 
-// Whether the expressions are of one kind, node by node, in some order of exchangeable operands: else match_bodies()
-// finds no match. A fraction of its work.
+// Whether the expressions are of one kind, node by node, in some order of exchangeable operands: otherwise
+// match_bodies() finds no match. Much cheaper than match_bodies().
 bool are_alike(const loops::Stmt& pattern, const loops::Stmt& target);
 
 struct Operand {
@@ -40,8 +40,8 @@ struct Operand {
   std::vector<std::vector<std::int64_t>> steps;  // [parameter axis][buffer dimension]
 };
 
-// How the operand `parameter` moves when intrinsic axes are given to loops: `loop_of` maps an axis' variable to its
-// position in `loops`. nullopt: it does not fit, `why` says how.
+// How the operand `parameter` moves when intrinsic axes are assigned to loops: `loop_of` maps an axis' variable to its
+// position in `loops`. nullopt: it does not fit, `why` holds the reason.
 std::optional<Operand> derive_operand(const loops::Parameter& parameter, const Match& match,
                                       const std::vector<const loops::For*>& loops,
                                       const std::vector<const loops::For*>& outside,

@@ -1,4 +1,4 @@
-// The table of schedule primitives, by list.h.
+// The table of schedule primitives, generated from list.h.
 #include "compiler/schedule/primitives/primitives.h"
 
 namespace dovetail::schedule {

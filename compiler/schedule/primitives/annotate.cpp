@@ -1,4 +1,4 @@
-// annotate LOOP|BLOCK KEY VALUE: a note for later stages; changes no meaning.
+// annotate LOOP|BLOCK KEY VALUE: adds a note for later stages; does not change the meaning.
 #include "compiler/schedule/nest.h"
 #include "compiler/schedule/primitives/primitives.h"
 

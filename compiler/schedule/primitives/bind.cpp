@@ -3,7 +3,7 @@
 //   for y in 4 { S(y) }   ==>   for y in 4 thread(block.x) { S(y) }
 //
 // AXIS is block.x, block.y, block.z, thread.x, thread.y or thread.z. Each iteration becomes a block, or a thread of a
-// block, of a kernel. Legal where the rules of thread_axes.h hold: iterations are independent, the axis is long enough,
+// block, of a kernel. Legal if the rules of thread_axes.h hold: iterations are independent, the axis is long enough,
 // free in the nest and of one extent in the kernel, and block axes are the outermost loops.
 #include "compiler/schedule/loop_kinds.h"
 #include "compiler/schedule/primitives/primitives.h"

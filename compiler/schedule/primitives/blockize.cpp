@@ -3,10 +3,10 @@
 //   for o in 4 { for i in 8 { B: iterator v in 32 = o * 8 + i } }
 //   ==>   for o in 4 { BLOCK: iterator t in 4 = o { for i in 8 { B: iterator v in 32 = t * 8 + i } } } (LOOP i)
 //
-// The nest at LOOP becomes the body of one block, which later steps move as a whole. Of an iterator over loops outside
-// and inside LOOP, BLOCK gets the outer part; those over loops outside alone become its own, those over loops inside
-// alone stay inside. Legal where
-//  - the nest is made of serial loops over one block, a plain store or a call, without init and predicate,
+// The nest at LOOP becomes the body of one block, which later steps move as a whole. For an iterator over loops outside
+// and inside LOOP, BLOCK gets the outer part; iterators over outer loops only become BLOCK's, those over inner loops
+// only stay inside. Legal if
+//  - the nest consists of serial loops over one block, a plain store or a call, without init and predicate,
 //  - the part of an iterator that runs over the loops inside takes all values 0 to f - 1, and the rest, and the
 //    iterator's extent, are multiples of f.
 #include <algorithm>
@@ -35,7 +35,7 @@ struct Parts {
   Expr outer, inner;
   std::int64_t factor;
 };
-// nullopt where the iterator, which runs over loops `outside` and `inside`, is not of that form.
+// nullopt if the iterator, which runs over loops `outside` and `inside`, is not of that form.
 std::optional<Parts> parts_of(const Iterator& iterator, const std::vector<const For*>& outside,
                               const std::vector<const For*>& inside, const Bounds& bounds) {
   if (iterator.binding->dtype != DType::int64) return std::nullopt;
@@ -91,8 +91,8 @@ Result<Program> apply_blockize(const Program& program, Step& step, const Intrins
   for (const For* loop : inside)
     if (loop->kind != ForKind::serial)
       return refuse(kName, loop_name,
-                    fmt::format("loop {} is {}, and what its kind promises is not seen inside a block", loop->var->name,
-                                name(loop->kind)),
+                    fmt::format("loop {} is {}, but the guarantee of its kind is not visible inside a block",
+                                loop->var->name, name(loop->kind)),
                     "blockize serial loops");
   std::vector<const For*> all = outside;
   all.insert(all.end(), inside.begin(), inside.end());

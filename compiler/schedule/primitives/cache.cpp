@@ -3,11 +3,11 @@
 //   B: .. = f(X[i])          ==>   CACHED: CACHED[i] = X[i]   B: .. = f(CACHED[i])           (cache_read)
 //   B: Y[i] = f(..)          ==>   B: CACHED[i] = f(..)       CACHED: Y[i] = CACHED[i]       (cache_write)
 //
-// The copy is a block named as the new buffer, over the whole buffer, alongside the statement of the program's top
-// level that holds BLOCK; compute_at shrinks it. cache_read is legal where that statement does not write BUFFER and all
-// of BUFFER is defined before it. BLOCK may be several, first,second: all of them read the copy, which is made before
-// the first, and nothing up to the last of them writes BUFFER. cache_write is legal where BLOCK writes all of it, alone
-// in that statement, nothing else there reads it, and BLOCK does not update what another block wrote.
+// The copy is a block named after the new buffer, over the whole buffer, next to the top-level statement that contains
+// BLOCK; compute_at shrinks it. cache_read is legal where that statement does not write BUFFER and all of BUFFER is
+// defined before it. BLOCK may be several, first,second: all of them read the copy, which is made before the first, and
+// nothing up to the last of them writes BUFFER. cache_write is legal where BLOCK writes all of it, alone in that
+// statement, nothing else there reads it, and BLOCK does not update what another block wrote.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -23,7 +23,7 @@ using namespace loops;
 
 namespace {
 
-// The whole of `from` into `to`.
+// Copies all of `from` into `to`.
 Stmt copy_whole(const std::string& name, const Buffer& to, const Buffer& from) {
   std::vector<Iterator> iterators;
   std::vector<Expr> indices;
@@ -118,7 +118,7 @@ Result<Program> apply_cache_write(const Program& program, Step& step, const Intr
     const bool itself = block.name == step.arguments[0];
     if (itself != writes(path.back(), place.buffer.get()))
       return refuse("cache_write", place.buffer->name,
-                    fmt::format("block {} {}", block.name, itself ? "does not write it" : "writes it too"),
+                    fmt::format("block {} {}", block.name, itself ? "does not write it" : "also writes it"),
                     "name the block that alone writes it");
     if (!itself && reads(path.back(), place.buffer.get()))
       return refuse("cache_write", place.buffer->name, fmt::format("block {} reads it in the same nest", block.name),

@@ -6,16 +6,14 @@
 //          for i in 4 { P: A[y * 4 + i] = f(y * 4 + i) }
 //          for x in 4 { C: .. = g(A[y * 4 + x]) } }                                                (compute_at P y)
 //
-// Moves a producer into LOOP of its consumers, where it computes just what one iteration of LOOP reads. Its loops are
-// made again: one per iterator, named as before. Legal where
+// Moves a producer into LOOP of its consumers, where it computes only what one iteration of LOOP reads. Its loops are
+// rebuilt: one per iterator, named as before. Legal if
 //  - BLOCK is alone in its nest, is not inside LOOP yet, has no ordered iterators and writes one allocation, or the
-//  parts
-//    of a tuple to one each, each element once (its indices are distinct spatial iterators),
+//    parts of a tuple to one each, each element once (its indices are distinct spatial iterators),
 //  - every reader of those buffers is inside LOOP, and the nest of BLOCK comes before LOOP,
-//  - what BLOCK reads is not written between its old place and the end of the nest that holds LOOP,
-//  - the loops of BLOCK run over all values of its iterators, but for what a predicate in the iterators masks; or,
-//  where
-//    it is in a nest with blocks that write what it reads, it is shown to compute nothing there that it did not.
+//  - the operands of BLOCK are not written between its old place and the end of the nest that contains LOOP,
+//  - the loops of BLOCK run over all values of its iterators, except those that a predicate in the iterators masks; or,
+//    if it is in a nest with blocks that write its operands, it provably computes nothing new there.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -33,7 +31,7 @@ namespace {
 
 constexpr std::string_view kComputeAt = "compute_at";
 
-// All that is around the block's own nest, which begins at path[top], is around LOOP as well.
+// All statements around the block's own nest, which begins at path[top], also enclose LOOP.
 Result<void> require_reachable(const Path& path, std::size_t top, const Path& target) {
   const std::string &name = as_block(path.back())->name, &loop = as_for(target.back())->var->name;
   const auto around_loop = [&](const Stmt& stmt) {
@@ -44,20 +42,20 @@ Result<void> require_reachable(const Path& path, std::size_t top, const Path& ta
                   "name a loop of its consumer");
   for (std::size_t i = 0; i < top; ++i)
     if (std::holds_alternative<If>(path[i]->node) && !around_loop(path[i]))
-      return refuse(kComputeAt, name, fmt::format("the block is under a condition, and loop {} is not", loop),
+      return refuse(kComputeAt, name, fmt::format("the block is under a condition, but loop {} is not", loop),
                     "name a loop under it");
   for (std::size_t i = 0; i < top; ++i)
     if (as_for(path[i]) && !around_loop(path[i]))
       return refuse(kComputeAt, name,
-                    fmt::format("the block is inside loop {}, and {} is not", as_for(path[i])->var->name, loop),
+                    fmt::format("the block is inside loop {}, but {} is not", as_for(path[i])->var->name, loop),
                     "name a loop inside it");
   return {};
 }
 
-// What the block computes: each element of its allocations once, of all of them at one place.
+// The results of the block: each element of its allocations once, of all of them at one position.
 struct Product {
   std::vector<Buffer> buffers;
-  std::vector<int> dimensions;  // for each iterator the one that it indexes, -1 for none
+  std::vector<int> dimensions;  // for each iterator the dimension that it indexes, -1 for none
 };
 
 Result<Product> require_product(const Program& program, const Block& block) {
@@ -95,7 +93,7 @@ Result<Product> require_product(const Program& program, const Block& block) {
   return product;
 }
 
-// Blocks and conditions that read a buffer are inside LOOP; nothing but the block writes it.
+// Blocks and conditions that read a buffer are inside LOOP; only the block writes it.
 Result<void> require_readers_inside(const Program& program, const Path& path, std::size_t top, const Stmt& loop_stmt,
                                     const Buffer& buffer) {
   const std::string& name = as_block(path.back())->name;
@@ -119,7 +117,7 @@ Result<void> require_readers_inside(const Program& program, const Path& path, st
   return {};
 }
 
-// The nest comes before the loop, and nothing that the block reads is written between the two places.
+// The nest comes before the loop, and the block's operands are not written between the two places.
 Result<void> require_same_operands(const Path& path, std::size_t top, const Path& target,
                                    const std::vector<Buffer>& own) {
   const Block& block = *as_block(path.back());
@@ -147,7 +145,7 @@ Result<void> require_same_operands(const Path& path, std::size_t top, const Path
   return {};
 }
 
-// What one iteration of LOOP needs, as ranges of the block's iterators. `read`: of the buffers, those that are.
+// The values that one iteration of LOOP needs, as ranges of the block's iterators. `read`: the buffers that are read.
 std::vector<RangeExpr> needed_part(const Block& block, const Product& product, const std::vector<Buffer>& read,
                                    const Path& target) {
   const std::vector<const For*> outside = loops_of(target);
@@ -167,7 +165,7 @@ std::vector<RangeExpr> needed_part(const Block& block, const Product& product, c
   return part;
 }
 
-// A block in a nest with others may read what those of one iteration have just written, and no more.
+// A block in a nest with others may only read what those of one iteration have just written.
 Result<void> require_no_more(const Path& path, std::size_t top, const Path& target,
                              const std::vector<RangeExpr>& part) {
   const Block& block = *as_block(path.back());
@@ -187,11 +185,12 @@ Result<void> require_no_more(const Path& path, std::size_t top, const Path& targ
     const auto before = bound(simplify(binding - begin, bounds), bounds),
                now = bound(simplify(part[i].min - begin, bounds), bounds);
     if (!before || !now || now->min < before->min || now->max + part[i].extent - 1 > before->max)
-      return refuse(kComputeAt, block.name,
-                    fmt::format("it would compute values of {} there that it does not compute where it is, of what its "
-                                "nest may not have written",
-                                block.iterators[i].var->name),
-                    "split the loops of its consumer evenly");
+      return refuse(
+          kComputeAt, block.name,
+          fmt::format("it would compute values of {} there that it does not compute at its current place, of what its "
+                      "nest may not have written",
+                      block.iterators[i].var->name),
+          "split the loops of its consumer evenly");
   }
   return {};
 }
@@ -218,9 +217,9 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
                   "name a loop of its consumer");
   DOVETAIL_TRY(require_same_operands(path, top, target, product.buffers));
 
-  // Its own loops go: what the predicate says about them must follow from the iterators. And they must run over all
-  // values of the iterators, since the new ones may compute elements in between those that are read. (A nest that was
-  // moved before computes what readers span already.)
+  // Its own loops are removed: terms of the predicate about them must follow from the iterators. And the loops must run
+  // over all values of the iterators, because the new ones may compute elements in between those that are read. (A nest
+  // that was moved before already computes what readers span.)
   const Path own(path.begin() + static_cast<std::ptrdiff_t>(top), path.end());
   Block moved = block;
   DOVETAIL_ASSIGN(moved.predicate, require_free_predicate(path, top, kComputeAt));
@@ -230,8 +229,8 @@ Result<Program> apply_compute_at(const Program& program, Step& step, const Intri
 
   const std::vector<RangeExpr> part = needed_part(block, product, read, target);
   if (loops_of(path).size() != loops_of(own).size()) DOVETAIL_TRY(require_no_more(path, top, target, part));
-  // At the start of the body: producers moved one by one, last first, keep their order, on which operations in place
-  // rely.
+  // Inserted at the start of the body: producers moved one by one, last first, keep their order, on which in-place
+  // operations rely.
   For loop = *as_for(target.back());
   std::vector<Stmt> body = statements_of(loop.body);
   body.insert(body.begin(), nest_over(program, std::move(moved), path[top], part, loops_of(target)));

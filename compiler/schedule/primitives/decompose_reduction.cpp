@@ -3,9 +3,9 @@
 //   for y { for k { B: init { A[y] = 0 }  A[y] = A[y] + f(y, k) } }
 //   ==>   for y { INIT: A[y] = 0   for k { B: A[y] = A[y] + f(y, k) } }                                (LOOP k)
 //
-// The initialization becomes its own block over the spatial loops inside LOOP, just before LOOP. Legal where every
-// loop that feeds a reduction iterator is LOOP or is inside it: else the init would run again after a part of the
-// sum; and where the loops inside visit each element of the result by one path, so that no element is started twice.
+// The initialization becomes a separate block over the spatial loops inside LOOP, just before LOOP. Legal if every loop
+// that feeds a reduction iterator is LOOP or inside it: else the init would run again after a part of the sum; and if
+// the inner loops visit each element of the result by one path, so that no element is initialized twice.
 //
 // A body A = max(A, select(c, v, i)) whose init is A = i becomes A = max(A, v) with predicate c (also for min, and for
 // + with i = 0): A starts at i and never falls below it, so that the masked iterations change nothing. A sum of floats
@@ -24,7 +24,8 @@ using namespace loops;
 
 namespace {
 
-// Turns the select of a masked reduction into the block's predicate; the block itself where the rule does not apply.
+// Turns the select of a masked reduction into the block's predicate; returns the block unchanged if the rule does not
+// apply.
 Block mask_by_predicate(Block block, const Stmt& init) {
   const auto* start = std::get_if<Store>(&init->node);
   const auto* update = std::get_if<Store>(&block.body->node);
@@ -58,7 +59,7 @@ Result<Program> apply_decompose_reduction(const Program& program, Step& step, co
     return refuse("decompose_reduction", block.name, fmt::format("loop {} is not around the block", step.arguments[1]),
                   "name a loop around it");
   if (only_block(path[depth]) != &block)
-    return refuse("decompose_reduction", block.name, fmt::format("loop {} holds other blocks too", step.arguments[1]),
+    return refuse("decompose_reduction", block.name, fmt::format("loop {} also holds other blocks", step.arguments[1]),
                   "decompose before compute_at moves blocks in");
   if (step.results.empty()) step.results = {block.name + ".init"};
   DOVETAIL_TRY(require_new_name(program, step.results[0], "decompose_reduction", block.name));
@@ -85,7 +86,7 @@ Result<Program> apply_decompose_reduction(const Program& program, Step& step, co
                     step.arguments[1]),
         "name an inner loop, or decompose before fuse");
 
-  // The init block: spatial iterators with fresh loops for those inside LOOP; reduction variables are 0 there.
+  // The init block: spatial iterators with new loops for those inside LOOP; reduction variables are 0 there.
   Block init;
   init.name = step.results[0];
   VarMap loops, iterators;
@@ -110,7 +111,8 @@ Result<Program> apply_decompose_reduction(const Program& program, Step& step, co
     init.iterators.push_back({fresh, iterator.extent, IterKind::spatial, substitute(iterator.binding, loops)});
   }
   if (block.predicate) {
-    // Terms about reduction loops do not concern the init; the predicate at reduction index 0 is implied by the others.
+    // Terms about reduction loops do not apply to the init; the predicate at reduction index 0 is implied by the
+    // others.
     const Expr at_zero = simplify(substitute(substitute(block.predicate, iterators), loops));
     const auto* decided = std::get_if<IntImm>(&at_zero->node);
     if (!decided || decided->value == 0) init.predicate = at_zero;

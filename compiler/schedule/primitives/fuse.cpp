@@ -2,7 +2,7 @@
 //
 //   for y in 3 { for x in 4 { S(y, x) } }   ==>   for f in 12 { S(f // 4, f % 4) }
 //
-// Legal where INNER is all that OUTER holds, both are of one kind, and neither is bound to a thread axis. The
+// Legal if INNER is the only statement in OUTER, both are of one kind, and neither is bound to a thread axis. The
 // annotations of both are kept.
 #include <fmt/format.h>
 

@@ -2,12 +2,12 @@
 //
 //   P: A[i] = f(X[i])     C: B[j] = g(A[j], A[j + 1])    ==>   C: B[j] = g(f(X[j]), f(X[j + 1]))          (inline P)
 //
-// Substitutes a producer into all its readers; the block and its buffer disappear. Legal where
-//  - BLOCK is one plain store to an allocation that it alone writes, at distinct spatial iterators, without reduction
-//    and without mask,
+// Substitutes a producer into all its readers; the block and its buffer disappear. Legal if
+//  - BLOCK is one plain store to an allocation that no other block writes, at distinct spatial iterators, without
+//    reduction and without mask,
 //  - only blocks of plain statements read that buffer: no tensor intrinsic, no condition around blocks,
-//  - what BLOCK reads is written, if at all, by statements of the top level before the one that holds BLOCK: it has the
-//    same values at the readers.
+//  - the operands of BLOCK are written, if at all, by top-level statements before the one that contains BLOCK: they
+//    have the same values at the readers.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -66,9 +66,9 @@ Result<Program> apply_inline_block(const Program& program, Step& step, const Int
                       "inline before compute_at brings them together");
   }
   if (readers.empty())
-    return refuse("inline", name, fmt::format("nothing reads {}", buffer->name), "leave it where it is");
+    return refuse("inline", name, fmt::format("no block reads {}", buffer->name), "leave it where it is");
 
-  // One value for all loads of one element: x * f(x) holds what x becomes once.
+  // One value for all loads of one element: x * f(x) holds the replacement of x once.
   std::vector<std::pair<std::vector<Expr>, Expr>> values;
   const auto exprs = [&](const Expr& expr) -> Expr {
     const auto* access = std::get_if<LoadExpr>(&expr->node);

@@ -1,7 +1,7 @@
 // The list of schedule primitives: one line each, sorted by the name in traces. First the name in C++: `split` is a
 // member of Schedule, and apply_split in split.cpp, whose comment gives the rule with a before and after, applies it.
 // Then the form (form.h): help, argument counts and the parameters of the member derive from it.
-// docs/howto/adding-a-primitive.md leads through a new one.
+// docs/howto/adding-a-primitive.md describes how to add one.
 #pragma once
 
 // clang-format off

@@ -7,14 +7,13 @@
 //         B: SUM[m, n] = SUM[m, n] + L[m, k] * R[k, n]
 //         RESULT: Y[i, j] = SUM[i, j]
 //
-// A contraction (contraction.h) becomes a matrix product of two copies, whatever its operands look like: iterators of
-// one factor alone become rows or columns, those of both a batch, those that are summed over the depth, each list one
-// number of mixed radix. Rows, columns and depth are rounded up to multiples; what is added to the depth adds zeros.
+// A contraction (contraction.h) becomes a matrix product of two copies, whatever the form of its operands: iterators of
+// only one factor become rows or columns, those of both a batch, those that are summed over the depth, each list one
+// mixed-radix number. Rows, columns and depth are rounded up to multiples; the padding of the depth contributes zeros.
 // Where the order of a sum of floats is fixed, R has -0 in place of 0 there, so that 0 * -0 leaves every sum as it is;
 // where it is free (loops/product_sum.h), so is the sign of a sum that is zero. The products are added in the order of
-// the definition. compute_at and
-// reverse_compute_at bring the copies to the tiles of the product. Legal where the block is a contraction as its
-// operator defines it.
+// the definition. compute_at and reverse_compute_at bring the copies to the tiles of the product. Legal if the block is
+// a contraction as its operator defines it.
 #include <map>
 
 #include <fmt/format.h>
@@ -37,7 +36,7 @@ class MatrixForm {
   MatrixForm(const Block& block, const Contraction& contraction, ProductAxes axes)
       : block_(block), c_(contraction), axes_(std::move(axes)) {}
 
-  // The names that the new loops around the product have.
+  // The names of the new loops around the product.
   std::vector<std::string> loop_names() const {
     std::vector<std::string> names;
     for (std::size_t i = 0; i < c_.batch.size(); ++i) names.push_back(fmt::format("{}.b{}", block_.name, i));
@@ -100,7 +99,7 @@ class MatrixForm {
     std::vector<Iterator> iterators;
     std::map<std::size_t, Expr> of_batch;  // by the contraction's iterator
     std::map<AxisOfProduct, Expr> of_axis;
-    VarMap digits;  // the contraction's iterators in them
+    VarMap digits;  // the contraction's iterators as digits of them
     Expr inside;
 
     std::vector<Expr> indices(const std::vector<std::size_t>& batch, const Axes& order) const {

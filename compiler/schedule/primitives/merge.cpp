@@ -3,11 +3,11 @@
 //   for i in 8 { P: A[i] = f(i) }   for j in 8 { C: B[j] = g(A[j]) }
 //   ==>   for m in 8 { P: A[m] = f(m)   C: B[m] = g(A[m]) }
 //
-// Two loops become one: FIRST goes down to SECOND, and each of its iterations runs just before that of SECOND. Legal
-// where
+// Two loops become one: FIRST moves down to SECOND, and each of its iterations runs just before that of SECOND. Legal
+// if
 //  - both are statements of one sequence, FIRST before SECOND, serial, with as many iterations and equal annotations,
-//  - no statement between them writes what FIRST touches, or touches what FIRST writes,
-//  - of each buffer that one of them writes and the other touches, different iterations are shown to touch different
+//  - no statement between them writes what FIRST accesses, or accesses what FIRST writes,
+//  - for each buffer that one of them writes and the other accesses, different iterations provably access different
 //    elements.
 #include <algorithm>
 
@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::string_view kMerge = "merge";
 
-// A buffer that one of the statements writes and the other touches; null: none.
+// A buffer that one of the statements writes and the other accesses; null: none.
 Buffer find_shared(const Stmt& a, const Stmt& b) {
   for (const auto& [writer, other] : {std::pair(a, b), std::pair(b, a)})
     for (const Buffer& buffer : written_below(writer))
@@ -67,7 +67,7 @@ Result<Program> apply_merge(const Program& program, Step& step, const IntrinsicT
   DOVETAIL_TRY(require_alike(first, second));
   for (auto between = from + 1; between != to; ++between)
     if (const Buffer shared = find_shared(*from, *between))
-      return refuse(kMerge, name, fmt::format("a statement between it and {} touches {} as well", other, shared->name),
+      return refuse(kMerge, name, fmt::format("a statement between it and {} also touches {}", other, shared->name),
                     "merge it with the loop that follows it");
   if (step.results.empty()) step.results = {name};
   DOVETAIL_TRY(require_new_name(program, step.results[0], kMerge, name, {name, other}));

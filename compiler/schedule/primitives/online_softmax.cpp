@@ -2,24 +2,25 @@
 //
 //   M[i] = max x(i, n)   P[i, n] = exp(x(i, n) - M[i])   S[i] = sum P[i, n]
 //   BLOCK: W[i, e] = W[i, e] + P[i, n] * v[n, e]         Y[i, e] = W[i, e] / S[i]
-//   ==>   values: V[n, e] = v[n, e], 0 after it
+//   ==>   values: V[n, e] = v[n, e], 0 beyond it
 //         for rows {                                      ROWS of i
 //           M = -inf  S = 0  W = 0
 //           for pieces { for piece in 1 {                 COLUMNS of n
-//             x: X[i, c] = x(i, n), -inf after it        next: N[i] = max(M[i], max X[i, c])
+//             x: X[i, c] = x(i, n), -inf beyond it        next: N[i] = max(M[i], max X[i, c])
 //             fade: F[i] = exp(M[i] - N[i])  M[i] = N[i]  power: P[i, c] = exp(X[i, c] - N[i])
 //             S[i] = S[i] * F[i] + sum P[i, c]            W[i, e] = W[i, e] * F[i]
 //             BLOCK: W[i, e] = W[i, e] + P[i, c] * V[n, e] } }
 //           Y[i, e] = W[i, e] / S[i] }
 //
-// A softmax that weighs the rows of a matrix, piece by piece of its row: what was summed up fades by exp(old largest -
-// new largest) where a piece holds a larger value (Milakov and Gimelshein, "Online normalizer calculation for softmax",
-// 2018). Neither x nor P exists whole. The width of v is rounded up to a multiple of WIDTH. The largest value and the
-// sum of a piece are taken from LANES parts, of VECTOR neighbors each in turn: a loop over lanes for threads. Where
-// all of a row so far is -inf, its largest value counts as 0, so that no -inf - -inf arises that the whole row has not.
+// A softmax that weighs the rows of a matrix, computed piece by piece along its row: the sums so far are scaled by
+// exp(old largest - new largest) if a piece contains a larger value (Milakov and Gimelshein, "Online normalizer
+// calculation for softmax", 2018). Neither x nor P is ever stored completely. The width of v is rounded up to a
+// multiple of WIDTH. The largest value and the sum of a piece are computed from LANES parts, of VECTOR neighbors each
+// in turn: a loop over lanes for threads. If all of a row so far is -inf, its largest value counts as 0, so that no
+// additional -inf - -inf arises.
 //
 // Loops of one tile are called BLOCK.part.axis: axes m (rows), j, t, v (columns: LANES times VECTOR together make one
-// of j), e. Sums are reassociated, and rounded once more for each piece. Legal where the block is such a product
+// of j), e. Sums are reassociated, and rounded once more for each piece. Legal if the block is such a product
 // (online_softmax.h), and LANES * VECTOR divides COLUMNS.
 #include <limits>
 
@@ -80,9 +81,9 @@ class Online {
   }
 
   std::vector<Buffer> buffers;
-  std::set<std::string> names;  // of blocks and loops
+  std::set<std::string> names;  // names of blocks and loops
 
-  // V, of the whole matrix.
+  // V, for the whole matrix.
   Stmt values() {
     std::vector<Iterator> iterators;
     VarMap map;
@@ -124,7 +125,7 @@ class Online {
   static constexpr double kInfinity = std::numeric_limits<double>::infinity();
   enum class Axes : std::uint8_t { rows, columns, width };
 
-  // A block's iterators with the loops around it, as far as it has its own.
+  // A block's iterators with the enclosing loops, as far as it has separate ones.
   struct At {
     std::string name;
     std::vector<Iterator> iterators;
@@ -165,7 +166,7 @@ class Online {
     return ref(at.loops.back().first);
   }
 
-  // Over a tile's rows.
+  // Loops over a tile's rows.
   At rows_of(const std::string& name) const {
     At at{name, {}, {}, {}, nullptr, nullptr, nullptr, nullptr, nullptr};
     for (std::size_t i = 0; i < outer_.size(); ++i)
@@ -209,7 +210,7 @@ class Online {
     return finish(std::move(at), to, place, std::move(made));
   }
 
-  // Each lane's part of a row's piece, and what all have.
+  // Each lane's part of a row's piece, and the result over all lanes.
   Stmt of_lanes(std::string_view what, BinaryOp op, const Buffer& from, const Buffer& to) {
     At at = rows_of(part(what));
     at.lane = iterate(at, "t", sizes_.lanes, IterKind::spatial, own_loop(at, "t", sizes_.lanes));
@@ -231,7 +232,7 @@ class Online {
     return op == BinaryOp::max ? float_imm(-kInfinity, form_.type) : constant(0, form_.type);
   }
 
-  // What exponents are taken relative to: any number does, where all values so far are -inf.
+  // The reference value of exponents: any number is valid if all values so far are -inf.
   Expr base(const Expr& largest) const {
     const Expr lowest = float_imm(-kInfinity, form_.type);
     return select(binary(BinaryOp::eq, largest, lowest), constant(0, form_.type), largest);
@@ -262,7 +263,7 @@ class Online {
     return body;
   }
 
-  // x of the definition's iterators: of rows and columns, also of those after the last.
+  // x of the definition's iterators: of rows and columns, including those beyond the last.
   VarMap iterators_of(const Block& block, const At& at, const Expr& column) const {
     VarMap map;
     for (std::size_t i = 0; i < form_.batch; ++i) map[block.iterators[i].var.get()] = at.batch[i];
@@ -285,7 +286,7 @@ class Online {
     return finish(std::move(at), x_, place, std::move(value));
   }
 
-  // The factor as the product stores it.
+  // The factor in the form in which the product stores it.
   Stmt weight() {
     At at = rows_of(part("weights"));
     over_columns(at);

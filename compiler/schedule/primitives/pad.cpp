@@ -3,8 +3,8 @@
 //   for c in 1000 { B: iterator v in 1000 = c }
 //   ==>   for c in 1008 { B: iterator v in 1008 = c, where v < 1000 }                         (MULTIPLE 16)
 //
-// Rounds the extent of an iterator, and of the loop that it runs over, up to a multiple; the predicate leaves out what
-// was added. Legal where the iterator runs over one loop that nothing else depends on, and all indices remain proven.
+// Rounds the extent of an iterator, and of the loop that it runs over, up to a multiple; the predicate masks the added
+// values. Legal if the iterator runs over one loop that nothing else depends on, and all indices remain proven.
 #include <fmt/format.h>
 
 #include "compiler/schedule/nest.h"
@@ -47,14 +47,14 @@ Result<Program> apply_pad(const Program& program, Step& step, const IntrinsicTab
   for (const Iterator& iterator : block.iterators)
     if (&iterator != &*own && mentions(iterator.binding, loop.var))
       return refuse("pad", block.name,
-                    fmt::format("iterator {} runs over loop {} too", iterator.var->name, loop.var->name),
+                    fmt::format("iterator {} also runs over loop {}", iterator.var->name, loop.var->name),
                     "pad an iterator that alone runs over its loop");
 
   const std::int64_t extent = (own->extent + multiple - 1) / multiple * multiple;
   Block padded = block;
   Iterator& iterator = padded.iterators[static_cast<std::size_t>(own - block.iterators.begin())];
   iterator.extent = extent;
-  // The new term comes first: what follows it may load, and is not evaluated beyond the edge.
+  // The new term comes first: later terms may load, and are not evaluated beyond the edge.
   if (extent != own->extent)
     padded.predicate =
         conjunction(binary(BinaryOp::lt, ref(own->var), int_imm(own->extent, own->var->dtype)), block.predicate);

@@ -2,13 +2,13 @@
 //
 //   for y in 4 { S(y) }   ==>   for y in 4 parallel { S(y) }
 //
-// Iterations may run in any order and at once. Legal where
+// Iterations may run in any order and at once. Legal if
 //  - no block below has a reduce or ordered iterator over LOOP,
-//  - of each buffer written below, different iterations touch different elements; or the buffer is an allocation that
-//    is used below LOOP alone and each iteration reads only what it wrote itself. Then it is private: the back end
-//    gives each iteration its own,
+//  - for each buffer written inside, different iterations access different elements; or the buffer is an allocation
+//    that is used only inside LOOP and each iteration reads only what it wrote itself. Then it is private: the back end
+//    gives each iteration a separate copy,
 //  - no other loop around or below is parallel.
-// Later steps keep this (loop_kinds.h).
+// Later steps keep this guarantee (loop_kinds.h).
 #include "compiler/schedule/loop_kinds.h"
 #include "compiler/schedule/primitives/primitives.h"
 

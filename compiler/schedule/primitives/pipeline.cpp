@@ -2,11 +2,11 @@
 //
 //   for k in 8 { L: S[..] = x[k, ..]   C: y += S[..] }   ==>   for k in 8 pipelined @stages("2") { L: ..   C: .. }
 //
-// All statements of LOOP but the last one may run up to STAGES - 1 iterations ahead of it: what they write is buffered
-// STAGES times. Legal where
+// All statements of LOOP except the last one may run up to STAGES - 1 iterations ahead of it: their results are
+// buffered STAGES times. Legal if
 //  - LOOP holds a sequence, and has at least STAGES iterations; STAGES is 2 or more,
-//  - what the statements before the last one write is private to the iteration (dependence.h), and they read nothing
-//    that the last one writes.
+//  - the results of the statements before the last one are private to the iteration (dependence.h), and they read
+//    nothing that the last one writes.
 // The last statement stays in order: it may carry a reduction over LOOP.
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// The apply functions of all primitives (Primitive::apply), by list.h.
+// The apply functions of all primitives (Primitive::apply), generated from list.h.
 #pragma once
 
 #include "compiler/schedule/schedule.h"

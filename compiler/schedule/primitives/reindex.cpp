@@ -4,9 +4,9 @@
 //   ==>   REINDEXED: R[i, k] = X[i * 2 + k]     B: Y[i] = Y[i] + R[i, k] * W[k]
 //
 // The block reads BUFFER through a copy with one dimension for each iterator that its index moves with, in the order of
-// the iterators: of a convolution's input that is the im2col form. The copy comes before the statement of the
-// program's top level that holds BLOCK; compute_at shrinks it. Legal where BLOCK reads BUFFER at one index, which is in
-// bounds for all values of the iterators, and that statement does not write BUFFER, all of which is defined before.
+// the iterators: for a convolution's input this is the im2col form. The copy comes before the top-level statement that
+// contains BLOCK; compute_at shrinks it. Legal if BLOCK reads BUFFER at one index, which is in bounds for all values of
+// the iterators, that statement does not write BUFFER, and all of BUFFER is defined before.
 #include <fmt/format.h>
 
 #include "compiler/schedule/caching.h"
@@ -44,7 +44,7 @@ Result<Program> apply_reindex(const Program& program, Step& step, const Intrinsi
   if (loads.size() != 1)
     return refuse("reindex", buffer->name,
                   fmt::format("block {} reads it at {} different indices", block.name, loads.size()),
-                  "reindex what it reads at one index");
+                  "reindex a buffer that it reads at one index");
   const std::vector<Expr>& indices = std::get<LoadExpr>(loads[0]->node).indices;
 
   std::vector<Iterator> iterators;
@@ -71,7 +71,7 @@ Result<Program> apply_reindex(const Program& program, Step& step, const Intrinsi
     if (other)
       return refuse("reindex", buffer->name,
                     fmt::format("its index {} depends on more than the block's iterators", loops::to_string(index)),
-                    "reindex what is indexed by iterators alone");
+                    "reindex a buffer that is indexed by iterators alone");
   }
   DOVETAIL_TRY(name_copy(program, step, buffer->name + "." + block.name, shape.size(), "reindex"));
   const Buffer copy = make_buffer(step.results[0], buffer->dtype, shape, buffer->scope);
@@ -89,7 +89,7 @@ Result<Program> apply_reindex(const Program& program, Step& step, const Intrinsi
   result.body = replace(program.body, place.top,
                         sequence({copy_nest(step.results[0], std::move(iterators), copy, moved, buffer, from), nest}));
   return if_proven(std::move(result), {step.results[0], block.name}, intrinsics, "reindex", buffer->name,
-                   "compute what masks it in its own block");
+                   "compute its mask in a separate block");
 }
 
 }  // namespace dovetail::schedule

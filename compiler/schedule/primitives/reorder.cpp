@@ -2,10 +2,10 @@
 //
 //   for y { for x { for c { B } } }   ==>   for c { for y { for x { B } } }        (reorder c y)
 //
-// The named loops take each other's places in the given order; loops between them stay where they are. Legal where all
-// are in one perfect nest over a single block, loops that feed an ordered iterator keep their relative order, and,
-// where the block has an init, each sum still starts at its first point. Iterations of spatial iterators are
-// independent; reduction iterators commute (float sums may be reassociated).
+// The named loops exchange their places in the given order; loops between them stay where they are. Legal if all are in
+// one perfect nest over a single block, loops that feed an ordered iterator keep their relative order, and, if the
+// block has an init, each sum still starts at its first point. Iterations of spatial iterators are independent;
+// reduction iterators commute (float sums may be reassociated).
 #include <algorithm>
 #include <set>
 
@@ -20,10 +20,10 @@ namespace dovetail::schedule {
 using namespace loops;
 
 Result<Program> apply_reorder(const Program& program, Step& step, const IntrinsicTable&) {
-  std::set<std::string> wanted;
+  std::set<std::string> named;
   for (const std::string& name : step.arguments) {
     DOVETAIL_TRY(require_loop(program, name, "reorder"));
-    if (!wanted.insert(name).second) return refuse("reorder", name, "the loop is named twice", "name each loop once");
+    if (!named.insert(name).second) return refuse("reorder", name, "the loop is named twice", "name each loop once");
   }
   // The outermost named loop, and the nest below it.
   std::optional<Path> top;
@@ -36,11 +36,11 @@ Result<Program> apply_reorder(const Program& program, Step& step, const Intrinsi
   std::size_t found = 0;
   while (const For* loop = as_for(at)) {
     nest.push_back(loop);
-    found += wanted.count(loop->var->name);
+    found += named.count(loop->var->name);
     at = loop->body;
-    if (found == wanted.size()) break;
+    if (found == named.size()) break;
   }
-  if (found != wanted.size())
+  if (found != named.size())
     return refuse("reorder", nest.front()->var->name, "the loops are not in one perfect nest",
                   "reorder before other blocks are computed inside, or name only loops of one nest");
   const Block* block = only_block(nest.back()->body);
@@ -51,7 +51,7 @@ Result<Program> apply_reorder(const Program& program, Step& step, const Intrinsi
   std::vector<const For*> order = nest;
   std::size_t next = 0;
   for (const For*& loop : order) {
-    if (!wanted.count(loop->var->name)) continue;
+    if (!named.count(loop->var->name)) continue;
     const std::string& name = step.arguments[next++];
     loop = *std::find_if(nest.begin(), nest.end(), [&](const For* l) { return l->var->name == name; });
   }
@@ -76,7 +76,7 @@ Result<Program> apply_reorder(const Program& program, Step& step, const Intrinsi
       if (mentions(iterator.binding, loop->var)) (iterator.kind == IterKind::reduce ? reduce : spatial) = true;
     return reduce || !spatial;
   };
-  // With an init, what crosses a loop of the reduction crosses the points at which sums start.
+  // With an init, moving a loop across a loop of the reduction changes the points at which sums start.
   const auto crosses = [&] {
     for (std::size_t i = 0; i < order.size(); ++i)
       for (std::size_t j = i + 1; j < order.size(); ++j) {

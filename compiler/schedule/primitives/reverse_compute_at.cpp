@@ -7,16 +7,16 @@
 //          for i in 4 { C: B[y * 4 + i] = relu(A[y * 4 + i]) } }                           (reverse_compute_at C y)
 //
 // Moves a consumer to the end of LOOP of its producer: after each iteration it runs on the elements that this iteration
-// completed, so that each of its points runs once. Its loops are made again: one per iterator, named as before. Where
-// the producer's tile sticks out at an edge, a predicate masks the consumer as well. Legal where
+// completed, so that each of its points runs once. Its loops are rebuilt: one per iterator, named as before. If the
+// producer's tile extends beyond an edge, a predicate also masks the consumer. Legal if
 //  - BLOCK is a plain store over spatial iterators, alone in a nest outside all other loops and conditions, and does
 //    not read what it writes,
-//  - LOOP computes exactly one of the buffers that it reads; BLOCK reads that one at distinct its own iterators,
-//    everywhere in the same way, and none of them runs beyond it (a select may keep the others from reading),
-//  - all writers of that buffer are inside LOOP, one of them is shown to write all of it, and what different iterations
-//    of LOOP and the loops around write is apart: so that what one iteration leaves is final (loops of a reduction
-//    outside of LOOP break this),
-//  - from LOOP's nest to BLOCK, nothing else touches what BLOCK writes, or writes what it reads.
+//  - LOOP computes exactly one of the buffers that it reads; BLOCK reads that one at distinct own iterators, at all
+//    loads in the same way, and none of them runs beyond it (a select may keep the others from reading),
+//  - all writers of that buffer are inside LOOP, one of them provably writes all of it, and different iterations of
+//    LOOP and its enclosing loops write disjoint elements: so that the results of one iteration are final (loops of a
+//    reduction outside of LOOP violate this),
+//  - from LOOP's nest to BLOCK, no other statement accesses what BLOCK writes, or writes what it reads.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -34,7 +34,7 @@ namespace {
 
 constexpr std::string_view kReverseComputeAt = "reverse_compute_at";
 
-// The one buffer that the block reads and LOOP computes.
+// The single buffer that the block reads and LOOP computes.
 Result<Buffer> produced(const Block& block, const For& loop) {
   Buffer found;
   for (const Region& region : block.reads) {
@@ -52,8 +52,8 @@ Result<Buffer> produced(const Block& block, const For& loop) {
   return found;
 }
 
-// For each iterator the dimension of `buffer` that it indexes in all loads of the block; nullopt where they differ or
-// are of another form.
+// For each iterator the dimension of `buffer` that it indexes in all loads of the block; nullopt if they differ or are
+// of another form.
 std::optional<std::vector<int>> read_dimensions(const Stmt& stmt, const Buffer& buffer) {
   std::optional<std::vector<Expr>> indices;
   bool same = true;
@@ -88,7 +88,7 @@ Result<void> require_movable(const Path& path, std::size_t top, const Path& targ
       return refuse(
           kReverseComputeAt, block.name,
           fmt::format("iterator {} of the block is {}, not spatial", iterator.var->name, loops::name(iterator.kind)),
-          "move blocks that compute each element by itself");
+          "move elementwise blocks");
   if (block.init || !std::holds_alternative<Store>(block.body->node))
     return refuse(kReverseComputeAt, block.name, "the block is not a plain store", "move it before tensorize");
   for (const Region& written : block.writes)
@@ -99,8 +99,8 @@ Result<void> require_movable(const Path& path, std::size_t top, const Path& targ
   return {};
 }
 
-// What one iteration of LOOP leaves in the buffer is final, and all iterations together write all of it. The places
-// that it writes.
+// The results of one iteration of LOOP in the buffer are final, and all iterations together write all of it. Returns
+// the written elements.
 Result<std::vector<AccessBox>> require_final(const Program& program, const std::string& name, const Path& target,
                                              const Buffer& buffer) {
   const For& loop = *as_for(target.back());
@@ -122,15 +122,15 @@ Result<std::vector<AccessBox>> require_final(const Program& program, const std::
   std::vector<AccessBox> written = accesses(loop.body, buffer.get(), outside);
   std::erase_if(written, [](const AccessBox& box) { return !box.access.write; });
   if (!disjoint_hulls(written, outside, outside))
-    return refuse(
-        kReverseComputeAt, name,
-        fmt::format("iterations of {} and the loops around it are not shown to write elements of {} that are apart",
-                    loop.var->name, buffer->name),
-        "name a loop outside of all loops of the reduction, in whose iterations whole tiles are computed");
+    return refuse(kReverseComputeAt, name,
+                  fmt::format("iterations of {} and the loops around it are not shown to write disjoint elements of {}",
+                              loop.var->name, buffer->name),
+                  "name a loop outside of all loops of the reduction, in whose iterations whole tiles are computed");
   return written;
 }
 
-// From the nest of LOOP to the block, nothing touches what the block writes, or writes what it reads besides `buffer`.
+// From the nest of LOOP to the block, no statement accesses what the block writes, or writes what it reads except
+// `buffer`.
 Result<void> require_free_way(const Program& program, const Path& path, const Path& target, const Buffer& buffer) {
   const Block& block = *as_block(path.back());
   const std::string& loop = as_for(target.back())->var->name;
@@ -156,7 +156,8 @@ Result<void> require_free_way(const Program& program, const Path& path, const Pa
   return {};
 }
 
-// The block's part that one iteration of the loops `outside` completes, as ranges of its iterators: what is written.
+// The block's part that one iteration of the loops `outside` completes, as ranges of its iterators: the written
+// elements.
 std::vector<RangeExpr> completed_part(const Block& block, const std::vector<int>& dimensions,
                                       const std::vector<AccessBox>& written, const std::vector<const For*>& outside) {
   const Hull hull = hull_of(written, vars_of(outside));

@@ -2,13 +2,13 @@
 //
 //   P: A[i] = f(X[i])     C: B[j] = g(A[j], Y[j])        ==>   P: B[i] = g(f(X[i]), Y[i]) (reverse_inline C)
 //
-// Folds a consumer into the store of its producer; the block and the buffer between disappear. Legal where
+// Folds a consumer into the store of its producer; the block and the intermediate buffer disappear. Legal if
 //  - BLOCK is one plain store over spatial iterators, alone in a nest outside all other loops and conditions, to
 //    elements that differ from point to point,
-//  - it reads one buffer at exactly its own iterators, which run over all of it: an allocation that nothing else reads,
-//    written by one block or by several (of which each makes a part of it, and becomes the same part of what BLOCK
-//    writes), by plain stores without reduction that do not read it,
-//  - from the first producer's nest to BLOCK, nothing touches what BLOCK writes, or writes what else it reads.
+//  - it reads one buffer at exactly its own iterators, which run over all of it: an allocation without other readers,
+//    written by one block or by several (each of which computes a part of it, and then computes the same part of what
+//    BLOCK writes), by plain stores without reduction that do not read it,
+//  - from the first producer's nest to BLOCK, no statement accesses what BLOCK writes, or writes its other operands.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::string_view kReverseInline = "reverse_inline";
 
-// What the block stores: each of its points once, to elements that differ, outside all other loops and conditions.
+// The target of the block: each of its points once, to elements that differ, outside all other loops and conditions.
 Result<StoreTarget> require_foldable(const Path& path) {
   const Block& block = *as_block(path.back());
   const std::string& name = block.name;
@@ -51,7 +51,7 @@ Result<StoreTarget> require_foldable(const Path& path) {
       return refuse(kReverseInline, name, fmt::format("where it stores to {} depends on data", target.buffer->name),
                     "leave it where it is");
   }
-  if (!tells_apart(target.indices, {}, moving, bounds))
+  if (!distinguishes(target.indices, {}, moving, bounds))
     return refuse(kReverseInline, name,
                   fmt::format("its points are not shown to write different elements of {}", target.buffer->name),
                   "leave it where it is");
@@ -61,7 +61,7 @@ Result<StoreTarget> require_foldable(const Path& path) {
   return target;
 }
 
-// The blocks that write `buffer`, which the block `reader` reads. `others` says what else touches the buffer.
+// The blocks that write `buffer`, which the block `reader` reads. `others` describes other accesses of the buffer.
 std::vector<Path> writers_of(const Program& program, const Buffer& buffer, const std::string& reader,
                              std::string& others) {
   std::vector<Path> writers;
@@ -78,7 +78,7 @@ std::vector<Path> writers_of(const Program& program, const Buffer& buffer, const
   return writers;
 }
 
-// For each iterator of the block the dimension of `buffer` that it indexes, where every load is at that place and each
+// For each iterator of the block the dimension of `buffer` that it indexes, if all loads use the same index and each
 // iterator runs over one whole dimension.
 std::optional<std::vector<int>> whole_dimensions(const Stmt& stmt, const Buffer& buffer) {
   const Block& block = *as_block(stmt);
@@ -97,8 +97,8 @@ std::optional<std::vector<int>> whole_dimensions(const Stmt& stmt, const Buffer&
   return fits ? dimensions : std::nullopt;
 }
 
-// Empty where, from the producer's nest to the block's, nothing touches `target` or writes what else the block reads;
-// else what does.
+// Empty if, from the producer's nest to the block's, no statement accesses `target` or writes the block's other
+// operands; else describes the access.
 std::string touched_between(const Program& program, const Path& producer, const Path& path, const Buffer& buffer,
                             const Buffer& target) {
   const std::string& made = as_block(producer.back())->name;
@@ -114,14 +114,14 @@ std::string touched_between(const Program& program, const Path& producer, const 
   return between;
 }
 
-// A block that makes a buffer, or a part of it, for the folded one alone.
+// A block that computes a buffer, or a part of it, only for the folded one.
 struct Producer {
   Path path;
   StoreTarget made;             // by its plain store
   std::vector<int> dimensions;  // of the buffer, for each iterator of the folded block
 };
 
-// Empty: `why` says what is against it, where a block writes `buffer` at all.
+// Empty: `why` holds the reason, if a block writes `buffer` at all.
 std::vector<Producer> producers_of(const Program& program, const Path& path, const Buffer& buffer, const Buffer& target,
                                    std::string& why) {
   std::string others;
@@ -147,14 +147,14 @@ std::vector<Producer> producers_of(const Program& program, const Path& path, con
   return producers;
 }
 
-// The producer, storing to `target` what `block` does.
+// The producer, storing to `target` the values of `block`.
 Block folded(const Block& block, const StoreTarget& target, const Producer& producer) {
   const VarMap map = iterators_at(block, producer.dimensions, producer.made.indices);
   const auto exprs = [&](const Expr& expr) -> Expr {
     const auto* access = std::get_if<LoadExpr>(&expr->node);
     return access && access->buffer == producer.made.buffer ? producer.made.value : expr;
   };
-  // The loads first: what replaces them is in the producer's iterators already.
+  // The loads first: their replacements are already in the producer's iterators.
   Block result = *as_block(producer.path.back());
   std::vector<Expr> indices;
   for (const Expr& index : target.indices) indices.push_back(substitute(index, map));

@@ -5,9 +5,9 @@
 //         for i { for ko { B: Y[i] = Y[i] + P[ko, i] } }                                       (LOOP ko)
 //
 // Splits a reduction into partial results, one for each iteration of LOOP, whose iterations then are independent; a
-// second nest joins them. Legal where BLOCK is one reduction with +, *, min or max, or of a tuple the better part of
-// which is kept (loops/combine.h), alone in its nest, which starts at the operation's identity (all but sums and
-// products may start anywhere), LOOP feeds its reduce iterators alone, and every partial result starts exactly once.
+// second nest joins them. Legal if BLOCK is one reduction with +, *, min or max, or of a tuple whose better part is
+// kept (loops/combine.h), alone in its nest, which starts at the operation's identity (min, max and tuples may start
+// anywhere), LOOP feeds only its reduce iterators, and every partial result starts exactly once.
 #include <fmt/format.h>
 
 #include "compiler/schedule/block_form.h"
@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::string_view kRfactor = "rfactor";
 
-// The update of a reduction: each target joined with a value; they start at `starts`.
+// The update of a reduction: each target is joined with a value; they start at `starts`.
 struct Reduction {
   std::vector<StoreTarget> targets;
   Combine combine;
@@ -41,7 +41,7 @@ Result<Reduction> require_reduction(const Block& block) {
   if (!combine)
     return refuse(kRfactor, block.name,
                   "it does not combine its result with a value by +, *, min or max, nor keeps the better of both",
-                  "rfactor sums, products, minima, maxima, and where they are");
+                  "rfactor sums, products, minima, maxima, and their positions");
   Reduction reduction{update->targets, *std::move(combine), {}};
   for (std::size_t i = 0; i < update->targets.size(); ++i) {
     const StoreTarget &target = update->targets[i], &initial = start->targets[i];
@@ -67,7 +67,7 @@ Result<Reduction> require_reduction(const Block& block) {
   return reduction;
 }
 
-// The block is alone in its nest, one loop of which is LOOP.
+// The block is alone in its nest, one of whose loops is LOOP.
 Result<void> require_own_nest(const Path& path, const For& loop) {
   const std::string& name = as_block(path.back())->name;
   const auto loops = loops_of(path);
@@ -84,19 +84,19 @@ Result<void> require_own_nest(const Path& path, const For& loop) {
   return {};
 }
 
-// Variables with names that are new to the program, and to one another.
+// Variables whose names are new to the program and distinct.
 struct FreshVars {
   const Program& program;
   std::vector<std::string> taken;
 
-  Var make(const std::string& wanted, DType dtype) {
-    taken.push_back(free_name(program, wanted, taken));
+  Var make(const std::string& stem, DType dtype) {
+    taken.push_back(free_name(program, stem, taken));
     return make_var(taken.back(), dtype);
   }
 };
 
-// The iterators of the partial block: LOOP becomes a spatial one, every other loop of the reduction a reduce iterator
-// of its own.
+// The iterators of the partial block: LOOP becomes a spatial iterator, every other loop of the reduction a separate
+// reduce iterator.
 struct Factored {
   Var part;                         // over LOOP
   std::vector<Iterator> iterators;  // of the partial block
@@ -128,7 +128,8 @@ Result<Factored> factor(const Block& block, const For& loop, const std::vector<c
       continue;
     }
     if (iterator.kind == IterKind::ordered)
-      return refuse(kRfactor, block.name, "it has ordered iterators", "rfactor what may be combined in any order");
+      return refuse(kRfactor, block.name, "it has ordered iterators",
+                    "rfactor a reduction that may be combined in any order");
     feeds |= moves;
     visit_exprs(iterator.binding, [&](const Expr& expr) {
       const auto* reference = std::get_if<VarRef>(&expr->node);
@@ -149,7 +150,8 @@ Result<Factored> factor(const Block& block, const For& loop, const std::vector<c
   return made;
 }
 
-// Each partial result starts where the other loops of the reduction are 0: there the block's predicate must hold.
+// Each partial result starts at the point where the other loops of the reduction are 0: the block's predicate must hold
+// there.
 Result<void> require_started(const Block& block, const Factored& made, const std::vector<const For*>& loops) {
   VarMap at_zero;
   for (const Iterator& iterator : made.iterators)
@@ -167,7 +169,7 @@ Result<void> require_started(const Block& block, const Factored& made, const std
   return {};
 }
 
-// One store of `values`, each to a place in its buffer.
+// One store of `values`, each to its own buffer.
 Stmt store_all(const std::vector<Buffer>& buffers, const std::vector<std::vector<Expr>>& places,
                const std::vector<Expr>& values) {
   Store all;
@@ -199,7 +201,7 @@ Block partial_block(const std::string& name, const Block& block, const Reduction
   return with_inferred_regions(std::move(partial));
 }
 
-// The nest that joins the partial results, in serial its own loops over the spatial iterators and LOOP.
+// The nest that joins the partial results, in new serial loops over the spatial iterators and LOOP.
 Stmt joining_nest(const Block& block, const Reduction& reduction, const Factored& made,
                   const std::vector<Buffer>& buffers, FreshVars& fresh) {
   Block join = block;
@@ -271,7 +273,7 @@ Result<Program> apply_rfactor(const Program& program, Step& step, const Intrinsi
   for (const StoreTarget& target : reduction.targets)
     for (const Expr& value : reduction.combine.values)
       if (loads_from(value, target.buffer))
-        return refuse(kRfactor, name, fmt::format("what it combines depends on {}", target.buffer->name),
+        return refuse(kRfactor, name, fmt::format("its operand depends on {}", target.buffer->name),
                       "leave it as it is");
 
   Shape shape{loop.extent};

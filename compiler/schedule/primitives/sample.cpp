@@ -3,9 +3,9 @@
 //   sample tile among 4,8,16 = 8
 //   split y $tile -> yo yi                    means: split y 8 -> yo yi
 //
-// Decides a word of a space (decisions.h has its rules); later steps refer to it in any place of a word. Without
-// "= VALUE" the first of the space is taken and recorded. The program stays as it is. A tuner varies the decisions and
-// runs the sketch again (sketch.h). Legal where NAME is new, and VALUE in the space.
+// Decides a word of a space (decisions.h has its rules); later steps may use it in place of any word. Without "= VALUE"
+// the first of the space is chosen and recorded. The program does not change. A tuner varies the decisions and runs the
+// sketch again (sketch.h). Legal if NAME is new, and VALUE is in the space.
 #include <fmt/format.h>
 
 #include "compiler/schedule/decisions.h"
@@ -24,7 +24,7 @@ Result<Program> apply_sample(const Program& program, Step& step, const Intrinsic
                   "write `sample NAME among 4,8,16 = 8`");
   if (!is_decision_name(name))
     return refuse("sample", name, fmt::format("«{}» is not a name", name),
-                  "names are letters, digits and _, and begin with no digit");
+                  "names are letters, digits and _, and do not begin with a digit");
   DOVETAIL_ASSIGN(const Space space, Space::parse(name, step.arguments[1], step.arguments[2]));
   if (decided) {
     DOVETAIL_TRY(require_value(name, space, step.arguments[4]));

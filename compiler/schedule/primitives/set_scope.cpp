@@ -1,5 +1,5 @@
-// set_scope BUFFER SCOPE: where an intermediate buffer lives. Legal for allocations only: parameters are where the
-// caller put them. An intrinsic that uses the buffer must take it in the new scope.
+// set_scope BUFFER SCOPE: the memory of an intermediate buffer. Legal for allocations only: the caller decides where
+// parameters are. An intrinsic that uses the buffer must accept it in the new scope.
 #include <fmt/format.h>
 
 #include "compiler/schedule/nest.h"
@@ -31,7 +31,7 @@ Result<Program> apply_set_scope(const Program& program, Step& step, const Intrin
     result.body = replace_buffers(program.body, {{buffer.get(), allocation}});
     return result;
   }
-  return refuse("set_scope", buffer->name, "it is a parameter, whose place the caller decides",
+  return refuse("set_scope", buffer->name, "it is a parameter, whose memory the caller decides",
                 "cache_read or cache_write it into the scope");
 }
 

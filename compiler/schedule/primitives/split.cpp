@@ -3,7 +3,7 @@
 //   for y in 10 { S(y) }   ==>   for y_0 in 3 { for y_1 in 4 { S(y_0 * 4 + y_1) } }                     (FACTOR 4)
 //   where blocks get the predicate y_0 * 4 + y_1 < 10
 //
-// Legal where the ranges of all iterators remain proven (the split of a loop that was split and fused may not be); the
+// Legal if the ranges of all iterators remain proven (the split of a loop that was split and fused may not be); the
 // order of iterations is unchanged. A factor that does not divide adds a predicate to every block below, and a
 // condition around conditions. INNER keeps the loop's kind and annotations, OUTER is serial.
 #include <fmt/format.h>
@@ -19,8 +19,8 @@ constexpr std::int64_t kLargestFactor = std::int64_t{1} << 30;
 
 namespace {
 
-// `stmt` where `inside` holds alone: a term of the predicates of its blocks, a condition around its conditions. It
-// comes first: what follows it may load, and is not evaluated beyond the edge.
+// `stmt` restricted to `inside`: as a term of the predicates of its blocks, and a condition around its conditions. The
+// term comes first: later terms may load, and are not evaluated beyond the edge.
 Stmt masked(const Stmt& stmt, const Expr& inside) {
   if (const For* loop = as_for(stmt)) {
     For copy = *loop;

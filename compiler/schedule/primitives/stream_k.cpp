@@ -7,20 +7,20 @@
 //           START: S[w, m, n] = 0                                  where the piece is the worker's first of a tile
 //           PRODUCT: S[w, m, n] = S[w, m, n] + L[w, i, m, k] * R[w, i, k, n]
 //           PART: P[w, s, m, n] = S[w, m, n]                       where it is the last of a tile that workers share
-//           WHOLE: Y[4 w + m, n] = S[w, m, n] } }                  where it is the its own last tile
+//           WHOLE: Y[4 w + m, n] = S[w, m, n] } }                  where it is the last of an unshared tile
 //         B: J[t, m, n] = J[t, m, n] + P[.., .., m, n]             t in 2, c in 2: the workers that share the tile
 //         JOINED: Y[12 + 4 t + m, n] = J[t, m, n]
 //
-// A contraction (contraction.h) is cut into tiles of the result and pieces of the depth. Each worker makes as many
-// whole tiles as every other one, first: in the example, one. What tiles are left have their pieces in one row, tile by
-// tile, of which each worker takes as many, one after the other, wherever tiles begin and end: two. So no worker has
-// more to do than another one but for the rounding of that number. What a worker has of a shared tile is a part of its
-// sum (slot s of the worker: the tile's number less that of its first one); B adds up a tile's parts in the order of
-// the depth, which the shapes alone decide. Where there are fewer tiles than workers there is no WHOLE. Rows, columns
-// and depth are rounded up as matrix_form does. START, PRODUCT, PART and WHOLE are one statement, a loop of one
-// iteration, so that `pipeline` lets the copies run ahead of it, also across tiles. `reverse_inline` brings what
-// follows into WHOLE and JOINED. Legal where the block is a contraction as its operator defines it, and tiles do not
-// come out even.
+// A contraction (contraction.h) is divided into tiles of the result and pieces of the depth. Each worker first computes
+// the same number of whole tiles: in the example, one. The pieces of the remaining tiles form one sequence, tile by
+// tile, from which each worker takes the same number of consecutive pieces, independent of the borders of tiles: two.
+// So all workers have the same amount of work, up to the rounding of that number. A worker's result for a shared tile
+// is a part of its sum (slot s of the worker: the tile's number less that of its first one); B adds a tile's parts in
+// the order of the depth, which depends only on the shapes. With fewer tiles than workers there is no WHOLE. Rows,
+// columns and depth are rounded up as matrix_form does. START, PRODUCT, PART and WHOLE are one statement, a loop of one
+// iteration, so that `pipeline` lets the copies run ahead of it, also across tiles. `reverse_inline` moves the
+// consumers into WHOLE and JOINED. Legal if the block is a contraction as its operator defines it, and tiles do not
+// divide evenly.
 #include <algorithm>
 #include <array>
 
@@ -73,7 +73,7 @@ class StreamK {
     joined_ = make_buffer(names_[7], sum, {shared_, tile(rows), tile(columns)});
   }
 
-  // Parts of tiles have something to add: else every tile is one worker's.
+  // There must be parts of tiles to add: else every tile belongs to one worker.
   bool shares() const { return shared_ > 0 && of_shared_ < pieces_; }
   bool has_whole_tiles() const { return own_ > 0; }
 
@@ -102,7 +102,7 @@ class StreamK {
                      sequence({copy(true, w, i), copy(false, w, i), loop(u, 1, sequence(std::move(sums)))})));
   }
 
-  // Adds up the parts of each shared tile.
+  // Adds the parts of each shared tile.
   Stmt joined() const {
     Nest made;
     made.block.name = block_.name;
@@ -112,7 +112,7 @@ class StreamK {
     const Expr c = made.add("c", block_.name + ".c", parts_, IterKind::reduce);
     const Expr worker = quotient(times(t, pieces_), of_shared_) + c;
     const Expr is_there = binary(BinaryOp::lt, worker * of_shared_, (t + 1) * pieces_);
-    // What the bounds of a buffer need, and workers that are there satisfy.
+    // Conditions that the bounds of a buffer need, and that existing workers satisfy.
     const auto within = [](const Expr& value, std::int64_t count) {
       return binary(BinaryOp::max, binary(BinaryOp::min, value, int_imm(count - 1)), int_imm(0));
     };
@@ -137,13 +137,13 @@ class StreamK {
     Block block;
     std::vector<For> loops;
 
-    // An iterator over its own loop.
+    // An iterator over a new loop.
     Expr add(const std::string& iterator, const std::string& loop, std::int64_t extent,
              IterKind kind = IterKind::spatial) {
       loops.push_back({make_var(loop), extent, ForKind::serial, "", {}, nullptr});
       return over(iterator, loops.back().var, extent, kind);
     }
-    // An iterator over a loop that is there.
+    // An iterator over an existing loop.
     Expr over(const std::string& iterator, const Var& loop, std::int64_t extent, IterKind kind = IterKind::spatial) {
       block.iterators.push_back({make_var(iterator), extent, kind, ref(loop)});
       return ref(block.iterators.back().var);
@@ -166,13 +166,13 @@ class StreamK {
     return {nest.over("w", w, workers_), nest.over("i", i, own_pieces() + of_shared_, of_pieces)};
   }
   std::int64_t own_pieces() const { return own_ * pieces_; }
-  // The piece's number among those of shared tiles; what a worker does before it comes to these counts as the first.
+  // The piece's number among those of shared tiles; earlier pieces of a worker count as the first.
   Expr number(const Place& at) const { return times(at.worker, of_shared_) + among_shared(at); }
   Expr among_shared(const Place& at) const {
     return own_ == 0 ? at.piece : binary(BinaryOp::max, at.piece - own_pieces(), int_imm(0));
   }
   Expr is_own(const Place& at) const { return binary(BinaryOp::lt, at.piece, int_imm(own_pieces())); }
-  // At one time, workers alongside one another have tiles that are so.
+  // Neighboring workers have neighboring tiles at the same time.
   Expr own_tile(const Place& at) const {
     return times(quotient(binary(BinaryOp::min, at.piece, int_imm(own_pieces() - 1)), pieces_), workers_) + at.worker;
   }
@@ -202,7 +202,7 @@ class StreamK {
     const Expr of_tile = tile_of(at), across = quotient(of_tile, column_tiles_);
     VarMap digits;
     Expr inside;
-    // After the last tile are stored others, of which nothing is kept; they read nothing that is not there.
+    // After the last tile there are others, whose results are dropped; they read no elements out of bounds.
     ProductAxis of_rows = axes_[rows];
     if (batch_.extent > 1) {
       Expr in_batch;
@@ -290,7 +290,7 @@ class StreamK {
     return std::move(made).finish();
   }
 
-  // The block stores `value` where row `m` and column `n` of a tile are in the result, if they are there.
+  // The block stores `value` if row `m` and column `n` of a tile are in the result, as far as given.
   void store_result(Nest& nest, const Expr& of_tile, const Expr& m, const Expr& n, Expr value) const {
     VarMap digits;
     Expr inside;
@@ -324,11 +324,11 @@ class StreamK {
   std::vector<std::string> names_;
   ProductAxis batch_;
   std::array<std::int64_t, 3> tile_{};
-  std::int64_t row_tiles_ = 1, column_tiles_ = 1, pieces_ = 1;  // of a batch; of a tile
-  std::int64_t own_ = 0, shared_ = 0;                           // tiles of one worker alone; of several, of all workers
-  std::int64_t workers_ = 1, of_shared_ = 0;                    // and the pieces of shared tiles of each
-  std::int64_t slots_ = 1, parts_ = 1;                          // shared tiles of a worker, workers of one, at most
-  bool exact_ = true;                                           // all workers have as many pieces
+  std::int64_t row_tiles_ = 1, column_tiles_ = 1, pieces_ = 1;  // per batch; per tile
+  std::int64_t own_ = 0, shared_ = 0;         // tiles of a single worker; tiles of several workers, over all workers
+  std::int64_t workers_ = 1, of_shared_ = 0;  // number of pieces of shared tiles per worker
+  std::int64_t slots_ = 1, parts_ = 1;        // maximum of shared tiles per worker, and of workers per shared tile
+  bool exact_ = true;                         // all workers have as many pieces
   Buffer left_, right_, sum_, part_, joined_;
 };
 
@@ -350,9 +350,8 @@ Result<Program> apply_stream_k(const Program& program, Step& step, const Intrins
   for (const std::string& name : names) DOVETAIL_TRY(require_new_name(program, name, kStreamK, block.name, freed));
 
   if (!form.shares())
-    return refuse(kStreamK, block.name,
-                  fmt::format("with {} workers no tile has pieces of several: nothing is shared", workers),
-                  "take matrix_form, or another number of workers");
+    return refuse(kStreamK, block.name, fmt::format("with {} workers no tile is shared", workers),
+                  "use matrix_form, or another number of workers");
   Program result = program;
   const std::vector<Buffer> made = form.buffers();
   result.allocations.insert(result.allocations.end(), made.begin(), made.end());

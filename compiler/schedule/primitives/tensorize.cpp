@@ -3,11 +3,11 @@
 //   for y { for o in 16 { for c in 16 { C: A[y, o] = A[y, o] + X[y, c] * W[o, c] } } }
 //   ==>  for y { C: accel.gemm(A[y, 0], X[y, 0], W[0, 0]) }                           (tensorize o accel.gemm)
 //
-// Replaces the nest at LOOP, which must hold one block, by a call of the intrinsic whose own loop program does the
-// same. Unification is modulo the order of loops, loops of extent 1 and the strides of operands: each intrinsic axis
-// must correspond to one loop of equal extent that moves each operand by a constant step, and no other loop may remain
-// inside. Scopes of the operands must be those that the intrinsic asks for. A refusal names what of the intrinsic found
-// no counterpart: of all assignments of loops to axes, in the one that fits the most operands.
+// Replaces the nest at LOOP, which must hold one block, by a call of the intrinsic whose own loop program is
+// equivalent. Unification is modulo the order of loops, loops of extent 1 and the strides of operands: each intrinsic
+// axis must correspond to one loop of equal extent that moves each operand by a constant step, and no other loop may
+// remain inside. The operands must have the scopes that the intrinsic requires. A refusal names the part of the
+// intrinsic without counterpart, in the assignment of loops to axes that fits the most operands.
 #include <algorithm>
 #include <numeric>
 
@@ -27,12 +27,12 @@ namespace {
 
 constexpr std::string_view kTensorize = "tensorize";
 
-// What is replaced: the nest at LOOP.
+// The replaced statement: the nest at LOOP.
 struct Nest {
   Stmt stmt;
   const Block* block;
   std::vector<const For*> outside, inside;  // the loops around the nest, and its own
-  Bounds bounds;                            // of all of them
+  Bounds bounds;                            // bounds of all of them
 };
 
 Nest nest_at(const Path& path) {
@@ -54,8 +54,8 @@ Result<const Intrinsic*> require_intrinsic(const IntrinsicTable& intrinsics, std
                 fmt::format("the intrinsics are {}", fmt::join(names, ", ")));
 }
 
-// A call has no separate mask, and where it initializes its result, it does so each time: what the block's predicate,
-// init and the loops around may not ask for.
+// A call has no mask, and an intrinsic that initializes its result does so in each call: the block's predicate, init
+// and enclosing loops must not require anything else.
 Result<void> require_whole_calls(const Nest& nest, const Block& pattern) {
   const Block& block = *nest.block;
   if (static_cast<bool>(block.init) != static_cast<bool>(pattern.init))
@@ -80,15 +80,15 @@ Result<void> require_whole_calls(const Nest& nest, const Block& pattern) {
       if (iterator.kind == IterKind::reduce && loop->extent > 1 && mentions(iterator.binding, loop->var))
         return refuse(
             kTensorize, block.name,
-            fmt::format("the intrinsic initializes its result in each call, and the reduction continues in loop {}",
+            fmt::format("the intrinsic initializes its result in each call, but the reduction continues in loop {}",
                         loop->var->name),
             "apply decompose_reduction, and name an intrinsic that accumulates");
   return {};
 }
 
-constexpr int kMostExchanges = 8;  // commuting nodes whose operands are tried both ways
+constexpr int kMostExchanges = 8;  // commuting nodes whose operands are tried in both orders
 
-// The bodies and inits matched with those operands exchanged; empty on success.
+// Matches bodies and inits with those operands exchanged; empty on success.
 std::string match_all(const Intrinsic& intrinsic, const Block& pattern, const Block& block, const Bounds& bounds,
                       unsigned exchanges, Match& match) {
   if (std::string why = match_bodies(intrinsic, pattern.body, block.body, bindings_of(block), bounds, exchanges, match);
@@ -98,7 +98,7 @@ std::string match_all(const Intrinsic& intrinsic, const Block& pattern, const Bl
   if (std::string why = match_bodies(intrinsic, pattern.init, block.init, bindings_of(block), bounds, 0, init);
       !why.empty())
     return why;
-  // Both must be about the same elements, which derive_operand sees to.
+  // Both must access the same elements, which derive_operand checks.
   match.accesses.insert(match.accesses.end(), init.accesses.begin(), init.accesses.end());
   for (const auto& [immediate, value] : init.immediates)
     if (const auto [it, fresh] = match.immediates.emplace(immediate, value);
@@ -109,7 +109,7 @@ std::string match_all(const Intrinsic& intrinsic, const Block& pattern, const Bl
 
 unsigned exchanges_of(const Block& pattern) { return 1U << std::min(commuting_nodes(pattern.body), kMostExchanges); }
 
-// Empty where some exchange matches; else what does not match without any.
+// Empty if some exchange matches; else the mismatch without any exchange.
 std::string first_match(const Intrinsic& intrinsic, const Block& pattern, const Block& block, const Bounds& bounds,
                         Match& match) {
   std::string plain;
@@ -121,7 +121,7 @@ std::string first_match(const Intrinsic& intrinsic, const Block& pattern, const 
   return plain;
 }
 
-// Empty where init and body of the nest's block each match the intrinsic's; else what does not.
+// Empty if init and body of the nest's block each match the intrinsic's; else the mismatch.
 std::string why_no_match(const Intrinsic& intrinsic, const Block& pattern, const Nest& nest) {
   const Block& block = *nest.block;
   Match match;
@@ -158,7 +158,7 @@ struct Unified {
 };
 
 // The intrinsic's operands for the first exchange and the first assignment of loops to axes of equal extent that fit.
-// None: `why` says what does not fit in those that fit the most operands.
+// nullopt: `why` describes the mismatch in the assignment that fits the most operands.
 std::optional<Unified> unify(const Intrinsic& intrinsic, const Block& pattern, const Nest& nest,
                              const std::vector<const Iterator*>& axes, const std::vector<const For*>& loops,
                              std::string& why) {
@@ -195,7 +195,7 @@ std::optional<Unified> unify(const Intrinsic& intrinsic, const Block& pattern, c
   return std::nullopt;
 }
 
-// The operands are in the scopes that the intrinsic asks for, and no axis runs through one backwards.
+// Checks that the operands are in the scopes that the intrinsic requires, and that no axis runs through one backwards.
 Result<void> require_operands(const Intrinsic& intrinsic, const std::vector<Operand>& operands,
                               const std::string& block) {
   for (std::size_t i = 0; i < operands.size(); ++i)
@@ -213,7 +213,7 @@ Result<void> require_operands(const Intrinsic& intrinsic, const std::vector<Oper
   return {};
 }
 
-// Iterators for the call's block, one for each loop around it that moves an operand.
+// Iterators for the call's block, one for each enclosing loop that moves an operand.
 struct CallIterators {
   std::vector<Iterator> iterators;
   VarMap of_loops;
@@ -240,7 +240,7 @@ CallIterators call_iterators(const Program& program, const Nest& nest) {
   return made;
 }
 
-// An operand as the call writes it, `base` in the call's iterators; it spans `extents` from there.
+// An operand in the form of the call, `base` in the call's iterators; it spans `extents` from there.
 IntrinsicOperand call_operand(const Operand& operand, const Shape& shape, const VarMap& of_loops) {
   IntrinsicOperand argument{
       operand.buffer, {}, operand.steps, std::vector<std::int64_t>(operand.buffer->shape.size(), 1)};
@@ -286,7 +286,7 @@ Block call_block(const Program& program, const Intrinsic& intrinsic, const Block
 
 Result<Program> apply_tensorize(const Program& program, Step& step, const IntrinsicTable& intrinsics) {
   const std::string& loop_name = step.arguments[0];
-  // The nest may have shrunk to nothing (all extents 1): then the block's own name is given.
+  // The nest may have no loops (all extents 1): then the block's own name is given.
   auto path = find_loop(program.body, loop_name);
   if (!path) path = find_block(program.body, loop_name);
   if (!path) return require_loop(program, loop_name, kTensorize).errors();

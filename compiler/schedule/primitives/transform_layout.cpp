@@ -1,10 +1,10 @@
 // transform_layout BUFFER INDEX_MAP
 //
-// Changes how a buffer is laid out: INDEX_MAP lists, for each dimension of the new layout, which part of which old
-// index it holds.
+// Changes the layout of a buffer: INDEX_MAP lists, for each dimension of the new layout, the part of an old index that
+// it contains.
 //   "i0,i1/16,i2,i3,i1%16" turns [n, c, y, x] into [n, c // 16, y, x, c % 16]; "i1/16%4" takes a middle part.
-// Legal where the map is one to one (every old dimension is covered by its parts without gap or overlap, and the parts
-// divide it) and every index is still proven in bounds. A parameter changes its shape with it: the caller hands in the
+// Legal if the map is one to one (every old dimension is covered by its parts without gap or overlap, and the parts
+// divide it) and every index is still proven in bounds. A parameter changes its shape with it: the caller passes the
 // packed form (see pack()).
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ Result<Program> apply_transform_layout(const Program& program, Step& step, const
   node.shape = map.physical_shape();
   const Buffer packed = std::make_shared<const BufferNode>(std::move(node));
 
-  // Indices of a block's body are in its iterators, whose extents give the bounds.
+  // Indices of a block's body are in terms of its iterators, whose extents give the bounds.
   const auto transform_block = [&](const Block& block) {
     Bounds bounds;
     for (const Iterator& iterator : block.iterators)
@@ -78,9 +78,9 @@ Result<Program> apply_transform_layout(const Program& program, Step& step, const
     changed.insert(block->name);
     return make_stmt(transform_block(*block));
   });
-  // What a select kept inside the old extents need not be provable inside the new ones.
+  // An index that a select kept inside the old extents may not be provable inside the new ones.
   return if_proven(std::move(result), changed, intrinsics, "transform_layout", buffer->name,
-                   "leave that dimension whole, or mask in its own block");
+                   "do not split that dimension, or mask in a separate block");
 }
 
 }  // namespace dovetail::schedule

@@ -2,8 +2,8 @@
 //
 //   for y in 4 { S(y) }   ==>   for y in 4 unrolled { S(y) }
 //
-// The back end writes the loop out in full; the order of iterations stays, so that any loop may be unrolled, one of a
-// reduction as well. Legal where it and the unrolled loops around it make no more copies than kMostCopies.
+// The back end writes the loop out in full; the order of iterations stays, so that any loop may be unrolled, including
+// one of a reduction. Legal if it and the enclosing unrolled loops make no more copies than kMostCopies.
 #include "compiler/schedule/loop_kinds.h"
 #include "compiler/schedule/primitives/primitives.h"
 

@@ -3,7 +3,7 @@
 //   for y in 2 { S(y) }   ==>   for y in 2 vthread { S(y) }
 //
 // The iterations are virtual threads: each has its own part of every private buffer, and the back end interleaves their
-// statements, so that the memory transfers of one run alongside the arithmetic of another. Legal where iterations are
+// statements, so that the memory transfers of one overlap the arithmetic of another. Legal if iterations are
 // independent, as for parallel.
 #include "compiler/schedule/loop_kinds.h"
 #include "compiler/schedule/primitives/primitives.h"

@@ -60,9 +60,9 @@ TEST_CASE("layouts: between convolutions images stay channels-last, through kern
   %b: float32[1, 16, 32, 32] = Softmax(%a) {axis=1}  // b_softmax
   %y: float32[1, 16, 32, 32] = Conv(%b, %w) {pads=[1, 1, 1, 1]}  // y_conv
 )") ==
-        R"(y: float32[1, 16, 32, 32] is stored i0,i2,i3,i1
-a: float32[1, 16, 32, 32] is stored i0,i2,i3,i1
-b: float32[1, 16, 32, 32] is stored i0,i2,i3,i1
+        R"(y: float32[1, 16, 32, 32] has layout i0,i2,i3,i1
+a: float32[1, 16, 32, 32] has layout i0,i2,i3,i1
+b: float32[1, 16, 32, 32] has layout i0,i2,i3,i1
 copy y: i0,i2,i3,i1 -> plain, 131072 bytes, for the model's output
 )");
 }
@@ -75,8 +75,8 @@ TEST_CASE("layouts: a kernel before a convolution writes what that reads; alone 
   %a: float32[1, 16, 32, 32] = Softmax(%x) {axis=1}  // a_softmax
   %y: float32[1, 16, 32, 32] = Conv(%a, %w)  // y_conv
 )") ==
-        R"(y: float32[1, 16, 32, 32] is stored i0,i2,i3,i1
-a: float32[1, 16, 32, 32] is stored i0,i2,i3,i1
+        R"(y: float32[1, 16, 32, 32] has layout i0,i2,i3,i1
+a: float32[1, 16, 32, 32] has layout i0,i2,i3,i1
 copy y: i0,i2,i3,i1 -> plain, 131072 bytes, for the model's output
 )");
   CHECK(laid_out(R"(graph g(%x: float32[1, 16, 32, 32]) -> (%y)
@@ -91,10 +91,10 @@ TEST_CASE("layouts: borders that are free take what their kernels like") {
   %y: float32[1, 16, 32, 32] = Conv(%x, %w)  // y_conv
 )";
   CHECK(laid_out(text, "cpu", {.free_borders = true, .choose = true}) ==
-        "x: float32[1, 16, 32, 32] is stored i0,i2,i3,i1\ny: float32[1, 16, 32, 32] is stored i0,i2,i3,i1\n");
+        "x: float32[1, 16, 32, 32] has layout i0,i2,i3,i1\ny: float32[1, 16, 32, 32] has layout i0,i2,i3,i1\n");
   CHECK(laid_out(text) ==
-        "y: float32[1, 16, 32, 32] is stored i0,i2,i3,i1\ncopy x: plain -> i0,i2,i3,i1, 131072 bytes, for y_conv\ncopy "
-        "y: "
+        "y: float32[1, 16, 32, 32] has layout i0,i2,i3,i1\ncopy x: plain -> i0,i2,i3,i1, 131072 bytes, for "
+        "y_conv\ncopy y: "
         "i0,i2,i3,i1 -> plain, 131072 bytes, for the model's output\n");
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("layouts: from the accelerator's blocks to channels-last is one copy")
   %y: float32[1, 16, 4, 4] = Cast(%a) {to=1}  // y_cast
 )",
                  "accel") ==
-        R"(a: int8[1, 16, 4, 4] is stored [1,16,4,4] pad 0+0,0+0,0+0,0+0 = 0 : i0/1,i1/16,i2,i3,i0%1,i1%16
+        R"(a: int8[1, 16, 4, 4] has layout [1,16,4,4] pad 0+0,0+0,0+0,0+0 = 0 : i0/1,i1/16,i2,i3,i0%1,i1%16
 copy x: plain -> [1,16,8,8] pad 0+0,0+0,0+0,0+0 = 0 : i0/1,i1/16,i2,i3,i0%1,i1%16, 2048 bytes, for a_pool
 copy a: [1,16,4,4] pad 0+0,0+0,0+0,0+0 = 0 : i0/1,i1/16,i2,i3,i0%1,i1%16 -> plain, 512 bytes, for y_cast
 )");

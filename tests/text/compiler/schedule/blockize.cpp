@@ -81,7 +81,7 @@ TEST_CASE("schedule refusals: blockize") {
   check_refused(kBlockizeCopy, "split i 3 -> a c\nblockize c",
                 "masks block b. Hint: split by a factor that divides, or peel the rest first");
   check_refused(kBlockizeCopy, "unroll i\nblockize i",
-                "loop i is unrolled, and what its kind promises is not seen inside a block");
+                "loop i is unrolled, but the guarantee of its kind is not visible inside a block");
   check_refused(
       kBlockizeCopy, "reorder i o\nblockize o",
       "iterator v = o * 4 + i is not a multiple of f from the loops outside, and all of 0 to f - 1 from those inside");
@@ -116,5 +116,5 @@ TEST_CASE("schedule refusals: nested blocks that blockize does not make") {
   check_refused(
       "program p { output y: int32[3] for o in 3 { block t { spatial u in 3 = o writes y[u] block b { spatial v in 3 = "
       "u where v < 9 writes y[v] y[v] = 0 } } } }",
-      "unroll o", "block t holds blocks in another form than blockize makes");
+      "unroll o", "block t holds blocks in a form that blockize does not make");
 }

@@ -81,13 +81,12 @@ TEST_CASE("schedule refusals: reverse_compute_at") {
                 "cannot reverse_compute_at e (schedule): loop j belongs to the block's own nest. Hint: name a loop of "
                 "its producer");
   check_refused(kEpilogue, "reorder k i\nreverse_compute_at e k",
-                "iterations of k and the loops around it are not shown to write elements of y that are apart. Hint: "
+                "iterations of k and the loops around it are not shown to write disjoint elements of y. Hint: "
                 "name a loop outside of all loops of the reduction");
   check_refused(kEpilogue, "split k 2 -> ko ki\nreorder ko i ki\nreverse_compute_at e i",
-                "iterations of i and the loops around it are not shown to write elements of y that are apart");
-  check_refused(
-      kEpilogue, "reverse_compute_at b j",
-      "iterator r of the block is reduce, not spatial. Hint: move blocks that compute each element by itself");
+                "iterations of i and the loops around it are not shown to write disjoint elements of y");
+  check_refused(kEpilogue, "reverse_compute_at b j",
+                "iterator r of the block is reduce, not spatial. Hint: move elementwise blocks");
   check_refused(kEpilogue, "decompose_reduction b k -> z0\nreverse_compute_at e k",
                 "block z0, which writes y, is outside of loop k. Hint: name a loop around all writers");
   check_refused(kFusionChain, "reverse_compute_at b i",
@@ -98,7 +97,8 @@ TEST_CASE("schedule refusals: reverse_compute_at") {
   check_refused(
       kReduction + "for j in 10 { block e { spatial w in 10 = j where j < 5 reads y[w] writes z[w] z[w] = y[w] } } }",
       "reverse_compute_at e i",
-      "its predicate j < 5 is about its own loops, which are made again. Hint: move the block before splitting its "
+      "its predicate j < 5 depends on its own loops, which this step rebuilds. Hint: move the block before splitting "
+      "its "
       "loops");
   check_refused(
       "program p { input x: int32[4] output z: int32[4] output y: int32[4] alloc t: int32[4] "
@@ -128,7 +128,7 @@ TEST_CASE("schedule refusals: compute_at of what the nest around has not written
 TEST_CASE("schedule refusals: inline") {
   check_refused(kEpilogue, "inline b",
                 "cannot inline b (schedule): iterator r of block b is reduce, not spatial. Hint: a block with a "
-                "reduction or an order stays by itself");
+                "reduction or an order stays separate");
   check_refused(
       kFusionChain, "inline b",
       "y is an output of the program, and must be stored. Hint: inline the producer of an intermediate buffer");

@@ -83,12 +83,12 @@ TEST_CASE("schedule refusals: kinds of loops") {
       "the unrolled loops there would make 1025 copies, more than 1024. Hint: split it and unroll the inner loop");
   check_refused(
       large("257"), "vectorize i",
-      "it has 257 iterations, and a vector has at most 256 lanes. Hint: split it and vectorize the inner loop");
+      "it has 257 iterations, but a vector has at most 256 lanes. Hint: split it and vectorize the inner loop");
   check_refused(kLoopKindsGrid, "parallel i\nparallel j",
                 "loop i is parallel already, and parallel loops do not nest. Hint: fuse the loops, and make the fused "
                 "one parallel");
   check_refused(kLoopKindsGrid, "vectorize i",
-                "loop j below it is serial, and only unrolled loops are below a vectorized one. Hint: reorder it "
+                "loop j below it is serial, but only unrolled loops may be below a vectorized one. Hint: reorder it "
                 "outwards or unroll it");
   check_refused(kLoopKindsGrid, "unroll j\nvectorize i\nsplit j 2\nvectorize j_1",
                 "cannot split j (schedule): it would break vectorized loop i: loop j_0 below it is serial");
@@ -121,7 +121,7 @@ TEST_CASE("schedule refusals: iterations that depend on one another") {
       "spatial v in 4 = i reads x[v] writes t[0] t[0] = x[v] } "
       "block b { spatial w in 4 = i reads t[0] writes y[w] y[w] = t[0] } } for j in 4 { block c { spatial u in 4 = j "
       "reads t[0] writes z[u] z[u] = t[0] } } }",
-      "parallel i", "two of its 4 iterations may touch one element of t, and block c, outside of i, uses t too");
+      "parallel i", "two of its 4 iterations may touch one element of t, and block c, outside of i, also uses t");
   check_refused(
       "program p { input x: int32[4] output y: int32[4] alloc t: int32[1] for i in 4 { block a { spatial v in 4 = i "
       "where v < 2 reads x[v] writes t[0] t[0] = x[v] } "

@@ -70,5 +70,5 @@ TEST_CASE("schedule: merge refuses loops that are not alike, or not alongside ea
 
 TEST_CASE("schedule: merge refuses loops whose iterations depend on each other") {
   check_refused(kBackward, "merge i j", "an iteration of j may touch elements of t that another one of i touches");
-  check_refused(kThree, "merge i k", "a statement between it and k touches t as well");
+  check_refused(kThree, "merge i k", "a statement between it and k also touches t");
 }

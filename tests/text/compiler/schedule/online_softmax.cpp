@@ -86,9 +86,9 @@ TEST_CASE("schedule refusals: online_softmax") {
   check_refused(good, "split n1 2 -> a b\nonline_softmax w 2 4 3 1 1",
                 "its blocks are not alone in nests of one serial loop for each iterator");
   check_refused(online_program("x[i, n] * 2.0"), "online_softmax w 2 4 3 1 1",
-                "what is taken off the exponent is not the largest of the row");
+                "the value subtracted from the exponent is not the largest of the row");
   check_refused(online_program("x[i, n]", "e[i, 6 - k]"), "online_softmax w 2 4 3 1 1",
                 "its left factor is not a row of the softmax");
   check_refused(online_program("x[i, n]", "x[i, k]"), "online_softmax w 2 4 3 1 1",
-                "its left factor is computed by no one block");
+                "its left factor is not computed by a single block");
 }

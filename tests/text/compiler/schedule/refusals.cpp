@@ -92,7 +92,7 @@ TEST_CASE("schedule refusals: copies read all of a buffer, so all of it must be 
 }
 
 TEST_CASE("schedule refusals: layouts and scopes") {
-  check_refused(kRefusalsGrid, "set_scope x local", "it is a parameter, whose place the caller decides");
+  check_refused(kRefusalsGrid, "set_scope x local", "it is a parameter, whose memory the caller decides");
   check_refused(kRefusalsGrid, "transform_layout x i0,i1/3,i1%3", "3 does not divide the extent 4 of dimension i1");
   check_refused(kRefusalsGrid, "transform_layout x i0,i1%2", "cover 2 of its 4 values");
   check_refused(kRefusalsGrid, "transform_layout x i2", "the buffer has dimensions i0 to i1");

@@ -49,7 +49,7 @@ TEST_CASE("schedule refusals: reindex") {
       "y[v] y[v] = select(v < 4, x[v], 0) } } }",
       "reindex b x",
       "index v of dimension 0 of buffer x is not proven in bounds: its range is 0 to 5, the extent 4. Hint: compute "
-      "what masks it in its own block");
+      "its mask in a separate block");
   check_refused(R"(program p { output y: int32[4] alloc t: int32[8]
     for i in 4 { block a { spatial v in 4 = i writes t[v] t[v] = 1 } }
     for j in 4 { block b { spatial v in 4 = j reads t[v] writes y[v] y[v] = t[v] } } })",
@@ -143,7 +143,7 @@ TEST_CASE("schedule refusals: stream_k") {
   check_refused(kReshapingProduct, "stream_k b 1 1 1 0", "the number of workers must be an integer of at least 1");
   check_refused(kReshapingProduct, "stream_k b 1 1 1 2 -> l r x a b c d e", "the name x is taken");
   check_refused(kReshapingProduct, "stream_k b 2 2 2 4",
-                "with 4 workers no tile has pieces of several: nothing is shared. Hint: take matrix_form, or another "
+                "with 4 workers no tile is shared. Hint: use matrix_form, or another "
                 "number of workers");
   check_refused(kReshapingProduct, "split k 2 -> ko ki\nstream_k b 1 1 1 2",
                 "it is not alone in a nest of one serial loop for each iterator");
@@ -187,7 +187,7 @@ TEST_CASE("schedule refusals: pad") {
   check_refused(
       "program p { output y: int32[4, 4] for i in 4 { block a { spatial v in 4 = i spatial w in 4 = i writes y[v, w] "
       "y[v, w] = 0 } } }",
-      "pad a v 3", "iterator w runs over loop i too");
+      "pad a v 3", "iterator w also runs over loop i");
 }
 
 TEST_CASE("rfactor: partial sums, joined afterwards") {

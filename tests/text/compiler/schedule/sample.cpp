@@ -79,7 +79,7 @@ TEST_CASE("schedule refusals: samples") {
   check_refused(kSampleCopy, "sample tile among 4,8 is 8",
                 "`sample tile among 4,8 is 8` is not of its form. Hint: write `sample NAME among 4,8,16 = 8`");
   check_refused(kSampleCopy, "sample a.b among 4,8",
-                "«a.b» is not a name. Hint: names are letters, digits and _, and begin with no digit");
+                "«a.b» is not a name. Hint: names are letters, digits and _, and do not begin with a digit");
   check_refused(kSampleCopy, "sample 2 among 4,8", "«2» is not a name");
   check_refused(kSampleCopy, "sample tile among 4,,8", "a candidate of «4,,8» is empty");
   check_refused(kSampleCopy, "sample tile among 4,8 = 5", "5 is not among its candidates. Hint: choose one of 4, 8");
@@ -91,7 +91,7 @@ TEST_CASE("schedule refusals: samples") {
   check_refused(kSampleCopy, "sample tile among 4\nsplit i $tiles",
                 "cannot use $tiles (schedule): no sample decided it before. Hint: the decisions are tile");
   check_refused(kSampleCopy, "sample xs factors 12",
-                "«12» is not a number and 2 to 6 factors of it. Hint: write `factors 48:3`");
+                "«12» is not a number with 2 to 6 factors. Hint: write `factors 48:3`");
   check_refused(kSampleCopy, "sample xs factors 12:2 = 5,2",
                 "5,2 is not among its candidates. Hint: choose one of 12,1, 6,2");
   check_refused(kSampleCopy, "sample xs factors 12:2\nsplit i $xs.2", "xs is decided as factors 12:2");
@@ -106,7 +106,7 @@ TEST_CASE("schedule refusals: expressions of decisions") {
   check_refused(kSampleCopy, a + "$(w+1)", "w is decided as the word x");
   check_refused(kSampleCopy, a + "$(b+1)", "no sample decided it before");
   check_refused(kSampleCopy, a + "$(9223372036854775807*a)", "it exceeds 64 bits");
-  check_refused(kSampleCopy, a + "$(a$)", "«$» does not belong there");
+  check_refused(kSampleCopy, a + "$(a$)", "unexpected «$»");
   check_refused(kSampleCopy, a + "$(" + std::string(40, '(') + "a" + std::string(40, ')') + ")",
                 "it is nested too deeply");
 }

@@ -99,7 +99,7 @@ TEST_CASE("schedule refusals: tensorize says what did not match") {
       "program p { input x: int32[4] input w: int32[4] output y: int32[2] for k in 4 { block b { reduce r in 4 = k "
       "reads y[0], x[r], w[r] writes y[0 +: 2] "
       "init { y[1] = 0 } y[0] = y[0] + x[r] * w[r] } } }",
-      "tensorize k t.dot", "two accesses of operand d are not a constant step apart", {dot()});
+      "tensorize k t.dot", "two accesses of operand d do not differ by a constant step", {dot()});
 }
 
 TEST_CASE("schedule: fragments say which lane holds an element") {
@@ -114,7 +114,7 @@ TEST_CASE("schedule: fragments say which lane holds an element") {
       REQUIRE(place.register_index == r / 8 * 2 + c % 2);
     }
   CHECK(dovetail::to_string(parse_fragment("i0,i1", {16, 8}).errors()) ==
-        "error: cannot use fragment i0,i1: it has no single bar between lanes and registers. Hint: write e.g. "
+        "error: cannot use fragment i0,i1: it must have one bar between lanes and registers. Hint: write e.g. "
         "i0%8,i1/2|i0/8,i1%2");
   Intrinsic row = copy();
   row.layouts = {"i0|"};

@@ -61,7 +61,7 @@ TEST_CASE("schedule refusals: slots") {
   check_refused(kThreadsProduct, "slots x 0", "the number of slots must be an integer of at least 1");
   check_refused(kThreadsProduct, "slots x 2", "iterations of ");
   check_refused(kThreadsProduct, "cache_read b x shared -> xs\nslots xs 2",
-                "no loop is around all its uses. Hint: compute_at what writes it into a loop of what reads it");
+                "no loop contains all its uses. Hint: compute_at what writes it into a loop of what reads it");
   // A running sum: each iteration reads what the one before wrote.
   const std::string running =
       "program p { input x: int32[4] output y: int32[4] alloc t: int32[1] for i in 4 { block a { ordered v in 4 = i "
@@ -79,13 +79,13 @@ TEST_CASE("schedule refusals: bind") {
   check_refused(
       "program p { output y: int32[65] for i in 65 { block b { spatial v in 65 = i writes y[v] y[v] = 0 } } }",
       "bind i thread.z",
-      "it has 65 iterations, and thread.z has at most 64. Hint: split it and bind one of both loops");
+      "it has 65 iterations, but thread.z has at most 64. Hint: split it and bind one of both loops");
   check_refused(kThreadsGrid, "bind i block.x\nbind j block.x", "loop i of the same nest is bound to block.x already");
   check_refused(kThreadsGrid, "bind j block.x",
-                "loop i around it is serial, and blocks cannot wait for one another between its iterations. Hint: bind "
+                "loop i around it is serial, but blocks cannot wait for one another between its iterations. Hint: bind "
                 "the outermost loops");
   check_refused(kThreadsGrid, "bind i thread.x\nbind j block.x",
-                "loop i around it is bound to thread.x, and blocks cannot wait");
+                "loop i around it is bound to thread.x, but blocks cannot wait");
   check_refused(kThreadsChain, "compute_at a j\nbind j block.x\nbind k block.y",
                 "it shares the loop around it with other statements, for which blocks cannot wait");
   check_refused(
@@ -111,7 +111,7 @@ TEST_CASE("schedule refusals: bind") {
 TEST_CASE("schedule refusals: pipeline") {
   check_refused(kThreadsGrid, "pipeline i 1", "the number of stages must be an integer of at least 2");
   check_refused(kThreadsGrid, "pipeline i 2",
-                "cannot pipeline i (schedule): it holds one statement, alongside which nothing could run. Hint: "
+                "cannot pipeline i (schedule): it holds only one statement, so nothing could overlap. Hint: "
                 "cache_read and compute_at its operands into it first");
   check_refused(kThreadsChain, "compute_at a j\npipeline j 3",
                 "it has 2 iterations, fewer than 3 stages. Hint: give fewer stages");

@@ -98,6 +98,6 @@ TEST_CASE("index map: swizzles that cannot be undone are refused") {
   CHECK_THAT(why("i0,i1^", {4, 4}), ContainsSubstring("expected a part"));
   CHECK_THAT(why("i0,i1^i2", {4, 4}), ContainsSubstring("the buffer has dimensions i0 to i1"));
   CHECK_THAT(why("i0,i1^i0/3", {4, 4}), ContainsSubstring("3 does not divide the extent 4 of dimension i0"));
-  CHECK(to_string(parse_fragment("i0^i1|i1", {4, 4}).errors()).find("lanes and registers are not swizzled") !=
+  CHECK(to_string(parse_fragment("i0^i1|i1", {4, 4}).errors()).find("lanes and registers must not be swizzled") !=
         std::string::npos);
 }

@@ -200,7 +200,7 @@ TEST_CASE("recorded schedules: they are used where the sketch takes them, and it
   CHECK(from(Decisions{{"outer", "2"}, {"inner", "1"}, {"unroll", "no"}}) == "outer=2 inner=1 unroll=no by a record");
   CHECK(from(std::nullopt) == "outer=4 inner=2 unroll=no without no record");
   CHECK_THAT(from(Decisions{{"outer", "3"}}),
-             Catch::Matchers::StartsWith("outer=4 inner=2 unroll=no without default: what is recorded is refused"));
+             Catch::Matchers::StartsWith("outer=4 inner=2 unroll=no without default: the record is refused"));
   Origin nobody;
   CHECK(try_run(kCopy, copy_task(), nullptr, nobody).ok());
   CHECK(nobody.key.empty());
