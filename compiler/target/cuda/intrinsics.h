@@ -48,7 +48,7 @@ inline constexpr std::int64_t kMmaRows = 16, kMmaColumns = 8, kGroupRows = 64;
 // The instruction that multiplies factors of these types and accumulates in `sum`; nullopt: none.
 std::optional<MatrixMultiply> find_matrix_multiply(DType left, DType right, DType sum);
 std::optional<MatrixMultiply> find_group_multiply(DType left, DType right, DType sum, std::int64_t columns);
-// Those of groups of warps, for all factors.
+// The instructions of groups of warps, for all factors.
 std::vector<MatrixMultiply> group_multiplies();
 std::optional<MatrixMultiply> find_matrix_multiply(std::string_view name);
 

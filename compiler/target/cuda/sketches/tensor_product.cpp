@@ -304,7 +304,7 @@ class TensorProduct {
     std::vector<std::string> order = blocks;
     order.push_back(piece);  // for a stream, a single one, inside
     if (mma_.of_group()) {
-      // Of the warps of all groups, those of one group.
+      // The warps of all groups, split into groups and the warps of one group.
       const auto [group, of_group] = split_loop(c_, warp, kWarpsOfGroup);
       group_ = group, warp_ = of_group;
       around_fragment_ = {depth_fragment, row_fragment};
