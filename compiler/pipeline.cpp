@@ -390,10 +390,10 @@ class Pipeline {
 
 struct Stage {
   std::string_view name;
-  bool whole;  // of the whole model: --stop-after may name it. The others dump what is inside a region, once per
+  bool whole;  // --stop-after may name it: covers the whole model. The others dump the inside of a region, once per
                // operation or region
   Result<void> (Pipeline::*run)() = nullptr;
-  std::string (Pipeline::*text)() const = nullptr;  // what --dump prints after it
+  std::string (Pipeline::*text)() const = nullptr;  // the text that --dump prints after it
 };
 // In execution order; rows with the same name are one stage.
 constexpr Stage kStages[] = {

@@ -82,7 +82,7 @@ std::string NodeFates::pass_that_folded(const std::string& node) const {
 
 namespace {
 
-// One imported node may have become several. The one with the most operations stands for it, with the cost of all that
+// One imported node may have become several. The row shows the one with the most operations, with the cost of all that
 // are on its target.
 void keep(std::map<std::string, NodePlacement>& rows, const std::string& name, NodePlacement row) {
   const auto known = rows.find(name);

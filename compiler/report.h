@@ -60,12 +60,12 @@ struct RegionSummary {
   std::size_t operations = 0;  // matches
   Cost cost;
   double border_seconds = 0;
-  std::optional<Cost> elsewhere;                  // on the targets listed after
+  std::optional<Cost> elsewhere;                  // on the targets listed after it
   std::uint64_t read_bytes = 0, given_bytes = 0;  // over its border
 };
 struct PlacementSummary {
   std::map<std::string, int> nodes;           // imported nodes by target
-  std::map<std::string, std::uint64_t> macs;  // Cost::macs by target, of nodes with their own code
+  std::map<std::string, std::uint64_t> macs;  // Cost::macs by target, of nodes with code
   std::vector<RegionSummary> regions;
   std::uint64_t moved_bytes = 0;  // from a region to one of another target, each tensor once for each reader
   int moved_tensors = 0;

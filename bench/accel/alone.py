@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Cycles of layers alone on the accelerator, first loads and last stores included, against their bounds (docs/explanation/accelerator-bound.md).
+"""Cycles of single layers on the accelerator, including first loads and last stores, compared with their bounds (docs/explanation/accelerator-bound.md).
 
 usage: alone.py DOVETAIL FOLDER [--only TEXT] [--least MACS] [--check]
 
-Each layer of ResNet-18 and MobileNetV2 with at least so many its own multiplications (10 million), one of each shape: the network
-is compiled with every other node placed on the processor, and what is left on the accelerator runs on the cycle simulator, memory of
-latency 64. Models come from `dovetail zoo --int8` and stay in FOLDER.
+Each layer of ResNet-18 and MobileNetV2 with at least MACS multiplications (10 million), one of each shape: the network is
+compiled with every other node placed on the processor, and the rest runs on the cycle simulator with a memory latency of
+64. Models come from `dovetail zoo --int8` and are kept in FOLDER.
 """
 
 import argparse
@@ -21,7 +21,7 @@ NETWORKS = ("resnet18", "mobilenet_v2")
 
 
 def computing_nodes(dovetail, model, folder):
-    """But for what becomes a part of the node before: formats, ReLU and clips."""
+    """Excludes operators that are fused into the previous node: formats, ReLU and clips."""
     report = folder / "partition.json"
     run.call([dovetail, "compile", model, "--target", "accel,cpu", "--stop-after", "partition", "--report", report])
     parts = ("QuantizeLinear", "DequantizeLinear", "Relu", "Clip")
@@ -33,7 +33,7 @@ def main():
     parser.add_argument("dovetail", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--only", default="", help="part of NETWORK, MACHINE")
-    parser.add_argument("--least", type=int, default=10_000_000, help="own multiplications of a layer")
+    parser.add_argument("--least", type=int, default=10_000_000, help="multiplications of a layer, at least")
     parser.add_argument("--check", action="store_true", help="compare every tensor with the reference")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)

@@ -1,6 +1,6 @@
-"""Lower bounds of a layer's cycles on the accelerator, from its shape alone: no program is looked at.
+"""Lower bounds of a layer's cycles on the accelerator, from its shape only, without a program.
 
-docs/explanation/accelerator-bound.md has the definitions. Shapes are those of the model; n, c, h and w of activations.
+docs/explanation/accelerator-bound.md has the definitions. Shapes are those of the model; n, c, h and w are those of activations.
 """
 
 import struct
@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Machine:
-    """What of a configuration decides bounds: elements of a GEMM step, bytes of the memory port each way, extensions."""
+    """The parameters of a configuration that determine bounds: elements of a GEMM step, memory port bytes per direction, extensions."""
     batch: int
     block_in: int
     block_out: int
@@ -21,8 +21,8 @@ class Machine:
 
 @dataclass(frozen=True)
 class Layer:
-    """kind: conv, average (a depthwise conv with one weight), add, max_pool, or matmul: of two activations, for each of
-    `groups` h rows of c channels by o columns."""
+    """kind: conv, average (a depthwise conv with one weight), add, max_pool, or matmul of two activations: `groups` products
+    of h rows by c channels by o columns."""
     name: str
     kind: str
     n: int
@@ -36,10 +36,10 @@ class Layer:
     groups: int = 1
     scales: str = "any"  # any, or powers of two
     from_host: bool = False  # its input is laid out by the host, which may fold windows into channels
-    other_way: bool = False  # a matmul's second operand is in rows of its sums, as values do in attention; keys do not
-    zero_points: int = 0  # of a matmul's operands, how many are not 0
-    multipliers: tuple = ()  # of a sum's operands, as the model's integer form has them
-    pool: "Layer" = None  # the max-pooling that alone reads a convolution's result
+    other_way: bool = False  # a matmul's second operand has rows along its sums, like values in attention, unlike keys
+    zero_points: int = 0  # number of a matmul's operands with a nonzero zero point
+    multipliers: tuple = ()  # of a sum's operands, from the model's integer form
+    pool: "Layer" = None  # the max-pooling that is the only reader of a convolution's result
 
     @property
     def out_h(self):
@@ -51,7 +51,7 @@ class Layer:
 
     @property
     def macs(self):
-        """The model's own multiplications."""
+        """The multiplications of the model, without padding to blocks."""
         if self.kind == "matmul":
             return self.n * self.groups * self.h * self.c * self.o
         if self.kind not in ("conv", "average"):
@@ -61,9 +61,9 @@ class Layer:
 
 @dataclass(frozen=True)
 class Bound:
-    gemm: int  # steps of GEMM, resets included
+    gemm: int  # GEMM steps, including resets
     alu: int  # cycles of the ALU
-    constants: int  # cycles of the compute queue until the epilogue's constants are in ACC
+    constants: int  # cycles of the compute queue to load the epilogue's constants into ACC
     read: int  # bytes
     written: int
 
@@ -71,7 +71,7 @@ class Bound:
         return self.gemm + self.alu + self.constants
 
     def dram(self, machine, peak):
-        """peak: bytes a cycle that reads and writes share (memory `bank`); None: they share nothing (`ideal`)."""
+        """peak: bytes per cycle shared by reads and writes (memory `bank`); None: not shared (`ideal`)."""
         through_port = max(self.read, self.written) / machine.bus_bytes
         return through_port if peak is None else max(through_port, (self.read + self.written) / peak)
 
@@ -88,25 +88,25 @@ def parts(whole, part):
 
 
 def reset_steps(machine):
-    """GEMM steps before an accumulator's first product. Where products cannot overwrite, what an earlier result left there,
-    which depends on data, has to be written over, and any instruction that writes an element takes a cycle."""
+    """GEMM steps before an accumulator's first product. If products cannot overwrite, the previous contents, which depend on
+    data, must be cleared, and any instruction that writes an element takes a cycle."""
     return 0 if machine.overwrite else 1
 
 
 def epilogue_cycles(layer, machine):
-    """ALU cycles an element takes from its sum to what is stored: docs/explanation/accelerator-bound.md lists the passes."""
+    """ALU cycles per element from its sum to the stored result: docs/explanation/accelerator-bound.md lists the passes."""
     if machine.requant:
         return 1 if machine.saturate else 3
-    # The clamp is part of both: 9 passes, or 11 with two limbs, and a cycle more for each other vector than constants.
+    # Both include the clamp: 9 passes, or 11 with two limbs, plus a cycle for each vector operand other than constants.
     return 11 if layer.scales == "powers of two" else 13
 
 
 def operand_cycles(multiplier, machine):
-    """ALU cycles to scale an operand of a sum, its zero point included. Without `requant` they depend on the multiplier's
-    significant bits: whether its product with an operand fits 32 bits, and whether products are halfway."""
+    """ALU cycles to scale an operand of a sum, including its zero point. Without `requant` they depend on the multiplier's
+    significant bits: whether its product with an operand fits 32 bits, and whether products can be ties."""
     if machine.requant:
         return 1
-    if multiplier is None:  # not known: the least of all that are not integers
+    if multiplier is None:  # unknown: the least for multipliers that are not integers
         return 4
     pattern = struct.unpack("I", struct.pack("f", abs(multiplier)))[0]
     significand, fraction_bits = pattern & 0x7FFFFF | 0x800000, 150 - (pattern >> 23)
@@ -121,34 +121,34 @@ def operand_cycles(multiplier, machine):
 
 
 def epilogue_words(layer, machine):
-    """Constants of 32 bits for each channel that the passes read from ACC; shifts are immediates."""
+    """32-bit constants per channel that the passes read from ACC; shifts are immediates."""
     if machine.requant:
         return 2
     return 4 if layer.scales == "powers of two" else 6
 
 
 def constant_cycles(layer, machine):
-    """Cycles of the compute queue for the constants of each channel, once for the layer. LOAD ACC takes what the port
-    takes, latency left out. No program does the other: a product of a constant row with weights that the load queue
-    brings makes 16 bits of each channel, so reset, product, shift and product make a word."""
+    """Cycles of the compute queue for the constants of each channel, once per layer. LOAD ACC takes the cycles of the port,
+    without latency. The alternative, which no program uses: a product of a constant row with weights loaded by the load
+    queue yields 16 bits of each channel, so a word takes reset, product, shift and product."""
     load = parts(machine.batch * machine.block_out * 4, machine.bus_bytes)
     products = 3 + reset_steps(machine)
     return parts(layer.o, machine.block_out) * epilogue_words(layer, machine) * min(load, products)
 
 
 def maximum_cycles(layer, machine):
-    """ALU cycles of a max-pooling, whose elements are in ACC: a maximum for each tap but the first of each direction, of
-    two operands."""
+    """ALU cycles of a max-pooling with its elements in ACC: a maximum of two operands for each tap except the first of each
+    direction."""
     columns = parts(layer.n, machine.batch) * layer.out_w * parts(layer.c, machine.block_out)
     return 2 * (layer.kernel - 1) * columns * (layer.h + layer.out_h)
 
 
 def conv_steps(layer, machine):
-    """GEMM steps for a block of results: products after padding to blocks, in the cheapest form there is."""
+    """GEMM steps for a block of results: products after padding to blocks, in the cheapest form."""
     ins = lambda channels: parts(channels, machine.block_in)
     k = layer.kernel
     if layer.groups > 1:
-        # Groups side by side in a block: one block of channels in for each block of channels out.
+        # Groups packed into a block: one block of input channels for each block of output channels.
         per_group = layer.c // layer.groups
         return k * k * max(1, parts(per_group, machine.block_in))
     forms = [ins(layer.c) * k * k]
@@ -158,7 +158,7 @@ def conv_steps(layer, machine):
 
 
 def input_bytes(layer, machine, image):
-    """Bytes of a convolution's input. What the host lays out has columns or windows folded into channels, or not."""
+    """Bytes of a convolution's input. If the host lays it out, columns or windows may be folded into channels."""
     plain = image(layer.c, layer.h, layer.w)
     if not layer.from_host:
         return plain
@@ -167,7 +167,7 @@ def input_bytes(layer, machine, image):
 
 
 def bound(layer, machine):
-    """The layer alone: everything it reads comes from DRAM once, everything it makes goes there once."""
+    """The layer alone: every input is read from DRAM once, every result is written once."""
     pixels = parts(layer.n, machine.batch) * layer.out_h * layer.out_w
     results = pixels * parts(layer.o, machine.block_out)
     block = max(machine.block_in, machine.block_out)
@@ -184,7 +184,7 @@ def bound(layer, machine):
         constants = 0 if average else channels(layer.o) * machine.batch * epilogue_words(layer, machine) * 4
         stored, maxima = results, 0
         if layer.pool:
-            # Of accumulators: the epilogue rises with them, so it may come after the maximum.
+            # On accumulators: the epilogue is monotonic, so it may follow the maximum.
             stored = parts(layer.n, machine.batch) * layer.pool.out_h * layer.pool.out_w * parts(layer.o, machine.block_out)
             maxima = maximum_cycles(layer.pool, machine)
             written = image(layer.o, layer.pool.out_h, layer.pool.out_w)
@@ -192,9 +192,9 @@ def bound(layer, machine):
                      0 if average else constant_cycles(layer, machine),
                      input_bytes(layer, machine, image) + weights + constants, written)
     if layer.kind == "matmul":
-        # Blocks of the second operand are elements of WGT as they are stored, or are transposed, a step for each row. A zero
-        # point before a sum of the second operand takes a row of products more, one before a sum of the first a column;
-        # each then takes an addition.
+        # Blocks of the second operand are used directly as elements of WGT, or are transposed, one step per row. The
+        # first operand's zero point, multiplied by sums of the second operand, takes an additional row of products, the
+        # second operand's an additional column; each also takes an addition.
         groups, rows, columns, depth = (layer.n * layer.groups, parts(layer.h, machine.batch),
                                         parts(layer.o, machine.block_out), parts(layer.c, machine.block_in))
         transposed = parts(layer.c, machine.block_out) * parts(layer.o, machine.batch) if layer.other_way else 0
@@ -204,12 +204,13 @@ def bound(layer, machine):
                      groups * rows * columns * (epilogue_cycles(layer, machine) + layer.zero_points), 0,
                      operand(layer.h) + operand(layer.o), groups * layer.h * channels(layer.o))
     if layer.kind == "max_pool":
-        # Widened through GEMM by an identity block, an element a step.
+        # Widened through GEMM with an identity block, one step per element.
         widened = parts(layer.n, machine.batch) * layer.h * layer.w * parts(layer.c, machine.block_out)
         return Bound(widened * (1 + reset), maximum_cycles(layer, machine), 0, image(layer.c, layer.h, layer.w), written)
     if layer.kind == "add":
-        # Operands through GEMM, but for one that is a product's accumulators: where the store clamps, they would take the
-        # clamps, two passes, instead. Both scaled; their sum, of two operands; its rounding, whose scale is 2^-s.
+        # Operands pass through GEMM, except one that is a product's accumulators (if the store clamps, it would need
+        # the clamps, two passes, instead). Both are scaled; their sum has two operands; its rounding has the scale
+        # 2^-s.
         scaled = sum(operand_cycles(multiplier, machine) for multiplier in layer.multipliers or (None, None))
         rounding = epilogue_cycles(replace(layer, scales="powers of two"), machine)
         return Bound(results * (1 + reset) * (2 if machine.saturate else 1), results * (scaled + 2 + rounding), 0,

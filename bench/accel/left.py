@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""What int8 networks leave to the host alongside the accelerator (docs/explanation/accelerator-bound.md).
+"""The nodes of int8 networks that are left to the host (docs/explanation/accelerator-bound.md).
 
 usage: left.py DOVETAIL FOLDER [--models FOLDER] [--model FILE]... [--hw NAME]... [--only TEXT]
 
-Compiles the int8 models of --models (folders with a model.onnx in them, extra_* left out), those of --model, and the networks of
-the zoo, for accel,cpu, and prints for each: regions, share of the multiplications on the accelerator, and every node that is left to
-the host with the reason. Models of the zoo stay in FOLDER.
+Compiles the int8 models of --models (folders that contain a model.onnx, except extra_*), those of --model, and the networks
+of the zoo, for accel,cpu, and prints for each: regions, share of the multiplications on the accelerator, and every node left
+to the host with the reason. Models of the zoo are kept in FOLDER.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Layers of published networks, by the names that `dovetail zoo` gives them: shapes as the papers have them."""
+"""Layers of published networks, with the names used by `dovetail zoo` and the shapes of the papers."""
 
 from bound import Layer
 
@@ -51,9 +51,9 @@ def mobilenet_v2(n=1):
 
 def transformer_block(name, tokens, hidden, heads, inner, projections, output):
     """Vaswani et al., Attention Is All You Need, 2017: an encoder's or decoder's block; `projections`: names of the dense
-    layers that make queries, keys and values, and how many of the three each makes; `output`: that of the one after the heads."""
+    layers that compute queries, keys and values, and how many of the three each computes; `output`: the one after the heads."""
     size = hidden // heads
-    # Tokens are a batch of dense layers, of which hardware with batch > 1 takes several at a time.
+    # Tokens are a batch of dense layers, of which hardware with batch > 1 processes several at a time.
     dense = lambda at, c, o: Layer(name + at, "conv", tokens, c, 1, 1, o)
     add = lambda at: Layer(name + at, "add", tokens, hidden, 1, 1, hidden)
     layers = [dense(at, hidden, width * hidden) for at, width in projections]

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Cycles of whole networks on the accelerator against the bounds of their layers (docs/explanation/accelerator-bound.md).
+"""Cycles of whole networks on the accelerator, compared with the bounds of their layers (docs/explanation/accelerator-bound.md).
 
 usage: run.py DOVETAIL FOLDER [--only TEXT] [--batch N] [--check] [-o OUT.json]
 
-Models come from `dovetail zoo --int8` and stay in FOLDER. Each network runs on the cycle simulator, its values compared
-with the reference where --check is given, on 1x16x16-ext and 1x16x16, with memories of four kinds, and on 1x32x32 and 4x8x8 with
-the first of them, with the slots that the schedules choose and with one. Prints a table for each network, machine and memory.
+Models come from `dovetail zoo --int8` and are kept in FOLDER. Each network runs on the cycle simulator, with --check its
+values are compared with the reference, on 1x16x16-ext and 1x16x16, with memories of four kinds, and on 1x32x32 and 4x8x8
+with the first kind, with the slots chosen by the schedules and with one slot. Prints a table for each network, machine and
+memory.
 """
 
 import argparse
@@ -24,7 +25,7 @@ NETWORKS = {"resnet18": networks.resnet18, "mobilenet_v2": networks.mobilenet_v2
 WITH_BATCH = ("resnet18", "mobilenet_v2")
 MACHINES = ("1x16x16-ext", "1x16x16", "1x32x32", "4x8x8")
 WITH_ALL_MEMORIES = ("1x16x16-ext", "1x16x16")
-# name, --memory and --clock, bytes a cycle that reads and writes share (None: they share nothing)
+# name, --memory and --clock, bytes per cycle shared by reads and writes (None: not shared)
 DDR4_BYTES_PER_SECOND = 19.2e9
 MEMORIES = (("ideal, latency 64", ("ideal:latency=64",), None), ("ideal, latency 1", ("ideal:latency=1",), None),
             ("DDR4-2400, 100 MHz", ("bank:ddr4-2400", "--clock", 100), DDR4_BYTES_PER_SECOND / 100e6),
@@ -45,7 +46,7 @@ def machine_of(dovetail, name):
 
 
 def with_multipliers(layers, dovetail, model):
-    """The layers, sums with the multipliers of their operands in the model's integer form, which is not a program yet."""
+    """The layers; sums get the multipliers of their operands from the model's integer form, before any program."""
     printed = call([dovetail, "compile", model, "--target", "accel,cpu", "--stop-after", "integer", "--dump", "integer"])
     found = {}
     for line in printed.splitlines():
@@ -65,7 +66,7 @@ def measure(dovetail, model, machine, memory, extra, report):
 
 
 def tokens_of(dovetail, model, machine, folder):
-    """Of each layer: those that its instructions wait for, and those of a planner that synchronizes wherever the stream changes queues."""
+    """Tokens per layer: those of its instructions, and those of a planner that synchronizes at every change of queues."""
     report = folder / "compiled.json"
     call([dovetail, "compile", model, "--target", "accel,cpu", "--hw", machine, "-o", folder / "compiled.dvt", "--report", report])
     rows = [row for code in json.loads(report.read_text())["compiler"]["codes"] for row in code["tokens"]["layers"]]
@@ -73,13 +74,13 @@ def tokens_of(dovetail, model, machine, folder):
 
 
 def rows_of(layer, names):
-    """Those of the run that are the layer's: a convolution and the pooling after it have one, or one each."""
+    """The run's rows for the layer: a convolution and the pooling after it have one, or one each."""
     own = [name for name in (layer.name, layer.name + ".relu", layer.name + ".norm") if name in names][:1]
     return own + (rows_of(layer.pool, names) if layer.pool else [])
 
 
 def compare(layers, rows, machine, peak):
-    """Each layer with rows in the run, and its bound: one that has none is fused with the next that has."""
+    """Each layer with rows in the run, and its bound: a layer without rows is fused with the next one with rows."""
     cycles = {row["name"]: row["cycles"] for row in rows}
     result, waiting = [], None
     for layer in layers:
@@ -102,7 +103,7 @@ def main():
     parser.add_argument("dovetail", type=pathlib.Path)
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--only", default="", help="part of NETWORK, MACHINE, MEMORY")
-    parser.add_argument("--batch", type=int, default=1, help="images; transformers are left out where it is not 1")
+    parser.add_argument("--batch", type=int, default=1, help="images; transformers are skipped unless it is 1")
     parser.add_argument("--check", action="store_true", help="compare every tensor with the reference")
     parser.add_argument("-o", dest="output", type=pathlib.Path)
     options = parser.parse_args()

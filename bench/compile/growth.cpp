@@ -1,10 +1,10 @@
 // How the compiler's time and memory grow with the graph: each family of compiler/zoo/growth.h is compiled for the CPU
-// in sizes up to MOST nodes. Each compilation is its own process, so that its greatest memory is known; what takes
-// longer than LIMIT seconds is stopped, and larger ones of that family are left out.
+// in sizes up to MOST nodes. Each compilation is a separate process, so that its peak memory is known; one that takes
+// longer than LIMIT seconds is stopped, and larger sizes of that family are skipped.
 //
 //   bench_growth [MOST [FILTER [LIMIT]]]
 //
-// JSON on standard output, a table on standard error. The exponent is that of a power of the size, fitted to the sizes
+// JSON on standard output, a table on standard error. The exponent is that of a power law of the size, fitted to sizes
 // from 1,000 nodes on (least squares of logarithms); 1 is linear.
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -30,12 +30,12 @@ using namespace dovetail;
 namespace {
 
 constexpr std::size_t kSizes[] = {100, 200, 500, 1000, 2000, 5000, 10000, 20000};
-constexpr std::size_t kFitted = 1000;  // below, what every compilation costs hides what a node costs
+constexpr std::size_t kFitted = 1000;  // below, the fixed cost of a compilation hides the cost per node
 
 struct Point {
   std::size_t nodes = 0;
-  double seconds = 0;    // of processor time, user and system
-  double mebibytes = 0;  // resident at most
+  double seconds = 0;    // processor time, user and system
+  double mebibytes = 0;  // peak resident size
 };
 
 bool compile_once(const graph::Graph& graph) {
@@ -47,7 +47,7 @@ bool compile_once(const graph::Graph& graph) {
   return compiled.ok();
 }
 
-// Nothing where it fails or takes too long.
+// Nothing if it fails or takes too long.
 std::optional<Point> measure(const zoo::Growth& family, std::size_t nodes, unsigned limit_s) {
   const pid_t child = fork();
   if (child < 0) return std::nullopt;
@@ -65,7 +65,7 @@ std::optional<Point> measure(const zoo::Growth& family, std::size_t nodes, unsig
   return Point{nodes, seconds(used.ru_utime) + seconds(used.ru_stime), static_cast<double>(used.ru_maxrss) / 1024};
 }
 
-// Of `value` as a power of the number of nodes; nothing from fewer than two points.
+// The exponent of `value` as a power of the number of nodes; nothing if there are fewer than two points.
 template <typename Value>
 std::optional<double> exponent(const std::vector<Point>& points, const Value& value) {
   double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0;

@@ -11,7 +11,7 @@ namespace dovetail::bench {
 struct Candidate {
   std::string name;                 // "ours", "oneDNN", ...
   std::function<void()> run;        // one inference
-  std::function<NdArray()> result;  // of the last run, in plain row-major layout; not timed
+  std::function<NdArray()> result;  // result of the last run, in plain row-major layout; not timed
 };
 
 }  // namespace dovetail::bench

@@ -47,7 +47,7 @@ NdArray operand(const LayerSpec& spec, const char* name, Shape shape, std::int64
                  : random_integers(DType::uint8, std::move(shape), 0, 255, random);
 }
 
-// A sum of products without a rounding, and the sum of their magnitudes.
+// A sum of products without rounding, and the sum of their magnitudes.
 struct Sum {
   double value = 0, magnitude = 0;
   void add(double a, double b) { value += a * b, magnitude += std::abs(a * b); }
@@ -88,7 +88,7 @@ Expected expected_at(const Problem& problem, std::int64_t element) {
     return {convolution ? std::max(0.0, sum.value) : sum.value, 1e-5 * sum.magnitude};
   if (!convolution) return {sum.value, 0};
   const std::int64_t channel = element / (convolution->output_size() * convolution->output_size());
-  // One step: sums beyond 2^24 are rounded to binary32 on some ways and not on others.
+  // One step: sums beyond 2^24 are rounded to binary32 in some implementations and not in others.
   return {std::clamp(std::nearbyint(sum.value * problem.scale.as_double(channel)), 0.0, 255.0), 1};
 }
 
@@ -127,7 +127,7 @@ Problem make_problem(const LayerSpec& spec) {
     problem.bias = zoo::normal_array({c.outputs}, 0.1, zoo::Random(1, spec.name + ".bias"));
   } else {
     problem.bias = random_integers(DType::int32, {c.outputs}, -1000, 1000, zoo::Random(1, spec.name + ".bias"));
-    // Uniform operands give sums of deviation sqrt(fan-in) * 148 * 73; two of them fill the range.
+    // Uniform operands give sums with deviation sqrt(fan-in) * 148 * 73; two deviations fill the range.
     const double typical = 128 / (2 * std::sqrt(static_cast<double>(fan_in)) * 148 * 73);
     problem.scale = zoo::uniform_array({c.outputs}, 900, 1100, typical, zoo::Random(1, spec.name + ".scale"));
   }
@@ -137,14 +137,14 @@ Problem make_problem(const LayerSpec& spec) {
 Result<void> check_result(const Problem& problem, const NdArray& result) {
   constexpr std::int64_t kChecked = 300;
   const std::int64_t step =
-      std::max<std::int64_t>(1, result.count() / kChecked) | 1;  // odd, so that all columns are seen
+      std::max<std::int64_t>(1, result.count() / kChecked) | 1;  // odd, so that all columns are covered
   for (std::int64_t i = 0; i < result.count(); i += step) {
     const Expected expected = expected_at(problem, i);
     if (!(std::abs(result.as_double(i) - expected.value) <= expected.tolerance))
       return Diagnostic{
           "wrong result", fmt::format("{}, element {}", problem.spec.name, i),
           fmt::format("{} computed, {} ± {} expected", result.as_double(i), expected.value, expected.tolerance),
-          "the candidate computes something else"};
+          "the candidate computes a different function"};
   }
   return {};
 }

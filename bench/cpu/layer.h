@@ -1,4 +1,4 @@
-// What is measured: single layers, with their data, and what each element of their results must be.
+// The measured layers, with their data and the definition of each element of their results.
 #pragma once
 
 #include <cstdint>
@@ -11,21 +11,21 @@
 
 namespace dovetail::bench {
 
-// NCHW, batch 1, weights OIHW, a square window, the same padding on all sides; bias and ReLU after it.
+// NCHW, batch 1, weights OIHW, a square window, the same padding on all sides; followed by bias and ReLU.
 struct Convolution {
   std::int64_t inputs, outputs, size, window, stride, pad;  // `size`: rows and columns of the input
   std::int64_t groups = 1;
   std::int64_t output_size() const { return (size + 2 * pad - window) / stride + 1; }
 };
-// a[m, k] times b[k, n], both row-major, nothing after it.
+// a[m, k] times b[k, n], both row-major, without a following operator.
 struct Product {
   std::int64_t m, n, k;
 };
 
-// float32: everything is. int8: activations uint8 with zero point 0, weights int8, bias and accumulators int32. A
+// float32: all data. int8: activations uint8 with zero point 0, weights int8, bias and accumulators int32. A
 // convolution's results are uint8, clamp(round_half_even((acc + bias) * scale), 0, 255) with one binary32 scale per
-// output channel; a product's are the int32 sums. (A back end of int8 activations takes each uint8 for the int8 128
-// below, zero point -128: the same numbers.)
+// output channel; a product's are the int32 sums. (A back end with int8 activations maps each uint8 to the int8 that is
+// 128 less, zero point -128: the same numbers.)
 enum class Number : std::uint8_t { float32, int8 };
 
 struct LayerSpec {
@@ -33,15 +33,15 @@ struct LayerSpec {
   Number number = Number::float32;
   std::variant<Convolution, Product> shape;
   double macs() const;
-  // At least 100 million MACs of convolution, enough to reach a core's peak: the layers that show whether a run is to
-  // be trusted.
+  // Convolutions with at least 100 million MACs, enough to reach a core's peak: these layers show whether a run is
+  // trustworthy.
   bool large_convolution() const;
 };
 
 struct Problem {
   LayerSpec spec;
-  NdArray x, w, bias;  // a product's are a, b and nothing
-  NdArray scale;       // of int8 convolutions, by output channel
+  NdArray x, w, bias;  // for a product: a, b and empty
+  NdArray scale;       // of int8 convolutions, per output channel
 };
 
 std::span<const LayerSpec> all_layers();

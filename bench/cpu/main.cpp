@@ -1,7 +1,7 @@
 // Our CPU back end compared with oneDNN and OpenBLAS: layers and whole networks, float32 and int8, one thread and two.
-// docs/results/benchmarks.md has the method. Usage: bench_cpu [SAMPLES [FILTER]] [--records DB [--trials N]].
-// FILTER: a part of the names to measure. --records: layers by the schedules recorded there, too; --trials: after a
-// search for them.
+// docs/results/benchmarks.md describes the method. Usage: bench_cpu [SAMPLES [FILTER]] [--records DB [--trials N]].
+// FILTER: a substring of the names to measure. --records: also measures layers with recorded schedules; --trials: after
+// searching for them.
 #include <sched.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,7 +29,7 @@ namespace {
 constexpr const char* kThreadsVariable = "DOVETAIL_BENCH_THREADS";
 constexpr const char* kProcessorsVariable = "DOVETAIL_BENCH_PROCESSORS";
 constexpr double kTrustedShare =
-    0.9;  // of the peak, by oneDNN on large convolutions; below, the machine was not ours alone
+    0.9;  // of the peak, reached by oneDNN on large convolutions; below, other jobs disturbed the run
 
 struct Settings {
   int threads = 1, samples = 15;
@@ -40,8 +40,8 @@ struct Settings {
 
 double rounded(double value) { return std::round(value * 1000) / 1000; }
 
-// Times of the candidates, and the fastest peer's over ours: above 1 we are faster. Both in chosen layouts, and both
-// from and to plain ones.
+// Times of the candidates, and the ratio of the fastest peer's to ours: above 1, ours is faster. Both with chosen
+// layouts, and both from and to plain layouts.
 Json measure(std::span<const Candidate> candidates, double operations, const Settings& settings) {
   const std::vector<Times> times = measure_alternating(candidates, settings.samples, settings.threads);
   Json rows = Json::object();
@@ -72,7 +72,7 @@ void complain(const Diagnostics& errors, bool& failed) {
   failed = true;
 }
 
-// `gop_per_s` is per core, by the time that is compared.
+// `gop_per_s` is per core, from the compared time.
 Json measure_layers(const Settings& settings, const runtime::Peak& float32, const runtime::Peak& int8, bool& failed) {
   Json rows = Json::array();
   for (const LayerSpec& spec : all_layers()) {
@@ -123,7 +123,7 @@ std::vector<Candidate> candidates_of(const Network& network, const Settings& set
   return candidates;
 }
 
-// At a size that the reference evaluates in a second, each candidate is held to it.
+// Compares each candidate with the reference, at a size that the reference evaluates in a second.
 void check_network(const char* name, const Settings& settings, bool& failed) {
   constexpr std::int64_t kCheckedImage = 32;
   const Network small = network_of(name, kCheckedImage);
@@ -139,10 +139,10 @@ void check_network(const char* name, const Settings& settings, bool& failed) {
       difference = std::max(difference, std::abs(expected.as_double(i) - result.as_double(i)));
     }
     if (!(difference <= 1e-3 * largest))
-      complain(
-          {{"wrong result", fmt::format("{}, {}", name, candidate.name),
-            fmt::format("{} apart at values up to {}", difference, largest), "the candidate computes something else"}},
-          failed);
+      complain({{"wrong result", fmt::format("{}, {}", name, candidate.name),
+                 fmt::format("difference {} at values up to {}", difference, largest),
+                 "the candidate computes a different function"}},
+               failed);
   }
 }
 
@@ -162,8 +162,8 @@ Json measure_networks(const Settings& settings, bool& failed) {
   return rows;
 }
 
-// A run is void where oneDNN, which reaches the peak on an idle machine, is far from it: its times are then those of
-// the other jobs.
+// A run is void if oneDNN, which reaches the peak on an idle machine, is far from it: other jobs then disturbed its
+// times.
 Json verdict(const Json& layers) {
   double logarithms = 0;
   int count = 0;
@@ -199,7 +199,7 @@ std::string first_processors(int count) {
   return list;
 }
 
-// This process again, with this many threads: OpenMP and OpenBLAS read their settings when they are loaded.
+// Runs this process again with this many threads: OpenMP and OpenBLAS read their settings when they are loaded.
 Result<Json> run_with_threads(int threads, char** arguments) {
   int ends[2];
   if (pipe(ends) != 0) return Diagnostic{"cannot start a measurement", "", "no pipe", "close other programs"};
@@ -230,16 +230,16 @@ Result<Json> run_with_threads(int threads, char** arguments) {
   return parse_json(text, "the measurement");
 }
 
-// To the processors that the parent named: OpenMP has bound this thread to a single one before main began, and threads
-// that are made now would share it.
+// Pins to the processors given by the parent: OpenMP has bound this thread to a single processor before main, which new
+// threads would inherit.
 void pin_process() {
   const char* list = std::getenv(kProcessorsVariable);
   if (list == nullptr) return;
-  cpu_set_t wanted;
-  CPU_ZERO(&wanted);
+  cpu_set_t processors;
+  CPU_ZERO(&processors);
   for (char* end = nullptr; *list != 0; list = *end == ',' ? end + 1 : end)
-    CPU_SET(static_cast<std::size_t>(std::strtol(list, &end, 10)), &wanted);
-  sched_setaffinity(0, sizeof wanted, &wanted);
+    CPU_SET(static_cast<std::size_t>(std::strtol(list, &end, 10)), &processors);
+  sched_setaffinity(0, sizeof processors, &processors);
 }
 
 std::vector<int> thread_counts() {

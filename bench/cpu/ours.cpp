@@ -25,7 +25,7 @@ graph::ValueId add(graph::Graph& graph, const std::string& op, std::vector<graph
   const graph::ValueId output = node.outputs[0];
   const graph::NodeId id = graph.add_node(std::move(node));
   const auto status = ops::infer(graph, id);
-  DOVETAIL_CHECK(status.ok(), "the layer is a legal node: " + (status.ok() ? "" : to_string(status.errors())));
+  DOVETAIL_CHECK(status.ok(), "the layer must be a legal node: " + (status.ok() ? "" : to_string(status.errors())));
   return output;
 }
 

@@ -1,4 +1,4 @@
-// Our side of the comparison.
+// Our candidates.
 #pragma once
 
 #include <vector>
@@ -11,10 +11,10 @@
 
 namespace dovetail::bench {
 
-// Error: this version cannot; the reason is in the report. Inputs: the problem's; of a network, `input`. Threads
-// are pinned to the first `threads` processors that the process may use. Two candidates: "ours" takes and gives the
-// layouts that its kernels choose, "ours plain" those of the model. With records a third, "ours tuned": the first by
-// recorded schedules.
+// Error: not supported by this version; the reason is in the report. Inputs: the problem's; for a network, `input`.
+// Threads are pinned to the first `threads` processors that the process may use. Two candidates: "ours" with the
+// layouts that its kernels choose, "ours plain" with those of the model. With records a third, "ours tuned": the first
+// with recorded schedules.
 Result<std::vector<Candidate>> make_ours(const Problem& problem, int threads, const Tuning& tuning);
 Result<std::vector<Candidate>> make_ours(const graph::Graph& network, const NdArray& input, int threads);
 

@@ -1,4 +1,4 @@
-// The libraries that ours is compared with. Which of them this build has, CMake found out: DOVETAIL_HAVE_ONEDNN,
+// The libraries that ours is compared with. CMake detects which of them are available: DOVETAIL_HAVE_ONEDNN,
 // DOVETAIL_HAVE_OPENBLAS.
 #pragma once
 
@@ -13,12 +13,13 @@
 namespace dovetail::bench {
 
 struct Peer {
-  std::string name, version;  // version: empty where this build lacks it
-  std::string packages;       // that bring it
+  std::string name, version;  // version: empty if this build lacks it
+  std::string packages;       // packages that provide it
 };
 std::vector<Peer> peers();
 
-// oneDNN at its best (its own layouts throughout), oneDNN from and to plain layouts, OpenBLAS; those that there are.
+// oneDNN at its best (its own layouts throughout), oneDNN from and to plain layouts, OpenBLAS; those that are
+// available.
 Result<std::vector<Candidate>> peer_candidates(const Problem& problem);
 Result<std::vector<Candidate>> peer_candidates(const graph::Graph& network, const NdArray& input);
 

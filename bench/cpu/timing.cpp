@@ -45,7 +45,7 @@ std::vector<Times> measure_alternating(std::span<const Candidate> candidates, in
   std::vector<std::vector<double>> processor(candidates.size()), wall(candidates.size());
   for (int sample = 0; sample < samples; ++sample)
     for (std::size_t i = 0; i < candidates.size(); ++i) {
-      // Threads of the one before may still be spinning on the other processors; then a run wakes this one's.
+      // Threads of the previous candidate may still be spinning on the other processors; a short sleep avoids that.
       if (threads > 1) std::this_thread::sleep_for(std::chrono::milliseconds(10));
       for (int warm = 0; warm < (threads > 1 ? 3 : 1); ++warm) candidates[i].run();
       const Times times = time_runs(candidates[i], runs[i], threads);

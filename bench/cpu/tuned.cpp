@@ -14,7 +14,7 @@ namespace dovetail::bench {
 
 Result<void> tune_layer(const graph::Graph& graph, CompileOptions options, const Tuning& tuning, int threads) {
   DOVETAIL_ASSIGN(const cpu::Cpu cpu, cpu::find_cpu("native"));
-  std::map<std::string, tune::TuningTask> asked;  // by key; of each kind of sketch that was tried
+  std::map<std::string, tune::TuningTask> asked;  // by key, for each kind of sketch that was tried
   options.recorded = [&](const schedule::Task& task, const schedule::Sketch& sketch) {
     asked.try_emplace(schedule::key(task), tune::TuningTask{task, sketch, graph.name});
     return schedule::Recorded{};

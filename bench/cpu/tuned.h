@@ -1,4 +1,4 @@
-// Schedules that are searched for a layer before it is measured, and those that a search has recorded.
+// Schedules searched for a layer before it is measured, and recorded schedules.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 namespace dovetail::bench {
 
 struct Tuning {
-  std::string records;      // a database, made where there is none; empty: nothing is tuned
-  std::int64_t trials = 0;  // for each kernel, before it is measured
+  std::string records;      // a database, created if needed; empty: no tuning
+  std::int64_t trials = 0;  // per kernel, before it is measured
 };
 
-// Searches with the compiler's `options` and adds what is found to the records.
+// Searches with the compiler's `options` and adds the results to the records.
 Result<void> tune_layer(const graph::Graph& graph, CompileOptions options, const Tuning& tuning, int threads);
-// The best that is recorded.
+// Looks up the best recorded schedules.
 Result<schedule::FindRecorded> tuned_schedules(const Tuning& tuning, int threads);
 
 }  // namespace dovetail::bench

@@ -37,11 +37,11 @@ ValueId add(graph::Graph& graph, const std::string& op, std::vector<ValueId> inp
   const graph::NodeId id =
       graph.add_node({node, op, std::move(inputs), {output}, std::move(attributes), {node}, false});
   const auto status = ops::infer(graph, id);
-  DOVETAIL_CHECK(status.ok(), "the case is a legal node: " + (status.ok() ? "" : to_string(status.errors())));
+  DOVETAIL_CHECK(status.ok(), "the case must be a legal node: " + (status.ok() ? "" : to_string(status.errors())));
   return output;
 }
 
-// Bits of all values alike: what a processor takes, and so its clock, depends on the numbers that it multiplies.
+// Random bits: power, and so the clock, depends on the numbers that a processor multiplies.
 NdArray random_array(DType type, const Shape& shape, double deviation, const std::string& name) {
   zoo::Random random(1, name);
   if (type == DType::float32) return zoo::normal_array(shape, deviation, random);
@@ -53,7 +53,7 @@ NdArray random_array(DType type, const Shape& shape, double deviation, const std
   return array;
 }
 
-// The second operand is a constant, as a layer's weights are.
+// The second operand is a constant, like a layer's weights.
 Case product(std::int64_t n, const NumberRow& number) {
   Case made;
   made.graph.name = fmt::format("product {}", n);
@@ -73,11 +73,11 @@ Case product(std::int64_t n, const NumberRow& number) {
 
 struct ConvolutionRow {
   graph::Attributes attributes;
-  Shape x, w;  // x of batch 1
+  Shape x, w;  // x with batch 1
   int count = 1;
 };
 
-// Those of ResNet-50, each once.
+// The distinct convolutions of ResNet-50.
 std::vector<ConvolutionRow> convolutions(std::int64_t image) {
   std::vector<ConvolutionRow> rows;
   const zoo::Model model = zoo::make("resnet50", {1, 1, image, {}}).value();
@@ -102,7 +102,7 @@ std::string text_of(const ConvolutionRow& row, std::int64_t batch) {
                      batch);
 }
 
-// With the bias that batch normalization becomes, and the activation after it.
+// Includes the bias from batch normalization, and the activation after it.
 Case convolution(const ConvolutionRow& row, std::int64_t batch, const NumberRow& number) {
   Case made;
   made.graph.name = text_of(row, batch);
@@ -127,7 +127,7 @@ Case convolution(const ConvolutionRow& row, std::int64_t batch, const NumberRow&
   return made;
 }
 
-// Elementwise and normalization chains as networks have them between their products.
+// Elementwise and normalization chains that networks have between their products.
 struct ChainRow {
   const char* name;
   void (*build)(zoo::Builder& builder, std::int64_t rows);
@@ -181,7 +181,7 @@ Result<zoo::Choices> choices_of(const std::string& network, std::int64_t batch, 
   const auto row = std::ranges::find(rows, network, &zoo::Row::name);
   if (row == rows.end())
     return Diagnostic{"bad usage of bench_cuda", network, "the zoo has no such network",
-                      "`dovetail zoo list` names them"};
+                      "`dovetail zoo list` lists them"};
   zoo::Choices choices;
   choices.batch = batch;
   if (row->image.chosen()) choices.image = image;
@@ -208,7 +208,7 @@ Result<std::vector<CaseRow>> all_cases(const Sizes& sizes) {
       cases.push_back(
           {Group::product, fmt::format("product {}", n), number.name, 1, [=] { return product(n, number); }});
   for (const NumberRow& number : kNumbers) {
-    if (number.type == DType::int8) continue;  // the library's are rounded otherwise (docs/reference/quantization.md)
+    if (number.type == DType::int8) continue;  // the library rounds differently (docs/reference/quantization.md)
     for (const std::int64_t batch : sizes.batches)
       for (const ConvolutionRow& row : convolutions(sizes.image))
         cases.push_back({Group::convolution, text_of(row, batch), number.name, row.count,

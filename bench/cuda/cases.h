@@ -1,4 +1,4 @@
-// What is measured: graphs with their inputs, and what their results must be.
+// The measured cases: graphs with their inputs, and the definitions of their results.
 #pragma once
 
 #include <cstdint>
@@ -17,21 +17,21 @@ namespace dovetail::bench {
 using Arrays = std::map<std::string, NdArray>;
 
 struct Sizes {
-  std::vector<std::int64_t> products = {1024, 2048, 4096, 8192};  // rows, columns and depth alike
+  std::vector<std::int64_t> products = {1024, 2048, 4096, 8192};  // rows = columns = depth
   std::vector<std::int64_t> batches = {1, 32};
-  std::vector<std::string> networks = {"resnet50", "mobilenet_v2", "bert_base"};  // of the zoo
-  std::int64_t image = 224, sequence = 128;  // of networks that have one, and of the convolutions
-  std::int64_t rows = 4096;                  // of the chains
+  std::vector<std::string> networks = {"resnet50", "mobilenet_v2", "bert_base"};  // from the zoo
+  std::int64_t image = 224, sequence = 128;  // for networks that have one, and for the convolutions
+  std::int64_t rows = 4096;                  // for the chains
 };
 
-// A graph and one set of inputs. Memory for both is taken when the case is made.
+// A graph and one set of inputs. Memory for both is allocated when the case is created.
 struct Case {
   graph::Graph graph;
   Arrays inputs;
   double operations = 0;  // a multiply-add is two
-  bool tf32 = false;      // factors of float32 may be rounded
-  // Holds outputs to their definition, evaluated in binary64 or integers, at some hundred elements; null: there is
-  // none, and outputs are held to each other's and to the reference of a smaller network.
+  bool tf32 = false;      // float32 factors may be rounded
+  // Compares some hundred elements of the outputs with their definition, evaluated in binary64 or integers; null: there
+  // is no definition, and outputs are compared with each other and with the reference on a smaller network.
   std::function<Result<void>(const Arrays& outputs, Rounding rounding)> check = nullptr;
 };
 
@@ -41,13 +41,13 @@ std::string_view name(Group group);
 struct CaseRow {
   Group group;
   std::string name;    // "product 1024", "resnet50, batch 32"
-  std::string number;  // what is multiplied: float32, tf32, float16, bfloat16, int8
-  int count = 1;       // how often the network has such a convolution
+  std::string number;  // type of the factors: float32, tf32, float16, bfloat16, int8
+  int count = 1;       // number of such convolutions in the network
   std::function<Case()> make;
-  // The same network at a size that the reference evaluates in a second; null: `make` has its own check.
+  // The same network at a size that the reference evaluates in a second; null: `make` includes a check.
   std::function<Case()> make_small = nullptr;
 };
-// Error: there is no such network, or it has no such size.
+// Error: unknown network, or a size that it does not have.
 Result<std::vector<CaseRow>> all_cases(const Sizes& sizes);
 
 }  // namespace dovetail::bench

@@ -19,7 +19,7 @@
 namespace dovetail::bench {
 namespace {
 
-// Code for this device alone; Hopper's own instructions have their own name.
+// Compiles for this device only; Hopper's specific instructions need a suffix.
 std::string architecture_of(int capability) { return fmt::format("sm_{}{}", capability, capability == 90 ? "a" : ""); }
 
 Result<Compiled> compile_for(const Case& one, const Targets& targets, const runtime::cuda::DeviceFacts& device) {
@@ -35,7 +35,7 @@ Result<Compiled> compile_for(const Case& one, const Targets& targets, const runt
 Result<std::size_t> free_bytes(const runtime::cuda::Context& context) {
   std::size_t free = 0, total = 0;
   DOVETAIL_TRY(context.make_current());
-  DOVETAIL_TRY(context.driver().check(context.driver().memory_info(&free, &total), "asking for free memory"));
+  DOVETAIL_TRY(context.driver().check(context.driver().memory_info(&free, &total), "querying free memory"));
   return free;
 }
 
@@ -43,7 +43,7 @@ Result<std::size_t> free_bytes(const runtime::cuda::Context& context) {
 
 Result<Contender> make_contender(const Case& one, const Targets& targets) {
   DOVETAIL_ASSIGN(const auto device, runtime::cuda::find_device());
-  // Keeps the device's context, so that what that takes is nobody's.
+  // Keeps the device's context, so that its memory is not attributed to a contender.
   DOVETAIL_ASSIGN(const std::shared_ptr<runtime::cuda::Context> context, runtime::cuda::Context::open());
   const double begin = wall_seconds();
   DOVETAIL_ASSIGN(Compiled compiled, compile_for(one, targets, device));
@@ -62,7 +62,7 @@ Result<Contender> make_contender(const Case& one, const Targets& targets) {
   DOVETAIL_ASSIGN(const std::size_t after, free_bytes(*context));
   contender.device_bytes = before - std::min(before, after);
   const auto inputs = std::make_shared<const Arrays>(one.inputs);
-  // Steps are timed in their own run: events between them are not part of the latency.
+  // Steps are timed in a separate run: events between them would add to the latency.
   contender.run = [executor, inputs, context]() mutable -> Result<Run> {
     Run run;
     const double start = wall_seconds();
@@ -86,7 +86,7 @@ Result<Json> describe_machine() {
   DOVETAIL_ASSIGN(const auto driver, runtime::cuda::Driver::find());
   DOVETAIL_ASSIGN(const auto nvrtc, cuda::Nvrtc::find());
   int version = 0;
-  DOVETAIL_TRY(driver->check(driver->driver_version(&version), "asking for the driver's version"));
+  DOVETAIL_TRY(driver->check(driver->driver_version(&version), "querying the driver's version"));
   Json machine{{"device", device.name},
                {"architecture", architecture_of(device.capability)},
                {"processors", device.processors},

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kSamples = 200;
 
-// A sum of products, and that of their magnitudes, by which rounding is judged.
+// A sum of products, and the sum of their magnitudes, which bounds the rounding error.
 struct Sum {
   double value = 0, magnitude = 0;
   void add(double a, double b) {
@@ -21,7 +21,7 @@ struct Sum {
   }
 };
 
-// Of the result's type: half a unit in the last place, and a little.
+// Slightly more than half a unit in the last place of the result's type.
 double rounding(DType type) {
   switch (type) {
     case DType::float16: return 6e-4;
@@ -33,14 +33,14 @@ double rounding(DType type) {
 // `more`: what the result may be off besides.
 bool is_right(double got, double want, const Sum& sum, DType type, bool tf32, double more = 0) {
   if (!is_floating(type)) return got == want;
-  constexpr double kOfSums = 2e-6, kOfTf32 = 1e-3;  // of binary32 in any order; 2^-11 of each factor
+  constexpr double kOfSums = 2e-6, kOfTf32 = 1e-3;  // binary32 sums in any order; 2^-11 per factor
   return std::abs(got - want) <=
          rounding(type) * std::abs(want) + more + (kOfSums + (tf32 ? kOfTf32 : 0)) * sum.magnitude;
 }
 
 Diagnostic wrong(std::string what, std::string where, double got, double want) {
   return {"wrong result", std::move(what), fmt::format("{} is {}, expected {}", where, got, want),
-          "the kernel or the library computes something else"};
+          "the kernel or the library computes a different function"};
 }
 
 }  // namespace

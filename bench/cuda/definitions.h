@@ -1,5 +1,5 @@
-// Some hundred elements of a result alongside their definition, in binary64 or integers: what a whole reference would
-// take hours for.
+// Compares some hundred elements of a result with their definition, in binary64 or integers: a complete reference would
+// take hours.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ enum class Rounding : std::uint8_t {
   each_step  // what cuDNN's algorithms may do: the sum, then what it and the bias are together
 };
 
-// a [m, k] times b [k, n]. Sums of integers are exact; floats are held to the rounding of factors (`tf32`), of sums in
-// any order, and of the result's type.
+// a [m, k] times b [k, n]. Sums of integers are exact; floats may differ by the rounding of factors (`tf32`), of sums
+// in any order, and of the result's type.
 Result<void> check_product(const NdArray& result, const NdArray& a, const NdArray& b, bool tf32);
 
-// x [n, c, h, w] with weights [outputs, c, r, s] and a bias, clamped to 0 from below; strides and pads by ONNX's
+// x [n, c, h, w] with weights [outputs, c, r, s] and a bias, clamped to at least 0; strides and pads as in ONNX's
 // attributes.
 Result<void> check_convolution(const NdArray& result, const NdArray& x, const NdArray& w, const NdArray& bias,
                                const graph::Attributes& attributes, bool tf32, Rounding rounding);

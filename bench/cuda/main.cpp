@@ -1,9 +1,9 @@
-// Our CUDA kernels alongside cuBLAS, cuDNN and ONNX Runtime, on this machine's GPU: products, the convolutions of
-// ResNet-50, chains of elementwise operators and normalizations, whole networks. docs/results/benchmarks.md has the
+// Our CUDA kernels compared with cuBLAS, cuDNN and ONNX Runtime on this machine's GPU: products, the convolutions of
+// ResNet-50, chains of elementwise operators and normalizations, whole networks. docs/results/benchmarks.md describes the
 // method.
 //
-// Usage: bench_cuda [OPTIONS]. Prints one JSON document. Exit code 1: a result was wrong, or a program failed; 2: what
-// it needs is not here, or an option is wrong.
+// Usage: bench_cuda [OPTIONS]. Prints one JSON document. Exit code 1: a result was wrong, or a program failed; 2: a
+// requirement is not installed, or an option is wrong.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -33,15 +33,15 @@ constexpr const char* kUsage =
     "[--networks NAME,...] [--image N] [--sequence N] [--rows N] [--onnxruntime PYTHON [--provider NAME]] "
     "[--results FOLDER]";
 constexpr const char* kOurs = "cuda";  // the contender of our own kernels
-constexpr double kMostApart = 1e-3;    // outputs of contenders, as a part of the largest element
+constexpr double kMostApart = 1e-3;    // difference of outputs, relative to the largest element
 
 struct Settings {
   Sizes sizes;
   Effort effort;
-  std::string filter;                // a part of "GROUP NAME"
+  std::string filter;                // a substring of "GROUP NAME"
   std::vector<std::string> numbers;  // empty: all
   std::optional<OnnxRuntime> onnxruntime;
-  std::string results;  // a folder, for a file with the date and the device in its name
+  std::string results;  // a folder for a file whose name has the date and the device
 };
 
 Diagnostic misused(std::string_view option, std::string why) {
@@ -53,7 +53,7 @@ Result<Number> number_of(std::string_view option, std::string_view text, Number 
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || value < least)
-    return misused(option, fmt::format("\"{}\" is not a number from {} on", text, least));
+    return misused(option, fmt::format("\"{}\" must be a number >= {}", text, least));
   return value;
 }
 std::vector<std::string> words_of(std::string_view text) {
@@ -79,7 +79,7 @@ Result<Settings> settings_of(const std::vector<std::string>& arguments) {
   std::string python, provider;
   for (std::size_t i = 0; i < arguments.size(); i += 2) {
     const std::string& option = arguments[i];
-    if (i + 1 == arguments.size()) return misused(option, "it has no value, or there is no such option");
+    if (i + 1 == arguments.size()) return misused(option, "missing value, or unknown option");
     const std::string& value = arguments[i + 1];
     if (option == "--filter") settings.filter = value;
     else if (option == "--number") settings.numbers.push_back(value);
@@ -103,14 +103,14 @@ Result<Settings> settings_of(const std::vector<std::string>& arguments) {
     } else if (option == "--rows") {
       DOVETAIL_ASSIGN(settings.sizes.rows, number_of<std::int64_t>(option, value, 1));
     } else {
-      return misused(option, "there is no such option");
+      return misused(option, "unknown option");
     }
   }
   if (!python.empty()) {
     settings.onnxruntime = OnnxRuntime{python};
     if (!provider.empty()) settings.onnxruntime->provider = provider;
   } else if (!provider.empty()) {
-    return misused("--provider", "it is one of ONNX Runtime, which --onnxruntime names");
+    return misused("--provider", "it needs --onnxruntime");
   }
   return settings;
 }
@@ -129,8 +129,9 @@ Result<void> check_equal(const Arrays& outputs, const Arrays& expected, const st
       apart = difference <= apart ? apart : difference;  // NaN counts
     }
     if (!(apart <= kMostApart * largest))
-      return Diagnostic{"wrong result", whose, fmt::format("{}: {} apart at values up to {}", name, apart, largest),
-                        "the contender computes something else"};
+      return Diagnostic{"wrong result", whose,
+                        fmt::format("{}: difference {} at values up to {}", name, apart, largest),
+                        "the contender computes a different function"};
   }
   return {};
 }
@@ -139,7 +140,7 @@ class Bench {
  public:
   Bench(const Settings& settings, bool has_libraries) : settings_(settings), has_libraries_(has_libraries) {}
 
-  // Of a case, or of what failed in it.
+  // The row of a case, or of a failure in it.
   Json row(const CaseRow& row) {
     Json json{{"group", name(row.group)}, {"name", row.name}, {"number", row.number}};
     if (row.count > 1) json["count"] = row.count;
@@ -173,7 +174,7 @@ class Bench {
     return contenders;
   }
 
-  // At a size that the reference evaluates in a second, each contender is held to it.
+  // Compares each contender with the reference, at a size that the reference evaluates in a second.
   Result<void> check_small(const CaseRow& row) {
     const Case small = row.make_small();
     DOVETAIL_ASSIGN(const Reference reference, Reference::make(small.graph));
@@ -186,7 +187,7 @@ class Bench {
     DOVETAIL_ASSIGN(const std::vector<Contender> contenders, contenders_of(row, small, nullptr));
     for (const Contender& contender : contenders) {
       DOVETAIL_ASSIGN(const Arrays outputs, contender.outputs());
-      DOVETAIL_TRY(check_equal(outputs, expected, contender.name + ", alongside the reference"));
+      DOVETAIL_TRY(check_equal(outputs, expected, contender.name + ", compared with the reference"));
     }
     return {};
   }
@@ -203,7 +204,7 @@ class Bench {
       DOVETAIL_ASSIGN(Arrays outputs, contender.outputs());
       if (one.check) DOVETAIL_TRY(check_values(one, contender.name, outputs));
       else if (first.empty()) first = std::move(outputs);
-      else DOVETAIL_TRY(check_equal(outputs, first, contender.name + ", alongside the first contender"));
+      else DOVETAIL_TRY(check_equal(outputs, first, contender.name + ", compared with the first contender"));
     }
     return {};
   }
@@ -239,7 +240,7 @@ class Bench {
     }
     return json;
   }
-  // How much faster ours is: above 1 it is.
+  // Our speedups: above 1, ours is faster.
   static void add_ratios(const std::vector<Contender>& contenders, const std::vector<Timing>& timings, Json& json) {
     for (std::size_t i = 1; i < contenders.size(); ++i) {
       Json& ratio = json["faster_than"][contenders[i].name];
@@ -254,7 +255,7 @@ class Bench {
   bool failed_ = false;
 };
 
-// Geometric means of a group's ratios of kernels, or where a peer does not tell of its kernels of latencies.
+// Geometric means of a group's kernel speedups, or latency speedups if a peer does not report its kernels.
 Json summary_of(const Json& rows) {
   std::map<std::string, std::pair<double, int>> sums;
   for (const Json& row : rows) {
@@ -294,7 +295,7 @@ Result<int> run(const std::vector<std::string>& arguments) {
     if (fmt::format("{} {}", name(row.group), row.name).find(settings.filter) != std::string::npos &&
         (settings.numbers.empty() || std::ranges::count(settings.numbers, row.number) > 0))
       chosen.push_back(&row);
-  if (chosen.empty()) return misused("--filter", "nothing that is measured has such a name and number");
+  if (chosen.empty()) return misused("--filter", "no case has this name and number");
   DOVETAIL_ASSIGN(Json machine, describe_machine());
   const auto now = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   Json report{{"benchmark", "CUDA kernels and their peers"},
@@ -312,7 +313,7 @@ Result<int> run(const std::vector<std::string>& arguments) {
     std::fprintf(stderr, "bench: %s, %s\n", row->name.c_str(), row->number.c_str());
     report["rows"].push_back(bench.row(*row));
     report["summary"] = summary_of(report["rows"]);
-    // Each time anew: what ran is not lost with what comes after it.
+    // Written after every case, so that results survive a later failure.
     if (!settings.results.empty()) DOVETAIL_TRY(write_result(settings.results, report));
   }
   std::puts(report.dump(2).c_str());
@@ -323,7 +324,7 @@ Result<int> run(const std::vector<std::string>& arguments) {
 }  // namespace dovetail::bench
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a peer's process may end
+  std::signal(SIGPIPE, SIG_IGN);  // a peer's process may exit
   const auto status = dovetail::bench::run({argv + 1, argv + argc});
   if (status.ok()) return *status;
   std::fprintf(stderr, "%s\n", dovetail::to_string(status.errors()).c_str());

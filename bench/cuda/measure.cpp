@@ -8,7 +8,7 @@
 namespace dovetail::bench {
 namespace {
 
-// Precondition: sorted. 0 where there are none.
+// Precondition: sorted. 0 if empty.
 double percentile(const std::vector<double>& sorted, double share) {
   if (sorted.empty()) return 0;
   return sorted[static_cast<std::size_t>(share * static_cast<double>(sorted.size() - 1) + 0.5)];
@@ -17,7 +17,7 @@ double percentile(const std::vector<double>& sorted, double share) {
 }  // namespace
 
 Result<std::vector<Timing>> measure_alternating(std::span<const Contender> contenders, const Effort& effort) {
-  // At least two: a program's first run begins its steps one by one, the second captures them.
+  // At least two: a program's first run launches its steps one by one, the second captures them.
   double begin = wall_seconds();
   for (int round = 0; round < 2 || wall_seconds() - begin < effort.warm_seconds; ++round)
     for (const Contender& contender : contenders) DOVETAIL_TRY(contender.run());
@@ -27,7 +27,7 @@ Result<std::vector<Timing>> measure_alternating(std::span<const Contender> conte
   for (; samples < effort.samples && (samples < effort.least_samples || wall_seconds() - begin < effort.most_seconds);
        ++samples)
     for (std::size_t i = 0; i < contenders.size(); ++i) {
-      // Each begins every other round, so that nobody always follows the same.
+      // The order alternates between rounds, so that no contender always follows the same one.
       const std::size_t at = samples % 2 == 0 ? i : contenders.size() - 1 - i;
       DOVETAIL_ASSIGN(const Run run, contenders[at].run());
       latencies[at].push_back(run.latency_seconds);

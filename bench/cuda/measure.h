@@ -1,4 +1,4 @@
-// Medians of contenders whose runs alternate, on a device that is warm.
+// Medians of contenders with alternating runs, on a warm device.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 namespace dovetail::bench {
 
 struct Effort {
-  int samples = 30;           // at most, of each contender
-  int least_samples = 5;      // however long they take
-  double warm_seconds = 0.5;  // of runs that do not count, so that clocks have risen
-  double most_seconds = 20;   // of all runs of a case that count
+  int samples = 30;           // at most, per contender
+  int least_samples = 5;      // regardless of their duration
+  double warm_seconds = 0.5;  // of untimed runs, until clocks have risen
+  double most_seconds = 20;   // of all timed runs of a case
 };
 
 struct Timing {
@@ -20,7 +20,7 @@ struct Timing {
   double kernel_low = 0, kernel_high = 0;          // tenth and ninetieth percentile
   int samples = 0;
 };
-// By contender. Error: one of them fails.
+// Per contender. Error: one of them fails.
 Result<std::vector<Timing>> measure_alternating(std::span<const Contender> contenders, const Effort& effort);
 
 }  // namespace dovetail::bench

@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// As the worker names files of tensors.
+// The worker's file name for a tensor.
 std::string file_name(std::string name) {
   for (char& c : name)
     if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '_' && c != '.' && c != '-') c = '_';
@@ -33,11 +33,11 @@ std::string file_name(std::string name) {
 }
 
 Diagnostic failed(std::string why) {
-  return {"ONNX Runtime does not run the model", "onnxruntime_worker.py", std::move(why),
-          "see its messages above; leave --onnxruntime out to go without it"};
+  return {"ONNX Runtime cannot run the model", "onnxruntime_worker.py", std::move(why),
+          "see its messages above; omit --onnxruntime to skip it"};
 }
 
-// A folder that goes with its owner, and the process that works in it.
+// A temporary folder, and the process that works in it.
 class Worker {
  public:
   static Result<std::shared_ptr<Worker>> start(const Case& one, const OnnxRuntime& peer) {
@@ -106,7 +106,7 @@ class Worker {
   Result<Json> answer() {
     std::string line;
     for (int c; (c = std::fgetc(from_)) != EOF && c != '\n';) line += static_cast<char>(c);
-    if (line.empty()) return failed("the process ended");
+    if (line.empty()) return failed("the process exited");
     return parse_json(line, "its answer");
   }
 

@@ -1,4 +1,4 @@
-// ONNX Runtime as a contender: a process of a Python that has it, which runs the exported model on demand
+// ONNX Runtime as a contender: a Python process with ONNX Runtime, which runs the exported model on demand
 // (bench/models/onnxruntime_worker.py).
 #pragma once
 
@@ -9,10 +9,10 @@
 namespace dovetail::bench {
 
 struct OnnxRuntime {
-  std::string python;                              // that imports onnxruntime and numpy
-  std::string provider = "CUDAExecutionProvider";  // its name for where it runs
+  std::string python;                              // a Python with onnxruntime and numpy
+  std::string provider = "CUDAExecutionProvider";  // ONNX Runtime's execution provider
 };
-// Error: that Python has no ONNX Runtime, or that no such provider, or the model is none for it.
+// Error: that Python has no ONNX Runtime or no such provider, or it does not support the model.
 Result<Contender> make_contender(const Case& one, const OnnxRuntime& peer);
 
 }  // namespace dovetail::bench

@@ -1,6 +1,6 @@
-// Where process 0 of a sweep saturates: the sweep's own farm, strategy and database, with simulated workers. A worker
-// answers at once with a made-up result of usual size; the time that its job would have taken passes on a simulated
-// clock, to which what process 0 really computes and writes is added as it goes by. So 1,000 workers need no machines.
+// Measures where process 0 of a sweep saturates: the sweep's real farm, strategy and database, with simulated workers.
+// A worker answers at once with a synthetic result of typical size; the duration of its job passes on a simulated
+// clock, to which the real time of process 0's work is added. So 1,000 workers need no machines.
 //
 //   bench_master [MILLISECONDS [POINTS [WORKERS,...]]]
 //
@@ -33,7 +33,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr const char* kIdentity = "simulated";
-// 16,384 points, two to a hardware, all of which the digits network fits.
+// 16,384 points, two per hardware configuration, all of which fit the digits network.
 constexpr const char* kSpace = R"({"hardware": "1x16x16-ext", "axes": {
   "uop_buffer_bytes": {"from": 16384, "to": 131072, "times": 2}, "inp_buffer_bytes": {"from": 16384, "to": 131072, "times": 2},
   "wgt_buffer_bytes": {"from": 65536, "to": 524288, "times": 2}, "acc_buffer_bytes": {"from": 65536, "to": 524288, "times": 2},
@@ -63,7 +63,7 @@ class SimulatedWorkers : public Transport {
       result.push_back(
           {{"state", "measured"}, {"why", ""}, {"values", Json::parse(metrics_)}, {"models", Json::array()}});
     arrivals_.push({now_ + seconds, {to, fmt::format("R{}\n{}", text.substr(1, end - 1), result.dump())}});
-    last_ = Clock::now();  // what this function did is the workers' time
+    last_ = Clock::now();  // time spent in this function belongs to the workers
     return {};
   }
 
@@ -78,8 +78,8 @@ class SimulatedWorkers : public Transport {
   }
 
   double seconds() const { return now_; }  // simulated
-  double busy() const { return busy_; }    // of them, those in which process 0 worked
-  // From here on process 0 works.
+  double busy() const { return busy_; }    // the part in which process 0 worked
+  // Work of process 0 starts here.
   void begin() { last_ = Clock::now(); }
   void pass() {
     const double worked = std::chrono::duration<double>(Clock::now() - last_).count();
@@ -92,7 +92,7 @@ class SimulatedWorkers : public Transport {
   struct Arrival {
     double at;
     Message message;
-    bool operator<(const Arrival& other) const { return at > other.at; }  // the first one on top
+    bool operator<(const Arrival& other) const { return at > other.at; }  // the earliest on top
   };
   struct Random {
     SplitMix64 bits{1};

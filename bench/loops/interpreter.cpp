@@ -1,6 +1,6 @@
-// Scalar operations a second of the loop-program interpreter on one core. An operation is an arithmetic operation,
-// conversion, comparison, load or store of the innermost statements; index arithmetic and loop control count as
-// nothing. Time is the process's CPU time.
+// Scalar operations per second of the loop-program interpreter on one core. An operation is an arithmetic operation,
+// conversion, comparison, load or store of the innermost statements; index arithmetic and loop control are not counted.
+// Time is the process's CPU time.
 #include <cstdio>
 #include <ctime>
 #include <string>
@@ -17,7 +17,7 @@ namespace {
 
 struct Case {
   std::string name;
-  double operations;  // of one run
+  double operations;  // per run
   std::string text;
 };
 

@@ -1,10 +1,10 @@
-"""ONNX Runtime's side of run.py, in a Python that has it: loads a model and times runs of it on demand, as runner.cpp does.
+"""ONNX Runtime's side of run.py, in a Python with ONNX Runtime: loads a model and times runs of it on demand, like runner.cpp.
 
 usage: onnxruntime_worker.py MODEL.onnx --threads N [--input NAME=FILE.npy]... [--provider NAME]
-       onnxruntime_worker.py MODEL.onnx --quantize OUT.onnx    the model quantized by ONNX Runtime's own tool, and no more
-       onnxruntime_worker.py MODEL.onnx --quantize-dynamic OUT.onnx [--weights int8|uint8]    the same of dynamic quantization
-       onnxruntime_worker.py MODEL.onnx --write-inputs DIR     random inputs as DIR/NAME.npy, and no more
-       onnxruntime_worker.py OURS --compare DIR                how far the arrays of two folders are apart, and no more
+       onnxruntime_worker.py MODEL.onnx --quantize OUT.onnx          only quantizes the model, with ONNX Runtime's tool
+       onnxruntime_worker.py MODEL.onnx --quantize-dynamic OUT.onnx [--weights int8|uint8]    the same with dynamic quantization
+       onnxruntime_worker.py MODEL.onnx --write-inputs DIR           only writes random inputs as DIR/NAME.npy
+       onnxruntime_worker.py OURS --compare DIR                      prints the difference of the arrays in two folders
 """
 
 import argparse
@@ -48,7 +48,7 @@ def write_arrays(folder, arrays):
 
 
 def compare(ours, theirs):
-    """Floats as a part of the largest element, integers in their steps."""
+    """The difference of floats relative to the largest element, of integers in steps."""
     largest = 0.0
     for file in sorted(pathlib.Path(theirs).glob("*.npy")):
         want, have = numpy.load(file), numpy.load(pathlib.Path(ours) / file.name)
@@ -63,7 +63,7 @@ def compare(ours, theirs):
 
 
 def make_session(model, threads, provider="CPUExecutionProvider"):
-    """With all of ONNX Runtime's optimizations; with fewer where its own passes break the model."""
+    """With all of ONNX Runtime's optimizations; with fewer if its passes break the model."""
     if provider not in onnxruntime.get_available_providers():
         raise SystemExit(f"ONNX Runtime {onnxruntime.__version__} has no {provider}")
     levels = onnxruntime.GraphOptimizationLevel
@@ -74,10 +74,10 @@ def make_session(model, threads, provider="CPUExecutionProvider"):
         options.log_severity_level = 4
         try:
             session = onnxruntime.InferenceSession(model, options, providers=[provider])
-            if session.get_providers()[0] != provider:  # it continues with the processor where a library is missing
+            if session.get_providers()[0] != provider:  # it falls back to the processor if a library is missing
                 raise SystemExit(f"ONNX Runtime {onnxruntime.__version__} cannot start {provider}")
             return session
-        except Exception as failure:  # of classes that onnxruntime does not export
+        except Exception as failure:  # onnxruntime does not export the exception classes
             last = failure
     raise last
 
@@ -137,7 +137,7 @@ def main():
     parser.add_argument("model")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--input", action="append", default=[])
-    parser.add_argument("--provider", default="CPUExecutionProvider", help="ONNX Runtime's name for where the model runs")
+    parser.add_argument("--provider", default="CPUExecutionProvider", help="ONNX Runtime's execution provider")
     parser.add_argument("--quantize", metavar="OUT")
     parser.add_argument("--quantize-dynamic", metavar="OUT")
     parser.add_argument("--weights", choices=("int8", "uint8"), default="int8")

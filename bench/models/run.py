@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Whole models on the CPU, ours compared with ONNX Runtime (docs/results/benchmarks.md).
+"""Whole models on the CPU, compared with ONNX Runtime (docs/results/benchmarks.md).
 
 usage: run.py BIN FOLDER [--ort PYTHON] [--threads 1,2] [--rounds N] [--only REGEX] [--number float32|int8] [--quantized]
               [--dynamic int8|uint8] [--records DB] [--shared DIR] [--compile-option WORD]... [-o OUT.json]
 
-BIN has `dovetail` and `model_runner`; models are made in FOLDER and stay there. The models are those of list.json: of the
-folder `--shared` (filled with weights by its fill_light.py where they have none), and of `dovetail zoo`. ONNX Runtime is
-what PYTHON imports; without --ort ours is timed alone. Both are processes that live for all rounds of a model and take
-turns; one thread counts by processor time, several by wall time, each with its best round. Both get the same inputs, and
-how far the outputs are apart is part of the row. With --records ours is there twice, as it is and with the schedules of
-these records (`dovetail tune`), and all take turns. With --dynamic both run what ONNX Runtime's dynamic quantization
-makes of the float models, weights in that type, in place of all models. Prints a row for each model. Exit code 1 where a model fails, or a float
-model's outputs are further apart than 0.001 of the largest.
+BIN contains `dovetail` and `model_runner`; models are created in FOLDER and kept there. The models are those of list.json:
+from the folder `--shared` (filled with weights by its fill_light.py if they have none), and from `dovetail zoo`. ONNX
+Runtime is imported by PYTHON; without --ort, only ours is timed. Both are processes that live for all rounds of a model and
+alternate; one thread is measured in processor time, several in wall time, each by its best round. Both get the same inputs,
+and the row includes the difference of the outputs. With --records, ours runs twice, with default schedules and with the
+recorded ones (`dovetail tune`). With --dynamic, both run the float models as quantized by ONNX Runtime's dynamic
+quantization, with weights of that type, instead of all models. Prints a row for each model. Exit code 1 if a model fails, or
+if the outputs of a float model differ by more than 0.001 of the largest.
 """
 
 import argparse
@@ -27,9 +27,9 @@ import sys
 import time
 
 HERE = pathlib.Path(__file__).resolve().parent
-SAMPLE_SECONDS = 0.1  # of a round, for each contender
-MOST_APART = 1e-3  # outputs of float models, as a part of the largest element
-PAUSE_SECONDS = 0.02  # after it: threads of several spin on for a moment
+SAMPLE_SECONDS = 0.1  # per round and contender
+MOST_APART = 1e-3  # difference of the outputs of float models, relative to the largest element
+PAUSE_SECONDS = 0.02  # after it: threads keep spinning for a moment
 
 
 class Failure(Exception):
@@ -37,7 +37,7 @@ class Failure(Exception):
 
 
 def call(words):
-    """Runs a program to its end; its wall and processor seconds, and the most memory that it had."""
+    """Runs a program to its end; returns its wall and processor seconds, and its peak memory."""
     start = time.perf_counter()
     with subprocess.Popen([str(word) for word in words], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         errors = process.stderr.read().decode()
@@ -77,7 +77,7 @@ class Contender:
 
 
 def model_file(entry, options):
-    """The model's file and its inputs, made where it is not there yet."""
+    """The model's file and its inputs, created if needed."""
     if "shared" in entry:
         folder = options.shared / entry["shared"]
         sample = min(path for path in folder.iterdir() if path.is_dir())
@@ -96,7 +96,7 @@ def model_file(entry, options):
 
 
 def dynamic_file(entry, model, options):
-    """The model dynamically quantized by ONNX Runtime's own tool."""
+    """The model dynamically quantized by ONNX Runtime's tool."""
     file = options.folder / f"{entry['name']}.{options.dynamic}.onnx"
     if not file.exists():
         call([options.ort, HERE / "onnxruntime_worker.py", model, "--quantize-dynamic", file, "--weights", options.dynamic])
@@ -104,7 +104,7 @@ def dynamic_file(entry, model, options):
 
 
 def quantized_file(entry, options):
-    """The float model that an int8 one of the zoo is made from, quantized by ONNX Runtime's own tool."""
+    """The float model of an int8 model of the zoo, quantized by ONNX Runtime's tool."""
     file = options.folder / f"{entry['name']}.ort.onnx"
     if not file.exists():
         plain = options.folder / f"zoo_{entry['zoo']}.onnx"
@@ -115,7 +115,7 @@ def quantized_file(entry, options):
 
 
 def shared_inputs(entry, model, options):
-    """Random ones, as files, where the model comes without any."""
+    """Random inputs, as files, for a model without inputs."""
     folder = options.folder / f"{entry['name']}.inputs"
     if not folder.exists():
         call([options.ort, HERE / "onnxruntime_worker.py", model, "--write-inputs", folder])
@@ -123,7 +123,7 @@ def shared_inputs(entry, model, options):
 
 
 def difference(contenders, ours, entry, options):
-    """The largest of all outputs: of floats as a part of the largest element, of integers in their steps."""
+    """The largest difference of all outputs: of floats relative to the largest element, of integers in steps."""
     folders = {name: (options.folder / f"{entry['name']}.{name}").resolve() for name in (ours, "ort")}
     for name, folder in folders.items():
         folder.mkdir(exist_ok=True)
@@ -147,7 +147,7 @@ def alternate(contenders, rounds):
 
 
 def measure(entry, threads, bundles, model, inputs, options):
-    """`bundles`: ours, by the name of the contender; "ours" is there."""
+    """`bundles`: ours, by the name of the contender, including "ours"."""
     processors = sorted(os.sched_getaffinity(0))[:threads]
     if options.ort and not inputs:
         inputs = shared_inputs(entry, model, options)
@@ -226,13 +226,13 @@ def main():
     parser.add_argument("--ort", help="a Python that imports onnxruntime, and onnx for models without weights")
     parser.add_argument("--threads", default="1,2", type=lambda text: [int(word) for word in text.split(",")])
     parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--only", default="", type=re.compile, help="models in whose name this is found")
+    parser.add_argument("--only", default="", type=re.compile, help="only models whose name matches")
     parser.add_argument("--number", choices=("float32", "int8"))
-    parser.add_argument("--quantized", action="store_true", help="int8 models of the zoo as ONNX Runtime's tool quantizes them, too")
+    parser.add_argument("--quantized", action="store_true", help="also measure the zoo's int8 models as quantized by ONNX Runtime's tool")
     parser.add_argument("--dynamic", choices=("int8", "uint8"), help="float models, dynamically quantized with weights of that type")
     parser.add_argument("--records", help="a database of `dovetail tune`, for a second column of ours")
     parser.add_argument("--shared", type=pathlib.Path, default=HERE.parents[2] / "shared" / "models")
-    parser.add_argument("--compile-option", action="append", default=[], help="a word for `dovetail compile`, as in --cpu=avx2")
+    parser.add_argument("--compile-option", action="append", default=[], help="an argument for `dovetail compile`, for example --cpu=avx2")
     parser.add_argument("-o", dest="output", type=pathlib.Path)
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)

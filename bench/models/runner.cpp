@@ -1,6 +1,6 @@
 // model_runner BUNDLE.dvt [--threads N] [--input NAME=FILE]...: loads a bundle and times runs of it on demand, so that
 // a driver can alternate it with another program (run.py). Prints a line of JSON when it is ready, and one for each
-// line that it reads: N, so many runs after one that is not timed; or a folder, into which the outputs are written.
+// input line: N, the number of runs after an untimed one; or a folder for the outputs.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -44,7 +44,7 @@ Result<Arguments> parse(std::span<char*> words) {
     }
   }
   if (arguments.bundle.empty() || arguments.threads < 1)
-    return Diagnostic{"bad usage", "model_runner", "a bundle and at least one thread are needed",
+    return Diagnostic{"bad usage", "model_runner", "it needs a bundle and at least one thread",
                       "model_runner BUNDLE.dvt [--threads N] [--input NAME=FILE]..."};
   return arguments;
 }
@@ -55,7 +55,7 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// A line of /proc/self/status, in KiB: VmRSS is what is resident now, VmHWM the most that was.
+// A line of /proc/self/status, in KiB: VmRSS is the current resident size, VmHWM its peak.
 long status_kib(std::string_view key) {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);)

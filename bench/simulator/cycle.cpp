@@ -1,10 +1,9 @@
 // The cycle-accurate simulator on three streams. ResNet-18: its convolutions, residual additions and max-pooling in
-// int8 with seeded weights, as the compiler lowers them for 1x16x16-ext. Two that no compiler changes: tiles of a
-// convolution, long instructions, and many that do next to nothing, in a ring of tokens. Simulated cycles and
-// instructions per second of processor time, one thread: time alone, with the values, with the values on the SystemC
-// platform, and the design itself through Verilator, trace on (where there is its model: dovetail rtl build --hw
-// 1x16x16-ext).
-//   bench_cycle [RUNS [ENGINE]]     ENGINE: a part of the names of those to measure, as they are printed
+// int8 with seeded weights, as lowered by the compiler for 1x16x16-ext. Two that are independent of the compiler: tiles
+// of a convolution (long instructions), and many tiny instructions in a ring of tokens. Reports simulated cycles and
+// instructions per second of processor time, one thread: timing only, with values, with values on the SystemC platform,
+// and the RTL itself through Verilator with trace (if its model exists: dovetail rtl build --hw 1x16x16-ext).
+//   bench_cycle [RUNS [ENGINE]]     ENGINE: a substring of the printed names of those to measure
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -166,7 +165,7 @@ Stream tiny_instructions(const isa::HardwareConfig& config, std::size_t rounds) 
         {flags,
          isa::Load{{.memory = memory, .sram_base = sram, .dram_base = dram, .y_size = 1, .x_size = 1, .x_stride = 1}}});
   };
-  load(isa::Memory::uop, {}, 0, 0);  // all zero, as the image is
+  load(isa::Memory::uop, {}, 0, 0);  // all zero, like the image
   load(isa::Memory::wgt, {}, 0, 16);
   for (std::size_t k = 0; k < rounds; ++k) {
     const auto element = static_cast<std::uint32_t>(k % kRing);
@@ -194,8 +193,8 @@ Stream tiny_instructions(const isa::HardwareConfig& config, std::size_t rounds) 
 }
 
 // Tiles of 14 x 14 results of a 3 x 3 convolution, each the sum of four blocks of channels: clear the sums; load a
-// block's inputs and weights, multiply; after the last, shift, clip and store. Two slots of every operand, so that
-// loads, products and stores of successive blocks and tiles overlap.
+// block's inputs and weights, multiply; after the last block, shift, clip and store. Two slots for each operand, so
+// that loads, products and stores of successive blocks and tiles overlap.
 Stream convolution_tiles(const isa::HardwareConfig& config, std::uint32_t tiles) {
   constexpr std::uint32_t kSize = 14, kPadded = 16, kWindow = 9, kBlocks = 4, kResults = kSize * kSize;
   Stream stream{"convolution tiles", config, {}, {}, {0, std::vector<std::byte>(1 << 20)}};
@@ -337,8 +336,9 @@ int main(int argc, char** argv) {
       const Json design = measure(stream, "ideal:latency=64,bytes=8", Engine::rtl, 1);
       for (Json& row : of_stream)
         if (row["memory"] == design["memory"]) {
-          DOVETAIL_CHECK(row["cycles"] == design["cycles"],
-                         "the design takes other cycles than engine " + row["engine"].get<std::string>());
+          DOVETAIL_CHECK(
+              row["cycles"] == design["cycles"],
+              "the design takes a different number of cycles than engine " + row["engine"].get<std::string>());
           row["times_rtl"] =
               std::round(design["milliseconds"].get<double>() / row["milliseconds"].get<double>() * 10) / 10;
         }

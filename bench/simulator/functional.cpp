@@ -1,5 +1,5 @@
 // Speed of the functional simulator: MACs and instructions per second of processor time, medians of many runs. Usage:
-// functional [RUNS [WORKLOAD]], WORKLOAD a part of the names to measure.
+// functional [RUNS [WORKLOAD]], WORKLOAD being a substring of the names to measure.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -127,7 +127,7 @@ Workload matrix_multiply(const isa::HardwareConfig& config) {
   return workload;
 }
 
-// ResNet-18's C2 at 1x16x16: 56 x 56 x 64, 3 x 3, padded, 64 outputs. Weights stay; four output rows at a time.
+// ResNet-18's C2 at 1x16x16: 56 x 56 x 64, 3 x 3, padded, 64 outputs. Weights stay on chip; four output rows at a time.
 Workload convolution(const isa::HardwareConfig& config) {
   Workload workload{.name = "resnet18_c2", .config = config, .uops = {}, .program = {}};
   constexpr std::uint32_t size = 56, padded = 58, blocks = 4, rows = 4;

@@ -17,14 +17,14 @@ using explore::TaskCurves;
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-constexpr std::size_t kLiveTrials = 64;  // after which guided is to be where random is at the end
+constexpr std::size_t kLiveTrials = 64;  // after which guided should be where random is at the end
 
-// What random search has found at the end, in the median of its seeds.
+// The final result of random search, the median over its seeds.
 double random_best(const Comparison& comparison, const TaskCurves& task) {
   return explore::median_curve(task.searches[comparison.search("random")]).back();
 }
 
-// In the median of the seeds; infinity: most never are.
+// The median over the seeds; infinity: most never reach it.
 double trials_needed(const std::vector<Curve>& seeds, double cost) {
   std::vector<double> needed;
   for (const Curve& seed : seeds) {
@@ -53,7 +53,7 @@ std::string table_of(const Comparison& comparison, const TargetComparison& targe
   for (const std::string& search : comparison.searches) headers.push_back(fmt::format(">{}", search));
   TextTable table(headers);
   GeometricMean default_to_table, default_to_random, guided_to_random;
-  std::vector<std::vector<double>> all(comparison.searches.size());  // trials needed, of all runs
+  std::vector<std::vector<double>> all(comparison.searches.size());  // trials needed, for all runs
   for (const TaskCurves& task : target.tasks) {
     const double random = random_best(comparison, task);
     const Curve guided = explore::median_curve(task.searches[comparison.search("guided")]);
@@ -92,8 +92,8 @@ std::string to_string(const Comparison& comparison) {
   std::string text;
   for (const TargetComparison& target : comparison.targets)
     text += fmt::format(
-        "{}: {} seeds, batches of {}, ranking {}. Random's best: of {} trials, in the median of the seeds. Under each "
-        "search the trials until it is there,\nin the median of the seeds (-: most are not within {})\n\n{}\n",
+        "{}: {} seeds, batches of {}, ranking {}. Random's best: after {} trials, median over the seeds. Under each "
+        "search, the trials until it is reached,\nmedian over the seeds (-: most do not within {})\n\n{}\n",
         target.title, comparison.seeds, comparison.batch, comparison.ranking, comparison.trials, comparison.trials,
         table_of(comparison, target));
   return text;

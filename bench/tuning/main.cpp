@@ -1,11 +1,12 @@
 // The searches of the tuner, compared by replay (docs/explanation/tuning-search.md).
 //
-//   search_replay tables [FILTER] [--most N]     measures N candidates of each task (4096) into bench/tuning/tables,
-//                                                and then the best of each task of the CPU again
-//   search_replay again [FILTER]                 only the latter, on a quiet machine
+//   search_replay tables [FILTER] [--most N]           measures N candidates of each task (4096) into
+//   bench/tuning/tables,
+//                                                      then measures the best of each CPU task again
+//   search_replay again [FILTER]                       only the second step, on a quiet machine
 //   search_replay replay [FILTER] [--seeds N] [--trials N] [--search NAME] [--json CURVES.json] [--svg PLOT.svg]
 //
-// FILTER: the beginning of tasks' names, as accel.conv. Run in the root of the tree.
+// FILTER: a prefix of the tasks' names, for example accel.conv. Run in the root of the tree.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -67,7 +68,7 @@ Result<std::unique_ptr<tune::Measurer>> measurer_of(const explore::ReplayTask& r
   return explore::make_cpu_measurer(processor, options)(task);
 }
 
-constexpr double kQuickly = 0.03;   // thousands of candidates, each alongside the default
+constexpr double kQuickly = 0.03;   // thousands of candidates, each compared with the default
 constexpr double kCarefully = 0.1;  // the best of them
 
 Result<void> measure_again(const explore::ReplayTask& row) {
@@ -101,13 +102,13 @@ Result<void> measure_table(const explore::ReplayTask& row, std::size_t most) {
   const auto failed = std::ranges::count_if(
       table.rows, [](const explore::TableRow& candidate) { return candidate.outcome != tune::Outcome::measured; });
   fmt::print(stderr, "\r{}: {} candidates, {}, {} of them not measured, {:.0f} s\n", row.name, table.rows.size(),
-             table.whole ? "all that there are" : "a sample", failed, seconds);
+             table.whole ? "all candidates" : "a sample", failed, seconds);
   return {};
 }
 
 // ---- replay
 
-// A task with its table. The space points into the rest.
+// A task with its table. The space refers to the other members.
 struct Loaded {
   explore::FoundTask found;
   explore::Table table;
@@ -124,7 +125,7 @@ Result<std::unique_ptr<Loaded>> load(const explore::ReplayTask& row) {
   return loaded;
 }
 
-// What is compared: each search, and the guided one whose ranking has seen the target's other tasks before.
+// The compared searches: each one, and guided search whose ranking has learned the target's other tasks.
 struct Contender {
   std::string name;
   const tune::SearchRow* search = nullptr;
@@ -136,7 +137,7 @@ std::vector<Contender> contenders(const Settings& settings) {
   for (const tune::SearchRow& search : tune::searches()) all.push_back({std::string(search.name), &search, false});
   all.push_back(
       {"guided, others known", &*std::ranges::find(tune::searches(), "guided", &tune::SearchRow::name), true});
-  // The table compares with random search, and has a column for guided.
+  // The table compares with random search, and has a column for guided search.
   if (!settings.search.empty())
     std::erase_if(all, [&](const Contender& each) {
       return each.name != "random" && each.name != "guided" && each.name != settings.search;
@@ -144,9 +145,9 @@ std::vector<Contender> contenders(const Settings& settings) {
   return all;
 }
 
-// As `tune` learns from the records of neighboring tasks: as many of each, evenly spaced in its table.
+// Like `tune`, which learns from the records of related tasks: the same number of rows from each table, evenly spaced.
 void learn_others(const std::vector<std::unique_ptr<Loaded>>& tasks, const Loaded& own, tune::Ranking& ranking) {
-  constexpr std::size_t kRowsOfEach = 200;  // less than what a ranking keeps, with five tasks
+  constexpr std::size_t kRowsOfEach = 200;  // below the capacity of a ranking, with five tasks
   for (const auto& other : tasks) {
     if (!other || other.get() == &own) continue;
     const auto candidates = other->space->candidates();
@@ -178,7 +179,7 @@ explore::TaskCurves curves_of(const std::vector<std::unique_ptr<Loaded>>& tasks,
   return curves;
 }
 
-// Tasks that cannot be replayed are left out, and said to be: `failed`.
+// Tasks that cannot be replayed are skipped and reported: `failed`.
 TargetComparison compare(std::string_view target, std::string title, const Settings& settings, std::size_t batch,
                          bool& failed) {
   const auto rows = settings.tasks(target);
@@ -226,7 +227,7 @@ Result<void> replay(const Settings& settings) {
   fmt::print("{}", to_string(comparison));
   if (failed)
     return Diagnostic{"not all tasks were compared", "bench/tuning/tables", "see above",
-                      "neither JSON nor plot is written"};
+                      "JSON and plot are not written"};
   if (!settings.json.empty()) DOVETAIL_TRY(write_text_file(settings.json, to_json(comparison).dump() + "\n"));
   if (!settings.svg.empty()) DOVETAIL_TRY(write_text_file(settings.svg, svg_of(comparison)));
   return {};
@@ -263,7 +264,7 @@ Result<void> run(const Settings& settings) {
   if (settings.action == "replay") return replay(settings);
   for (const explore::ReplayTask* row : settings.tasks()) {
     if (settings.action == "tables") DOVETAIL_TRY(measure_table(*row, settings.most));
-    if (!bundle::has_clock(row->target)) DOVETAIL_TRY(measure_again(*row));  // cycles are the same at every time
+    if (!bundle::has_clock(row->target)) DOVETAIL_TRY(measure_again(*row));  // cycle counts are deterministic
   }
   return {};
 }

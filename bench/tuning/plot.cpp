@@ -13,7 +13,7 @@ using explore::Curve;
 
 namespace {
 
-// Colors that the color-blind tell apart (Okabe and Ito), darker on light pages; dashes tell them apart in gray.
+// Colors for color-blind readers (Okabe and Ito), darker on light pages; dashes distinguish them in grayscale.
 constexpr std::string_view kStyle = R"(
 svg { font: 12px system-ui, sans-serif; }
 text { fill: #3b434d; } .title { font-size: 13px; font-weight: 600; } .grid { stroke: #d9dee5; }
@@ -25,7 +25,7 @@ text { fill: #3b434d; } .title { font-size: 13px; font-weight: 600; } .grid { st
 .c0 { stroke: #5cb8f0; } .c1 { stroke: #98a3b0; } .c2 { stroke: #e88a3c; } .c3 { stroke: #2fbd92; } .c4 { stroke: #d98abb; } .c5 { stroke: #5cb8f0; } }
 )";
 constexpr double kPanelWidth = 400, kPanelHeight = 250, kLeft = 52, kRight = 18, kTop = 62, kBottom = 46;
-constexpr int kClasses = 6;  // of curves
+constexpr int kClasses = 6;  // classes of curves
 
 std::string legend(const Comparison& comparison) {
   std::string text;
@@ -38,7 +38,7 @@ std::string legend(const Comparison& comparison) {
   return text;
 }
 
-// Trials on a logarithmic axis: the default, of which all searches learn first, is stored where 1/2 would.
+// Trials on a logarithmic axis: the default, from which all searches learn first, is drawn at 1/2.
 class Panel {
  public:
   Panel(const Comparison& comparison, const TargetComparison& target, double left)
@@ -67,7 +67,7 @@ class Panel {
       svg += tick(static_cast<double>(trials), std::to_string(trials));
     svg += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">trials</text>\n", left_ + width / 2,
                        kTop + kPanelHeight + 34);
-    // The first ones of the table last, on top of the others.
+    // In reverse order, so that the first curves of the table are on top.
     for (std::size_t s = curves_.size(); s-- > 0;) svg += curve(s);
     return svg;
   }

@@ -1,4 +1,4 @@
-// The curves of a comparison as one picture, readable on light and on dark pages.
+// The curves of a comparison as one figure, readable on light and dark pages.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@ namespace {
 
 using graph::ValueId;
 
-constexpr double kMaskFilter = -10000;  // what is added to scores that a mask excludes, unless the node says otherwise
+constexpr double kMaskFilter = -10000;  // added to masked scores, unless the node gives another value
 
 std::vector<std::int64_t> counted(std::int64_t count) {
   std::vector<std::int64_t> values;
@@ -254,7 +254,7 @@ struct HeadForm {
   std::int64_t batch, queries, keys, heads, size, value_size;
 };
 
-// Of an input [batch, heads, positions, parts, size]: part `i` as [batch, heads, positions, size].
+// Part `i` of an input [batch, heads, positions, parts, size], as [batch, heads, positions, size].
 ValueId unpacked_part(NodeWriter& writer, std::size_t input, std::int64_t i, std::string_view stem) {
   const Shape s = writer.shape(input);
   const DType dtype = writer.type(input).dtype;

@@ -641,7 +641,7 @@ class FlowExpansion {
   const ControlFlow::Entry entry_;
   Scope captured_;
   const std::function<std::string(ValueId)>* make_constant_ = nullptr;  // evaluates the deciding value
-  bool depends_on_data_ = false;                                        // what decides is data
+  bool depends_on_data_ = false;                                        // the deciding value is data
   std::optional<std::int64_t> trips_;                                   // the trip count of a Loop, if constant
 };
 

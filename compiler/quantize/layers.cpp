@@ -102,7 +102,7 @@ class SwitchedGraph {
 
   const Graph &model_, &quantized_;
   Graph graph_;
-  std::map<ValueId, ValueId> replaced_;  // what readers of a value read now
+  std::map<ValueId, ValueId> replaced_;  // the value that readers of a value now read
   std::vector<Switched> layers_;
 };
 

@@ -48,7 +48,7 @@ Result<Record> record_from_json(const Json& json, std::string_view where) {
   }
   for (const auto& [key, value] : json.items())
     if (key != "version" && std::ranges::none_of(record_fields(), [&](const auto& field) { return field.name == key; }))
-      report(fmt::format("there is no key \"{}\"", key), "remove it");
+      report(fmt::format("unknown key \"{}\"", key), "remove it");
   if (!problems.empty()) return problems;
   DOVETAIL_TRY(check_record(record, kCannotTake, where));
   return record;

@@ -1,5 +1,5 @@
-// A back end in one folder: float products, sums and rectifiers as C. `--target c,cpu` compiles for it, its device runs
-// what it made.
+// A back end in one folder: float products, sums and rectifiers as C. `--target c,cpu` compiles for it, and its device
+// runs the result.
 #pragma once
 
 #include <memory>

@@ -38,7 +38,7 @@ class Kernel : public runtime::DeviceKernel {
 
  private:
   void* library_;
-  int file_;  // open as long as the library is: the loader knows libraries by path, and the path holds this number
+  int file_;  // open as long as the library: the loader identifies libraries by path, which contains this number
   Function function_;
 };
 
@@ -62,7 +62,7 @@ class CDevice : public runtime::Device {
       return Diagnostic{"cannot load C code", "step " + step.name, std::move(why), "compile the model again"};
     };
     const int file = memfd_create("backend_c", MFD_CLOEXEC);
-    if (file < 0) return fail("the system gives no memory file");
+    if (file < 0) return fail("the system cannot create a memory file");
     const bool written = write(file, step.code.data(), step.code.size()) == static_cast<ssize_t>(step.code.size());
     void* library = written ? dlopen(fmt::format("/proc/self/fd/{}", file).c_str(), RTLD_NOW | RTLD_LOCAL) : nullptr;
     const auto function = library ? reinterpret_cast<Function>(dlsym(library, "region")) : nullptr;

@@ -15,7 +15,7 @@ namespace {
 
 std::string array(ValueId value) { return fmt::format("v{}", value.index); }
 const Shape& shape_of(const Graph& graph, ValueId value) { return graph.value(value).type.shape; }
-// The node that the match ends in yields its result.
+// The result of the last node of the match.
 ValueId result_of(const Graph& graph, const Found& found) { return graph.node(found.nodes.back()).outputs[0]; }
 const graph::Node* find_node(const Graph& graph, const Found& found, std::string_view op) {
   for (const graph::NodeId id : found.nodes)
@@ -87,7 +87,7 @@ Result<TakenPointer> take_elementwise(const Graph& graph, const Found& found) {
   return TakenPointer(std::make_shared<const Code>(std::move(code)));
 }
 
-// Every array is one of floats.
+// Requires every array to have floats.
 decltype(PatternRow::take) of_floats(Result<TakenPointer> (*take)(const Graph&, const Found&)) {
   return [take](const Graph& graph, const Found& found) -> Result<TakenPointer> {
     for (const auto& [name, value] : found.values)
@@ -100,7 +100,7 @@ decltype(PatternRow::take) of_floats(Result<TakenPointer> (*take)(const Graph&, 
 }  // namespace
 
 std::vector<PatternRow> pattern_rows() {
-  // The first that takes a node counts: longer patterns come before shorter ones.
+  // The first row that matches a node is used: longer patterns come before shorter ones.
   return {pattern_row("dense layer", "Relu?(Gemm(x=_, w=#, b=#))", of_floats(take_gemm)),
           pattern_row("product with bias", "Relu?(Add~(MatMul(x=_, w=#), b=#))", of_floats(take_matmul)),
           pattern_row("product", "Relu?(MatMul(x=_, w=#))", of_floats(take_matmul)),

@@ -1,8 +1,8 @@
 // backend_c MODEL.onnx [--target LIST] [--strict] [--source]
 //
-// Compiles the model with the C back end compared with those of the kit (--target c,cpu by default), says what went
-// where, runs it on seeded random inputs and compares every output with the reference. --source prints the C. Exit code
-// 0: all agree; 1: something differs or does not compile; 2: bad usage.
+// Compiles the model with the C back end and those of the kit (--target c,cpu by default), reports the target of each
+// node, runs it on seeded random inputs and compares every output with the reference. --source prints the C. Exit code
+// 0: all outputs agree; 1: an output differs or does not compile; 2: bad usage.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -23,7 +23,7 @@ namespace {
 
 using namespace dovetail;
 
-// The largest difference, as a part of the largest value.
+// The largest difference, relative to the largest value.
 double difference(const NdArray& got, const NdArray& expected) {
   if (got.shape() != expected.shape() || got.dtype() != expected.dtype()) return INFINITY;
   double largest = 0, apart = 0;
@@ -64,7 +64,7 @@ Result<int> run(const std::string& path, CompileOptions options) {
     const double apart = difference(array, expected.at(name));
     equal &= apart <= 1e-5;
     fmt::print("output {}: differs by at most {:.2g} of its largest value: {}\n", name, apart,
-               apart <= 1e-5 ? "equal but for rounding" : "WRONG");
+               apart <= 1e-5 ? "equal up to rounding" : "WRONG");
   }
   return equal ? 0 : 1;
 }

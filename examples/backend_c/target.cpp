@@ -17,11 +17,11 @@ using graph::ValueId;
 
 namespace {
 
-// C to a shared object, by the compiler that has built this program.
+// Compiles C to a shared object, with the compiler that built this program.
 Result<std::vector<std::byte>> compile_c(const std::string& source) {
   std::string folder = (std::filesystem::temp_directory_path() / "backend_c.XXXXXX").string();
   if (mkdtemp(folder.data()) == nullptr)
-    return Diagnostic{"cannot compile C", folder, "the folder cannot be made",
+    return Diagnostic{"cannot compile C", folder, "the folder cannot be created",
                       "set TMPDIR to a folder that can be written"};
   const auto run = [&]() -> Result<std::vector<std::byte>> {
     DOVETAIL_TRY(write_text_file(folder + "/region.c", source));
@@ -29,7 +29,7 @@ Result<std::vector<std::byte>> compile_c(const std::string& source) {
         fmt::format("{} -O2 -shared -fPIC -o '{}/region.so' '{}/region.c'", C_COMPILER, folder, folder);
     if (const int status = std::system(command.c_str()); status != 0)
       return Diagnostic{"cannot compile C", command, fmt::format("it ended with status {}", status),
-                        "is the compiler installed?"};
+                        "check that the compiler is installed"};
     return read_file(folder + "/region.so", std::size_t{1} << 30);
   };
   Result<std::vector<std::byte>> object = run();
@@ -37,7 +37,7 @@ Result<std::vector<std::byte>> compile_c(const std::string& source) {
   return object;
 }
 
-// Arrays as the model has them, on both sides.
+// Arrays in the model's layout, on both sides.
 class CPlan : public RegionPlan {
  public:
   CPlan(const Graph& graph, const GraphRegion& region) : RegionPlan(plain_offer(graph, region)), region_(region) {}
@@ -63,13 +63,13 @@ class CTarget : public Target {
   std::string_view name() const override { return "c"; }
   std::span<const PatternRow> patterns() const override { return rows_; }
 
-  // Scalar code, a multiply-add in two nanoseconds.
+  // Scalar code: one multiply-add per two nanoseconds.
   Cost cost(const Graph& graph, const Match& match) const override {
     Cost cost = count_work(graph, match.nodes);
     cost.seconds = static_cast<double>(cost.operations) * 1e-9;
     return cost;
   }
-  // It reads and writes the tensors where they are.
+  // It reads and writes the tensors in place.
   double border_seconds(const graph::TensorType&) const override { return 0; }
 
   Result<RegionPlanPointer> plan(const Graph& graph, const GraphRegion& region, const PlanOptions&) const override {

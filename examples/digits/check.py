@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks the three committed models on the test images, and the goldens made from them.
+"""Checks the three committed models on the test images, and their goldens.
 
 Every model runs in float, as ONNX defines it; the int8 models also in Dovetail's integer form (integer_form.py), whose
 int8 logits are kept as expected_*_logits.npy. Fails if an accuracy is below 98 % or a golden differs; --accept writes
-the goldens. With --onnxruntime (needs that package) ONNX Runtime runs the models as well.
+the goldens. With --onnxruntime (needs that package), ONNX Runtime also runs the models.
 """
 
 import argparse
@@ -91,7 +91,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--accept", action="store_true", help="write the goldens instead of comparing with them")
     parser.add_argument("--tensors", action="store_true", help="list every quantized tensor")
-    parser.add_argument("--onnxruntime", action="store_true", help="run ONNX Runtime as well")
+    parser.add_argument("--onnxruntime", action="store_true", help="also run ONNX Runtime")
     arguments = parser.parse_args()
 
     _, _, images, labels = load_digits()

@@ -1,6 +1,6 @@
-"""Runs an ONNX graph of the few operators of this example in numpy, in float, QuantizeLinear and DequantizeLinear too.
+"""Runs an ONNX graph with the operators of this example in numpy, in float, including QuantizeLinear and DequantizeLinear.
 
-This is what ONNX says the models compute; calibration and the checks start from it.
+It computes the models as defined by ONNX; calibration and the checks use it.
 """
 
 import numpy as np

@@ -1,14 +1,14 @@
-"""Evaluates an int8 QDQ model in integers alone: Dovetail's integer form, which every executor reproduces bit for bit.
+"""Evaluates an int8 QDQ model in integers only: Dovetail's integer form, which every executor reproduces bit for bit.
 
-Written from the definition, and sharing nothing with the compiler, so that its results can serve as goldens:
+Written from the definition, without code of the compiler, so that its results can serve as goldens:
 
     acc = sum((x - zx) * w) + b                                           Conv, Gemm; b is the model's int32 bias
     y   = clamp(round(acc * s) + zy),  s = binary32(binary64(sx) * sw / sy)
     t   = sum(round_half_even((a_i - z_i) * binary32(s_i / sy * 2^16)))   Add
     y   = clamp(round(t * 2^-16) + zy)
 
-`round` is half to even. A machine that has only shifts adds half a step and rounds down, that is half up; `rounding`
-chooses. A Relu between an operator and its QuantizeLinear raises y to at least zy.
+`round` is half to even. A machine with only shifts adds half a step and rounds down, which is half up; selected by
+`rounding`. A Relu between an operator and its QuantizeLinear raises y to at least zy.
 """
 
 from dataclasses import dataclass
@@ -41,7 +41,7 @@ def round_product(value, factor, rounding):
     mantissa = np.ldexp(fraction, 24).astype(np.int64)  # factor = mantissa * 2^(exponent - 24)
     assert np.all(np.abs(value) < 2**31) and np.all(factor > 0)
     product = value * mantissa  # below 2^55
-    shift = np.minimum(24 - exponent.astype(np.int64), 62)  # at 56 and more the result is 0 already
+    shift = np.minimum(24 - exponent.astype(np.int64), 62)  # for 56 and more, the result is already 0
     assert np.all(shift > 0), "a factor of 2^24 or more"
     floor = product >> shift
     rest = product - (floor << shift)
@@ -99,7 +99,7 @@ def run(model, images, rounding="half_even"):
     producer = {node.output[0]: node for node in graph.node}
     activations = {}
 
-    def behind(dequantized):
+    def source_of(dequantized):
         """The integer tensor that a DequantizeLinear's output represents."""
         node = producer[dequantized]
         assert node.op_type == "DequantizeLinear", node.op_type
@@ -119,7 +119,7 @@ def run(model, images, rounding="half_even"):
             node = producer[tensor]
             if node.op_type == "Relu":
                 node, floor = producer[node.input[0]], zero_point
-            op, attributes, operands = node.op_type, attributes_of(node), [behind(name) for name in node.input]
+            op, attributes, operands = node.op_type, attributes_of(node), [source_of(name) for name in node.input]
             if op in ("Conv", "Gemm"):
                 steps = multiply_accumulate(op, attributes, *operands, scale, rounding) + zero_point
             elif op == "Add":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Quantizes a float ONNX model to int8 in QDQ form, with scales calibrated on sample images.
 
-Takes Conv, Relu, Add, MaxPool, Flatten and Gemm (transB = 1). The result has the form that ONNX Runtime's quantizer
+Supports Conv, Relu, Add, MaxPool, Flatten and Gemm (transB = 1). The result has the form that ONNX Runtime's quantizer
 writes: QuantizeLinear after the input and after every operator (after the Relu where one follows), DequantizeLinear
 before every operator; MaxPool and Flatten keep their input's scale. Weights are int8, symmetric, one scale per output
 channel; activations int8, one scale and zero point per tensor; biases int32 with scale (input scale x weight scale).
@@ -26,12 +26,12 @@ SUPPORTED = ("Relu", "Add", *KEEPS_SCALE, *HAS_WEIGHTS)
 
 
 def up_to_power_of_two(scale):
-    """The least power of two that is not below `scale`."""
+    """The smallest power of two >= `scale`."""
     return np.exp2(np.ceil(np.log2(scale)))
 
 
 def value_range(values, method, percentile):
-    """The (lowest, highest) value to represent; zero is always inside, so that padding and ReLU are exact."""
+    """The (lowest, highest) value to represent; always including zero, so that padding and ReLU are exact."""
     if method == "minmax":
         low, high = values.min(), values.max()
     else:
@@ -40,7 +40,7 @@ def value_range(values, method, percentile):
 
 
 def activation_parameters(low, high, power_of_two):
-    """(scale, zero point) of an int8 tensor whose values are in low..high.
+    """(scale, zero point) of an int8 tensor with values in low..high.
 
     Without `power_of_two` the 255 steps cover exactly low..high; with it zero stays at 0 (symmetric).
     """
@@ -127,7 +127,7 @@ class Quantizer:
         graph = self.model.graph
         unsupported = sorted({node.op_type for node in graph.node} - set(SUPPORTED))
         if unsupported:
-            raise SystemExit(f"quantize: cannot take {', '.join(unsupported)}; takes {', '.join(SUPPORTED)}")
+            raise SystemExit(f"quantize: {', '.join(unsupported)} not supported; supported are {', '.join(SUPPORTED)}")
         consumers = {}
         for node in graph.node:
             for name in node.input:
@@ -142,7 +142,7 @@ class Quantizer:
         for node in graph.node:
             output = node.output[0]
             if node.op_type == "Relu" and node.input[0] not in self.quantized:
-                inputs = list(node.input)  # directly after its producer, nothing in between
+                inputs = list(node.input)  # directly after its producer
             else:
                 inputs = self.operands(node)
             # Only the graph's result keeps its name, and its name belongs to the last DequantizeLinear.

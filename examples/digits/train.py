@@ -4,8 +4,8 @@
 Writes digits_float.onnx, and the test set as test_images.npy and test_labels.npy. Takes about a minute on one core;
 the result is the same on every run with the same numpy and BLAS.
 
-Activations are kept as [n, h, w, channels] here, so that a convolution is one matrix product over its patches;
-weights are kept in ONNX's own layouts.
+Activations are stored as [n, h, w, channels] here, so that a convolution is one matrix product over its patches; weights
+are stored in ONNX's layouts.
 """
 
 import argparse
@@ -73,7 +73,7 @@ class Network:
             rows = dy.reshape(-1, len(weight))
             self.gradients[f"{name}.weight"] = (rows.T @ x_patches).reshape(weight.shape)
             self.gradients[f"{name}.bias"] = rows.sum(axis=0)
-            # The input's gradient is a convolution with the kernel turned by 180 degrees, in and out exchanged.
+            # The input's gradient is a convolution with the kernel rotated by 180 degrees and its channels exchanged.
             return convolve(patches(dy), weight[:, :, ::-1, ::-1].transpose(1, 0, 2, 3), dy.shape)
 
         self.undo.append(backward)

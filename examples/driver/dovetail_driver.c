@@ -25,7 +25,7 @@ int dovetail_start(const struct dovetail_device* device, uint64_t program_base, 
   set(device, DOVETAIL_REG_PROGRAM_BASE_HI, (uint32_t)(program_base >> 32));
   set(device, DOVETAIL_REG_INSTRUCTION_BEGIN, launch.begin);
   set(device, DOVETAIL_REG_INSTRUCTION_COUNT, launch.count);
-  /* Events of earlier launches, so that the interrupt is of this one. */
+  /* Clear events of earlier launches, so that the interrupt belongs to this one. */
   set(device, DOVETAIL_REG_INTERRUPT_STATUS,
       DOVETAIL_REG_INTERRUPT_STATUS_DONE_MASK | DOVETAIL_REG_INTERRUPT_STATUS_ERROR_MASK);
   set(device, DOVETAIL_REG_INTERRUPT_ENABLE,

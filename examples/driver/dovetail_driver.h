@@ -1,7 +1,7 @@
-/* A driver for the accelerator's registers in C99, for firmware, a kernel module or a virtual platform. It knows the
- * register map through dovetail_isa.h (`dovetail isa --format c`, or `dovetail compile --emit`), and reaches the device
- * through two functions of the platform. Caches and memory barriers are the platform's as well: what a launch reads has
- * to be in memory before dovetail_start, and what it wrote may be read after dovetail_wait. */
+/* A driver for the accelerator's registers in C99, for firmware, a kernel module or a virtual platform. The register
+ * map is in dovetail_isa.h (`dovetail isa --format c`, or `dovetail compile --emit`); the platform provides two
+ * functions to access the device. The platform is also responsible for caches and memory barriers: the data that a
+ * launch reads must be in memory before dovetail_start, and its results can be read after dovetail_wait. */
 #pragma once
 
 #include <stdint.h>
@@ -43,7 +43,7 @@ int dovetail_probe(const struct dovetail_device* device, uint32_t config);
 /* Starts a launch of the program at `program_base`, a physical address. */
 int dovetail_start(const struct dovetail_device* device, uint64_t program_base, struct dovetail_launch launch);
 
-/* Waits for its end, for at most `looks` looks at STATUS (0: as many as it takes). `error` may be null. */
+/* Waits for its end, reading STATUS at most `looks` times (0: no limit). `error` may be null. */
 int dovetail_wait(const struct dovetail_device* device, uint64_t looks, struct dovetail_error* error);
 
 /* All launches of a program, one after the other. */

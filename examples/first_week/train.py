@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Trains a network of depthwise separable convolutions on the digits data set with PyTorch, and exports it as ONNX.
 
-Writes OUTPUT (default separable.onnx alongside this file) and, with --samples, training images for calibration as a .npy.
-Takes about a minute on one core. Needs PyTorch 2 and numpy, and for its ONNX export what your PyTorch asks for.
+Writes OUTPUT (default: separable.onnx next to this file) and, with --samples, training images for calibration as a .npy.
+Takes about a minute on one core. Needs PyTorch 2 and numpy, and the packages that your PyTorch needs for ONNX export.
 """
 
 import argparse

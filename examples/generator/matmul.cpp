@@ -16,7 +16,7 @@ int main(int argc, char** argv) {
   const auto rows = static_cast<std::uint32_t>(std::atoi(argv[1]));
   const auto blocks = static_cast<std::uint32_t>(std::atoi(argv[2]));
 
-  // Where things are in memory, in bytes, each at a multiple of the largest element; `dram` counts elements.
+  // Addresses in memory, in bytes, each a multiple of the largest element; `dram` counts elements.
   const std::uint64_t uops = 0x1000, x = 0x1100, w = x + (rows * blocks * 16 + 255) / 256 * 256,
                       bias = w + blocks * 256, y = bias + 256;
   const auto dram = [&](Memory memory, std::uint64_t address) {
@@ -44,7 +44,7 @@ int main(int argc, char** argv) {
       {{.pop_prev = true, .push_prev = true}, Store{{Memory::out, 0, dram(Memory::out, y), 1, rows, rows}}});
   program.push_back({{.pop_next = true}, Finish{}});
 
-  // What does not fit its field is an error that names the field.
+  // A value that does not fit its field is an error that names the field.
   const auto bytes = codec.encode_program(program);
   if (!bytes.ok()) return std::fprintf(stderr, "%s\n", to_string(bytes.errors()).c_str()), 1;
   if (!write_file(argv[3], *bytes).ok() || !write_file(argv[4], kernel).ok()) return 1;

@@ -11,7 +11,7 @@ import isa  # noqa: E402
 
 rows, blocks = int(sys.argv[1]), int(sys.argv[2])
 
-# Where things are in memory, in bytes, each at a multiple of the largest element; dram_base counts elements.
+# Addresses in memory, in bytes, each a multiple of the largest element; dram_base counts elements.
 uops, x = 0x1000, 0x1100
 w = x + (rows * blocks * 16 + 255) // 256 * 256
 bias = w + blocks * 256

@@ -1,6 +1,6 @@
-// A SystemC platform of one's own. First two accelerators share our DRAM: each takes longer than alone. Then the DRAM
-// is swapped for a memory that knows nothing of ours, an ordinary TLM-2.0 target with a fixed delay. Exit code 0: all
-// launches completed and gave the right bytes.
+// A user-defined SystemC platform. First, two accelerators share our DRAM: each takes longer than alone. Then the DRAM
+// is replaced by an ordinary TLM-2.0 target with a fixed delay, independent of our code. Exit code 0: all launches
+// completed with the correct bytes.
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -56,7 +56,7 @@ bool copied(const std::vector<std::byte>& bytes, int number) {
                     bytes.begin() + static_cast<std::ptrdiff_t>(kTarget[number]));
 }
 
-// A memory of somebody else's: every transaction takes 100 ns, and nothing is pipelined.
+// A third-party memory: every transaction takes 100 ns, without pipelining.
 class PlainMemory : public sc_core::sc_module {
  public:
   tlm_utils::simple_target_socket<PlainMemory> port;
@@ -110,7 +110,7 @@ struct Node {
 
 }  // namespace
 
-// One elaboration: two platforms side by side, and an accelerator alone to compare with.
+// One elaboration: two platforms, and a single accelerator to compare with.
 int sc_main(int, char**) {
   const auto ddr4 = [] {
     return simulator::make_memory(simulator::parse_memory("bank:ddr4-2400").value(), isa::HardwareConfig{}.bus_bytes);
@@ -133,7 +133,7 @@ int sc_main(int, char**) {
       copied(shared.bytes(), 0) && copied(shared.bytes(), 1) && copied(own.bytes(), 0) && copied(plain.bytes, 0);
   const bool slower = first.host.cycles() > alone.host.cycles() && second.host.cycles() > alone.host.cycles();
   if (!done) std::puts("a launch did not complete");
-  if (!right) std::puts("bytes are wrong");
-  if (!slower) std::puts("sharing costs nothing, which cannot be");
+  if (!right) std::puts("wrong bytes");
+  if (!slower) std::puts("sharing costs no time, which is impossible");
   return done && right && slower ? 0 : 1;
 }

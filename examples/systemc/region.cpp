@@ -1,5 +1,5 @@
-// Runs a region that `dovetail compile --emit` has written, on a SystemC platform of one accelerator and our DRAM,
-// through the driver in C (examples/driver). Exit code 0: every launch completed, and the outputs are those expected.
+// Runs a region written by `dovetail compile --emit` on a SystemC platform with one accelerator and our DRAM, through
+// the driver in C (examples/driver). Exit code 0: every launch completed with the expected outputs.
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -91,7 +91,7 @@ class Processor : public sc_core::sc_module {
   }
 
   void run() {
-    wait(sc_core::SC_ZERO_TIME);  // the accelerator waits for its start by then
+    wait(sc_core::SC_ZERO_TIME);  // by then the accelerator waits for its start
     const dovetail_device device{
         this, [](void* context, std::uint32_t offset) { return access(context, tlm::TLM_READ_COMMAND, offset, 0); },
         [](void* context, std::uint32_t offset, std::uint32_t value) {
@@ -119,7 +119,7 @@ class Processor : public sc_core::sc_module {
 
 int sc_main(int count, char** arguments) {
   if (count != 2) {
-    std::puts("usage: systemc_region FOLDER, which `dovetail compile --emit` has written");
+    std::puts("usage: systemc_region FOLDER (written by `dovetail compile --emit`)");
     return 2;
   }
   const Region region(arguments[1]);

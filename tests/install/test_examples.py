@@ -30,7 +30,7 @@ class Examples(unittest.TestCase):
         return next(path for path in BUILD.rglob(name) if path.is_file())
 
     def test_backend_c(self):
-        self.assertIn("equal but for rounding", run(self.build("backend_c"), FLOAT, "--target", "c,cpu"))
+        self.assertIn("equal up to rounding", run(self.build("backend_c"), FLOAT, "--target", "c,cpu"))
 
     def test_digits(self):
         program = self.build("digits_demo")

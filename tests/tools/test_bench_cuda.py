@@ -62,7 +62,7 @@ class BenchCuda(unittest.TestCase):
         status, text, report = self.run_bench(*NETWORK, "--provider", "NoSuchProvider")
         self.assertEqual(status, 0, text)
         self.assertIn("against the reference", report["rows"][0]["checked"])
-        self.assertIn("ONNX Runtime does not run the model", report["rows"][0]["missing"]["onnxruntime"])
+        self.assertIn("ONNX Runtime cannot run the model", report["rows"][0]["missing"]["onnxruntime"])
 
     def test_a_wrong_result_fails_and_is_named(self):
         status, text, report = self.run_bench("--filter", "product", "--number", "float32", EMULATED_GPU_PLANT="transposition")
@@ -82,8 +82,8 @@ class BenchCuda(unittest.TestCase):
             self.assertIn(words, text)
 
     def test_what_is_mistyped_is_refused(self):
-        for arguments, words in ((["--sizes", "0"], '"0" is not a number from 1 on'), (["--smaples", "3"], "there is no such option"), (["--filter"], "no value"),
-                                 (["--filter", "nothing"], "nothing that is measured"), (["--networks", "resnet51"], "no such network"),
+        for arguments, words in ((["--sizes", "0"], '"0" must be a number >= 1'), (["--smaples", "3"], "unknown option"), (["--filter"], "missing value"),
+                                 (["--filter", "nothing"], "no case has this name"), (["--networks", "resnet51"], "no such network"),
                                  (["--provider", "CPU"], "--onnxruntime")):
             status, text, report = self.run_bench(*arguments)
             self.assertEqual((status, report), (2, None), text)

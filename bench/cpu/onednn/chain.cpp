@@ -12,7 +12,7 @@ Type type_of(DType dtype) {
     case DType::int32: return Type::s32;
     case DType::int8: return Type::s8;
     case DType::uint8: return Type::u8;
-    default: DOVETAIL_CHECK(false, "no type of these benchmarks");
+    default: DOVETAIL_CHECK(false, "not a type of these benchmarks");
   }
 }
 

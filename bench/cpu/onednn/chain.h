@@ -1,5 +1,5 @@
-// oneDNN primitives in a row, as a user who needs speed sets them up: made once, layouts of the library's choice
-// (format_tag::any), weights reordered beforehand, one scratchpad for all, nothing allocated while running.
+// A sequence of oneDNN primitives set up for speed: created once, with layouts chosen by the library (format_tag::any),
+// weights reordered in advance, one scratchpad for all, no allocation while running.
 #pragma once
 
 #include <unordered_map>
@@ -22,7 +22,7 @@ dnnl::memory::desc any(const Dims& dims, Type type);
 class Chain {
  public:
   using Arguments = std::unordered_map<int, dnnl::memory>;
-  // Beforehand: of what is loaded, once, before anything runs. Timed: as part of the chain.
+  // beforehand: loaded data are reordered once, before anything runs. timed: reorders are part of the chain.
   enum class Reorders : std::uint8_t { beforehand, timed };
 
   explicit Chain(Reorders reorders) : reorders_(reorders) {}
@@ -32,9 +32,10 @@ class Chain {
   static dnnl::primitive_attr attributes();
 
   dnnl::memory memory(const dnnl::memory::desc& desc) { return dnnl::memory(desc, engine_); }
-  dnnl::memory load(const NdArray& array);                                                        // plain layout
-  dnnl::memory constant(const NdArray& array, const Dims& dims, const dnnl::memory::desc& desc);  // reordered now, once
-  // `memory` itself where it has the layout; otherwise a copy that has it.
+  dnnl::memory load(const NdArray& array);  // plain layout
+  dnnl::memory constant(const NdArray& array, const Dims& dims,
+                        const dnnl::memory::desc& desc);  // reordered once, at this call
+  // `memory` if it has the layout; otherwise a copy in that layout.
   dnnl::memory as(const dnnl::memory& memory, const dnnl::memory::desc& desc);
 
   template <typename PrimitiveDesc>
@@ -43,7 +44,7 @@ class Chain {
     steps_.push_back({primitive, std::move(arguments), desc.scratchpad_desc()});
   }
 
-  void finish();  // allocates the scratchpad; before run()
+  void finish();  // allocates the scratchpad; call before run()
   void run();
   NdArray read(const dnnl::memory& memory, DType dtype);  // in plain layout
 

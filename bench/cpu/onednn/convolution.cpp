@@ -17,12 +17,12 @@ dnnl::memory add_convolution(Chain& chain, const dnnl::memory& x, const Convolut
                                              target, step.strides, step.pads_begin, step.pads_end);
   dnnl::primitive_attr attributes = Chain::attributes();
   if (!step.scales.empty()) attributes.set_output_scales(1 << 1, step.scales);
-  dnnl::post_ops behind;
-  if (step.sum) behind.append_sum();
-  if (step.activation == ConvolutionStep::Activation::relu) behind.append_eltwise(1, Algorithm::eltwise_relu, 0, 0);
+  dnnl::post_ops operations;
+  if (step.sum) operations.append_sum();
+  if (step.activation == ConvolutionStep::Activation::relu) operations.append_eltwise(1, Algorithm::eltwise_relu, 0, 0);
   if (step.activation == ConvolutionStep::Activation::clip)
-    behind.append_eltwise(1, Algorithm::eltwise_clip, step.low, step.high);
-  attributes.set_post_ops(behind);
+    operations.append_eltwise(1, Algorithm::eltwise_clip, step.low, step.high);
+  attributes.set_post_ops(operations);
 
   const dnnl::convolution_forward::primitive_desc primitive(desc, attributes, chain.engine());
   const dnnl::memory y = step.sum ? *step.sum : chain.memory(primitive.dst_desc());

@@ -38,7 +38,7 @@ dnnl::memory add_layer(Chain& chain, const Problem& problem, const Convolution& 
 
 dnnl::memory add_layer(Chain& chain, const Problem& problem, const Product& p, DType type, Layout layout) {
   const Dims a_dims{p.m, p.k}, b_dims{p.k, p.n}, c_dims{p.m, p.n};
-  // The right operand is what a network knows beforehand: packed, unless everything is to be plain.
+  // The right operand is a weight, known in advance: packed, unless everything is plain.
   const Type b_type = type_of(problem.w.dtype());
   const dnnl::matmul::desc desc(plain(a_dims, type_of(problem.x.dtype())),
                                 layout == Layout::own ? any(b_dims, b_type) : plain(b_dims, b_type),

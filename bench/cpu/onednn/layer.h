@@ -11,9 +11,9 @@ namespace dovetail::bench::onednn {
 std::string version();
 
 enum class Layout : std::uint8_t {
-  own,    // what the library likes best, at both ends: how layers follow each other inside a network
-  plain,  // NCHW at both ends, through reorders where the library needs another layout (what it computes from NCHW
-          // directly is far slower)
+  own,    // the library's preferred layouts at both ends, as between layers of a network
+  plain,  // NCHW at both ends, with reorders if the library needs another layout (its direct NCHW implementations are
+          // much slower)
 };
 
 Candidate make_layer(const Problem& problem, Layout layout);

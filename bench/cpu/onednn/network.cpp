@@ -36,7 +36,7 @@ class Builder {
       else if (node.op == "Gemm") dense(node);
       else
         return Diagnostic{"cannot run the network with oneDNN", node.name,
-                          fmt::format("operator {} occurs where the chain has no primitive for it", node.op),
+                          fmt::format("the chain has no primitive for operator {} at this position", node.op),
                           "add it in bench/cpu/onednn"};
     }
     const ValueId output = graph_.outputs[0];
@@ -49,14 +49,14 @@ class Builder {
   const dnnl::memory& at(ValueId id) const { return values_.at(id); }
   const NdArray& constant(ValueId id) const { return *graph_.value(id).constant; }
 
-  // The only user of a value that nobody else sees, if it is one of `op`.
+  // The only user of an internal value, if its operator is `op`.
   std::optional<NodeId> sole_user(ValueId id, std::string_view op) const {
     const std::vector<NodeId> users = graph_.users(id);
     if (users.size() != 1 || graph_.is_output(id) || graph_.node(users[0]).op != op) return std::nullopt;
     return users[0];
   }
 
-  // The last of `value` and the activation after it, which becomes part of the step.
+  // Appends the activation after `value` to the step; returns the last value.
   ValueId take_activation(ValueId value, Step& step) {
     const auto relu = sole_user(value, "Relu"), clip = sole_user(value, "Clip");
     if (!relu && !clip) return value;
@@ -68,7 +68,7 @@ class Builder {
     return node.outputs[0];
   }
 
-  // The sum after a convolution, where the other operand is there and ends with it: it is overwritten.
+  // Fuses the sum after a convolution if the other operand is already computed and not used later: it is overwritten.
   ValueId take_sum(ValueId value, Step& step) {
     const auto add = sole_user(value, "Add");
     if (!add) return value;
@@ -101,7 +101,7 @@ class Builder {
     taken_.insert(id);
   }
 
-  // A sum that no convolution takes along.
+  // A sum that is not fused into a convolution.
   void sum(NodeId id) {
     const graph::Node& node = graph_.node(id);
     const dnnl::memory a = at(node.inputs[0]), b = chain_.as(at(node.inputs[1]), a.get_desc());
@@ -144,7 +144,7 @@ class Builder {
   const graph::Graph& graph_;
   Chain& chain_;
   std::map<ValueId, dnnl::memory> values_;
-  std::set<NodeId> taken_;  // nodes that a step before took along
+  std::set<NodeId> taken_;  // nodes fused into previous steps
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// A whole network by oneDNN: our graph as a chain of primitives, with bias, residual sum and activation inside the
-// convolutions.
+// A whole network with oneDNN: our graph as a chain of primitives, with bias, residual sum and activation fused into
+// the convolutions.
 #pragma once
 
 #include "base/result.h"
@@ -8,8 +8,8 @@
 
 namespace dovetail::bench::onednn {
 
-// Takes float32 networks of Conv, BatchNormalization after it, Relu, Clip, Add, MaxPool, GlobalAveragePool, Flatten
-// and Gemm with one input and one output. The input is plain NCHW, and so is the output. Errors: anything else.
+// Supports float32 networks of Conv, BatchNormalization after Conv, Relu, Clip, Add, MaxPool, GlobalAveragePool,
+// Flatten and Gemm with one input and one output, both plain NCHW. Errors: anything else.
 Result<Candidate> make_network(graph::Graph graph, const NdArray& input);
 
 }  // namespace dovetail::bench::onednn

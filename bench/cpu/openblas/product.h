@@ -9,6 +9,6 @@
 namespace dovetail::bench::openblas {
 
 std::string version();
-std::optional<Candidate> make_product(const Problem& problem);  // nothing where it is not a float32 product
+std::optional<Candidate> make_product(const Problem& problem);  // nothing unless it is a float32 product
 
 }  // namespace dovetail::bench::openblas

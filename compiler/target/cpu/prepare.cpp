@@ -266,7 +266,7 @@ void Preparation::sum_in_floats(const std::string& main, const std::string& weig
 }
 
 void Preparation::skip_padding(const std::string& main, const std::string& weights) {
-  constexpr double kWorthIt = 1.0 / 64;  // of the products
+  constexpr double kWorthIt = 1.0 / 64;  // share of the products
   const auto w = argument(weights);
   auto skipping = cpu::skip_padding(task.program, main);
   if (!skipping || skipping->share < kWorthIt || !w || !group().constants[*w] || !is_finite(*group().constants[*w]))

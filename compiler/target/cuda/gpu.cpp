@@ -18,7 +18,7 @@ std::int64_t shared_bytes_of(const std::vector<std::string>& architectures) {
   return least;
 }
 
-// Kernels for several architectures are made for the device of the first of them.
+// Kernels for several architectures are scheduled for the device of the first one.
 std::int64_t processors_of(const Gpu& gpu) {
   const std::string& first = gpu.architectures.front();
   const auto known = gpu.known_processors.find(first);
@@ -28,7 +28,7 @@ std::int64_t processors_of(const Gpu& gpu) {
 constexpr std::string_view kGroupProducts = "sm_90a";
 constexpr std::int64_t kMostProcessors = 1024;
 
-// A letter says that there are instructions of this architecture (a), or of its family (f), alone.
+// A suffix letter selects instructions of this architecture (a) or of its family (f) only.
 bool has_letter(std::string_view word) { return !word.empty() && (word.back() == 'a' || word.back() == 'f'); }
 
 bool is_architecture(std::string_view word) {
@@ -39,14 +39,15 @@ bool is_architecture(std::string_view word) {
          word.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
-// NVIDIA's CUDA C++ Programming Guide, "Feature availability": why there is no such letter; empty: there is.
+// NVIDIA's CUDA C++ Programming Guide, "Feature availability": why an architecture has no such suffix; empty: it has.
 std::string lacks_letter(std::string_view word) {
   constexpr int kFirstOwn = 90, kFirstFamily = 100;
   const int number = architecture_number(word);
   if (word.back() == 'a' && number < kFirstOwn)
-    return fmt::format("sm_{} has no separate instructions, the first that has is sm_{}a", number, kFirstOwn);
+    return fmt::format("sm_{} has no architecture-specific instructions; the first that has is sm_{}a", number,
+                       kFirstOwn);
   if (word.back() == 'f' && number < kFirstFamily)
-    return fmt::format("sm_{} is of no family, the first that is is sm_{}f", number, kFirstFamily);
+    return fmt::format("sm_{} belongs to no family; the first that does is sm_{}f", number, kFirstFamily);
   return "";
 }
 
@@ -74,11 +75,11 @@ Result<Gpu> parse_gpu(std::string_view option, std::string_view text) {
       const auto read = std::from_chars(word.data() + colon + 1, last, count);
       if (read.ec != std::errc() || read.ptr != last || count < 1 || count > kMostProcessors)
         return bad(
-            fmt::format("\"{}\" is not a number of processors from 1 to {}", word.substr(colon + 1), kMostProcessors));
+            fmt::format("\"{}\" must be a number of processors from 1 to {}", word.substr(colon + 1), kMostProcessors));
       word.resize(colon);
       gpu.known_processors[word] = count;
     }
-    if (!is_architecture(word)) return bad(fmt::format("\"{}\" is not a name of an architecture", word));
+    if (!is_architecture(word)) return bad(fmt::format("\"{}\" is not the name of an architecture", word));
     if (std::string why = lacks_letter(word); !why.empty()) return bad(std::move(why));
     if (std::ranges::find(gpu.architectures, word) != gpu.architectures.end())
       return bad(fmt::format("{} is listed twice", word));
@@ -118,7 +119,7 @@ std::int64_t usual_processors(std::string_view architecture) {
                                        {103, 160},
                                        {120, 188},
                                        {121, 48}}};
-  // Others as the row before them.
+  // Other architectures use the previous row.
   std::int64_t processors = kRows.front().processors;
   for (const Row& row : kRows)
     if (row.capability <= architecture_number(architecture)) processors = row.processors;
@@ -154,7 +155,7 @@ Gpu variant_for(const Gpu& gpu, int capability) {
 }
 
 std::int64_t most_shared_bytes(std::string_view architecture) {
-  // CUDA C++ Programming Guide, technical specifications per compute capability: of a block, in KiB.
+  // CUDA C++ Programming Guide, technical specifications per compute capability: shared memory per block, in KiB.
   struct Row {
     int capability;
     std::int64_t kib;

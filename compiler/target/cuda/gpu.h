@@ -1,4 +1,4 @@
-// What the CUDA back end must know of the processors that it makes code for.
+// The facts about GPUs that the CUDA back end uses.
 #pragma once
 
 #include <cstdint>
@@ -12,58 +12,58 @@
 
 namespace dovetail::cuda {
 
-// What a block has without asking for more at the launch.
+// Shared memory of a block without a request at launch.
 inline constexpr std::int64_t kStaticSharedBytes = 48 << 10;
 inline constexpr std::int64_t kRegistersOfProcessor = 65536;
-// Registers of a thread that keeps so many for a tile: with those for factors, of which large tiles have more under
-// way, and for addresses. The code holds the compiler to as many, and estimates count on it. 8 x 8 sums in 128
-// registers took 15 % longer on an H200 than in 168, although more blocks ran.
+// Register limit of a thread that keeps this many values of a tile: leaves room for factors (large tiles have more in
+// flight) and addresses. The code enforces the limit, and cost estimates rely on it. 8 x 8 sums with 128 registers took
+// 15 % longer on an H200 than with 168, although more blocks ran.
 inline constexpr std::int64_t registers_for(std::int64_t kept) { return kept + (kept >= 64 ? 96 : 56); }
 
 // Names are those of the compiler's option --gpu-architecture: sm_80, sm_90a.
 struct Gpu {
   std::vector<std::string> architectures;
-  std::map<std::string, std::int64_t> known_processors = {};  // by architecture, where they are known to be others
-  std::int64_t shared_bytes = kStaticSharedBytes;             // of a block, on every device that runs the code
+  std::map<std::string, std::int64_t> known_processors = {};  // by architecture, if known to differ from the usual ones
+  std::int64_t shared_bytes = kStaticSharedBytes;             // per block, on every device that runs the code
   std::int64_t threads = 1024;
-  std::int64_t processors = 108;        // of the device that is expected to run it
-  std::int64_t local_bytes = 16 << 10;  // of a thread; more would not stay near it
-  // The user allows that factors of float32 products are rounded to TF32's 11 bits, which tensor cores multiply.
+  std::int64_t processors = 108;        // of the device expected to run it
+  std::int64_t local_bytes = 16 << 10;  // per thread; more would not stay in its cache
+  // The user allows rounding the factors of float32 products to TF32's 11 bits, for tensor cores.
   bool tf32 = false;
 };
 
-// What --gpu means without a value: the oldest with asynchronous copies, and Hopper with its own instructions.
+// The default of --gpu: the oldest architecture with asynchronous copies, and Hopper with its specific instructions.
 inline constexpr std::string_view kDefaultArchitectures = "sm_80,sm_90a";
 
-// "sm_80,sm_90a:114": the latter for a device of 114 processors. Error: a word of another form, or one given twice.
+// "sm_80,sm_90a:114": the latter for a device with 114 processors. Error: a malformed or repeated entry.
 Result<Gpu> parse_gpu(std::string_view option, std::string_view text);
-// The list that is read as these architectures, with the processors that are known.
+// The inverse: a list that parses to these architectures, with the known numbers of processors.
 std::string list_of(const Gpu& gpu);
 
-// Of the device of that architecture that large machines have.
+// The number of processors of the usual server GPU of that architecture.
 std::int64_t usual_processors(std::string_view architecture);
-// A device of that capability and number of processors is here: what it runs is made for it, unless the list says
-// otherwise.
+// Adapts to the device of this machine, with that capability and number of processors: code that it runs is made for
+// it, unless the list says otherwise.
 Gpu made_for_device(Gpu gpu, int capability, std::int64_t processors);
 
-// The architectures of a list whose kernels are scheduled together: those that have products of groups of warps, and
-// the others. Each has what all of its own have.
+// Splits the architectures of a list into those scheduled together: those with products of groups of warps, and the
+// others. Each has the features common to its architectures.
 std::vector<Gpu> variants_of(const Gpu& gpu);
-// Of these the one whose kernels a device of that capability (90 for sm_90) runs; where it runs none, the first.
+// The variant whose kernels a device of that capability (90 for sm_90) runs; if none, the first.
 Gpu variant_for(const Gpu& gpu, int capability);
 
-// What a block may ask for on all devices that run code for an architecture: of a letter's that one, else later ones
-// too.
+// The most shared memory that a block can request on all devices that run code for an architecture: only that one if it
+// has a suffix letter, else also later ones.
 std::int64_t most_shared_bytes(std::string_view architecture);
 
-// All architectures have the instructions of intrinsics.h: those of warps, and those of groups of warps, which are of
-// one architecture alone.
+// Whether all architectures have the instructions of intrinsics.h: those of warps, and those of groups of warps, which
+// exist on one architecture only.
 bool has_tensor_cores(const Gpu& gpu);
 bool has_group_products(const Gpu& gpu);
 // Copies of boxes by tensor maps (loops/threads/box_copies.h): sm_90 and later.
 bool has_box_copies(const Gpu& gpu);
 
-// 80 of "sm_80" and "sm_80a".
+// 80 for "sm_80" and "sm_80a".
 int architecture_number(std::string_view architecture);
 
 }  // namespace dovetail::cuda

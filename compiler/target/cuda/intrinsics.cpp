@@ -22,7 +22,7 @@ constexpr std::array<MatrixMultiply, 6> kRows{{{DType::float16, DType::float16, 
                                                {DType::int8, DType::uint8, DType::int32, 32, "int8_uint8"},
                                                {DType::float32, DType::float32, DType::float32, 8, "tf32"}}};
 
-// Columns of a group's product. The instructions have all multiples of 8 up to 256 (of bytes fewer); these divide
+// Columns of a group's product. The instructions support all multiples of 8 up to 256 (fewer for bytes); these divide
 // tiles.
 constexpr std::array<std::int64_t, 5> kGroupColumns{16, 32, 64, 128, 256};
 
@@ -55,7 +55,7 @@ Intrinsic group_row(const MatrixMultiply& mma) {
   }})",
                   name(mma.sum), name(mma.left), mma.depth, mma.columns / kMmaColumns, name(mma.right));
   auto program = parse_program(text, mma.name());
-  DOVETAIL_CHECK(program.ok(), "it is a loop program: " + (program.ok() ? "" : to_string(program.errors())));
+  DOVETAIL_CHECK(program.ok(), "must be a loop program: " + (program.ok() ? "" : to_string(program.errors())));
   Intrinsic intrinsic;
   intrinsic.name = mma.name();
   intrinsic.semantics = *std::move(program);
@@ -87,13 +87,14 @@ Intrinsic row(const MatrixMultiply& mma) {
   }})",
                                        name(mma.sum), name(mma.left), mma.depth, name(mma.right));
   auto program = parse_program(text, mma.name());
-  DOVETAIL_CHECK(program.ok(), "it is a loop program: " + (program.ok() ? "" : to_string(program.errors())));
+  DOVETAIL_CHECK(program.ok(), "must be a loop program: " + (program.ok() ? "" : to_string(program.errors())));
   Intrinsic intrinsic;
   intrinsic.name = mma.name();
   intrinsic.semantics = *std::move(program);
   intrinsic.scopes = {"register", "shared", "shared"};
   intrinsic.execution = ExecutionScope::warp;
-  // A register holds `packed` neighbors of the depth; four lanes have a run of it, and then the next one.
+  // A register holds `packed` neighbors of the depth; four lanes hold consecutive registers, then the next group
+  // follows.
   const std::int64_t packed = 4 / size_bytes(mma.left);
   intrinsic.layouts = {"i1,i2|i0,i3", fmt::format("i1,i2/{0}%4|i2/{1},i0,i2%{0}", packed, 4 * packed),
                        fmt::format("i0,i1,i2/{0}%4|i2/{1},i2%{0}", packed, 4 * packed)};
@@ -101,9 +102,9 @@ Intrinsic row(const MatrixMultiply& mma) {
 }
 
 LaneMap lane_map(const std::string& layout, const Shape& shape) {
-  if (layout.empty()) return {};  // as the call says
+  if (layout.empty()) return {};  // as given by the call
   const auto fragment = schedule::parse_fragment(layout, shape);
-  DOVETAIL_CHECK(fragment.ok(), "a fragment of the library: " + (fragment.ok() ? "" : to_string(fragment.errors())));
+  DOVETAIL_CHECK(fragment.ok(), "must be a fragment: " + (fragment.ok() ? "" : to_string(fragment.errors())));
   LaneMap map;
   for (std::size_t i = 0; i < fragment->map.parts.size(); ++i) {
     const schedule::IndexMap::Part& part = fragment->map.parts[i];

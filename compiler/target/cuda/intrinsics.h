@@ -1,4 +1,4 @@
-// The tensor intrinsics of NVIDIA's GPUs as library rows; compiler/target/cuda/codegen has the instructions.
+// The tensor intrinsics of NVIDIA's GPUs as library rows; compiler/target/cuda/codegen emits their instructions.
 #pragma once
 
 #include <cstdint>
@@ -12,47 +12,48 @@
 
 namespace dovetail::cuda {
 
-// mma.sync (PTX ISA, "Matrix fragments for mma"): a warp adds up products of a tile. With r = h * 8 + g in 16 rows and
-// c = q * 2 + p in 8 columns, for k in `depth`:
+// mma.sync (PTX ISA, "Matrix fragments for mma"): a warp accumulates the products of a tile. With r = h * 8 + g for 16
+// rows and c = q * 2 + p for 8 columns, for k in `depth`:
 //
 //   cuda.mma.NAME (C: [h, g, q, p] in registers, A: [h, g, k] shared, B: [q, p, k] shared)
 //                                                     C[h, g, q, p] += wide(A[h, g, k]) * wide(B[q, p, k])
 //
-// The row tf32 states the products of its factors as they are stored; the instruction rounds these first, and so it is
-// taken where the user allows that (Gpu::tf32) alone.
+// The row tf32 specifies the products of its factors as stored; the instruction rounds them first, so it is only used
+// if the user allows that (Gpu::tf32).
 //
-// Rows are two axes, and columns too, because lanes hold them so: a program's rows h * 8 + g may be anywhere apart.
+// Rows and columns are two axes each, because lanes hold them that way: a program's rows h * 8 + g may be at any
+// distance.
 //
-// wgmma.mma_async ("Asynchronous warpgroup level matrix instructions"): four warps do so for 64 rows and up to 256
-// columns. With r = w * 16 + h * 8 + g, w the warp, and c = f * 8 + q * 2 + p,
+// wgmma.mma_async ("Asynchronous warpgroup level matrix instructions"): four warps do the same for 64 rows and up to
+// 256 columns. With r = w * 16 + h * 8 + g, w the warp, and c = f * 8 + q * 2 + p,
 //
 //   cuda.wgmma.NAME (C: [w, h, g, f, q, p] in registers, A: [w, h, g, k] shared, B: [f, q, p, k] shared)
 //                                          C[w, h, g, f, q, p] += wide(A[w, h, g, k]) * wide(B[f, q, p, k])
 //
-// It completes later (Completion::commit_wait), and reads A and B from shared memory as loops/core/core.h, CoreMatrix,
-// says. Of 16-bit factors the depth or the rows are adjacent, of bytes the depth. One side's bytes may be unsigned.
-// There is none of TF32: it would cut the factors off where they are stored, and rounds none.
+// It completes later (Completion::commit_wait), and reads A and B from shared memory as specified by CoreMatrix in
+// loops/core/core.h. For 16-bit factors the depth or the rows are contiguous, for bytes the depth. The bytes of one
+// side may be unsigned. There is no row for TF32: the instruction would truncate the factors instead of rounding them.
 struct MatrixMultiply {
   DType left, right;   // of A, of B
   DType sum;           // of C
   std::int64_t depth;  // bytes of a row of A: 32
-  const char* kind;    // of the factors as they are multiplied: tf32 has 11 bits of a float32
+  const char* kind;    // of the multiplied factors: tf32 has 11 bits of a float32
   std::int64_t rows = 16, columns = 8;
-  bool of_group() const { return rows == 64; }  // four warps, sm_90a alone
+  bool of_group() const { return rows == 64; }  // four warps, sm_90a only
   bool rounds_factors() const { return left == DType::float32; }
   std::string name() const;
 };
 inline constexpr std::int64_t kMmaRows = 16, kMmaColumns = 8, kGroupRows = 64;
 
-// Where factors of these types are multiplied, and added up in `sum`; nullopt: no instruction does.
+// The instruction that multiplies factors of these types and accumulates in `sum`; nullopt: none.
 std::optional<MatrixMultiply> find_matrix_multiply(DType left, DType right, DType sum);
 std::optional<MatrixMultiply> find_group_multiply(DType left, DType right, DType sum, std::int64_t columns);
-// Of groups of warps, of any factors.
+// The instructions of groups of warps, for all factors.
 std::vector<MatrixMultiply> group_multiplies();
 std::optional<MatrixMultiply> find_matrix_multiply(std::string_view name);
 
 const loops::IntrinsicTable& intrinsics();
-// The same, with their layouts read.
+// The same, with parsed layouts.
 const std::vector<loops::WarpOperation>& warp_operations();
 
 }  // namespace dovetail::cuda

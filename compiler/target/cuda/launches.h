@@ -1,4 +1,4 @@
-// A program's kernels as the bundle has them.
+// Converts a program's kernels to the form stored in the bundle.
 #pragma once
 
 #include <vector>

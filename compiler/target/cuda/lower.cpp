@@ -18,7 +18,7 @@ namespace dovetail::cuda {
 
 namespace {
 
-// Uses decide where a buffer is stored; a scope that they contradict is refused.
+// The uses of a buffer determine its memory; a contradicting scope is an error.
 Result<void> check_places(const loops::ThreadProgram& program, const std::string& name) {
   Diagnostics errors;
   const auto refuse = [&](const std::vector<loops::Buffer>& buffers, std::string_view scope, std::string_view uses) {
@@ -26,7 +26,7 @@ Result<void> check_places(const loops::ThreadProgram& program, const std::string
       if (buffer->scope == scope)
         errors.push_back({fmt::format("cannot make code of {}", name), fmt::format("buffer {}", buffer->name),
                           fmt::format("it is in scope {}, and {}", scope, uses),
-                          "leave out the step `set_scope`, or compute_at what uses it elsewhere"});
+                          "remove the step `set_scope`, or compute_at its other users"});
   };
   for (const std::string_view scope : kScopes) refuse(program.workspace, scope, "several kernels use it");
   for (const loops::ThreadKernel& kernel : program.kernels) {

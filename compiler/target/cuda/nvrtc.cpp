@@ -22,7 +22,7 @@ using Program = struct NvrtcProgram*;
 using Status = int;                   // 0: success
 constexpr Status kInvalidOption = 5;  // NVRTC_ERROR_INVALID_OPTION
 
-// The functions of nvrtc.h that are used, by its signatures.
+// The functions of nvrtc.h that are used, with its signatures.
 struct Functions {
   const char* (*error_string)(Status);
   Status (*version)(int*, int*);
@@ -43,11 +43,11 @@ struct Functions {
 std::vector<std::string> candidates() {
   const std::vector<std::string> names{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
   if (const auto given = environment("DOVETAIL_NVRTC")) return {*given};
-  std::vector<std::string> paths = names;  // as the loader finds them
+  std::vector<std::string> paths = names;  // found by the loader
   std::vector<std::filesystem::path> folders;
   if (const auto toolkit = environment("CUDA_PATH")) folders.push_back(std::filesystem::path(*toolkit) / "lib64");
   folders.emplace_back("/usr/local/cuda/lib64");
-  // As `./dev deps --cuda` leaves it, and pip, of the wheel.
+  // Where `./dev deps --cuda` puts it, and pip, from the wheel.
   if (const auto cache = user_folder(UserFolder::cache); cache.ok() && !other_hands(*cache / "cuda"))
     for (const char* folder : {"lib", "nvidia/cu13/lib"}) folders.push_back(*cache / "cuda" / folder);
   for (const auto& folder : folders)
@@ -55,7 +55,7 @@ std::vector<std::string> candidates() {
   return paths;
 }
 
-// A program of NVRTC as long as this lives.
+// Owns a program of NVRTC.
 struct OwnedProgram {
   const Functions& functions;
   Program program = nullptr;
@@ -88,8 +88,8 @@ class LoadedNvrtc : public Nvrtc {
     const auto unknown = [&] {
       return Diagnostic{
           "cannot compile for the GPU", architecture,
-          fmt::format("NVRTC {} does not know it, it compiles for sm_{}", version(), fmt::join(known, ", sm_")),
-          "name another architecture with --gpu, or install another version (./dev deps --cuda)"};
+          fmt::format("NVRTC {} does not support it; it compiles for sm_{}", version(), fmt::join(known, ", sm_")),
+          "choose another architecture with --gpu, or install another version (./dev deps --cuda)"};
     };
     if (std::ranges::find(known, architecture_number(architecture)) == known.end()) return unknown();
     std::vector<Header> all = headers(), standard = standard_headers();
@@ -107,12 +107,12 @@ class LoadedNvrtc : public Nvrtc {
                               text_pointers.data(), name_pointers.data());
         status != 0)
       return failed(architecture, functions_.error_string(status));
-    // Each operation rounds by itself: what may be rounded once is written so.
+    // Each operation is rounded separately: fused operations are written explicitly.
     const std::string option = "--gpu-architecture=" + architecture;
     const std::vector<const char*> options{option.c_str(), "--std=c++20", "--fmad=false",
                                            "--device-as-default-execution-space", "--disable-warnings"};
     const Status status = functions_.compile(owned.program, static_cast<int>(options.size()), options.data());
-    if (status == kInvalidOption) return unknown();  // of the options the architecture alone varies
+    if (status == kInvalidOption) return unknown();  // only the architecture option varies
     if (status != 0) {
       std::string log = get(functions_.log_size, functions_.log, owned.program).value_or("");
       log.resize(std::min(log.find('\0'), log.size()));
@@ -120,7 +120,7 @@ class LoadedNvrtc : public Nvrtc {
     }
     const auto cubin = get(functions_.cubin_size, functions_.cubin, owned.program);
     const auto ptx = get(functions_.ptx_size, functions_.ptx, owned.program);
-    if (!cubin || !ptx) return failed(architecture, "it has compiled, and gives no code");
+    if (!cubin || !ptx) return failed(architecture, "it compiled, but returned no code");
     const auto bytes = [](const std::string& from) {
       const auto* begin = reinterpret_cast<const std::byte*>(from.data());
       return std::vector<std::byte>(begin, begin + from.size());
@@ -131,7 +131,7 @@ class LoadedNvrtc : public Nvrtc {
  private:
   static Diagnostic failed(const std::string& architecture, std::string why) {
     return {"cannot compile for the GPU", architecture, std::move(why),
-            "this is a fault of the compiler: report it with the text that --dump code shows"};
+            "this is a bug of dovetail: report it with the output of --dump code"};
   }
 
   static std::optional<std::string> get(Status (*size_of)(Program, std::size_t*), Status (*read)(Program, char*),
@@ -148,7 +148,7 @@ class LoadedNvrtc : public Nvrtc {
   std::string path_;
 };
 
-// nullopt: it lacks a function.
+// nullopt: a function is missing.
 std::optional<Functions> functions_of(const SharedLibrary& library) {
   Functions functions{};
   bool complete = true;
@@ -172,7 +172,7 @@ std::optional<Functions> functions_of(const SharedLibrary& library) {
   return complete ? std::optional(functions) : std::nullopt;
 }
 
-constexpr int kFirstMajor = 12;  // that compiles C++20
+constexpr int kFirstMajor = 12;  // first version that compiles C++20
 
 }  // namespace
 
@@ -192,7 +192,7 @@ Result<std::shared_ptr<const Nvrtc>> Nvrtc::find() {
     int major = 0, minor = 0;
     functions->version(&major, &minor);
     if (major < kFirstMajor) {
-      why = fmt::format("{} is NVRTC {}.{}, the first that compiles C++20 is {}.0", path, major, minor, kFirstMajor);
+      why = fmt::format("{} is NVRTC {}.{}, but C++20 needs {}.0 or later", path, major, minor, kFirstMajor);
       continue;
     }
     return std::shared_ptr<const Nvrtc>(std::make_shared<LoadedNvrtc>(*std::move(library), *functions, path));
@@ -200,7 +200,7 @@ Result<std::shared_ptr<const Nvrtc>> Nvrtc::find() {
   return Diagnostic{
       "cannot compile for the GPU", "NVRTC",
       fmt::format("NVIDIA's run-time compiler (libnvrtc) is not on this machine: {}", why),
-      fmt::format("{} brings it; or install a CUDA toolkit, or let DOVETAIL_NVRTC name the file",
+      fmt::format("{} installs it; or install a CUDA toolkit, or set DOVETAIL_NVRTC to the file",
                   kit_is_a_build() ? "`./dev deps --cuda`"
                                    : "`pip3 install --target ~/.cache/dovetail/cuda 'nvidia-cuda-nvrtc<14'`")};
 }

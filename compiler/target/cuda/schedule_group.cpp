@@ -31,8 +31,8 @@ std::shared_ptr<const loops::IntrinsicTable> table() {
   return {&intrinsics(), [](auto*) {}};
 }
 
-// Tensor cores multiply bytes alone, and read four of the depth at once; and elsewhere a zero point that is not taken
-// off is an operation less, and weights come 16 bytes at a time.
+// Tensor cores multiply only bytes, four of the depth at a time; elsewhere, skipping the subtraction of a zero point
+// saves an operation, and weights are loaded 16 bytes at a time.
 void prepare_products(prepare::Preparation& p) {
   for (const std::string& name : schedule::block_names(p.task.program.body)) {
     p.drop_zero_point(name);

@@ -1,4 +1,4 @@
-// A group's schedule, and the kernels that it becomes.
+// A group's schedule, and its kernels.
 #pragma once
 
 #include <cstddef>
@@ -20,17 +20,17 @@ namespace dovetail::cuda {
 struct ScheduledGroup {
   loops::Program program;
   std::vector<schedule::Step> trace;
-  std::string kind;  // of the sketch; "none": as the operator defines it, in one thread
+  std::string kind;  // kind of the sketch; "none": the operator's definition, in one thread
   schedule::Origin origin;
   loops::ThreadProgram kernels;
-  std::vector<std::string> notes;            // what was refused before
-  std::map<std::size_t, NdArray> constants;  // arguments that are to be another constant than the group's
+  std::vector<std::string> notes;            // rejected schedules
+  std::map<std::size_t, NdArray> constants;  // arguments replaced by other constants than the group's
 };
 
-// Whether sums of floating numbers may be added up in another order than the definition's.
+// Whether floating-point sums may be added in another order than the definition's.
 enum class FloatSums { in_order, free };
 
-// By the first sketch whose schedule becomes kernels. Error: not even the program as it is does.
+// Uses the first sketch whose schedule can be lowered to kernels. Error: not even the unscheduled program can.
 Result<ScheduledGroup> schedule_group(const FusedGroup& group, const Gpu& gpu, const schedule::FindRecorded& recorded,
                                       FloatSums float_sums = FloatSums::in_order);
 

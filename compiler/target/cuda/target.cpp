@@ -32,14 +32,14 @@ using graph::ValueId;
 
 namespace {
 
-// A group's schedules, one for each variant of the GPUs; none where it is a view.
+// A group's schedules, one for each variant of the GPUs; none for a view.
 struct Prepared {
   FusedGroup group;
   std::vector<ScheduledGroup> scheduled;
   bool free_sums = false;
 };
 
-// All variants have the same to say, or each says its own.
+// A text common to all variants, or one per variant.
 template <typename Say>
 std::string of_variants(const std::vector<Gpu>& variants, const std::vector<ScheduledGroup>& scheduled,
                         std::string_view between, const Say& say) {
@@ -52,19 +52,19 @@ std::string of_variants(const std::vector<Gpu>& variants, const std::vector<Sche
   return fmt::format("{}", fmt::join(words, between));
 }
 
-// A reshape alone: its result is its argument under another name.
+// Only a reshape: its result is its argument under another name.
 bool is_view(const Graph& graph, const FusedGroup& group) {
   return group.nodes.size() == 1 && ops::find(graph.node(group.nodes.front()).op)->movement == ops::Movement::reshapes;
 }
 
-// Symbols are words of C, whatever the operator is called.
+// Symbols must be C identifiers, whatever the operator's name.
 std::string symbol_of(std::string_view name, std::size_t number) {
   std::string symbol = fmt::format("k{}_", number);
   for (const char c : name) symbol += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   return symbol;
 }
 
-// Distinct kernels of a region, in one text. Equal programs share theirs.
+// The distinct kernels of a region, in one text. Equal programs share kernels.
 class Kernels {
  public:
   const Source& add(const ScheduledGroup& scheduled) {
@@ -83,8 +83,8 @@ class Kernels {
   std::string text_;
 };
 
-// The parameters of a kernel have 32,764 bytes (PTX ISA 8.1), an address 8. A few are left to the workspace, tensor
-// maps and the place of a failure.
+// The parameters of a kernel are limited to 32,764 bytes (PTX ISA 8.1), 8 per address. A few are reserved for the
+// workspace, tensor maps and the address of a failure.
 Result<TakenPointer> fits_parameters(const Graph& graph, const pattern::Found& found) {
   constexpr std::size_t kMostOperands = 4000;
   std::size_t operands = 0;
@@ -94,9 +94,10 @@ Result<TakenPointer> fits_parameters(const Graph& graph, const pattern::Found& f
     operands = std::max(operands, inputs.size() + node.outputs.size());
   }
   if (operands > kMostOperands)
-    return Diagnostic{"cannot compile for the GPU", "",
-                      fmt::format("it has {} operands and results, a kernel takes {}", operands, kMostOperands),
-                      "take it in parts, one operator after the other"};
+    return Diagnostic{
+        "cannot compile for the GPU", "",
+        fmt::format("it has {} operands and results, a kernel supports at most {}", operands, kMostOperands),
+        "split it into parts, one operator after the other"};
   return TakenPointer();
 }
 
@@ -127,10 +128,10 @@ class CudaPlan : public RegionPlan {
   }
 
  private:
-  // The text of a variant, and what it becomes.
+  // The text of a variant, and its compiled results.
   struct Variant {
     Kernels kernels;
-    std::vector<const Source*> sources;  // of groups; null: a view
+    std::vector<const Source*> sources;  // per group; null: a view
     std::vector<bundle::CudaImage> images;
   };
 
@@ -139,7 +140,7 @@ class CudaPlan : public RegionPlan {
     std::vector<bundle::CudaImage> images;
     if (text.empty()) return images;
     DOVETAIL_ASSIGN(const std::shared_ptr<const Nvrtc> nvrtc, Nvrtc::find());
-    std::optional<bundle::CudaImage> ptx;  // of the oldest one
+    std::optional<bundle::CudaImage> ptx;  // for the oldest architecture
     for (const std::string& architecture : architectures) {
       DOVETAIL_ASSIGN(Binary binary, nvrtc->compile(text, architecture));
       images.push_back({architecture, false, std::move(binary.cubin)});
@@ -188,7 +189,7 @@ class CudaPlan : public RegionPlan {
       const Source& source = *variant.sources[number];
       code.kernels.push_back({launches_of(source), variant.images, source.workspace_bytes, source.failures});
     }
-    // What of the program's constants a schedule changes follows from the group alone.
+    // The constants that a schedule changes depend on the group only.
     const ScheduledGroup& scheduled = prepared.scheduled.front();
     const loops::Operations operations = loops::count_operations(group.program);
     code.operations = operations.all();
@@ -218,7 +219,7 @@ class CudaPlan : public RegionPlan {
                      BundleBuilder& builder) {
     Json sizes = Json::array();
     std::vector<std::string> words;
-    std::size_t programs = 0;  // the most of a variant: some share theirs
+    std::size_t programs = 0;  // the most of any variant: programs may be shared
     for (const Variant& variant : variants) {
       programs = std::max(programs, variant.kernels.count());
       for (const bundle::CudaImage& image : variant.images) {
@@ -288,8 +289,8 @@ class CudaTarget : public Target {
  private:
   using Known = std::map<std::string, std::vector<ScheduledGroup>>;
 
-  // For each variant. A layer that a model has several times is scheduled once, unless its schedule changes constants,
-  // whose values are its own.
+  // For each variant. A layer that occurs several times in a model is scheduled once, unless its schedule changes
+  // constants, whose values differ.
   Result<std::vector<ScheduledGroup>> schedules_of(const FusedGroup& group, const PlanOptions& options,
                                                    Known& known) const {
     std::string key = loops::to_string(group.program);

@@ -1,4 +1,4 @@
-// The CUDA target (docs/explanation/cuda-backend.md): nodes form groups, each a step of one or more kernels.
+// The CUDA target (docs/explanation/cuda-backend.md): nodes form groups, and each group is a step of one or more kernels.
 #pragma once
 
 #include "base/result.h"
@@ -7,7 +7,7 @@
 
 namespace dovetail::cuda {
 
-// Code is compiled when steps are generated, which is when NVRTC is looked for (nvrtc.h).
+// Code is compiled when steps are generated; NVRTC is searched then (nvrtc.h).
 TargetPointer make_target(Gpu gpu);
 
 }  // namespace dovetail::cuda

@@ -20,7 +20,7 @@ Result<TestSet> load_test_set(const std::filesystem::path& folder, std::size_t m
     return Diagnostic{
         "cannot use the test set", folder.string(),
         fmt::format("images {}, labels {}", dovetail::to_string(images.shape()), dovetail::to_string(labels.shape())),
-        "make it again with examples/digits/train.py"};
+        "create it again with examples/digits/train.py"};
   TestSet set;
   dovetail::Shape one = images.shape();
   one[0] = 1;
@@ -39,7 +39,7 @@ Result<Logits> load_golden(const std::filesystem::path& file, std::size_t images
   if (array.rank() != 2 || array.shape()[0] < static_cast<std::int64_t>(images))
     return Diagnostic{"cannot use the expected logits", file.string(),
                       fmt::format("shape {} for {} images", dovetail::to_string(array.shape()), images),
-                      "make them again with examples/digits/check.py --accept"};
+                      "create them again with examples/digits/check.py --accept"};
   const std::vector<double> all = row_of(array);
   Logits logits;
   const auto classes = array.shape()[1];

@@ -25,7 +25,7 @@ using namespace dovetail;
 namespace {
 
 const std::filesystem::path kFolder = DIGITS_FOLDER;
-// The tensor that the last DequantizeLinear reads: int8, so that agreement is a matter of bits.
+// The input of the last DequantizeLinear: int8, so that results can be compared bit for bit.
 constexpr const char* kLogits = "logits_q";
 
 class Stopwatch {
@@ -42,7 +42,7 @@ class Stopwatch {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-// Evaluates a graph node by node on naive loop programs: what every other way of running it is compared with.
+// Evaluates a graph node by node on naive loop programs: the reference for every other way of running it.
 Result<Logits> run_reference(graph::Graph graph, const TestSet& test_set, const std::string& tensor) {
   const std::string input = graph.value(graph.inputs.front()).name;
   DOVETAIL_ASSIGN(const Reference reference, Reference::make(std::move(graph)));
@@ -52,13 +52,13 @@ Result<Logits> run_reference(graph::Graph graph, const TestSet& test_set, const 
     const auto found = tensors.find(tensor);
     if (found == tensors.end())
       return Diagnostic{"cannot evaluate the model", tensor, "the reference has no tensor of that name",
-                        "has the model changed?"};
+                        "check whether the model changed"};
     logits.push_back(row_of(found->second));
   }
   return logits;
 }
 
-// Proves every program free of races, deadlock, leftover tokens and undefined reads.
+// Verifies that every program is free of races, deadlock, leftover tokens and undefined reads.
 Result<void> verify_programs(const bundle::Bundle& bundle) {
   DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle));
   Diagnostics problems;
@@ -129,7 +129,7 @@ Result<Demonstration> demonstrate(const Variant& variant, const TestSet& test_se
     DOVETAIL_ASSIGN(const runtime::RunResult run, executor.run({{input, image}}, {.keep_tensors = true}));
     const auto logits = run.tensors.find(kLogits);
     if (logits == run.tensors.end())
-      return Diagnostic{"cannot read the result", kLogits, "no step produced it", "has the model changed?"};
+      return Diagnostic{"cannot read the result", kLogits, "no step produced it", "check whether the model changed"};
     accelerator.push_back(row_of(logits->second));
     demo.counters = run.counters;
   }
@@ -189,7 +189,7 @@ Result<OnDesign> run_on_design(const Demonstration& demo, const TestSet& test_se
                       executor.run({{input, test_set.images[i]}}, {.keep_tensors = true}));
       const auto logits = run.tensors.find(kLogits);
       if (logits == run.tensors.end())
-        return Diagnostic{"cannot read the result", kLogits, "no step produced it", "has the model changed?"};
+        return Diagnostic{"cannot read the result", kLogits, "no step produced it", "check whether the model changed"};
       engine.logits.push_back(row_of(logits->second));
       engine.traces.emplace_back();
       for (const runtime::StepProfile& step : run.steps)

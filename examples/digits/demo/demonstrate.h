@@ -32,14 +32,14 @@ struct Demonstration {
   dovetail::import::ImportReport import;
   std::vector<dovetail::NodePlacement> placement;
   dovetail::bundle::ProgramSummary program;
-  dovetail::simulator::Counters counters;  // of one image; every image executes the same instructions
+  dovetail::simulator::Counters counters;  // for one image; every image executes the same instructions
   std::uintmax_t bundle_bytes = 0;
-  std::vector<std::filesystem::path> files;  // written
+  std::vector<std::filesystem::path> files;  // files written
   std::vector<Stage> stages;
-  std::vector<Stage> compile_stages;  // what "compile" consists of
+  std::vector<Stage> compile_stages;  // the parts of "compile"
   std::size_t images = 0, logits = 0;
   std::size_t reference_correct = 0, accelerator_correct = 0;
-  std::size_t equal_to_reference = 0, equal_to_golden = 0;  // of `logits`
+  std::size_t equal_to_reference = 0, equal_to_golden = 0;  // number of equal ones among `logits`
 
   bool agrees() const { return logits > 0 && equal_to_reference == logits && equal_to_golden == logits; }
 };
@@ -47,25 +47,24 @@ struct Demonstration {
 dovetail::Result<Demonstration> demonstrate(const Variant& variant, const TestSet& test_set,
                                             const std::filesystem::path& output_folder);
 
-// Correct answers of the float model, evaluated by the reference; adds its time to `stages`.
+// The number of correct answers of the float model, evaluated by the reference; adds its time to `stages`.
 dovetail::Result<std::size_t> evaluate_float(const TestSet& test_set, std::vector<Stage>& stages);
 
-// The same bundle on the design itself: SystemVerilog, compiled by Verilator into a program that runs it cycle by
-// cycle.
+// The same bundle on the RTL: SystemVerilog, compiled by Verilator into a program that runs it cycle by cycle.
 struct OnDesign {
   std::string hardware;
-  std::string skipped;  // why there is no design to run, and what to do; then nothing else counts
+  std::string skipped;  // why the RTL was not run, and the remedy; the other fields are then unused
   std::size_t images = 0, logits = 0, equal_to_functional = 0, equal_to_cycle = 0;
   std::size_t equal_times =
-      0;  // images of which every instruction was issued, started and ended in the cycle that the cycle simulator says
-  std::uint64_t instructions = 0, cycles = 0;                       // of one image
-  double build_seconds = 0, design_seconds = 0, cycle_seconds = 0;  // of all images
+      0;  // images with every instruction issued, started and ended in the same cycle as on the cycle simulator
+  std::uint64_t instructions = 0, cycles = 0;                       // for one image
+  double build_seconds = 0, design_seconds = 0, cycle_seconds = 0;  // for all images
   bool agrees() const {
     return logits > 0 && equal_to_functional == logits && equal_to_cycle == logits && equal_times == images;
   }
 };
-// Runs the bundle that demonstrate() wrote on `images` of the test set. Builds the RTL model where Verilator is
-// installed and there is none yet.
+// Runs the bundle written by demonstrate() on `images` of the test set. Builds the RTL model if Verilator is installed
+// and the model does not exist yet.
 dovetail::Result<OnDesign> run_on_design(const Demonstration& demonstration, const TestSet& test_set,
                                          std::size_t images);
 

@@ -1,10 +1,10 @@
 // digits_demo OUTPUT_DIR [--images N]
 //
 // Two quantized models of the digits example, compiled for two accelerators, executed instruction by instruction on the
-// functional simulator for every test image, and compared bit for bit with two other implementations; then, where
-// Verilator is installed, on the design itself, whose values and cycles are compared too. Exit code 0: all agree; 1:
-// something differs; 2: bad usage or a file that cannot be read. How to compile, bundle and run a model from C++ is in
-// demonstrate.cpp.
+// functional simulator for every test image, and compared bit for bit with two other implementations; then, if
+// Verilator is installed, on the RTL, with its values and cycles compared too. Exit code 0: all agree; 1: something
+// differs; 2: bad usage or a file that cannot be read. demonstrate.cpp shows how to compile, bundle and run a model
+// from C++.
 #include <charconv>
 #include <cstdio>
 #include <cstring>
@@ -25,8 +25,8 @@ int fail(int exit, const Diagnostics& diagnostics) {
   return exit;
 }
 
-// The extensions requantize in one instruction; the base instruction set builds the same arithmetic from shifts, sums
-// and products, with less work where all scales are powers of two.
+// The extensions requantize in one instruction; the base instruction set composes the same arithmetic from shifts, sums
+// and products, with less work if all scales are powers of two.
 const std::vector<digits::Variant> kVariants{{"digits_int8.onnx", "1x16x16-ext", "expected_int8_logits.npy"},
                                              {"digits_int8.onnx", "1x16x16", "expected_int8_logits.npy"},
                                              {"digits_int8_pow2.onnx", "1x16x16", "expected_int8_pow2_logits.npy"}};
@@ -56,10 +56,10 @@ int run(const std::filesystem::path& output_folder, std::size_t images) {
   report["float_correct"] = *float_correct;
   digits::print_verdict(demos, *float_correct, stages);
 
-  // The design last: making its model takes longer than all before, and the results are there already.
+  // The RTL is last: building its model takes longer than everything before, and the other results are already printed.
   fmt::print(
-      "Next, the design itself; where there is no model of it yet, Verilator, if it is installed, makes one in some "
-      "ten seconds.\n\n");
+      "Next, the RTL; if its model does not exist yet, Verilator, if installed, builds it in about ten "
+      "seconds.\n\n");
   std::fflush(stdout);
   const auto design = digits::run_on_design(demos.front(), *test_set, kImagesOnDesign);
   if (!design.ok()) return fail(1, design.errors());
@@ -80,12 +80,11 @@ int run(const std::filesystem::path& output_folder, std::size_t images) {
            fmt::format("dovetail run examples/digits/{} --target accel --hw {} --check names the first node",
                        demo.variant.model, demo.variant.hardware)});
   if (design->skipped.empty() && !design->agrees())
-    problems.push_back(
-        {"the design disagrees", design->hardware,
-         fmt::format(
-             "{} of {} logits equal the functional simulator's, and the times of {} of {} images the cycle simulator's",
-             design->equal_to_functional, design->logits, design->equal_times, design->images),
-         "dovetail trace diff names the first instruction that diverges"});
+    problems.push_back({"the design disagrees", design->hardware,
+                        fmt::format("{} of {} logits equal the functional simulator's, and the times of {} of {} "
+                                    "images equal the cycle simulator's",
+                                    design->equal_to_functional, design->logits, design->equal_times, design->images),
+                        "dovetail trace diff names the first instruction that diverges"});
   if (!problems.empty()) return fail(1, problems);
   fmt::print("All agree, bit for bit.\n");
   return 0;
@@ -102,7 +101,8 @@ int main(int argument_count, char** arguments) {
     usage = std::strcmp(arguments[2], "--images") == 0 && error == std::errc{} && parsed == end && images > 0;
   }
   if (!usage || arguments[1][0] == '-')
-    return fail(2, {{"bad usage of digits_demo", "", "it takes a folder for its files, and how many images",
-                     "digits_demo OUTPUT_DIR [--images N]"}});
+    return fail(
+        2, {{"bad usage of digits_demo", "", "it needs a folder for its files, and optionally the number of images",
+             "digits_demo OUTPUT_DIR [--images N]"}});
   return run(arguments[1], images);
 }

@@ -23,11 +23,11 @@ std::string extensions(const isa::HardwareConfig& config) {
   return text.empty() ? "base instruction set" : text;
 }
 
-// Nodes that have their own code are rows; those that vanished into another follow it.
+// Nodes with code are rows; nodes folded into another follow its row.
 void print_placement(const std::vector<NodePlacement>& placement) {
   std::map<std::string, int> totals;
   std::map<std::string, std::vector<std::string>> folded;  // why -> operators
-  TextTable table({"node", "operator", "runs on", "why, or what went into it"});
+  TextTable table({"node", "operator", "runs on", "why, or what was folded into it"});
   for (const NodePlacement& row : placement) {
     ++totals[row.target];
     if (row.target == "folded") folded[row.why].push_back(row.op);
@@ -46,8 +46,8 @@ void print_placement(const std::vector<NodePlacement>& placement) {
                row.why + (row.why.empty() || inside.empty() ? "" : "; ") + (inside.empty() ? "" : "with " + inside)});
     folded.erase("into " + row.node);
   }
-  fmt::print("What runs where: {} nodes on the accelerator, {} on the host, {} folded\n\n{}", totals["accel"],
-             totals["host"], totals["folded"], table.to_string());
+  fmt::print("Placement: {} nodes on the accelerator, {} on the host, {} folded\n\n{}", totals["accel"], totals["host"],
+             totals["folded"], table.to_string());
   for (const auto& [why, operators] : folded)
     if (!operators.empty()) fmt::print("  folded: {} ({})\n", summary(why), why);
 }
@@ -150,7 +150,7 @@ void print_on_design(const OnDesign& design, const std::string& model) {
              fmt::format("{} of {} images", design.equal_times, design.images)});
   fmt::print(
       "{}\nCycles for one image: {}. Seconds for {} images: {:.2f} on the design, {:.2f} on the cycle simulator; "
-      "{:.1f} to make the model of the design ready.\n\n",
+      "{:.1f} to build the model of the design.\n\n",
       table.to_string(), with_separators(design.cycles), design.images, design.design_seconds, design.cycle_seconds,
       design.build_seconds);
 }

@@ -1,4 +1,4 @@
-// The demonstration's report, for people.
+// Prints the demonstration's report.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@ void print_demonstration(const Demonstration& demo);
 
 void print_on_design(const OnDesign& design, const std::string& model);
 
-// Accuracy and agreement of everything, side by side.
+// Accuracy and agreement of all variants, in one table.
 void print_verdict(const std::vector<Demonstration>& demos, std::size_t float_correct,
                    const std::vector<Stage>& stages);
 

@@ -172,19 +172,19 @@ TEST_CASE("cuda: without NVRTC compiling is refused with the command that brings
   const Environment none("DOVETAIL_NVRTC", folder / "none.so");
   const Finished refused = test::dovetail({"compile", kDigits, "--target", "cuda", "-o", folder / "d.dvt"});
   CHECK(refused.exit == 2);
-  CHECK_THAT(refused.error, ContainsSubstring("libnvrtc") && ContainsSubstring("`./dev deps --cuda` brings it"));
+  CHECK_THAT(refused.error, ContainsSubstring("libnvrtc") && ContainsSubstring("`./dev deps --cuda` installs it"));
   {
     const EmulatedGpu gpu;
     const Environment version("EMULATED_NVRTC_MAJOR", "11");
     const Finished old = test::dovetail({"compile", kDigits, "--target", "cuda", "-o", folder / "d.dvt"});
     CHECK(old.exit == 2);
-    CHECK_THAT(old.error, ContainsSubstring("is NVRTC 11.0, the first that compiles C++20 is 12.0") &&
-                              ContainsSubstring("`./dev deps --cuda` brings it"));
+    CHECK_THAT(old.error, ContainsSubstring("is NVRTC 11.0, but C++20 needs 12.0 or later") &&
+                              ContainsSubstring("`./dev deps --cuda` installs it"));
   }
   CHECK_THAT(test::dovetail({"compile", kDigits, "--target", "cuda", "--gpu", "sm_80a"}).error,
-             ContainsSubstring("bad value of --gpu (sm_80a): sm_80 has no separate instructions"));
+             ContainsSubstring("bad value of --gpu (sm_80a): sm_80 has no architecture-specific instructions"));
   CHECK_THAT(test::dovetail({"compile", kDigits, "--target", "cuda", "--gpu", "90"}).error,
-             ContainsSubstring("\"90\" is not a name of an architecture"));
+             ContainsSubstring("\"90\" is not the name of an architecture"));
   CHECK_THAT(test::dovetail({"doctor"}).out,
              ContainsSubstring("NVIDIA's run-time compiler (libnvrtc) is not on this machine"));
 }

@@ -62,7 +62,7 @@ TEST_CASE("the C back end computes what it takes of the digits, and the kit the 
     INFO(targets);
     CHECK(run.error == "");
     REQUIRE(run.exit == 0);
-    CHECK_THAT(run.out, ContainsSubstring("equal but for rounding"));
+    CHECK_THAT(run.out, ContainsSubstring("equal up to rounding"));
     if (targets != std::string("cpu"))
       CHECK_THAT(run.out, ContainsSubstring("dense2                   Gemm               c ") &&
                               ContainsSubstring("no pattern of c ends in Conv"));
@@ -87,8 +87,8 @@ TEST_CASE("the C back end takes random chains whole") {
     const Finished run = backend_c({folder / "chain.onnx", "--target", "c", "--strict", "--source"});
     CHECK(run.error == "");
     REQUIRE(run.exit == 0);
-    CHECK_THAT(run.out, ContainsSubstring("equal but for rounding"));
-    // One region: nothing is between its matches.
+    CHECK_THAT(run.out, ContainsSubstring("equal up to rounding"));
+    // One region: nothing lies between its matches.
     CHECK(run.out.find("void region(") == run.out.rfind("void region("));
     all += run.out;
   }

@@ -329,7 +329,7 @@ llvm::Value* Emitter::round_by_adding(llvm::Value* acc, llvm::Value* scale, llvm
     bits = llvm::FixedVectorType::get(bits, vector->getNumElements());
   llvm::Value* rounded = builder_.CreateBitCast(sum, bits);
   if (is_double) return builder_.CreateAdd(builder_.CreateTrunc(rounded, narrow), zero_point);
-  constexpr double kLargeBits = 0x4b400000;  // of 0x1.8p23
+  constexpr double kLargeBits = 0x4b400000;  // bits of 0x1.8p23
   return builder_.CreateAdd(rounded, builder_.CreateSub(zero_point, number(narrow, kLargeBits)));
 }
 

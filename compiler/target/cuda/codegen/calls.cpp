@@ -1,4 +1,4 @@
-// Calls of a warp's operations: what one lane does of each.
+// Calls of warp operations: the code of one lane.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -14,7 +14,7 @@ namespace dovetail::cuda {
 
 using namespace loops;
 
-// Indices of the element that lane `lane` has at place `number` of its registers.
+// Indices of the element that lane `lane` holds at position `number` of its registers.
 std::vector<Expr> Emitter::lane_element(const IntrinsicOperand& operand, const LaneMap& map, const Expr& lane,
                                         const Expr& number) const {
   std::vector<Expr> element(operand.steps.size(), int_imm(0));
@@ -44,16 +44,16 @@ std::vector<Expr> Emitter::lane_element(const IntrinsicOperand& operand, const L
   return lane_element(operand, map, coordinate("thread.y") * kLanesInX + coordinate("thread.x"), int_imm(number));
 }
 
-// Where ldmatrix may read the operand: its registers are matrices of 8 rows of 16 bytes, neighbors at multiples of 16.
-// A lane has four bytes of a row, or, turned, halves of two rows at one column. Empty: it may not; else the row that
-// this lane names, of matrix lane / 8.
+// Whether ldmatrix can load the operand: its registers are matrices of 8 rows of 16 contiguous, 16-byte-aligned bytes.
+// A lane holds four bytes of a row, or with `turned`, two halves of a column in consecutive rows. Empty: not possible;
+// else the row, of matrix lane / 8, whose address this lane provides.
 std::string Emitter::matrix_row(const IntrinsicOperand& operand, const LaneMap& map, bool turned) {
   const BufferNode& buffer = *operand.buffer;
   const std::int64_t packed = 4 / size_bytes(buffer.dtype), in_row = 16 / size_bytes(buffer.dtype);
   const std::int64_t matrices = LaneMap::count(map.registers) / packed;
   if (std::ranges::find(kernel_.shared, operand.buffer) == kernel_.shared.end() || (turned && packed != 2)) return "";
   const Expr lane_row = coordinate("thread.y");
-  // Neighbor `n` of a row of matrix `matrix`; `row`: turned, which of them.
+  // Neighbor `n` of a row of matrix `matrix`; with `turned`, `row` selects one of the two rows.
   const auto element = [&](std::int64_t matrix, std::int64_t row, std::int64_t n) {
     const Expr lane = turned ? int_imm(n * kLanesInX + row / packed) : lane_row * kLanesInX + n / packed;
     return offset_of(buffer, lane_element(operand, map, lane, int_imm(matrix * packed + (turned ? row : n) % packed)),
@@ -78,7 +78,7 @@ std::string Emitter::matrix_row(const IntrinsicOperand& operand, const LaneMap& 
   return place(operand.buffer, lane_element(operand, map, lane, number));
 }
 
-// So many elements as fill 32 bits: in one load where they are neighbors, else one by one.
+// The elements that fill 32 bits: one load if they are contiguous, else one by one.
 std::string Emitter::packed_register(const IntrinsicOperand& operand, const LaneMap& map, std::int64_t number) {
   const BufferNode& buffer = *operand.buffer;
   const std::int64_t packed = 4 / size_bytes(buffer.dtype);
@@ -127,11 +127,11 @@ bool Emitter::emit_unrolled_products(const CoreLoop& outermost) {
   return false;
 }
 
-// A nest of unrolled loops around a call. What several products need of an operand is loaded once, before them, in
-// its own loops below those that both factors move with.
+// A nest of unrolled loops around a call. Operands shared by several products are loaded once, before them, in separate
+// loops inside those that both factors depend on.
 void Emitter::emit_products(const std::vector<const CoreLoop*>& loops, const CoreCall& n) {
   const auto mma = find_matrix_multiply(n.intrinsic);
-  DOVETAIL_CHECK(mma.has_value(), "the CUDA back end has no instruction for " + n.intrinsic);
+  DOVETAIL_CHECK(mma.has_value(), "the CUDA back end must have an instruction for " + n.intrinsic);
   const WarpOperation& operation = *find_operation(warp_operations(), n.intrinsic);
   const std::int64_t packed = 4 / size_bytes(mma->left);
   std::vector<std::string> names;
@@ -197,7 +197,7 @@ void Emitter::emit_products(const std::vector<const CoreLoop*>& loops, const Cor
   for (const std::string& name : names) taken_.erase(name);
 }
 
-// What it reads the unit finds by a descriptor of each matrix; the lane's sums are its registers.
+// The unit reads the operands through a descriptor of each matrix; the sums are in the lane's registers.
 void Emitter::emit_later_call(const CoreCall& n) {
   const MatrixMultiply mma = find_matrix_multiply(n.intrinsic).value();
   const WarpOperation& operation = *find_operation(warp_operations(), n.intrinsic);

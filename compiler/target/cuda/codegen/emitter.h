@@ -1,4 +1,5 @@
-// One kernel to text. Expressions become expressions of C++; what a large statement holds several times gets a name.
+// Translates one kernel to text. Expressions become C++ expressions; values that a large statement uses several times
+// get a name.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +16,13 @@
 
 namespace dovetail::cuda {
 
-// How a type is written: of a value, of an element in memory, and as an element of loops/scalar/element.h.
+// The spelling of a type: as a value, as an element in memory, and as an element of loops/scalar/element.h.
 struct TypeNames {
   std::string_view value, memory, element;
 };
 const TypeNames& names_of(DType dtype);
 
-// What fits an int of the device.
+// The range of an int on the device.
 inline constexpr std::int64_t kLeastInt = std::numeric_limits<std::int32_t>::min(),
                               kMostInt = std::numeric_limits<std::int32_t>::max();
 
@@ -29,13 +30,13 @@ class Emitter {
  public:
   Emitter(const loops::ThreadProgram& program, const loops::ThreadKernel& kernel, std::vector<std::string>& failures);
 
-  // The whole function. `operands`: the buffers that it takes; those in `written` are written.
+  // The whole function. `operands`: its buffers; those in `written` are written.
   std::string emit_kernel(const std::string& symbol, const std::vector<loops::Buffer>& operands,
                           const std::unordered_set<const loops::BufferNode*>& written);
   bool reports() const { return reports_; }
-  // Of the boxes that it copies: parameters after the operands, in that order. Each once.
+  // Tensor maps of the boxes that it copies, each once: parameters after the operands, in that order.
   const std::vector<const loops::CoreBoxCopy*>& maps() const { return maps_; }
-  // That the launch has to give each block; 0: the text declares what its threads share.
+  // Shared memory that the launch must provide for each block; 0: the text declares the shared memory.
   std::int64_t shared_bytes() const { return shared_bytes_; }
 
  private:
@@ -55,9 +56,9 @@ class Emitter {
   std::string emit_chosen(const loops::Select& n, DType dtype);  // as statements
   std::string emit_product_sum(const loops::StoreTarget& target);
   std::string rounded(DType dtype, std::string text) const;
-  std::string site(const std::string& message);  // "site, failure" of a check
+  std::string site(const std::string& message);  // the arguments "site, failure" of a check
 
-  // Arithmetic of indices, which leaves no type: in int where all that it passes through fits.
+  // Index arithmetic does not depend on the type: int is used if all intermediate values fit.
   bool is_narrow(const loops::Expr& expr) const;
   std::string integer(const loops::Expr& expr, bool narrow);
   std::string integer(const loops::Expr& expr) { return integer(expr, is_narrow(expr)); }
@@ -72,9 +73,9 @@ class Emitter {
   void emit_node(const loops::CoreStore& n);
   void emit_node(const loops::CoreForget&) {}
   void emit_node(const loops::CoreCall& n);  // calls.cpp, and what follows
-  // False, and nothing is written: it is not a nest of unrolled loops around a call alone.
+  // Returns false without output if it is not a nest of unrolled loops around a single call.
   bool emit_unrolled_products(const loops::CoreLoop& outermost);
-  // Likewise: it is not an unrolled loop over a store of small neighbors, which one instruction can write.
+  // Likewise for an unrolled loop over a store of small neighboring elements, which one instruction can write.
   bool emit_stores_together(const loops::CoreLoop& n);
   void emit_products(const std::vector<const loops::CoreLoop*>& loops, const loops::CoreCall& n);
   std::vector<loops::Expr> lane_element(const loops::IntrinsicOperand& operand, const loops::LaneMap& map,
@@ -96,8 +97,8 @@ class Emitter {
   void emit_later_call(const loops::CoreCall& n);
   void line(const std::string& text);
   void declare_shared();
-  std::string name_for(const std::string& wanted);          // a word of C++ that nothing else has
-  std::string unrounded(const loops::StoreTarget& target);  // its value, as write() of its type takes it
+  std::string name_for(const std::string& hint);            // a unique C++ identifier
+  std::string unrounded(const loops::StoreTarget& target);  // its value, in the form that write() of its type expects
   std::string stored(DType dtype, const std::string& value) const;
 
   const loops::ThreadProgram& program_;
@@ -109,17 +110,17 @@ class Emitter {
   std::vector<std::string> map_names_;
 
   std::string text_;
-  std::string after_;  // the variable that each barrier sets (instructions.cuh, after_barrier)
+  std::string after_;  // the variable set after each barrier (instructions.cuh, after_barrier)
   int indent_ = 1;
   std::unordered_set<std::string> taken_;
   std::unordered_map<const loops::BufferNode*, std::string> buffers_;
   std::unordered_map<const loops::VarNode*, std::string> vars_;
   loops::Bounds bounds_;
-  // Names of the statement's shared nodes (loops/sharing.h); a level for the statement and one for each side of a
-  // select around. Empty: everything is written out.
+  // Names of the statement's shared nodes (loops/sharing.h); one level for the statement and one for each enclosing
+  // side of a select. Empty: nodes are emitted at each use.
   std::vector<std::unordered_map<loops::Expr, std::string>> shared_;
   loops::ComputedByBoth computed_by_both_;
-  std::vector<loops::Var> checked_;  // indices that are checked, as variables; they live as long as their names
+  std::vector<loops::Var> checked_;  // variables for checked indices, alive as long as their names
 };
 
 }  // namespace dovetail::cuda

@@ -1,5 +1,4 @@
-// Expressions, with the meaning of docs/reference/loop-programs.md: whatever C++ does otherwise is a call of
-// loops/scalar.
+// Expressions, with the semantics of docs/reference/loop-programs.md: operations that differ in C++ are calls of loops/scalar.
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -62,7 +61,7 @@ bool is_division(const Binary& n) {
   return divides && positive_literal(n.b) != nullptr;
 }
 
-// Exact, in as few digits as that takes.
+// Exact, with as few digits as possible.
 std::string float_literal(double value, bool single) {
   if (!std::isfinite(value))
     return single ? fmt::format("__builtin_bit_cast(float, {:#x}u)",
@@ -206,7 +205,7 @@ std::string Emitter::emit_node(const Select& n, DType dtype) {
   return fmt::format("({} ? {} : {})", condition, if_true, emit(n.if_false));
 }
 
-// What one side alone computes is computed there.
+// Values used on one side only are computed there.
 std::string Emitter::emit_chosen(const Select& n, DType dtype) {
   const std::string condition = emit(n.condition);
   for (const Expr& expr : computed_by_both_.of(n)) emit(expr);
@@ -246,7 +245,7 @@ std::string Emitter::emit_node(const Call& n, DType) {
   return "";
 }
 
-// s + a * b, rounded once, where that is what the store says.
+// s + a * b, rounded once if the store allows it.
 std::string Emitter::emit_product_sum(const StoreTarget& target) {
   const auto* sum = std::get_if<Binary>(&target.value->node);
   const DType dtype = target.value->dtype;
@@ -332,13 +331,13 @@ Expr Emitter::checked_index(const Buffer& buffer, std::size_t dimension, const E
     bounds_[var.get()] = *proven;
     vars_[var.get()] = value;
   } else {
-    // At least two values, so that no rewrite takes an index into an extent of 1 for 0 and drops its check.
+    // At least two values, so that no rewrite replaces an index into an extent of 1 by 0 and drops its check.
     bounds_[var.get()] = {0, std::max<std::int64_t>(extent - 1, 1)};
     vars_[var.get()] = fmt::format("checked_index({}, {}, {})", value, extent,
                                    site(fmt::format("an index of {} is outside of 0 <= index < {} (dimension {})",
                                                     buffer->name, extent, dimension)));
   }
-  // Its type is written out, as what is proven of the value does not change the text's type.
+  // The type is explicit, since the proven bounds of the value do not change its type in the text.
   vars_[var.get()] = fmt::format("{}({})", extent <= kMostInt ? "int" : "int64_t", vars_[var.get()]);
   return ref(var);
 }
@@ -352,7 +351,7 @@ std::string Emitter::place(const Buffer& buffer, const std::vector<Expr>& indice
   }
   std::string subscript = integer(simplify(offset, bounds_));
   if (subscript.size() > 2 && subscript.front() == '(' && subscript.back() == ')') {
-    // The outermost parentheses say nothing inside of brackets.
+    // The outermost parentheses are redundant inside brackets.
     int depth = 0;
     bool whole = true;
     for (std::size_t i = 0; i + 1 < subscript.size(); ++i) {

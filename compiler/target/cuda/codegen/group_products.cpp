@@ -1,5 +1,5 @@
-// The text of group_products.cuh: 64 rows of sums of each number of columns, wgmma.mma_async. A register of sums is an
-// its own operand, so that there are as many functions as numbers of them.
+// The text of group_products.cuh: wgmma.mma_async with 64 rows of sums, for each number of columns. Each register of
+// sums is a separate operand, so there is a function for each number of registers.
 #include <string>
 #include <string_view>
 
@@ -24,11 +24,11 @@ std::string_view ptx_type(DType type) {
     case DType::int32: return "s32";
     default: break;
   }
-  DOVETAIL_CHECK(false, "no type of a product");
+  DOVETAIL_CHECK(false, "not a type of a product");
 }
 
 std::string function_of(const MatrixMultiply& mma) {
-  const std::int64_t sums = mma.columns / 2;  // of a lane: 64 rows of 128 lanes
+  const std::int64_t sums = mma.columns / 2;  // per lane: 64 rows over 128 lanes
   const bool bytes = size_bytes(mma.left) == 1;
   std::string parameters, registers, operands;
   for (std::int64_t i = 0; i < sums; ++i) {
@@ -36,7 +36,7 @@ std::string function_of(const MatrixMultiply& mma) {
     registers += fmt::format("{}%{}", i == 0 ? "" : ", ", i);
     operands += fmt::format("{}\"+{}\"(c{})", i == 0 ? "" : ", ", mma.sum == DType::int32 ? 'r' : 'f', i);
   }
-  // Sums are added to (p); neither factor is negated; which of them are turned, of 16-bit factors.
+  // Accumulates (p); neither factor is negated; 16-bit factors may be transposed.
   const std::string more = bytes ? "" : fmt::format(", 1, 1, %{}, %{}", sums + 2, sums + 3);
   const std::string turned = bytes ? "" : ", \"n\"(int(a_turned)), \"n\"(int(b_turned))";
   return fmt::format(

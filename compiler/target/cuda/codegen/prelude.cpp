@@ -2,8 +2,8 @@
 
 namespace dovetail::cuda {
 
-// Functions without a space are the device's (NVRTC's --device-as-default-execution-space). Failure has the layout of
-// bundle::CudaFailure.
+// Functions without an execution space are device functions (NVRTC's --device-as-default-execution-space). Failure has
+// the layout of bundle::CudaFailure.
 std::string_view prelude() {
   return R"(#if __CUDACC_VER_MAJOR__ == 12 && __CUDACC_VER_MINOR__ < 3  // NVRTC has the builtin since 12.3
 template <typename To, typename From>
@@ -23,7 +23,7 @@ using namespace dovetail::loops;
 using std::int8_t, std::uint8_t, std::int16_t, std::uint16_t;
 using std::int32_t, std::uint32_t, std::int64_t, std::uint64_t;
 
-// The first rule that a kernel finds broken. It continues with a harmless value.
+// The first rule violated in a kernel, which continues with a harmless value.
 struct Failure {
   unsigned claimed, site;
   long long value;
@@ -51,14 +51,14 @@ T checked_exponent(T base, T exponent, unsigned site, Failure* failure) {
   report(site, failure, (long long)exponent);
   return 0;
 }
-// What the lane has whose number differs in `distance`. All lanes of `mask` come here.
+// The value of the lane whose number differs in `distance`. All lanes of `mask` must call it.
 template <typename T>
 T shuffle_xor(unsigned mask, T value, int distance) {
   if constexpr (sizeof(T) < 4) return T(__shfl_xor_sync(mask, unsigned(value), distance));
   else return __shfl_xor_sync(mask, value, distance);
 }
 
-// Neighbors in memory, written by one instruction: `to` is a multiple of their bytes.
+// Writes contiguous elements with one instruction: `to` must be aligned to their size.
 template <typename T, int count>
 struct alignas(sizeof(T) * count) Together {
   T elements[count];

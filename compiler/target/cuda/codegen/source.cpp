@@ -31,7 +31,7 @@ Source emit_source(const ThreadProgram& program, const std::vector<Parameter>& p
   }
   for (const ThreadKernel& kernel : program.kernels) {
     std::unordered_set<const BufferNode*> used, written;
-    // What is only copied by boxes the kernel knows by their tensor maps alone.
+    // Buffers only used in box copies are known to the kernel by their tensor maps alone.
     std::map<const BufferNode*, int> uses;
     each_access(kernel.body, [&](const Buffer& buffer, const auto&, bool is_written) {
       ++uses[buffer.get()];

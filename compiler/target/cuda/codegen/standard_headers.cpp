@@ -1,4 +1,4 @@
-// As much of the standard library as loops/scalar/operations.h and what it includes use: NVRTC has none.
+// The part of the standard library used by loops/scalar/operations.h and its includes: NVRTC has no standard library.
 #include "compiler/target/cuda/codegen/source.h"
 
 namespace dovetail::cuda {

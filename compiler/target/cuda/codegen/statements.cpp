@@ -22,10 +22,10 @@ using namespace loops;
 
 namespace {
 
-// Tensors, and buffers of the workspace, begin at multiples of so many bytes.
+// Alignment in bytes of tensors, and of buffers in the workspace.
 constexpr std::uint64_t kTensorBytes = bundle::kTensorAlignment;
 
-// Words that are none of ours: of C++, and those that the text uses.
+// Reserved words: those of C++, and those that the text uses.
 bool is_reserved(std::string_view word) {
   static const std::unordered_set<std::string_view> words{
       "alignas",   "alignof",   "and",      "asm",      "auto",        "bool",     "break",          "case",
@@ -46,12 +46,12 @@ bool has_same_map(const CoreBoxCopy& a, const CoreBoxCopy& b) {
   return a.from == b.from && a.tensor == b.tensor && a.box == b.box && a.swizzle == b.swizzle;
 }
 
-// How many blocks a processor should have at once, by what their threads keep in registers: the compiler may give a
-// thread as many as leave room for them. 1: it is free. A product's tile of 8 x 8 sums of 256 threads would else have a
-// few more than the half, and run alone.
+// How many blocks a processor should run at once, from the registers of their threads: the compiler may give a thread
+// as many registers as leave room for them. 1: no limit. Otherwise a product's tile of 8 x 8 sums per thread with 256
+// threads would use slightly more than half of the registers, and run alone.
 std::int64_t blocks_at_once(const ThreadKernel& kernel, std::int64_t shared_bytes) {
-  constexpr std::int64_t kShared = 224 << 10, kThreads = 2048;  // of a processor
-  constexpr std::int64_t kBytes = 4, kFew = 32;                 // of a register; registers of a thread
+  constexpr std::int64_t kShared = 224 << 10, kThreads = 2048;  // per processor
+  constexpr std::int64_t kBytes = 4, kFew = 32;                 // per register; registers of a thread
   std::int64_t kept = 0;
   for (const Buffer& buffer : kernel.local)
     kept += std::max<std::int64_t>(element_count(buffer->shape), 1) * size_bytes(buffer->dtype) / kBytes;
@@ -68,11 +68,11 @@ std::int64_t elements_of(const Buffer& buffer) { return std::max<std::int64_t>(e
 Emitter::Emitter(const ThreadProgram& program, const ThreadKernel& kernel, std::vector<std::string>& failures)
     : program_(program), kernel_(kernel), failures_(failures), bounds_(program.bounds) {}
 
-std::string Emitter::name_for(const std::string& wanted) {
+std::string Emitter::name_for(const std::string& hint) {
   std::string word;
-  for (const char c : wanted) word += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
+  for (const char c : hint) word += std::isalnum(static_cast<unsigned char>(c)) != 0 ? c : '_';
   if (word.empty() || std::isdigit(static_cast<unsigned char>(word.front())) != 0) word = "v" + word;
-  // A double underscore, or one before a capital, is the compiler's.
+  // Names with a double underscore, or an underscore before a capital, are reserved for the compiler.
   if (word.front() == '_' || word.find("__") != std::string::npos) word = "v" + std::to_string(taken_.size());
   if (is_reserved(word)) word += '_';
   std::string name = word;
@@ -101,10 +101,10 @@ std::string Emitter::unrounded(const StoreTarget& target) {
   return emit(target.value);
 }
 
-// What is more than a kernel may declare is stored one after the other in the memory that the launch gives.
+// Shared memory beyond the static limit is laid out consecutively in the memory that the launch provides.
 void Emitter::declare_shared() {
   const ThreadKernel::SharedPlaces places = kernel_.shared_places();
-  // Units of the machine find a matrix by its address in that memory, which then has no other beginning.
+  // Asynchronous units find a matrix by its address in that memory, which must then start at offset 0.
   const bool given = places.bytes > kStaticSharedBytes || !kernel_.matrices.empty();
   if (given) shared_bytes_ = places.bytes;
   for (std::size_t i = 0; i < kernel_.shared.size(); ++i) {
@@ -145,7 +145,7 @@ std::string Emitter::emit_kernel(const std::string& symbol, const std::vector<Bu
     const std::string name = vars_[axis.var.get()] = name_for(axis.var->name);
     line(fmt::format("const int {} = {}Idx.{};", name, axis.is_block() ? "block" : "thread", axis.axis.back()));
   }
-  bool loads = false;  // matrices to registers
+  bool loads = false;  // loads matrices to registers
   each_call(kernel_.body, [&](const CoreCall& call) { loads |= !call.later; });
   if (loads) {
     after_ = name_for("after");
@@ -167,7 +167,7 @@ void Emitter::emit_node(const CoreSequence& n) {
 }
 
 bool Emitter::emit_stores_together(const CoreLoop& n) {
-  constexpr std::int64_t kMostBytes = 16, kLeastOfOne = 4;  // of larger elements the compiler finds neighbors
+  constexpr std::int64_t kMostBytes = 16, kLeastOfOne = 4;  // the compiler combines larger elements itself
   const auto* store = n.kind == ForKind::unrolled ? std::get_if<CoreStore>(&n.body->node) : nullptr;
   if (store == nullptr || store->targets.size() != 1 || store->product_sum || n.extent < 2) return false;
   const StoreTarget& target = store->targets.front();
@@ -244,7 +244,7 @@ void Emitter::emit_node(const CoreStore& n) {
   computed_by_both_ = {};
   if (braces) line("{"), ++indent_;
   if (sharing) shared_.emplace_back();
-  // All values and places before the first write.
+  // All values and addresses are computed before the first write.
   std::vector<std::pair<std::string, std::string>> writes;
   for (const StoreTarget& target : n.targets) {
     if (element_count(target.buffer->shape) == 0) continue;
@@ -281,7 +281,7 @@ void Emitter::emit_node(const CoreAsyncGroup& n) {
   line(n.step == CoreAsyncGroup::Step::commit ? "commit_copies();" : fmt::format("wait_for_copies<{}>();", n.groups));
 }
 
-// Registers of sums stay where they are around the steps of calls: what the compiler sees of these are statements.
+// Registers of sums must not be moved around asynchronous calls: the compiler sees these only as statements.
 void Emitter::hold_sums() {
   std::vector<std::string> names;
   each_call(kernel_.body, [&](const CoreCall& call) {
@@ -306,7 +306,7 @@ void Emitter::emit_node(const CoreCallGroup& n) {
 
 void Emitter::emit_node(const CoreProxyFence&) { line("fence_for_units();"); }
 
-// A unit counts dimensions from the innermost on.
+// A unit counts dimensions from the innermost one.
 void Emitter::emit_node(const CoreBoxCopy& n) {
   const auto map = std::ranges::find_if(maps_, [&](const CoreBoxCopy* known) { return has_same_map(*known, n); });
   std::vector<std::string> corner;

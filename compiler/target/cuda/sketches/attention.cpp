@@ -1,7 +1,7 @@
-// Attention: softmax(q k + mask) v as one kernel. A block of threads has some rows of q; it goes over the keys a piece
-// at a time, and what it has summed up of v fades where a later piece has a larger score (online_softmax). Scores are
-// computed, and their exponentials, in registers; q, a piece of k and of v, and the weights of a piece are in shared
-// memory. Both products by tensor cores where the types are theirs.
+// Attention: softmax(q k + mask) v as one kernel. A block of threads handles some rows of q; it iterates over the keys
+// one piece at a time, and rescales its partial sums of v when a later piece has a larger score (online_softmax).
+// Scores and their exponentials are computed in registers; q, a piece of k and of v, and the weights of a piece are in
+// shared memory. Both products use tensor cores if these support the types.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -26,11 +26,11 @@ using namespace loops;
 namespace {
 
 constexpr std::int64_t kRowsOfLanes = kMmaRows / kLanesInY, kColumnsOfLane = kMmaColumns / kLanesInX;
-constexpr std::int64_t kMostKept = 176;  // numbers of a thread
+constexpr std::int64_t kMostKept = 176;  // values per thread
 constexpr std::int64_t kMostUnrolledHere = 512;
 
-// What of a tile threads have. By tensor cores, `y` are warps, each with `own_rows` fragments of rows; else threads in
-// y with so many rows each, neighbors.
+// How a tile is distributed over threads. With tensor cores, `y` are warps, each with `own_rows` fragments of rows;
+// otherwise threads in y with that many neighboring rows each.
 struct AttentionTile {
   std::int64_t own_rows, y, x, columns, stages;
   bool tensor;
@@ -43,14 +43,14 @@ struct AttentionTile {
 
 struct Attention {
   schedule::WeightedSoftmax form;
-  std::string scores, weighted, last;  // blocks
-  Product product, values;             // scores; weighted
+  std::string scores, weighted, last;  // names of blocks
+  Product product, values;             // their products: scores; weighted
   std::optional<MatrixMultiply> mma;
   std::int64_t depth(const AttentionTile&) const {
     const std::int64_t multiple = mma ? mma->depth : kVector;
     return pieces(product.depth, multiple) * multiple;
   }
-  // Neighbors in the width that a thread has.
+  // Contiguous elements of the width per thread.
   std::int64_t vector(const AttentionTile& tile) const {
     return tile.tensor ? kColumnsOfLane : std::clamp<std::int64_t>(form.width / tile.x, 1, kVector);
   }
@@ -88,7 +88,7 @@ std::optional<double> attention_cycles(const Attention& a, const AttentionTile& 
   if (shared > gpu.shared_bytes) return std::nullopt;
   const std::int64_t rounds = pieces(a.form.columns, columns);
   if (tile.stages > 1 && tile.stages > rounds) return std::nullopt;
-  // Scores, exponentials, sums; of a row some numbers, which all threads in x have.
+  // Scores, exponentials, sums; and a few values per row, which all threads in x hold.
   const std::int64_t kept = (3 * rows * columns + rows * width) / threads + 8 * rows * tile.x / threads;
   if (kept > kMostKept) return std::nullopt;
 
@@ -136,7 +136,7 @@ class AttentionSketch {
     multiply_values(*tile);
     if (!c_.s.status().ok()) return false;
     if (!bind_points(c_, {blocks(), {}})) {
-      c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be given to blocks", "use another schedule")});
+      c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be bound to blocks", "use another schedule")});
       return false;
     }
     std::vector<ThreadAxis> threads{{"thread.x", tile->x}, {"thread.y", tile->tensor ? kLanesInY : tile->y}};
@@ -185,7 +185,7 @@ class AttentionSketch {
     return chosen.empty() ? std::nullopt : std::optional<AttentionTile>(AttentionTile(chosen, tensor));
   }
 
-  // The loop over a tile's rows: what is bound, and what a thread has.
+  // The loops over a tile's rows: bound ones, and those of a thread.
   struct Rows {
     Names bound, own;  // bound: z, y or y
   };
@@ -203,7 +203,7 @@ class AttentionSketch {
     if (rows.bound.size() == 2) c_.s.bind(rows.bound.front(), "thread.z");
     c_.s.bind(rows.bound.back(), "thread.y");
   }
-  // Columns of the width: on lanes, a few neighbors each.
+  // Columns of the width: distributed over lanes, a few neighbors each.
   struct Width {
     std::string round, x, own;
   };
@@ -213,7 +213,7 @@ class AttentionSketch {
     return {round, x, own};
   }
 
-  // Bound loops outside, all others inside and written out.
+  // Bound loops outside, all others inside and unrolled.
   void arrange(Names bound, const std::string& x, const Names& own, const Rows& rows) {
     bound.push_back(x);
     bound.insert(bound.end(), own.begin(), own.end());
@@ -238,9 +238,9 @@ class AttentionSketch {
     const Rows rows = cut_rows(block + ".m", tile);
     arrange(rows.bound, block + ".t", together(rows.own, {block + ".j", block + ".v"}), rows);
   }
-  // The parts of lanes; j and v are summed over.
+  // Splits the loops j and v over lanes; both are reduced.
   void over_lanes(const std::string& block, const AttentionTile& tile) { over_columns(block, tile); }
-  // What they have in common: loops of threads alone are around it.
+  // Combines the lanes' partial results: only loops of threads are around it.
   void join(const std::string& block, const AttentionTile& tile) {
     const Rows rows = cut_rows(block + ".m", tile);
     c_.reorder(together(rows.own, together(rows.bound, {block + ".t"})));
@@ -254,7 +254,7 @@ class AttentionSketch {
     arrange(rows.bound, width.x, together(rows.own, {width.round, width.own}), rows);
   }
 
-  // A product of a tile: rows, columns on lanes (`round`, `x`, `own`), and the depth.
+  // A product of a tile: rows, columns over lanes (`round`, `x`, `own`), and the depth.
   void multiply(const Rows& rows, const Width& columns, const std::string& depth, const AttentionTile& tile,
                 const std::function<void()>& start) {
     if (tile.tensor) {
@@ -299,7 +299,7 @@ class AttentionSketch {
     multiply(rows, columns, name_ + ".k", tile, [] {});
   }
 
-  // A dimension for each coordinate by which a lane has an element, of what lanes have for themselves.
+  // One dimension for each coordinate of a lane's elements, for the buffers private to lanes.
   void lay_out(const AttentionTile& tile) {
     const std::size_t m = a_.form.batch;
     const auto turn = [&](const std::string& buffer, bool columns) {
@@ -339,7 +339,7 @@ std::optional<Attention> find_attention(const schedule::Context& c) {
   for (const std::string& name : c.blocks()) {
     const auto form = schedule::require_weighted_softmax(c.s.program(), name, "sketch");
     if (!form.ok()) continue;
-    // Whose sums the elements of the softmax are made of.
+    // The product whose sums are the elements of the softmax.
     for (const std::string& scores : c.blocks()) {
       const Buffer written = c.written_by(scores);
       bool read = false;

@@ -1,5 +1,5 @@
-// Any group: blocks stay in their order, and each point of a block is a thread's. A sum runs in its thread, and what
-// follows it point by point is done there too.
+// Any group: blocks stay in order, with one thread per point of a block. A sum is computed by its thread, which also
+// does the pointwise operations after it.
 #include <algorithm>
 #include <array>
 #include <iterator>
@@ -18,12 +18,12 @@ using namespace loops;
 
 namespace {
 
-// Few points are spread over more blocks.
+// Fewer points are spread over more blocks.
 constexpr std::int64_t kManyPoints = 1 << 16;
 constexpr std::int64_t kThreads = 256, kFewThreads = 64;
 
-// Each result of a sum is completed, and used by the block after it, where it is summed up; else it is kept there and
-// written once.
+// Completes each result of a sum, and uses it in the next block, where it is summed; otherwise the sum is kept there
+// and written once.
 void finish_in_place(schedule::Context& c, const std::string& name, const std::string& innermost) {
   const std::vector<std::string> readers = readers_of(c, name);
   if (readers.size() == 1 && c.attempt("reverse_compute_at", {readers.front(), innermost})) return;
@@ -35,15 +35,15 @@ void finish_in_place(schedule::Context& c, const std::string& name, const std::s
   c.s = before;
 }
 
-// What one block's loops are shared out by.
+// How the loops of one block are distributed.
 struct Sharing {
   std::vector<std::string> spatial, others;
   std::int64_t threads;
-  std::int64_t results = 1;  // of a thread: neighbors on the second innermost of `spatial`
+  std::int64_t results = 1;  // per thread: neighbors on the second innermost of `spatial`
 };
 
-// Results that are adjacent read parts of the same window: those of a thread are below one another, so that
-// what it has loaded serves several of them, and neighbors in memory still are on neighboring threads.
+// Neighboring results read overlapping windows: a thread computes results below one another, so that a loaded value
+// serves several of them, while neighbors in memory are still on neighboring threads.
 bool overlaps(const Block& block, const Iterator& iterator) {
   bool found = false;
   visit_exprs(block.body, [&](const Expr& e) {
@@ -58,7 +58,7 @@ bool overlaps(const Block& block, const Iterator& iterator) {
   return found;
 }
 
-// Loops of a thread, as far as they may be written out.
+// Unrolls the loops of a thread, as far as allowed.
 void unroll_small(schedule::Context& c, const std::string& block, std::int64_t results) {
   constexpr std::int64_t kMostCopies = 64;
   std::vector<std::string> loops = c.own_loops(block);
@@ -71,7 +71,7 @@ void unroll_small(schedule::Context& c, const std::string& block, std::int64_t r
   }
 }
 
-// Whether all of it was done; else nothing was.
+// Returns whether everything was done; otherwise nothing was changed.
 bool share_block(schedule::Context& c, const std::string& name, Sharing sharing, bool finish) {
   const schedule::Schedule before = c.s;
   std::vector<std::string> inside = sharing.others;
@@ -83,7 +83,7 @@ bool share_block(schedule::Context& c, const std::string& name, Sharing sharing,
   }
   if (const auto points = share_points(c, sharing.spatial, inside, sharing.threads)) {
     if (finish) finish_in_place(c, name, points->innermost());
-    // Sums of several results start before the first of their parts, not each in the loops over them.
+    // Several sums per thread are initialized together, before the first term, not separately in the loops over them.
     const bool starts =
         sharing.results == 1 || c.attempt("decompose_reduction", {name, sharing.others.front()}, {name + ".init"});
     if (starts && bind_points(c, *points)) {
@@ -105,8 +105,8 @@ bool is_bound(const schedule::Context& c, const std::string& block) {
          std::ranges::any_of(schedule::loops_of(*path), [](const For* loop) { return loop->kind == ForKind::thread; });
 }
 
-// Where many elements become one result, threads have parts of them that are adjacent in memory, and the
-// threads of one block join those. A step that makes blocks. Nothing where their order counts.
+// If many elements are reduced to one result, threads reduce parts that are contiguous in memory, and the threads of
+// one block combine these. This step creates blocks. No effect if the order matters.
 void split_whole(schedule::Context& c, const std::string& name) {
   constexpr std::int64_t kFewestElements = 1 << 12, kManyElements = 1 << 17, kParts = 1 << 14;
   const Block& block = *c.block(name);
@@ -128,7 +128,7 @@ void split_whole(schedule::Context& c, const std::string& name) {
     const std::string part = fmt::format("{}.{}", name, stage), own = part + "_own";
     c.s.split(rest, parts, own, part);
     c.s.rfactor(name, part, part + "s");
-    c.reorder({part, own});  // as the block's iterators are
+    c.reorder({part, own});  // in the order of the block's iterators
     if (c.s.status().ok()) rest = c.own_loops(name).back();
   };
   if (elements >= kManyElements) split(kParts, "part");
@@ -150,7 +150,7 @@ void schedule_block(schedule::Context& c, const std::string& name, int number) {
   }
   if (points <= 1) return;
   const bool sums = block->init != nullptr;
-  // Where there are so many that each thread may make several.
+  // With enough points, each thread may compute several results.
   std::vector<std::int64_t> results{1};
   if (sums && spatial.size() >= 2 && !others.empty()) {
     const std::string& below = spatial[spatial.size() - 2];
@@ -222,7 +222,7 @@ std::optional<Points> share_points(schedule::Context& c, const std::vector<std::
       points.blocks.insert(points.blocks.begin(), spatial[i]);
       continue;
     }
-    // Without a predicate, if that costs less than half of the threads.
+    // Avoids a predicate if that costs less than half of the threads.
     std::int64_t factor = most;
     for (std::int64_t divisor = most; 2 * divisor > most; --divisor)
       if (extent % divisor == 0) {
@@ -244,8 +244,8 @@ std::optional<Points> share_points(schedule::Context& c, const std::vector<std::
 
 bool bind_points(schedule::Context& c, const Points& points) {
   constexpr std::array<std::string_view, 3> kBlockAxes{"block.x", "block.y", "block.z"};
-  constexpr std::int64_t kMostBlocks = 65535;  // but in x
-  // The innermost block loops get their own axes, all that is left is one.
+  constexpr std::int64_t kMostBlocks = 65535;  // except in x
+  // The innermost block loops get separate axes, the remaining loops are fused into one.
   std::vector<std::string> blocks = points.blocks;
   const auto too_many = [&] {
     return blocks.size() > kBlockAxes.size() ||
@@ -258,7 +258,7 @@ bool bind_points(schedule::Context& c, const Points& points) {
     blocks.erase(blocks.begin());
     blocks.front() = fused;
   }
-  // Neighbors are on block.x, which is the longest axis too.
+  // Neighbors are on block.x, which is also the longest axis.
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const std::string axis(kBlockAxes[blocks.size() - 1 - i]);
     if (!c.attempt("bind", {blocks[i], axis})) return false;

@@ -1,7 +1,7 @@
-// Contractions (matrix products, convolutions in one group) as products of tiles. A block of threads makes a tile of
-// the result; each of its threads a few rows times a few columns of it, in registers. The operands come through shared
-// memory, a piece of the depth at a time, each fetched by all threads together, neighbors in memory by neighboring
-// threads. What follows the sum point by point is done where a thread writes its results.
+// Contractions (matrix products, convolutions in one group) as tiled products. A block of threads computes a tile of
+// the result; each of its threads a few rows times a few columns of it, in registers. The operands are staged in shared
+// memory, a piece of the depth at a time, each fetched cooperatively by all threads, neighbors in memory by neighboring
+// threads. Pointwise operations after the sum are done when a thread writes its results.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -23,12 +23,12 @@ using namespace loops;
 namespace {
 
 constexpr std::int64_t kMostUnrolled = 1024, kMostSums = 128, kFewSums = 64, kMostRegisters = 200;
-constexpr std::int64_t kWarp = 32, kMostThreads = 256;  // of a block: each may then have 255 registers
+constexpr std::int64_t kWarp = 32, kMostThreads = 256;  // per block: each thread may then have 255 registers
 struct Tile {
   std::int64_t sum_rows, sum_columns, rows_of_threads, columns_of_threads, depth;
-  std::int64_t stages;  // pieces of the depth that have a place: those after the first come while it is multiplied
+  std::int64_t stages;  // pieces of the depth with a slot: later pieces are fetched while the first is multiplied
   Distribution distribution;
-  bool turned;  // copies of operands are stored with rows, or columns, side by side also where memory has the depth so
+  bool turned;  // rows, or columns, are contiguous in copies of operands even if the depth is contiguous in memory
   explicit Tile(std::span<const std::int64_t> v)
       : sum_rows(v[0]),
         sum_columns(v[1]),
@@ -43,22 +43,22 @@ struct Tile {
   std::int64_t threads() const { return rows_of_threads * columns_of_threads; }
 };
 
-// Of an operand whose depth is adjacent, what its copy can be turned to: an asynchronous copy of one element
-// moves 4 bytes.
+// Whether the copy of an operand with contiguous depth can be transposed: an asynchronous copy of one element moves 4
+// bytes.
 bool can_turn(const Product::Operand& operand) {
   return operand.depth_last && operand.plain && size_bytes(operand.stored) == 4;
 }
-// The product as its copies in shared memory are stored.
+// The product with the layouts of its copies in shared memory.
 Product as_copied(Product product, bool turned) {
   for (Product::Operand* const one : {&product.left, &product.right})
     one->depth_last = one->depth_last && !(turned && can_turn(*one));
   return product;
 }
 
-// Registers of a thread: its sums; the factors that it reads together, which are kVector of the depth where the copy
-// has them side by side, else those of one point and of the next; addresses.
+// Registers of a thread: its sums; the factors that it loads together, which are kVector of the depth if they are
+// contiguous in the copy, else those of one point and the next; addresses.
 std::int64_t registers_of(const Product& copied, const Tile& tile) {
-  constexpr std::int64_t kAddresses = 20, kTogether = 8;  // the machine gives them out by eights
+  constexpr std::int64_t kAddresses = 20, kTogether = 8;  // registers are allocated in units of eight
   const auto factors = [](const Product::Operand& operand, std::int64_t own) {
     return own * (operand.depth_last ? kVector : 2);
   };
@@ -67,21 +67,21 @@ std::int64_t registers_of(const Product& copied, const Tile& tile) {
   return pieces(all, kTogether) * kTogether;
 }
 
-// Cycles of the processor that has the most to do; nullopt: the tile does not fit. Its blocks run as many at a time as
-// have room; the last ones, when there are fewer, leave it idle. The constants are fitted to tiles that were measured
-// on an H200 (docs/explanation/cuda-backend.md).
+// Predicted cycles of the processor with the most work; nullopt: the tile does not fit. As many of its blocks run at
+// once as fit; the last, incomplete wave leaves it partly idle. The constants are fitted to tiles measured on an H200
+// (docs/explanation/cuda-backend.md).
 std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& gpu) {
   const Product e = as_copied(part_of(whole, tile.distribution.parts), tile.turned);
-  constexpr double kQuarters = 4;                      // of a processor; each issues an operation of a warp a cycle
-  constexpr double kSharedBytes = 80, kFarBytes = 16;  // a cycle, from shared memory and from the second level
-  constexpr double kBeside = 0.1;                      // the part of the memories' time that nothing hides
-  constexpr double kWait = 500, kBarrier = 250;        // for what is there, and of a warp or two for one another
-  constexpr double kStart = 4000;                      // of a block, and its end
-  constexpr double kLatency = 20;                      // of a sum, and of its factors' way to registers
-  constexpr double kAlong = 2, kAcross = 1.5;          // operations of a factor's, by how copies are stored
-  constexpr double kTurns = 4;                         // and of an element's that is copied by itself
-  constexpr double kAlone = 0.3;                       // how much longer a warp takes that has its quarter to itself
-  constexpr double kShared = 1 << 10;                  // bytes of a block, alongside its own
+  constexpr double kQuarters = 4;                      // per processor; each issues one warp operation per cycle
+  constexpr double kSharedBytes = 80, kFarBytes = 16;  // per cycle, from shared memory and from the second-level cache
+  constexpr double kExposedFraction = 0.1;             // the part of the memory time that is not hidden
+  constexpr double kWait = 500, kBarrier = 250;        // memory latency; synchronization of a few warps
+  constexpr double kStart = 4000;                      // start and end of a block
+  constexpr double kLatency = 20;                      // of a sum, and of loading its factors
+  constexpr double kAlong = 2, kAcross = 1.5;          // operations to load a factor, depending on the layout of copies
+  constexpr double kTurns = 4;                         // operations to copy an element separately
+  constexpr double kAlone = 0.3;                       // slowdown of a warp that is alone on its quarter
+  constexpr double kReservedShared = 1 << 10;          // bytes reserved per block, in addition to its own
   const std::int64_t threads = tile.threads(), sums = tile.sum_rows * tile.sum_columns;
   const std::int64_t registers = registers_of(e, tile);
   if (threads % kWarp != 0 || threads > kMostThreads || sums > kMostSums || sums * tile.depth > kMostUnrolled)
@@ -98,13 +98,13 @@ std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& 
 
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
   const double warps = number(threads) / kWarp;
-  // Each quarter has its own registers.
+  // Each quarter has separate registers.
   const double warps_at_once = kQuarters * std::floor(number(kRegistersOfProcessor / kWarp / registers) / kQuarters);
   const double room =
-      std::floor(std::min(warps_at_once / warps, number(gpu.shared_bytes) / (number(shared) + kShared)));
+      std::floor(std::min(warps_at_once / warps, number(gpu.shared_bytes) / (number(shared) + kReservedShared)));
   const double most = std::max(room, 1.0);
-  // Of a piece of the depth: operations, with those that bring factors to registers, of which each quarter of the
-  // processor does a warp's a cycle; bytes of both memories.
+  // Per piece of the depth: operations, including those that load factors to registers, one warp operation per quarter
+  // and cycle; bytes from both memories.
   const auto loads = [](const Product::Operand& copied) { return copied.depth_last ? kAlong : kAcross; };
   double operations = number(tile.depth) * (number(sums) + loads(e.left) * number(tile.sum_rows) +
                                             loads(e.right) * number(tile.sum_columns));
@@ -116,13 +116,13 @@ std::optional<double> cycles(const Product& whole, const Tile& tile, const Gpu& 
   };
   const double near = warps * bytes(warp_rows * tile.sum_rows, warp_columns * tile.sum_columns) / kSharedBytes;
   const double far = bytes(tile.rows(), tile.columns()) / kFarBytes;
-  // Of so many blocks that run at once, from their start to their end.
+  // Time of this many concurrent blocks, from start to end.
   const auto wave = [&](double blocks) {
-    const double beside = std::max(blocks * warps / kQuarters, 1.0);
-    const double issues = std::ceil(blocks * warps / kQuarters) * operations * (1 + kAlone / beside);
+    const double warps_per_quarter = std::max(blocks * warps / kQuarters, 1.0);
+    const double issues = std::ceil(blocks * warps / kQuarters) * operations * (1 + kAlone / warps_per_quarter);
     const double round = std::max({issues, blocks * near, blocks * far, kLatency * number(tile.depth)}) +
-                         kBeside * blocks * (near + far);
-    // A piece that is not there yet is waited for, unless the pieces before it are multiplied meanwhile.
+                         kExposedFraction * blocks * (near + far);
+    // Wait for a piece that has not arrived, unless previous pieces are multiplied meanwhile.
     const double wait = std::max(0.0, kWait - number(tile.stages - 1) * round);
     return share->pieces / share->starts * (round + wait + kBarrier * std::sqrt(std::sqrt(warps) / blocks)) + kStart;
   };
@@ -138,21 +138,21 @@ class MatrixProduct {
   bool schedule() {
     const auto tile = choose();
     if (!tile) return false;
-    std::vector<std::string> behind = blocks_behind();
+    std::vector<std::string> following = blocks_after();
     streams_ = tile->distribution.stream > 0;
     if (tile->distribution.parts > 1 || streams_) {
       const auto made = streams_ ? stream_depth(c_, product_, tile->distribution.stream, tile->rows(), tile->columns(),
-                                                tile->depth, gpu_.processors, behind)
+                                                tile->depth, gpu_.processors, following)
                                  : split_depth(c_, product_, tile->distribution.parts);
       if (!made) return false;
       product_ = *made;
       name_ = made->block;
-      behind.clear();  // it follows what adds up the parts, or is done
+      following.clear();  // already handled: after the sum of the parts
     }
     if (!streams_) {
       c_.s.matrix_form(name_, tile->rows(), tile->columns(), tile->depth, left(), right(), sum(), result());
-      for (const std::string& block : behind) c_.attempt("reverse_inline", {block});
-      // Threads have the same rows and columns of the result as of the sums.
+      for (const std::string& block : following) c_.attempt("reverse_inline", {block});
+      // Threads hold the same rows and columns of the result as of the sums.
       c_.s.pad(result(), "m", tile->rows());
       c_.s.pad(result(), "n", tile->columns());
     }
@@ -180,7 +180,7 @@ class MatrixProduct {
   std::string sum() const { return name_ + ".sums"; }
   std::string start() const { return name_ + ".init"; }
   std::string result() const { return name_ + ".result"; }
-  std::string part() const { return name_ + ".part"; }  // of workers
+  std::string part() const { return name_ + ".part"; }  // partial sums of workers
   std::string loop(std::string_view axis) const { return fmt::format("{}.{}", name_, axis); }
 
   std::optional<Tile> choose() {
@@ -205,10 +205,10 @@ class MatrixProduct {
     return chosen.empty() ? std::nullopt : std::optional<Tile>(chosen);
   }
 
-  std::vector<std::string> blocks_behind() const {
-    std::vector<std::string> behind = c_.blocks();
-    behind.erase(behind.begin(), std::ranges::find(behind, name_) + 1);
-    return behind;
+  std::vector<std::string> blocks_after() const {
+    std::vector<std::string> following = c_.blocks();
+    following.erase(following.begin(), std::ranges::find(following, name_) + 1);
+    return following;
   }
 
   void turn(const std::string& copy, const Product::Operand& operand, bool turned) {
@@ -218,16 +218,16 @@ class MatrixProduct {
     c_.s.transform_layout(copy, fmt::format("{}i{},i{}", map, operand.batch_dimensions + 1, operand.batch_dimensions));
   }
 
-  // What is turned comes an element at a time.
+  // Transposed operands are copied one element at a time.
   void fetch(const std::string& copy, const Product::Operand& operand, const Tile& tile,
              std::span<const ThreadAxis> threads) {
     fetch_together(c_, copy, operand.plain, threads,
                    tile.turned && can_turn(operand) ? size_bytes(operand.stored) : kVectorBytes);
   }
 
-  // Cuts `rows` and `columns`, loops over a tile, into {rows of threads, columns of threads} and what a thread has. A
-  // thread's rows, or columns, that are adjacent in the copy are vectors, as far apart as all threads' vectors
-  // need; else its rows are neighbors, and its columns as far apart as all threads' columns.
+  // Splits `rows` and `columns`, loops over a tile, into {rows of threads, columns of threads} and those of a thread.
+  // If a thread's rows or columns are contiguous in the copy, they form vectors, strided by the vectors of all threads;
+  // otherwise its rows are neighbors, and its columns are strided by the number of threads.
   void cut_tile(const std::string& rows, const std::string& columns, const Tile& tile,
                 std::vector<std::string>& threads, std::vector<std::string>& own) {
     const Product copied = as_copied(product_, tile.turned);
@@ -244,7 +244,7 @@ class MatrixProduct {
   void cut(const Tile& tile) {
     const std::vector<std::string> loops = c_.own_loops(name_);
     if (loops.size() < 3) return;
-    std::vector<std::string> blocks{loops.begin(), loops.end() - 3};  // of the batch
+    std::vector<std::string> blocks{loops.begin(), loops.end() - 3};  // loops of the batch
     const auto [block_row, row] = split_loop(c_, loop("m"), tile.rows());
     const auto [block_column, column] = split_loop(c_, loop("n"), tile.columns());
     const auto [piece, depth] = split_loop(c_, loop("k"), tile.depth);
@@ -270,14 +270,14 @@ class MatrixProduct {
       c_.s.compute_at(left(), piece);
     }
     if (c_.s.status().ok() && !bind_points(c_, {blocks, {}}))
-      c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be given to blocks", "use another schedule")});
+      c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be bound to blocks", "use another schedule")});
   }
 
-  // A block over a tile, by the threads that have its sums.
+  // A block over a tile, distributed like the sums.
   void finish(const std::string& block, const Tile& tile) {
     if (!c_.s.status().ok()) return;
     const std::vector<std::string> made = c_.own_loops(block);
-    DOVETAIL_CHECK(made.size() == 2, "a tile has several rows and columns");
+    DOVETAIL_CHECK(made.size() == 2, "a tile must have several rows and columns");
     std::vector<std::string> threads, own;
     cut_tile(made[0], made[1], tile, threads, own);
     std::vector<std::string> order = threads;
@@ -300,7 +300,7 @@ class MatrixProduct {
       if (const std::string there = in(block, one); c_.has_loop(there)) c_.unroll(there);
   }
 
-  // The loop that decompose_reduction has made of one.
+  // The loop that decompose_reduction created from another.
   std::string in(const std::string& block, const std::string& one) const {
     return block == name_ ? one : block + "." + one;
   }
@@ -309,9 +309,9 @@ class MatrixProduct {
   const Gpu& gpu_;
   Product product_;
   std::string name_;
-  bool streams_ = false;                         // workers go over pieces of all tiles
-  std::string piece_;                            // the loop over them
-  std::vector<std::string> threads_, unrolled_;  // loops of a tile that go to threads; those written out
+  bool streams_ = false;                         // workers iterate over pieces of all tiles
+  std::string piece_;                            // the loop over these pieces
+  std::vector<std::string> threads_, unrolled_;  // tile loops bound to threads; unrolled tile loops
 };
 
 }  // namespace

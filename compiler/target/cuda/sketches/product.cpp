@@ -16,11 +16,11 @@ using namespace loops;
 
 namespace {
 
-// Below, threads have nothing to share.
+// Smaller products offer no sharing between threads.
 constexpr std::int64_t kFewestRows = 2, kFewestColumns = 8, kFewestProducts = 1 << 12;
-constexpr std::int64_t kMostSums = 1 << 24;  // that a second kernel adds up
+constexpr std::int64_t kMostSums = 1 << 24;  // added up by a second kernel
 
-// An iterator, or one of a part of its values.
+// Whether the index is an iterator, or one of a subrange of its values.
 bool is_iterator(const Expr& index) {
   if (std::holds_alternative<VarRef>(index->node)) return true;
   const auto* sum = std::get_if<loops::Binary>(&index->node);
@@ -30,7 +30,7 @@ bool is_iterator(const Expr& index) {
          std::holds_alternative<IntImm>(part->b->node);
 }
 
-// An element whose place is that of the product's iterators.
+// Whether the element's index consists of the product's iterators.
 bool is_plain(const Expr& factor) {
   const auto* n = std::get_if<LoadExpr>(&factor->node);
   return n != nullptr && std::ranges::all_of(n->indices, [](const Expr& index) {
@@ -99,13 +99,14 @@ Product part_of(Product whole, std::int64_t parts) {
 
 namespace {
 
-// What stream_k makes of tiles: each worker has whole ones, and as many pieces of shared ones.
+// Distribution of tiles by stream_k: each worker has whole tiles, and the same number of pieces of shared tiles.
 struct Workers {
-  std::int64_t count, whole, shared, of_shared;  // workers; tiles of each; tiles of all; their pieces of each
+  std::int64_t count, whole, shared,
+      of_shared;  // workers; whole tiles per worker; shared tiles; pieces of these per worker
 };
-Workers workers_of(std::int64_t tiles, std::int64_t of_tile, std::int64_t wanted) {
-  const std::int64_t whole = tiles / wanted, shared = tiles % wanted, of_shared = pieces(shared * of_tile, wanted);
-  return {whole > 0 || shared == 0 ? wanted : pieces(shared * of_tile, of_shared), whole, shared, of_shared};
+Workers workers_of(std::int64_t tiles, std::int64_t of_tile, std::int64_t count) {
+  const std::int64_t whole = tiles / count, shared = tiles % count, of_shared = pieces(shared * of_tile, count);
+  return {whole > 0 || shared == 0 ? count : pieces(shared * of_tile, of_shared), whole, shared, of_shared};
 }
 
 }  // namespace
@@ -116,7 +117,8 @@ std::vector<std::int64_t> streams_of(const Product& whole, std::int64_t parts) {
 
 std::optional<Share> share_of(const Product& whole, const Distribution& distribution, std::int64_t rows,
                               std::int64_t columns, std::int64_t depth, std::int64_t stages, std::int64_t processors) {
-  // Of each processor, from and to the second level; until the next kernel runs; of a part there. By an H200.
+  // Bytes per cycle of each processor from and to the second-level cache; cycles until the next kernel runs; cycles per
+  // part. Fitted on an H200.
   constexpr double kFarBytes = 24, kNextKernel = 6000, kPart = 400;
   const auto number = [](std::int64_t value) { return static_cast<double>(value); };
   const auto joining = [&](std::int64_t sums, std::int64_t parts) {
@@ -127,7 +129,7 @@ std::optional<Share> share_of(const Product& whole, const Distribution& distribu
   if (distribution.stream == 0) {
     const std::int64_t of_depth = pieces(part_of(whole, distribution.parts).depth, depth);
     if (stages > 1 && stages > of_depth) return std::nullopt;
-    // Tiles of the whole depth keep all processors busy.
+    // Enough whole tiles keep all processors busy.
     if (distribution.parts > 1 && tiles >= 2 * processors) return std::nullopt;
     const double here = std::ceil(number(tiles * distribution.parts) / number(processors));
     const std::int64_t parts = distribution.parts;
@@ -136,11 +138,11 @@ std::optional<Share> share_of(const Product& whole, const Distribution& distribu
   const std::int64_t of_tile = pieces(whole.depth, depth);
   const Workers workers = workers_of(tiles, of_tile, distribution.stream * processors);
   const std::int64_t of_each = workers.whole * of_tile + workers.of_shared;
-  // Where all workers have whole tiles there is nothing to add up. Of shared ones a worker has parts of two at most.
+  // If all workers have whole tiles, nothing is combined. A worker has parts of at most two shared tiles.
   if (of_each < std::max<std::int64_t>(stages, 2) || workers.shared == 0 || workers.of_shared == of_tile ||
       2 * workers.count * rows * columns > kMostSums)
     return std::nullopt;
-  // Of each piece a worker computes of which tile it is.
+  // For each piece, a worker computes the tile that it belongs to.
   constexpr double kMoreOfPiece = 1.1;
   const double here = number(pieces(workers.count, processors));
   return Share{here * number(of_each) * kMoreOfPiece, here, here,
@@ -149,15 +151,15 @@ std::optional<Share> share_of(const Product& whole, const Distribution& distribu
 
 std::optional<Product> stream_depth(schedule::Context& c, const Product& whole, std::int64_t stream, std::int64_t rows,
                                     std::int64_t columns, std::int64_t depth, std::int64_t processors,
-                                    std::span<const std::string> behind) {
+                                    std::span<const std::string> following) {
   Product made = whole;
   made.block = whole.block + ".stream";
   const auto called = [&](std::string_view what) { return fmt::format("{}.{}", made.block, what); };
   c.s.stream_k(whole.block, rows, columns, depth, stream * processors, called("left"), called("right"), called("sums"),
                called("init"), made.block, called("part"), called("result"), called("joined"));
-  for (const std::string& block : behind) c.attempt("reverse_inline", {block});
+  for (const std::string& block : following) c.attempt("reverse_inline", {block});
   if (!c.s.status().ok()) return std::nullopt;
-  // Of the operands, a worker and a piece have a tile each.
+  // Each worker and piece has one tile of the operands.
   made.left.batch_dimensions = made.right.batch_dimensions = 2;
   return made;
 }
@@ -167,7 +169,7 @@ std::optional<Product> split_depth(schedule::Context& c, const Product& whole, s
   c.s.split(whole.deep_loop, whole.deep_extent / parts, part, whole.deep_loop + ".rest");
   c.s.rfactor(whole.block, part, name);
   if (!c.s.status().ok()) return std::nullopt;
-  // Loops in the order of the iterators, as a product has them.
+  // Loops in the order of the iterators, as in a product.
   std::vector<std::string> order;
   for (const Iterator& iterator : c.block(name)->iterators)
     if (const auto* loop = std::get_if<VarRef>(&iterator.binding->node)) order.push_back(loop->var->name);

@@ -1,8 +1,8 @@
 // Groups that reduce: few results of many elements each (sums, means, argmax, a matrix times few vectors), and rows
-// that are normalized by what their elements have in common (softmax, layer norm). Threads that are adjacent
-// take elements of a row that are adjacent in memory, and join what they have of it (bind, rfactor). All
-// blocks of the group are one kernel, whose block of threads has one row or several; what several of its blocks read of
-// a row, threads keep.
+// that are normalized by a reduction of their elements (softmax, layer norm). Neighboring threads read elements of a
+// row that are contiguous in memory, and combine their partial results (bind, rfactor). All blocks of the group become
+// one kernel, in which a block of threads handles one or several rows; values of a row that several of the group's
+// blocks read are kept by the threads.
 #include <algorithm>
 #include <bit>
 #include <map>
@@ -32,15 +32,15 @@ namespace {
 using Names = std::vector<std::string>;
 
 constexpr std::int64_t kMostInBlock = 1024;
-// Below, one thread does as well.
+// With fewer elements, use one thread.
 constexpr std::int64_t kFewestElements = 16;
-// Results whose threads have work enough for all processors, a thread each: 256 for each processor where their elements
-// are alongside other results' in memory, 2048 for each where they are adjacent.
-constexpr std::int64_t kManyBeside = 256, kManyApart = 2048;
-constexpr std::int64_t kMostKept = 32;   // elements of a row that a thread keeps of each buffer
-constexpr std::int64_t kMostShared = 8;  // results that a thread makes of what it has loaded once
+// With more results per processor, one thread per result keeps all processors busy: 256 if results are contiguous in
+// memory (neighbors belong to different results), 2048 if they are strided (the elements of one result are contiguous).
+constexpr std::int64_t kResultsPerSmContiguous = 256, kResultsPerSmStrided = 2048;
+constexpr std::int64_t kMostKept = 32;   // elements of a row that a thread keeps, per buffer
+constexpr std::int64_t kMostShared = 8;  // results that a thread computes from values loaded once
 constexpr std::int64_t kMostParts = 128;
-constexpr std::int64_t kAtOnce = 8;  // loads of a thread that are under way together
+constexpr std::int64_t kLoadsInFlight = 8;  // concurrent loads per thread
 
 std::int64_t share_of(std::int64_t extent, std::int64_t piece) { return (extent + piece - 1) / piece; }
 std::int64_t power_below(std::int64_t value) {
@@ -55,7 +55,7 @@ std::int64_t points_of(const Block& block) {
   return points;
 }
 
-// What is read of buffers; each access once.
+// Loads from buffers, each distinct access once.
 std::vector<const LoadExpr*> loads_of(const Block& block) {
   std::vector<const LoadExpr*> loads;
   visit_exprs(block.body, [&](const Expr& e) {
@@ -71,16 +71,16 @@ std::string loop_of(const Iterator& iterator) {
 
 // The loops of a block that the sketch starts from.
 struct Axes {
-  Names rows;    // of whole rows, outermost first
-  Names shared;  // of rows for which a thread's loads are the same, so that a thread makes a result of each
-  Names along;   // of elements of a row
+  Names rows;    // over rows, outermost first
+  Names shared;  // over rows with the same loads, so that a thread computes a result of each
+  Names along;   // over elements of a row
 };
 
 class Reduction {
  public:
   Reduction(schedule::Context& c, const Gpu& gpu) : c_(c), gpu_(gpu) {}
 
-  // Nothing was done where it returns false and no step was refused.
+  // Returns false if nothing was changed and no step was rejected.
   bool schedule() {
     inline_whole_rows();
     if (!understand()) return false;
@@ -96,9 +96,9 @@ class Reduction {
   bool in_parts() const { return parts_ > 1; }
 
  private:
-  // ---- What the group is
+  // ---- Analysis of the group
 
-  // A block is computed where it is read, unless that computes it several times.
+  // Computes blocks where they are read, unless that repeats the computation.
   void inline_whole_rows() {
     for (const std::string& name : c_.blocks()) {
       const Block& block = *c_.block(name);
@@ -133,7 +133,7 @@ class Reduction {
     if (reductions_.empty() || elements_ < kFewestElements) return false;
     last_ = all.back();
     for (const std::string& name : all)
-      if (name != last_ && writes_result(name)) return false;  // each of them would need a last place
+      if (name != last_ && writes_result(name)) return false;  // each of them would need a final location
     return find_axes() && worth_it();
   }
 
@@ -144,10 +144,11 @@ class Reduction {
     });
   }
 
-  // Which of the last block's loops run over rows: those by which it reads what has fewer elements than it has points.
+  // Finds the last block's loops over rows: those that index a computed buffer with fewer elements than the block has
+  // points.
   bool find_axes() {
     const Block& block = *c_.block(last_);
-    std::map<const VarNode*, std::int64_t> members;  // of a row that several values of an iterator share
+    std::map<const VarNode*, std::int64_t> members;  // members of a row, if several values of an iterator share it
     std::set<const VarNode*> rows;
     bool broadcasts = false, known = true;
     const auto is_computed = [&](const Buffer& buffer) {
@@ -197,7 +198,7 @@ class Reduction {
     return results_ > 0;
   }
 
-  // Where elements of a row are stored, by the largest buffer that the first reduction reads.
+  // Decides by the location of a row's elements in the largest buffer that the first reduction reads.
   bool worth_it() {
     const Block& block = *c_.block(reductions_.front());
     const LoadExpr* largest = nullptr;
@@ -212,15 +213,15 @@ class Reduction {
       for (const Iterator& iterator : block.iterators)
         if (iterator.extent > 1 && mentions(largest->indices[d], iterator.var))
           (iterator.kind == IterKind::reduce ? reduced : spatial) = true;
-    beside_ = !reduced;
+    results_contiguous_ = !reduced;
     const bool alone = reductions_.size() == 1 && axes_.along.size() == reduced_loops(last_).size();
-    if (alone && results_ > gpu_.processors * (spatial ? kManyBeside : kManyApart)) return false;
+    if (alone && results_ > gpu_.processors * (spatial ? kResultsPerSmContiguous : kResultsPerSmStrided)) return false;
     if (is_matter_of_tiles(block, *largest)) return false;
     if (alone) share_loads(block, *largest);
     return !axes_.rows.empty() || alone;
   }
 
-  // A product that is not a matrix times few vectors: both of its factors are read several times.
+  // A product other than a matrix times few vectors: both of its factors are read several times.
   bool is_matter_of_tiles(const Block& block, const LoadExpr& largest) const {
     const auto path = schedule::find_block(c_.s.program().body, block.name);
     const auto product = schedule::require_contraction(*path, "sketch");
@@ -243,7 +244,7 @@ class Reduction {
     return loops;
   }
 
-  // Loops of the last block over results that need the same elements of the largest buffer.
+  // Finds loops of the last block over results that need the same elements of the largest buffer.
   void share_loads(const Block& reduction, const LoadExpr& largest) {
     const auto& place = std::get<Store>(reduction.body->node).targets.front();
     const Block& last = *c_.block(last_);
@@ -251,7 +252,7 @@ class Reduction {
       const auto* n = std::get_if<VarRef>(&place.indices[d]->node);
       if (n == nullptr || place.buffer->shape[d] <= 1 || place.buffer->shape[d] > kMostShared) continue;
       if (std::ranges::any_of(largest.indices, [&](const Expr& index) { return mentions(index, n->var); })) continue;
-      // By which of its iterators the last block has that dimension.
+      // The iterator by which the last block indexes that dimension.
       const VarNode* var = last.init ? n->var.get() : nullptr;
       if (!last.init)
         for (const LoadExpr* load : loads_of(last))
@@ -277,14 +278,15 @@ class Reduction {
   void decide() {
     std::int64_t rows = results_;
     for (const std::string& loop : axes_.shared) rows /= c_.extent(loop);
-    // Rows of a block: of the innermost loop over rows some, never all. Rows whose members are apart are one each.
+    // Rows of a block: some of the innermost loop over rows, never all. Rows with strided members are handled one at a
+    // time.
     std::vector<std::int64_t> some{1};
     for (std::int64_t count = 2; count <= kWarpLanes && count < rows_extent(); count *= 2) some.push_back(count);
     const std::int64_t most_threads = std::min({kMostInBlock, gpu_.threads, power_below(elements_)});
     std::vector<std::int64_t> threads;
     for (std::int64_t count = std::min<std::int64_t>(2, most_threads); count <= most_threads; count *= 2)
       threads.push_back(count);
-    // What is left of the last round would be members of another row.
+    // The remainder of the last round would be members of another row.
     if (split_rows_) std::erase_if(threads, [&](std::int64_t count) { return elements_ % count != 0; });
     if (threads.empty()) threads = {1};
     const auto usual_count = std::ranges::find_if(threads | std::views::reverse, [&](std::int64_t count) {
@@ -293,8 +295,8 @@ class Reduction {
     threads_ = c_.sample("threads", threads,
                          usual_count == (threads | std::views::reverse).end() ? threads.front() : *usual_count);
     std::erase_if(some, [&](std::int64_t count) { return count * threads_ > kMostInBlock; });
-    std::int64_t usual = beside_ ? some.back() : std::max<std::int64_t>(1, 128 / threads_);
-    while (!beside_ && usual > 1 && share_of(rows, usual) < gpu_.processors) usual /= 2;
+    std::int64_t usual = results_contiguous_ ? some.back() : std::max<std::int64_t>(1, 128 / threads_);
+    while (!results_contiguous_ && usual > 1 && share_of(rows, usual) < gpu_.processors) usual /= 2;
     rows_of_block_ = c_.sample("rows_of_block", some, std::min(usual, some.back()));
     const bool alone = reductions_.size() == 1 && c_.blocks().front() == reductions_.front() &&
                        c_.block(reductions_.front())->writes.size() == 1;
@@ -308,15 +310,15 @@ class Reduction {
     keeps_ = parts_ == 1 && c_.sample("keep_rows", keep, keep.front()) == "yes";
   }
 
-  // A few elements a thread; the fewer, the fewer rows there are to keep all processors busy.
+  // A few elements per thread; fewer if there are not enough rows to keep all processors busy.
   std::int64_t usual_threads(std::int64_t rows) const {
-    if (beside_) return std::clamp<std::int64_t>(power_below(elements_ / kAtOnce), 2, kWarpLanes);
-    const bool many = rows >= kAtOnce * gpu_.processors;
+    if (results_contiguous_) return std::clamp<std::int64_t>(power_below(elements_ / kLoadsInFlight), 2, kWarpLanes);
+    const bool many = rows >= kLoadsInFlight * gpu_.processors;
     return std::clamp<std::int64_t>(power_below(elements_ / (many ? 16 : 4)),
                                     std::min(kWarpLanes, power_below(elements_)), kMostInBlock);
   }
 
-  // Blocks for all processors, each with several elements a thread.
+  // Blocks for all processors, each with several elements per thread.
   std::int64_t usual_parts(std::int64_t rows, const std::vector<std::int64_t>& possible) const {
     if (axes_.rows.empty() && possible.size() > 1) rows = 1;
     const std::int64_t blocks = share_of(rows, rows_of_block_);
@@ -328,7 +330,7 @@ class Reduction {
 
   // ---- Steps
 
-  // The loops as one; "" where there is none.
+  // Fuses the loops into one; "" if there are none.
   std::string fused(const Names& loops, const std::string& name) {
     if (loops.empty()) return "";
     std::string all = loops.front();
@@ -340,7 +342,7 @@ class Reduction {
     return all;
   }
 
-  // The loops over the elements of a result as one; those of one iteration stay outside.
+  // Fuses the loops over the elements of a result; those with one iteration stay outside.
   std::string fused_elements(const std::string& name) {
     Names order, several;
     const Names reduced = reduced_loops(name);
@@ -352,8 +354,8 @@ class Reduction {
     return fused(last, name);
   }
 
-  // Parts of the rows for its own blocks kernel; the next one adds them up in their order, a thread each
-  // result.
+  // Splits the rows into parts computed by blocks of a separate kernel; the next one adds the parts in order, one
+  // thread per result.
   void split_over_blocks() {
     const std::string name = reductions_.front(), blocks = name + ".blocks";
     const std::string all = fused_elements(name);
@@ -367,13 +369,13 @@ class Reduction {
     for (const std::size_t d : shared_dimensions_) behind_part.insert(d + 1);
     shared_dimensions_ = std::move(behind_part);
     schedule_rows();
-    // One result has a thread for each part.
+    // For a single result, one thread per part.
     const Names join = c_.own_loops(name);
     if (results_ == 1 && !join.empty()) c_.attempt("bind", {join.back(), "thread.x"});
   }
 
-  // What several blocks read of a row is loaded once, each thread its elements: into registers, where each block reads
-  // what the same thread has loaded, else into shared memory.
+  // Values of a row that several blocks read are loaded once, each thread its elements: into registers if each block
+  // reads only values loaded by the same thread, else into shared memory.
   void keep_rows() {
     for (const Parameter& parameter : c_.task.program.parameters) {
       if (parameter.role == ParameterRole::output || !c_.s.status().ok()) continue;
@@ -386,7 +388,7 @@ class Reduction {
       const std::string kept = parameter.buffer->name + ".row";
       c_.s.cache_read(fmt::format("{}", fmt::join(readers, ",")), parameter.buffer->name, "global", kept);
     }
-    // What is not kept is computed again.
+    // Values that are not kept are computed again.
     if (keeps_) return;
     for (const std::string& name : c_.blocks())
       if (const Block& block = *c_.block(name); !block.init && name != last_ && points_of(block) > results_)
@@ -409,7 +411,7 @@ class Reduction {
     std::map<std::string, Loops> loops;
     for (const std::string& name : others) loops[name] = arrange(name);
     if (!c_.s.status().ok()) return;
-    if (!bind_points(c_, {blocks_, {}})) return refuse("its rows cannot be given to blocks");
+    if (!bind_points(c_, {blocks_, {}})) return refuse("its rows cannot be bound to blocks");
     for (const std::string& name : others) give_to_threads(name, loops[name]);
   }
 
@@ -417,7 +419,7 @@ class Reduction {
     if (c_.s.status().ok()) c_.s.fail({schedule::refuse("sketch", last_, why, "use another schedule")});
   }
 
-  // Each thread has a partial result, of elements as far apart as there are threads.
+  // Each thread computes a partial result, of elements strided by the number of threads.
   void take_apart(const std::string& name) {
     const std::string all = fused_elements(name);
     const std::string own = name + ".own", thread = name + ".thread", part = name + ".lane";
@@ -427,7 +429,7 @@ class Reduction {
     joins_.insert(name);
   }
 
-  // A reduction writes its result where it is complete.
+  // A reduction writes its result when it is complete.
   void write_once() {
     const Block& block = *c_.block(last_);
     std::string written = block.writes.front().buffer->name;
@@ -439,7 +441,7 @@ class Reduction {
     c_.s.cache_write(last_, written, "register", result);
     last_ = result;
     if (!c_.s.status().ok()) return;
-    // Its loops are the result's dimensions, in their order.
+    // Its loops are the result's dimensions, in order.
     const Names loops = c_.own_loops(last_);
     axes_ = {};
     for (std::size_t d = 0; d < loops.size(); ++d)
@@ -447,12 +449,12 @@ class Reduction {
     put_short_ones_first();
   }
 
-  // So that the innermost loop over rows is one of several.
+  // Ensures that the innermost loop over rows has several iterations.
   void put_short_ones_first() {
     std::ranges::stable_partition(axes_.rows, [&](const std::string& loop) { return c_.extent(loop) <= 1; });
   }
 
-  // The loop of the last block that all others are moved to: the rows of a block of threads.
+  // The loop of the last block into which all other blocks are moved: the rows of a block of threads.
   std::string place() {
     if (!c_.s.status().ok()) return "";
     if (split_rows_) c_.s.split(split_rows_->first, split_rows_->second, axes_.rows.back(), split_rows_->first + "_i");
@@ -475,9 +477,9 @@ class Reduction {
     return blocks_.back();
   }
 
-  // A block's loops inside of the block of threads.
+  // A block's loops inside the block of threads.
   struct Loops {
-    std::string row, thread, own;  // "" where there is none
+    std::string row, thread, own;  // "" if there is none
     Names shared;
   };
 
@@ -487,7 +489,7 @@ class Reduction {
     const auto path = schedule::find_block(c_.s.program().body, name);
     const Block block = *c_.block(name);
     Names inside = c_.own_loops(name);
-    // Of the last block those that are not around the others.
+    // For the last block, only the loops that are not around the others.
     std::erase_if(inside, [&](const std::string& loop) { return std::ranges::find(blocks_, loop) != blocks_.end(); });
     const bool part = parts_of_threads_.contains(name), join = joins_.contains(name);
     Names along;
@@ -531,8 +533,8 @@ class Reduction {
   }
 
   void give_to_threads(const std::string& name, const Loops& loops) {
-    if (!loops.row.empty()) c_.s.bind(loops.row, beside_ ? "thread.x" : "thread.y");
-    if (!loops.thread.empty()) c_.s.bind(loops.thread, beside_ ? "thread.y" : "thread.x");
+    if (!loops.row.empty()) c_.s.bind(loops.row, results_contiguous_ ? "thread.x" : "thread.y");
+    if (!loops.thread.empty()) c_.s.bind(loops.thread, results_contiguous_ ? "thread.y" : "thread.x");
     for (const std::string& loop : loops.shared) {
       c_.unroll(loop);
       if (std::ranges::find(started_, name) != started_.end()) c_.unroll(fmt::format("{}.init.{}", name, loop));
@@ -540,14 +542,14 @@ class Reduction {
     unroll_own(loops);
   }
 
-  // All elements of a thread that it keeps; else as many as it loads at once.
+  // All elements of a thread that it keeps; otherwise as many as it loads concurrently.
   void unroll_own(const Loops& loops) {
     const std::int64_t extent = c_.extent(loops.own);
     std::int64_t copies = 1;
     for (const std::string& loop : loops.shared) copies *= c_.extent(loop);
     if (loops.own.empty() || extent <= 1) return;
-    if (extent <= (keeps_ ? kMostKept : kAtOnce)) return c_.unroll(loops.own);
-    for (std::int64_t factor = kAtOnce; factor > 1 && !keeps_; factor /= 2)
+    if (extent <= (keeps_ ? kMostKept : kLoadsInFlight)) return c_.unroll(loops.own);
+    for (std::int64_t factor = kLoadsInFlight; factor > 1 && !keeps_; factor /= 2)
       if (extent % factor == 0) {
         c_.s.split(loops.own, factor, loops.own + "_o", loops.own + "_i");
         return c_.unroll(loops.own + "_i");
@@ -558,16 +560,17 @@ class Reduction {
   const Gpu& gpu_;
   Names reductions_;
   std::string last_;
-  Axes axes_;                                                       // of the last block
-  std::optional<std::pair<std::string, std::int64_t>> split_rows_;  // a loop over groups of so many members
-  std::set<std::size_t> shared_dimensions_;                         // of the result
-  std::int64_t elements_ = 0, results_ = 1;                         // of a result; in all
-  bool beside_ = false;                                             // neighbors in memory belong to different results
+  Axes axes_;  // axes of the last block
+  std::optional<std::pair<std::string, std::int64_t>>
+      split_rows_;                           // a loop over groups, and the number of members per group
+  std::set<std::size_t> shared_dimensions_;  // dimensions of the result
+  std::int64_t elements_ = 0, results_ = 1;  // elements per result; number of results
+  bool results_contiguous_ = false;          // neighbors in memory belong to different results
 
   std::int64_t threads_ = 1, rows_of_block_ = 1, parts_ = 1;
   bool keeps_ = false;
 
-  std::set<std::string> parts_of_threads_, joins_;  // blocks that rfactor has made
+  std::set<std::string> parts_of_threads_, joins_;  // blocks created by rfactor
   Names blocks_, started_;
   std::string outer_row_;
 };

@@ -1,5 +1,4 @@
-// The kinds of groups that the CUDA back end knows, in the order in which they are tried; each with the sketch that
-// writes their schedules.
+// The kinds of groups that the CUDA back end supports, in the order in which they are tried; each with its sketch.
 #pragma once
 
 #include <array>
@@ -16,16 +15,16 @@
 
 namespace dovetail::cuda {
 
-// A softmax that weighs the rows of a matrix: one kernel, which has pieces of the scores alone.
+// A softmax that weights the rows of a matrix: one kernel, which only holds pieces of the scores.
 bool sketch_attention(schedule::Context& c, const Gpu& gpu);
-// Few results of many elements each, and rows that are normalized by what their elements have in common: threads join
-// what they have of a row.
+// Few results of many elements each, and rows that are normalized by a reduction of their elements: threads combine
+// their partial results of a row.
 bool sketch_reduction(schedule::Context& c, const Gpu& gpu);
-// A product of matrices, or what has the form of one: tiles of it, through shared memory and in registers.
-bool sketch_group_product(schedule::Context& c, const Gpu& gpu);   // by tensor cores, of four warps together
-bool sketch_tensor_product(schedule::Context& c, const Gpu& gpu);  // of one warp
+// A product of matrices, or an operation of that form: tiled, through shared memory and in registers.
+bool sketch_group_product(schedule::Context& c, const Gpu& gpu);   // with tensor cores, four warps together
+bool sketch_tensor_product(schedule::Context& c, const Gpu& gpu);  // with tensor cores, one warp
 bool sketch_matrix_product(schedule::Context& c, const Gpu& gpu);
-// Anything: each block's points, one a thread.
+// Anything: one thread per point of each block.
 bool sketch_generic(schedule::Context& c, const Gpu& gpu);
 
 struct Kind {
@@ -42,35 +41,36 @@ inline constexpr std::array<Kind, 6> kKinds{{
     {"generic", 2, sketch_generic},
 }};
 
-// The fact of a task that says whether sums of floating numbers may be added up in any order.
+// The fact of a task that says whether floating-point sums may be added in any order.
 inline constexpr const char* kFreeSums = "free_sums";
 
 schedule::Sketch sketch_of(const Kind& kind, const Gpu& gpu);
 
-// ---- What several sketches do
+// ---- Shared by several sketches
 
-// More than a few operations.
+// Whether the block has more than a few operations.
 bool is_costly(const loops::Block& block);
-// Blocks that read what `block` writes.
+// Blocks that read the results of `block`.
 std::vector<std::string> readers_of(const schedule::Context& c, const std::string& block);
-// Blocks without a sum that one block reads, or that cost little, are computed where they are read.
+// Inlines blocks without a reduction that have one reader, or that are cheap.
 void inline_elementwise(schedule::Context& c);
-// Whether parts of what the block reduces may be joined: in any order, or of floating sums where their order is free.
+// Whether partial results of the block's reduction may be combined: any order is allowed, or it is a floating-point sum
+// with free order.
 bool may_be_joined(const schedule::Context& c, const loops::Block& block);
-// Each point of a block that no thread has yet becomes a thread's.
+// Assigns each point of a block without threads to a thread.
 void schedule_points(schedule::Context& c);
-// Loops of a block's nest that become blocks, and threads of a block with their axes.
+// Loops of a block's nest that become blocks, and those that become threads, with their axes.
 struct Points {
   std::vector<std::string> blocks;                                // outermost first
   std::vector<std::pair<std::string, std::string_view>> threads;  // innermost first
-  std::string innermost() const;                                  // of all these
+  std::string innermost() const;                                  // the innermost of these
 };
-// Splits `spatial` loops, the innermost first, so that up to `threads` neighboring points are of one block, and puts
+// Splits `spatial` loops, the innermost first, so that up to `threads` neighboring points are in one block, and puts
 // blocks around threads around the loops `inside`. Neighbors in memory are neighbors on thread.x. nullopt: there is
-// nothing to share, or it cannot be shown that the loops may be reordered.
+// nothing to distribute, or it cannot be proven that the loops may be reordered.
 std::optional<Points> share_points(schedule::Context& c, const std::vector<std::string>& spatial,
                                    const std::vector<std::string>& inside, std::int64_t threads);
-// False where a loop cannot be bound.
+// False if a loop cannot be bound.
 bool bind_points(schedule::Context& c, const Points& points);
 
 }  // namespace dovetail::cuda

@@ -1,7 +1,8 @@
-// Contractions of narrow types (matrix_product.cpp) by tensor cores: a block of threads makes a tile of the result,
-// each of its warps some rows of it, in fragments of 16 x 8 sums. The operands come through shared memory, as there. A
-// lane's sums are those that the instruction's rows say; what follows the sum point by point is done where the lane has
-// them. Where the machine has instructions of four warps, these make 64 rows and all columns of the tile at once.
+// Contractions of narrow types (matrix_product.cpp) with tensor cores: a block of threads computes a tile of the
+// result; each of its warps some rows of it, in fragments of 16 x 8 sums. The operands are staged in shared memory in
+// the same way. A lane holds the sums that the instruction's rows specify; pointwise operations after the sum are done
+// by that lane. If the machine has instructions of four warps, these compute 64 rows and all columns of the tile at
+// once.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,9 +25,9 @@ using namespace loops;
 
 namespace {
 
-constexpr std::int64_t kHalfRows = kMmaRows / kLanesInY, kPair = kMmaColumns / kLanesInX;  // of a lane
+constexpr std::int64_t kHalfRows = kMmaRows / kLanesInY, kPair = kMmaColumns / kLanesInX;  // per lane
 constexpr std::int64_t kMostSumsOfLane = 128;
-// Below, a fragment holds more padding than numbers.
+// With fewer, a fragment would be mostly padding.
 constexpr std::int64_t kFewestTensorRows = 8, kFewestTensorColumns = 8, kFewestGroupRows = 32;
 
 struct TensorTile {
@@ -34,7 +35,7 @@ struct TensorTile {
   std::int64_t stages;
   Distribution distribution;
   std::int64_t fragment_depth;
-  // Of instructions of four warps: row_fragments have 64 rows for each group of these, column_fragments are of one
+  // For instructions of four warps: row_fragments have 64 rows for each group of warps, column_fragments belong to one
   // instruction.
   static TensorTile of_group(std::span<const std::int64_t> v, std::int64_t fragment_depth) {
     const std::array<std::int64_t, 7> values{v[0] * kWarpsOfGroup, v[1], v[2] / kMmaColumns, v[3], v[4], v[5], v[6]};
@@ -55,8 +56,8 @@ struct TensorTile {
   std::int64_t threads() const { return warps * kWarpLanes; }
 };
 
-// How a copy of the operand is in shared memory. Of bytes, a row holds the depth, as the instruction reads four of
-// its neighbors at once.
+// The layout of the operand's copy in shared memory. For bytes, a row holds the depth, since the instruction reads four
+// neighbors at once.
 Product::Operand laid_out(Product::Operand operand) {
   operand.depth_last = operand.depth_last || size_bytes(operand.stored) == 1;
   return operand;
@@ -65,8 +66,8 @@ Product::Operand laid_out(Product::Operand operand) {
 // As in matrix_product.cpp: an estimate that was never compared with a measurement.
 std::optional<double> tensor_cycles(const Product& whole, const TensorTile& tile, const Gpu& gpu) {
   const Product e = part_of(whole, tile.distribution.parts);
-  constexpr double kFragmentCycles = 2;  // of a processor with four tensor cores, 16 x 8 sums of 32 bytes
-  constexpr double kSharedBytes = 128, kFarBytes = 24;  // a cycle
+  constexpr double kFragmentCycles = 2;  // for a processor with four tensor cores, 16 x 8 sums of 32 bytes
+  constexpr double kSharedBytes = 128, kFarBytes = 24;  // per cycle
   constexpr double kWait = 800, kBarrier = 40;
   constexpr double kRegisters = 65536, kShared = 160 << 10;
   const std::int64_t fragments = tile.row_fragments * tile.column_fragments;
@@ -88,7 +89,7 @@ std::optional<double> tensor_cycles(const Product& whole, const TensorTile& tile
   const double at_once =
       std::clamp(std::floor(std::min(kRegisters / (registers * number(tile.threads())), kShared / number(shared))), 1.0,
                  share->at_once);
-  // Of one fragment of the depth. Fewer than four warps leave tensor cores idle.
+  // For one fragment of the depth. Fewer than four warps leave tensor cores idle.
   constexpr double kQuarters = 4, kFragmentBytes = 32;
   const double busy = std::min(1.0, at_once * number(tile.warps) / kQuarters);
   const double products = number(tile.warps * fragments) * kFragmentCycles / busy;
@@ -99,13 +100,13 @@ std::optional<double> tensor_cycles(const Product& whole, const TensorTile& tile
   return share->pieces * (round + (wait + kBarrier) / at_once) + share->starts * kWait / at_once + share->joining;
 }
 
-// The same of four warps. An instruction takes half a cycle for each column of a fragment of the depth.
+// The same for four warps. An instruction takes half a cycle for each column of a fragment of the depth.
 std::optional<double> group_cycles(const Product& whole, const TensorTile& tile, const Gpu& gpu) {
   const Product e = part_of(whole, tile.distribution.parts);
-  constexpr double kSharedBytes = 128, kFarBytes = 24;  // a cycle
+  constexpr double kSharedBytes = 128, kFarBytes = 24;  // per cycle
   constexpr double kWait = 800, kBarrier = 60;
   constexpr double kRegisters = 65536;
-  constexpr std::int64_t kMostPlainBytes = 1 << 15, kMostPatches = 1 << 13;  // of a piece; elements
+  constexpr std::int64_t kMostPlainBytes = 1 << 15, kMostPatches = 1 << 13;  // per piece; elements
   const std::int64_t sums = tile.row_fragments * tile.columns() / 2;
   if (tile.distribution.parts > 1 && e.depth < tile.fragment_depth) return std::nullopt;
   if (sums > kMostSumsOfLane) return std::nullopt;
@@ -114,7 +115,7 @@ std::optional<double> group_cycles(const Product& whole, const TensorTile& tile,
                      operand.plain ? kMostPlainBytes / size_bytes(operand.stored) : kMostPatches);
   };
   if (!fits(e.left, tile.rows()) || !fits(e.right, tile.columns())) return std::nullopt;
-  // Elements that no asynchronous copy takes wait in their own registers.
+  // Elements without an asynchronous copy are held in separate registers until they are stored.
   const auto kept = [&](const Product::Operand& operand, std::int64_t lines) {
     const std::int64_t bytes = size_bytes(operand.stored);
     const bool copied = operand.plain && (operand.depth_last || bytes > 1);
@@ -124,7 +125,7 @@ std::optional<double> group_cycles(const Product& whole, const TensorTile& tile,
   const std::int64_t registers_of_thread = sums + kept(e.left, tile.rows()) + kept(e.right, tile.columns()) + kOthers;
   if (registers_of_thread > kRegistersOfThread) return std::nullopt;
   const std::int64_t piece_bytes = (tile.rows() + tile.columns()) * tile.depth() * size_bytes(e.left.stored);
-  constexpr std::int64_t kSignal = 8;  // for what a unit of the machine fetches
+  constexpr std::int64_t kSignal = 8;  // for box copies
   if (tile.stages * (piece_bytes + kSignal) > gpu.shared_bytes) return std::nullopt;
   const auto share =
       share_of(whole, tile.distribution, tile.rows(), tile.columns(), tile.depth(), tile.stages, gpu.processors);
@@ -141,7 +142,7 @@ std::optional<double> group_cycles(const Product& whole, const TensorTile& tile,
   const double near = number(instructions * (kGroupRows + tile.columns())) * kFragmentBytes / kSharedBytes;
   const double far = number(tile.rows() + tile.columns()) * kFragmentBytes / kFarBytes;
   const double round = number(tile.depth_fragments) * std::max({products, near, far});
-  // From three stages on, products are still under way when the next piece is waited for.
+  // With three or more stages, products are still running when the next piece is awaited.
   const double barrier = tile.stages > 2 ? 0 : kBarrier;
   const double wait = std::max(0.0, kWait - number(std::max<std::int64_t>(tile.stages - 2, 0)) * round * at_once);
   return share->pieces * (round + (wait + barrier) / at_once) + share->starts * kWait / at_once + share->joining;
@@ -155,21 +156,21 @@ class TensorProduct {
   bool schedule() {
     const auto tile = choose();
     if (!tile) return false;
-    std::vector<std::string> behind = c_.blocks();
-    behind.erase(behind.begin(), std::ranges::find(behind, name_) + 1);
+    std::vector<std::string> following = c_.blocks();
+    following.erase(following.begin(), std::ranges::find(following, name_) + 1);
     streams_ = tile->distribution.stream > 0;
     if (tile->distribution.parts > 1 || streams_) {
       const auto made = streams_ ? stream_depth(c_, product_, tile->distribution.stream, tile->rows(), tile->columns(),
-                                                tile->depth(), gpu_.processors, behind)
+                                                tile->depth(), gpu_.processors, following)
                                  : split_depth(c_, product_, tile->distribution.parts);
       if (!made) return false;
       product_ = *made;
       name_ = made->block;
-      behind.clear();  // it follows what adds up the parts, or is done
+      following.clear();  // already handled: after the sum of the parts
     }
     if (!streams_) {
       c_.s.matrix_form(name_, tile->rows(), tile->columns(), tile->depth(), left(), right(), sum(), result());
-      for (const std::string& block : behind) c_.attempt("reverse_inline", {block});
+      for (const std::string& block : following) c_.attempt("reverse_inline", {block});
       c_.s.pad(result(), "m", tile->rows());
       c_.s.pad(result(), "n", tile->columns());
     }
@@ -189,7 +190,7 @@ class TensorProduct {
     if (!mma_.of_group()) c_.s.bind(warp_, "thread.z");
     lay_out(*tile);
     c_.s.tensorize(fragment_.front(), mma_.name());
-    give_to_blocks();
+    bind_to_blocks();
     for (const std::string& loop : around_fragment_) c_.unroll(loop);
     if (tile->stages > 1) c_.s.pipeline(piece_, tile->stages);
     return c_.s.status().ok();
@@ -201,14 +202,14 @@ class TensorProduct {
   std::string sum() const { return name_ + ".sums"; }
   std::string start() const { return name_ + ".init"; }
   std::string result() const { return name_ + ".result"; }
-  std::string part() const { return name_ + ".part"; }  // of workers
+  std::string part() const { return name_ + ".part"; }  // partial sums of workers
   std::string loop(std::string_view axis) const { return fmt::format("{}.{}", name_, axis); }
 
   static auto among(std::vector<std::int64_t> values) {
     return [values = std::move(values)](std::span<const std::int64_t>) { return values; };
   }
 
-  // After the parts.
+  // The blocks after the parts.
   auto streams() const {
     return [this](std::span<const std::int64_t> before) { return streams_of(product_, before.back()); };
   }
@@ -248,13 +249,13 @@ class TensorProduct {
     return chosen.empty() ? std::nullopt : std::optional<TensorTile>(TensorTile(chosen, mma_));
   }
 
-  // Sums: a dimension for each coordinate that a lane has them by. Operands: as laid_out says.
+  // Sums: one dimension for each coordinate by which a lane holds them. Operands: see laid_out.
   void lay_out(const TensorTile& tile) {
     const Shape shape = c_.buffer(sum())->shape;
     const std::size_t m = shape.size() - 2, n = shape.size() - 1;
     std::vector<std::string> parts;
     for (std::size_t d = 0; d < m; ++d) parts.push_back(fmt::format("i{}", d));
-    // A row's coordinates: each the row divided by `divisor`, of so many values.
+    // A row's coordinates: each is the row divided by `divisor`, with this many values.
     std::int64_t rest = shape[m];
     const auto coordinate = [&](std::int64_t divisor) {
       parts.push_back(rest == shape[m] ? fmt::format("i{}/{}", m, divisor)
@@ -288,7 +289,7 @@ class TensorProduct {
   void cut(const TensorTile& tile) {
     const std::vector<std::string> loops = c_.own_loops(name_);
     if (loops.size() < 3) return;
-    std::vector<std::string> blocks{loops.begin(), loops.end() - 3};  // of the batch
+    std::vector<std::string> blocks{loops.begin(), loops.end() - 3};  // loops of the batch
     const auto [block_row, row] = split_loop(c_, loop("m"), tile.rows());
     const auto [block_column, column] = split_loop(c_, loop("n"), tile.columns());
     const auto [piece, depth] = split_loop(c_, loop("k"), tile.depth());
@@ -302,9 +303,9 @@ class TensorProduct {
     lane_row_ = lane_row, lane_column_ = lane_column;
     own_ = {row_fragment, column_fragment, half, pair};
     std::vector<std::string> order = blocks;
-    order.push_back(piece);  // of a stream one, inside
+    order.push_back(piece);  // for a stream, a single one, inside
     if (mma_.of_group()) {
-      // Of the warps of all groups, those of one.
+      // The warps of all groups, split into groups and the warps of one group.
       const auto [group, of_group] = split_loop(c_, warp, kWarpsOfGroup);
       group_ = group, warp_ = of_group;
       around_fragment_ = {depth_fragment, row_fragment};
@@ -329,20 +330,20 @@ class TensorProduct {
     blocks_ = std::move(blocks);
   }
 
-  // Of more dimensions than axes of blocks some are fused, and what is divided out of them again would be no index that
-  // an instruction's operands move by: the instruction comes first.
-  void give_to_blocks() {
+  // Blocks have three axes, so that more dimensions than that are fused. The instruction's operands must still move by
+  // plain indices, which they no longer do after a fusion: this comes after the instruction.
+  void bind_to_blocks() {
     if (c_.s.status().ok() && !bind_points(c_, {blocks_, {}}))
-      c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be given to blocks", "use another schedule")});
+      c_.s.fail({schedule::refuse("sketch", name_, "its tiles cannot be bound to blocks", "use another schedule")});
   }
 
-  // Of a fragment of all groups of warps.
+  // Rows of a fragment over all groups of warps.
   static std::int64_t group_rows(const TensorTile& tile) { return tile.warps * kMmaRows; }
 
   struct Rows {
     std::string fragment, warp, half, lane;
   };
-  // A warp's rows are together; of an instruction of four warps, those of one fragment.
+  // A warp's rows are contiguous; for an instruction of four warps, only those of one fragment.
   Rows split_rows(const std::string& row, const TensorTile& tile) {
     const auto [outer, inner] = split_loop(c_, row, mma_.of_group() ? group_rows(tile) : tile.warp_rows());
     const auto [middle, fragment_row] = split_loop(c_, inner, kMmaRows);
@@ -362,7 +363,7 @@ class TensorProduct {
       if (c_.has_loop(one)) c_.unroll(one);
   }
 
-  // Each lane starts its sums at 0: loops that decompose_reduction has made.
+  // Each lane initializes its sums to 0: the loops created by decompose_reduction.
   void give_start_to_lanes() {
     const auto in = [&](const std::string& one) { return start() + "." + one; };
     std::vector<std::string> own;
@@ -375,10 +376,10 @@ class TensorProduct {
     give_to_lanes(warp, in(lane_row_), in(lane_column_), own);
   }
 
-  // A block over a tile, by the lanes that have its sums.
+  // A block over a tile, distributed over the lanes that hold its sums.
   void finish(const std::string& block, const TensorTile& tile) {
     const std::vector<std::string> made = c_.own_loops(block);
-    DOVETAIL_CHECK(made.size() == 2, "a tile has several rows and columns");
+    DOVETAIL_CHECK(made.size() == 2, "a tile must have several rows and columns");
     const auto [row_fragment, warp, half, row] = split_rows(made[0], tile);
     const auto [fragment, fragment_column] = split_loop(c_, made[1], kMmaColumns);
     const auto [column, pair] = split_loop(c_, fragment_column, kPair);
@@ -390,12 +391,12 @@ class TensorProduct {
   Product product_;
   MatrixMultiply mma_;
   std::string name_;
-  bool streams_ = false;                                       // workers go over pieces of all tiles
-  std::string piece_, group_, warp_, lane_row_, lane_column_;  // group_: of four warps
+  bool streams_ = false;                                       // workers iterate over pieces of all tiles
+  std::string piece_, group_, warp_, lane_row_, lane_column_;  // group_: over groups of four warps
   std::vector<std::string> blocks_;                            // loops over tiles
-  std::vector<std::string> own_;                               // of a lane, but the depth's
-  std::vector<std::string> around_fragment_;  // loops around an instruction: of the depth, rows, columns
-  std::vector<std::string> fragment_;         // and its own
+  std::vector<std::string> own_;                               // loops of a lane, except the depth's
+  std::vector<std::string> around_fragment_;  // loops around an instruction: depth, rows, columns
+  std::vector<std::string> fragment_;         // loops of an instruction
 };
 
 }  // namespace
@@ -410,7 +411,7 @@ bool sketch_product(schedule::Context& c, const Gpu& gpu, bool of_group) {
   if (!found || !found->free_order || found->rows < (of_group ? kFewestGroupRows : kFewestTensorRows) ||
       found->columns < kFewestTensorColumns)
     return false;
-  // Which number of columns an instruction of four warps has is decided later.
+  // The number of columns of an instruction of four warps is decided later.
   constexpr std::int64_t kAnyColumns = 128;
   const DType left = found->left.stored, right = found->right.stored;
   const auto mma = of_group ? find_group_multiply(left, right, found->type, kAnyColumns)

@@ -27,10 +27,10 @@ TEST_CASE("cuda: names of architectures are those that NVIDIA has given") {
     CHECK(cuda::parse_gpu("--gpu", name).ok());
   }
   // A letter says that there are instructions of one architecture, or of one family, alone.
-  for (const auto& [name, why] :
-       {std::pair{"sm_80a", "sm_80 has no separate instructions"}, std::pair{"sm_90f", "sm_90 is of no family"},
-        std::pair{"sm_080", "\"sm_080\" is not a name of an architecture"},
-        std::pair{"sm_9", "\"sm_9\" is not a name of an architecture"}}) {
+  for (const auto& [name, why] : {std::pair{"sm_80a", "sm_80 has no architecture-specific instructions"},
+                                  std::pair{"sm_90f", "sm_90 belongs to no family"},
+                                  std::pair{"sm_080", "\"sm_080\" is not the name of an architecture"},
+                                  std::pair{"sm_9", "\"sm_9\" is not the name of an architecture"}}) {
     INFO(name);
     const auto refused = cuda::parse_gpu("--gpu", name);
     REQUIRE(!refused.ok());

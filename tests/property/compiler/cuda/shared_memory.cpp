@@ -103,7 +103,7 @@ TEST_CASE("cuda: code uses what all devices that run it have of shared memory") 
     const auto refused = cuda::parse_gpu("--gpu", wrong);
     REQUIRE(!refused.ok());
     CHECK_THAT(to_string(refused.errors()),
-               Catch::Matchers::ContainsSubstring("is not a number of processors from 1 to 1024"));
+               Catch::Matchers::ContainsSubstring("must be a number of processors from 1 to 1024"));
   }
   CHECK(cuda::variant_for(both, 90).architectures == std::vector<std::string>{"sm_90a"});
   CHECK(cuda::variant_for(both, 86).architectures == std::vector<std::string>{"sm_80"});

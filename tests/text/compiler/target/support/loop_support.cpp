@@ -130,5 +130,5 @@ TEST_CASE("slots and scopes that a target does not honor are refused with their 
   CHECK(on_gpu(program("", " in register")) == "lowered");
   CHECK(on_gpu(program("", " in shared")) ==
         "error: cannot make code of p (buffer t): it is in scope shared, and no two threads use the same elements of "
-        "it. Hint: leave out the step `set_scope`, or compute_at what uses it elsewhere");
+        "it. Hint: remove the step `set_scope`, or compute_at its other users");
 }
