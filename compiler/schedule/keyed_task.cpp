@@ -24,12 +24,14 @@ std::string text_of(const loops::Intrinsic& row) {
   return fmt::format("{}{}\n{}\n", text, in_place ? " in place" : "", loops::to_string(semantics));
 }
 
-struct HashedText {
+}  // namespace
+
+struct KeyedTask::HashedText {
   std::size_t hash;
   std::string text;
 };
 // A text that several keys share, compared by what it says.
-struct SharedText {
+struct KeyedTask::SharedText {
   std::shared_ptr<const HashedText> of;
   std::strong_ordering operator<=>(const SharedText& other) const {
     if (of == other.of) return std::strong_ordering::equal;
@@ -38,8 +40,6 @@ struct SharedText {
   }
   bool operator==(const SharedText& other) const { return *this <=> other == 0; }
 };
-
-}  // namespace
 
 struct KeyedTask::Content {
   Task task;

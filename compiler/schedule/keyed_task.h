@@ -24,6 +24,8 @@ class KeyedTask {
   bool operator==(const KeyedTask& other) const { return *this <=> other == 0; }
 
  private:
+  struct HashedText;
+  struct SharedText;
   struct Content;
   struct TextOfProgram;
   struct TextOfIntrinsics;

@@ -283,7 +283,8 @@ class CudaMeasurer : public tune::Measurer {
 
   // In a child too: NVRTC 13.0 uses the driver, and a process that has done so cannot fork one that measures.
   Result<std::vector<std::byte>> compile(const std::string& text) const {
-    const ChildLimits limits{.seconds = 10 * options_.limit_seconds, .work = options_.work, .open_to_others = true};
+    constexpr double kCompileSeconds = 200;  // NVRTC's time does not depend on the limit of a candidate's runs
+    const ChildLimits limits{.seconds = kCompileSeconds, .work = options_.work, .open_to_others = true};
     DOVETAIL_ASSIGN(ChildEnd end, call_in_child(
                                       [&] {
                                         auto binary = nvrtc_->compile(text, architecture_);
