@@ -27,7 +27,7 @@ package dovetail_isa_pkg;
   localparam int unsigned REQUANT_ENABLED = 0;  // ALU operation REQUANT: exact scaling by a binary32 per lane, bias, zero point
   localparam int unsigned SATURATE_ENABLED = 0;  // STORE may clamp to the output width instead of wrapping
   localparam int unsigned OVERWRITE_ENABLED = 0;  // GEMM may write the product instead of adding it: no reset pass
-  localparam int unsigned LONGEST_BURST_BEATS = 32;  // beats: of BURST_BEATS as many as a beat buffer holds
+  localparam int unsigned LONGEST_BURST_BEATS = 32;  // beats: BURST_BEATS, limited to what a beat buffer holds
   localparam int unsigned WIDE_ENCODING = 0;  // 256-bit instructions and 64-bit micro-ops
   localparam int unsigned INSTRUCTION_BITS = 128;
   localparam int unsigned INSTRUCTION_BYTES = 16;
@@ -85,10 +85,10 @@ package dovetail_isa_pkg;
   } alu_op_e;
 
   // Sets of ALU operations: bit k is operation k.
-  localparam logic [7:0] ALU_SET_ENABLED = 8'b00011111;  // which this design point has
+  localparam logic [7:0] ALU_SET_ENABLED = 8'b00011111;  // available at this design point
   localparam logic [7:0] ALU_SET_LONG = 8'b00110000;  // kind alu_long, the others alu
-  localparam logic [7:0] ALU_SET_IMMEDIATE = 8'b00011111;  // whose second operand is imm where use_imm is 1
-  localparam logic [7:0] ALU_SET_READS_NEXT = 8'b00100000;  // which read acc[src + 1] after acc[src]
+  localparam logic [7:0] ALU_SET_IMMEDIATE = 8'b00011111;  // second operand is imm if use_imm is 1
+  localparam logic [7:0] ALU_SET_READS_NEXT = 8'b00100000;  // read acc[src + 1] after acc[src]
 
   typedef enum logic [3:0] {
     ERROR_NONE = 4'd0,
@@ -356,8 +356,8 @@ package dovetail_isa_pkg;
   localparam int unsigned SRC_INDEX_BITS =  // of INP or ACC
       INP_DEPTH_LOG2 > ACC_DEPTH_LOG2 ? INP_DEPTH_LOG2 : ACC_DEPTH_LOG2;
   typedef struct packed {
-    logic empty;  // the only step of an instruction without steps: it reads and writes nothing
-    logic first;  // of its instruction
+    logic empty;  // the instruction has no steps: it reads and writes nothing
+    logic first;  // first step of its instruction
     logic last;
     logic gemm;
     logic reset;
@@ -434,14 +434,14 @@ package dovetail_isa_pkg;
   // The head of a command queue.
   typedef struct packed {
     logic valid;
-    logic [31:0] index;  // of the instruction in its program
+    logic [31:0] index;  // index of the instruction in its program
     logic [INSTRUCTION_BITS-1:0] instr;
   } command_t;
 
-  // The token FIFOs between a unit and a neighbor: their state, and the unit's use of them.
+  // The token FIFOs between a unit and a neighbor: their state, and the unit's request.
   typedef struct packed {
     logic available;  // a token to pop
-    logic room;  // for a token to push
+    logic room;  // room for a token to push
   } tokens_t;
 
   typedef struct packed {
@@ -449,11 +449,11 @@ package dovetail_isa_pkg;
     logic push;
   } token_use_t;
 
-  // What stops a launch.
+  // An error that stops a launch.
   typedef struct packed {
     logic valid;
     error_code_e code;
-    logic [31:0] index;  // of the instruction that caused it
+    logic [31:0] index;  // index of the instruction that caused it
   } error_t;
 
   // Timing.
@@ -521,11 +521,11 @@ package dovetail_isa_pkg;
   localparam int unsigned REG_INTERRUPT_STATUS_DONE_WIDTH = 1;
   localparam int unsigned REG_INTERRUPT_STATUS_ERROR_LSB = 1;  // W1C: a launch was stopped or left tokens
   localparam int unsigned REG_INTERRUPT_STATUS_ERROR_WIDTH = 1;
-  localparam logic [11:0] REG_PROGRAM_BASE_LO_OFFSET = 12'h014;  // where the program lies
+  localparam logic [11:0] REG_PROGRAM_BASE_LO_OFFSET = 12'h014;  // address of the program
   localparam logic [31:0] REG_PROGRAM_BASE_LO_RESET = 32'h00000000;
   localparam int unsigned REG_PROGRAM_BASE_LO_ADDRESS_LSB = 0;  // RW: bits 0-31 of the physical byte address of instruction 0; a multiple of the instruction size
   localparam int unsigned REG_PROGRAM_BASE_LO_ADDRESS_WIDTH = 32;
-  localparam logic [11:0] REG_PROGRAM_BASE_HI_OFFSET = 12'h018;  // where the program lies
+  localparam logic [11:0] REG_PROGRAM_BASE_HI_OFFSET = 12'h018;  // address of the program
   localparam logic [31:0] REG_PROGRAM_BASE_HI_RESET = 32'h00000000;
   localparam int unsigned REG_PROGRAM_BASE_HI_ADDRESS_LSB = 0;  // RW: bits 32-63
   localparam int unsigned REG_PROGRAM_BASE_HI_ADDRESS_WIDTH = 32;
@@ -549,7 +549,7 @@ package dovetail_isa_pkg;
   localparam logic [31:0] REG_ID_RESET = 32'h4c545644;
   localparam int unsigned REG_ID_ID_LSB = 0;  // RO: 0x4c545644: "DVTL"
   localparam int unsigned REG_ID_ID_WIDTH = 32;
-  localparam logic [11:0] REG_VERSION_OFFSET = 12'h030;  // of the register map
+  localparam logic [11:0] REG_VERSION_OFFSET = 12'h030;  // register map version
   localparam logic [31:0] REG_VERSION_RESET = 32'h00010001;
   localparam int unsigned REG_VERSION_MINOR_LSB = 0;  // RO: raised when registers are added
   localparam int unsigned REG_VERSION_MINOR_WIDTH = 16;
