@@ -54,7 +54,7 @@ bool is_integer(const graph::Graph& graph) {
                      [&](graph::NodeId id) { return graph.node(id).op.starts_with("dovetail.q"); });
 }
 
-// Of every row alike: the inputs, and what the reference makes of them.
+// Shared by all rows: the inputs, and the reference's outputs for them.
 struct Expected {
   std::map<std::string, NdArray> inputs, outputs;
 };

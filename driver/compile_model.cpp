@@ -35,7 +35,7 @@ TargetOptions target_options(const ModelOptions& options, const isa::HardwareCon
           .check_bounds = options.check_bounds};
 }
 
-// Of the graph and of all within its nodes.
+// Adds the names of the nodes of the graph and of all graphs within its nodes.
 void add_node_names(const graph::Graph& graph, std::vector<std::string>& names) {
   for (const graph::NodeId node : graph.live_nodes()) {
     names.push_back(graph.node(node).name);

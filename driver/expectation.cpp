@@ -33,10 +33,10 @@ ComparedTensor compare_one(const NdArray& given, const KeptTensor& tensor, const
     return result;
   }
   for (std::int64_t i = 0; i < expected.count(); ++i) {
-    const double want = expected.as_double(i), have = tensor.array.as_double(i);
-    if (std::isfinite(want)) result.largest_expected = std::max(result.largest_expected, std::abs(want));
-    if (want == have || (std::isnan(want) && std::isnan(have))) continue;
-    const double difference = std::abs(want - have);
+    const double exact = expected.as_double(i), actual = tensor.array.as_double(i);
+    if (std::isfinite(exact)) result.largest_expected = std::max(result.largest_expected, std::abs(exact));
+    if (exact == actual || (std::isnan(exact) && std::isnan(actual))) continue;
+    const double difference = std::abs(exact - actual);
     result.largest =
         std::isnan(difference) ? std::numeric_limits<double>::infinity() : std::max(result.largest, difference);
   }

@@ -23,9 +23,9 @@ struct GpuStep {
 struct GpuProfile {
   std::map<std::size_t, GpuStep> steps;  // by their index in the program; empty: none runs on a GPU
   std::optional<explore::GpuPeak> peak;
-  std::string why;  // there are no ceilings
+  std::string why;  // why there are no ceilings
 };
-// Of the program that has run last. Measures the ceilings if it has steps on the GPU.
+// The profile of the last run. Measures the ceilings if the program has steps on the GPU.
 GpuProfile gpu_profile(const runtime::Executor& executor);
 
 }  // namespace dovetail::driver

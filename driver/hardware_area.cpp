@@ -15,8 +15,8 @@
 #include "base/folder.h"
 #include "base/hash.h"
 #include "base/kit_folder.h"
+#include "base/temporary.h"
 #include "base/text_stream.h"
-#include "base/vanishing.h"
 #include "isa/emit/emit.h"
 #include "simulator/rtl/find.h"
 
@@ -307,7 +307,7 @@ Result<Area> run_area(const isa::HardwareConfig& config, std::string_view flow) 
     return bad(fmt::format("no SystemVerilog below {}", simulator::hardware_folder().string()), kKitHint);
   DOVETAIL_ASSIGN(const std::string script, read_text_file(script_of(flow)));
 
-  DOVETAIL_ASSIGN(const Vanishing folder, make_temporary_folder("area"));
+  DOVETAIL_ASSIGN(const TemporaryPath folder, make_temporary_folder("area"));
   std::error_code error;
   fs::create_directory(folder.path() / "rtl", error);
   for (const fs::path& source : sources)

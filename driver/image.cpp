@@ -133,7 +133,8 @@ struct JpegTarget {
 Result<Image> decode_jpeg(std::span<const std::byte> file, const std::string& where) {
   JpegErrors errors{};
   JpegTarget target;
-  // Memory first, all of it, so that an error below leaves nothing behind.
+  // The memory of the pixels is allocated before decoding: an error of libjpeg jumps out of it without running
+  // destructors.
   const auto size = [](void* to, jpeg_decompress_struct& jpeg) {
     auto& target = *static_cast<JpegTarget*>(to);
     target.width = jpeg.image_width, target.height = jpeg.image_height, target.colors = jpeg.num_components;

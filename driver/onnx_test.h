@@ -47,12 +47,12 @@ bool holds_test(const std::set<std::string>& names, const std::string& test);
 // value must be known at compile time are constants. `not_at_all`: it passes where it compiles for each data set.
 OnnxTestResult run_onnx_test(const std::filesystem::path& folder, const ModelOptions& options, OnnxRun how);
 // The same in a process alongside this one: a crash is a failure, and so is a test that takes longer than `seconds`.
-// The process serves test after test, so that what it opens (a GPU, say) is opened once; a new one follows where a test
-// did not pass. This process must not have used what its children open and cannot share, as a GPU's driver.
+// The process serves test after test, so that what it opens (for example a GPU) is opened once; a new one follows where
+// a test did not pass. This process must not have used what its children open and cannot share, as a GPU's driver.
 class OnnxTestProcess {
  public:
-  // `options` outlives it. `before_fork`: writes what this process has printed and not written yet, which a child would
-  // write as well.
+  // `options` outlives this object. `before_fork`: flushes what this process has printed, which a child would write a
+  // second time.
   OnnxTestProcess(const ModelOptions& options, OnnxRun how, int seconds, std::function<void()> before_fork = nullptr);
   ~OnnxTestProcess();
   OnnxTestProcess(const OnnxTestProcess&) = delete;

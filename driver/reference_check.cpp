@@ -42,7 +42,7 @@ const NdArray* kept(const runtime::RunResult& run, const std::string& name) {
   return output != run.outputs.end() ? &output->second : nullptr;
 }
 
-// Whether the node rounds floats that another one has computed to whole numbers; an index of a maximum is no such.
+// Whether the node rounds to integers floats that another node computes. The index of a maximum does not count.
 bool rounds_floats(const graph::Graph& graph, const graph::Node& node, graph::ValueId output) {
   const bool rounds = node.op == "QuantizeLinear" || node.op == "DynamicQuantizeLinear" || node.op == "Cast";
   const graph::Value& from = graph.value(node.inputs[0]);
@@ -101,18 +101,18 @@ Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const 
   check.graph_tensors = expected.size();
   std::set<std::string> seen;
   const auto compare = [&](const std::string& name, const graph::Node* producer) {
-    const auto want = expected.find(name);
+    const auto exact = expected.find(name);
     const bool cut = std::ranges::find(graph.extents, name, &graph::OutputExtent::output) != graph.extents.end();
-    const NdArray* const have = cut && run.outputs.contains(name) ? &run.outputs.at(name) : kept(run, name);
-    if (want == expected.end() || have == nullptr || !seen.insert(name).second) return;
+    const NdArray* const actual = cut && run.outputs.contains(name) ? &run.outputs.at(name) : kept(run, name);
+    if (exact == expected.end() || actual == nullptr || !seen.insert(name).second) return;
     ++check.compared;
-    check.elements += static_cast<std::size_t>(want->second.count());
-    if (const double tolerance = tolerance_of(want->second.dtype(), float_tolerance); tolerance != float_tolerance)
+    check.elements += static_cast<std::size_t>(exact->second.count());
+    if (const double tolerance = tolerance_of(exact->second.dtype(), float_tolerance); tolerance != float_tolerance)
       check.half_tolerance = std::max(check.half_tolerance, tolerance);
-    const bool same_type = want->second.dtype() == have->dtype() && want->second.shape() == have->shape();
-    if (same_type && !find_difference(want->second, *have, {float_tolerance})) return;
+    const bool same_type = exact->second.dtype() == actual->dtype() && exact->second.shape() == actual->shape();
+    if (same_type && !find_difference(exact->second, *actual, {float_tolerance})) return;
     ++check.different;
-    if (check.first.empty()) check.first.push_back(difference(name, producer, want->second, *have, float_tolerance));
+    if (check.first.empty()) check.first.push_back(difference(name, producer, exact->second, *actual, float_tolerance));
   };
   const graph::Graph& evaluated = reference.graph();
   for (const graph::NodeId id : evaluated.topological_order())

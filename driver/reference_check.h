@@ -20,14 +20,14 @@ struct ReferenceCheck {
   std::size_t different = 0;   // tensors
   double float_tolerance = 0;  // of a float tensor's largest magnitude
   double half_tolerance = 0;   // likewise, where there are tensors of float16 or bfloat16
-  std::int64_t stepped = 0;    // whole numbers one step alongside the reference's, rounded from such floats
+  std::int64_t stepped = 0;    // integers one step from the reference's, rounded from such floats
   Diagnostics first;           // the first that differs in execution order; empty where all agree
 };
 
 // Evaluates `graph` (the integer graph) node by node on naive loop programs and compares every tensor that `run` kept
 // under the same name, and all outputs, bit for bit; NaNs of a kind agree. Elements of a float tensor may differ by
-// `float_tolerance` of its largest magnitude. Where they may, whole numbers that QuantizeLinear, DynamicQuantizeLinear
-// or Cast rounds from floats that another node computes may be one step alongside, one in a hundred of a tensor or one;
+// `float_tolerance` of its largest magnitude. Then integers that QuantizeLinear, DynamicQuantizeLinear or Cast
+// rounds from floats of another node may differ by one step, at most one in a hundred of a tensor (at least one);
 // what follows is compared with what follows from the run's. Error: the reference itself failed, or `work` stopped it.
 Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const std::map<std::string, NdArray>& inputs,
                                                const runtime::RunResult& run, double float_tolerance = 0,

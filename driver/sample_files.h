@@ -24,8 +24,8 @@ bundle::Bundle inputs_of(const graph::Graph& graph, const std::string& name);
 Result<NdArray> read_rows(const std::filesystem::path& path, const bundle::Tensor& input,
                           const std::optional<Preprocess>& preprocess);
 
-// For all inputs, by their names. Besides what read_rows() takes for the only input: a .npz with an array for each, or
-// a folder of them. `source`: what named the path, in diagnostics.
+// Samples for all inputs, by input name. Reads the files of read_rows() for a model with one input, and a .npz with an
+// array for each input, or a folder of such files. `source`: what named the path, in diagnostics.
 Result<std::map<std::string, NdArray>> read_samples(std::string_view source, const std::filesystem::path& path,
                                                     const bundle::Bundle& bundle,
                                                     const std::optional<Preprocess>& preprocess);

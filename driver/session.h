@@ -1,5 +1,5 @@
-// A model or a bundle, with what runs it: targets, system, engine, threads. Commands stand on it, and programs of
-// others may: it takes and returns values, prints nothing, and several may live in one process.
+// A model or a bundle, with what runs it: targets, system, engine, threads. Commands use it, and other
+// programs may: it takes and returns values, prints nothing, and one process may have several sessions.
 //
 //   SessionOptions options;
 //   options.model.path = "digits_int8.onnx";

@@ -54,7 +54,7 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
     system.accelerators_from = "--accelerators";
     if (system.accelerators < 1 || system.accelerators > isa::kMostAccelerators)
       return Diagnostic{"bad value of --accelerators", std::to_string(system.accelerators),
-                        fmt::format("it is not a whole number from 1 to {}", isa::kMostAccelerators),
+                        fmt::format("it must be an integer from 1 to {}", isa::kMostAccelerators),
                         "write it in decimal digits"};
   }
   if (changes.clock_mhz) {

@@ -33,7 +33,7 @@ Result<TargetPointer> make_accel(const TargetOptions& options, bool) {
 
 Result<TargetPointer> make_cpu(const TargetOptions& options, bool asked) {
   if (options.cpu == kInterpreter) return cpu::make_target(std::nullopt);
-  // Where nobody asked for the CPU, its nodes may as well be interpreted.
+  // If the user did not ask for the CPU and this machine's processor is not supported, its nodes are interpreted.
   if (options.cpu == "native" && !asked && !options.check_bounds) return cpu::make_native_target();
   DOVETAIL_ASSIGN(cpu::Cpu processor, cpu::find_cpu(options.cpu));
   if (options.check_bounds) processor = cpu::with_checked_bounds(std::move(processor));

@@ -51,7 +51,7 @@ std::vector<std::string> target_names();
 // Why it is not available here, and what brings it; empty where it is.
 std::string missing(const TargetRow& row);
 
-// All targets of this version. Error: a processor class that there is not.
+// All targets of this version. Error: unknown processor class.
 Result<std::vector<TargetPointer>> make_targets(const TargetOptions& options, std::span<const std::string> asked);
 
 // Error: a name that is not a target's, or twice. `source`: what gave the names, in diagnostics.

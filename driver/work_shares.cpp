@@ -33,7 +33,7 @@ const Remedy* remedy_of(std::string_view why) {
   return row == kRemedies.end() ? nullptr : &*row;
 }
 
-// Of a node that multiplies elsewhere.
+// Why the accelerator refused a node that multiplies elsewhere.
 std::string refusal_of(const NodePlacement& row) {
   for (const Refusal& refusal : row.refused)
     if (bundle::runs_on(bundle::TargetDevice::accelerator, refusal.target)) return refusal.why;

@@ -23,7 +23,7 @@ MACHINE_PATH = re.compile(rb"(?<![\w.~/:-])/(?:work|root|tmp)/[\w.-]")
 
 
 def read_layers(text):
-    """{folder: what it may include besides its own files}"""
+    """{folder: folders that it may include, its own not listed}"""
     layers = {}
     for line in text.splitlines():
         line = line.split("#")[0].strip()

@@ -20,7 +20,8 @@ from repository_files import repository_files  # noqa: E402
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
 # Files and folders that are clean, and stay so.
-SCOPE = ["README.md", "SECURITY.md", "CHANGELOG.md", "docs"]
+SCOPE = ["README.md", "SECURITY.md", "CHANGELOG.md", "docs", "dev", "base", "bench", "bundle", "cli", "cmake", "compiler", "driver", "examples", "explore",
+         "isa", "loops", "runtime", "simulator", "tools"]
 
 SUFFIXES = {".cpp", ".h", ".md", ".sv", ".py", ".inc", ".in", ".cmake"}
 NAMES = {"dev"}

@@ -86,9 +86,9 @@ def compare(reference, model, samples):
     exact, other = session(reference), session(model)
     signal, noise, same = {}, {}, 0
     for sample in samples:
-        want, got = exact.run(None, sample), other.run(None, sample)
-        same += int(np.argmax(want[0]) == np.argmax(got[0]))
-        for i, (a, b) in enumerate(zip(want, got)):
+        expected, got = exact.run(None, sample), other.run(None, sample)
+        same += int(np.argmax(expected[0]) == np.argmax(got[0]))
+        for i, (a, b) in enumerate(zip(expected, got)):
             signal[i] = signal.get(i, 0) + float(np.sum(a.astype(np.float64) ** 2))
             noise[i] = noise.get(i, 0) + float(np.sum((b.astype(np.float64) - a) ** 2))
     return min(10 * np.log10(signal[i] / noise[i]) if noise[i] else 200.0 for i in signal), same

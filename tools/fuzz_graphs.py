@@ -3,9 +3,9 @@
 
 usage: fuzz_graphs.py [--first SEED] [--count N] [--seconds S] [--batch N] [--keep FOLDER] [--require-onnxruntime] WRITER
 
-WRITER is the program test_fuzz_compiler: it draws the graphs, holds them against the reference and writes them down (tests/fuzz/compiler/graphs).
-What it finds, a process that dies or hangs, and every difference to ONNX Runtime that no rule below explains are findings: they are printed, and with
---keep their files stay. Exit code: 0 none, 1 findings, 77 ONNX Runtime is required and not installed.
+WRITER is the program test_fuzz_compiler: it generates random graphs, compares them with the reference and writes them to files (tests/fuzz/compiler/graphs).
+Its findings, a process that dies or hangs, and every difference to ONNX Runtime that no rule below explains are printed as findings, and --keep keeps
+their files. Exit code: 0 none, 1 findings, 77 ONNX Runtime is required and not installed.
 """
 import argparse
 import collections

@@ -60,7 +60,7 @@ def read_nodes(path):
         for part, message in fields(graph):
             if part == 1:
                 parts = list(fields(message))
-                texts = lambda wanted: [content.decode() for field, content in parts if field == wanted]  # noqa: E731
+                texts = lambda number: [content.decode() for field, content in parts if field == number]  # noqa: E731
                 attributes = dict(read_attribute(content) for field, content in parts if field == 5)
                 nodes.append(Node(texts(4)[0], texts(1), texts(2), attributes))
     return nodes
@@ -85,15 +85,15 @@ def read_initializers(path):
 def ancestors(nodes, name):
     """The nodes that the value is computed from."""
     producers = {output: node for node in nodes for output in node.outputs}
-    found, wanted = [], [name]
+    found, pending = [], [name]
     seen = set()
-    while wanted:
-        value = wanted.pop()
+    while pending:
+        value = pending.pop()
         node = producers.get(value)
         if node is not None and id(node) not in seen:
             seen.add(id(node))
             found.append(node)
-            wanted += node.inputs
+            pending +=  node.inputs
     return found
 
 
@@ -211,7 +211,7 @@ RULES = [
      lambda case: case.has("ConvTranspose") and case.nan_may_be_there()),
     ("samples between elements that are infinite or NaN, or at such places: weights of zero count here, or there",
      lambda case: case.has("DeformConv", "GridSample", "Resize", "RoiAlign") and case.nan_may_be_there()),
-    ("InstanceNormalization: as x * a + b there, whose product and b cancel where the values are large and alike",
+    ("InstanceNormalization: as x * a + b there, whose product and b cancel where the values are large and nearly equal",
      lambda case: case.has("InstanceNormalization") and case.apart() <= 1e-4 * case.largest_input()),
     ("the mean that LayerNormalization gives: there of numbers that cancel, here exactly 0",
      lambda case: case.has("LayerNormalization") and case.difference.ours == 0 and case.apart() <= 1e-6),
@@ -238,7 +238,7 @@ RULES = [
                            and node.attributes.get("padding_mode") == "border" and node.attributes.get("align_corners", 0))),
     ("a sum with infinities, or that overflows on the way: whether it is infinite or NaN depends on the order of its terms",
      lambda case: case.has(*SUMS) and (not case.both_finite() or (case.has("Relu") and case.largest_input() >= 1e38))),  # Relu of -infinity is 0
-    ("LRN: ONNX Runtime slides its sum of squares along the channels, where NaN and infinities stay behind",
+    ("LRN: ONNX Runtime slides its sum of squares along the channels, where NaN and infinities remain in the sum",
      lambda case: case.has("LRN") and case.nan_may_be_there()),
     ("the largest or smallest of values with NaN: NaN here, as of two operands; ONNX Runtime's pools and reductions leave NaN out",
      lambda case: case.has("MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin") and case.nan_may_be_there()),

@@ -2,7 +2,7 @@
 
 A journal has one JSON object a line. The first line of each run says what is to run: its commit and device, and the whole list of items of each part, whatever share of
 them this run takes. Each further line is one item of one part: its verdict, and what was measured. A line is written as soon as its item is done, so a run that is killed
-loses only what was under way, and the next run continues from there.
+loses only the item in progress, and the next run continues from there.
 """
 
 import json

@@ -2,7 +2,7 @@
 """The programs by which the CUDA back end is judged: ONNX's node tests, models of the zoo, and the models alongside the repository.
 
 usage: gpu_tests.py compile [OPTIONS]             every kernel of all of them by NVIDIA's compiler, for --gpu (sm_80,sm_90a); no device is needed
-       gpu_tests.py run [OPTIONS]                 on the device that is here, against the reference; random programs as well, some of them under
+       gpu_tests.py run [OPTIONS]                 on this machine's device, against the reference; random programs too, some of them under
                                                   compute-sanitizer, and bench_cuda
        gpu_tests.py merge JOURNAL... [OPTIONS]    the dated document of runs at several times
 
@@ -37,7 +37,7 @@ import gpu_journal
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ZOO = ["resnet18", "resnet50", "mobilenet_v1", "mobilenet_v2", "squeezenet1.1", "vgg16", "bert_base", "gpt_block", "resnet8", "ds_cnn"]
-# Models that other tests make int8 as well.
+# Models that other tests quantize to int8 too.
 ZOO_INT8 = ["resnet18", "mobilenet_v2", "squeezenet1.1", "resnet8", "ds_cnn"]
 WHAT = ["nodes", "models", "random", "sanitizers", "bench"]
 SANITIZERS = ["memcheck", "racecheck", "synccheck"]
@@ -53,7 +53,7 @@ RUNNING = set()  # programs, each with the processes that it began its own group
 
 
 def end_all(number, _):
-    """On an interrupt or a request to end: nothing is left behind."""
+    """Handles an interrupt or a request to end: ends all processes that were started."""
     for process in list(RUNNING):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
@@ -441,7 +441,7 @@ def command_run(options):
     if tested.endswith("-dirty"):
         # Nobody knows what has changed since an earlier run.
         tested += datetime.datetime.now(datetime.timezone.utc).strftime("-%Y%m%dT%H%M%S")
-        print(f"gpu_tests: uncommitted changes: this run is one of its own, {tested}", flush=True)
+        print(f"gpu_tests: uncommitted changes: this is a separate run, {tested}", flush=True)
     targets = ["cuda", *([",".join([*reversed(libraries), "cuda"])] if libraries else [])]
     with tempfile.TemporaryDirectory() as folder:
         make = {"nodes": lambda: node_units(options, targets) if options.nodes_only != [] else [], "models": lambda: model_units(options, targets, folder),

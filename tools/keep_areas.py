@@ -47,16 +47,16 @@ def main():
     parser.add_argument("filter", nargs="?", default="")
     arguments = parser.parse_args()
     configs = [config["name"] for config in json.loads(run(arguments.cli, "hw", "list", "--json").stdout)]
-    wanted = [(config, flow) for config in configs for flow in FLOWS
-              if re.search(arguments.filter, f"{config}.{flow}") and not is_kept(arguments.cli, config, flow)]
+    required = [(config, flow) for config in configs for flow in FLOWS
+                if re.search(arguments.filter, f"{config}.{flow}") and not is_kept(arguments.cli, config, flow)]
     if arguments.check:
-        overdue = [path for path in (RESULTS / f"{config}.{flow}.json" for config, flow in wanted) if arguments.fresh or not path.exists()]
+        overdue = [path for path in (RESULTS / f"{config}.{flow}.json" for config, flow in required) if arguments.fresh or not path.exists()]
         for path in overdue:
             print(f"{path.relative_to(SOURCE)} is {'stale' if path.exists() else 'missing'}: ./dev area")
         return 1 if overdue else 0
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for (config, flow), wrong in zip(wanted, pool.map(lambda one: make(arguments.cli, *one), wanted)):
+        for (config, flow), wrong in zip(required, pool.map(lambda one: make(arguments.cli, *one), required)):
             failed += wrong is not None
             print(f"{config}.{flow}: {wrong or 'made'}", flush=True)
     return 1 if failed else 0

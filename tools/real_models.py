@@ -103,13 +103,13 @@ def run(name, model, shapes, target, folder):
     if done.returncode != 0:
         return row | {"error": done.stderr.strip().splitlines()[0][:300]}
     worst = 0.0
-    for tensor, want in expected.items():
+    for tensor, exact in expected.items():
         got = numpy.load(out / f"{file_name(tensor)}.npy")
-        if got.shape != want.shape:
-            return row | {"error": f"{tensor} has the shape {got.shape}, in ONNX Runtime {want.shape}"}
-        if want.size:
-            scale = max(float(numpy.abs(want.astype(numpy.float64)).max()), LEAST_SCALE)
-            worst = max(worst, float(numpy.abs(got.astype(numpy.float64) - want.astype(numpy.float64)).max()) / scale)
+        if got.shape != exact.shape:
+            return row | {"error": f"{tensor} has the shape {got.shape}, in ONNX Runtime {exact.shape}"}
+        if exact.size:
+            scale = max(float(numpy.abs(exact.astype(numpy.float64)).max()), LEAST_SCALE)
+            worst = max(worst, float(numpy.abs(got.astype(numpy.float64) - exact.astype(numpy.float64)).max()) / scale)
     return row | {"largest_difference": worst}
 
 

@@ -274,10 +274,10 @@ def run_page(path, dovetail, update=False):
                 status, printed = execute(command, folder, environment)
                 count += 1
                 is_last = command is commands[-1][0]
-                wanted = int(block.mark[5:]) if is_last and (block.mark or "").startswith("exit ") else 0
+                expected = int(block.mark[5:]) if is_last and (block.mark or "").startswith("exit ") else 0
                 where = f"{path}:{begin}: `{command.splitlines()[0]}`"
-                if status != wanted:
-                    problems.append("\n".join([f"{where} ends with {status}, not {wanted}:"] + printed[-20:]))
+                if status != expected:
+                    problems.append("\n".join([f"{where} ends with {status}, not {expected}:"] + printed[-20:]))
                 shown = page.lines[begin:end]
                 difference = first_difference(shown, printed, comparison.same)
                 if difference is None:

@@ -99,10 +99,10 @@ NdArray repeated(const NdArray& bias, std::int64_t times) {
   return result;
 }
 
-// What the Conv reads alongside the input, and what is between it and the movement.
+// The operands of the Conv next to its input, and the operators between the Conv and the movement.
 struct PhaseOperands {
   ValueId weights, bias;  // no bias: invalid
-  std::function<ValueId(ValueId value)> behind = [](ValueId value) { return value; };
+  std::function<ValueId(ValueId value)> follow = [](ValueId value) { return value; };
 };
 
 class PhaseLowering {
@@ -115,7 +115,7 @@ class PhaseLowering {
   std::int64_t parts() const { return parts_; }
 
   void run(const PhaseOperands& operands) {
-    ValueId value = operands.behind(conv(operands));
+    ValueId value = operands.follow(conv(operands));
     if (parts_ > 1) value = side_by_side(value);
     cut(value);
   }
@@ -275,7 +275,7 @@ bool lower_quantized_conv_transpose(graph::Graph& graph, NodeId id) {
   else if (bias)
     operands.bias = dequantized_as(
         graph, *bias, repeated(*graph.value(graph.node(*bias).inputs[0]).constant, lowering.parts()), lowering.parts());
-  operands.behind = [&](ValueId value) {
+  operands.follow = [&](ValueId value) {
     const std::string stem = node.name + "/phases";
     if (activation) {
       const graph::Node bounds = graph.node(*activation);

@@ -83,13 +83,13 @@ Refusal requantize(Lowering& lowering, const Operand& x, const Target& target) {
     if (!refusal.empty()) return refusal;
   }
   // The node represents the activation after which it sits, or else for the QuantizeLinear itself.
-  Target behind = target;
+  Target inner = target;
   NodeId op = target.quantize;
-  if (!behind.float_nodes.empty()) {
-    op = behind.float_nodes.back();
-    behind.float_nodes.pop_back();
+  if (!inner.float_nodes.empty()) {
+    op = inner.float_nodes.back();
+    inner.float_nodes.pop_back();
   }
-  return lowering.place(std::move(node), op, behind);
+  return lowering.place(std::move(node), op, inner);
 }
 
 void lower_quantize(Lowering& lowering, NodeId quantize) {
@@ -181,7 +181,7 @@ void note_islands(Lowering& lowering) {
     std::string why =
         reads_activations ? "no QuantizeLinear follows" : "only its constants are quantized, its activations are float";
     if (const std::string steps = other_steps(graph, node); !steps.empty()) why = steps;
-    else if (lowering.kept_float.count(node.name)) why = "its float result is used besides the quantized one";
+    else if (lowering.kept_float.count(node.name)) why = "its float result is used in addition to the quantized one";
     else if (refusal != lowering.refusals.end()) why = refusal->second;
     lowering.outcome.notes.push_back(fmt::format("{} ({}) stays float: {}", node.name, node.op, why));
   }

@@ -50,7 +50,7 @@ Product product_of(const Graph& graph, ValueId value) {
   return product;
 }
 
-// value = x + number; nothing where it is no such sum.
+// value = x + number; nullopt where the value is not such a sum.
 struct Shifted {
   ValueId x;
   double number;

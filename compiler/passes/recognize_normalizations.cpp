@@ -75,8 +75,8 @@ std::optional<Mean> mean(const Graph& graph, ValueId value) {
       double count = 1;
       const Shape& shape = shape_of(graph, found->of);
       for (const std::int64_t d : found->axes) count *= static_cast<double>(shape[static_cast<std::size_t>(d)]);
-      const double wanted = graph.node(*scaled).op == "Div" ? count : 1 / count;
-      if (std::abs(*factor - wanted) > 1e-6 * wanted) return std::nullopt;
+      const double expected = graph.node(*scaled).op == "Div" ? count : 1 / count;
+      if (std::abs(*factor - expected) > 1e-6 * expected) return std::nullopt;
       return found;
     }
   }
@@ -126,7 +126,7 @@ Variance variance(const Graph& graph, ValueId value, ValueId x, ValueId distance
   return found ? Variance::of_squares : Variance::none;
 }
 
-// (x - mean) / root(variance + epsilon), with what multiplies it besides.
+// (x - mean) / root(variance + epsilon), and a further factor of it.
 struct Normalized {
   ValueId x;
   Ints axes;

@@ -34,8 +34,8 @@ struct Place {
   ValueId out() const { return node().outputs[0]; }
   DType dtype() const { return graph.value(out()).type.dtype; }
   bool floating() const { return is_floating(dtype()); }
-  // A rule that holds of floats from `wanted` on; of integers always.
-  bool allowed(Level wanted) const { return !floating() || level >= wanted; }
+  // Whether a rule may be applied that holds for integers always, and for floats from level `least`.
+  bool allowed(Level least) const { return !floating() || level >= least; }
   std::optional<double> constant(std::size_t i) const { return uniform(graph, in(i)); }
   bool is_constant(std::size_t i, double number) const {
     const auto value = constant(i);
@@ -181,7 +181,7 @@ bool not_twice(const Place& p) {
 // ---- Order and chains
 // ----------------------------------------------------------------------------------------------------------------
 
-// Constants go on the right, where the other rules look for them.
+// Constants become the right operand, where the other rules look for them.
 bool constant_to_the_right(const Place& p) {
   if (!p.is("Add") && !p.is("Mul")) return false;
   return p.graph.is_constant(p.in(0)) && !p.graph.is_constant(p.in(1)) && p.turn(p.node().op, {p.in(1), p.in(0)});
@@ -281,7 +281,7 @@ bool pool_before_relu(const Place& p) {
   if (!relu || !used_once(p.graph, p.in(0))) return false;
   const ValueId x = p.graph.node(*relu).inputs[0];
   const NodeId before = p.graph.value(x).producer;
-  // What ends in its own kernel takes Relu for nothing.
+  // A Relu costs nothing at the end of one of these operators' kernels.
   static constexpr std::string_view kTaking[] = {"Conv", "Gemm", "MatMul", "BatchNormalization",
                                                  "Add",  "Mul",  "Sub",    "Div"};
   if (!before.valid() ||
@@ -325,7 +325,7 @@ bool at(Graph& graph, NodeId id, Level level) {
 
 constexpr AlgebraRule kAlgebraRules[] = {
     {"constants to the right of + and *", Level::exact, at<constant_to_the_right>},
-    {"x + 0 -> x", Level::exact, at<add_zero>},  // -0; from `tolerant` on +0 as well, which makes 0 of -0
+    {"x + 0 -> x", Level::exact, at<add_zero>},  // x + -0; from `tolerant` also x + 0, which turns -0 into 0
     {"x - 0 -> x", Level::exact, at<subtract_zero>},
     {"0 - x -> -x", Level::exact, at<subtract_from_zero>},
     {"x * 1 -> x", Level::exact, at<multiply_by_one>},

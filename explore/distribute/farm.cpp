@@ -145,7 +145,7 @@ class Farm::Run {
     }
   }
 
-  // Until nothing is left, and nothing under way.
+  // Serves the other processes until no job is left or in progress.
   Result<void> serve_others() {
     while (true) {
       while (!farm_.idle_.empty()) {
@@ -173,7 +173,7 @@ class Farm::Run {
     if (parts.kind == kFailure) return errors_of(parts.text, process);
     if (parts.kind == kHello) {
       if (parts.text != farm_.identity_)
-        return Diagnostic{"processes do not do the same work", process,
+        return Diagnostic{"processes work on different tasks", process,
                           fmt::format("its files or its kit differ: {} is not {}", parts.text, farm_.identity_),
                           "all processes need the same models, space and kit, by the same names"};
       farm_.idle_.push_back(received.from);

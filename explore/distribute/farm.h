@@ -30,12 +30,12 @@ struct Jobs {
 // Process 0's side.
 class Farm {
  public:
-  // `threads` of this process take part. `transport`: null where there are no other processes. `identity`: of what jobs
-  // depend on; a process that has another one is an error. Both outlive the farm.
+  // `threads` of this process take part. `transport`: null where there are no other processes. `identity`: identifies
+  // what jobs depend on; a process with another identity is an error. Both outlive the farm.
   Farm(Transport* transport, int threads, std::string identity);
 
-  // Until all jobs are done. Errors: the first one of a job, with the process that did it, once those under way have
-  // ended; the transport's; `work` was stopped (`what` names it), which waits for nobody.
+  // Runs until all jobs are done. Errors: the first error of a job, with the process that ran it, once the jobs in
+  // progress have ended; the transport's errors; `work` was stopped (`what` names it), which does not wait for jobs.
   Result<void> run(const Jobs& jobs, Work* work, const std::string& what);
 
   int processes() const { return transport_ == nullptr ? 1 : transport_->size(); }

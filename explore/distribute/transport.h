@@ -11,7 +11,7 @@
 
 namespace dovetail::explore {
 
-// Of one thread.
+// Only one thread may use it.
 class Transport {
  public:
   virtual ~Transport() = default;

@@ -51,11 +51,11 @@ class Sum {
  public:
   Sum(const EnergyTable& table, std::int64_t accelerators) : table_(table), accelerators_(as_double(accelerators)) {}
 
-  // `picojoules`: of one accelerator.
+  // `picojoules`: energy of one accelerator.
   void add(std::string component, bool on_chip, double picojoules) {
     energy_.parts.push_back({std::move(component), on_chip, picojoules * accelerators_ * kPico});
   }
-  // Of the memory that all share.
+  // Adds energy of the memory that all accelerators share.
   void add_shared(std::string component, double picojoules) {
     energy_.parts.push_back({std::move(component), false, picojoules * kPico});
   }

@@ -242,7 +242,7 @@ Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::strin
   else
     for (const auto& [key, json_row] : rows.items()) {
       const auto row = std::find_if(table.rows.begin(), table.rows.end(),
-                                    [&, wanted = &key](const EnergyRow& known) { return known.key == *wanted; });
+                                    [&, name = &key](const EnergyRow& known) { return known.key == *name; });
       if (row == table.rows.end()) {
         reader.wrong(key, "there is no such row", isa::suggestion(key, keys));
         continue;

@@ -65,7 +65,7 @@ Result<EnergyTable> parse_energy_table(std::string_view json, std::string_view w
 // The kit's own, parsed once.
 Result<EnergyTable> default_energy_table();
 // `table` with what `json` says instead: {"rows": {"mac.int8": {"value": 0.1, "unit": "pJ", "source": "..."}}, "sram":
-// {...}}. Errors, all of them together: keys that there are not, another unit than the table's, a value out of the
+// {...}}. Errors, all of them together: unknown keys, another unit than the table's, a value out of the
 // row's bounds, no source.
 Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::string_view name);
 

@@ -127,7 +127,7 @@ class AccelMeasurer : public tune::Measurer {
       return dram.bytes.data() + (program.addresses.at(parameter) - dram.base);
     };
     for (const auto& [name, array] : arguments_) {
-      const NdArray packed = lie(array, name, candidate);
+      const NdArray packed = in_layout(array, name, candidate);
       std::memcpy(place(name), packed.bytes().data(), packed.bytes().size());
     }
     simulator::EngineOptions engine;
@@ -138,14 +138,14 @@ class AccelMeasurer : public tune::Measurer {
     const auto ran = simulator->launch(program.code.program, dram);
     if (!ran.ok()) return {.outcome = Outcome::crashed, .why = ran.errors().front().why};
     for (const auto& [name, array] : results_) {
-      const NdArray packed = lie(array, name, candidate);
+      const NdArray packed = in_layout(array, name, candidate);
       if (std::memcmp(place(name), packed.bytes().data(), packed.bytes().size()) != 0)
         return {.outcome = Outcome::wrong, .why = name + " is not what the task's program computes"};
     }
     return {.outcome = Outcome::measured, .cost = static_cast<double>(simulator->timing()->cycles)};
   }
 
-  static NdArray lie(const NdArray& array, const std::string& parameter, const schedule::Scheduled& candidate) {
+  static NdArray in_layout(const NdArray& array, const std::string& parameter, const schedule::Scheduled& candidate) {
     const auto layout = candidate.layouts.find(parameter);
     if (layout == candidate.layouts.end()) return array;
     return schedule::pack(array, *schedule::parse_index_map(layout->second, array.shape()));

@@ -119,7 +119,8 @@ class Child {
     siginfo_t info{};
     return ::waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
   }
-  // What waitpid says. The group is killed first: while the child is not reaped, its number is no other group's.
+  // Returns the status from waitpid. Kills the group first: until the child is reaped, no other group can get its
+  // number.
   int reap() {
     if (process_ == 0) return status_;
     ::kill(-process_, SIGKILL);

@@ -19,11 +19,11 @@
 namespace dovetail::explore {
 
 struct ChildLimits {
-  double seconds = 60;                             // by the clock on the wall
-  std::optional<std::uint64_t> memory_bytes = {};  // on top of what this process has
-  const Work* work = nullptr;                      // where it is stopped, so is the child
-  // Else it is closed to other processes, and the system's collector hears nothing of its crash. For what uses a GPU:
-  // its driver may want to look at the process that it is in.
+  double seconds = 60;                             // wall-clock time
+  std::optional<std::uint64_t> memory_bytes = {};  // in addition to what this process has
+  const Work* work = nullptr;                      // the child stops when this work is stopped
+  // False: other processes cannot inspect the child, and the system's crash collector does not see its crash. Set it
+  // for a child that uses a GPU: the driver may need to inspect its process.
   bool open_to_others = false;
 };
 

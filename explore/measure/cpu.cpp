@@ -122,15 +122,15 @@ class Running {
   std::string failure_;
 };
 
-std::vector<std::byte> check_and_time(const Kernel& beside, const Kernel& candidate, const Tolerance& tolerance,
+std::vector<std::byte> check_and_time(const Kernel& baseline, const Kernel& candidate, const Tolerance& tolerance,
                                       const CpuMeasureOptions& options, const CpuMeasureOptions::Run* hook) {
   const auto most = [&](auto field) {
-    return static_cast<std::size_t>(std::max(beside.code.object().*field, candidate.code.object().*field));
+    return static_cast<std::size_t>(std::max(baseline.code.object().*field, candidate.code.object().*field));
   };
   // One pool of threads for both: threads of another would still be spinning for a while.
   bundle::KernelHost host(options.threads, most(&cpu::KernelObject::shared_bytes),
                           most(&cpu::KernelObject::local_bytes));
-  Running first(beside, host, nullptr), second(candidate, host, hook);
+  Running first(baseline, host, nullptr), second(candidate, host, hook);
   if (const std::string wrong = second.check(tolerance, std::byte{0xcd}); !wrong.empty())
     return to_answer({0, 0, wrong});
   first.run();
@@ -191,7 +191,7 @@ class CpuMeasurer : public tune::Measurer {
       }
       // The caller keeps the candidate.
       auto kernel = ready({std::shared_ptr<const void>(), candidates[i]}, *std::exchange(compiled[i], std::nullopt));
-      measurements.push_back(kernel.ok() ? measure_beside_default(*kernel)
+      measurements.push_back(kernel.ok() ? measure_against_default(*kernel)
                                          : Measurement{.outcome = Outcome::refused, .why = to_string(kernel.errors())});
     }
     return measurements;
@@ -217,7 +217,7 @@ class CpuMeasurer : public tune::Measurer {
   Result<cpu::KernelObject> compile(const schedule::Scheduled& scheduled) const {
     try {
       return cpu::compile_kernel(scheduled.program, *task_.intrinsics, kSymbol, cpu_);
-    } catch (const InternalError& error) {  // it is the candidate's end, and nobody else's
+    } catch (const InternalError& error) {  // the error concerns this candidate alone
       return Diagnostic{"cannot compile", task_.program.name, error.what(), "report it"};
     }
   }
@@ -251,22 +251,22 @@ class CpuMeasurer : public tune::Measurer {
     return kernel;
   }
 
-  ChildEnd run_beside(const Kernel& beside, const Kernel& candidate, const ChildLimits& limits,
-                      const CpuMeasureOptions::Run* hook) const {
+  ChildEnd run_with_baseline(const Kernel& baseline, const Kernel& candidate, const ChildLimits& limits,
+                             const CpuMeasureOptions::Run* hook) const {
     const auto held = FileLock::take(lock_);
     if (!held.ok()) throw ResourceError(held.errors().front());
     const auto end =
-        call_in_child([&] { return check_and_time(beside, candidate, tolerance_, options_, hook); }, limits);
+        call_in_child([&] { return check_and_time(baseline, candidate, tolerance_, options_, hook); }, limits);
     if (!end.ok()) throw ResourceError(end.errors().front());
     return *end;
   }
 
-  // Alongside itself.
+  // Measures the default schedule, paired with itself.
   Result<void> measure_default(std::shared_ptr<const schedule::Scheduled> scheduled) {
     DOVETAIL_ASSIGN(Kernel kernel, ready(scheduled, compile(*scheduled)));
     default_ = std::make_unique<Kernel>(std::move(kernel));
     const ChildLimits limits{.seconds = 10 * options_.limit_seconds, .work = options_.work};
-    const ChildEnd end = run_beside(*default_, *default_, limits, nullptr);
+    const ChildEnd end = run_with_baseline(*default_, *default_, limits, nullptr);
     const Measurement measurement = measurement_of(end, limits, 0);
     if (measurement.outcome != Outcome::measured)
       return Diagnostic{"cannot measure", task_.program.name, fmt::format("its default schedule: {}", measurement.why),
@@ -275,11 +275,11 @@ class CpuMeasurer : public tune::Measurer {
     return {};
   }
 
-  Measurement measure_beside_default(const Kernel& candidate) const {
-    // Longer for tasks that take long: a bad candidate of theirs is to be told from one that hangs.
-    constexpr double kMostRuns = 100;  // of the default
+  Measurement measure_against_default(const Kernel& candidate) const {
+    // Longer for slow tasks, to distinguish a slow candidate from one that hangs.
+    constexpr double kMostRuns = 100;  // runs of the default schedule
     const ChildLimits limits{.seconds = options_.limit_seconds + kMostRuns * default_seconds_, .work = options_.work};
-    return measurement_of(run_beside(*default_, candidate, limits, &options_.run), limits, default_seconds_);
+    return measurement_of(run_with_baseline(*default_, candidate, limits, &options_.run), limits, default_seconds_);
   }
 
   schedule::Task task_;

@@ -139,7 +139,7 @@ class RunningKernels {
   runtime::cuda::EventHandle begin_ = nullptr, end_ = nullptr;
 };
 
-Result<CheckedTiming> check_and_time_on_gpu(const loops::Program& program, const Kernels& beside,
+Result<CheckedTiming> check_and_time_on_gpu(const loops::Program& program, const Kernels& baseline,
                                             const Kernels& candidate, const std::vector<NdArray>& values,
                                             const Tolerance& tolerance, const CudaMeasureOptions& options, bool hooks) {
   constexpr std::size_t kRounds = 7;
@@ -150,7 +150,7 @@ Result<CheckedTiming> check_and_time_on_gpu(const loops::Program& program, const
   };
   DOVETAIL_ASSIGN(std::string wrong, second.check(tolerance, std::byte{0xcd}, after_run));
   if (!wrong.empty()) return CheckedTiming{0, 0, std::move(wrong)};
-  DOVETAIL_ASSIGN(const RunningKernels first, RunningKernels::make(context, program, beside, values));
+  DOVETAIL_ASSIGN(const RunningKernels first, RunningKernels::make(context, program, baseline, values));
   DOVETAIL_ASSIGN(const double once, first.time(1));
   const double of_round = options.timing_seconds / (2 * kRounds);
   const int runs = std::clamp(static_cast<int>(of_round / std::max(once, 1e-9)), 1, 1000);
@@ -238,7 +238,7 @@ class CudaMeasurer : public tune::Measurer {
       }
       const auto kernels = compile(*candidate);
       measurements.push_back(kernels.ok()
-                                 ? measure_beside_default(*kernels)
+                                 ? measure_against_default(*kernels)
                                  : Measurement{.outcome = Outcome::refused, .why = to_string(kernels.errors())});
     }
     return measurements;
@@ -276,7 +276,7 @@ class CudaMeasurer : public tune::Measurer {
                                       source.workspace_bytes,
                                       source.failures});
       return kernels;
-    } catch (const InternalError& error) {  // it is the candidate's end, and nobody else's
+    } catch (const InternalError& error) {  // the error concerns this candidate alone
       return Diagnostic{"cannot compile", task_.program.name, error.what(), "report it"};
     }
   }
@@ -296,14 +296,15 @@ class CudaMeasurer : public tune::Measurer {
     return std::move(end.answer);
   }
 
-  // What the child says of errors becomes its exception, which is its end.
-  ChildEnd run_beside(const Kernels& beside, const Kernels& candidate, const ChildLimits& limits, bool hooks) const {
+  // The child throws its errors as an exception, which ends it.
+  ChildEnd run_with_baseline(const Kernels& baseline, const Kernels& candidate, const ChildLimits& limits,
+                             bool hooks) const {
     const auto held = FileLock::take(lock_);
     if (!held.ok()) throw ResourceError(held.errors().front());
     const auto end = call_in_child(
         [&] {
           const auto timing =
-              check_and_time_on_gpu(task_.program, beside, candidate, values_, tolerance_, options_, hooks);
+              check_and_time_on_gpu(task_.program, baseline, candidate, values_, tolerance_, options_, hooks);
           if (!timing.ok()) throw std::runtime_error(to_string(timing.errors()));
           return to_answer(*timing);
         },
@@ -317,7 +318,7 @@ class CudaMeasurer : public tune::Measurer {
     default_schedule_ = std::make_unique<schedule::Scheduled>(std::move(scheduled));
     DOVETAIL_ASSIGN(default_, compile(*default_schedule_));
     const ChildLimits limits{.seconds = 10 * options_.limit_seconds, .work = options_.work, .open_to_others = true};
-    const ChildEnd end = run_beside(default_, default_, limits, false);
+    const ChildEnd end = run_with_baseline(default_, default_, limits, false);
     const Measurement measurement = measurement_of(end, limits, 0);
     if (measurement.outcome != Outcome::measured)
       return Diagnostic{"cannot measure", task_.program.name, fmt::format("its default schedule: {}", measurement.why),
@@ -326,9 +327,9 @@ class CudaMeasurer : public tune::Measurer {
     return {};
   }
 
-  Measurement measure_beside_default(const Kernels& candidate) const {
+  Measurement measure_against_default(const Kernels& candidate) const {
     const ChildLimits limits{.seconds = options_.limit_seconds, .work = options_.work, .open_to_others = true};
-    return measurement_of(run_beside(default_, candidate, limits, true), limits, default_seconds_);
+    return measurement_of(run_with_baseline(default_, candidate, limits, true), limits, default_seconds_);
   }
 
   schedule::Task task_;

@@ -1,6 +1,6 @@
 // Measures schedules of CUDA tasks: what they compile to runs on this machine's GPU in a child process, alongside the
-// default schedule's kernels. A kernel that breaks a rule ends the child's use of the device, and nobody else's: this
-// process compiles, and never asks the driver for anything, so that a child may.
+// default schedule's kernels. A kernel that breaks a rule ends only the child's use of the device. This process
+// compiles and never calls the driver, so that its children can.
 //
 //   arguments, reference, right   as for the CPU (explore/measure/cpu.h)
 //   cost                          median of ratios of its time to the default's, each of many runs by the device's

@@ -1,5 +1,5 @@
-// Arguments to run a task's program with where there is no model: numbers drawn from a seed, such that it can be run on
-// them, and that its results tell a wrong kernel from a right one. They depend on the program and the seed alone.
+// Arguments to run a task's program with when there is no model: random numbers for which the program is defined, and
+// whose results distinguish a wrong kernel from a right one. They depend only on the program and the seed.
 //
 //   floats     in [-1, 1), so that sums do not overflow; those that are divided by, or whose root or logarithm is
 //              taken, in [1/16, 1)

@@ -32,7 +32,7 @@ constexpr std::uint64_t kMostCopied = std::uint64_t{1} << 30;
 // Work grows until it takes that long on the device, so that beginning and end do not count, or here.
 constexpr double kEnoughSeconds = 5e-3, kMostHostSeconds = 0.1;
 
-// Of the shortest of some runs.
+// The time of the fastest of some runs.
 Result<double> seconds_of(const Context& context, runtime::cuda::StreamWork& work,
                           std::span<const runtime::cuda::Address> tensors) {
   const auto& driver = context.driver();

@@ -104,18 +104,18 @@ PairedTimes time_in_pairs(const std::function<void()>& first, const std::functio
                           const PairOptions& options) {
   const Timed one(first, options), other(second, options);
   const double pair_seconds = one.sample_seconds() + other.sample_seconds();
-  const int wanted =
+  const int enough =
       static_cast<int>(std::clamp(options.seconds / std::max(pair_seconds, 1e-7),
                                   static_cast<double>(options.least_pairs), static_cast<double>(options.most_pairs)));
   std::vector<Pair> undisturbed, all;
   const auto counted = [&]() -> const std::vector<Pair>& { return undisturbed.size() >= 2 ? undisturbed : all; };
   const auto is_enough = [&] {
-    return static_cast<int>(undisturbed.size()) >= wanted || static_cast<int>(all.size()) >= kMostAttempts * wanted ||
+    return static_cast<int>(undisturbed.size()) >= enough || static_cast<int>(all.size()) >= kMostAttempts * enough ||
            (all.size() >= 2 && std::ranges::min(counted(), {}, &Pair::ratio).ratio() > options.hopeless);
   };
   while (!is_enough()) {
     Pair pair;
-    // In turns the one and the other begins: what drifts from the first sample to the second cancels as well.
+    // The two take turns to begin, so that drift from the first sample to the second cancels too.
     if (all.size() % 2 == 0) pair.first = one.sample();
     pair.second = other.sample();
     if (all.size() % 2 == 1) pair.first = one.sample();

@@ -24,10 +24,10 @@ class TableSpace final : public tune::SearchSpace {
   static Result<TableSpace> make(const schedule::Task& task, const schedule::Sketch& sketch, const Table& table);
 
   Result<tune::Candidate> default_candidate() override { return candidates_.front(); }
-  // Analytic: what the sketch makes of `wanted`, or where the table does not have that, the row that agrees with it
-  // for the most decisions. Random: any of the rows that agree with `wanted`. A decision with which no row agrees that
-  // agrees with those before it is left out, as where a sketch does not take it.
-  std::optional<tune::Candidate> complete(const schedule::Decisions& wanted, tune::Rest rest,
+  // Analytic: the sketch's candidate for `decided`, or if the table does not have it, the row that agrees with it in
+  // the most decisions. Random: any of the rows that agree with `decided`. A decision is ignored if no row that agrees
+  // with the decisions before it agrees with it too, like a decision that a sketch does not accept.
+  std::optional<tune::Candidate> complete(const schedule::Decisions& decided, tune::Rest rest,
                                           SplitMix64& random) override;
 
   double cost(const tune::Candidate& candidate) const;                         // precondition: of this space
@@ -37,8 +37,8 @@ class TableSpace final : public tune::SearchSpace {
   TableSpace(const schedule::Task& task, const schedule::Sketch& sketch, const Table& table)
       : task_(&task), sketch_(&sketch), table_(&table) {}
 
-  std::optional<std::size_t> analytic_row(const schedule::Decisions& wanted) const;
-  std::vector<std::size_t> agreeing(const schedule::Decisions& wanted) const;
+  std::optional<std::size_t> analytic_row(const schedule::Decisions& decided) const;
+  std::vector<std::size_t> agreeing(const schedule::Decisions& decided) const;
 
   const schedule::Task* task_;
   const schedule::Sketch* sketch_;

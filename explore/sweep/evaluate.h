@@ -30,14 +30,14 @@ struct Metrics {
   double inferences_per_second = 0;
   std::optional<double> accuracy = {};  // 0 to 1; empty: the space has no numeric choices
 
-  // Of a constraint's or objective's key. Precondition: it is one.
+  // The value of a constraint's or objective's key. Precondition: the key exists.
   double of(std::string_view key) const;
 };
 Json to_json(const Metrics& metrics);
 Metrics metrics_from_json(const Json& json);
-// What is to be large counts as its negative.
+// Costs are minimized: a metric to be maximized counts as its negative.
 Costs costs(const Metrics& metrics, std::span<const Objective> objectives);
-// Empty: it keeps to all of them.
+// The first constraint that the metrics break, as text; empty: they keep all constraints.
 std::string broken_constraint(const Metrics& metrics, std::span<const Constraint> constraints);
 
 // What is the same for all points of a sweep. Everything it refers to outlives it. May be used by several threads at

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/file_lock.h"
-#include "base/vanishing.h"
+#include "base/temporary.h"
 #include "compiler/tune/sqlite.h"
 
 namespace dovetail::explore {
@@ -59,7 +59,7 @@ struct PointsFile::State {
   fs::path path;
   sqlite::Database database;
   std::string owner;
-  Vanishing lock_file;
+  TemporaryPath lock_file;
   FileLock alive;  // held as long as this explorer lives
 
   static fs::path lock_path(const fs::path& path, const std::string& owner) {
@@ -109,7 +109,7 @@ Result<PointsFile> PointsFile::open(const fs::path& path, const Json& identity) 
     DOVETAIL_TRY(transaction.commit());
   }
   const std::string owner = own_name();
-  Vanishing lock_file(State::lock_path(path, owner));
+  TemporaryPath lock_file(State::lock_path(path, owner));
   DOVETAIL_ASSIGN(FileLock alive, FileLock::take(lock_file.path()));
   return PointsFile(
       std::unique_ptr<State>(new State{path, std::move(database), owner, std::move(lock_file), std::move(alive)}));

@@ -57,7 +57,7 @@ Result<std::vector<NumericChoice>> quantize(std::span<const FloatModel> models, 
   double weights = 0;
   for (const FloatModel& model : models) weights += model.weight;
   for (const FloatModel& model : models) {
-    DOVETAIL_ASSIGN(const std::vector<std::int64_t> wanted, expected(model, make_forward));
+    DOVETAIL_ASSIGN(const std::vector<std::int64_t> exact, expected(model, make_forward));
     for (NumericChoice& choice : made) {
       step(fmt::format("quantizing {}: {}", model.path, choice.numerics.text()));
       quantize::Options options;
@@ -68,9 +68,9 @@ Result<std::vector<NumericChoice>> quantize(std::span<const FloatModel> models, 
       DOVETAIL_ASSIGN(const quantize::Quantized quantized,
                       quantize::quantize(model.imported.graph, model.samples, options, make_forward));
       DOVETAIL_ASSIGN(const std::vector<std::int64_t> got, decisions(quantized.graph, model, make_forward));
-      DOVETAIL_CHECK(got.size() == wanted.size(), "rows of the quantized model");
+      DOVETAIL_CHECK(got.size() == exact.size(), "rows of the quantized model");
       std::int64_t same = 0;
-      for (std::size_t i = 0; i < got.size(); ++i) same += got[i] == wanted[i] ? 1 : 0;
+      for (std::size_t i = 0; i < got.size(); ++i) same += got[i] == exact[i] ? 1 : 0;
       choice.accuracy += model.weight / weights * static_cast<double>(same) /
                          static_cast<double>(std::max<std::size_t>(1, got.size()));
       DOVETAIL_ASSIGN(auto file, export_onnx(quantized.graph, model.path, model.imported.report.metadata));

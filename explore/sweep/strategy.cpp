@@ -24,7 +24,7 @@ class Exhaustive : public Strategy {
     for (; points.size() < most && next_ < size_; ++next_) points.push_back(space_.genes(next_));
     return points;
   }
-  void tell(std::span<const Trial>) override {}
+  void observe(std::span<const Trial>) override {}
 
  private:
   const Space& space_;
@@ -79,7 +79,7 @@ class Random : public Drawing {
     while (points.size() < most && !exhausted()) points.push_back(fresh([&] { return draw(); }));
     return points;
   }
-  void tell(std::span<const Trial>) override {}
+  void observe(std::span<const Trial>) override {}
 };
 
 // NSGA-II (Deb et al. 2002): tournaments by front and crowding, uniform crossover, a step to a neighboring choice or
@@ -90,13 +90,13 @@ class Evolution : public Drawing {
 
   std::vector<Genes> propose(std::size_t most) override {
     std::vector<Genes> points;
-    const std::size_t wanted = std::min(most, kPopulation);
-    while (points.size() < wanted && !exhausted())
+    const std::size_t count = std::min(most, kPopulation);
+    while (points.size() < count && !exhausted())
       points.push_back(fresh([&] { return population_.size() < 2 ? draw() : child(); }));
     return points;
   }
 
-  void tell(std::span<const Trial> trials) override {
+  void observe(std::span<const Trial> trials) override {
     for (const Trial& trial : trials)
       if (trial.costs) population_.push_back({trial.genes, *trial.costs, {}});
     std::vector<Costs> costs;

@@ -56,7 +56,7 @@ class Sweep {
           cost = costs(metrics_from_json(proposal.record->values), space_.objectives());
         trials.push_back({proposal.genes, std::move(cost)});
       }
-      strategy->tell(trials);
+      strategy->observe(trials);
     }
     return progress_;
   }

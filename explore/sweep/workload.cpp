@@ -211,11 +211,11 @@ Result<const Workload::Expected*> Workload::expected(std::size_t index) const {
 Result<std::vector<ModelTime>> Workload::run(const Programs& programs, const runtime::MakeSimulator& make) const {
   std::vector<ModelTime> times;
   for (std::size_t i = 0; i < models_.size(); ++i) {
-    DOVETAIL_ASSIGN(const Expected* wanted, expected(i));
+    DOVETAIL_ASSIGN(const Expected* reference, expected(i));
     DOVETAIL_ASSIGN(runtime::Executor executor,
                     runtime::Executor::make(programs.models[i].bundle, make, {.threads = 1}));
-    DOVETAIL_ASSIGN(const runtime::RunResult result, executor.run(wanted->inputs));
-    for (const auto& [name, output] : wanted->outputs)
+    DOVETAIL_ASSIGN(const runtime::RunResult result, executor.run(reference->inputs));
+    for (const auto& [name, output] : reference->outputs)
       if (const std::string text = difference(result.outputs.at(name), output); !text.empty())
         return Diagnostic{"the accelerator computes another result",
                           fmt::format("{}, output {}", models_[i].name, name), text,

@@ -37,12 +37,13 @@ struct ModelTime {
   std::uint64_t cycles = 0;        // of all launches
   simulator::Counters counters{};  // of all launches
 };
-// Of a layer, in cycles of the compute unit.
+// The time of a layer, in cycles of the compute unit.
 struct LayerTime {
   std::string name;
   std::uint64_t cycles = 0, bound = 0, useful_macs = 0;
   std::string bound_by;  // "compute", "DRAM read", "DRAM write"
-  // Of its own instructions, their fetch included, but commands of the DRAM and ALU's reads of a second operand.
+  // Counters of the layer's instructions and their fetch, without DRAM commands and the ALU's reads of a second
+  // operand.
   simulator::Counters counters = {};
   double energy_mj = 0;  // Evaluator::layers()
 };

@@ -51,8 +51,8 @@ struct Addition {
   double a_multiplier, b_multiplier;
   int shift;
 };
-// The shift is 16, or the largest at which the sum fits int32; nothing where even 0 is too large, or a multiplier is no
-// normal number.
+// The shift is 16, or the largest smaller one at which the sum fits int32. nullopt where even shift 0 is too large, or
+// a multiplier is not a normal number.
 std::optional<Addition> addition(const Quantization& a, const Quantization& b, float y, bool subtract);
 
 }  // namespace dovetail::passes::qdq

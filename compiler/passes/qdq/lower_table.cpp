@@ -210,17 +210,17 @@ Refusal lower_to_table(Lowering& lowering, const Target& target) {
           quantize_wide(reals->as_double(reals->count() == kSteps ? step : step * slices + c), target.q, {}));
 
   // Named after the first operator; the others follow it.
-  Target behind = target;
-  behind.float_nodes.clear();
+  Target inner = target;
+  inner.float_nodes.clear();
   for (const NodeId id : graph.topological_order())
-    if (cone.nodes.count(id)) behind.float_nodes.insert(behind.float_nodes.begin(), id);
-  const NodeId first = behind.float_nodes.back();
-  behind.float_nodes.pop_back();
+    if (cone.nodes.count(id)) inner.float_nodes.insert(inner.float_nodes.begin(), id);
+  const NodeId first = inner.float_nodes.back();
+  inner.float_nodes.pop_back();
   Node node;
   node.op = "dovetail.qtable";
   node.inputs = {cone.steps, lowering.int8_constant(graph.node(first).name + "/table", std::move(table))};
   if (axis >= 0) node.attributes["axis"] = axis;
-  return lowering.place(std::move(node), first, behind);
+  return lowering.place(std::move(node), first, inner);
 }
 
 namespace {
@@ -232,13 +232,13 @@ const NdArray* table_of(const Graph& graph, const Node& node) {
   return &*graph.value(node.inputs[1]).constant;
 }
 
-// True where the node's result at a place depends on its int8 operands at that place alone.
+// Whether each element of the node's result depends only on the same element of its int8 operands.
 bool is_integer_pointwise(std::string_view op) {
   return op == "dovetail.qtable" || op == "dovetail.qadd" || op == "dovetail.qmul" || op == "dovetail.qclip";
 }
 
-// `id` as one table of the tensor that the tables before it read: f(t(x)), or f(x, t(x)). False where it is no
-// such function.
+// Replaces `id` by one table of the tensor that the tables before it read: f(t(x)), or f(x, t(x)). False where `id` is
+// not such a function.
 bool compose(Lowering& lowering, NodeId id) {
   Graph& graph = lowering.graph;
   const Node node = graph.node(id);

@@ -144,7 +144,7 @@ Refusal Lowering::place(Node node, NodeId op, const Target& target) {
   graph.edit(placed)->outputs = {target.output};
   graph.value(target.output).producer = placed;
 
-  const std::string wanted = graph.node(op).name;
+  const std::string op_name = graph.node(op).name;
   std::vector<NodeId> chain = target.float_nodes;  // result first, so that each is free of users when its turn comes
   chain.push_back(op);
   for (NodeId dead : chain) {
@@ -159,7 +159,7 @@ Refusal Lowering::place(Node node, NodeId op, const Target& target) {
     }
     graph.remove_node(dead);
   }
-  if (graph.node(op).removed) graph.edit(placed)->name = wanted;
+  if (graph.node(op).removed) graph.edit(placed)->name = op_name;
   ++outcome.changes;
   return "";
 }

@@ -128,10 +128,10 @@ bool moves_values(std::string_view op);
 Refusal clip_steps(Lowering& lowering, NodeId op);
 // ArgMax and ArgMin: scaling keeps the order.
 Refusal order_steps(Lowering& lowering, NodeId op);
-// Operators that move a constant weight with a scale per slice: evaluated, the scales move along. Nothing where this is
-// no such node.
+// Evaluates an operator that moves the elements of a constant weight with a scale per slice; the scales move along.
+// nullopt where `op` is not such an operator.
 std::optional<Refusal> move_weight(Lowering& lowering, NodeId op);
-// Bounds of a Relu or Clip; nothing where they are not constants or NaN.
+// Bounds of a Relu or Clip; nullopt where they are not constants, or are NaN.
 std::optional<std::pair<float, float>> clip_bounds(const Graph& graph, const Node& node);
 
 // uint8 activations become int8 with dovetail.recenter at the border.

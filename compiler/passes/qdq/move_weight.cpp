@@ -73,14 +73,14 @@ std::optional<Refusal> move_weight(Lowering& lowering, NodeId op) {
     return values.errors().front().why;
   }
   replace_by_constants(graph, evaluated, *std::move(values));
-  Node behind = dequantize;
-  behind.name = move.name;
-  behind.inputs[0] = constant;
-  behind.outputs = move.outputs;
-  behind.origins = move.origins;
-  behind.attributes["axis"] = *after;
+  Node scaled = dequantize;
+  scaled.name = move.name;
+  scaled.inputs[0] = constant;
+  scaled.outputs = move.outputs;
+  scaled.origins = move.origins;
+  scaled.attributes["axis"] = *after;
   graph.remove_node(op);
-  graph.add_node(std::move(behind));
+  graph.add_node(std::move(scaled));
   ++lowering.outcome.changes;
   return "";
 }

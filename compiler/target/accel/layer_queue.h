@@ -29,9 +29,11 @@ class LayerQueue {
   // Adds the layer that is held back.
   void finish();
 
-  // Of the SRAMs by all layers so far.
+  // The history of the SRAMs after all layers so far.
   SramHistory history() const;
-  std::uint64_t computed_cycles() const { return computed_cycles_; }  // of the compute queue, by all layers so far
+  std::uint64_t computed_cycles() const {
+    return computed_cycles_;
+  }  // cycles of the compute queue for all layers so far
   Stream& stream() { return stream_; }
   // Operations that are computed side by side.
   const std::vector<std::array<std::size_t, 2>>& side_by_side() const { return side_by_side_; }

@@ -101,7 +101,7 @@ Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vecto
       if (!layout.folds.empty()) layout.border_value = need.value;  // nobody else reads it
       if (need.border.empty()) continue;
       if (!has_border.insert(value).second && layout.border_value != need.value)
-        errors.push_back({fmt::format("cannot lay out {}", graph.value(value).name), "",
+        errors.push_back({fmt::format("cannot choose a layout for {}", graph.value(value).name), "",
                           fmt::format("its consumers need borders of {} and {}", layout.border_value, need.value),
                           "place one of them on the host"});
       layout.border_value = need.value;

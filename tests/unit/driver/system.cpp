@@ -79,7 +79,7 @@ TEST_CASE("accelerators come from the configuration, the bundle or a change of t
              ContainsSubstring("mine.json asks for 2") && ContainsSubstring("--accelerators 1"));
   for (const std::int64_t wrong : {0, 65}) {
     changes.accelerators = wrong;
-    CHECK_THAT(why(config, changes), ContainsSubstring("it is not a whole number from 1 to 64"));
+    CHECK_THAT(why(config, changes), ContainsSubstring("it must be an integer from 1 to 64"));
   }
 }
 

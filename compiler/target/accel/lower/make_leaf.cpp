@@ -137,9 +137,9 @@ class LeafBuilder {
     Leaf::Transfer result;
     Expr value = target.value, padded;
     result.store = !on_chip(target.buffer);
-    const auto immediate = [](const Expr& e, std::int64_t wanted) {
+    const auto immediate = [](const Expr& e, std::int64_t value) {
       const auto* imm = std::get_if<IntImm>(&e->node);
-      return imm && imm->value == wanted;
+      return imm && imm->value == value;
     };
     if (result.store) {
       const auto* narrowing = std::get_if<Cast>(&value->node);
@@ -179,8 +179,8 @@ class LeafBuilder {
     leaf_.transfer = std::move(result);
   }
 
-  // The loops over the last two dimensions must run over whole elements on both sides alike; they are the transfer's
-  // own affair.
+  // The loops over the last two dimensions must run over whole elements on both sides. The transfer itself moves them,
+  // so they are removed.
   void drop_element_loops(const Buffer& to, const std::vector<Expr>& to_indices, const Buffer& from,
                           const std::vector<Expr>& from_indices) {
     std::set<const VarNode*> element;

@@ -50,7 +50,7 @@ struct FixedPoint {
 std::optional<FixedPoint> plan_fixed_point(std::span<const float> scales, const OutputRange& range, std::int64_t bound);
 
 struct FixedPointChannel {
-  std::int64_t center = 0;                       // added to the accumulator, besides the bias
+  std::int64_t center = 0;                       // added to the accumulator, in addition to the bias
   std::int64_t low = 0, high = 0;                // bounds of w
   std::array<std::int64_t, kMostLimbs> limbs{};  // signed, lowest first; the last `FixedPoint::limbs` count
   std::array<int, kMostLimbs> shifts{};          // after each

@@ -31,7 +31,7 @@ struct MatMulSpec {
   float scale = 1;
   Epilogue epilogue;
 
-  // What all accumulators have besides the sums: k za zb.
+  // The constant that all accumulators have in addition to the sums: k za zb.
   std::int32_t bias() const;
 };
 // Whether the hardware has such products: a block of rows is an element of WGT.

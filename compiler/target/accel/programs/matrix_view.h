@@ -1,5 +1,5 @@
 // How the matrices that a batched product reads or writes are within another matrix, where movement (Slice, Reshape,
-// Transpose) is between the two: heads side by side in the channels, say.
+// Transpose) is between the two: for example heads side by side in the channels.
 #pragma once
 
 #include <cstdint>

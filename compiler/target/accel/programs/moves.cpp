@@ -95,8 +95,8 @@ class Planner {
     return source;
   }
 
-  // How far the sources of one row are from those of another, nullopt where that is no one number, or negative. Looked
-  // at in a few places; add_box looks at all.
+  // The distance from the sources of one row to those of the next; nullopt where it is not constant, or negative.
+  // Checked in a few places only; add_box checks all of them.
   template <typename Place>
   std::optional<std::int64_t> step(const Place& place, bool rows, std::int64_t across, std::int64_t from,
                                    std::int64_t to) const {

@@ -46,8 +46,8 @@ struct Interval {
   std::optional<std::int32_t> slope(std::optional<std::int32_t> otherwise) const {
     const bool from = std::isfinite(least), to = std::isfinite(most);
     if (!from && !to) return otherwise;
-    const double wanted = from && to ? (least + most) / 2 : from ? least + 1 / kOne : most - 1 / kOne;
-    const double steps = std::nearbyint(wanted * kOne);
+    const double slope = from && to ? (least + most) / 2 : from ? least + 1 / kOne : most - 1 / kOne;
+    const double steps = std::nearbyint(slope * kOne);
     if (std::fabs(steps) > kSteepest) return std::nullopt;
     return static_cast<std::int32_t>(steps);
   }

@@ -24,8 +24,8 @@ struct PiecewiseLinear {
   std::vector<Slopes> slopes;  // of each table
 };
 
-// `tables`: 256 values each, that of -128 first. nullopt where they are no such lines, with x_zero and y_zero in
-// common.
+// `tables`: 256 values each, the value of -128 first. nullopt where the tables are not such lines with the same x_zero
+// and y_zero.
 std::optional<PiecewiseLinear> fit_piecewise_linear(std::span<const std::int8_t> tables, bool requant);
 
 }  // namespace dovetail::accel

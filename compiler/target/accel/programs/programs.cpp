@@ -157,7 +157,7 @@ Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, co
   const Buffer w = d.constant("W", DType::int8, weight_shape(spec));
   const Buffer k = d.constant("K", DType::int32, {config.batch, spec.y.padded_c(), spec.epilogue.words()});
 
-  // Of the convolution's own result.
+  // The extents of the convolution's own result.
   const std::int64_t rows = pooling ? window_rows(*pooling).extent() : spec.y.h,
                      columns = pooling ? window_columns(*pooling).extent() : spec.y.w;
   Buffer image = x;

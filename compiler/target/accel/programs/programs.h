@@ -100,17 +100,17 @@ struct MaxPoolSpec {
   // names. The border of x holds the pads, -128.
   bool separable = false;
 };
-// Whether results can be stored where an element of their window alone lay: positions in the image by their remainder
-// of the stride are their own places, and one of them has a single element of each window.
+// Whether each result can be stored in the place of one element that only its window reads: positions in the image
+// with the same remainder of the stride are places apart, and one of these has a single element of each window.
 bool is_separable(const MaxPoolSpec& spec);
 
 // Parameters X int8 [n, c, h, w] (program shape), W int8 (weight_shape of block_groups.h), K int32 [batch, o, words], Y
 // int8 (program shape; only the interior is written). Blocks: [pad], conv, epilogue stages, out.
 // With `addition`, its operand a is the convolution's result, which is clamped to int8 and stays in ACC, and b is
-// parameter B: [I,] B, KA, KB and KS, the constants of the sum, are parameters besides; KA and KS where b is constant.
-// With `pooling`, whose windows is_separable() and reduces_in_place() name, y is how its result is stored. Accumulators
-// are reduced before the epilogue, so it must not fall where they rise: scales are not negative. Blocks: [pad],
-// r<row>c<column>.conv of each place in the windows, maxima, epilogue stages, out.
+// parameter B: [I,] B, KA, KB and KS, the constants of the sum, are additional parameters; only KA and KS where b is
+// constant. With `pooling`, whose windows is_separable() and reduces_in_place() name, y is how its result is stored.
+// Accumulators are reduced before the epilogue, so it must not fall where they rise: scales are not negative. Blocks:
+// [pad], r<row>c<column>.conv of each place in the windows, maxima, epilogue stages, out.
 loops::Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition = nullptr,
                             const MaxPoolSpec* pooling = nullptr);
 

@@ -78,8 +78,8 @@ class AxisMaximum {
 
 Positions WindowAxis::positions(std::int64_t remainder) const {
   const std::int64_t begin = remainder - pad, before = begin >= 0 ? 0 : (-begin + stride - 1) / stride,
-                     wanted = results - before + (remainder + stride < kernel ? 1 : 0), at = begin + before * stride;
-  return {at, stride, std::min(wanted, at >= image ? 0 : (image - 1 - at) / stride + 1)};
+                     needed = results - before + (remainder + stride < kernel ? 1 : 0), at = begin + before * stride;
+  return {at, stride, std::min(needed, at >= image ? 0 : (image - 1 - at) / stride + 1)};
 }
 
 std::int64_t WindowAxis::first(std::int64_t tap) const { return (tap - pad - positions(tap % stride).first) / stride; }

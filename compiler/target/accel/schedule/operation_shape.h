@@ -55,7 +55,7 @@ struct OperationShape {
   Tile trips(const Tile& tile) const;  // how many tiles there are along each axis
 };
 
-// Of the program before any step.
+// The widened operand in the program before any schedule step.
 WidenedOperand widened_operand(const schedule::Context& context, const std::string& prefix,
                                const std::string& parameter);
 // The copies of those that GEMM widens.

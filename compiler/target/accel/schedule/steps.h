@@ -19,7 +19,7 @@ class Steps : public OperationShape {
 
   schedule::Context& c;
   const Tile tile;
-  // The value of a decision that the sketch made besides the tile; "" where there is none.
+  // The value of a decision that the sketch made in addition to the tile; "" where the sketch did not make it.
   std::string decided(const std::string& name) const;
   // Copies of operands that take slots. `weights`: "" where there are none.
   void take_slots(std::vector<std::string> inputs, std::string weights);

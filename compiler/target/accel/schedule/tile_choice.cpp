@@ -84,7 +84,7 @@ double TileChoice::cycles_of_stage(const std::string& block) const {
   if (is_transfer(block) || is_product(block) || block == "pool") return 0;
   std::int64_t operands = 0;
   for (const loops::Region& region : c.reads_of(block)) operands += is_constants(region.buffer->name) ? 0 : 1;
-  const int passes = c.block(block)->init ? 2 : 1;  // what a maximum starts with is one as well
+  const int passes = c.block(block)->init ? 2 : 1;  // initializing a maximum is a pass too
   return passes * (operands > 1 ? 2 : 1);
 }
 

@@ -36,7 +36,7 @@ class TileChoice : public OperationShape {
   // fits the buffers and is through first. Whether there is one; else the schedule has the error.
   bool sample_tile(const CountPace& pace);
   Tile tile;  // decided
-  // Of that tile.
+  // Elements of `buffer` in `memory` for the decided tile.
   std::int64_t elements(const std::string& buffer, isa::Memory memory) const;
 
   // Takes the steps that follow from what was decided, and gives slots to the copies of operands and to what is stored.

@@ -24,7 +24,7 @@ double MachineCosts::stored(double bytes, std::int64_t transfers) const {
 double MachineCosts::operation(const Pace& pace, const Tile& trips, const Slots& slots, std::int64_t changes) const {
   const double turnaround = costs_.slot_turnaround_cycles(), overlapped = costs_.exposed_fraction,
                stalled = 1 + costs_.stall_fraction;
-  const auto beside = [&](double a, double b) { return std::max(a, b) + overlapped * std::min(a, b); };
+  const auto overlap = [&](double a, double b) { return std::max(a, b) + overlapped * std::min(a, b); };
   const std::int64_t tiles = trips.results(), sums = tiles * trips.c, c = trips.c;
   const double finish = pace.finish + static_cast<double>(changes) * costs_.cycles_per_change,
                compute = static_cast<double>(c) * pace.compute + finish;
@@ -34,9 +34,9 @@ double MachineCosts::operation(const Pace& pace, const Tile& trips, const Slots&
     load += loads.cycles * static_cast<double>(loads.times) / static_cast<double>(tiles);
     if (loads.times == sums) each += loads.cycles, ring = std::min(ring, places);
   }
-  double period = beside(load, compute);  // of a tile
-  // It takes no less than this, of which a part is felt, and what comes besides.
-  const auto takes = [&](double cycles, double besides) { period = std::max(period, stalled * cycles + besides); };
+  double period = overlap(load, compute);  // cycles from one tile to the next
+  // Raises the period to at least `cycles`, scaled by the stall factor, and `extra` cycles after them.
+  const auto takes = [&](double cycles, double extra) { period = std::max(period, stalled * cycles + extra); };
   if (sums > 1 && each > 0) {
     // From when a slot may be filled to when it may be filled again.
     const double turn = each + turnaround + pace.compute;
@@ -55,7 +55,7 @@ double MachineCosts::operation(const Pace& pace, const Tile& trips, const Slots&
   if (slots.acc == 1) {
     period += pace.store + turnaround;
   } else {
-    period = beside(period, pace.store);
+    period = overlap(period, pace.store);
     // Only what a store waits for is scaled by the stall factor, not the store itself.
     period = std::max(period, (stalled * compute + pace.store + turnaround) / static_cast<double>(slots.acc));
   }

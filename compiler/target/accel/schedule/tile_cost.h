@@ -17,14 +17,14 @@ namespace dovetail::accel {
 struct TileCosts {
   // From a request to the first byte, of a memory that answers as soon as many do: simulator::IdealMemory's default.
   double latency = 64;
-  // What a LOAD or STORE costs its queue besides its bytes (timing.md).
+  // The overhead of a LOAD or STORE in its queue, in addition to the time of its bytes (timing.md).
   double cycles_per_transfer = 4;
   // What the compute queue loses when the kind of its instructions changes (timing.md, section 9).
   double cycles_per_change = 10;
   // From when a place on chip is free to when what is loaded there can be used, beyond latency and bytes: tokens and
   // the start of both instructions.
   double slot_turnaround = 20;
-  // What a tile takes besides: places change, and queues wait for each other.
+  // The overhead of a tile: places change, and queues wait for each other.
   double cycles_per_tile = 40;
   // The part that is felt of what runs alongside something longer, since queues are not always full.
   double exposed_fraction = 0.15;
@@ -80,9 +80,10 @@ class MachineCosts {
   // instructions are ahead in; of one that nothing overlaps with.
   double streamed(double bytes, std::int64_t transfers) const;
   double exposed(double bytes, std::int64_t transfers) const;
-  // Of stores: one at a time, to its last response, and a cycle between bursts (timing.md).
+  // Cycles of stores: each one ends with its last response, and there is a cycle between bursts (timing.md).
   double stored(double bytes, std::int64_t transfers) const;
-  // Of an operation of so many tiles. `changes`: between kinds of instructions of the compute queue, for a tile.
+  // Cycles of an operation of `trips` tiles. `changes`: changes between kinds of instructions in the compute queue, for
+  // each tile.
   double operation(const Pace& pace, const Tile& trips, const Slots& slots, std::int64_t changes) const;
 
  private:

@@ -23,7 +23,7 @@ std::string origin(const loops::Program& program, const std::string& cached) {
   throw InternalError(cached + " is a copy of one buffer");
 }
 
-// Of a buffer of the operator's program.
+// The shape of a buffer of the operator's program.
 const Shape& shape_of(const loops::Program& program, std::string_view name) {
   for (const loops::Parameter& parameter : program.parameters)
     if (parameter.buffer->name == name) return parameter.buffer->shape;

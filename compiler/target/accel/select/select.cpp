@@ -354,13 +354,13 @@ Result<Operation> select_max_pool(const Context& c) {
   // All that the last window reads is in the image or its border.
   const ImageShape image = image_of(c, c.node().inputs[0]), y = image_of(c, c.node().outputs[0]);
   spec.y = layout_of(c, y);
-  const auto behind = [](std::int64_t results, std::int64_t stride, std::int64_t kernel, std::int64_t pad,
-                         std::int64_t extent) {
+  const auto pad_after = [](std::int64_t results, std::int64_t stride, std::int64_t kernel, std::int64_t pad,
+                            std::int64_t extent) {
     return std::max<std::int64_t>(0, (results - 1) * stride + kernel - pad - extent);
   };
   BorderNeed pads;
-  pads.border = {spec.pad_top, spec.pad_left, behind(y.h, spec.stride_h, spec.kernel_h, spec.pad_top, image.h),
-                 behind(y.w, spec.stride_w, spec.kernel_w, spec.pad_left, image.w)};
+  pads.border = {spec.pad_top, spec.pad_left, pad_after(y.h, spec.stride_h, spec.kernel_h, spec.pad_top, image.h),
+                 pad_after(y.w, spec.stride_w, spec.kernel_w, spec.pad_left, image.w)};
   if (!pads.border.empty()) pads.value = INT8_MIN;
   spec.separable = spec.widening == Widening::gemm && is_separable(spec) &&
                    (pads.border.empty() || !needs_other_border(c, c.node().inputs[0], INT8_MIN));

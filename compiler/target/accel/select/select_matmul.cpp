@@ -152,7 +152,8 @@ class Selection {
     const bool ends = b.within.rows == 0 && b.outer_rows == 0 && b.within.first_row + depth == image_of(c_, b_).rows &&
                       depth % config.batch == 0;
     if (depth % block != 0 && (b.transposed || !ends))
-      return c_.refuse(fmt::format("its sums run over {} channels, no whole number of blocks of {}", depth, block));
+      return c_.refuse(
+          fmt::format("its sums run over {} channels, which is not a multiple of the block of {}", depth, block));
     return {};
   }
 
@@ -180,11 +181,11 @@ class Selection {
     if (!views_[1].transposed) {
       const GroupPlaces from = spec.b_at;
       // Groups alongside each other are transposed together.
-      const bool beside = from.rows == 0;
+      const bool adjacent = from.rows == 0;
       const std::int64_t channels = round_up(spec.channels, c_.config.block_in),
-                         together = beside ? (spec.groups - 1) * from.channels + channels : channels;
-      spec.b_at = {operation.transposed_rows, beside ? from.channels : channels, 0, 0};
-      for (std::int64_t group = 0; group < (beside ? 1 : spec.groups); ++group) {
+                         together = adjacent ? (spec.groups - 1) * from.channels + channels : channels;
+      spec.b_at = {operation.transposed_rows, adjacent ? from.channels : channels, 0, 0};
+      for (std::int64_t group = 0; group < (adjacent ? 1 : spec.groups); ++group) {
         TransposeSpec transpose;
         transpose.name = spec.name + ".transposed";
         transpose.first_row = from.first_row + group * from.rows;

@@ -63,7 +63,7 @@ std::string symbolic_text(Stream stream, const isa::HardwareConfig& config) {
   }
   std::string text = text_of(stream, config);
   for (std::size_t i = 0; i < stream.kernels.size(); ++i) {
-    text += fmt::format("# kernel {}, {} micro-ops from {} on:", i, stream.kernels[i].size(), begins[i]);
+    text += fmt::format("# kernel {}, {} micro-ops from {}:", i, stream.kernels[i].size(), begins[i]);
     for (const isa::Uop& uop : stream.kernels[i]) text += fmt::format(" ({}, {}, {})", uop.dst, uop.src, uop.wgt);
     text += '\n';
   }

@@ -30,7 +30,7 @@ using isa::index;
 using isa::Queue;
 using isa::TokenFifo;
 
-// What a NOP in the compute queue costs besides waiting: it starts when the pipe is empty.
+// The cost of a NOP in the compute queue, in addition to waiting: it starts when the pipe is empty.
 constexpr std::uint64_t kDrainCycles = 8;
 
 isa::Instruction compute_nop() {
@@ -203,7 +203,7 @@ class Inserter {
     return made;
   }
 
-  // Instruction `popper` waits for `pusher`, of a neighbor queue. Precondition: it does not do so yet.
+  // Instruction `popper` waits for `pusher`, of a neighbor queue. Precondition: it does not wait for it yet.
   void wait(int popper, int pusher) {
     const TokenFifo fifo = fifo_between(at(pusher).queue, at(popper).queue);
     std::vector<Token>& tokens = tokens_[index(fifo)];

@@ -16,8 +16,9 @@ namespace {
 using isa::index;
 using isa::Queue;
 
-// Estimates: a memory that answers as soon as many do, what transfers cost besides their bytes, a store for each burst
-// and by itself; and when the pipe is empty, as between kinds of compute instructions and before a NOP.
+// Estimates: the latency of a typical memory, the overhead of a load and of a store (its bursts and its response) in
+// addition to their bytes, and the cycles until the pipe is empty (between kinds of compute instructions and before a
+// NOP).
 constexpr std::uint64_t kMemoryLatency = 64, kBehindLoad = 4, kBehindStore = 100, kPipe = 8;
 // A wait of the compute queue that is not a reason to take the other layer's tile.
 constexpr std::uint64_t kShortWait = 64;

@@ -40,7 +40,8 @@ class LastAccesses {
     LastTouch written, read;                      // by element: the last one of `writer`, of `reader`
     int last_written = kNone, last_read = kNone;  // of all elements
   };
-  // Of those bytes of DRAM that are both loaded and stored. A store writes, loads and compute instructions read.
+  // The last accesses to those bytes of DRAM that are both loaded and stored. A store writes; loads and compute
+  // instructions read.
   struct Dram {
     std::uint64_t begin = 0, granule = 1;      // bytes; all that is touched is whole granules
     std::array<LastTouch, isa::kQueues> last;  // by queue and granule

@@ -17,8 +17,8 @@ namespace {
 using isa::index;
 using isa::Queue;
 
-// Estimates: a memory that answers as soon as many do, what a transfer costs besides its bytes, and between
-// instructions of the compute queue.
+// Estimates: the latency of a typical memory, the overhead of a transfer in addition to its bytes, and the cycles
+// between instructions of the compute queue.
 constexpr std::uint64_t kLatency = 64, kBetweenTransfers = 4, kBetweenStores = 10, kBetweenComputes = 4;
 // A wait of the compute queue that is worth moving loads for, and how many loads ahead one may be moved.
 constexpr std::uint64_t kLeastWait = 256;
@@ -77,7 +77,8 @@ class Orderer {
  private:
   Queue queue_of(std::size_t i) const { return stream_.instructions[i].instruction.queue(); }
 
-  // For each instruction, of each queue the latest one before that it conflicts with; of its own queue where it loads.
+  // Finds for each instruction the latest earlier instruction of each queue that it conflicts with; for a load, also of
+  // the load queue itself.
   void find_conflicts(StreamAccesses& find, LastAccesses& last) {
     last.clear();
     std::array<LastTouch, 2> loaded{LastTouch(static_cast<std::size_t>(config_.depth(isa::Memory::inp))),

@@ -51,19 +51,19 @@ std::vector<KernelPart> share_kernels(std::span<const std::vector<isa::Uop>> ker
     const auto& [size, members] = *group;
     if (size == 0) continue;
     const std::uint64_t power = factor_to(size);
-    std::unordered_multimap<std::uint64_t, int> wanted;
-    for (const int k : members) wanted.emplace(hashes[static_cast<std::size_t>(k)].of(0, size, power), k);
-    for (auto larger = by_size.upper_bound(size); larger != by_size.end() && !wanted.empty(); ++larger)
+    std::unordered_multimap<std::uint64_t, int> open;
+    for (const int k : members) open.emplace(hashes[static_cast<std::size_t>(k)].of(0, size, power), k);
+    for (auto larger = by_size.upper_bound(size); larger != by_size.end() && !open.empty(); ++larger)
       for (const int whole : larger->second) {
         const auto& uops = kernels[static_cast<std::size_t>(whole)];
         if (parts[static_cast<std::size_t>(whole)].whole != whole) continue;  // another one holds all of it
-        for (std::size_t begin = 0; begin + size <= uops.size() && !wanted.empty(); ++begin) {
-          const auto [first, last] = wanted.equal_range(hashes[static_cast<std::size_t>(whole)].of(begin, size, power));
+        for (std::size_t begin = 0; begin + size <= uops.size() && !open.empty(); ++begin) {
+          const auto [first, last] = open.equal_range(hashes[static_cast<std::size_t>(whole)].of(begin, size, power));
           for (auto found = first; found != last; ++found) {
             const auto& own = kernels[static_cast<std::size_t>(found->second)];
             if (!std::equal(own.begin(), own.end(), uops.begin() + static_cast<std::ptrdiff_t>(begin))) continue;
             parts[static_cast<std::size_t>(found->second)] = {whole, begin};
-            wanted.erase(found);
+            open.erase(found);
             break;
           }
         }

@@ -16,8 +16,8 @@ namespace dovetail::accel {
 
 namespace {
 
-// Estimates: a memory that answers as soon as many do, what a load costs besides its bytes, and an instruction of the
-// compute queue.
+// Estimates: the latency of a typical memory, the overhead of a load in addition to its bytes, and the overhead of an
+// instruction of the compute queue.
 constexpr double kLoadLatency = 64, kBetweenLoads = 4, kBetweenProducts = 4;
 // So many loads wait for the memory at a time, so a load of fewer cycles than these takes no less.
 constexpr double kLoadsAtOnce = static_cast<double>(isa::spec::kLoadWaiting.value),
@@ -154,7 +154,7 @@ class FirstProducts {
     for (const std::size_t place : read) progress.read[place] = progress.computed;
   }
 
-  // Of the compute queue. Loads of ACC take the port of the others.
+  // Adds an instruction of the compute queue that is not a product. Loads of ACC take the port of the other loads.
   void take_other(const StreamInstruction& item, Progress& progress) const {
     const auto cycles = static_cast<double>(instruction_cycles(config_, stream_, item));
     const bool loads = std::holds_alternative<isa::Load>(item.instruction.body);
@@ -217,8 +217,8 @@ class FirstProducts {
            static_cast<double>(isa::semantics::loaded_elements(load_of(load)));
   }
 
-  // Which of the loads brings each element, and with which others at least: pieces of a row, or whole rows, that are no
-  // short load. Whether none comes in place of another one.
+  // Finds which load brings each element, and the smallest part of it that may be loaded alone: pieces of a row, or
+  // whole rows, large enough not to be a short load. False where two loads write the same place.
   bool find_loads() {
     by_.assign(places(), kNobody);
     begins_.assign(places(), 0);
@@ -297,7 +297,7 @@ class FirstProducts {
     compute(part, progress);
   }
 
-  // Micro-ops that are nobody else's take time to load.
+  // Cycles to load the micro-ops that no other instruction uses.
   double cycles_of_uops(const std::vector<Part>& parts, Axis axis) const {
     if (axis == Axis::uops) return 0;
     double uops = 0;
