@@ -46,7 +46,7 @@ TEST_CASE("quantize: the digits lose nothing, and all of them goes to the accele
   INFO(done.error);
   REQUIRE(done.exit == 0);
   CHECK_THAT(done.out, ContainsSubstring("output        logits: ") &&
-                           ContainsSubstring("of 360 rows choose as in float\n") &&
+                           ContainsSubstring("of 360 rows choose the same class as float\n") &&
                            ContainsSubstring("layers        8, each quantized alone on 8 samples"));
   const Json report = read_json_file(folder / "r.json").value();
   CHECK(report["kind"] == "quantize");
