@@ -33,7 +33,7 @@ Agreement agreement_of(const std::map<std::string, NdArray>& expected, const std
   Agreement agreement;
   for (const auto& [name, exact] : expected) {
     const NdArray& tensor = actual.at(name);
-    DOVETAIL_CHECK(exact.shape() == tensor.shape(), "outputs of two shapes: " + name);
+    DOVETAIL_CHECK(exact.shape() == tensor.shape(), "outputs with different shapes: " + name);
     agreement.elements += static_cast<std::size_t>(exact.count());
     for (std::int64_t i = 0; i < exact.count(); ++i)
       if (const double difference = difference_of(exact, tensor, i); difference > 0) {

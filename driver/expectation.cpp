@@ -15,7 +15,7 @@ namespace dovetail::driver {
 
 namespace {
 
-// The integer form has no uint8: zero points and values are 128 less.
+// The integer form has no uint8: zero points and values are smaller by 128.
 NdArray as_int8(const NdArray& array) {
   NdArray shifted(DType::int8, array.shape());
   for (std::int64_t i = 0; i < array.count(); ++i) shifted.set_int64(i, array.as_int64(i) - 128);
@@ -71,7 +71,7 @@ Result<Expectation> compare(const std::map<std::string, NdArray>& expected, cons
   if (result.tensors.empty())
     return Diagnostic{"cannot compare the run", fmt::format("{}", fmt::join(result.missing, ", ")),
                       "the run has no tensor of these names",
-                      "--dump-tensors DIR writes those that it has, and index.json with their names"};
+                      "--dump-tensors DIR writes the tensors of the run, and index.json with their names"};
   return result;
 }
 

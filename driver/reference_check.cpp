@@ -25,7 +25,7 @@ Diagnostic difference(const std::string& name, const graph::Node* producer, cons
     if (!producer->origins.empty()) where += fmt::format(" for {}", fmt::join(producer->origins, ", "));
   }
   const std::string hint =
-      "earlier tensors agree: compare this node's schedule and lowering, `dovetail compile --dump all`";
+      "all earlier tensors agree: look at this node's schedule and lowering with `dovetail compile --dump all`";
   if (expected.dtype() != actual.dtype() || expected.shape() != actual.shape())
     return {"the run differs from the reference", where,
             fmt::format("it is {}, expected {}", type_text(actual.dtype(), actual.shape()),
@@ -35,7 +35,7 @@ Diagnostic difference(const std::string& name, const graph::Node* producer, cons
   return {"the run differs from the reference", where, differing ? to_string(*differing, expected, actual) : "", hint};
 }
 
-// Of a run, null where it did not keep it.
+// A tensor of a run; null if the run did not keep it.
 const NdArray* kept(const runtime::RunResult& run, const std::string& name) {
   if (const auto found = run.tensors.find(name); found != run.tensors.end()) return &found->second;
   const auto output = run.outputs.find(name);
@@ -49,7 +49,7 @@ bool rounds_floats(const graph::Graph& graph, const graph::Node& node, graph::Va
   return rounds && is_integer(graph.value(output).type.dtype) && is_floating(from.type.dtype) && from.producer.valid();
 }
 
-// How many of both are one step apart; nullopt where others differ, or too many.
+// The number of elements that differ by one step; nullopt if some differ by more, or too many differ.
 std::optional<std::int64_t> steps_apart(const NdArray& expected, const NdArray& actual) {
   if (expected.dtype() != actual.dtype() || expected.shape() != actual.shape()) return std::nullopt;
   const auto differing = find_difference(expected, actual);

@@ -15,12 +15,12 @@
 
 namespace dovetail::driver {
 
-// What samples of a graph's inputs are for, in the form in which runs have it.
+// The inputs of a graph as those of a bundle, for which samples are read.
 bundle::Bundle inputs_of(const graph::Graph& graph, const std::string& name);
 
-// For one input: .npy and .pb as they are; a picture as one row, made by `preprocess`; of a folder its files in the
-// order of their names, put together along the first axis, where an array without that axis is one row. Files whose
-// names begin with a dot are left out. Errors: a picture without `preprocess`, or for another input than it names.
+// Reads rows of one input: .npy and .pb files unchanged; a picture as one row, made by `preprocess`; the files of a
+// folder in the order of their names, concatenated along the first axis (an array without that axis is one row). Files
+// whose names begin with a dot are ignored. Errors: a picture without `preprocess`, or for another input than it names.
 Result<NdArray> read_rows(const std::filesystem::path& path, const bundle::Tensor& input,
                           const std::optional<Preprocess>& preprocess);
 

@@ -45,8 +45,8 @@ Result<TargetPointer> make_cuda(const TargetOptions& options, bool asked) {
   gpu.tf32 = options.tf32;
   if (asked) {
     DOVETAIL_TRY(cuda::Nvrtc::find());
-    // Not where the list says it: `tune` has asked a child, as a process that has used the driver cannot fork one that
-    // does.
+    // The driver is not opened if the list already has the device: `tune` asks a child process for it, since a process
+    // that used the driver cannot fork children that use it.
     const bool all_known = std::ranges::all_of(
         gpu.architectures, [&](const std::string& name) { return gpu.known_processors.contains(name); });
     if (!all_known)

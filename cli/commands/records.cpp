@@ -87,7 +87,7 @@ class RecordsCommand : public Command {
                         fmt::format("`dovetail records list {}` lists the tasks", database_)};
     if (summaries.front().task != *key && summaries.front().task != summaries.back().task)
       return Diagnostic{"cannot find the task", *key,
-                        fmt::format("both {} and {} begin so", summaries.front().task, summaries.back().task),
+                        fmt::format("it could be {} or {}", summaries.front().task, summaries.back().task),
                         "write more of the key"};
     std::erase_if(summaries, [&](const Summary& s) { return s.task != summaries.front().task; });
     return summaries;

@@ -114,7 +114,7 @@ void ProgramArguments::declare(Options& options) {
 
 bool is_assembly(const std::string& path) { return path.ends_with(".s") || path.ends_with(".asm"); }
 
-isa::ReadData data_files_beside(const std::string& path) {
+isa::ReadData read_data_files_near(const std::string& path) {
   // Text from stdin reads its files from the current folder.
   return [folder = is_stdin_file(path) ? std::filesystem::path() : std::filesystem::path(path).parent_path()](
              const std::string& file) { return read_array_or_bytes(folder / file); };
@@ -122,7 +122,7 @@ isa::ReadData data_files_beside(const std::string& path) {
 
 Result<isa::Assembly> read_assembly(const std::string& path, const std::optional<isa::HardwareConfig>& expected) {
   DOVETAIL_ASSIGN(const std::string text, read_text_file(path));
-  return isa::parse_assembly(text, path, expected, data_files_beside(path));
+  return isa::parse_assembly(text, path, expected, read_data_files_near(path));
 }
 
 ProgramMap map_of(const isa::Assembly& assembly, const std::string& path, const simulator::Dram& image) {

@@ -92,7 +92,8 @@ TEST_CASE("quantize: pictures become inputs as the model says, for anyone who ru
   const std::string pictures = folder / "pictures", model = folder / "q.onnx", preprocess = folder / "p.json";
   const Finished refused = test::dovetail(quantize_words(model, pictures));
   CHECK(refused.exit == 2);
-  CHECK_THAT(refused.error, ContainsSubstring("nothing says how input image") && ContainsSubstring("--preprocess"));
+  CHECK_THAT(refused.error,
+             ContainsSubstring("no preprocessing is given for input image") && ContainsSubstring("--preprocess"));
   REQUIRE(write_text_file(preprocess, R"({"channels": "GRAY", "layout": "NCHW", "scale": 0.004166666666666667})").ok());
   auto line = quantize_words(model, pictures);
   line.insert(line.end(), {"--preprocess", preprocess});

@@ -102,7 +102,7 @@ TEST_CASE("records show has the best of a task with its trace, and all candidate
   CHECK(json[1]["candidates"].size() == 3);
   CHECK(tune::record_from_json(json[1]["candidates"][0]).value() == sample_record(2, 80));
 
-  check_records_refused(test::dovetail({"records", "show", path, "01"}), "it may mean 0123456789abcdef or 0199");
+  check_records_refused(test::dovetail({"records", "show", path, "01"}), "it could be 0123456789abcdef or 0199");
   check_records_refused(test::dovetail({"records", "show", path, "7"}), "has no record of it");
 }
 
