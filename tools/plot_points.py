@@ -7,7 +7,7 @@ REPORT.json is what `dovetail explore ... --json` prints.
 
 points: latency across, area up, a dot for each measured point. --color: by the values of a parameter (or of parameters
         that are set together, named by one of them). --mark: a yes-or-no parameter, hollow where it is no. A line joins the
-        points that no other one beats in these two; those on the front of all objectives have a ring.
+        points that no other point beats in these two; those on the front of all objectives have a ring.
 steps:  what a step of each parameter changes, all else equal: a dot for each objective, by the factor.
 """
 

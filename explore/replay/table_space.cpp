@@ -17,10 +17,10 @@ Result<TableSpace> TableSpace::make(const schedule::Task& task, const schedule::
                       "measure it again: ./dev tuning tables " + table.name};
   };
   if (const std::string key = schedule::key(task); key != table.task)
-    return stale(fmt::format("it is of task {}, which is {} now", table.task, key));
+    return stale(fmt::format("it is for task {}, whose key is now {}", table.task, key));
   if (sketch.version != table.sketch_version)
     return stale(
-        fmt::format("it is of version {} of the sketch, which is {} now", table.sketch_version, sketch.version));
+        fmt::format("it is for version {} of the sketch, which is now {}", table.sketch_version, sketch.version));
   TableSpace space(task, sketch, table);
   for (const TableRow& row : table.rows) {
     const auto scheduled = schedule::run(sketch, task, row.decisions);
@@ -31,7 +31,7 @@ Result<TableSpace> TableSpace::make(const schedule::Task& task, const schedule::
     candidate.features = tune::features(task, *scheduled);
     if (candidate.text() != text)
       return stale(fmt::format("the sketch decides {} where the table has {}", candidate.text(), text));
-    if (!space.rows_.emplace(text, space.candidates_.size()).second) return stale(text + " is there twice");
+    if (!space.rows_.emplace(text, space.candidates_.size()).second) return stale(text + " occurs twice");
     space.candidates_.push_back(std::move(candidate));
   }
   return space;

@@ -1,4 +1,4 @@
-// Dominance: which points no other one beats.
+// Dominance: finds the points that no other point dominates.
 #pragma once
 
 #include <array>
@@ -10,10 +10,10 @@
 
 namespace dovetail::explore {
 
-// Of one point, in the order of the objectives that count; all are to be small.
+// The costs of a point, in the order of the objectives; smaller is better.
 using Costs = std::vector<double>;
 
-// No cost of `a` is greater, and one is smaller.
+// Whether no cost of `a` is greater, and at least one is smaller.
 bool dominates(std::span<const double> a, std::span<const double> b);
 
 // Positions of the points that no other point dominates, sorted by the first cost, then by the next ones. Of equal

@@ -13,7 +13,7 @@ namespace dovetail::explore {
 
 namespace {
 
-// Where the largest element of each row of the first output is, over all tests.
+// The position of the largest element in each row of the first output, over all tests.
 Result<std::vector<std::int64_t>> decisions(const graph::Graph& graph, const FloatModel& model,
                                             const quantize::MakeForward& make_forward) {
   DOVETAIL_ASSIGN(const quantize::Forward forward, make_forward(graph));
@@ -34,7 +34,7 @@ Result<std::vector<std::int64_t>> decisions(const graph::Graph& graph, const Flo
   return places;
 }
 
-// What each row is to be: the labels, or what the float model says.
+// The expected class of each row: the labels, or the float model's classes.
 Result<std::vector<std::int64_t>> expected(const FloatModel& model, const quantize::MakeForward& make_forward) {
   if (!model.labels) return decisions(model.imported.graph, model, make_forward);
   if (model.labels->count() != model.test_rows)
@@ -113,7 +113,8 @@ Result<std::unique_ptr<NumericEvaluators>> NumericEvaluators::make(std::span<con
     evaluator.set_accuracy(choice.accuracy);
     all->evaluators_.push_back(std::make_unique<Evaluator>(std::move(evaluator)));
   }
-  // Latencies of different work cannot be compared: what one choice leaves to the host no other one is better for.
+  // Latencies of different work cannot be compared, so each choice must do the same work on the accelerator as all
+  // others.
   for (const auto& evaluator : all->evaluators_)
     for (const auto& other : all->evaluators_) evaluator->require_work_of(*other);
   return all;

@@ -31,7 +31,7 @@ class Exhaustive : public Strategy {
   std::uint64_t size_, next_ = 0;
 };
 
-// What strategies share that draw points.
+// The base of strategies that draw points.
 class Drawing : public Strategy {
  public:
   Drawing(const Space& space, std::uint64_t seed) : space_(space), random_(seed), size_(space.size()) {}
@@ -45,11 +45,11 @@ class Drawing : public Strategy {
     for (std::size_t axis = 0; axis < genes.size(); ++axis) genes[axis] = draw(axis);
     return genes;
   }
-  // False: it was proposed before.
+  // False if the point was proposed before.
   bool take(const Genes& genes) { return seen_.insert(genes).second; }
   bool exhausted() const { return seen_.size() >= size_; }
 
-  // A new point by `make`, or, where it finds none, any. Precondition: not exhausted().
+  // A new point from `make`, or any new point if `make` only repeats points. Precondition: not exhausted().
   template <typename Make>
   Genes fresh(const Make& make) {
     constexpr int kTries = 64;
@@ -57,7 +57,7 @@ class Drawing : public Strategy {
       if (Genes genes = make(); take(genes)) return genes;
     for (int i = 0; i < kTries; ++i)
       if (Genes genes = draw(); take(genes)) return genes;
-    // Nearly all are known.
+    // Nearly all points were proposed, so take the next new one from a random start.
     for (std::uint64_t index = below(size_);; index = (index + 1) % size_)
       if (Genes genes = space_.genes(index); take(genes)) return genes;
   }
@@ -152,7 +152,7 @@ std::unique_ptr<Strategy> make(const Space& space, std::uint64_t seed) {
 constexpr std::array<StrategyRow, 3> kStrategies{{
     {"exhaustive", "every point, in order", make<Exhaustive>},
     {"random", "points drawn without repetition", make<Random>},
-    {"evolution", "NSGA-II: children of the points that no other one beats", make<Evolution>},
+    {"evolution", "NSGA-II: children of the points that no other point beats", make<Evolution>},
 }};
 
 }  // namespace
