@@ -51,7 +51,7 @@ void change_after(std::string& text, char mark, const NamedFiles::Change& change
   change(path);
   text.replace(begin, text.npos, path);
 }
-void change_in_front(std::string& text, char mark, const NamedFiles::Change& change) {
+void change_before(std::string& text, char mark, const NamedFiles::Change& change) {
   const std::size_t end = std::min(text.rfind(mark), text.size());
   std::string path = text.substr(0, end);
   change(path);
@@ -122,7 +122,7 @@ void Options::placed_files(std::string_view name, std::string_view placeholder, 
   auto* option = app_.add_option(std::string(name), target, std::string(help));
   option->allow_extra_args(false)->type_name(std::string(placeholder));
   files_->add(name, file, [&target](const NamedFiles::Change& change) {
-    for (std::string& text : target) change_in_front(text, '@', change);
+    for (std::string& text : target) change_before(text, '@', change);
   });
   declared(option, placeholder, file);
 }

@@ -50,7 +50,7 @@ std::string geometry(const Graph& graph, const graph::Node& node) {
   }
   std::string text = fmt::format("{} {}", node.op, node.inputs[0].index);
   for (const auto& [name, value] : node.attributes) {
-    if (name == "group" || name == "kernel_shape") continue;  // 1, and the weight's
+    if (name == "group" || name == "kernel_shape") continue;  // group is 1, and the weight determines kernel_shape
     text += " " + name;
     if (const auto* i = std::get_if<std::int64_t>(&value)) text += fmt::format(" {}", *i);
     else if (const auto* d = std::get_if<double>(&value)) text += fmt::format(" {}", *d);
@@ -62,7 +62,7 @@ std::string geometry(const Graph& graph, const graph::Node& node) {
   return text;
 }
 
-// Relu, or Clip of the same bounds, after every member.
+// Whether every member is followed by a Relu, or a Clip with the same bounds; adds them to the members.
 bool share_activation(const Graph& graph, std::vector<Member>& members) {
   std::vector<NodeId> found;
   for (const Member& member : members) {
@@ -83,7 +83,7 @@ bool share_activation(const Graph& graph, std::vector<Member>& members) {
   return true;
 }
 
-// The Concat along `axis` that reads all parts side by side, and where they begin among its operands.
+// The Concat along `axis` that reads all parts consecutively, and the position of the first part in its operands.
 std::optional<std::pair<NodeId, std::size_t>> common_concat(const Graph& graph, std::vector<Member>& members,
                                                             std::size_t axis) {
   if (!used_once(graph, members[0].value)) return std::nullopt;
@@ -128,7 +128,7 @@ bool merge(Graph& graph, std::vector<Member> members, PassOutcome& outcome) {
   const std::size_t rank = graph.value(first.outputs[0]).type.shape.size(), axis = first.op == "Conv" ? 1 : rank - 1;
   share_activation(graph, members);
   const auto concat = common_concat(graph, members, axis);
-  // The price.
+  // The cost of the Split.
   std::int64_t total = 0;
   double bytes = 0, idle = 0;
   std::string names;
@@ -158,7 +158,7 @@ bool merge(Graph& graph, std::vector<Member> members, PassOutcome& outcome) {
                     names, saved / 1e3, cost / 1e3));
     return false;
   }
-  // One bias for all: zeros where one has none.
+  // One bias for all members: zeros for members without a bias.
   std::vector<const NdArray*> weights, biases;
   std::vector<NdArray> zeros;
   bool biased = false;

@@ -6,8 +6,8 @@
 namespace dovetail::passes::qdq {
 namespace {
 
-// Convolution or product + constant, without a QuantizeLinear between: the constant is a bias. Nothing where this is
-// not such an Add.
+// Convolution or product + constant, without a QuantizeLinear between: the constant is a bias. nullopt if it is not
+// such an Add.
 std::optional<Refusal> as_bias(Lowering& lowering, NodeId op, const Target& target) {
   const Graph& graph = lowering.graph;
   const Node add = graph.node(op);
@@ -40,7 +40,7 @@ std::optional<Refusal> as_bias(Lowering& lowering, NodeId op, const Target& targ
 
 Refusal lower_addition(Lowering& lowering, NodeId op, const Target& target) {
   const Node add = lowering.graph.node(op);
-  if (add.inputs.size() != 2) return fmt::format("it adds {} tensors, needed are 2", add.inputs.size());
+  if (add.inputs.size() != 2) return fmt::format("it adds {} tensors, and must add 2", add.inputs.size());
   if (add.op != "Sub")
     if (const auto refusal = as_bias(lowering, op, target)) return *refusal;
   const auto a = lowering.dequantized(add.inputs[0]), b = lowering.dequantized(add.inputs[1]);
