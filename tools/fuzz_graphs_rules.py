@@ -1,4 +1,4 @@
-"""Where ONNX Runtime computes something else than the reference, and may: the differences that fuzz_graphs.py explains by name (docs/howto/fuzzing.md)."""
+"""Differences between ONNX Runtime and the reference that are legitimate, by name, for fuzz_graphs.py (docs/howto/fuzzing.md)."""
 import collections
 import math
 
@@ -10,7 +10,7 @@ except ImportError:  # then nothing is compared
 Difference = collections.namedtuple("Difference", "at ours theirs")
 Node = collections.namedtuple("Node", "op inputs outputs attributes")
 
-RELATIVE = 1e-3  # of an element that rounding does not decide
+RELATIVE = 1e-3  # tolerance of an element that rounding does not decide
 
 
 def fields(message):
@@ -98,7 +98,7 @@ def ancestors(nodes, name):
 
 
 def differs(ours, theirs, sure, step):
-    """The first element that differs beyond rounding, where the reference is sure of itself; None where there is none."""
+    """The first element that differs beyond rounding and whose reference is reliable; None if there is none."""
     if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
         return Difference("", f"{ours.dtype}{ours.shape}", f"{theirs.dtype}{theirs.shape}")
     if ours.dtype.kind in "biu":
@@ -121,7 +121,7 @@ REDUCTIONS = {"ArgMax", "ArgMin", "ReduceL1", "ReduceL2", "ReduceLogSum", "Reduc
               "ReduceSum", "ReduceSumSquare"}
 
 class Case:
-    """One result that differs: the nodes that it is computed from, the first element that does, and the arrays around it."""
+    """One result that differs: the nodes from which it is computed, the first element that differs, and the arrays."""
 
     def __init__(self, nodes, difference, ours, inputs):
         self.nodes, self.difference, self.ours, self.inputs = nodes, difference, ours, inputs
@@ -133,12 +133,12 @@ class Case:
         return all(isinstance(value, str) or math.isfinite(value) for value in (self.difference.ours, self.difference.theirs))
 
     def apart(self):
-        """How far the two are from each other; infinite where they are types."""
+        """The distance of the two values; infinite if the difference is in types."""
         ours, theirs = self.difference.ours, self.difference.theirs
         return math.inf if isinstance(ours, str) else abs(float(ours) - float(theirs))
 
     def inverses_apart(self):
-        """How far 1 divided by the two are from each other; infinite where there is no such number."""
+        """The distance of the reciprocals of the two values; infinite if one does not exist."""
         values = self.difference.ours, self.difference.theirs
         if any(isinstance(value, str) or value == 0 or not math.isfinite(value) for value in values):
             return math.inf
@@ -154,12 +154,12 @@ class Case:
         return max((float(values.max()) for values in finite if values.size), default=0.0)
 
     def squares_overflow(self):
-        """Squares of an integer input's elements may have a sum beyond their type."""
+        """The sum of squares of an integer input's elements may exceed their type."""
         return any(array.dtype.kind in "iu" and array.size and max(abs(int(array.min())), abs(int(array.max()))) ** 2 * array.size > np.iinfo(array.dtype).max
                    for array in self.inputs.values())
 
     def integers_overflow(self):
-        """Elements of an integer input may have a sum beyond their type."""
+        """The sum of an integer input's elements may exceed their type."""
         def overflows(array):
             most = max(abs(int(array.min())), abs(int(array.max()))) if array.size else 0
             return most * array.size > np.iinfo(array.dtype).max
@@ -187,7 +187,7 @@ INTEGERS = {2, 3, 4, 5, 6, 7, 12, 13}  # TensorProto.DataType
 RECURRENT = {"GRU", "LSTM", "RNN"}
 APPROXIMATED = {"Elu", "Celu", "Erf", "Gelu", "LogSoftmax", "Mish", "Selu", "Sigmoid", "Softmax", "Softplus", "Swish", "Tanh", *RECURRENT}
 
-# Name, and whether it explains.
+# The name of the difference, and a function that tests whether it explains a case.
 RULES = [
     ("a flag (keepdims, largest, align_corners, ceil_mode) neither 0 nor 1: the standard has no other; here any but 0 is true, there only 1",
      lambda case: case.has(*REDUCTIONS, "AffineGrid", "AveragePool", "GridSample", "LpPool", "MaxPool", "TopK",

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes the kept areas (hw/syn/results) again where the design, a flow or a configuration has changed since, or none is kept.
+"""Measures the kept areas (hw/syn/results) again if the design, a flow or a configuration has changed, or an area is missing.
 
-usage: keep_areas.py --cli DOVETAIL [--jobs N] [--check [--fresh]] [FILTER]     (those whose CONFIG.FLOW matches the regular expression FILTER)
+usage: keep_areas.py --cli DOVETAIL [--jobs N] [--check [--fresh]] [FILTER]     (only areas whose CONFIG.FLOW matches the regular expression FILTER)
 
---check makes nothing: it names what is missing, with --fresh also what is stale, and leaves with 1 if anything is. All of them take an hour, which not
-every change of the design is worth; `dovetail hw area` says of each whether it is stale.
+--check measures nothing: it names missing areas, with --fresh also stale ones, and exits with 1 if there are any. Measuring all areas takes an hour, which is
+too long for every change of the design; `dovetail hw area` reports whether an area is stale.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def is_kept(cli, config, flow):
 
 
 def make(cli, config, flow):
-    """What went wrong, or None."""
+    """Measures one area. Returns the error, or None."""
     made = run(cli, "hw", "area", config, "--flow", flow, "--run", "--json")
     if made.returncode != 0:
         return made.stderr

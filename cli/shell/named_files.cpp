@@ -81,9 +81,9 @@ Result<void> NamedFiles::open_standard_streams(bool takes_stdout) const {
     taken = use.option;
     if (use.role == File::written && is_terminal(Stream::out))
       return wrong(use, "it is binary, and stdout is a terminal",
-                   "redirect stdout to a file or a pipe:  `> FILE`, `| COMMAND`");
+                   "redirect stdout to a file or a pipe: `> FILE`, `| COMMAND`");
     if (use.role == File::read && is_stdin_terminal())
-      return wrong(use, "stdin is a terminal", "redirect stdin from a file or a pipe:  `< FILE`, `COMMAND |`");
+      return wrong(use, "stdin is a terminal", "redirect stdin from a file or a pipe: `< FILE`, `COMMAND |`");
   }
   if (!writer.empty() && !takes_stdout) give_stdout_to_a_file();
   if (reader.empty()) return {};

@@ -65,7 +65,7 @@ std::vector<std::string> energy_keys();
 Result<EnergyTable> parse_energy_table(std::string_view json, std::string_view where);
 // The kit's table, parsed once.
 Result<EnergyTable> default_energy_table();
-// `table` with the values of `json`:  {"rows": {"mac.int8": {"value": 0.1, "unit": "pJ", "source": "..."}}, "sram":
+// `table` with the values of `json`: {"rows": {"mac.int8": {"value": 0.1, "unit": "pJ", "source": "..."}}, "sram":
 // {...}}. Reports all errors: unknown keys, another unit than the table's, a value outside the row's bounds, no source.
 Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::string_view name);
 

@@ -78,7 +78,7 @@ class Space {
   std::string key(const isa::Machine& machine, const Genes& genes) const;
   // The inverse of chosen(). Precondition: `chosen` comes from it.
   Genes genes_of(const Json& chosen) const;
-  // The base machine with all changes, in the form of `--hw`:  "1x16x16-ext,bus_bytes=16,clock_mhz=400".
+  // The base machine with all changes, in the form of `--hw`: "1x16x16-ext,bus_bytes=16,clock_mhz=400".
   std::string name_of(const isa::Machine& machine) const;
   // The parameters that have several values, as chosen, for reports.
   Json chosen(const Genes& genes) const;
@@ -98,7 +98,7 @@ class Space {
 // Whether a parameter belongs to the system around the hardware: programs do not depend on it.
 bool is_of_system(std::string_view parameter);
 
-// The parameters in which two machines differ, in the form of `--hw`:  "block_in=32,clock_mhz=200".
+// The parameters in which two machines differ, in the form of `--hw`: "block_in=32,clock_mhz=200".
 std::string changes(const isa::Machine& from, const isa::Machine& to);
 // Sixteen hexadecimal digits: a hash of everything except names.
 std::string key_of(const isa::Machine& machine);

@@ -12,7 +12,7 @@
 namespace dovetail::explore {
 
 struct WhatIfStep {
-  std::string change;  // in the form of --hw:  "wgt_buffer_bytes=524288"
+  std::string change;  // in the form of --hw: "wgt_buffer_bytes=524288"
   std::string why;     // why there are no numbers: the configuration is invalid, or a model does not compile
   Metrics metrics;
 };
