@@ -11,7 +11,7 @@
 
 namespace dovetail::cli {
 
-// What a value of the command line names.
+// The kind of file that a value of the command line names.
 enum class File {
   none,
   read,             // a file, or a folder of them

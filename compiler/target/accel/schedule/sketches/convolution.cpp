@@ -43,8 +43,8 @@ struct Convolution {
   std::int64_t images(const Tile& tile, const Tile& trips) const {
     return tile.o < choice.group_blocks() ? choice.groups : trips.o;
   }
-  // Where a whole reduction fits, an operand may stay while tiles of the other go by: weights for all pixels, or the
-  // pixels of a tile for all weights.
+  // If a whole reduction fits, an operand may stay on chip while tiles of the other are loaded: weights for all pixels,
+  // or the pixels of a tile for all weights.
   bool inputs_may_stay(const Tile& tile, const Tile& trips) const {
     return trips.c == 1 && trips.o > images(tile, trips);
   }
