@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 #include "base/memory_file.h"
+#include "base/temporary.h"
 #include "base/user_folder.h"
-#include "base/vanishing.h"
 
 extern char** environ;
 
@@ -60,7 +60,7 @@ void default_signals() {
   ::_exit(127);
 }
 
-// The watcher stands between this process and the script: when this process ends, even by SIGKILL, the watcher gets a
+// The watcher is a process between this one and the script: when this process ends, even by SIGKILL, the watcher gets a
 // signal and ends its process group, itself included. (The system has no such signal for whole groups.)
 [[noreturn]] void watch(const Start& start, pid_t parent) {
   ::setpgid(0, 0);
@@ -93,7 +93,7 @@ Result<ChildEnd> run_child(const ChildProcess& child) {
                       Cause::resource};
   ::setpgid(watcher, watcher);  // called by parent and child; whichever comes first takes effect
   {
-    const VanishingGroup group(watcher);
+    const TemporaryProcessGroup group(watcher);
     siginfo_t info;
     while (::waitid(P_PID, static_cast<id_t>(watcher), &info, WEXITED | WNOWAIT) != 0 && errno == EINTR) {
     }

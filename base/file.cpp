@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/memory_limit.h"
-#include "base/vanishing.h"
+#include "base/temporary.h"
 
 namespace dovetail {
 
@@ -160,7 +160,7 @@ Result<void> write_file(const fs::path& path, const Pieces& pieces) {
   }
   fs::path temporary = target;
   temporary += fmt::format(".{}.tmp", ::getpid());
-  const Vanishing file(temporary);
+  const TemporaryPath file(temporary);
   DOVETAIL_TRY(write_in_place(temporary, pieces, O_TRUNC));
   fs::rename(temporary, target, error);
   if (error) return write_error(path, error.value());

@@ -2,13 +2,13 @@
 
 #include <unistd.h>
 
-#include "base/vanishing.h"
+#include "base/temporary.h"
 
 namespace dovetail {
 
 void end_out_of_memory() {
   [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, kOutOfMemory.data(), kOutOfMemory.size());
-  remove_all_vanishing();
+  remove_temporaries();
   ::_exit(1);
 }
 

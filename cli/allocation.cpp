@@ -1,5 +1,5 @@
-// The heap of `dovetail`, faster than malloc where compiling asks for it. (1.8 million blocks for ResNet-18 on the
-// accelerator; malloc's own cache holds seven of each size.)
+// The heap of `dovetail`, faster than malloc for the small blocks that compiling allocates (1.8 million blocks for
+// ResNet-18 on the accelerator; malloc's own cache holds seven blocks of each size).
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -9,9 +9,9 @@
 
 namespace {
 
-// Programs are trees of small nodes, made and dropped by the hundred thousand. Blocks that a thread gives back serve
-// its next requests of that size: a list for each size that malloc makes no difference between. Each is one of
-// malloc's, so that anyone who does not know its size may give it to free.
+// Programs are trees of small nodes, allocated and freed by the hundred thousand. A thread keeps the blocks that it
+// frees for its next requests of the same size class, in one list for each size class of malloc. Each block comes from
+// malloc, so that code that does not know its size may pass it to free.
 struct SmallBlocks {
   struct Block {
     Block* next;
@@ -28,7 +28,8 @@ struct SmallBlocks {
 
   std::array<Block*, kLists> first;
   std::array<std::uint32_t, kLists> count;
-  std::uint32_t most;  // of a list, then they go to malloc; 0 before the thread's first request, and when it ends
+  std::uint32_t
+      most;  // most blocks of a list, further ones go to free; 0 before the thread's first request, and when it ends
 };
 constinit thread_local SmallBlocks small_blocks{};
 
@@ -78,7 +79,7 @@ void* operator new(std::size_t bytes) { return take(bytes); }
 void* operator new(std::size_t bytes, std::align_val_t alignment) {
   return take_anew(std::max<std::size_t>(bytes, 1), static_cast<std::size_t>(alignment));
 }
-// What knows no size would be the same in the C++ library; it stays alongside the operators that it belongs to.
+// Deletes without a size are the same as in the C++ library; they are here next to the operators that they belong to.
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t bytes) noexcept { give_back(memory, bytes); }
 void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }

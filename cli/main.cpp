@@ -18,11 +18,11 @@ namespace {
 
 using dovetail::cli::Exit;
 
-// Tensors of megabytes come and go by the dozen. What one gives back serves the next, instead of going back to the
-// system and coming anew, page by page.
+// Dozens of tensors of megabytes are allocated and freed. The next tensor reuses freed memory, instead of new pages
+// from the system.
 void keep_freed_memory() {
 #ifdef __GLIBC__
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc takes
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the maximum of glibc
   mallopt(M_TRIM_THRESHOLD, 256 << 20);
 #endif
 }
@@ -34,7 +34,7 @@ Exit run(int argument_count, char** arguments) {
     return dovetail::cli::fail(Exit::failed, {error.diagnostic()});
   } catch (const std::bad_alloc&) {  // memory outside the heap
     dovetail::end_out_of_memory();
-  } catch (const std::length_error&) {  // more than a container can ever hold
+  } catch (const std::length_error&) {  // more elements than a container can have
     dovetail::end_out_of_memory();
   } catch (const std::exception& error) {
     return dovetail::cli::fail(Exit::failed,
@@ -49,12 +49,12 @@ int main(int argument_count, char** arguments) {
   keep_freed_memory();
   std::set_new_handler(dovetail::end_out_of_memory);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that must not grow further is an error of writing it
-  std::signal(SIGPIPE, SIG_IGN);  // cli/shell/output.h says what becomes of a reader that leaves
+  std::signal(SIGPIPE, SIG_IGN);  // cli/shell/output.h handles a reader that leaves
   Exit exit = run(argument_count, arguments);
   dovetail::cli::end_by_signal();
   if (!dovetail::cli::flush_output() && (exit == Exit::success || exit == Exit::failed))
-    exit = dovetail::cli::fail(Exit::failed,
-                               {{"cannot write the output", "stdout", "the write failed", "is the disk full?"}});
+    exit = dovetail::cli::fail(
+        Exit::failed, {{"cannot write the output", "stdout", "the write failed", "check that the disk is not full"}});
   if (exit == Exit::success) dovetail::cli::end_without_reader();
   return static_cast<int>(exit);
 }

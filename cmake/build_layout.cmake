@@ -1,4 +1,4 @@
-# The build folder is laid out as an installed kit is (base/kit_folder.h): programs in bin/ find share/dovetail and lib/dovetail alongside it, and hold no path.
+# The build folder has the layout of an installed kit (base/kit_folder.h): programs in bin/ find share/dovetail and lib/dovetail next to it, and contain no path.
 function(dovetail_link path target)
   get_filename_component(folder ${path} DIRECTORY)
   file(MAKE_DIRECTORY ${folder})

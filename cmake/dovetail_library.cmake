@@ -1,9 +1,9 @@
 # dovetail_library(<name> [FOLDERS <folders>...] [DEPENDS <targets>...] [PRIVATE_DEPENDS <targets>...] [EXCLUDE <regexes>...] [LOOPS])
 # Makes the static library dovetail_<name>, alias dovetail::<name>, of every .cpp below the calling folder, or below FOLDERS of it. Sources are found by
-# pattern, so a new file needs no edit here. What has headers only becomes an INTERFACE library of the same name. LOOPS: it has loops over numbers.
+# pattern, so a new file needs no edit here. A folder with only headers becomes an INTERFACE library of the same name. LOOPS: the library has loops over numbers.
 function(dovetail_library name)
-  # GCC 12.2 loses the rounding of (double)(float)x when it vectorizes two of them side by side (-O2 and -O3: two neighboring stores suffice).
-  # Scales of the integer form and binary32 arithmetic of the interpreter rest on that rounding.
+  # GCC 12.2 loses the rounding of (double)(float)x when it vectorizes two of them (-O2 and -O3: two adjacent stores are enough).
+  # Scales of the integer form and binary32 arithmetic of the interpreter need that rounding.
   set(exact $<$<CXX_COMPILER_ID:GNU>:-fno-tree-slp-vectorize>)
   cmake_parse_arguments(ARG "LOOPS" "" "FOLDERS;DEPENDS;PRIVATE_DEPENDS;EXCLUDE" ${ARGN})
   set(patterns ${CMAKE_CURRENT_SOURCE_DIR}/*.cpp)
@@ -35,7 +35,7 @@ function(dovetail_library name)
     $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/dovetail>)
   target_link_libraries(dovetail_${name} ${scope} ${ARG_DEPENDS})
   set_property(GLOBAL APPEND PROPERTY DOVETAIL_LIBRARIES ${name})
-  # The layer is the calling folder; its libraries in their order, with those of all layers before it.
+  # The layer is the calling folder. Records its libraries in their order, after those of all earlier layers.
   get_filename_component(layer ${CMAKE_CURRENT_SOURCE_DIR} NAME)
   get_property(layers GLOBAL PROPERTY DOVETAIL_LAYERS)
   if(NOT layer IN_LIST layers)

@@ -1,11 +1,11 @@
-# `cmake --install`: a kit that may be moved afterwards. Component kit: bin/dovetail, lib/dovetail (what is loaded at run time), share/dovetail (the design, examples,
+# `cmake --install`: installs a kit that may be moved later. Component kit: bin/dovetail, lib/dovetail (libraries loaded at run time), share/dovetail (the design, examples,
 # tables: base/kit_folder.h), share/doc/dovetail. Component dev: headers under include/dovetail, libraries, and the package for find_package(dovetail).
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/dovetail)
 set(share ${CMAKE_INSTALL_DATADIR}/dovetail)
 set(doc ${CMAKE_INSTALL_DATADIR}/doc/dovetail)
 
-# The libraries. Those that need what a user's machine may lack are exported apart, and found apart (dovetail-config.cmake.in).
+# The libraries. Those that need packages which a user's machine may lack are exported separately (dovetail-config.cmake.in).
 get_property(libraries GLOBAL PROPERTY DOVETAIL_LIBRARIES)
 if(TARGET dovetail_systemc)
   list(APPEND libraries systemc)
@@ -37,7 +37,7 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/dovetail-config-version.cma
 install(FILES ${CMAKE_BINARY_DIR}/dovetail-config.cmake ${CMAKE_BINARY_DIR}/dovetail-config-version.cmake
   cmake/modules/FindDovetailLLVM.cmake cmake/modules/FindDovetailSystemC.cmake DESTINATION ${package_dir} COMPONENT dev)
 
-# The programs, and what they load.
+# The programs, and the libraries that they load.
 if(TARGET dovetail)
   install(TARGETS dovetail RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT kit)
 endif()
@@ -50,19 +50,19 @@ endif()
 # The design, for `dovetail rtl build` and `dovetail hw area`; its test bench includes the header.
 install(DIRECTORY hw/rtl hw/sva hw/syn hw/tb DESTINATION ${share}/hw COMPONENT kit)
 install(FILES simulator/rtl/model_api.h DESTINATION ${share}/simulator/rtl COMPONENT kit)
-# What `--energy FILE.json` replaces rows of.
+# The energy table, whose rows `--energy FILE.json` replaces.
 install(FILES explore/energy/cmos45.json DESTINATION ${share}/energy COMPONENT kit)
 install(DIRECTORY examples DESTINATION ${share} COMPONENT kit PATTERN __pycache__ EXCLUDE)
 
-# Pages, with the examples that they link to alongside them.
+# Pages, next to the examples that they link to.
 install(FILES LICENSE README.md CHANGELOG.md DESTINATION ${doc} COMPONENT kit)
 install(DIRECTORY docs DESTINATION ${doc} COMPONENT kit)
-# Where Debian looks for a package's license.
+# The file in which Debian expects a package's license.
 install(FILES LICENSE DESTINATION ${doc} RENAME copyright COMPONENT kit)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libdovetail-dev RENAME copyright COMPONENT dev)
 install(CODE "file(CREATE_LINK ../../dovetail/examples \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${doc}/examples SYMBOLIC)" COMPONENT kit)
 
-# Completions of shells, which the build has the program write. Debian's zsh looks alongside its own in vendor-completions alone.
+# Completions of shells, which the program writes during the build. In Debian, zsh searches only vendor-completions in addition to its own folder.
 if(TARGET completions)
   set(completions ${PROJECT_BINARY_DIR}/completions)
   install(FILES ${completions}/dovetail.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME dovetail COMPONENT kit)
@@ -71,7 +71,7 @@ if(TARGET completions)
   install(FILES ${completions}/dovetail.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT kit)
 endif()
 
-# The name of a source in the message of an internal error is the one part of the kit that knows where it was compiled.
+# Names of sources in messages of internal errors are the only part of the kit with paths of the build.
 find_program(DOVETAIL_PYTHON NAMES python3 HINTS /usr/bin REQUIRED)
 set(shorten "execute_process(COMMAND ${DOVETAIL_PYTHON} ${PROJECT_SOURCE_DIR}/tools/shorten_paths.py ${PROJECT_SOURCE_DIR}/ ${PROJECT_BINARY_DIR}/ --below")
 set(prefix "\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}")

@@ -1,5 +1,5 @@
-# `cpack` (./dev package): two packages for Debian. dovetail has the program and what it needs at run time; libdovetail-dev headers and libraries.
-# What programs and shared objects need is found by dpkg-shlibdeps; the lists below are what it cannot see.
+# `cpack` (./dev package): two packages for Debian. dovetail has the program and its run-time files; libdovetail-dev has headers and libraries.
+# dpkg-shlibdeps finds the packages that programs and shared objects need; the lists below are the packages that it cannot find.
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME dovetail)
 set(CPACK_PACKAGE_VENDOR "Dovetail")
@@ -23,7 +23,7 @@ set(CPACK_COMPONENT_KIT_DESCRIPTION "accelerator co-design kit: from ONNX to har
  accelerator of the VTA kind, for CPUs and for GPUs, runs them on exact
  simulators and on the design itself, and reports what runs where, what it
  costs and whether it is right.")
-# Recommended: Verilator and a compiler for engine rtl; the tuner's ranking; target onednn. Suggested: areas of configurations that the kit has no results of; NumPy for .npy files.
+# Recommended: Verilator and a compiler for engine rtl; the tuner's ranking; target onednn. Suggested: Yosys for areas of configurations without results in the kit; NumPy for .npy files.
 set(CPACK_DEBIAN_KIT_PACKAGE_RECOMMENDS "verilator, g++, libxgboost0, libdnnl2 | libdnnl3")
 set(CPACK_DEBIAN_KIT_PACKAGE_SUGGESTS "libdovetail-dev, yosys, python3-numpy, python3-onnx")
 
@@ -34,6 +34,6 @@ set(CPACK_COMPONENT_DEV_DESCRIPTION "accelerator co-design kit: libraries and he
  find_package(dovetail).")
 set(CPACK_DEBIAN_DEV_PACKAGE_DEPENDS "dovetail (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libfmt-dev, nlohmann-json3-dev, zlib1g-dev, libssl-dev, \
 libprotobuf-dev, protobuf-compiler, libsqlite3-dev")
-# A compiler and CMake; what dovetail::cpu and dovetail::systemc need, which find_package leaves out without it.
+# A compiler and CMake; the packages that dovetail::cpu and dovetail::systemc need, which find_package otherwise leaves out.
 set(CPACK_DEBIAN_DEV_PACKAGE_RECOMMENDS "g++, cmake, llvm-19-dev, liblld-19-dev, libsystemc-dev, pkgconf")
 include(CPack)

@@ -1,13 +1,13 @@
-# dovetail_precompile(<target> <owner> [<header>...]): <target> is compiled with the precompiled header of <owner>, which is the target itself
-# where the header is made: of the headers below, that most sources include anyhow, and those named. It takes about a third off a build from
-# nothing. Only with DOVETAIL_PCH, as ./dev builds a fresh clone: elsewhere every source is seen to name all that it includes.
+# dovetail_precompile(<target> <owner> [<header>...]): compiles <target> with the precompiled header of <owner>. If <owner> is <target>, makes
+# that header from the headers below, which most sources include anyway, and the given ones. This saves about a third of a full build. It is
+# used only with DOVETAIL_PCH, which ./dev sets for a fresh clone: without it, each source must include everything that it uses.
 #
-# A precompiled header holds for one set of code generation flags, hence -fPIC for executables too.
+# A precompiled header is valid for one set of code generation flags, hence -fPIC for executables too.
 function(dovetail_precompile target owner)
   if(NOT DOVETAIL_PCH)
     return()
   endif()
-  # ccache needs GCC to report which precompiled header it took, and clang to leave the time out of it.
+  # ccache needs GCC to report which precompiled header it used, and clang to omit the time from it.
   target_compile_options(${target} PRIVATE -fPIC
     $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess> "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
   if(NOT target STREQUAL owner)
@@ -19,8 +19,8 @@ function(dovetail_precompile target owner)
     <unordered_map> <variant> <vector> <fmt/format.h> <nlohmann/json.hpp> ${ARGN})
 endfunction()
 
-# dovetail_compile_jointly(<target> <owner>): with the precompiled header of <owner>, and with DOVETAIL_UNITY sixteen sources at a time. Sources with compile
-# options or their own definitions stay alone. No two files of a target may give one name two meanings in unnamed namespaces.
+# dovetail_compile_jointly(<target> <owner>): compiles <target> with the precompiled header of <owner>, and with DOVETAIL_UNITY sixteen sources at a time. Sources
+# with their own compile options or definitions are compiled alone. Two files of a target must not use the same name in unnamed namespaces for different things.
 function(dovetail_compile_jointly target owner)
   dovetail_precompile(${target} ${owner})
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${DOVETAIL_UNITY} UNITY_BUILD_BATCH_SIZE 16)

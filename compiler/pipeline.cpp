@@ -188,10 +188,10 @@ class Pipeline {
                         "no target runs loop programs on the host, which copies between layouts need",
                         "also pass the interpreter (compiler/target/host/target.h)"};
     BundleBuilder builder(graph_, layouts_.chosen, std::move(compilers), options_.progress, options_.machine_code);
-    Dump dump_inner;  // empty if nothing is dumped, so that targets do not format text for nothing
+    Dump dump_inner;  // empty if nothing is dumped, so that targets format no text in vain
     if (!options_.dump.empty())
       dump_inner = [this](std::string_view stage, std::string_view text) {
-        if (wanted(stage)) options_.on_dump(stage, text);
+        if (is_dumped(stage)) options_.on_dump(stage, text);
       };
     for (const RegionPlanPointer& plan : plans_) {
       const Result<void> emitted = plan->emit(layouts_.chosen, builder, dump_inner);
@@ -355,7 +355,7 @@ class Pipeline {
 
   // ---- Dumps and the report
 
-  bool wanted(std::string_view stage) const { return options_.on_dump && (asked_for(stage) || asked_for("all")); }
+  bool is_dumped(std::string_view stage) const { return options_.on_dump && (asked_for(stage) || asked_for("all")); }
   bool asked_for(std::string_view name) const { return std::ranges::find(options_.dump, name) != options_.dump.end(); }
 
   void add_time(std::string_view stage, std::chrono::steady_clock::time_point begin) {
@@ -437,7 +437,7 @@ Result<Compiled> Pipeline::run(import::Imported model) {
       continue;
     }
     DOVETAIL_TRY(status);
-    if (stage->text != nullptr && wanted(stage->name)) options_.on_dump(stage->name, (this->*stage->text)());
+    if (stage->text != nullptr && is_dumped(stage->name)) options_.on_dump(stage->name, (this->*stage->text)());
     const bool ends = std::next(stage) == std::end(kStages) || std::next(stage)->name != stage->name;
     if (ends && options_.stop_after == stage->name) break;
   }

@@ -22,8 +22,8 @@ Result<bool> is_bundle_file(const std::string& path) {
   std::string head(bundle::format::kMagic.size(), '\0');
   std::ifstream(path, std::ios::binary).read(head.data(), static_cast<std::streamsize>(head.size()));
   if (head != bundle::format::kMagic) return false;
-  return Diagnostic{"cannot take it for a model", path,
-                    fmt::format("it is a bundle, and its name does not end in {}: only a file that is named so is "
+  return Diagnostic{"cannot read it as a model", path,
+                    fmt::format("it is a bundle, but its name does not end in {}: only a file with such a name is "
                                 "loaded as code",
                                 bundle::kFileExtension),
                     fmt::format("name it {}{}", path, bundle::kFileExtension)};
@@ -45,10 +45,10 @@ Result<bundle::Bundle> read_bundle_to_run(const std::string& path, bool user_tru
   if (const auto why = user_trusts ? std::nullopt : runtime::not_recorded(bytes))
     return Diagnostic{
         "cannot run bundle", path,
-        fmt::format("it has machine code, in the steps of {}, and nothing shows that `dovetail compile` has "
-                    "written it for you: {}",
+        fmt::format("it has machine code in the steps of {}, and no record shows that `dovetail compile` "
+                    "wrote it for you: {}",
                     fmt::join(targets, ", "), *why),
-        "compile the model again, or add --trust if you know who made the file: its code can do all that "
+        "compile the model again, or add --trust if you know who made the file: its code can do everything that "
         "you can"};
   bundle.machine_code = bundle::MachineCode::trusted;
   return bundle;
@@ -76,12 +76,12 @@ Result<void> check_made_for_hardware(const bundle::Bundle& bundle, const std::st
     for (const auto& [index, step, code] : steps) {
       DOVETAIL_ASSIGN(const auto config, isa::load_config(hardware));
       isa::HardwareConfig made_for = code.config;
-      made_for.name = config.name;  // a name is not a difference
+      made_for.name = config.name;  // the names may differ
       if (made_for != config)
         return Diagnostic{
             "cannot run bundle", path,
             fmt::format("it was compiled for {}; --hw is {}", config_text(code.config), config_text(config)),
-            "drop --hw, or compile it again"};
+            "leave --hw out, or compile it again"};
     }
   }
   return {};

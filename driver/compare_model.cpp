@@ -29,9 +29,9 @@ namespace {
 using bundle::TargetDevice;
 using Clock = std::chrono::steady_clock;
 
-constexpr double kMeasuredSeconds = 2;  // where --repeat does not say how often
+constexpr double kMeasuredSeconds = 2;  // without --repeat
 constexpr std::size_t kLeastRuns = 5, kMostRuns = 200;
-constexpr std::size_t kAcceleratedRuns = 3;  // for steps alongside the accelerator's, which is simulated each time
+constexpr std::size_t kAcceleratedRuns = 3;  // for steps on other targets; each run also simulates the accelerator
 
 std::vector<std::string_view> split(std::string_view names) {
   std::vector<std::string_view> list;
@@ -47,23 +47,23 @@ const TargetRow& target_row(std::string_view name) {
   return *std::ranges::find(target_table(), name, &TargetRow::name);
 }
 
-// The graph has operators of the integer form.
+// Whether the graph has operators of the integer form.
 bool is_integer(const graph::Graph& graph) {
   const auto nodes = graph.live_nodes();
   return std::any_of(nodes.begin(), nodes.end(),
                      [&](graph::NodeId id) { return graph.node(id).op.starts_with("dovetail.q"); });
 }
 
-// Of every row alike: the inputs, and what the reference makes of them.
+// Shared by all rows: the inputs, and the reference's outputs for them.
 struct Expected {
   std::map<std::string, NdArray> inputs, outputs;
 };
 
-// What counts the energy of runs on a target.
+// A meter for the energy of runs on a target.
 struct Meter {
   std::string name;                                  // "RAPL of 2 packages"
-  std::string why;                                   // there is none
-  std::function<Result<double>()> joules = nullptr;  // since the meter was made; null: there is none
+  std::string why;                                   // why there is no meter
+  std::function<Result<double>()> joules = nullptr;  // energy since the meter was made; null: there is no meter
 };
 template <typename Energy>
 Meter meter(std::string_view source, std::string name, Result<Energy> energy) {
@@ -122,9 +122,9 @@ class Comparer {
     const TargetRow& known = target_row(target);
     if (!is_available(known)) {
       row.unavailable = fmt::format("this machine does not run target {} ({})", target, known.description);
-      row.hint = "`dovetail doctor` says what is missing";
+      row.hint = "`dovetail doctor` reports what is missing";
     } else if (known.facts.floats_only) {
-      // Of a quantized model, the network after it.
+      // For a quantized model, also the float network that it was made from.
       std::size_t stripped = 0;
       DOVETAIL_TRY(fill(row, hardware, [&](graph::Graph& graph) { stripped = quantize::strip_qdq(graph); }));
       if (stripped > 0) row.machine += ", float";
@@ -136,7 +136,7 @@ class Comparer {
     return {};
   }
 
-  // The float network after a quantized model, where that is another one.
+  // Adds a row for the float network that a quantized model was made from.
   Result<void> add_float_row() {
     if (outcome_.model.rows.empty() || !outcome_.failure.empty()) return {};
     const ComparedRow& integer = outcome_.model.rows.back();
@@ -144,12 +144,12 @@ class Comparer {
     ComparedRow row{.target = integer.target, .machine = integer.machine + ", float"};
     std::size_t stripped = 0;
     DOVETAIL_TRY(fill(row, std::nullopt, [&](graph::Graph& graph) { stripped = quantize::strip_qdq(graph); }));
-    // Models in the form of QLinear operators, or with integers all the way, have no such network.
+    // Models with QLinear operators, or with integers only, have no such network.
     if (stripped > 0 && outcome_.failure.empty()) outcome_.model.rows.push_back(std::move(row));
     return {};
   }
 
-  // What has begun to run and failed is not a bad input.
+  // A failure during a run is not a bad input.
   Result<void> failed(const Diagnostics& why) {
     outcome_.failure = why;
     return {};
@@ -182,7 +182,7 @@ class Comparer {
     return time_processor(row, session);
   }
 
-  // What a target does not take runs on others, as in a product.
+  // Nodes that a target does not support run on its fallback targets, as for a user.
   SessionOptions session_options(const ComparedRow& row, const std::optional<std::string>& hardware,
                                  std::function<void(graph::Graph&)> rewrite) const {
     SessionOptions session{.model = model_, .engine = "cycle", .seed = options_.seed, .work = options_.work};
@@ -207,7 +207,7 @@ class Comparer {
     row.arithmetic = is_integer(compiled.compiled.integer) ? "integer" : "float";
   }
 
-  // Inputs, and what the reference makes of them, once.
+  // Computes the inputs and the reference's outputs once.
   Result<void> expect(const Session& session) {
     if (expected_) return {};
     const graph::Graph& integer = session.model()->compiled.integer;
@@ -245,7 +245,7 @@ class Comparer {
     DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(session.program()));
     for (const auto& [index, step, code] : steps) {
       const simulator::Counters& counters = first.steps[index].counters;
-      // The counters are those of one accelerator.
+      // The counters are for one accelerator.
       const auto bus = static_cast<std::uint64_t>(code.config.bus_bytes * system.accelerators);
       accel.dram_read +=
           bus * (counters.port[isa::index(isa::Queue::load)].beats +
@@ -278,7 +278,7 @@ class Comparer {
     return {};
   }
 
-  // After a run that has warmed up.
+  // Times runs after one run to warm up.
   Result<void> time_processor(ComparedRow& row, Session& session) {
     runtime::RunOptions run_options;
     run_options.copy_outputs = run_options.time_steps = false;
@@ -306,13 +306,12 @@ class Comparer {
     DOVETAIL_ASSIGN(const double joules, meter.joules());
     if (joules <= 0) {
       row.energy_from =
-          fmt::format("{}: it did not count during {} runs; --repeat more", meter.name, row.measured.runs);
+          fmt::format("{}: it did not change during {} runs; raise --repeat", meter.name, row.measured.runs);
       return {};
     }
     row.joules = joules / runs;
-    row.energy_from =
-        fmt::format("{}, all that ran there during {} runs{}", meter.name, row.measured.runs,
-                    bundle::runs_on(TargetDevice::gpu, row.target) ? ", without the processor alongside it" : "");
+    row.energy_from = fmt::format("{}, everything that ran there during {} runs{}", meter.name, row.measured.runs,
+                                  bundle::runs_on(TargetDevice::gpu, row.target) ? ", without the processor" : "");
     return {};
   }
 

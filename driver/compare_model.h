@@ -1,4 +1,4 @@
-// Runs one model on each target and configuration, and writes down what that took.
+// Runs one model on each target and configuration, and records latency, energy and results.
 #pragma once
 
 #include <atomic>
@@ -17,25 +17,25 @@
 namespace dovetail::driver {
 
 struct CompareOptions {
-  std::vector<std::string> targets;                // of the target table, in the order of the rows
+  std::vector<std::string> targets;                // names of the target table, in the order of the rows
   std::vector<std::string> hardware;               // configurations, each a row of target accel
-  std::map<std::string, std::string> inputs = {};  // by name: a file
+  std::map<std::string, std::string> inputs = {};  // input name -> file
   std::uint64_t seed = 1;
   int threads = 0;                          // 0: one per processor
-  std::optional<std::int64_t> repeat = {};  // runs that count on this machine; empty: for about two seconds
+  std::optional<std::int64_t> repeat = {};  // timed runs on this machine; empty: for about two seconds
   explore::EnergyTable energy;
   Work* work = nullptr;
-  std::atomic<std::int64_t>* rows_done = nullptr;  // counts rows as they are done; null: nobody watches
+  std::atomic<std::int64_t>* rows_done = nullptr;  // counts rows as they are done; null: not counted
   ReportProgress progress = nullptr;               // of compiling
 };
 
 struct CompareOutcome {
   ComparedModel model;
   std::vector<std::string> announcements;  // of inputs
-  Diagnostics failure;                     // a run failed, or `work` stopped it: the model's rows are not all there
+  Diagnostics failure;                     // a run failed, or `work` stopped it: some of the model's rows are missing
 };
-// `model`: how the model is compiled, without its targets and hardware. A target that cannot be run is a row that
-// says why. Error: bad input.
+// `model`: the options of compiling, without targets and hardware. A target that cannot run here has a row that says
+// why. Error: bad input.
 Result<CompareOutcome> compare_model(const ModelOptions& model, const CompareOptions& options);
 
 }  // namespace dovetail::driver

@@ -31,12 +31,12 @@ Spread spread_of(std::vector<double> samples) {
 
 Agreement agreement_of(const std::map<std::string, NdArray>& expected, const std::map<std::string, NdArray>& actual) {
   Agreement agreement;
-  for (const auto& [name, want] : expected) {
-    const NdArray& have = actual.at(name);
-    DOVETAIL_CHECK(want.shape() == have.shape(), "outputs of two shapes: " + name);
-    agreement.elements += static_cast<std::size_t>(want.count());
-    for (std::int64_t i = 0; i < want.count(); ++i)
-      if (const double difference = difference_of(want, have, i); difference > 0) {
+  for (const auto& [name, exact] : expected) {
+    const NdArray& tensor = actual.at(name);
+    DOVETAIL_CHECK(exact.shape() == tensor.shape(), "outputs with different shapes: " + name);
+    agreement.elements += static_cast<std::size_t>(exact.count());
+    for (std::int64_t i = 0; i < exact.count(); ++i)
+      if (const double difference = difference_of(exact, tensor, i); difference > 0) {
         ++agreement.different;
         agreement.largest = std::max(agreement.largest, difference);
       }

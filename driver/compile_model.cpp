@@ -23,7 +23,7 @@ namespace dovetail::driver {
 
 namespace {
 
-// Of a bundle's report: what it was compiled for.
+// The key in a bundle's report for the system that it was compiled for.
 constexpr const char* kSystemEntry = "system";
 
 TargetOptions target_options(const ModelOptions& options, const isa::HardwareConfig& hardware, double clock_mhz) {
@@ -35,7 +35,7 @@ TargetOptions target_options(const ModelOptions& options, const isa::HardwareCon
           .check_bounds = options.check_bounds};
 }
 
-// Of the graph and of all within its nodes.
+// Adds the names of the nodes of the graph and of all graphs within its nodes.
 void add_node_names(const graph::Graph& graph, std::vector<std::string>& names) {
   for (const graph::NodeId node : graph.live_nodes()) {
     names.push_back(graph.node(node).name);
@@ -55,7 +55,7 @@ Result<std::map<std::string, std::string>> places_of(const ModelOptions& options
   return places;
 }
 
-// What `find` finds, where it is given, and these decisions in any case.
+// Returns the records of `find`, if there is one, with these decisions in addition.
 schedule::FindRecorded with_decisions(const schedule::Decisions& decided, schedule::FindRecorded find) {
   return [decided, find = std::move(find)](const schedule::Task& task, const schedule::Sketch& sketch) {
     schedule::Recorded recorded = find ? find(task, sketch) : schedule::Recorded{};
@@ -68,23 +68,24 @@ schedule::FindRecorded with_decisions(const schedule::Decisions& decided, schedu
   };
 }
 
-// Error: a decision that no schedule has taken.
+// Error: a decision that no schedule used.
 Result<void> check_taken(const schedule::Decisions& decided, const std::vector<ScheduleReport>& schedules) {
   for (const auto& [name, value] : decided)
     if (std::ranges::none_of(schedules, [&, name = name](const auto& row) { return row.origin.taken.contains(name); }))
-      return Diagnostic{"bad value of --decide", name + "=" + value, "no schedule of the model decides that, or may",
-                        "`--dump trace` shows what each decides, and among which values"};
+      return Diagnostic{"bad value of --decide", name + "=" + value,
+                        "no schedule of the model has this decision and value",
+                        "`--dump trace` shows the decisions of each schedule, and their possible values"};
   return {};
 }
 
-// With records alone: whether they are worth it. What was decided by hand is not judged.
+// Cycles are counted only with records, to check that they pay off. Decisions made by hand are not checked.
 accel::Counting counting_of(const ModelOptions& options, const System& system) {
   const bool judges_records = options.records && options.decide.empty();
   if (options.counted_candidates == 1 && !judges_records) return {};
   return {explore::cycle_counter(system.memory), static_cast<int>(options.counted_candidates)};
 }
 
-// Of constants: machine code for this machine, where it may be made.
+// Evaluates constants by machine code for this machine, if code generation is possible.
 passes::Evaluate evaluation_of(const ModelOptions& options) {
   auto processor = cpu::find_cpu("native");
   if (!processor.ok() || options.cpu == kInterpreter) return passes::interpreter_evaluate();
@@ -92,7 +93,7 @@ passes::Evaluate evaluation_of(const ModelOptions& options) {
   return cpu::jit_evaluate(*processor);
 }
 
-// The rest of `compile`, but for what callers set.
+// Fills in the options of `compile` that callers do not set.
 Result<CompileOptions> complete(const ModelOptions& options, const CompiledModel& model, const graph::Graph& graph,
                                 CompileOptions compile) {
   DOVETAIL_ASSIGN(compile.place, places_of(options, graph));
@@ -124,7 +125,7 @@ Result<import::Imported> import_model(const ModelOptions& options, const std::ma
   return import::import_onnx_file(options.path, std::move(import_options));
 }
 
-// The bundle with a program for each of the other shapes too.
+// The bundle with a program for each of the other shapes added.
 Result<bundle::Bundle> with_other_shapes(const ModelOptions& options, const CompileOptions& compile,
                                          bundle::Bundle bundle) {
   std::vector<bundle::Bundle> programs{std::move(bundle)};
@@ -140,7 +141,7 @@ Result<bundle::Bundle> with_other_shapes(const ModelOptions& options, const Comp
   return combine_shapes(std::move(programs));
 }
 
-// `model` holds targets, hardware and system.
+// `model` has targets, hardware and system.
 Result<CompiledModel> compile_anew(const ModelOptions& options, CompileOptions compile, CompiledModel model) {
   const auto start = std::chrono::steady_clock::now();
   DOVETAIL_ASSIGN(import::Imported imported, import_model(options, options.shapes.front()));

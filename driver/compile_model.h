@@ -1,4 +1,4 @@
-// From an ONNX file to a bundle: how a model is to be compiled, and what comes of it.
+// Compiles an ONNX file into a bundle: options and results.
 #pragma once
 
 #include <cstdint>
@@ -24,29 +24,28 @@ inline constexpr std::int64_t kMostCountedCandidates = 10'000;
 struct ModelOptions {
   std::string path = {};
   std::vector<std::string> targets = {};  // in order of preference
-  // Of the accelerator, as isa::load_machine takes it. Absent: kDefaultHardware, or what a bundle was compiled for.
+  // The accelerator, in the form of isa::load_machine. Absent: kDefaultHardware, or the hardware of the bundle.
   std::optional<std::string> hardware = {};
-  SystemChanges system = {};                                   // its memory is also that of recorded schedules
+  SystemChanges system = {};                                   // its memory also selects recorded schedules
   std::string cpu = "native";                                  // a processor class, or kInterpreter
-  std::string gpu = std::string(cuda::kDefaultArchitectures);  // as cuda::parse_gpu takes it
+  std::string gpu = std::string(cuda::kDefaultArchitectures);  // in the form of cuda::parse_gpu
   bool tf32 = false, check_bounds = false, strict = false;
   passes::Level level = passes::Level::tolerant;
-  std::vector<std::string> with_passes = {}, without_passes = {};  // whatever the level says
+  std::vector<std::string> with_passes = {}, without_passes = {};  // at any level
   Offload offload = Offload::possible;
-  std::map<std::string, std::string> place = {};  // node, as match_name() takes it -> target
-  // Shapes of inputs, and extents of symbolic dimensions; of several sets, the bundle has a program for each.
+  std::map<std::string, std::string> place = {};  // node (as for match_name()) -> target
+  // Shapes of inputs, and extents of symbolic dimensions. The bundle has a program for each set.
   std::vector<std::map<std::string, Shape>> shapes = {{}};
-  std::map<std::string, NdArray> values = {};  // of inputs, known at compile time (import::ImportOptions)
+  std::map<std::string, NdArray> values = {};  // inputs known at compile time (import::ImportOptions)
   std::int64_t loop_limit = import::kDefaultLoopLimit;
-  // Changes the imported graph before anything else sees it. Null: nothing does.
+  // Changes the imported graph before all other stages. Null: no change.
   std::function<void(graph::Graph& graph)> rewrite = nullptr;
-  std::optional<std::string> records = {};  // a database of the tuner's: take the best schedules from there
-  std::map<std::string, std::string> decide =
-      {};  // values that schedules take wherever they may (docs/howto/tuning.md)
-  // Schedules of each layer of the accelerator whose cycles are counted; 1: the analytic cost decides.
+  std::optional<std::string> records = {};         // a database of the tuner, from which the best schedules are used
+  std::map<std::string, std::string> decide = {};  // values that schedules use if valid (docs/howto/tuning.md)
+  // Number of schedules of each accelerator layer whose cycles are counted; 1: the analytic cost decides.
   std::int64_t counted_candidates = 1;
-  int threads = 0;     // that run the kernels, whose records are looked for; 0: one per processor
-  bool cache = false;  // take what was compiled before, and keep what is compiled now (driver/compiled_cache.h)
+  int threads = 0;     // threads that run the kernels, which select records; 0: one per processor
+  bool cache = false;  // reuse and store results of compiling (driver/compiled_cache.h)
 };
 
 struct CompiledModel {
@@ -56,20 +55,21 @@ struct CompiledModel {
   System system;
   Compiled compiled;
   double import_seconds = 0;
-  bool from_cache = false;  // without graphs
+  bool from_cache = false;  // then there are no graphs
 };
 
-// The accelerator that the options name, and what it runs with. Error: bad input.
+// The accelerator that the options name, and its system. Error: bad input.
 Result<isa::Machine> machine_of(const ModelOptions& options);
 Result<System> system_of(const ModelOptions& options);
-// Of a compiled bundle: what the options say, else what it was compiled for, which is in its report. Error: bad input.
+// The system for a compiled bundle: that of the options, else the one that it was compiled for, from its report. Error:
+// bad input.
 Result<System> system_of(const ModelOptions& options, const bundle::Bundle& bundle);
 
-// Whether the targets can be made as the options say. Opens libraries, and asks for devices.
+// Error: a target cannot be made with these options. Opens libraries, and looks for devices.
 Result<void> check_target_options(const ModelOptions& options);
 
-// Targets, hardware and places of `compile` come from the options, and what they find of recorded schedules goes before
-// what it finds. Errors: bad input; Cause::work where the model does not compile.
+// The options set targets, hardware and places of `compile`, and their recorded schedules take precedence over its own.
+// Errors: bad input; Cause::work if the model does not compile.
 Result<CompiledModel> compile_model(const ModelOptions& options, CompileOptions compile);
 
 }  // namespace dovetail::driver

@@ -24,10 +24,10 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{1} << 30;
-// Of a kept bundle's report: what is not part of it otherwise.
+// The key in a cached bundle's report for data that other bundles do not have.
 constexpr const char* kKept = "kept";
 
-// The program and its libraries, by what distinguishes their files: anyone who replaces one makes another file.
+// Identifies the program and its libraries by properties of their files, which change when a file is replaced.
 Json program_files() {
   Json files = Json::array();
   const auto add = [](dl_phdr_info* info, std::size_t, void* to) {
@@ -51,24 +51,24 @@ Result<void> check_kept(const ModelOptions& model, const CompileOptions& options
   const auto refused = [](std::string why, std::string hint) {
     return Diagnostic{"bad usage of --cache", "", std::move(why), std::move(hint)};
   };
-  if (model.records)
-    return refused("what --records finds may change from one time to the next", "leave out one of them");
+  if (model.records) return refused("the schedules of --records may change between runs", "leave out one of them");
   if (!options.dump.empty() || !options.stop_after.empty())
-    return refused("it holds no stages for --dump and --stop-after", "leave out one of them");
+    return refused("it has no stages for --dump and --stop-after", "leave out one of them");
   if (model.rewrite || !model.values.empty() || options.recorded || !options.machine_code)
-    return refused("it holds models as their files have them", "compile without it what the caller changes");
+    return refused("it stores only models that are unchanged from their files",
+                   "compile without --cache if the caller changes the model");
   std::vector<std::string> kept, asked = model.targets;
   for (const TargetRow& row : target_table())
     if (row.made_by_program) kept.emplace_back(row.name());
   for (const auto& [node, target] : model.place) asked.push_back(target);
   for (const std::string& target : asked)
     if (std::ranges::find(kept, target) == kept.end())
-      return refused(fmt::format("it holds no code for {}", target),
-                     fmt::format("leave it out; code for {} is kept", fmt::join(kept, ", ")));
+      return refused(fmt::format("it does not store code for {}", target),
+                     fmt::format("leave it out; it stores code for {}", fmt::join(kept, ", ")));
   return {};
 }
 
-// By path from the folder on. Null where one cannot be read.
+// Hashes by path relative to `folder`. Null if a file cannot be read.
 Json hashes_of(const std::set<fs::path>& files, const fs::path& folder) {
   Json hashes = Json::object();
   for (const fs::path& file : files) {
@@ -89,7 +89,7 @@ import::ImportReport import_from_json(const Json& json){
 return report;
 }  // namespace
 
-// What compile() makes alongside the bundle.
+// Fills in the results of compile() other than the bundle.
 void fill(Compiled& compiled, const Json& kept) {
   compiled.report = kept.at("report");
   for (const Json& row : compiled.report.at("nodes")) compiled.placement.push_back(placement_from_json(row));
@@ -151,7 +151,7 @@ std::optional<CompiledModel> CompiledCache::find(const CompiledModel& model) con
     found.import = import_from_json(kept.at("import"));
     found.compiled.bundle = *std::move(bundle);
     fill(found.compiled, kept);
-  } catch (const Json::exception&) {  // somebody has written it by hand
+  } catch (const Json::exception&) {  // the file was changed by hand
     return std::nullopt;
   }
   fs::last_write_time(file_, fs::file_time_type::clock::now(), error);
@@ -162,7 +162,7 @@ std::optional<CompiledModel> CompiledCache::find(const CompiledModel& model) con
 
 Result<void> CompiledCache::keep(const CompiledModel& model) const {
   const Json hashes = hashes_of(model.import.data_files, model_folder_);
-  if (hashes.is_null()) return {};  // it has gone since: the next time is an error anyway
+  if (hashes.is_null()) return {};  // a file was removed since: compiling again is an error anyway
   Json codes = Json::array();
   for (const CodeReport& code : model.compiled.codes) codes.push_back(code.text);
   bundle::Bundle bundle = model.compiled.bundle;

@@ -1,4 +1,4 @@
-// What was compiled before, kept under the content of all that it follows from: --cache
+// --cache: stores compiled models under a hash of everything that the result depends on
 // (docs/reference/command-line.md).
 #pragma once
 
@@ -13,15 +13,17 @@ namespace dovetail::driver {
 
 class CompiledCache {
  public:
-  // `model` holds targets, hardware and system. Makes the folder: $XDG_CACHE_HOME/dovetail/compiled. Error: --cache
-  // alongside what is not kept; the model cannot be read; the folder cannot be made, or others may write to it.
+  // `model` has targets, hardware and system. Creates the folder $XDG_CACHE_HOME/dovetail/compiled. Errors: options
+  // whose results are not stored; the model cannot be read; the folder cannot be created, or other users may write to
+  // it.
   static Result<CompiledCache> of(const ModelOptions& options, const CompileOptions& compile,
                                   const CompiledModel& model);
 
-  // What compiling would give, without graphs. nullopt: it is not kept, or the file is damaged or of other hands, or a
-  // data file of the model has changed.
+  // The stored result of compiling, without graphs. nullopt: it is not stored, its file is damaged or belongs to
+  // another user, or a data file of the model has changed.
   std::optional<CompiledModel> find(const CompiledModel& model) const;
-  // Keeps it, and forgets what was used longest ago where all together exceed a gigabyte. Error: it cannot be written.
+  // Stores the result, and removes the least recently used ones while all exceed a gigabyte. Error: it cannot be
+  // written.
   Result<void> keep(const CompiledModel& model) const;
 
  private:

@@ -1,4 +1,4 @@
-// What a run would have cost on a chip: the energy of the accelerator's steps.
+// The energy that the accelerator's steps of a run would use on a chip.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace dovetail::driver {
 
-// The size of the design's logic: of the named configurations from synthesis, of others by the model of the area.
+// The size of the design's logic: from synthesis for named configurations, from the area model for others.
 std::optional<explore::LogicSize> logic_size(const isa::HardwareConfig& config);
 
 struct EnergyFacts {
   explore::Energy energy;
-  std::uint64_t macs = 0;  // executed, by all accelerators
+  std::uint64_t macs = 0;  // executed by all accelerators
 
   EnergyFacts& operator+=(const EnergyFacts& other);
 };
 EnergyFacts energy_facts(const simulator::Counters& counters, const isa::HardwareConfig& config,
                          const simulator::MemorySpec& memory, const std::optional<explore::RunTime>& time,
                          const explore::EnergyTable& table);
-// Of the accelerator's steps of a run, together; empty: it has none.
+// The energy of all accelerator steps of a run; nullopt without such steps.
 Result<std::optional<EnergyFacts>> energy_facts(const bundle::Bundle& bundle,
                                                 std::span<const runtime::StepProfile> steps, const System& system,
                                                 const explore::EnergyTable& table);

@@ -18,18 +18,18 @@ namespace dovetail::driver {
 
 namespace {
 
-// What the threads share.
+// State that the threads share.
 struct Shared {
   std::atomic<std::int64_t>& done;
   std::atomic<std::int64_t> next{0};
   std::atomic<bool> failed{false};
-  std::mutex mutex;  // of what follows
+  std::mutex mutex;  // protects the following members
   Diagnostics errors;
   std::uint64_t cycles = 0;
   bool counts_cycles = true;
 };
 
-using Results = std::map<std::string, std::vector<NdArray>>;  // of each run
+using Results = std::map<std::string, std::vector<NdArray>>;  // by output, a result of each run
 
 void run_some(runtime::Executor& executor, const Samples& samples, Shared& shared, Results& results) {
   std::uint64_t cycles = 0;
@@ -71,7 +71,7 @@ Result<Evaluated> evaluate(const Session& session, const Samples& samples, int t
   const bundle::Bundle& bundle = session.bundle();
   runtime::ExecutorOptions options;
   options.work = session.options().work;
-  options.threads = count > 1 ? 1 : threads;  // samples in parallel, or one with all threads
+  options.threads = count > 1 ? 1 : threads;  // samples in parallel, or one sample with all threads
   std::vector<runtime::Executor> executors;
   for (std::size_t t = 0; t < count; ++t) {
     DOVETAIL_ASSIGN(runtime::Executor executor, runtime::Executor::make(bundle, session.make_simulator(), options));
@@ -99,7 +99,7 @@ Result<Accuracy> accuracy_of(const NdArray& scores, const NdArray& labels) {
   const auto bad = [](std::string why, std::string hint) {
     return Diagnostic{"cannot compare with the labels", "--labels", std::move(why), std::move(hint)};
   };
-  if (is_floating(labels.dtype())) return bad("they are not integers", "give the number of each sample's class");
+  if (is_floating(labels.dtype())) return bad("they are not integers", "give the index of each sample's class");
   if (scores.rank() < 2 || scores.shape()[0] != labels.count())
     return bad(fmt::format("there are {} labels, and the output is {}", labels.count(),
                            type_text(scores.dtype(), scores.shape())),
@@ -113,7 +113,7 @@ Result<Accuracy> accuracy_of(const NdArray& scores, const NdArray& labels) {
       return bad(fmt::format("label {} of sample {} is not from 0 to {}", label, i, classes - 1),
                  "--output NAME chooses the output");
     accuracy.top1 += largest_at(scores, i, classes) == label;
-    // Its place in order: those that are larger, or as large and before it.
+    // Its rank: the number of scores that are larger, or equal and before it.
     const double own = scores.as_double(i * classes + label);
     std::int64_t before = 0;
     for (std::int64_t c = 0; c < classes; ++c) {
@@ -130,13 +130,13 @@ Result<std::vector<SampleAgreement>> sample_agreement_of(const std::map<std::str
                                                          const std::map<std::string, NdArray>& others) {
   std::vector<SampleAgreement> rows;
   for (const auto& [name, array] : outputs) {
-    // Models that differ may name their only output differently.
+    // Different models may name their only output differently.
     auto other = others.find(name);
     if (other == others.end() && outputs.size() == 1 && others.size() == 1) other = others.begin();
     if (other == others.end() || other->second.shape() != array.shape())
-      return Diagnostic{"cannot compare the two", "output " + name,
-                        other == others.end() ? "the other one has no output of that name"
-                                              : fmt::format("it is {}, and {} of the other one",
+      return Diagnostic{"cannot compare the models", "output " + name,
+                        other == others.end() ? "the other model has no output of that name"
+                                              : fmt::format("it is {}, and {} in the other model",
                                                             to_string(array.shape()), to_string(other->second.shape())),
                         "compare models with the same outputs"};
     SampleAgreement row{name, array.rank() > 0 ? array.shape()[0] : 1, 0, 0, 0, {}};

@@ -1,5 +1,4 @@
-// A model over many samples: what it gives for each, how often that is right, and how far it is from what another one
-// gives.
+// Evaluates a model on many samples: its outputs, its accuracy, and its difference from another model.
 #pragma once
 
 #include <atomic>
@@ -17,31 +16,31 @@
 namespace dovetail::driver {
 
 struct Evaluated {
-  std::map<std::string, NdArray> outputs;  // of all samples (Samples::stacked)
-  double seconds = 0;                      // on this machine, all threads together at work
-  std::optional<std::uint64_t> cycles;     // of the accelerator in all runs, where the engine counts them
+  std::map<std::string, NdArray> outputs;  // outputs of all samples (Samples::stacked)
+  double seconds = 0;                      // wall-clock time on this machine, with all threads
+  std::optional<std::uint64_t> cycles;     // cycles of the accelerator in all runs, if the engine counts them
 };
-// Runs the samples' batches on so many threads, each with its own executor; `done` counts runs. Errors: those of
-// a run; all threads then end.
+// Runs the samples' batches on `threads` threads, each with its own executor; `done` counts runs. Errors: those of a
+// run; all threads then end.
 Result<Evaluated> evaluate(const Session& session, const Samples& samples, int threads,
                            std::atomic<std::int64_t>& done);
 
 struct Accuracy {
   std::int64_t samples = 0, top1 = 0;
-  std::optional<std::int64_t> top5;  // absent: there are no more than five classes
+  std::optional<std::int64_t> top5;  // absent with five classes or fewer
 };
-// The classes of a sample are all elements of its row; of equal ones the first counts. Error: rows or labels that do
-// not fit.
+// The scores of a sample's classes are all elements of its row; of equal scores the first counts. Error: rows and
+// labels do not fit together.
 Result<Accuracy> accuracy_of(const NdArray& scores, const NdArray& labels);
 
-// Of two models or targets, output by output.
+// The agreement of two models or targets in one output.
 struct SampleAgreement {
   std::string output;
   std::int64_t samples = 0, same = 0;     // rows whose largest element is at the same place
-  double largest = 0, largest_other = 0;  // difference; magnitude of what it is compared with
-  std::optional<std::int64_t> first;      // sample that is not the same
+  double largest = 0, largest_other = 0;  // largest difference; largest magnitude in the other model
+  std::optional<std::int64_t> first;      // first sample with another largest element
 };
-// Error: outputs of other names or shapes.
+// Error: the outputs have different names or shapes.
 Result<std::vector<SampleAgreement>> sample_agreement_of(const std::map<std::string, NdArray>& outputs,
                                                          const std::map<std::string, NdArray>& others);
 

@@ -15,7 +15,7 @@ namespace dovetail::driver {
 
 namespace {
 
-// The integer form has no uint8: zero points and values are 128 less.
+// The integer form has no uint8: zero points and values are smaller by 128.
 NdArray as_int8(const NdArray& array) {
   NdArray shifted(DType::int8, array.shape());
   for (std::int64_t i = 0; i < array.count(); ++i) shifted.set_int64(i, array.as_int64(i) - 128);
@@ -33,10 +33,10 @@ ComparedTensor compare_one(const NdArray& given, const KeptTensor& tensor, const
     return result;
   }
   for (std::int64_t i = 0; i < expected.count(); ++i) {
-    const double want = expected.as_double(i), have = tensor.array.as_double(i);
-    if (std::isfinite(want)) result.largest_expected = std::max(result.largest_expected, std::abs(want));
-    if (want == have || (std::isnan(want) && std::isnan(have))) continue;
-    const double difference = std::abs(want - have);
+    const double exact = expected.as_double(i), actual = tensor.array.as_double(i);
+    if (std::isfinite(exact)) result.largest_expected = std::max(result.largest_expected, std::abs(exact));
+    if (exact == actual || (std::isnan(exact) && std::isnan(actual))) continue;
+    const double difference = std::abs(exact - actual);
     result.largest =
         std::isnan(difference) ? std::numeric_limits<double>::infinity() : std::max(result.largest, difference);
   }
@@ -71,7 +71,7 @@ Result<Expectation> compare(const std::map<std::string, NdArray>& expected, cons
   if (result.tensors.empty())
     return Diagnostic{"cannot compare the run", fmt::format("{}", fmt::join(result.missing, ", ")),
                       "the run has no tensor of these names",
-                      "--dump-tensors DIR writes those that it has, and index.json with their names"};
+                      "--dump-tensors DIR writes the tensors of the run, and index.json with their names"};
   return result;
 }
 

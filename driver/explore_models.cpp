@@ -25,7 +25,7 @@ Diagnostic bad_usage(std::string_view option, std::string why, std::string hint)
   return {"bad usage of `dovetail explore`", std::string(option), std::move(why), std::move(hint)};
 }
 
-// One for each model, in their order.
+// Error: the option was not given once for each model.
 Result<void> check_count(std::string_view option, const std::vector<std::string>& given, std::size_t models) {
   if (given.size() == models) return {};
   return bad_usage(option, fmt::format("it is given {} times for {} models", given.size(), models),
@@ -50,8 +50,8 @@ Result<Runs> read_runs(std::string_view option, const std::string& path, const i
 Result<std::vector<explore::FloatModel>> float_models(std::span<const explore::ModelFile> files,
                                                       const NumericSamples& given) {
   if (given.samples.empty())
-    return bad_usage("--samples", "the space holds numeric choices, and nothing calibrates the models",
-                     "add --samples FILE|DIR: inputs as the model will see them, once for each model");
+    return bad_usage("--samples", "the space has numeric choices, which need samples to calibrate the models",
+                     "add --samples FILE|DIR once for each model: inputs like those that the model will get");
   DOVETAIL_TRY(check_count("--samples", given.samples, files.size()));
   if (!given.tests.empty()) DOVETAIL_TRY(check_count("--test", given.tests, files.size()));
   if (!given.labels.empty()) DOVETAIL_TRY(check_count("--labels", given.labels, files.size()));
@@ -91,7 +91,7 @@ Result<std::unique_ptr<ExploreModels>> ExploreModels::make(const explore::Space&
                          : !given.labels.empty() ? "--labels"
                                                  : nullptr;
     if (option != nullptr)
-      return bad_usage(option, "the space holds no numeric choices: the models are taken as they are",
+      return bad_usage(option, "the space has no numeric choices: the models are used as they are",
                        R"(leave it out, or add "axes": {"scales": ["any", "power-of-two"]})");
     DOVETAIL_ASSIGN(explore::Workload workload, explore::Workload::make(files));
     models->workload_ = std::make_unique<explore::Workload>(std::move(workload));
@@ -107,8 +107,8 @@ Result<std::unique_ptr<ExploreModels>> ExploreModels::make(const explore::Space&
   std::int64_t rows = 0;
   for (const explore::FloatModel& model : floats) rows += model.test_rows;
   models->accuracy_ = fmt::format(
-      "{}, {} samples{}", given.labels.empty() ? "share of samples in which the float model decides the same" : "top-1",
-      rows, given.tests.empty() ? ", those that calibrate" : "");
+      "{}, {} samples{}", given.labels.empty() ? "share of samples with the same class as in the float model" : "top-1",
+      rows, given.tests.empty() ? ", those of the calibration" : "");
   return models;
 }
 

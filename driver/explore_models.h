@@ -1,5 +1,4 @@
-// The models of a sweep: as they are, or, where the space holds numeric choices, float models that are quantized for
-// each of them.
+// The models of a sweep: as they are, or if the space has numeric choices, float models quantized for each choice.
 #pragma once
 
 #include <functional>
@@ -17,30 +16,31 @@
 
 namespace dovetail::driver {
 
-// Files for each model, in their order: what calibrates it, on what its accuracy is measured, and the classes of that.
+// Files for each model, in the order of the models: samples for calibration, samples to measure accuracy, and their
+// classes.
 struct NumericSamples {
   std::vector<std::string> samples, tests, labels;
 };
 
-// What measures the points of a space. Stays where it is: evaluators refer to workloads.
+// Measures the points of a space. Must not move in memory: evaluators refer to workloads.
 class ExploreModels {
  public:
-  using OnStep = std::function<void(std::string_view step)>;  // told of each step that takes long
+  using OnStep = std::function<void(std::string_view step)>;  // called before each step that takes long
 
-  // Errors: of the models; samples that are missing, or not asked for; what the quantizer says.
+  // Errors: those of the models and of the quantizer; samples that are missing, or that no choice needs.
   static Result<std::unique_ptr<ExploreModels>> make(const explore::Space& space,
                                                      std::span<const explore::ModelFile> files,
                                                      const NumericSamples& given, const explore::AreaModel& area,
                                                      const explore::EnergyTable& energy, const OnStep& on_step);
 
   const explore::Evaluator& of(const explore::Genes& genes) const;
-  // Of a record of the sweep.
+  // The evaluator of a recorded point of the sweep.
   const explore::Evaluator& of(const explore::PointRecord& record) const { return of(space_->genes_of(record.chosen)); }
   std::span<const explore::Workload::Model> models() const;
-  std::string key() const;  // of what the points' numbers depend on
-  // What the accuracy is measured by; empty: it is not.
+  std::string key() const;  // identifies all that the points' numbers depend on
+  // How the accuracy is measured; empty if it is not measured.
   const std::string& accuracy() const { return accuracy_; }
-  // Writes the quantized models into a folder. The files by Numerics::text(); empty: there are none.
+  // Writes the quantized models into a folder. Returns the files by Numerics::text(); empty without numeric choices.
   Result<std::map<std::string, std::vector<std::string>>> write(const std::string& folder) const;
 
  private:

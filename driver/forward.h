@@ -1,4 +1,4 @@
-// What runs graphs for calibration: machine code for this processor.
+// Runs graphs for calibration, as machine code for this processor.
 #pragma once
 
 #include "compiler/quantize/quantize.h"

@@ -1,4 +1,4 @@
-// Steps on a GPU: their work, ceilings that are measured on the device, and what each kernel takes of a processor.
+// Steps on a GPU: their work, ceilings measured on the device, and the resources that each kernel uses.
 #pragma once
 
 #include <cstdint>
@@ -14,18 +14,18 @@
 namespace dovetail::driver {
 
 struct GpuStep {
-  std::uint64_t operations = 0;               // of its nodes, a multiply-add counted as two
-  std::uint64_t bytes = 0;                    // of its arguments and results, each once
-  std::string numbers = {};                   // the type of its first argument: whose ceiling it is compared with
-  std::vector<runtime::KernelFacts> kernels;  // of ours; a library's are its own affair
+  std::uint64_t operations = 0;               // operations of its nodes; a multiply-add counts as two
+  std::uint64_t bytes = 0;                    // bytes of its arguments and results, each once
+  std::string numbers = {};                   // the type of its first argument, which selects the ceiling
+  std::vector<runtime::KernelFacts> kernels;  // generated kernels, without those of libraries
 };
 
 struct GpuProfile {
-  std::map<std::size_t, GpuStep> steps;  // by their index in the program; empty: none runs on a GPU
+  std::map<std::size_t, GpuStep> steps;  // by their index in the program; empty: no step runs on a GPU
   std::optional<explore::GpuPeak> peak;
-  std::string why;  // there are no ceilings
+  std::string why;  // why there are no ceilings
 };
-// Of the program that has run last. Measures the ceilings if it has steps on the GPU.
+// The profile of the last run. Measures the ceilings if the program has steps on the GPU.
 GpuProfile gpu_profile(const runtime::Executor& executor);
 
 }  // namespace dovetail::driver

@@ -15,8 +15,8 @@
 #include "base/folder.h"
 #include "base/hash.h"
 #include "base/kit_folder.h"
+#include "base/temporary.h"
 #include "base/text_stream.h"
-#include "base/vanishing.h"
 #include "isa/emit/emit.h"
 #include "simulator/rtl/find.h"
 
@@ -31,11 +31,11 @@ namespace fs = std::filesystem;
 
 struct Resource {
   AreaResource shown;
-  // Cells that use it, by the beginning of their names, and how many each takes.
+  // Cells that use the resource, by the beginning of their names, and the amount that each uses.
   std::vector<std::pair<std::string_view, std::int64_t>> cells;
 };
 
-// LUT RAM and shift registers take the LUTs of a slice: as many as a RAM has outputs, its write ports included.
+// LUT RAM and shift registers use the LUTs of a slice: one for each output of the RAM, its write ports included.
 std::vector<Resource> xilinx_resources() {
   return {{{"lut", "LUT"}, {{"LUT", 1}, {"INV", 1}}},
           {{"lut_ram", "LUT RAM"},
@@ -72,14 +72,14 @@ std::vector<Resource> resources_of(std::string_view flow) {
   return flow == "generic" ? generic_resources() : xilinx_resources();
 }
 
-// Cells that need no counting.
+// Cells that are not counted.
 bool is_free(std::string_view cell) {
   for (const std::string_view name : {"BUFG", "$mem", "VCC", "GND", "IBUF", "OBUF"})
     if (cell.starts_with(name)) return true;
   return false;
 }
 
-// ---- What the scripts write
+// ---- Output of the scripts
 // -----------------------------------------------------------------------------------------------------------
 
 std::string_view without_backslash(std::string_view name) { return name.starts_with('\\') ? name.substr(1) : name; }
@@ -93,7 +93,7 @@ std::string module_name(std::string_view type) {
   return std::string(type.substr(begin + 1, end == type.npos ? type.npos : end - begin - 1));
 }
 
-// Without the indices of generate blocks, which make rows of one kind.
+// The name without the indices of generate blocks, whose instances share a row.
 std::string kind_of(std::string_view instance) {
   std::string kind;
   bool index = false;
@@ -135,7 +135,7 @@ class Tree {
     rows_.push_back(std::move(row));
     const auto below = netlist_.children.find(module);
     if (below == netlist_.children.end()) return;
-    // (kind, module) in the order of the first of them.
+    // (kind, module) in the order of the first instance.
     std::vector<std::pair<std::string, std::string>> kinds;
     std::map<std::pair<std::string, std::string>, std::int64_t> number;
     for (const auto& [instance, child] : below->second) {
@@ -156,8 +156,8 @@ class Tree {
 // ---- Inputs
 // ---------------------------------------------------------------------------------------------------------------------------
 
-// What synthesis reads of a source: no comments, no blank space at the ends of lines, no lines between `ifndef
-// SYNTHESIS or `ifdef FORMAL and their `endif. (No string of the design holds a comment.)
+// The text of a source that synthesis reads: without comments, spaces at the ends of lines, and lines between `ifndef
+// SYNTHESIS or `ifdef FORMAL and their `endif. (No string of the design contains a comment.)
 std::string essence(std::string_view text) {
   std::string kept;
   TextStream lines{std::string(text)};
@@ -204,8 +204,8 @@ std::vector<AreaResource> area_resources(std::string_view flow) {
 Result<Area> parse_area(std::string_view flow, std::string_view tree, std::string_view cells, std::string_view depth) {
   const std::vector<Resource> resources = resources_of(flow);
   const auto bad = [&](std::string why) {
-    return Diagnostic{"cannot read what Yosys wrote", std::string(flow), std::move(why),
-                      "dovetail is tried with Yosys 0.23 and 0.33"};
+    return Diagnostic{"cannot read the output of Yosys", std::string(flow), std::move(why),
+                      "dovetail was tested with Yosys 0.23 and 0.33"};
   };
   Netlist netlist;
   {
@@ -229,7 +229,7 @@ Result<Area> parse_area(std::string_view flow, std::string_view tree, std::strin
       std::string first, second;
       words >> first >> second;
       if (first == "===") {
-        // "=== design hierarchy ===" sums up what is summed up here.
+        // "=== design hierarchy ===" has sums, which are computed here instead.
         module = second == "design" ? std::string() : second;
         counting = false;
         if (!module.empty()) netlist.own[module] = Counts(resources.size());
@@ -252,7 +252,7 @@ Result<Area> parse_area(std::string_view flow, std::string_view tree, std::strin
               own[i] += number * each;
               known = true;
             }
-        if (!known) return bad(fmt::format("cell {} of {}: of no kind that is counted", first, module));
+        if (!known) return bad(fmt::format("cell {} of {} is of an unknown kind", first, module));
       }
     }
   }
@@ -261,7 +261,7 @@ Result<Area> parse_area(std::string_view flow, std::string_view tree, std::strin
   for (const auto& [module, children] : netlist.children)
     for (const auto& [instance, child] : children)
       if (!netlist.own.contains(child))
-        return bad(fmt::format("no cells are reported for {}, of which {} is one", child, instance));
+        return bad(fmt::format("no cells are reported for {}, the module of instance {}", child, instance));
   Tree(netlist, area.rows).walk("dovetail_top", "", 1);
 
   TextStream lines{std::string(depth)};
@@ -272,14 +272,14 @@ Result<Area> parse_area(std::string_view flow, std::string_view tree, std::strin
     std::string number, net;
     words >> number >> net;
     if (!number.ends_with(':') || number.find_first_not_of("0123456789:") != number.npos) continue;
-    // Names of the tool's own making lead nowhere; the block they are in does.
+    // Names that the tool made up are useless to the user; the name of their block is not.
     std::string name(without_backslash(net));
     if (name.starts_with("$flatten"))
       name = name.substr(8, name.find(".$") == name.npos ? name.npos : name.find(".$") - 8);
     std::erase(name, '\\');
     (number == "0:" ? area.longest_from : area.longest_to) = name;
   }
-  if (area.logic_levels <= 0) return bad("the longest way is missing");
+  if (area.logic_levels <= 0) return bad("the longest path is missing");
   return area;
 }
 
@@ -301,13 +301,13 @@ Result<Area> run_area(const isa::HardwareConfig& config, std::string_view flow) 
                       std::move(hint)};
   };
   if (!is_on_path("yosys"))
-    return bad("there is no yosys on the PATH", "sudo apt-get install --no-install-recommends yosys");
+    return bad("yosys is not on the PATH", "sudo apt-get install --no-install-recommends yosys");
   const std::vector<fs::path> sources = design_sources();
   if (sources.empty())
-    return bad(fmt::format("no SystemVerilog below {}", simulator::hardware_folder().string()), kKitHint);
+    return bad(fmt::format("there is no SystemVerilog in {}", simulator::hardware_folder().string()), kKitHint);
   DOVETAIL_ASSIGN(const std::string script, read_text_file(script_of(flow)));
 
-  DOVETAIL_ASSIGN(const Vanishing folder, make_temporary_folder("area"));
+  DOVETAIL_ASSIGN(const TemporaryPath folder, make_temporary_folder("area"));
   std::error_code error;
   fs::create_directory(folder.path() / "rtl", error);
   for (const fs::path& source : sources)
@@ -352,7 +352,7 @@ Result<std::optional<CommittedArea>> committed_area(const isa::HardwareConfig& c
       area.config = config.name;
       return std::optional<CommittedArea>({std::move(area), true});
     }
-    // An old run counts for the named configuration that it names, not for others of that name.
+    // A kept run is used only for the named configuration, not for another configuration with the same name.
     for (const isa::HardwareConfig& named : isa::named_configs())
       if (named.name == area.config && named == config) stale = CommittedArea{std::move(area), false};
   }
@@ -390,11 +390,11 @@ Result<Area> area_from_json(const Json& json, std::string_view where) {
     }
     if (area.rows.empty() || !area.rows.front().path.empty())
       return Diagnostic{"cannot read an area", std::string(where), "the first block is not the whole design",
-                        "make it again: dovetail hw area CONFIG --flow FLOW --run --json"};
+                        "measure again: dovetail hw area CONFIG --flow FLOW --run --json"};
     return area;
   } catch (const Json::exception& error) {
     return Diagnostic{"cannot read an area", std::string(where), error.what(),
-                      "make it again: dovetail hw area CONFIG --flow FLOW --run --json"};
+                      "measure again: dovetail hw area CONFIG --flow FLOW --run --json"};
   }
 }
 

@@ -23,14 +23,14 @@ namespace {
 
 constexpr std::int64_t kMostPixels = std::int64_t{1} << 26;
 
-Diagnostic unreadable(const std::string& where, std::string why, std::string hint = "is the file damaged?") {
+Diagnostic unreadable(const std::string& where, std::string why, std::string hint = "the file may be damaged") {
   return {"cannot read the image", where, std::move(why), std::move(hint)};
 }
 
 Result<Image> image_of(std::int64_t width, std::int64_t height, const std::string& where) {
   if (width < 1 || height < 1 || width > kMostPixels / height)
-    return unreadable(where, fmt::format("{} x {} pixels; 1 to {} are taken", width, height, kMostPixels),
-                      "make a smaller picture of it");
+    return unreadable(where, fmt::format("it has {} x {} pixels, and must have 1 to {}", width, height, kMostPixels),
+                      "make the picture smaller");
   Image image{width, height, {}};
   image.pixels.resize(static_cast<std::size_t>(width * height * 3));
   return image;
@@ -51,12 +51,13 @@ Result<Image> decode_pnm(std::span<const std::byte> file, const std::string& whe
   }
   ++at;
   if (header[2] != 255)
-    return unreadable(where, fmt::format("its values go up to {}, 255 is taken", header[2]), "write it with 8 bits");
+    return unreadable(where, fmt::format("its largest value is {}, and must be 255", header[2]),
+                      "write it with 8 bits");
   DOVETAIL_ASSIGN(Image image, image_of(header[0], header[1], where));
   const std::size_t bytes = image.pixels.size() / 3 * colors;
   if (at > text.size() || text.size() - at < bytes)
     return unreadable(
-        where, fmt::format("{} bytes of pixels needed, {} there", bytes, at > text.size() ? 0 : text.size() - at));
+        where, fmt::format("its pixels need {} bytes, and it has {}", bytes, at > text.size() ? 0 : text.size() - at));
   for (std::size_t i = 0; i < image.pixels.size(); ++i)
     image.pixels[i] = static_cast<std::uint8_t>(text[at + (colors == 3 ? i : i / 3)]);
   return image;
@@ -79,7 +80,7 @@ Result<Image> decode_png(std::span<const std::byte> file, const std::string& whe
     png_image_free(&png);
     return image;
   }
-  png.format = PNG_FORMAT_RGBA;  // alpha is left out, not blended
+  png.format = PNG_FORMAT_RGBA;  // alpha is ignored, not blended
   std::vector<std::uint8_t> pixels(PNG_IMAGE_SIZE(png));
   if (png_image_finish_read(&png, nullptr, pixels.data(), 0, nullptr) == 0) return failed();
   for (std::size_t i = 0; i < image->pixels.size(); ++i) image->pixels[i] = pixels[i / 3 * 4 + i % 3];
@@ -95,12 +96,12 @@ constexpr bool kHasJpeg = true;
 
 // libjpeg reports a fatal error by a call that must not return.
 struct JpegErrors {
-  jpeg_error_mgr manager;  // first: libjpeg hands back a pointer to it
+  jpeg_error_mgr manager;  // first member: libjpeg passes a pointer to it
   std::jmp_buf escape;
   std::array<char, JMSG_LENGTH_MAX> message;
 };
 
-// What setjmp sees again must not be an object with a destructor: this function has none.
+// setjmp must not return into a frame with destructors: this function has none.
 bool decompress(std::span<const std::byte> file, JpegErrors& errors, bool (*take)(void* to, jpeg_decompress_struct&),
                 void* to) {
   jpeg_decompress_struct jpeg;
@@ -133,7 +134,8 @@ struct JpegTarget {
 Result<Image> decode_jpeg(std::span<const std::byte> file, const std::string& where) {
   JpegErrors errors{};
   JpegTarget target;
-  // Memory first, all of it, so that an error below leaves nothing behind.
+  // The memory of the pixels is allocated before decoding: an error of libjpeg jumps out of it without running
+  // destructors.
   const auto size = [](void* to, jpeg_decompress_struct& jpeg) {
     auto& target = *static_cast<JpegTarget*>(to);
     target.width = jpeg.image_width, target.height = jpeg.image_height, target.colors = jpeg.num_components;
@@ -194,9 +196,9 @@ Result<Image> decode_image(std::span<const std::byte> file, const std::string& w
   const Format* format = format_of(file);
   if (format == nullptr) return unreadable(where, "it is neither PNG, JPEG, PPM nor PGM", "convert it to one of these");
   if (!format->here)
-    return unreadable(
-        where, fmt::format("it is a {}, and {} was not there when this kit was built", format->name, format->library),
-        fmt::format("install {} and build again, or convert it to PPM", format->packages));
+    return unreadable(where,
+                      fmt::format("it is a {}, and this kit was built without {}", format->name, format->library),
+                      fmt::format("install {} and build again, or convert it to PPM", format->packages));
   return format->decode(file, where);
 }
 

@@ -13,8 +13,8 @@
 
 namespace dovetail::driver {
 
-// Rows from above, pixels from the left, red, green, blue of each as the file has them: what a file says of
-// transparency, color space and orientation is not applied.
+// Rows from top to bottom, pixels from left to right, and red, green and blue of each pixel as in the file.
+// Transparency, color space and orientation of the file are not applied.
 struct Image {
   std::int64_t width = 0, height = 0;
   std::vector<std::uint8_t> pixels;  // height * width * 3
@@ -24,7 +24,7 @@ struct Image {
   }
 };
 
-// Whether a file begins as one of these formats does.
+// Whether a file begins like one of these formats.
 bool is_image(std::span<const std::byte> file);
 // Errors: a format that this build lacks, damaged files, more than 2^26 pixels, a JPEG of four colors.
 Result<Image> decode_image(std::span<const std::byte> file, const std::string& where);

@@ -16,9 +16,9 @@ namespace dovetail::driver {
 
 namespace {
 
-constexpr const char* kShapes = "shapes";  // of a bundle's report
+constexpr const char* kShapes = "shapes";  // a key in a bundle's report
 
-// Of the value that a tensor in its own layout has; it comes from a file that may hold anything.
+// The shape of the value of a tensor in its own layout. It is read from a file, so it may be anything.
 std::optional<Shape> shape_of(const bundle::Bundle& bundle, const std::string& value) {
   if (!bundle.report.is_object() || !bundle.report.contains(kShapes)) return std::nullopt;
   const Json& shapes = bundle.report[kShapes];
@@ -33,7 +33,7 @@ std::optional<Shape> shape_of(const bundle::Bundle& bundle, const std::string& v
   return shape;
 }
 
-// Under the value's name and in its shape, if that can be.
+// The tensor under the value's name and in the value's shape; nullopt if this is not possible.
 std::optional<NdArray> unpacked(const bundle::Bundle& bundle, const bundle::Tensor& tensor, const NdArray& array) {
   const auto shape = shape_of(bundle, tensor.logical);
   if (!shape) return std::nullopt;

@@ -23,7 +23,7 @@ StepTime step_time(const runtime::StepProfile& step, double measured, const Syst
   for (const auto& program : step.programs)
     for (const runtime::StepProfile& run : program) measured -= run.seconds;
   measured = std::max(measured, 0.0);
-  // The host has one sample after the other.
+  // The host computes the samples of a batch one after the other.
   StepTime time{step.name, step.target, std::nullopt, measured * static_cast<double>(system.accelerators)};
   if (bundle::has_clock(step.target)) {
     time.simulating = measured;

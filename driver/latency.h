@@ -1,5 +1,5 @@
-// How long a model takes from its input to its output: steps of the accelerator by their cycles and the clock, all
-// others by the time that they took on this machine.
+// The latency of a model from its input to its output: steps of the accelerator count their cycles divided by the
+// clock, all other steps their time on this machine.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,17 @@ namespace dovetail::driver {
 
 struct StepTime {
   std::string name, target;
-  std::optional<std::uint64_t> cycles;  // of the accelerator, where the engine counts them
-  double seconds = 0;                   // on the accelerator or on this machine; of a step without cycles: of neither
-  std::optional<double> simulating = std::nullopt;  // of an accelerator step: what the engine itself took
+  std::optional<std::uint64_t> cycles;  // cycles of an accelerator step, if the engine counts them
+  double seconds = 0;  // time on the accelerator or on this machine; 0 for an accelerator step without cycles
+  std::optional<double> simulating = std::nullopt;  // for an accelerator step, the time of the engine itself
 };
 
-// Steps of the programs that these have run, and of theirs, as far as they have run: each after the step that ran it.
+// The steps of inner programs that these steps ran, recursively: each follows the step that ran it.
 std::vector<const runtime::StepProfile*> inner_steps(std::span<const runtime::StepProfile> steps);
 
-// First the steps, then inner_steps(); the time of a step that runs others is what it takes by itself. `measured`: the
-// time of each step on this machine, in the order of the steps. Of several accelerators: of a batch
-// with a sample for each, whose other steps this machine does one after the other.
+// Times of the steps, then of inner_steps(); the time of a step does not include its inner steps. `measured`: the time
+// of each step on this machine, in the order of the steps. With several accelerators the times are for a batch of one
+// sample each, whose other steps run on this machine one after the other.
 std::vector<StepTime> step_times(std::span<const runtime::StepProfile> steps, std::span<const double> measured,
                                  const System& system);
 std::vector<StepTime> step_times(const runtime::RunResult& run, const System& system);
@@ -43,11 +43,11 @@ struct Latency {
 };
 Latency latency_of(std::span<const StepTime> steps);
 
-// The part of each target in the time of all steps; empty where a step has no time, or all together have none.
+// The share of each target in the time of all steps; empty if a step has no time, or the sum is 0.
 std::map<std::string, double> time_shares(std::span<const StepTime> steps);
 
-// What compiling expects: cycles of the accelerator's regions by the clock, the seconds of the others, and those of the
-// borders.
+// The estimates of the compiler: time of the accelerator's regions (cycles divided by the clock), of the others, and of
+// the borders.
 struct Estimate {
   std::uint64_t cycles = 0;
   double accelerator = 0, others = 0, borders = 0;  // seconds

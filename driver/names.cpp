@@ -33,7 +33,7 @@ Result<std::string> match_name(std::string_view source, std::string_view kind, c
   if (matches.empty())
     return bad(fmt::format("the model has no {} of that name", kind),
                fmt::format("there are: {}", names.empty() ? "none" : fmt::format("{}", fmt::join(names, ", "))));
-  return bad(fmt::format("it may mean {}", fmt::join(matches, " or ")), "write the name exactly");
+  return bad(fmt::format("it could be {}", fmt::join(matches, " or ")), "write the name exactly");
 }
 
 }  // namespace dovetail::driver

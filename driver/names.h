@@ -9,10 +9,10 @@
 
 namespace dovetail::driver {
 
-// A name as it appears in files and on the command line: every character (code point of UTF-8; a byte where it is none)
+// A name in its form for files and the command line: every character (UTF-8 code point; a byte of invalid UTF-8)
 // outside A-Za-z0-9_.- becomes '_'.
 std::string plain_name(std::string_view name);
-// The one of `names` that `given` means: itself, or the only one whose plain name is `given`'s. `kind`: "input",
+// The name in `names` that equals `given`, or else the only one with the same plain name as `given`. `kind`: "input",
 // "node". `source`: what gave the name, in diagnostics.
 Result<std::string> match_name(std::string_view source, std::string_view kind, const std::vector<std::string>& names,
                                std::string_view given);

@@ -36,7 +36,7 @@ namespace fs = std::filesystem;
 constexpr std::array<std::string_view, 4> kVerdicts{"passed", "refused", "wrong", "failed"};
 
 struct Tolerance {
-  double relative = 1e-3, absolute = 1e-7;  // those of the standard's own runner
+  double relative = 1e-3, absolute = 1e-7;  // tolerances of ONNX's own test runner
 };
 
 Result<Tolerance> read_tolerance(const fs::path& folder) {
@@ -50,7 +50,7 @@ Result<Tolerance> read_tolerance(const fs::path& folder) {
   return tolerance;
 }
 
-// Empty: equal within the tolerance.
+// The difference as text; empty: equal within the tolerance.
 std::string difference(const NdArray& actual, const NdArray& expected, const Tolerance& tolerance) {
   const auto type = [](const NdArray& array) {
     return fmt::format("{}{}", name(array.dtype()), to_string(array.shape()));
@@ -117,7 +117,7 @@ class Test {
   }
 
   OnnxTestResult run(const fs::path& data_set) {
-    // What cannot be read is reported after what the importer says: often it refuses the same thing in better words.
+    // Unreadable files are reported after the importer's errors, which often describe the same problem better.
     Diagnostics unread;
     options_.values.clear();
     for (std::size_t i = 0; i < names_.inputs.size(); ++i) {
@@ -149,7 +149,7 @@ class Test {
     return compare(data_set, results->outputs);
   }
 
-  // What is wrong with the bundle.
+  // Counts the bundle's kernels. Returns what is wrong with the bundle.
   std::optional<std::string> count_kernels(const bundle::Bundle& bundle) {
     const auto steps = bundle::cuda_steps(bundle);
     if (!steps) return text_of(steps.errors());
@@ -190,7 +190,7 @@ Json to_json(const OnnxTestResult& result) {
           {"kernels", result.kernels}};
 }
 
-// A text that ends with a zero, as no path and no JSON holds one; nullopt: the other side is gone.
+// Reads a text up to a zero byte, which neither paths nor JSON contain; nullopt: the other process has ended.
 std::optional<std::string> read_text(int descriptor) {
   std::string text;
   for (char c = 0;;) {
@@ -214,11 +214,11 @@ bool write_text(int descriptor, std::string text) {
 
 bool is_clean(OnnxVerdict verdict) { return verdict == OnnxVerdict::passed || verdict == OnnxVerdict::refused; }
 
-// Reads folders, writes results.
+// The child: reads folders of tests, and writes results.
 [[noreturn]] void serve_tests(const ModelOptions& options, OnnxRun how, int seconds, int from, int to, pid_t parent) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with its parent, however that one ends
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // this process ends with its parent, however the parent ends
   if (::getppid() != parent) ::_exit(1);
-  // As long as it is held, a GPU keeps what every program on it needs.
+  // While it is held, the GPU's state that every program needs is kept.
   std::shared_ptr<runtime::cuda::Context> held;
   for (;;) {
     ::alarm(0);
@@ -333,7 +333,7 @@ void OnnxTestProcess::end() {
   child_ = 0;
 }
 
-// Empty: the child has ended instead.
+// Returns the child's answer; empty: the child has ended.
 std::string OnnxTestProcess::ask(const fs::path& folder) {
   if (child_ == 0) start();
   ++served_;
@@ -344,7 +344,7 @@ std::string OnnxTestProcess::ask(const fs::path& folder) {
 }
 
 OnnxTestResult OnnxTestProcess::run(const fs::path& folder) {
-  constexpr int kMostServed = 100;  // what tests leave in memory does not pile up
+  constexpr int kMostServed = 100;  // tests for each child, so that memory that tests leak does not accumulate
   OnnxTestResult result;
   result.test = folder.filename().string();
   const std::string text = ask(folder);
@@ -353,7 +353,7 @@ OnnxTestResult OnnxTestProcess::run(const fs::path& folder) {
     end();
     if (WIFSIGNALED(status_))
       result.reason = WTERMSIG(status_) == SIGALRM ? fmt::format("no result within {} s", seconds_)
-                                                   : fmt::format("it crashed (signal {})", WTERMSIG(status_));
+                                                   : fmt::format("it crashed with signal {}", WTERMSIG(status_));
     else result.reason = fmt::format("its process ended with status {}", WEXITSTATUS(status_));
     return result;
   }

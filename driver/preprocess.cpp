@@ -30,7 +30,7 @@ std::string_view name_of(const std::array<Named<Value>, N>& names, Value value) 
   return std::ranges::find_if(names, [&](const auto& row) { return row.value == value; })->name;
 }
 
-// Reads members, notes what is wrong with them, and at the end which are unknown.
+// Reads members, and collects errors about their values and about unknown members.
 class Reader {
  public:
   Reader(const Json& json, std::string where) : json_(json), where_(std::move(where)) {}
@@ -39,7 +39,7 @@ class Reader {
     known_.emplace_back(key);
     const auto found = json_.find(key);
     if (found != json_.end()) return &*found;
-    if (required) refuse(key, "it is missing", fmt::format("required: channels, layout, scale"));
+    if (required) refuse(key, "it is missing", fmt::format("the required keys are channels, layout and scale"));
     return nullptr;
   }
   void refuse(std::string_view key, std::string why, std::string hint) {
@@ -105,7 +105,7 @@ class Reader {
   Diagnostics errors_;
 };
 
-// Along one axis: for each place in the result the first source and the weights, which sum to 1.
+// Resizing along one axis: for each place in the result, the first source and the weights, which sum to 1.
 struct Weights {
   std::int64_t first = 0;
   std::vector<double> of;
@@ -120,7 +120,7 @@ std::vector<Weights> weights_along(std::int64_t from, std::int64_t to, Filter fi
       continue;
     }
     if (!antialias) {
-      // Between the two neighbors; beyond the border its pixel.
+      // Interpolates between the two neighbors; beyond the border, uses the pixel at the border.
       const double at = std::clamp(center - 0.5, 0.0, static_cast<double>(from - 1));
       const auto first = static_cast<std::int64_t>(at);
       const double part = at - static_cast<double>(first);
@@ -128,7 +128,7 @@ std::vector<Weights> weights_along(std::int64_t from, std::int64_t to, Filter fi
       else rows.push_back({first, {1 - part, part}});
       continue;
     }
-    // A triangle as wide as the pixels that one replaces, and never narrower than one (Pillow, ImagingResample).
+    // A triangle as wide as the pixels that a result replaces, and at least one pixel wide (Pillow, ImagingResample).
     const double support = std::max(ratio, 1.0);
     const auto first = std::max<std::int64_t>(0, static_cast<std::int64_t>(std::floor(center - support + 0.5))),
                last = std::min(from, static_cast<std::int64_t>(std::floor(center + support + 0.5)));
@@ -179,7 +179,7 @@ Result<Preprocess> Preprocess::parse(const Json& json, const std::string& where)
   if (const Json* found = reader.find("crop")) result.crop = reader.size("crop", *found);
   reader.choice("channels", kChannels, result.channels, true);
   reader.choice("layout", kLayouts, result.layout, true);
-  // Required, as nothing in a mean says whether pixels go to 1 or to 255.
+  // Required, since a mean does not show whether pixels have the range 0 to 1 or 0 to 255.
   if (const Json* found = reader.find("scale", true)) {
     if (found->is_number() && std::isfinite(found->get<double>()) && found->get<double>() != 0)
       result.scale = found->get<double>();
@@ -222,7 +222,7 @@ Json Preprocess::to_json() const {
 Image resized(const Image& image, std::int64_t height, std::int64_t width, Filter filter, bool antialias) {
   if (height == image.height && width == image.width) return image;
   const auto along = [&](std::int64_t from, std::int64_t to) { return weights_along(from, to, filter, antialias); };
-  // Bytes between the two passes, as in Pillow; without antialiasing both at once, as in OpenCV.
+  // Values between the two passes are bytes, as in Pillow; without antialiasing there is one pass, as in OpenCV.
   const std::vector<Weights> columns = along(image.width, width), rows = along(image.height, height);
   const auto pixels = static_cast<std::size_t>(image.height * width * 3);
   std::vector<double> narrow(pixels);
@@ -259,8 +259,8 @@ Result<NdArray> Preprocess::apply(const Image& given, DType dtype, const Shape& 
   const Shape window = crop.value_or(Shape{image.height, image.width});
   if (window[0] > image.height || window[1] > image.width)
     return Diagnostic{"cannot use the image", where,
-                      fmt::format("the crop of {} x {} is larger than it, {} x {} pixels (height x width)", window[0],
-                                  window[1], image.height, image.width),
+                      fmt::format("the crop of {} x {} is larger than the image of {} x {} pixels (height x width)",
+                                  window[0], window[1], image.height, image.width),
                       "resize it first: \"resize\""};
   const std::int64_t top = (image.height - window[0]) / 2, left = (image.width - window[1]) / 2,
                      colors = channels == Channels::gray ? 1 : 3;
@@ -269,8 +269,8 @@ Result<NdArray> Preprocess::apply(const Image& given, DType dtype, const Shape& 
   if (shape.size() != 4 || !std::equal(made.begin() + 1, made.end(), shape.begin() + 1))
     return Diagnostic{
         "cannot use the image", where,
-        fmt::format("the preprocessing makes {} of it, the model takes {}", to_string(made), type_text(dtype, shape)),
-        "\"resize\", \"crop\", \"channels\" and \"layout\" decide it"};
+        fmt::format("the preprocessing gives {}, and the model needs {}", to_string(made), type_text(dtype, shape)),
+        "change \"resize\", \"crop\", \"channels\" or \"layout\""};
   NdArray row(dtype, made);
   for (std::int64_t y = 0; y < window[0]; ++y)
     for (std::int64_t x = 0; x < window[1]; ++x)
@@ -302,7 +302,7 @@ Result<std::optional<Preprocess>> preprocess_of(const bundle::Bundle& bundle) {
   if (!bundle.report.is_object() || !bundle.report.contains(kPreprocessKey)) return std::optional<Preprocess>();
   const Json& entry = bundle.report[kPreprocessKey];
   if (!entry.is_string())
-    return Diagnostic{"cannot use the preprocessing", bundle.name, "the bundle's report holds no text of it",
+    return Diagnostic{"cannot use the preprocessing", bundle.name, "its entry in the bundle's report is not text",
                       "give --preprocess FILE.json"};
   return preprocess_of({{kPreprocessKey, entry.get<std::string>()}}, bundle.name);
 }

@@ -42,7 +42,7 @@ Result<Profile> profile(Session& session, const std::map<std::string, NdArray>& 
     profile.launched = result.launched;
     for (std::size_t s = 0; s < steps.size(); ++s) {
       seconds[s].push_back(result.steps[s].seconds);
-      steps[s].programs = result.steps[s].programs;  // of the last run
+      steps[s].programs = result.steps[s].programs;  // programs of the last run
     }
   }
   std::vector<double> medians;

@@ -1,4 +1,4 @@
-// Where a session's time goes: medians of repeated runs, step by step, with the ceilings that they are held to.
+// Profiles a session: medians of repeated runs, step by step, compared with ceilings.
 #pragma once
 
 #include <atomic>
@@ -24,21 +24,21 @@ struct ProfiledStep {
   StepTime time;  // medians
   simulator::Counters counters;
   std::vector<std::string> origins = {};
-  std::optional<bundle::CpuCode> kernel = {};  // of CPU steps
+  std::optional<bundle::CpuCode> kernel = {};  // the kernel of a CPU step
 
-  double giga_operations_per_second() const;  // of the kernel
+  double giga_operations_per_second() const;  // rate of the kernel
 };
 
 struct Profile {
   std::int64_t repeat = 0;
   int threads = 1;
-  std::vector<ProfiledStep> steps = {};  // then those that steps have run (inner_steps)
+  std::vector<ProfiledStep> steps = {};  // the program's steps, then inner_steps()
   Latency latency = {};
-  std::vector<TimedProgram> timed = {};    // of the accelerator's steps, in the first run
-  std::optional<EnergyFacts> energy = {};  // of the accelerator
+  std::vector<TimedProgram> timed = {};    // the accelerator's steps in the first run
+  std::optional<EnergyFacts> energy = {};  // energy of the accelerator
   GpuProfile gpu = {};
-  runtime::Peak float32_peak = {}, int8_peak = {};  // of one core
-  std::string launched = {};                        // how a device began all steps of the last run
+  runtime::Peak float32_peak = {}, int8_peak = {};  // peaks of one core
+  std::string launched = {};                        // how the device launched all steps of the last run
 
   std::vector<StepTime> times() const;
   // The rate of the step's kernel as a share of the peak of all threads; 0 where that is unknown.
@@ -46,9 +46,9 @@ struct Profile {
 };
 
 struct ProfilePlan {
-  std::int64_t repeat = 10;  // runs that count, after one that warms up
+  std::int64_t repeat = 10;  // timed runs, after one run to warm up
   explore::EnergyTable energy;
-  std::atomic<std::int64_t>* done = nullptr;  // counts runs; null: nobody watches
+  std::atomic<std::int64_t>* done = nullptr;  // counts runs; null: not counted
 };
 // Errors: those of a run.
 Result<Profile> profile(Session& session, const std::map<std::string, NdArray>& inputs, const ProfilePlan& plan);

@@ -25,7 +25,7 @@ Diagnostic difference(const std::string& name, const graph::Node* producer, cons
     if (!producer->origins.empty()) where += fmt::format(" for {}", fmt::join(producer->origins, ", "));
   }
   const std::string hint =
-      "earlier tensors agree: compare this node's schedule and lowering, `dovetail compile --dump all`";
+      "all earlier tensors agree: look at this node's schedule and lowering with `dovetail compile --dump all`";
   if (expected.dtype() != actual.dtype() || expected.shape() != actual.shape())
     return {"the run differs from the reference", where,
             fmt::format("it is {}, expected {}", type_text(actual.dtype(), actual.shape()),
@@ -35,21 +35,21 @@ Diagnostic difference(const std::string& name, const graph::Node* producer, cons
   return {"the run differs from the reference", where, differing ? to_string(*differing, expected, actual) : "", hint};
 }
 
-// Of a run, null where it did not keep it.
+// A tensor of a run; null if the run did not keep it.
 const NdArray* kept(const runtime::RunResult& run, const std::string& name) {
   if (const auto found = run.tensors.find(name); found != run.tensors.end()) return &found->second;
   const auto output = run.outputs.find(name);
   return output != run.outputs.end() ? &output->second : nullptr;
 }
 
-// Whether the node rounds floats that another one has computed to whole numbers; an index of a maximum is no such.
+// Whether the node rounds to integers floats that another node computes. The index of a maximum does not count.
 bool rounds_floats(const graph::Graph& graph, const graph::Node& node, graph::ValueId output) {
   const bool rounds = node.op == "QuantizeLinear" || node.op == "DynamicQuantizeLinear" || node.op == "Cast";
   const graph::Value& from = graph.value(node.inputs[0]);
   return rounds && is_integer(graph.value(output).type.dtype) && is_floating(from.type.dtype) && from.producer.valid();
 }
 
-// How many of both are one step apart; nullopt where others differ, or too many.
+// The number of elements that differ by one step; nullopt if some differ by more, or too many differ.
 std::optional<std::int64_t> steps_apart(const NdArray& expected, const NdArray& actual) {
   if (expected.dtype() != actual.dtype() || expected.shape() != actual.shape()) return std::nullopt;
   const auto differing = find_difference(expected, actual);
@@ -101,18 +101,18 @@ Result<ReferenceCheck> check_against_reference(const graph::Graph& graph, const 
   check.graph_tensors = expected.size();
   std::set<std::string> seen;
   const auto compare = [&](const std::string& name, const graph::Node* producer) {
-    const auto want = expected.find(name);
+    const auto exact = expected.find(name);
     const bool cut = std::ranges::find(graph.extents, name, &graph::OutputExtent::output) != graph.extents.end();
-    const NdArray* const have = cut && run.outputs.contains(name) ? &run.outputs.at(name) : kept(run, name);
-    if (want == expected.end() || have == nullptr || !seen.insert(name).second) return;
+    const NdArray* const actual = cut && run.outputs.contains(name) ? &run.outputs.at(name) : kept(run, name);
+    if (exact == expected.end() || actual == nullptr || !seen.insert(name).second) return;
     ++check.compared;
-    check.elements += static_cast<std::size_t>(want->second.count());
-    if (const double tolerance = tolerance_of(want->second.dtype(), float_tolerance); tolerance != float_tolerance)
+    check.elements += static_cast<std::size_t>(exact->second.count());
+    if (const double tolerance = tolerance_of(exact->second.dtype(), float_tolerance); tolerance != float_tolerance)
       check.half_tolerance = std::max(check.half_tolerance, tolerance);
-    const bool same_type = want->second.dtype() == have->dtype() && want->second.shape() == have->shape();
-    if (same_type && !find_difference(want->second, *have, {float_tolerance})) return;
+    const bool same_type = exact->second.dtype() == actual->dtype() && exact->second.shape() == actual->shape();
+    if (same_type && !find_difference(exact->second, *actual, {float_tolerance})) return;
     ++check.different;
-    if (check.first.empty()) check.first.push_back(difference(name, producer, want->second, *have, float_tolerance));
+    if (check.first.empty()) check.first.push_back(difference(name, producer, exact->second, *actual, float_tolerance));
   };
   const graph::Graph& evaluated = reference.graph();
   for (const graph::NodeId id : evaluated.topological_order())

@@ -8,7 +8,7 @@ namespace dovetail::driver {
 
 namespace {
 
-// Runs the samples after the first batch; stacks the outputs, and the tensors that are listed.
+// Runs the samples after the first batch. Stacks the outputs, and the listed tensors.
 Result<void> run_remaining_samples(Session& session, const Samples& samples, const RunPlan& plan,
                                    const runtime::RunOptions& options, SampleRuns& runs) {
   std::map<std::string, std::vector<NdArray>> outputs;

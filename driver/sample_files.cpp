@@ -42,7 +42,7 @@ Result<std::vector<std::filesystem::path>> files_of(const std::filesystem::path&
   return files;
 }
 
-// Along the first axis. `row`: the shape of one.
+// Concatenates along the first axis. `row`: type and shape of one row.
 Result<NdArray> put_together(const std::vector<NdArray>& parts, const std::vector<std::filesystem::path>& files,
                              const Shape& row) {
   Shape shape = row;
@@ -53,10 +53,10 @@ Result<NdArray> put_together(const std::vector<NdArray>& parts, const std::vecto
     const bool is_row = own == row,
                is_rows = own.size() == shape.size() && std::equal(row.begin(), row.end(), own.begin() + 1);
     if (parts[i].dtype() != parts[0].dtype() || !(is_row || is_rows))
-      return Diagnostic{
-          "cannot read samples", files[i].string(),
-          fmt::format("it is {}, a sample is {}", type_text(parts[i].dtype(), own), type_text(parts[0].dtype(), row)),
-          "give samples of one type and shape"};
+      return Diagnostic{"cannot read samples", files[i].string(),
+                        fmt::format("it is {}, the first sample is {}", type_text(parts[i].dtype(), own),
+                                    type_text(parts[0].dtype(), row)),
+                        "give samples of the same type and shape"};
     shape[0] += is_row ? 1 : own[0];
     bytes += parts[i].bytes().size();
   }
@@ -77,17 +77,18 @@ Result<NdArray> read_one(const std::filesystem::path& path, const bundle::Tensor
   if (!preprocess)
     return Diagnostic{
         "cannot use the image", path.string(),
-        fmt::format("nothing says how input {}, {}, is made of it", input.name, type_text(input.dtype, input.shape)),
+        fmt::format("no preprocessing is given for input {}, {}", input.name, type_text(input.dtype, input.shape)),
         "give --preprocess FILE.json (docs/howto/own-data.md); `dovetail quantize` stores it in the model"};
   if (!preprocess->input.empty() && preprocess->input != input.name)
-    return Diagnostic{"cannot use the image", path.string(),
-                      fmt::format("the preprocessing is for input {}, this is for {}", preprocess->input, input.name),
-                      "give an array"};
+    return Diagnostic{
+        "cannot use the image", path.string(),
+        fmt::format("the preprocessing is for input {}, and this image is for {}", preprocess->input, input.name),
+        "give an array"};
   DOVETAIL_ASSIGN(const Image image, decode_image(bytes, path.string()));
   return preprocess->apply(image, input.dtype, input.shape, path.string());
 }
 
-// The arrays of a .npz by the names of inputs. One array is meant for the only input, whatever its name.
+// The arrays of a .npz by the names of inputs. If there is one input and one array, its name does not matter.
 Result<Arrays> read_named(std::string_view source, const std::filesystem::path& path,
                           const std::vector<std::string>& names) {
   DOVETAIL_ASSIGN(Arrays given, read_npz(path));
@@ -111,11 +112,11 @@ Result<Arrays> read_named_folder(std::string_view source, const std::vector<std:
   for (const bundle::TensorIndex index : bundle.inputs) {
     const bundle::Tensor& input = bundle.tensors[static_cast<std::size_t>(index)];
     const auto own = parts.find(input.name);
-    if (own == parts.end()) continue;  // reported with all that is missing
+    if (own == parts.end()) continue;  // reported with all missing arrays
     if (own->second.size() != files.size() || input.shape.empty())
       return Diagnostic{fmt::format("bad value of {}", source), input.name,
-                        fmt::format("{} of {} files have it", own->second.size(), files.size()),
-                        "give every file an array for each input"};
+                        fmt::format("only {} of {} files have an array for it", own->second.size(), files.size()),
+                        "store an array for each input in every file"};
     DOVETAIL_ASSIGN(NdArray all, put_together(own->second, files, Shape(input.shape.begin() + 1, input.shape.end())));
     tensors.emplace(input.name, std::move(all));
   }
@@ -166,7 +167,7 @@ Result<Arrays> read_samples(std::string_view source, const std::filesystem::path
   if (names.size() != 1)
     return Diagnostic{fmt::format("bad value of {}", source), path.string(),
                       fmt::format("the model has {} inputs: {}", names.size(), fmt::join(names, ", ")),
-                      "give a .npz file with an array for each"};
+                      "give a .npz file with an array for each input"};
   const bundle::Tensor& input = bundle.tensors[static_cast<std::size_t>(bundle.inputs[0])];
   DOVETAIL_ASSIGN(NdArray rows, read_rows(path, input, preprocess));
   return Arrays{{input.name, std::move(rows)}};

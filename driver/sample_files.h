@@ -15,17 +15,17 @@
 
 namespace dovetail::driver {
 
-// What samples of a graph's inputs are for, in the form in which runs have it.
+// The inputs of a graph as those of a bundle, for which samples are read.
 bundle::Bundle inputs_of(const graph::Graph& graph, const std::string& name);
 
-// For one input: .npy and .pb as they are; a picture as one row, made by `preprocess`; of a folder its files in the
-// order of their names, put together along the first axis, where an array without that axis is one row. Files whose
-// names begin with a dot are left out. Errors: a picture without `preprocess`, or for another input than it names.
+// Reads rows of one input: .npy and .pb files unchanged; a picture as one row, made by `preprocess`; the files of a
+// folder in the order of their names, concatenated along the first axis (an array without that axis is one row). Files
+// whose names begin with a dot are ignored. Errors: a picture without `preprocess`, or for another input than it names.
 Result<NdArray> read_rows(const std::filesystem::path& path, const bundle::Tensor& input,
                           const std::optional<Preprocess>& preprocess);
 
-// For all inputs, by their names. Besides what read_rows() takes for the only input: a .npz with an array for each, or
-// a folder of them. `source`: what named the path, in diagnostics.
+// Samples for all inputs, by input name. Reads the files of read_rows() for a model with one input, and a .npz with an
+// array for each input, or a folder of such files. `source`: what named the path, in diagnostics.
 Result<std::map<std::string, NdArray>> read_samples(std::string_view source, const std::filesystem::path& path,
                                                     const bundle::Bundle& bundle,
                                                     const std::optional<Preprocess>& preprocess);

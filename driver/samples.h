@@ -1,5 +1,5 @@
-// Many samples for a model that takes a batch at a time: arrays whose first axis is longer than the model's are run row
-// by row, and what comes out is stacked again.
+// Samples for a model with a smaller batch: arrays whose first axis is longer than the model's are split into batches,
+// and the results are stacked again.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ namespace dovetail::driver {
 
 class Samples {
  public:
-  // `tensors` by the names of the program's inputs. Those with more rows than the program takes have the same number of
-  // rows; the others are the same in all runs. Error: arrays of another number, type or shape.
+  // `tensors` by the names of the program's inputs. Arrays with more rows than the program's input must have the same
+  // number of rows; the other arrays are the same in all runs. Error: arrays of another number, type or shape.
   static Result<Samples> make(const bundle::Bundle& program, std::map<std::string, NdArray> tensors);
 
   std::int64_t runs() const { return runs_; }
-  std::int64_t rows() const { return rows_; }    // in all: samples
-  std::int64_t batch() const { return batch_; }  // rows of a run
-  // Of the last run, rows that are missing are copies of the last one.
+  std::int64_t rows() const { return rows_; }    // number of samples
+  std::int64_t batch() const { return batch_; }  // rows of one run
+  // The inputs of one run. Missing rows of the last run are copies of the last row.
   std::map<std::string, NdArray> inputs(std::int64_t run) const;
 
-  // The results of all runs, as one array: along the first axis where that is the batch, and only the rows that were
-  // given; else along a new one.
+  // Joins the results of all runs into one array: along the first axis if it is the batch, without the copied rows;
+  // else along a new axis.
   NdArray stacked(const std::vector<NdArray>& results) const;
 
  private:

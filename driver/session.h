@@ -1,5 +1,5 @@
-// A model or a bundle, with what runs it: targets, system, engine, threads. Commands stand on it, and programs of
-// others may: it takes and returns values, prints nothing, and several may live in one process.
+// A model or a bundle, with the targets, system, engine and threads that run it. Commands use it, and other
+// programs may: it takes and returns values, prints nothing, and one process may have several sessions.
 //
 //   SessionOptions options;
 //   options.model.path = "digits_int8.onnx";
@@ -9,7 +9,7 @@
 //   DOVETAIL_ASSIGN(const RunInputs inputs, session.inputs({{"x", "x.npy"}}));
 //   DOVETAIL_ASSIGN(const runtime::RunResult result, session.run(inputs.tensors));
 //
-// Errors are of Cause::input where what was asked for is not in order, and of Cause::work where it is, and compiling or
+// Errors have Cause::input if the options or files are invalid, and Cause::work if they are valid, but compiling or
 // running failed.
 #pragma once
 
@@ -32,34 +32,34 @@
 namespace dovetail::driver {
 
 struct SessionOptions {
-  ModelOptions model = {};            // of a bundle, path, hardware, system and threads alone count
+  ModelOptions model = {};            // for a bundle, only path, hardware, system and threads are used
   std::string engine = "functional";  // runs the accelerator's programs; runtime::engines() lists them
-  // Of an engine with a clock: what it records. Memory, accelerators and work are those of the session.
+  // What an engine with a clock records. Memory, accelerators and work are those of the session.
   simulator::EngineOptions engine_options = {};
-  std::uint64_t seed = 1;  // of inputs that are not given
-  bool trusted = false;    // the machine code of a bundle that this user's compiler has not written may run
+  std::uint64_t seed = 1;  // seed of inputs that are not given
+  bool trusted = false;    // machine code of a bundle that this user's compiler did not write may run
   Work* work = nullptr;    // watches runs, and may stop them (base/work.h); outlives the session
 };
 
 class Session {
  public:
-  // Reads a bundle and checks its code; of a model, resolves system and engine alone.
+  // Reads a bundle and checks its code; for a model, only resolves system and engine.
   static Result<Session> open(SessionOptions options);
 
   bool is_bundle() const { return is_bundle_; }
   const SessionOptions& options() const { return options_; }
   const System& system() const { return system_; }
-  // As runs use them.
+  // The options that runs use.
   const simulator::EngineOptions& engine_options() const { return options_.engine_options; }
   const runtime::MakeSimulator& make_simulator() const { return make_simulator_; }
-  int threads() const;  // that run kernels
+  int threads() const;  // threads that run kernels
 
-  // Compiles the model; of a bundle there is nothing to do. What follows takes a session that is compiled.
+  // Compiles the model; no effect on a bundle. The functions below need a compiled session.
   Result<void> compile(CompileOptions options = {});
   const CompiledModel* model() const { return model_ ? &*model_ : nullptr; }  // null: a bundle
   const bundle::Bundle& bundle() const { return model_ ? model_->compiled.bundle : bundle_; }
 
-  // Inputs from files, and of the seed (gather_inputs).
+  // Inputs from files, and random inputs from the seed (gather_inputs).
   Result<RunInputs> inputs(const std::map<std::string, std::string>& files = {}, Rows rows = Rows::as_taken,
                            const std::optional<Preprocess>& preprocess = std::nullopt) const;
 
@@ -68,14 +68,14 @@ class Session {
   Result<runtime::RunResult> run(const std::map<std::string, NdArray>& inputs, const runtime::RunOptions& options = {});
   // Precondition: make_ready() was called, or run().
   runtime::Executor& executor() { return *executor_; }
-  // What ran last; before the first run, what is to run first.
+  // The program that ran last; before the first run, the program that will run first.
   const bundle::Bundle& program() const { return executor_ ? executor_->program() : bundle(); }
 
-  // The accelerator's steps of a run, where the engine has a clock; `ask_what_if` times each on other hardware too.
+  // The accelerator's steps of a run, if the engine has a clock; with `ask_what_if` also their time on other hardware.
   Result<std::vector<TimedProgram>> timed_programs(const runtime::RunResult& run, bool ask_what_if) const;
 
-  // The run, which kept its tensors, against the reference (check_against_reference); adds to it the tensors that are
-  // stored in their own layout, under the names of the values. Error, among others: there is no graph, as in a bundle.
+  // Compares the run, which kept its tensors, with the reference (check_against_reference). Adds to the run the tensors
+  // that are stored in their own layout, under the names of the values. Errors include: a bundle has no graph.
   Result<ReferenceCheck> check(const std::map<std::string, NdArray>& inputs, runtime::RunResult& run) const;
 
  private:

@@ -10,12 +10,12 @@ namespace dovetail::driver {
 
 namespace {
 
-// Of the two clocks, one in each form.
+// Conversions between a clock in MHz and its period in picoseconds.
 std::int64_t picoseconds(double mhz) { return std::llround(1e6 / mhz); }
 
 bool states_clock(std::string_view memory) { return memory.find("clock-ps=") != std::string_view::npos; }
 
-// The memory of a configuration, whose clock is written elsewhere in it.
+// The memory of a configuration, whose clock is another entry of the configuration.
 Result<simulator::MemorySpec> configured_memory(const isa::SystemConfig& config, std::string_view from) {
   const std::string where = fmt::format("{}, \"system.memory\"", from);
   auto memory = simulator::parse_memory(config.memory);
@@ -26,13 +26,14 @@ Result<simulator::MemorySpec> configured_memory(const isa::SystemConfig& config,
   }
   auto* bank = std::get_if<simulator::BankMemory>(&*memory);
   if (states_clock(config.memory))
-    return Diagnostic{"cannot read the memory model", where, "it states the accelerator's clock, as the system does",
+    return Diagnostic{"cannot read the memory model", where,
+                      "it sets the accelerator's clock, which the system sets too",
                       "leave out clock-ps: clock_mhz is the clock"};
   if (config.memory_clock_mhz) {
     if (bank == nullptr)
       return Diagnostic{"cannot read the memory model", fmt::format("{}, \"system.memory_clock_mhz\"", from),
                         fmt::format("the memory {} has no separate clock", config.memory),
-                        "leave it out, or take a DRAM, as in bank:ddr4-2400"};
+                        "leave it out, or use a DRAM, for example bank:ddr4-2400"};
     bank->standard.clock_ps = picoseconds(*config.memory_clock_mhz);
   }
   return memory;
@@ -43,8 +44,8 @@ Result<simulator::MemorySpec> configured_memory(const isa::SystemConfig& config,
 Result<void> check_clock(double mhz, std::string_view given) {
   if (mhz >= isa::kLeastClockMhz && mhz <= isa::kMostClockMhz) return {};
   return Diagnostic{"bad value of --clock", std::string(given),
-                    fmt::format("it is not a number from {} to {}", isa::kLeastClockMhz, isa::kMostClockMhz),
-                    "write MHz, as in --clock 333"};
+                    fmt::format("it must be a number from {} to {}", isa::kLeastClockMhz, isa::kMostClockMhz),
+                    "write MHz, for example --clock 333"};
 }
 
 Result<System> resolve_system(const isa::SystemConfig& config, std::string_view from, const SystemChanges& changes) {
@@ -54,7 +55,7 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
     system.accelerators_from = "--accelerators";
     if (system.accelerators < 1 || system.accelerators > isa::kMostAccelerators)
       return Diagnostic{"bad value of --accelerators", std::to_string(system.accelerators),
-                        fmt::format("it is not a whole number from 1 to {}", isa::kMostAccelerators),
+                        fmt::format("it must be an integer from 1 to {}", isa::kMostAccelerators),
                         "write it in decimal digits"};
   }
   if (changes.clock_mhz) {
@@ -77,8 +78,8 @@ Result<System> resolve_system(const isa::SystemConfig& config, std::string_view 
     system.clock_from = "--memory";
   } else if (bank->clock_ps != picoseconds(system.clock_mhz)) {
     return Diagnostic{"bad usage", "--memory",
-                      fmt::format("its clock-ps={} is a clock of {:.6g} MHz, --clock asks for {:.6g} MHz",
-                                  bank->clock_ps, 1e6 / static_cast<double>(bank->clock_ps), system.clock_mhz),
+                      fmt::format("its clock-ps={} means {:.6g} MHz, and --clock is {:.6g} MHz", bank->clock_ps,
+                                  1e6 / static_cast<double>(bank->clock_ps), system.clock_mhz),
                       "leave out clock-ps"};
   }
   return system;
@@ -88,13 +89,13 @@ Result<void> refuse_several(const System& system, std::string_view what) {
   if (system.accelerators == 1) return {};
   return Diagnostic{
       "bad usage", std::string(what),
-      fmt::format("it looks into one accelerator, and {} asks for {}", system.accelerators_from, system.accelerators),
+      fmt::format("it shows one accelerator, and {} sets {}", system.accelerators_from, system.accelerators),
       "add --accelerators 1"};
 }
 
 isa::SystemConfig config_of(const System& system) {
   isa::SystemConfig config{system.clock_mhz, simulator::to_string(system.memory)};
-  // The clock is written once.
+  // The clock is stored once.
   if (const std::size_t begin = config.memory.find("clock-ps="); begin != std::string::npos)
     config.memory.erase(begin, config.memory.find(',', begin) + 1 - begin);
   config.accelerators = system.accelerators;

@@ -1,5 +1,5 @@
-// What turns cycles into seconds: the clock, the memory and how many accelerators share it, of the hardware's JSON
-// (isa/system.h), unless anyone who runs it says otherwise.
+// The system that turns cycles into seconds: the clock, the memory and the number of accelerators that share it. They
+// come from the hardware's JSON (isa/system.h), unless options replace them.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace dovetail::driver {
 
-// What replaces the configuration's own.
+// Values that replace those of the configuration.
 struct SystemChanges {
   std::optional<double> clock_mhz = {};           // isa::kLeastClockMhz to isa::kMostClockMhz
   std::optional<std::string> memory = {};         // as isa::SystemConfig::memory
@@ -22,26 +22,26 @@ struct SystemChanges {
 
 struct System {
   double clock_mhz = 0;
-  std::string clock_from;  // what says so: the name of a configuration, or an option
+  std::string clock_from;  // origin of the clock: the name of a configuration, or an option
   simulator::MemorySpec memory;
   std::string memory_from;
-  std::int64_t accelerators = 1;  // that share the memory, each with its own sample
+  std::int64_t accelerators = 1;  // accelerators that share the memory, each with its own sample
   std::string accelerators_from = {};
 
   double seconds(std::uint64_t cycles) const { return static_cast<double>(cycles) / (clock_mhz * 1e6); }
 };
 
-// Error: a clock out of range; `given` is what was written.
+// Error: a clock out of range; `given` is the text that the user wrote.
 Result<void> check_clock(double mhz, std::string_view given);
 
-// `from`: the configuration's name. The accelerator's clock is written once: a DRAM model counts with it, and one that
-// states another (`clock-ps`) is an error, unless the changed memory alone states it and so sets the clock.
+// `from`: the configuration's name. The accelerator's clock is set in one place. A DRAM model uses it; setting another
+// clock in the model (`clock-ps`) is an error, except in the changed memory without a changed clock, which sets it.
 Result<System> resolve_system(const isa::SystemConfig& config, std::string_view from, const SystemChanges& changes);
 
-// Error: several accelerators, where `what` looks into one.
+// Error: there are several accelerators, and `what` shows only one.
 Result<void> refuse_several(const System& system, std::string_view what);
 
-// What a bundle remembers of it.
+// The part of the system that a bundle records.
 isa::SystemConfig config_of(const System& system);
 
 }  // namespace dovetail::driver

@@ -33,7 +33,7 @@ Result<TargetPointer> make_accel(const TargetOptions& options, bool) {
 
 Result<TargetPointer> make_cpu(const TargetOptions& options, bool asked) {
   if (options.cpu == kInterpreter) return cpu::make_target(std::nullopt);
-  // Where nobody asked for the CPU, its nodes may as well be interpreted.
+  // If the user did not ask for the CPU and this machine's processor is not supported, its nodes are interpreted.
   if (options.cpu == "native" && !asked && !options.check_bounds) return cpu::make_native_target();
   DOVETAIL_ASSIGN(cpu::Cpu processor, cpu::find_cpu(options.cpu));
   if (options.check_bounds) processor = cpu::with_checked_bounds(std::move(processor));
@@ -45,8 +45,8 @@ Result<TargetPointer> make_cuda(const TargetOptions& options, bool asked) {
   gpu.tf32 = options.tf32;
   if (asked) {
     DOVETAIL_TRY(cuda::Nvrtc::find());
-    // Not where the list says it: `tune` has asked a child, as a process that has used the driver cannot fork one that
-    // does.
+    // The driver is not opened if the list already has the device: `tune` asks a child process for it, since a process
+    // that used the driver cannot fork children that use it.
     const bool all_known = std::ranges::all_of(
         gpu.architectures, [&](const std::string& name) { return gpu.known_processors.contains(name); });
     if (!all_known)

@@ -1,4 +1,4 @@
-// The targets of the kit, listed: what users name, what `dovetail doctor` shows, and what is handed to the compiler.
+// The list of the kit's targets: for the names on the command line, for `dovetail doctor`, and for the compiler.
 #pragma once
 
 #include <span>
@@ -15,18 +15,18 @@
 
 namespace dovetail::driver {
 
-// The processor class with which no machine code is made, nor run.
+// The processor class without machine code.
 inline constexpr std::string_view kInterpreter = "interpreter";
 
-// What users may say of targets.
+// Options of targets.
 struct TargetOptions {
-  isa::HardwareConfig hardware = {};                           // of the accelerator
-  double clock_mhz = 1000;                                     // of the accelerator
+  isa::HardwareConfig hardware = {};                           // configuration of the accelerator
+  double clock_mhz = 1000;                                     // clock of the accelerator
   std::string cpu = "native";                                  // processor class of the CPU's kernels, or kInterpreter
   std::string gpu = std::string(cuda::kDefaultArchitectures);  // architectures of the GPU's kernels
-  bool tf32 = false;                                           // of those kernels
-  accel::Counting counting = {};                               // of the accelerator's schedules
-  bool check_bounds = false;                                   // of the CPU's kernels
+  bool tf32 = false;                                           // whether these kernels may use TF32
+  accel::Counting counting = {};                               // counting cycles of the accelerator's schedules
+  bool check_bounds = false;                                   // whether the CPU's kernels check addresses
 };
 
 struct TargetRow {
@@ -34,27 +34,28 @@ struct TargetRow {
   std::string_view description;
   // `asked`: the user has named the target.
   Result<TargetPointer> (*make)(const TargetOptions& options, bool asked);
-  // Whether code for it runs on this machine; null: everywhere. Error: what is missing, and what brings it.
+  // Checks whether code for the target runs on this machine; null: it runs everywhere. Error: what is missing, and how
+  // to install it.
   Result<void> (*check_here)() = nullptr;
-  // Targets that run what it leaves, with commas between; empty: it takes any operator.
+  // Targets that run the operators that it does not support, separated by commas; empty: it supports all operators.
   std::string_view fallback_targets = {};
-  // Its code follows from this program and its libraries alone, so that --cache may keep it: no compiler is loaded
-  // later.
+  // Its code depends only on this program and its libraries, since no compiler is loaded at run time, so that --cache
+  // may store it.
   bool made_by_program = false;
 
   std::string_view name() const { return facts.name; }
 };
-// In the order in which users see them.
+// The targets in the order in which they are listed.
 std::span<const TargetRow> target_table();
 bool is_available(const TargetRow& row);
 std::vector<std::string> target_names();
-// Why it is not available here, and what brings it; empty where it is.
+// Why the target is not available here, and how to install it; empty if it is available.
 std::string missing(const TargetRow& row);
 
-// All targets of this version. Error: a processor class that there is not.
+// All targets of this version. Error: unknown processor class.
 Result<std::vector<TargetPointer>> make_targets(const TargetOptions& options, std::span<const std::string> asked);
 
-// Error: a name that is not a target's, or twice. `source`: what gave the names, in diagnostics.
+// Error: a name that is not a target, or occurs twice. `source`: the origin of the names, for diagnostics.
 Result<void> check_targets(std::string_view source, std::span<const std::string> names);
 
 }  // namespace dovetail::driver

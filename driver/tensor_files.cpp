@@ -20,7 +20,7 @@ namespace dovetail::driver {
 
 namespace {
 
-constexpr std::size_t kMostTensorBytes = std::size_t{1} << 33, kMostMessageBytes = INT_MAX;  // of protobuf
+constexpr std::size_t kMostTensorBytes = std::size_t{1} << 33, kMostMessageBytes = INT_MAX;  // the maximum of protobuf
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
 
 NdArray random_array(const bundle::Tensor& tensor, std::uint64_t seed) {
@@ -98,7 +98,7 @@ Result<RunInputs> gather_inputs(const bundle::Bundle& bundle, const std::map<std
     const bundle::Tensor& tensor = program.tensors[static_cast<std::size_t>(index)];
     if (inputs.tensors.contains(tensor.name)) continue;
     inputs.tensors.emplace(tensor.name, random_array(tensor, seed));
-    inputs.announcements.push_back(fmt::format("{}: {} of random values, seed {} (--input {}=FILE gives it)",
+    inputs.announcements.push_back(fmt::format("{}: {} of random values, seed {} (--input {}=FILE sets it)",
                                                tensor.name, type_text(tensor.dtype, tensor.shape), seed,
                                                plain_name(tensor.name)));
   }
@@ -115,7 +115,7 @@ Result<std::vector<std::string>> output_files(const std::filesystem::path& folde
     if (const auto [entry, inserted] = taken.emplace(paths.back(), name); !inserted)
       return Diagnostic{"cannot write outputs", folder.string(),
                         fmt::format("outputs {} and {} would both be {}", entry->second, name, paths.back()),
-                        "rename one in the model"};
+                        "rename one of them in the model"};
   }
   return paths;
 }
@@ -124,9 +124,8 @@ Result<void> make_result_folder(std::string_view source, const std::filesystem::
   std::error_code error;
   std::filesystem::create_directory(folder, error);
   if (!error && std::filesystem::is_directory(folder, error)) return {};
-  return Diagnostic{"cannot make the folder", folder.string(),
-                    error ? error.message() : "there is something else of that name",
-                    fmt::format("give another one with {}", source), cause_of(error.value())};
+  return Diagnostic{"cannot create the folder", folder.string(), error ? error.message() : "a file of that name exists",
+                    fmt::format("give another folder with {}", source), cause_of(error.value())};
 }
 
 Result<std::vector<std::string>> write_outputs(const std::filesystem::path& folder,

@@ -1,4 +1,4 @@
-// Programs that have run on an engine with a clock: their traces, and the profile of where the cycles went.
+// Programs that ran on an engine with a clock: their traces, and the profile of their cycles.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace dovetail::driver {
 
-// A program that has run, as an engine with a clock reports it.
+// The report of a program that ran on an engine with a clock.
 struct TimedProgram {
   std::string name;
   isa::HardwareConfig config;
@@ -26,19 +26,19 @@ struct TimedProgram {
   std::vector<isa::Launch> launches;
   std::vector<simulator::LaunchTrace> traces;  // one per launch
   simulator::Counters counters;
-  std::vector<bundle::InstructionRange> ranges = {};  // nodes of the model, if they are known
+  std::vector<bundle::InstructionRange> ranges = {};  // ranges of the model's nodes, if known
   std::vector<simulator::WhatIf> what_if = {};
 };
 
-// The accelerator steps of a run, if its engine has a clock; `ask_what_if` times each on other hardware too.
+// The accelerator steps of a run, if its engine has a clock; with `ask_what_if` also their time on other hardware.
 Result<std::vector<TimedProgram>> timed_programs(const bundle::Bundle& bundle, const runtime::RunResult& result,
                                                  const simulator::EngineOptions& options, bool ask_what_if);
 
 std::uint64_t cycles_of(const TimedProgram& program);
-// Of all of them together; events name the node of the model whose instruction they are of.
+// One trace of all programs. Its events name the node of the model that the instruction belongs to.
 simulator::Trace trace_of(std::span<const TimedProgram> programs);
 simulator::TracedProgram traced(const TimedProgram& program);
-// `trace`: of this program alone.
+// `trace`: the trace of this program alone.
 simulator::Profile profile_of(const TimedProgram& program, const simulator::Trace& trace,
                               const simulator::MemorySpec& memory);
 

@@ -34,7 +34,7 @@ Machines cpu_machines(std::string_view, const ModelOptions& options, const Syste
   return machines;
 }
 
-// The GPU that is here; then any that was measured, as kernels are often compiled where there is none.
+// This machine's GPU first, then any measured GPU, since kernels are often compiled on machines without a GPU.
 Machines cuda_machines(std::string_view target, const ModelOptions& options, const System&) {
   Machines machines;
   if (std::ranges::find(options.targets, target) == options.targets.end()) return machines;
@@ -51,7 +51,7 @@ Machines cuda_machines(std::string_view target, const ModelOptions& options, con
 
 Result<tune::MakeMeasurer> accel_measurer(const ModelOptions&, const MeasurerOptions& measurer) {
   explore::AccelMeasureOptions options;
-  options.workers = measurer.beside_others ? 1 : 0;
+  options.workers = measurer.shared_machine ? 1 : 0;
   options.memory = measurer.memory;
   options.work = measurer.work;
   return explore::make_accel_measurer(measurer.hardware, options);
@@ -75,7 +75,7 @@ Result<tune::MakeMeasurer> cuda_measurer(const ModelOptions& model, const Measur
 
 Result<void> narrow_to_gpu(ModelOptions& options) {
   const auto gpu = cuda::parse_gpu("--gpu", options.gpu);
-  if (!gpu.ok()) return {};  // the compiler says why
+  if (!gpu.ok()) return {};  // the compiler reports why
   DOVETAIL_ASSIGN(const cuda::Gpu narrowed, explore::narrowed_to_device(*gpu));
   options.gpu = cuda::list_of(narrowed);
   return {};
@@ -85,7 +85,7 @@ struct TunedTarget {
   const bundle::TargetFacts& facts;
   Machines (*machines)(std::string_view target, const ModelOptions& options, const System& system);
   Result<tune::MakeMeasurer> (*measurer)(const ModelOptions& options, const MeasurerOptions& measurer);
-  Result<void> (*narrow)(ModelOptions& options);  // null: it measures code for any device of its kind
+  Result<void> (*narrow)(ModelOptions& options);  // null: the target can measure code for any of its devices
 
   std::string_view name() const { return facts.name; }
 };
@@ -118,7 +118,7 @@ Result<tune::MakeMeasurer> measurer_of(std::string_view target, const ModelOptio
                                        const MeasurerOptions& measurer) {
   const auto row = std::ranges::find(tuned_targets(), target, &TunedTarget::name);
   if (row != tuned_targets().end()) return row->measurer(options, measurer);
-  return Diagnostic{"cannot measure", fmt::format("target {}", target), "no kernels of it are tuned",
+  return Diagnostic{"cannot measure", fmt::format("target {}", target), "its kernels cannot be tuned",
                     "leave it out of --target"};
 }
 

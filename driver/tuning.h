@@ -1,4 +1,4 @@
-// The targets whose kernels the tuner measures, and what measures them.
+// The targets whose kernels the tuner measures, and their measurers.
 #pragma once
 
 #include <map>
@@ -14,21 +14,21 @@
 
 namespace dovetail::driver {
 
-// Whose measurements count for each target, the first ones most. Precondition: options.records.
+// For each target the machines whose measurements are used, in order of preference. Precondition: options.records.
 std::map<std::string, std::vector<std::string>> measured_machines(const ModelOptions& options,
                                                                   const CompiledModel& model);
 
-// The options, narrowed to code that the devices of `targets` here run: kernels for other ones are scheduled apart.
-// Error: a device is not here.
+// The options, narrowed to code for this machine's devices of `targets`, since kernels for other devices are scheduled
+// separately. Error: this machine has no such device.
 Result<ModelOptions> narrowed_to_here(ModelOptions options, std::span<const std::string> targets);
 
 struct MeasurerOptions {
-  isa::HardwareConfig hardware = {};  // of the accelerator
+  isa::HardwareConfig hardware = {};  // configuration of the accelerator
   simulator::MemorySpec memory = {};
   Work* work = nullptr;
-  bool beside_others = false;  // one candidate at a time, as other processes measure at the same time
+  bool shared_machine = false;  // measure one candidate at a time, since other processes measure at the same time
 };
-// Error: no kernels of the target are tuned.
+// Error: the target's kernels cannot be tuned.
 Result<tune::MakeMeasurer> measurer_of(std::string_view target, const ModelOptions& options,
                                        const MeasurerOptions& measurer);
 

@@ -1,4 +1,4 @@
-// How numbers, types and configurations read, in diagnostics and in reports.
+// Texts of numbers, types and configurations, for diagnostics and reports.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ std::string config_text(const isa::HardwareConfig& config);  // "1x16x16: 1Ã—16Ã
 
 std::string extensions_text(const isa::HardwareConfig& config);  // "requant, saturate"; empty for the base ISA
 
-// Pretty, with a line break at its end; text that is not UTF-8 is replaced, since names come from files.
+// Indented JSON with a line break at its end. Invalid UTF-8 is replaced, since names come from files.
 std::string json_text(const Json& json);
 
 }  // namespace dovetail::driver

@@ -13,13 +13,13 @@ namespace dovetail::driver {
 
 namespace {
 
-// What is to be done about a refusal in which these words are (compiler/target/accel, compiler/partition).
+// The remedy for refusals that contain these words (compiler/target/accel, compiler/partition).
 struct Remedy {
   std::string_view words, text;
 };
 constexpr std::array kRemedies{
     Remedy{"computes in floating point",
-           "`dovetail quantize MODEL.onnx -o Q.onnx --samples S`; of a model of the zoo: `dovetail zoo NAME --int8`"},
+           "`dovetail quantize MODEL.onnx -o Q.onnx --samples S`; for a model of the zoo: `dovetail zoo NAME --int8`"},
     Remedy{"quantized as they come",
            "quantize the float model with samples: `dovetail quantize MODEL.onnx -o Q.onnx --samples S`"},
     Remedy{"the transfers", "--offload always"},
@@ -33,7 +33,7 @@ const Remedy* remedy_of(std::string_view why) {
   return row == kRemedies.end() ? nullptr : &*row;
 }
 
-// Of a node that multiplies elsewhere.
+// Why the accelerator refused a node that multiplies elsewhere.
 std::string refusal_of(const NodePlacement& row) {
   for (const Refusal& refusal : row.refused)
     if (bundle::runs_on(bundle::TargetDevice::accelerator, refusal.target)) return refusal.why;
@@ -57,13 +57,14 @@ std::optional<LeftAccelerator> left_accelerator(std::span<const NodePlacement> p
       targets, [](const std::string& target) { return bundle::runs_on(bundle::TargetDevice::accelerator, target); });
   if (accel == targets.end()) return std::nullopt;
   if (const auto own = summary.macs.find(*accel); own != summary.macs.end() && own->second > 0) return std::nullopt;
-  std::map<std::string, std::map<std::string, std::size_t>> refusals;  // by cause: how often in which words
+  std::map<std::string, std::map<std::string, std::size_t>>
+      refusals;  // by cause: number of occurrences of each wording
   LeftAccelerator left;
   for (const NodePlacement& row : placement) {
     if (!row.cost || row.cost->macs == 0) continue;
     ++left.of;
     std::string why = refusal_of(row);
-    // It was not asked: another one came first, or the user has decided.
+    // The accelerator did not refuse the node: an earlier target took it, or the user placed it.
     if (why.empty())
       why = accel == targets.begin() ? "it was placed elsewhere" : targets.front() + " is listed before it";
     const Remedy* remedy = remedy_of(why);

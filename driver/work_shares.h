@@ -1,4 +1,4 @@
-// Where the multiplications of a compiled model are, and why none of them is on the accelerator, if that is so.
+// Where the multiplications of a compiled model run, and if none runs on the accelerator, why.
 #pragma once
 
 #include <cstddef>
@@ -12,10 +12,10 @@
 
 namespace dovetail::driver {
 
-// The share of each target in the multiplications of the graph; empty where it has none.
+// The share of each target in the multiplications of the graph; empty if it has none.
 std::map<std::string, double> mac_shares(const PlacementSummary& summary);
 
-// Nodes that no target takes and the host therefore interprets: those that are there for one reason.
+// Nodes that the host interprets because no target supports them: those with the same reason.
 struct OnHost {
   std::string op, why;
   std::vector<std::string> nodes = {};
@@ -23,14 +23,14 @@ struct OnHost {
 // The most frequent reason first.
 std::vector<OnHost> on_host(std::span<const NodePlacement> placement);
 
-// Why the accelerator has no multiplication of a model that was to run on it.
+// Why no multiplication of a model runs on the accelerator, although it is a requested target.
 struct LeftAccelerator {
-  std::string why;          // of the nodes that multiply, the most frequent refusal
-  std::size_t nodes = 0;    // refused for it, or in the same words of another operator
-  std::size_t of = 0;       // nodes that multiply
+  std::string why;          // the most frequent refusal of nodes that multiply
+  std::size_t nodes = 0;    // nodes refused for this reason, or for the same reason with another operator
+  std::size_t of = 0;       // all nodes that multiply
   std::string remedy = {};  // an option or command that changes it
 };
-// Nothing where accel is not among `targets`, has some of them, or there are none.
+// nullopt if accel is not one of `targets`, has multiplications, or the model has none.
 std::optional<LeftAccelerator> left_accelerator(std::span<const NodePlacement> placement,
                                                 const PlacementSummary& summary, std::span<const std::string> targets);
 }  // namespace dovetail::driver

@@ -57,7 +57,7 @@ void LegalityRules::visit_transfer(const Transfer& transfer, Opcode opcode, Repo
   if (elements != 0 && transfer.sram_base + elements > depth_[id])
     report([&] {
       return Violation{
-          fmt::format("the {} elements from {} on end at {} > {}, the depth of {}", elements, transfer.sram_base,
+          fmt::format("the {} elements from {} end at {} > {}, the depth of {}", elements, transfer.sram_base,
                       transfer.sram_base + elements, depth_[id], spec::info(spec::info(transfer.memory).buffer).name),
           "move fewer elements, or lower sram_base"};
     });

@@ -31,7 +31,7 @@ struct EngineOptions {
   Work* work = nullptr;
 };
 
-// The waveform file of the number-th simulator of one run, from 0 on: W.fst, W-1.fst, W-2.fst. Each region of a model
+// The waveform file of simulator `number` (from 0) of one run: W.fst, W-1.fst, W-2.fst. Each region of a model
 // has its own simulator.
 std::filesystem::path waves_file(const std::filesystem::path& waves, std::size_t number);
 

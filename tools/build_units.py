@@ -1,4 +1,4 @@
-"""What compiles each source of a build, alone or jointly with others (DOVETAIL_UNITY): from compile_commands.json."""
+"""Finds the unit that compiles each source of a build, alone or together with others (DOVETAIL_UNITY), from compile_commands.json."""
 
 import json
 import pathlib

@@ -3,9 +3,9 @@
 
 - every include edge between folders is one that layers.txt allows, and names a file of the tree;
 - headers use `#pragma once`; a source includes its own header first, which proves that the header compiles alone (the build target
-  header_check compiles those that have no source);
+  header_check compiles headers without a source);
 - files have names in snake_case, none of them a catch-all;
-- no file holds an absolute path of one machine.
+- no file contains an absolute path of a particular machine.
 """
 
 import pathlib
@@ -23,7 +23,7 @@ MACHINE_PATH = re.compile(rb"(?<![\w.~/:-])/(?:work|root|tmp)/[\w.-]")
 
 
 def read_layers(text):
-    """{folder: what it may include besides its own files}"""
+    """{folder: folders that it may include, its own not listed}"""
     layers = {}
     for line in text.splitlines():
         line = line.split("#")[0].strip()
@@ -43,7 +43,7 @@ def line_of(layers, path):
 
 
 def covers(layers, entry, path):
-    """Whether an entry of layers.txt allows to include `path`: a header, `folder/` with all below it, or a folder without longer ones listed."""
+    """Whether an entry of layers.txt allows including `path`: a header, `folder/` with everything below it, or a folder without subfolders that are listed."""
     if entry.endswith("/"):
         return path.startswith(entry)
     return path == entry or line_of(layers, path) == entry
@@ -82,10 +82,10 @@ def check_name(path):
 
 
 def check_machine_paths(path, content):
-    if b"\0" in content or b"mktemp" in content or b"mkdtemp" in content:  # binary, or a maker of temporary files
+    if b"\0" in content or b"mktemp" in content or b"mkdtemp" in content:  # binary files, and code that makes temporary files
         return
     for match in MACHINE_PATH.finditer(content):
-        yield f"{path}:{content.count(10, 0, match.start()) + 1}: an absolute path of one machine: {match.group(0).decode()}..."
+        yield f"{path}:{content.count(10, 0, match.start()) + 1}: an absolute path of a particular machine: {match.group(0).decode()}..."
 
 
 def check(root):

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Checks what the repository's texts refer to.  usage: check_links.py [ROOT]
+"""Checks the links and paths in the repository's texts.  usage: check_links.py [ROOT]
 
 - every relative link of a Markdown file leads to a file;
-- every path that a Markdown file or a comment names from the root of the repository is that of a file. Patterns (*, {a,b}, <name>) and
-  placeholders (NAME) are left alone.
+- every path from the root of the repository in a Markdown file or a comment is that of a file. Patterns (*, {a,b}, <name>) and placeholders
+  (NAME) are ignored.
 """
 
 import pathlib
@@ -17,7 +17,7 @@ LINK = re.compile(r"(?<!\\)\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
 FENCED = re.compile(r"^(```|~~~).*?^\1", re.MULTILINE | re.DOTALL)
 INLINE_CODE = re.compile(r"`[^`\n]*`")
 
-# How a comment begins; Markdown is read whole.
+# The beginnings of comments; Markdown is read completely.
 COMMENTS = {".h": "//", ".cpp": "//", ".sv": "//", ".py": "#", ".cmake": "#", ".txt": "#", ".md": ""}
 # A path of a source, a script or a page, from the root of the repository.
 PATH = r"(?<![\w/.$<>*{{-])((?:{folders})/[\w./-]*\w\.(?:h|cpp|sv|py|md|txt|js))(?![\w/*{{<])"
@@ -30,7 +30,7 @@ def check_links(root, path, text):
         if re.match(r"[a-z]+:", target) or target.startswith("#"):
             continue
         if not ((root / path).parent / target.split("#")[0]).exists():
-            yield f"{path}: the link {target} leads nowhere"
+            yield f"{path}: the target of the link {target} does not exist"
 
 
 def check_paths(path, text, existing, pattern):

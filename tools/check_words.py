@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Finds words and phrases that a first-time reader stumbles over, and names what to write instead.
+"""Finds words and phrases that a first-time reader may not understand, and names a replacement.
 
 usage: check_words.py [--all] [PATH...]    name each occurrence in SCOPE (or in PATH..., or in the whole tree); exit code 1 if there is one
        check_words.py --count              count lines for each word, in all and by top folder, over the whole tree
 
-Of Markdown, blocks and code between backticks are not read: what programs print is checked in their source. Generated files (gen/) are not
-read either. A line that must keep a word stands in ALLOWED, with the reason.
+In Markdown, code blocks and code between backticks are not read: the output of programs is checked in their source. Generated files (gen/)
+are not read either. ALLOWED lists the lines that must keep a word, each with the reason.
 """
 
 import argparse
@@ -19,8 +19,9 @@ from repository_files import repository_files  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# Files and folders that are clean, and stay so.
-SCOPE = ["README.md", "SECURITY.md", "CHANGELOG.md", "docs"]
+# Files and folders that are free of these words, and must stay so.
+SCOPE = ["README.md", "SECURITY.md", "CHANGELOG.md", "docs", "dev", "base", "bench", "bundle", "cli", "cmake", "compiler", "driver", "examples", "explore",
+         "isa", "loops", "runtime", "simulator", "tools"]
 
 SUFFIXES = {".cpp", ".h", ".md", ".sv", ".py", ".inc", ".in", ".cmake"}
 NAMES = {"dev"}
@@ -81,7 +82,7 @@ def reads(path):
 
 
 def lines_of(path, text):
-    """(number, line) of what is read of a file."""
+    """(number, line) for each line of a file that is read."""
     fenced = False
     for number, line in enumerate(text.splitlines(), 1):
         if path.suffix == ".md":
@@ -117,13 +118,13 @@ def in_scope(path, scope):
 
 
 def unused(root, allowed=None):
-    """Rows of the allow list that allow nothing."""
+    """Rows of the allow list that match no line."""
     patterns = {name: re.compile(pattern, re.IGNORECASE) for name, pattern, _ in WORDS}
     for file, name, part, _ in ALLOWED if allowed is None else allowed:
         path = root / file
         lines = [line for _, line in lines_of(pathlib.Path(file), path.read_text(encoding="utf-8"))] if path.is_file() else []
         if not any(part in line and patterns[name].search(line) for line in lines):
-            yield f"{file}: no line has «{part}» with «{name}»: take it from ALLOWED"
+            yield f"{file}: no line has «{part}» with «{name}»: remove it from ALLOWED"
 
 
 def count(root, paths):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs the benchmarks of two builds alternately and prints, row by row, how fast the first is compared with the second.
+"""Runs the benchmarks of two builds alternately and prints for each row the speed of the first relative to the second.
 
 usage: compare_benches.py [--rounds N] [--least R] [--out FILE.json] [--filter REGEX] HERE THERE
 
-HERE and THERE are folders with programs bench_<name>. A round runs every benchmark of both, one right after the other, and the next round in the
-other order. A ratio is HERE's best speed over THERE's: above 1 HERE is faster, 0.97 is 3 % slower. --least R: exit status 1 where a ratio is below R
-and stays so in further rounds. Ctrl-C ends with the rounds until then.
+HERE and THERE are folders with programs bench_<name>. A round runs every benchmark of both, one right after the other; the next round
+reverses the order. A ratio is HERE's best speed over THERE's: above 1 HERE is faster, 0.97 is 3 % slower. --least R: exit status 1 if a ratio is below R
+and stays below it in further rounds. Ctrl-C stops, and reports the finished rounds.
 """
 
 import argparse
@@ -17,10 +17,10 @@ import re
 import subprocess
 import sys
 
-# Further rounds for a benchmark with rows below --least, in terms of the first: another job can only slow a program down, so bests can only get better.
+# Further rounds for a benchmark with rows below --least, as a multiple of the first rounds: other jobs can only slow a program down, so bests only improve.
 FURTHER_ROUNDS = 3
 
-# One thread of bench_cpu: of several, only wall time can be compared, and other jobs are in that.
+# One thread of bench_cpu: with several threads only wall time can be compared, which includes other jobs.
 ENVIRONMENT = {"DOVETAIL_BENCH_THREADS": "1"}
 
 
@@ -37,7 +37,7 @@ def functional(document):
 
 
 def cycle(document):
-    # With its cycles: what another commit compiles is another stream.
+    # The name includes the cycles: another commit may compile another stream.
     for row in document["rows"]:
         yield f"{row['stream']} of {row['cycles']} cycles, {row['memory']}, {row['engine']}", row["mcycles_per_s"]
 
@@ -62,10 +62,10 @@ def master(document):
 
 @dataclasses.dataclass
 class Benchmark:
-    # The rows of what it prints: (name, speed). Rows are matched by name. A speed is a rate, so more is better; times in the same document are the
-    # same measurements, and numbers that are not rates are facts.
+    # The rows of a benchmark's output: (name, speed). Rows are matched by name. A speed is a rate, so higher is better; times in the same document
+    # are the same measurements, and numbers that are not rates are facts.
     rows: object
-    # So that a round is short. A program of another commit ignores arguments that it does not know.
+    # Arguments that make a round short. A program of another commit ignores unknown arguments.
     arguments: list
 
 
@@ -96,7 +96,7 @@ class Row:
 
 
 def matched(benchmark, rounds):
-    """rounds: [(rows of HERE, rows of THERE), ...], each {name: speed}. Returns the rows that both have in every round, and the names that one lacks."""
+    """rounds: [(rows of HERE, rows of THERE), ...], each {name: speed}. Returns the rows that both have in every round, and the names that one of them lacks."""
     sides = [set.intersection(*(set(one[side]) for one in rounds)) for side in (0, 1)]
     rows = [Row(benchmark, name, [here[name] for here, _ in rounds], [there[name] for _, there in rounds])
             for name in rounds[0][0] if name in sides[0] & sides[1]]
@@ -165,7 +165,7 @@ def main():
                     print(f"{name}: below {arguments.least}: " + ", ".join(f"{row.name} {row.ratio:.3f}" for row in slow), file=sys.stderr)
                     run_round(name)
     except KeyboardInterrupt:
-        print("stopped: the rounds until now", file=sys.stderr)
+        print("stopped: these are the finished rounds", file=sys.stderr)
 
     rows, only_here, only_there = [], [], []
     for name in (name for name in names if measured[name]):

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Quantizes float models with `dovetail quantize` and with ONNX Runtime's quantizer, on the same samples, and compares what is left.
+"""Quantizes float models with `dovetail quantize` and with ONNX Runtime's quantizer, on the same samples, and compares the accuracy.
 
 usage: compare_quantizers.py [--variants N] DOVETAIL MODELS [NAME...]
 
-MODELS is a folder of models as ../shared/models has them: NAME/model.onnx, NAME/<sample>/in_<input>.npy. Both quantizers calibrate on all samples of a model and
+MODELS is a folder of models in the form of ../shared/models: NAME/model.onnx, NAME/<sample>/in_<input>.npy. Both quantizers calibrate on all samples of a model and
 make int8 QDQ models with one weight scale per channel; ONNX Runtime then runs the float model and both quantized ones, so that arithmetic is the same. Printed for
-each: signal-to-noise ratio of the outputs (the worst output), and on how many samples the largest element of the first output is where it was. With --variants,
-N changed forms of each sample are judged alongside it (pictures moved, mirrored, brighter, darker or mixed with another sample, others scaled and mixed), seeded, never
-calibrated on: on a handful of samples one near tie is a sixth of all. Needs onnx and onnxruntime; models are brought to opset 13 for ONNX Runtime where they are
+each: signal-to-noise ratio of the outputs (the worst output), and the number of samples in which the largest element of the first output has the same position. With --variants,
+N changed forms of each sample are evaluated too (pictures moved, mirrored, brighter, darker or mixed with another sample; other inputs scaled and mixed). They are
+seeded and not used for calibration. They help because with few samples a single near tie is a large share. Needs onnx and onnxruntime; models are brought to opset 13 for ONNX Runtime where they are
 older.
 """
 
@@ -72,7 +72,7 @@ def variant(samples, index, random):
 def with_opset(model, folder):
     loaded = onnx.load(model)
     initializers = {tensor.name for tensor in loaded.graph.initializer}
-    kept = [value for value in loaded.graph.input if value.name not in initializers]  # older files list both
+    kept = [value for value in loaded.graph.input if value.name not in initializers]  # older files list both, inputs and constants
     del loaded.graph.input[:]
     loaded.graph.input.extend(kept)
     if max(each.version for each in loaded.opset_import if each.domain in ("", "ai.onnx")) < 13:
@@ -86,9 +86,9 @@ def compare(reference, model, samples):
     exact, other = session(reference), session(model)
     signal, noise, same = {}, {}, 0
     for sample in samples:
-        want, got = exact.run(None, sample), other.run(None, sample)
-        same += int(np.argmax(want[0]) == np.argmax(got[0]))
-        for i, (a, b) in enumerate(zip(want, got)):
+        expected, got = exact.run(None, sample), other.run(None, sample)
+        same += int(np.argmax(expected[0]) == np.argmax(got[0]))
+        for i, (a, b) in enumerate(zip(expected, got)):
             signal[i] = signal.get(i, 0) + float(np.sum(a.astype(np.float64) ** 2))
             noise[i] = noise.get(i, 0) + float(np.sum((b.astype(np.float64) - a) ** 2))
     return min(10 * np.log10(signal[i] / noise[i]) if noise[i] else 200.0 for i in signal), same
@@ -128,14 +128,14 @@ def main():
             with tempfile.TemporaryDirectory() as work:
                 try:
                     count, results = one(arguments.dovetail, arguments.models / name, method, arguments.variants, pathlib.Path(work))
-                except Exception as failed:  # noqa: BLE001 - a model that one of them cannot take is a row, not the end
+                except Exception as failed:  # noqa: BLE001 - a model that one quantizer does not support gets a row, and does not end the program
                     print(f"{name:32} {method:11} {'':7} {str(failed).splitlines()[0][:90]}")
                     continue
             ours, theirs = results["dovetail"], results["onnxruntime"]
             worse += ours[1] < theirs[1]
             same = [same[0] + ours[1], same[1] + theirs[1]]
             print(f"{name:32} {method:11} {count:7} {ours[0]:7.1f} dB {ours[1]:5} {theirs[0]:9.1f} dB {theirs[1]:5}", flush=True)
-    print(f"{worse} rows in which dovetail agrees with the float model on fewer samples; in all {same[0]} against {same[1]}")
+    print(f"{worse} rows in which dovetail agrees with the float model on fewer samples; in total {same[0]} compared with {same[1]}")
 
 
 if __name__ == "__main__":

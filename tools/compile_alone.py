@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Compiles sources and headers of a joint build alone, without a precompiled header: each must include what it uses itself.
+"""Compiles each source and header of a joint build alone, without a precompiled header: each must include everything that it uses.
 
 usage: compile_alone.py [--jobs N] [--root ROOT] BUILD [SOURCE...]
 
-Without SOURCE: all. Code is not generated. Exit status 77 where the build compiles every source alone anyway.
+Without SOURCE: all sources. No code is generated. Exit status 77 if the build compiles every source alone anyway.
 """
 
 import argparse

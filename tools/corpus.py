@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Packs a libFuzzer corpus in one archive, and back.
+"""Packs a libFuzzer corpus in one archive, and unpacks it.
 
 usage: corpus.py pack FOLDER ARCHIVE.zip [LIMIT_BYTES]
        corpus.py unpack ARCHIVE.zip FOLDER
 
-Equal corpora give equal archives: members are sorted by name, dates are fixed. Where the archive would exceed the limit (900000 bytes), the
+Equal corpora give equal archives: members are sorted by name, dates are fixed. If the archive would exceed the limit (900000 bytes), the
 largest files are left out, and reported.
 """
 import pathlib
@@ -37,7 +37,7 @@ def unpack(archive: pathlib.Path, folder: pathlib.Path) -> None:
         return
     with zipfile.ZipFile(archive) as file:
         for name in file.namelist():
-            # The name alone: an archive never writes alongside the folder.
+            # Only the name without folders: an archive never writes outside of the folder.
             (folder / pathlib.PurePosixPath(name).name).write_bytes(file.read(name))
 
 

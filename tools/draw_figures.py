@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Draws the figures of the manual as SVG, for light and dark.  usage: draw_figures.py NAME [--dovetail PROGRAM]
 
-stages        the stages of the compiler and what passes between them
+stages        the stages of the compiler and the data between them
 accelerator   the accelerator: units, queues, memories
 layer         one layer of the digits model on the cycle simulator: needs PROGRAM
 folders       the folders that may include each other, from layers.txt

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Random graphs of all operators, computed at every level and by ONNX Runtime where that is installed.
+"""Computes random graphs of all operators at every level, and by ONNX Runtime if it is installed.
 
 usage: fuzz_graphs.py [--first SEED] [--count N] [--seconds S] [--batch N] [--keep FOLDER] [--require-onnxruntime] WRITER
 
-WRITER is the program test_fuzz_compiler: it draws the graphs, holds them against the reference and writes them down (tests/fuzz/compiler/graphs).
-What it finds, a process that dies or hangs, and every difference to ONNX Runtime that no rule below explains are findings: they are printed, and with
---keep their files stay. Exit code: 0 none, 1 findings, 77 ONNX Runtime is required and not installed.
+WRITER is the program test_fuzz_compiler: it generates random graphs, compares them with the reference and writes them to files (tests/fuzz/compiler/graphs).
+Its findings, a process that dies or hangs, and every difference to ONNX Runtime that no rule below explains are printed as findings, and --keep keeps
+their files. Exit code: 0 none, 1 findings, 77 ONNX Runtime is required and not installed.
 """
 import argparse
 import collections
@@ -25,7 +25,7 @@ except ImportError as missing:
 
 from fuzz_graphs_rules import ancestors, differs, explain, read_initializers, read_nodes
 
-HANG_S = 120  # of one graph at all levels; the largest take two
+HANG_S = 120  # seconds for one graph at all levels; the largest graphs take two
 
 
 def write_batch(writer, folder, first, count):
@@ -75,7 +75,7 @@ def judge(folder, seed, tally):
     try:
         theirs = run_onnxruntime(model, inputs)
         tally["computed by ONNX Runtime, in the forms of the drawn operator set"] += 1
-    except Exception as first:  # its exceptions have no common their own class
+    except Exception as first:  # its exceptions have no common base class
         try:
             model = folder / f"{seed}.newest.onnx"
             theirs = run_onnxruntime(model, inputs)
@@ -107,7 +107,7 @@ def judge(folder, seed, tally):
 def reason_of(error):
     text = str(error).splitlines()[0]
     for sign, name in [("NOT_IMPLEMENTED", "no kernel for the operator and type"), ("Type Error", "type not allowed in that operator set"),
-                       ("INVALID_GRAPH", "the graph is invalid to it"), ("ShapeInference", "shape inference"), ("RuntimeException", "error in the run"),
+                       ("INVALID_GRAPH", "the graph is invalid for it"), ("ShapeInference", "shape inference"), ("RuntimeException", "error in the run"),
                        ("INVALID_ARGUMENT", "invalid argument"), ("FAIL", "fail"), ("Unexpected input data type", "types that numpy lacks")]:
         if sign in text:
             return name

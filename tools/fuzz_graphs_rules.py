@@ -1,4 +1,4 @@
-"""Where ONNX Runtime computes something else than the reference, and may: the differences that fuzz_graphs.py explains by name (docs/howto/fuzzing.md)."""
+"""Differences between ONNX Runtime and the reference that are legitimate, by name, for fuzz_graphs.py (docs/howto/fuzzing.md)."""
 import collections
 import math
 
@@ -10,7 +10,7 @@ except ImportError:  # then nothing is compared
 Difference = collections.namedtuple("Difference", "at ours theirs")
 Node = collections.namedtuple("Node", "op inputs outputs attributes")
 
-RELATIVE = 1e-3  # of an element that rounding does not decide
+RELATIVE = 1e-3  # tolerance of an element that rounding does not decide
 
 
 def fields(message):
@@ -60,7 +60,7 @@ def read_nodes(path):
         for part, message in fields(graph):
             if part == 1:
                 parts = list(fields(message))
-                texts = lambda wanted: [content.decode() for field, content in parts if field == wanted]  # noqa: E731
+                texts = lambda number: [content.decode() for field, content in parts if field == number]  # noqa: E731
                 attributes = dict(read_attribute(content) for field, content in parts if field == 5)
                 nodes.append(Node(texts(4)[0], texts(1), texts(2), attributes))
     return nodes
@@ -85,20 +85,20 @@ def read_initializers(path):
 def ancestors(nodes, name):
     """The nodes that the value is computed from."""
     producers = {output: node for node in nodes for output in node.outputs}
-    found, wanted = [], [name]
+    found, pending = [], [name]
     seen = set()
-    while wanted:
-        value = wanted.pop()
+    while pending:
+        value = pending.pop()
         node = producers.get(value)
         if node is not None and id(node) not in seen:
             seen.add(id(node))
             found.append(node)
-            wanted += node.inputs
+            pending +=  node.inputs
     return found
 
 
 def differs(ours, theirs, sure, step):
-    """The first element that differs beyond rounding, where the reference is sure of itself; None where there is none."""
+    """The first element that differs beyond rounding and whose reference is reliable; None if there is none."""
     if ours.dtype != theirs.dtype or ours.shape != theirs.shape:
         return Difference("", f"{ours.dtype}{ours.shape}", f"{theirs.dtype}{theirs.shape}")
     if ours.dtype.kind in "biu":
@@ -121,7 +121,7 @@ REDUCTIONS = {"ArgMax", "ArgMin", "ReduceL1", "ReduceL2", "ReduceLogSum", "Reduc
               "ReduceSum", "ReduceSumSquare"}
 
 class Case:
-    """One result that differs: the nodes that it is computed from, the first element that does, and the arrays around it."""
+    """One result that differs: the nodes from which it is computed, the first element that differs, and the arrays."""
 
     def __init__(self, nodes, difference, ours, inputs):
         self.nodes, self.difference, self.ours, self.inputs = nodes, difference, ours, inputs
@@ -133,12 +133,12 @@ class Case:
         return all(isinstance(value, str) or math.isfinite(value) for value in (self.difference.ours, self.difference.theirs))
 
     def apart(self):
-        """How far the two are from each other; infinite where they are types."""
+        """The distance of the two values; infinite if the difference is in types."""
         ours, theirs = self.difference.ours, self.difference.theirs
         return math.inf if isinstance(ours, str) else abs(float(ours) - float(theirs))
 
     def inverses_apart(self):
-        """How far 1 divided by the two are from each other; infinite where there is no such number."""
+        """The distance of the reciprocals of the two values; infinite if one does not exist."""
         values = self.difference.ours, self.difference.theirs
         if any(isinstance(value, str) or value == 0 or not math.isfinite(value) for value in values):
             return math.inf
@@ -154,12 +154,12 @@ class Case:
         return max((float(values.max()) for values in finite if values.size), default=0.0)
 
     def squares_overflow(self):
-        """Squares of an integer input's elements may have a sum beyond their type."""
+        """The sum of squares of an integer input's elements may exceed their type."""
         return any(array.dtype.kind in "iu" and array.size and max(abs(int(array.min())), abs(int(array.max()))) ** 2 * array.size > np.iinfo(array.dtype).max
                    for array in self.inputs.values())
 
     def integers_overflow(self):
-        """Elements of an integer input may have a sum beyond their type."""
+        """The sum of an integer input's elements may exceed their type."""
         def overflows(array):
             most = max(abs(int(array.min())), abs(int(array.max()))) if array.size else 0
             return most * array.size > np.iinfo(array.dtype).max
@@ -187,7 +187,7 @@ INTEGERS = {2, 3, 4, 5, 6, 7, 12, 13}  # TensorProto.DataType
 RECURRENT = {"GRU", "LSTM", "RNN"}
 APPROXIMATED = {"Elu", "Celu", "Erf", "Gelu", "LogSoftmax", "Mish", "Selu", "Sigmoid", "Softmax", "Softplus", "Swish", "Tanh", *RECURRENT}
 
-# Name, and whether it explains.
+# The name of the difference, and a function that tests whether it explains a case.
 RULES = [
     ("a flag (keepdims, largest, align_corners, ceil_mode) neither 0 nor 1: the standard has no other; here any but 0 is true, there only 1",
      lambda case: case.has(*REDUCTIONS, "AffineGrid", "AveragePool", "GridSample", "LpPool", "MaxPool", "TopK",
@@ -211,7 +211,7 @@ RULES = [
      lambda case: case.has("ConvTranspose") and case.nan_may_be_there()),
     ("samples between elements that are infinite or NaN, or at such places: weights of zero count here, or there",
      lambda case: case.has("DeformConv", "GridSample", "Resize", "RoiAlign") and case.nan_may_be_there()),
-    ("InstanceNormalization: as x * a + b there, whose product and b cancel where the values are large and alike",
+    ("InstanceNormalization: as x * a + b there, whose product and b cancel where the values are large and nearly equal",
      lambda case: case.has("InstanceNormalization") and case.apart() <= 1e-4 * case.largest_input()),
     ("the mean that LayerNormalization gives: there of numbers that cancel, here exactly 0",
      lambda case: case.has("LayerNormalization") and case.difference.ours == 0 and case.apart() <= 1e-6),
@@ -238,7 +238,7 @@ RULES = [
                            and node.attributes.get("padding_mode") == "border" and node.attributes.get("align_corners", 0))),
     ("a sum with infinities, or that overflows on the way: whether it is infinite or NaN depends on the order of its terms",
      lambda case: case.has(*SUMS) and (not case.both_finite() or (case.has("Relu") and case.largest_input() >= 1e38))),  # Relu of -infinity is 0
-    ("LRN: ONNX Runtime slides its sum of squares along the channels, where NaN and infinities stay behind",
+    ("LRN: ONNX Runtime slides its sum of squares along the channels, where NaN and infinities remain in the sum",
      lambda case: case.has("LRN") and case.nan_may_be_there()),
     ("the largest or smallest of values with NaN: NaN here, as of two operands; ONNX Runtime's pools and reductions leave NaN out",
      lambda case: case.has("MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin") and case.nan_may_be_there()),

@@ -1,8 +1,8 @@
-"""The journal of `gpu_tests.py run`, and the document that is made of journals.
+"""The journal of `gpu_tests.py run`, and the document that is made from journals.
 
-A journal has one JSON object a line. The first line of each run says what is to run: its commit and device, and the whole list of items of each part, whatever share of
-them this run takes. Each further line is one item of one part: its verdict, and what was measured. A line is written as soon as its item is done, so a run that is killed
-loses only what was under way, and the next run continues from there.
+A journal has one JSON object per line. The first line of each run describes the run: its commit and device, and the complete list of items of each part, even if this run
+does only a share of them. Each further line is one item of one part: its verdict, and its measurements. A line is written as soon as its item is done, so a run that is killed
+loses only the item in progress, and the next run continues from there.
 """
 
 import json
@@ -13,7 +13,7 @@ HOST = "node tests on host"  # the reference: it decides which node tests count
 
 
 def read_lines(path):
-    """The whole lines of a journal: a run that was killed may have left one cut short, and its item is done again."""
+    """The complete lines of a journal. A run that was killed may have left an incomplete line, whose item is done again."""
     lines = []
     for text in path.read_text(errors="replace").splitlines():
         try:
@@ -26,7 +26,7 @@ def read_lines(path):
 
 
 class Journal:
-    """What is done of one commit on one device. Several processes may append to one file."""
+    """The items that are done for a commit on a device. Several processes may append to one file."""
 
     def __init__(self, path, commit, device):
         self.whose = {"commit": commit, "device": device}
@@ -50,7 +50,7 @@ def whose(line):
 
 
 def lists_of(lines):
-    """Of each part the items that its runs listed, in their order."""
+    """For each part the items that its runs listed, in their order."""
     lists = {}
     for line in lines:
         for part, items in line.get("lists", []):
@@ -59,7 +59,7 @@ def lists_of(lines):
 
 
 def units_of(lines):
-    """Of each part its items' lines. Where an item ran twice, a failure counts."""
+    """For each part the lines of its items. If an item ran twice, a failure counts."""
     parts = {}
     for line in lines:
         if "item" in line:
@@ -79,7 +79,7 @@ def measured(line):
 
 
 def node_counts(tests, reference):
-    """Counts of a part of node tests, of `dovetail onnx-test`'s reports; `reference`: the names of those that the reference passes."""
+    """Counts of a part of node tests, from reports of `dovetail onnx-test`; `reference`: the names of tests that the reference passes."""
     return {"tests": len(tests), "of_the_reference": len(reference), "passed": sum(test["verdict"] == "passed" for test in tests),
             "not_of_the_reference": {test["test"]: test["reason"] for test in tests if test["test"] not in reference},
             "with_kernels": sum(test["kernels"] > 0 for test in tests), "kernels": sum(test["kernels"] for test in tests),
@@ -106,7 +106,7 @@ def sanitizer_part(items, _):
 
 
 def geometric_means(rows):
-    """As bench_cuda's own documents have them: of each group's ratios of kernels, or where a peer gives none of latencies."""
+    """The summary of bench_cuda's documents: for each group the ratios of kernels, or of latencies if a peer has no kernels."""
     ratios = {}
     for row in rows:
         for peer, ratio in row.get("faster_than", {}).items():
@@ -126,13 +126,13 @@ KINDS = {"node tests on ": node_part, "models on ": model_part, "random programs
 
 
 def document_of(lines, lists):
-    """The document of one commit on one device; `lists`: what should be there."""
+    """The document of a commit on a device; `lists`: the items that it should have."""
     parts, runs = units_of(lines), [line["run"] for line in lines if "run" in line]
     head = {"kind": "gpu run", "date": max((run["date"] for run in runs), default=None), "commit": lines[0]["commit"], "device": lines[0]["device"]}
     for key in ("compiler", "libraries", "compute_sanitizer"):
         values = {json.dumps(run[key]): run[key] for run in runs if key in run}
         head[key] = next(iter(values.values())) if len(values) == 1 else list(values.values())
-    # A part's seconds are its programs', added up: they ran side by side, and at several times.
+    # The seconds of a part are the sum over its programs, which ran in parallel and at several times.
     document = {**head, "seconds": 0, "parts": [], "failures": [], "missing": missing_of(lists, parts)}
     for part in [part for part in lists if part in parts and part != HOST]:
         items = parts[part]

@@ -1,17 +1,16 @@
 #!/usr/bin/env python3
-"""The programs by which the CUDA back end is judged: ONNX's node tests, models of the zoo, and the models alongside the repository.
+"""Tests the CUDA back end with ONNX's node tests, models of the zoo, and the models in the folder next to the repository.
 
-usage: gpu_tests.py compile [OPTIONS]             every kernel of all of them by NVIDIA's compiler, for --gpu (sm_80,sm_90a); no device is needed
-       gpu_tests.py run [OPTIONS]                 on the device that is here, against the reference; random programs as well, some of them under
+usage: gpu_tests.py compile [OPTIONS]             compiles every kernel of all of them with NVIDIA's compiler, for --gpu (sm_80,sm_90a); no device is needed
+       gpu_tests.py run [OPTIONS]                 runs them on this machine's device and compares with the reference; also random programs, some under
                                                   compute-sanitizer, and bench_cuda
-       gpu_tests.py merge JOURNAL... [OPTIONS]    the dated document of runs at several times
+       gpu_tests.py merge JOURNAL... [OPTIONS]    makes the dated document of several runs
 
-`run` writes each item into a journal as soon as it is done, and does not run again what the journal has of this commit on this device: a run that was killed
-continues. `--part k/n` takes one of n equal shares of every list, `--minutes M` starts nothing after M minutes.
+`run` writes each item into a journal as soon as it is done, and skips items that the journal has for this commit and device, so that a run that was killed
+continues. `--part k/n` runs one of n equal shares of every list, `--minutes M` starts no item after M minutes.
 
-Nothing is left out in silence: what is missing (the compiler, a device, the data) ends with status 2 before anything runs; status 1 says that a program
-failed, status 3 that all passed so far and some are still to run. `compile` makes no exception; `run` continues without cuBLAS, cuDNN and compute-sanitizer
-and says so in its result.
+Nothing is left out in silence: if the compiler, a device or the data is missing, the status is 2 before anything runs. Status 1 means that a program failed, status
+3 that all passed so far and some are still to run. `run` continues without cuBLAS, cuDNN and compute-sanitizer, and states it in its result.
 """
 
 import argparse
@@ -37,7 +36,7 @@ import gpu_journal
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 ZOO = ["resnet18", "resnet50", "mobilenet_v1", "mobilenet_v2", "squeezenet1.1", "vgg16", "bert_base", "gpt_block", "resnet8", "ds_cnn"]
-# Models that other tests make int8 as well.
+# Models that other tests quantize to int8 too.
 ZOO_INT8 = ["resnet18", "mobilenet_v2", "squeezenet1.1", "resnet8", "ds_cnn"]
 WHAT = ["nodes", "models", "random", "sanitizers", "bench"]
 SANITIZERS = ["memcheck", "racecheck", "synccheck"]
@@ -46,26 +45,26 @@ SANITIZED_MODELS = ["digits_int8", "digits_float", "mnist_cnn", "resnet8_int8", 
 
 
 class Missing(Exception):
-    """What the command cannot do without."""
+    """Something that the command needs is missing."""
 
 
-RUNNING = set()  # programs, each with the processes that it began its own group
+RUNNING = set()  # running programs, each the leader of a process group
 
 
 def end_all(number, _):
-    """On an interrupt or a request to end: nothing is left behind."""
+    """Handles an interrupt or a request to end: ends all processes that were started."""
     for process in list(RUNNING):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
     os._exit(128 + number)
 
 
-# Of one program: a kernel that never ends fails, and holds up nothing else.
+# Seconds for one program: a kernel that never ends fails, and does not block the others.
 LONGEST_SECONDS = 600
 
 
 def call(command, seconds=None, **environment):
-    """Status, output and errors; after `seconds` the program and its children are ended, and the status is -9."""
+    """Returns status, output and errors; after `seconds` the program and its children are killed, and the status is -9."""
     with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env={**os.environ, **environment},
                           start_new_session=True) as process:
         RUNNING.add(process)
@@ -104,7 +103,7 @@ def model_files(folder):
 
 
 def listed_models(options):
-    """Name of each model, alongside the repository and of the zoo, and its file, or the zoo's name and number."""
+    """The name of each model, from the folder next to the repository and from the zoo, with its file, or the zoo's name and number."""
     models = {name: file for name, file in model_files(options.models).items() if options.models_only is None or name in options.models_only}
     for number, names in (("float32", ZOO), ("int8", ZOO_INT8)):
         models |= {f"zoo {name} {number}": (name, number) for name in names if options.zoo is None or name in options.zoo}
@@ -112,7 +111,7 @@ def listed_models(options):
 
 
 class ModelFiles:
-    """Files of models; one of the zoo is made when it is first asked for, and kept for this run."""
+    """Files of models; a model of the zoo is made at its first use, and kept for this run."""
 
     def __init__(self, options, folder):
         self.cli, self.folder, self.models = options.cli, pathlib.Path(folder), listed_models(options)
@@ -132,7 +131,7 @@ class ModelFiles:
 
 
 class Results:
-    """The document of `compile`, written anew after each part: what ran is not lost with what comes after it."""
+    """The document of `compile`, written again after each part, so that finished parts are not lost."""
 
     def __init__(self, out):
         self.out, self.begin, self.head, self.parts, self.failures = out, time.monotonic(), {}, [], []
@@ -194,7 +193,7 @@ def seconds_since(begin):
 
 
 def compile_nodes(options, results, nodes):
-    """Of the tests that the reference takes, all have to compile: what the kit's importer refuses, no target sees."""
+    """All tests that the reference passes must compile; other tests are refused at import."""
     reference = {test["test"] for test in onnx_tests(options, nodes, ["--target", "host", "--compile-only"]) if test["verdict"] == "passed"}
     if not reference:
         raise Missing(f"a node test that the reference passes, in {nodes}")
@@ -207,7 +206,7 @@ def compile_nodes(options, results, nodes):
 
 
 def compile_model(options, name, file, level):
-    """Its row, or None, and what fails."""
+    """The row of a model, or None, and the failures."""
     status, text, errors = call([options.cli, "compile", file, "--target", "cuda", "--gpu", options.gpu, "-O", level, "--json"])
     if status != 0:
         return None, [f"{name}: {last_error(errors)}"]
@@ -252,7 +251,7 @@ def command_compile(options):
 
 @dataclasses.dataclass
 class Unit:
-    """What is run at once: `work(items)` gives a line of the journal for each."""
+    """Items that run together: `work(items)` returns a line of the journal for each."""
     part: str
     items: list
     work: object
@@ -263,7 +262,7 @@ def passed_or(reason):
     return {"verdict": "failed" if reason else "passed", "reason": reason or ""}
 
 
-# Few enough that a run that is killed loses little, enough that a process pays off.
+# Few enough items that a killed run loses little, enough that starting a process pays off.
 NODES_OF_A_PROCESS = 50
 
 
@@ -313,7 +312,7 @@ def random_units(options):
         raise Missing(f"tests of {program} for {options.random}")
 
     def work(items):
-        # In Catch2's filter a comma and a bracket mean something.
+        # A comma and a bracket have a meaning in Catch2's filter.
         test = re.sub(r"([,\[\]\\])", r"\\\1", items[0])
         status, text, errors = call([program, test, "-r", "compact"], options.timeout, DOVETAIL_TEST_GPU="device")
         found = re.findall(r"(\d+) assertions?", text)
@@ -331,7 +330,7 @@ def sanitizer():
 def sanitizer_units(options):
     program = sanitizer()
     if program is None:
-        print("compute-sanitizer: not installed, nothing runs under it", flush=True)
+        print("compute-sanitizer is not installed: no test runs under it", flush=True)
         return []
     nodes, models = node_folder(options.nodes), model_files(options.models)
     commands = {name: ["onnx-test", nodes / name, "--target", "cuda", "--timeout", str(options.timeout)]
@@ -343,7 +342,7 @@ def sanitizer_units(options):
         def work(items):
             prefix = [program, "--tool", tool, "--target-processes", "all", "--error-exitcode", SANITIZER_STATUS]
             status, text, errors = call([*prefix, options.cli, *commands[items[0]]], options.timeout)
-            # Whether the test passes is the business of others; here counts what the tool says.
+            # Other parts check whether the test passes; here only the tool's verdict counts.
             summary = re.findall(r"ERROR SUMMARY: (\d+)|SUMMARY: (\d+) hazard", text + errors)
             reason = None if summary else f"{tool} gave no summary (status {status}): {last_error(text + errors)}"
             if status == SANITIZER_STATUS or any(int(errors_found or hazards) for errors_found, hazards in summary):
@@ -355,7 +354,7 @@ def sanitizer_units(options):
     return [unit(tool) for tool in SANITIZERS]
 
 
-# All that bench_cuda measures, in commands of two minutes at most.
+# Everything that bench_cuda measures, in commands of at most two minutes.
 BENCH_NUMBERS = ["float32", "float16", "bfloat16", "tf32", "int8"]
 
 
@@ -388,7 +387,7 @@ def bench_units(options):
 
 
 def left_of(units, options, journal):
-    """What this run has to do: of its share of each list, what the journal lacks."""
+    """The items of this run: those of its share of each list that the journal lacks."""
     number, count = options.part
     left = []
     for unit in units:
@@ -399,7 +398,7 @@ def left_of(units, options, journal):
 
 
 def run_units(units, options, journal):
-    """The number of items that the time did not suffice for. What runs alone comes last."""
+    """Runs the units. Returns the number of items for which there was no time. Units that run alone come last."""
     end = time.monotonic() + 60 * options.minutes if options.minutes is not None else None
 
     def run(unit):
@@ -439,9 +438,9 @@ def command_run(options):
     if tested is None:
         raise Missing(f"the commit: {ROOT} is not a clone; name it by --commit")
     if tested.endswith("-dirty"):
-        # Nobody knows what has changed since an earlier run.
+        # It is unknown what changed since an earlier run.
         tested += datetime.datetime.now(datetime.timezone.utc).strftime("-%Y%m%dT%H%M%S")
-        print(f"gpu_tests: uncommitted changes: this run is one of its own, {tested}", flush=True)
+        print(f"gpu_tests: uncommitted changes: this is a separate run, {tested}", flush=True)
     targets = ["cuda", *([",".join([*reversed(libraries), "cuda"])] if libraries else [])]
     with tempfile.TemporaryDirectory() as folder:
         make = {"nodes": lambda: node_units(options, targets) if options.nodes_only != [] else [], "models": lambda: model_units(options, targets, folder),
@@ -493,12 +492,12 @@ def command_merge(options):
     if not lines:
         raise Missing("a line in the journals")
     lists = gpu_journal.lists_of(lines)
-    # Of models a run knows those of its batch alone.
+    # A run knows only the models of its batch.
     if any(options.models.glob("*/model.onnx")):
         names = list(listed_models(options))
         lists = {part: list(dict.fromkeys([*names, *items])) if part.startswith("models on ") else items for part, items in lists.items()}
     else:
-        print(f"gpu_tests: {options.models} has no models: that all are in the journals is not known")
+        print(f"gpu_tests: {options.models} has no models, so it is unknown whether the journals have all of them")
     return finish(lines, lists, options.out)
 
 
@@ -523,14 +522,14 @@ def parsed_options():
     models = argparse.ArgumentParser(add_help=False)
     models.add_argument("--models", type=pathlib.Path, default=ROOT.parent / "shared/models", help="folder of NAME/model.onnx")
     models.add_argument("--models-only", nargs="*", help="these models alone")
-    models.add_argument("--zoo", nargs="*", help="these models of the zoo alone")
+    models.add_argument("--zoo", nargs="*", help="only these models of the zoo")
     models.add_argument("--out", type=pathlib.Path, help="the result as JSON; run, merge: default bench/results/DATE-gpu-tests-DEVICE.json")
     programs = argparse.ArgumentParser(add_help=False, parents=[models])
     programs.add_argument("--cli", type=pathlib.Path, default=ROOT / "build/release/bin/dovetail")
     programs.add_argument("--nodes", type=pathlib.Path, help="folder of ONNX's node tests")
-    programs.add_argument("--nodes-only", nargs="*", help="these node tests alone")
+    programs.add_argument("--nodes-only", nargs="*", help="only these node tests")
     programs.add_argument("--levels", nargs="+", default=["2", "1"], help="of -O")
-    programs.add_argument("--jobs", type=int, default=1, help="programs at a time")
+    programs.add_argument("--jobs", type=int, default=1, help="number of programs at a time")
     programs.add_argument("--timeout", type=int, default=LONGEST_SECONDS, help="seconds that a program may run")
     commands = parser.add_subparsers(dest="command", required=True)
     command = commands.add_parser("compile", parents=[programs])
@@ -539,18 +538,18 @@ def parsed_options():
     command = commands.add_parser("run", parents=[programs])
     command.add_argument("--what", nargs="+", choices=WHAT, default=WHAT, help="these kinds alone")
     command.add_argument("--part", type=share, default=(1, 1), metavar="K/N", help="the K-th of N shares of every list")
-    command.add_argument("--minutes", type=float, help="start nothing after so many minutes")
+    command.add_argument("--minutes", type=float, help="start no item after this many minutes")
     command.add_argument("--journal", type=pathlib.Path, default=ROOT / "build/gpu-tests.jsonl", help="default build/gpu-tests.jsonl")
-    command.add_argument("--commit", help="of the programs, where this folder is not a clone")
+    command.add_argument("--commit", help="commit of the programs, if this folder is not a clone")
     command.add_argument("--random", default="[gpu]", help="which tests of test_property_compiler, by Catch2's filter")
     # compute-sanitizer slows a program down a hundred times.
-    command.add_argument("--sanitize-every", type=int, default=25, help="each so manieth node test runs under compute-sanitizer")
+    command.add_argument("--sanitize-every", type=int, default=25, help="every N-th node test runs under compute-sanitizer")
     command.add_argument("--bench", default="", metavar="OPTIONS", help="further options of bench_cuda")
     command.set_defaults(do=command_run)
     command = commands.add_parser("merge", parents=[models])
     command.add_argument("journals", nargs="+", type=pathlib.Path, metavar="JOURNAL")
-    command.add_argument("--commit", help="of several in the journals")
-    command.add_argument("--device", help="of several in the journals")
+    command.add_argument("--commit", help="which of several in the journals")
+    command.add_argument("--device", help="which of several in the journals")
     command.set_defaults(do=command_merge)
     return parser.parse_args()
 

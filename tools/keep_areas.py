@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Makes the kept areas (hw/syn/results) again where the design, a flow or a configuration has changed since, or none is kept.
+"""Measures the kept areas (hw/syn/results) again if the design, a flow or a configuration has changed, or an area is missing.
 
-usage: keep_areas.py --cli DOVETAIL [--jobs N] [--check [--fresh]] [FILTER]     (those whose CONFIG.FLOW matches the regular expression FILTER)
+usage: keep_areas.py --cli DOVETAIL [--jobs N] [--check [--fresh]] [FILTER]     (only areas whose CONFIG.FLOW matches the regular expression FILTER)
 
---check makes nothing: it names what is missing, with --fresh also what is stale, and leaves with 1 if anything is. All of them take an hour, which not
-every change of the design is worth; `dovetail hw area` says of each whether it is stale.
+--check measures nothing: it names missing areas, with --fresh also stale ones, and exits with 1 if there are any. Measuring all areas takes an hour, which is
+too long for every change of the design; `dovetail hw area` reports whether an area is stale.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def is_kept(cli, config, flow):
 
 
 def make(cli, config, flow):
-    """What went wrong, or None."""
+    """Measures one area. Returns the error, or None."""
     made = run(cli, "hw", "area", config, "--flow", flow, "--run", "--json")
     if made.returncode != 0:
         return made.stderr
@@ -47,16 +47,16 @@ def main():
     parser.add_argument("filter", nargs="?", default="")
     arguments = parser.parse_args()
     configs = [config["name"] for config in json.loads(run(arguments.cli, "hw", "list", "--json").stdout)]
-    wanted = [(config, flow) for config in configs for flow in FLOWS
-              if re.search(arguments.filter, f"{config}.{flow}") and not is_kept(arguments.cli, config, flow)]
+    required = [(config, flow) for config in configs for flow in FLOWS
+                if re.search(arguments.filter, f"{config}.{flow}") and not is_kept(arguments.cli, config, flow)]
     if arguments.check:
-        overdue = [path for path in (RESULTS / f"{config}.{flow}.json" for config, flow in wanted) if arguments.fresh or not path.exists()]
+        overdue = [path for path in (RESULTS / f"{config}.{flow}.json" for config, flow in required) if arguments.fresh or not path.exists()]
         for path in overdue:
             print(f"{path.relative_to(SOURCE)} is {'stale' if path.exists() else 'missing'}: ./dev area")
         return 1 if overdue else 0
     failed = 0
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
-        for (config, flow), wrong in zip(wanted, pool.map(lambda one: make(arguments.cli, *one), wanted)):
+        for (config, flow), wrong in zip(required, pool.map(lambda one: make(arguments.cli, *one), required)):
             failed += wrong is not None
             print(f"{config}.{flow}: {wrong or 'made'}", flush=True)
     return 1 if failed else 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the classes of processors below this machine's that it can run as, one a line: what `dovetail doctor` says."""
+"""Prints the processor classes below this machine's as which it can run, one per line, from `dovetail doctor`."""
 
 import json
 import subprocess
@@ -7,7 +7,7 @@ import sys
 
 
 def lower_classes(report):
-    """Of a report of `doctor --json`. Where DOVETAIL_PROCESSOR is set the run is of one class, and there are no others."""
+    """The classes in a report of `doctor --json`. With DOVETAIL_PROCESSOR set there is only one class, and no lower one."""
     processor = report["processor"]
     return [] if processor["cap"] else [name for name in processor["runs"] if name != processor["class"]]
 

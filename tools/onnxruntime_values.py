@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes every int8 and uint8 tensor that ONNX Runtime computes on the way, for tests/e2e/models/int8_nodes.cpp.
+"""Writes every int8 and uint8 tensor that ONNX Runtime computes, for tests/e2e/models/int8_nodes.cpp.
 
 usage: onnxruntime_values.py MODELS_FOLDER OUT_FOLDER [MODEL...]
 
@@ -24,7 +24,7 @@ def file_name(name):
 
 
 def quantized_tensors(model):
-    """Results of QuantizeLinear and of the QLinear operators, and what moves them."""
+    """Results of QuantizeLinear and of the QLinear operators, and of nodes that move these results."""
     inferred = onnx.shape_inference.infer_shapes(model)
     bytes_types = (onnx.TensorProto.INT8, onnx.TensorProto.UINT8)
     produced = {output for node in model.graph.node for output in node.output}

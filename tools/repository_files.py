@@ -6,7 +6,7 @@ import subprocess
 
 
 def repository_files(root):
-    """Paths relative to `root`, sorted: what git tracks or would track; without git everything but build folders."""
+    """Paths relative to `root`, sorted: files that git tracks or would track; without git all files except build folders."""
     if (root / ".git").exists():
         listing = subprocess.run(
             ["git", "-C", str(root), "ls-files", "-z", "--cached", "--others", "--exclude-standard"],

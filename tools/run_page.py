@@ -1,27 +1,27 @@
 #!/usr/bin/env python3
-"""Runs the commands that Markdown pages show and compares what they print with what the pages say.
+"""Runs the commands that Markdown pages show and compares their output with the pages.
 
 usage: run_page.py [--update] --dovetail PROGRAM PAGE...
 
 A session is a fenced block whose first line begins with `$ `: a command (a line that ends in `\\` continues), then its output,
-stdout and stderr together. A page with `<!-- run: page -->` has all its sessions run; another one those with `<!-- run -->`
+stdout and stderr together. All sessions of a page with `<!-- run: page -->` are run; in any other page those with `<!-- run -->`
 on the line before. Sessions begin in one temporary folder of the page (`cd` lasts until the session ends), in which `examples`
-leads to the examples of the tree; `dovetail` and the programs alongside it are on the PATH. A command must succeed.
+leads to the examples of the tree; `dovetail` and the programs in its folder are on the PATH. A command must succeed.
 
-Lines are compared one by one; runs of blanks, and of the `-` of tables, count as one. `...` alone stands for any lines, in
-a line for anything at its end. Comments on the line before a block:
+Lines are compared one by one; runs of blanks, and of the `-` of tables, count as one. A line `...` represents any lines; at the end
+of a line it represents any text. Comments on the line before a block:
 
     <!-- run: exit 1 -->        its last command ends with this status
     <!-- run: no, REASON -->    it is not run
-    <!-- run: file NAME -->     it is written to this file, and no session
+    <!-- run: file NAME -->     it is not a session, but is written to this file
 
-What differs between runs or machines is said once, anywhere in the page, each in its own comment:
+Comments anywhere in the page declare what differs between runs or machines:
 
-    <!-- varies: took (\\S+ ms) -->          what the groups of this regular expression match is not compared
-    <!-- near: (\\S+) dB within 0.3 -->      they are numbers, which may differ by so much
+    <!-- varies: took (\\S+ ms) -->          text that the groups of this regular expression match is not compared
+    <!-- near: (\\S+) dB within 0.3 -->      the groups are numbers, which may differ by this much
 
-Neither may match a number of cycles or instructions, and one that matches nothing is an error. --update writes what is
-printed now into the page: where it has `...`, the lines that correspond to those shown, and names those that are gone.
+Neither may match a number of cycles or instructions, and one that matches nothing is an error. --update writes the current
+output into the page: if it has `...`, the lines that correspond to those shown; it names lines that are gone.
 """
 
 import argparse
@@ -44,7 +44,7 @@ class PageError(Exception):
 
 
 class Session:
-    """A fenced block: lines [begin, end) of the page between its fences, and how it is to be run."""
+    """A fenced block: lines [begin, end) of the page between its fences, and its run comment."""
 
     def __init__(self, begin, end, mark):
         self.begin, self.end, self.mark = begin, end, mark
@@ -119,7 +119,7 @@ class Page:
 
 
 class Comparison:
-    """What a page says varies, and whether two lines are the same but for that."""
+    """The text that a page declares as varying, and whether two lines are equal except for that text."""
 
     def __init__(self, page):
         self.page, self.used = page, set()
@@ -208,9 +208,9 @@ def first_difference(shown, printed, same):
 
 
 def updated(shown, printed, same):
-    """(`shown` with the lines of `printed` that correspond to its lines, those for which there is none). Without a gap, all of `printed`."""
+    """(`shown` with the corresponding lines of `printed`, lines without a corresponding line). Without a gap, all of `printed`."""
     if not any(map(is_gap, shown)):
-        if len(shown) == len(printed):  # what is only different by what varies stays as it is
+        if len(shown) == len(printed):  # lines that differ only in varying text are kept
             return [old if same(old, new) else new for old, new in zip(shown, printed)], []
         return printed, []
 
@@ -235,7 +235,7 @@ def updated(shown, printed, same):
 
 
 def execute(command, folder, environment):
-    """Exit status and lines. Runs where the last command has left its folder (cd)."""
+    """Exit status and lines. Runs in the folder in which the last command ended (cd)."""
     place = folder / ".place"
     where = place.read_text(encoding="utf-8").rstrip("\n") if place.exists() else folder
     script = f"trap 'pwd > {place}' EXIT\n{command}"
@@ -255,7 +255,7 @@ def environment_in(folder, dovetail):
 
 
 def run_page(path, dovetail, update=False):
-    """The problems found, and how many commands were run. With `update` the page is written again."""
+    """Returns the problems, and the number of commands that ran. With `update` the page is written again."""
     page = Page(path)
     comparison = Comparison(page)
     problems, count, edits = [], 0, []
@@ -274,10 +274,10 @@ def run_page(path, dovetail, update=False):
                 status, printed = execute(command, folder, environment)
                 count += 1
                 is_last = command is commands[-1][0]
-                wanted = int(block.mark[5:]) if is_last and (block.mark or "").startswith("exit ") else 0
+                expected = int(block.mark[5:]) if is_last and (block.mark or "").startswith("exit ") else 0
                 where = f"{path}:{begin}: `{command.splitlines()[0]}`"
-                if status != wanted:
-                    problems.append("\n".join([f"{where} ends with {status}, not {wanted}:"] + printed[-20:]))
+                if status != expected:
+                    problems.append("\n".join([f"{where} ends with {status}, not {expected}:"] + printed[-20:]))
                 shown = page.lines[begin:end]
                 difference = first_difference(shown, printed, comparison.same)
                 if difference is None:
@@ -285,10 +285,10 @@ def run_page(path, dovetail, update=False):
                 if update:
                     lines, lost = updated(shown, printed, comparison.same)
                     edits.append((begin, end, lines))
-                    problems += [f"{where} prints nothing like `{line}` any more: edit it by hand" for line in lost]
+                    problems += [f"{where} no longer prints a line like `{line}`: edit the page by hand" for line in lost]
                     continue
                 line, at = difference
-                problems.append(f"{where} prints something else, from {path}:{begin + line + 1} on:\n"
+                problems.append(f"the output of {where} differs, from {path}:{begin + line + 1} on:\n"
                                 f"  the page: {shown[line] if line < len(shown) else '(nothing more)'}\n"
                                 f"  printed:  {printed[at] if 0 <= at < len(printed) else '(nothing more)'}")
     problems += comparison.unused()
@@ -303,7 +303,7 @@ def run_page(path, dovetail, update=False):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
-    parser.add_argument("--update", action="store_true", help="write what is printed now into the pages")
+    parser.add_argument("--update", action="store_true", help="write the current output into the pages")
     parser.add_argument("--dovetail", required=True, metavar="PROGRAM")
     parser.add_argument("pages", nargs="+", type=Path, metavar="PAGE")
     arguments = parser.parse_args()

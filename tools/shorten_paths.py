@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Takes the folders that the kit was built in out of installed programs and libraries.  usage: shorten_paths.py FOLDER/... --below PATH...
+"""Removes the paths of build folders from installed programs and libraries.  usage: shorten_paths.py FOLDER/... --below PATH...
 
-The compiler writes the names of sources into messages of internal errors (__FILE__), whole. Each FOLDER becomes "dovetail" with slashes after it, as many as
-keep its length: sections may share the ends of their strings, so nothing may move. (-ffile-prefix-map would do it while compiling, at the price that a
-compiler cache serves one folder alone.)
+The compiler writes the names of sources into messages of internal errors (__FILE__), whole. Each FOLDER is replaced by "dovetail" followed by slashes, so that
+its length is kept: sections may share the ends of their strings, so nothing may move. (-ffile-prefix-map would do it while compiling, but then a compiler
+cache would work for only one folder.)
 """
 
 import argparse
@@ -13,7 +13,7 @@ import sys
 
 
 def substitute(folder):
-    """As long as `folder`, which ends with a slash."""
+    """The replacement, as long as `folder`, which ends with a slash."""
     name = b"dovetail" if len(folder) > len(b"dovetail") else b"."
     return name + b"/" * (len(folder) - len(name))
 
@@ -33,9 +33,9 @@ def shorten(path, folders):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folders", nargs="+", metavar="FOLDER/")
-    parser.add_argument("--below", nargs="+", required=True, type=pathlib.Path, metavar="PATH", help="a file, or a folder whose .a and .so files are meant")
+    parser.add_argument("--below", nargs="+", required=True, type=pathlib.Path, metavar="PATH", help="a file, or a folder with .a and .so files")
     options = parser.parse_args()
-    # The longest first: one may be in another.
+    # The longest first, since a folder may be in another one.
     folders = sorted((os.fsencode(folder) for folder in options.folders), key=len, reverse=True)
     if not all(folder.endswith(b"/") and len(folder) > 2 for folder in folders):
         sys.exit("shorten_paths.py: a folder ends with a slash, and is not the root")

@@ -1,5 +1,5 @@
-"""What MkDocs needs beyond mkdocs.yml (./dev site): the navigation, which is the tables of docs/README.md, lists as GitHub nests them, and links to
-files that are not pages, which become their names."""
+"""Hooks of MkDocs (./dev site) in addition to mkdocs.yml: the navigation comes from the tables of docs/README.md, lists are nested as on GitHub, and links to
+files that are not pages are replaced by their names."""
 
 import os
 import pathlib
@@ -13,14 +13,14 @@ SECTION = re.compile(r"^(##+) (.+)\n", re.MULTILINE)
 
 
 class NestedLists(Extension):
-    """Two blanks nest a list, as everywhere else; Python-Markdown asks for four."""
+    """Two blanks nest a list; Python-Markdown requires four."""
 
     def extendMarkdown(self, md):  # noqa: N802
         md.tab_length = 2
 
 
 def navigation(index):
-    """[{section: [{title: page}]}] of the index page's tables."""
+    """[{section: [{title: page}]}] from the index page's tables."""
     nav = [{"Manual": "README.md"}]
     parts = SECTION.split(index)
     for level, title, text in zip(parts[1::3], parts[2::3], parts[3::3]):

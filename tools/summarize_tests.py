@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Prints "N passed, N failed, N skipped" for a JUnit file of CTest, after the output of the failed tests, the slowest tests, the reasons of the skipped
-and how long all took: as run side by side, and the sum for each kind of tests.
+tests, and the times: the total time of the parallel run, and the sum for each kind of test.
 
-Exit status 1 where a test failed or none ran.
+Exit status 1 if a test failed or none ran.
 """
 
 import collections
@@ -46,7 +46,7 @@ def main(path):
         print(f"skipped: {name}: {reason}")
     tier = "the sample of the tests" if os.environ.get("DOVETAIL_TESTS") == "sample" else "the tests"
     shares = ", ".join(f"{kind} {seconds:.0f} s" for kind, seconds in kinds.most_common())
-    print(f"time: {float(suite.get('time', 0)):.0f} s for {tier}; of each kind: {shares}")
+    print(f"time: {float(suite.get('time', 0)):.0f} s for {tier}; by kind: {shares}")
     print(f"{passed} passed, {len(failed)} failed, {len(skipped)} skipped")
     return 1 if failed or passed == 0 else 0
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""Synthesizes the design points that the area model is fitted to, and those that its error is measured on (hw/syn/sweep.json).
+"""Synthesizes the design points for the fit of the area model, and those to measure its error (hw/syn/sweep.json).
 
 usage: sweep_areas.py --cli DOVETAIL [--jobs N] [--from FOLDER]
 
-Around a small base, one parameter at a time and some together: what a block takes then shows what it grows with. A parameter that FACTORS does not name is
-tried at a quarter and at four times its default. The held-back points are drawn, and larger:
-they are what the model has not seen. All of them take half an hour to an hour. --from takes what `dovetail hw area FILE --flow generic --run --json` has written for a point into FOLDER/POINT.json, with its "parameters".
+The points vary a small base configuration in one parameter at a time, and in some together, to show the parameters on which the area of a block depends. A
+parameter that FACTORS does not name is tried at a quarter and at four times its default. The held-back points are random and larger: the model is not fitted to
+them. All points take half an hour to an hour. --from reads the output of `dovetail hw area FILE --flow generic --run --json` for a point, with its "parameters",
+from FOLDER/POINT.json.
 """
 
 import argparse
@@ -36,12 +37,12 @@ FACTORS = [
     {"block_in": 16, "block_out": 16, "bus_bytes": 16}, {"bus_bytes": 16, "outstanding_beats": 32, "burst_beats": 16},
 ]
 HELD_BACK = 13
-# Larger ones take many minutes each.
+# Larger values take many minutes each.
 MOST_MULTIPLIERS, MOST_SCALERS = 256, 16
 
 
 def other_factors(parameters):
-    """Of the parameters (docs/schema/gen/hardware.json) that FACTORS does not name."""
+    """Factors of the parameters (docs/schema/gen/hardware.json) that FACTORS does not name."""
     named = set().union(*FACTORS)
     for key, row in parameters.items():
         if key not in named and "default" in row:

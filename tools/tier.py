@@ -1,6 +1,6 @@
-"""The two tiers of the tests: ./dev test judges a fixed sample (docs/explanation/architecture.md, «Tests»), ./dev test --all everything.
+"""The two tiers of the tests: ./dev test runs a fixed sample (docs/explanation/architecture.md, «Tests»), ./dev test --all everything.
 
-./dev test sets DOVETAIL_TESTS=sample; without it everything is judged.
+./dev test sets DOVETAIL_TESTS=sample; without it everything runs.
 """
 
 import os
@@ -11,11 +11,11 @@ def is_sample():
 
 
 def judged(names, sample):
-    """Those of the names that this tier judges, and which they are in words. The sample must consist of such names."""
+    """The names that this tier runs, and a description of them. The sample must consist of such names."""
     names, unknown = list(names), set(sample) - set(names)
     if unknown:
-        raise SystemExit(f"the sample names what there is not: {', '.join(sorted(unknown))}")
+        raise SystemExit(f"the sample has unknown names: {', '.join(sorted(unknown))}")
     if not is_sample():
         return names, f"all {len(names)}"
     chosen = [name for name in names if name in sample]
-    return chosen, f"the sample, {len(chosen)} of {len(names)} (./dev test --all judges all)"
+    return chosen, f"the sample, {len(chosen)} of {len(names)} (./dev test --all runs all)"

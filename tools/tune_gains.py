@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What tuning gains over the default schedules: `dovetail tune` on several models and both targets.
+"""Measures the gain of tuning over the default schedules: `dovetail tune` on several models and both targets.
 
 usage: tune_gains.py DOVETAIL FOLDER [--trials N] [--search NAME] [--seed N] [--only TEXT]
 
-Models are made by `dovetail zoo` and taken from examples; records, reports and pages go to FOLDER, where the records of
-earlier runs are learned from. Prints a row for each model and target, and the geometric mean over all tasks of a target.
+Models are made by `dovetail zoo` and taken from examples; records, reports and pages go to FOLDER; the search learns from records
+of earlier runs there. Prints a row for each model and target, and the geometric mean over all tasks of a target.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 
-# name, and what makes it; None: a file of the tree
+# name, and the command that makes it; None: a file of the tree
 MODELS = [
     ("digits_int8", None), ("digits_float", None),
     ("resnet8_int8", ["resnet8", "--int8"]), ("resnet8_float", ["resnet8"]),

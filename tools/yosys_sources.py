@@ -1,4 +1,4 @@
-"""The design as Yosys 0.23 takes it: it has no import, so what the package declares becomes global."""
+"""The design in a form for Yosys 0.23, which does not support import: declarations of the package become global."""
 
 import re
 
@@ -8,7 +8,7 @@ def without_imports(text):
 
 
 def write_without_imports(files, folder):
-    """Copies of the files in the folder, in their order."""
+    """Copies the files into the folder, and returns the copies in their order."""
     copies = [folder / file.name for file in files]
     for file, copy in zip(files, copies):
         copy.write_text(without_imports(file.read_text()))

@@ -30,8 +30,8 @@ struct Case {
   Arrays inputs;
   double operations = 0;  // a multiply-add is two
   bool tf32 = false;      // float32 factors may be rounded
-  // Compares some hundred elements of the outputs with their definition, evaluated in binary64 or integers; null: there
-  // is no definition, and outputs are compared with each other and with the reference on a smaller network.
+  // Compares some hundred elements of the outputs with their definition, evaluated in binary64 or integers. Null for a
+  // case without a definition: its outputs are compared with each other and with the reference on a smaller network.
   std::function<Result<void>(const Arrays& outputs, Rounding rounding)> check = nullptr;
 };
 

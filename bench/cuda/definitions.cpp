@@ -30,16 +30,16 @@ double rounding(DType type) {
   }
 }
 
-// `more`: what the result may be off besides.
-bool is_right(double got, double want, const Sum& sum, DType type, bool tf32, double more = 0) {
-  if (!is_floating(type)) return got == want;
+// `more`: additional absolute error that the result may have.
+bool is_right(double got, double expected, const Sum& sum, DType type, bool tf32, double more = 0) {
+  if (!is_floating(type)) return got == expected;
   constexpr double kOfSums = 2e-6, kOfTf32 = 1e-3;  // binary32 sums in any order; 2^-11 per factor
-  return std::abs(got - want) <=
-         rounding(type) * std::abs(want) + more + (kOfSums + (tf32 ? kOfTf32 : 0)) * sum.magnitude;
+  return std::abs(got - expected) <=
+         rounding(type) * std::abs(expected) + more + (kOfSums + (tf32 ? kOfTf32 : 0)) * sum.magnitude;
 }
 
-Diagnostic wrong(std::string what, std::string where, double got, double want) {
-  return {"wrong result", std::move(what), fmt::format("{} is {}, expected {}", where, got, want),
+Diagnostic wrong(std::string what, std::string where, double got, double expected) {
+  return {"wrong result", std::move(what), fmt::format("{} is {}, expected {}", where, got, expected),
           "the kernel or the library computes a different function"};
 }
 
@@ -93,11 +93,11 @@ Result<void> check_convolution(const NdArray& result, const NdArray& x, const Nd
           sum.add(x.as_double(((image * in[1] + c) * in[2] + y) * in[3] + z),
                   w.as_double(((channel * in[1] + c) * kernel[2] + r) * kernel[3] + s));
         }
-    const double want = std::max(sum.value, 0.0), before_bias = std::abs(sum.value - bias.as_double(channel));
+    const double expected = std::max(sum.value, 0.0), before_bias = std::abs(sum.value - bias.as_double(channel));
     const double more = how == Rounding::each_step ? rounding(result.dtype()) * before_bias : 0;
-    if (const double got = result.as_double(index); !is_right(got, want, sum, result.dtype(), tf32, more))
+    if (const double got = result.as_double(index); !is_right(got, expected, sum, result.dtype(), tf32, more))
       return wrong(fmt::format("a convolution of {} with {}", to_string(in), to_string(kernel)),
-                   fmt::format("element [{}, {}, {}, {}]", image, channel, row, column), got, want);
+                   fmt::format("element [{}, {}, {}, {}]", image, channel, row, column), got, expected);
   }
   return {};
 }

@@ -10,7 +10,7 @@
 
 namespace dovetail::bench {
 
-// Of a convolution of float16 or bfloat16 with a bias.
+// How a convolution of float16 or bfloat16 with a bias rounds its result.
 enum class Rounding : std::uint8_t {
   once,      // what our kernels do: the sum is rounded with its bias
   each_step  // what cuDNN's algorithms may do: the sum, then what it and the bias are together

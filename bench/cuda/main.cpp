@@ -1,6 +1,6 @@
 // Our CUDA kernels compared with cuBLAS, cuDNN and ONNX Runtime on this machine's GPU: products, the convolutions of
-// ResNet-50, chains of elementwise operators and normalizations, whole networks. docs/results/benchmarks.md describes the
-// method.
+// ResNet-50, chains of elementwise operators and normalizations, whole networks. docs/results/benchmarks.md describes
+// the method.
 //
 // Usage: bench_cuda [OPTIONS]. Prints one JSON document. Exit code 1: a result was wrong, or a program failed; 2: a
 // requirement is not installed, or an option is wrong.
@@ -32,7 +32,7 @@ constexpr const char* kUsage =
     "bench_cuda [--filter TEXT] [--number NAME]... [--samples N] [--warm SECONDS] [--sizes N,...] [--batches N,...] "
     "[--networks NAME,...] [--image N] [--sequence N] [--rows N] [--onnxruntime PYTHON [--provider NAME]] "
     "[--results FOLDER]";
-constexpr const char* kOurs = "cuda";  // the contender of our own kernels
+constexpr const char* kOurs = "cuda";  // the contender that runs the kit's kernels
 constexpr double kMostApart = 1e-3;    // difference of outputs, relative to the largest element
 
 struct Settings {
@@ -118,14 +118,14 @@ Result<Settings> settings_of(const std::vector<std::string>& arguments) {
 double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
 Result<void> check_equal(const Arrays& outputs, const Arrays& expected, const std::string& whose) {
-  for (const auto& [name, want] : expected) {
+  for (const auto& [name, tensor] : expected) {
     const auto found = outputs.find(name);
-    if (found == outputs.end() || found->second.shape() != want.shape())
+    if (found == outputs.end() || found->second.shape() != tensor.shape())
       return Diagnostic{"wrong result", whose, name + " is missing, or has another shape", ""};
     double largest = 0, apart = 0;
-    for (std::int64_t i = 0; i < want.count(); ++i) {
-      largest = std::max(largest, std::abs(want.as_double(i)));
-      const double difference = std::abs(want.as_double(i) - found->second.as_double(i));
+    for (std::int64_t i = 0; i < tensor.count(); ++i) {
+      largest = std::max(largest, std::abs(tensor.as_double(i)));
+      const double difference = std::abs(tensor.as_double(i) - found->second.as_double(i));
       apart = difference <= apart ? apart : difference;  // NaN counts
     }
     if (!(apart <= kMostApart * largest))

@@ -17,7 +17,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/npy.h"
-#include "base/vanishing.h"
+#include "base/temporary.h"
 #include "compiler/export/onnx.h"
 
 namespace dovetail::bench {
@@ -41,7 +41,7 @@ Diagnostic failed(std::string why) {
 class Worker {
  public:
   static Result<std::shared_ptr<Worker>> start(const Case& one, const OnnxRuntime& peer) {
-    DOVETAIL_ASSIGN(Vanishing folder, make_temporary_folder("bench"));
+    DOVETAIL_ASSIGN(TemporaryPath folder, make_temporary_folder("bench"));
     std::shared_ptr<Worker> worker(new Worker(std::move(folder)));
     DOVETAIL_ASSIGN(const auto bytes, export_onnx(one.graph, one.graph.name));
     DOVETAIL_TRY(write_file(worker->folder() / "model.onnx", bytes));
@@ -79,7 +79,7 @@ class Worker {
   }
 
  private:
-  explicit Worker(Vanishing folder) : folder_(std::move(folder)) {}
+  explicit Worker(TemporaryPath folder) : folder_(std::move(folder)) {}
 
   Result<void> spawn(std::vector<std::string>& words) {
     int to[2], from[2];
@@ -110,7 +110,7 @@ class Worker {
     return parse_json(line, "its answer");
   }
 
-  Vanishing folder_;
+  TemporaryPath folder_;
   pid_t child_ = -1;
   std::FILE *to_ = nullptr, *from_ = nullptr;
 };

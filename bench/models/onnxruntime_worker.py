@@ -51,13 +51,13 @@ def compare(ours, theirs):
     """The difference of floats relative to the largest element, of integers in steps."""
     largest = 0.0
     for file in sorted(pathlib.Path(theirs).glob("*.npy")):
-        want, have = numpy.load(file), numpy.load(pathlib.Path(ours) / file.name)
-        if want.shape != have.shape:
-            raise SystemExit(f"output {file.stem}: shape {have.shape}, in ONNX Runtime {want.shape}")
-        if want.size == 0:
+        expected, actual = numpy.load(file), numpy.load(pathlib.Path(ours) / file.name)
+        if expected.shape != actual.shape:
+            raise SystemExit(f"output {file.stem}: shape {actual.shape}, in ONNX Runtime {expected.shape}")
+        if expected.size == 0:
             continue
-        apart = float(numpy.max(numpy.abs(want.astype(numpy.float64) - have.astype(numpy.float64))))
-        scale = float(numpy.max(numpy.abs(want))) if want.dtype.kind == "f" else 1.0
+        apart = float(numpy.max(numpy.abs(expected.astype(numpy.float64) - actual.astype(numpy.float64))))
+        scale = float(numpy.max(numpy.abs(expected))) if expected.dtype.kind == "f" else 1.0
         largest = max(largest, apart / max(scale, 1e-30))
     return largest
 

@@ -27,7 +27,7 @@ struct StepDescription {
   std::optional<std::uint64_t> instructions = {}, memory_bytes = {};
   std::optional<isa::HardwareConfig> hardware = {};
 };
-// Of a step of which nothing but its size is known.
+// The description of a step of which only the size is known.
 StepDescription describe_by_size(const Bundle& bundle, const Step& step);
 
 struct TargetFacts {

@@ -32,9 +32,10 @@ class Asm : public Command {
     options.value("--uops", "OUT.bin", uops_, "write the micro-ops of the .uop lines, to be placed in the memory image",
                   File::written);
     options.value("--image", "IMG.bin", image_, "write the memory image: .uop, .data and .space lines", File::written);
-    options.value("--map", "MAP.json", map_,
-                  "write what is stored where and which line each instruction is from, for --map of other commands",
-                  File::written_text);
+    options.value(
+        "--map", "MAP.json", map_,
+        "write the addresses of all data and the source line of each instruction, for --map of other commands",
+        File::written_text);
     options.value("--hw", "CONFIG", hardware_,
                   fmt::format("{}; a .config line must agree (default {})", kHardwareHelp, driver::kDefaultHardware),
                   File::read);
@@ -89,13 +90,13 @@ class Asm : public Command {
             {"map", {{"file", file(map_)}, {"names", assembly.symbols.size()}}}};
   }
 
-  // Nothing of the file is lost, and nothing is asked for that it does not have.
+  // Error: some lines of the file would not be written anywhere, or an output was requested for which it has no lines.
   Result<void> check(const isa::Assembly& assembly) const {
     const auto wrong = [&](std::string why, std::string hint) {
       return Diagnostic{"cannot assemble", source_, std::move(why), std::move(hint)};
     };
     if (assembly.program.empty() && assembly.image.empty())
-      return wrong("it has neither an instruction nor a .uop line", "is it the right file?");
+      return wrong("it has neither an instruction nor a .uop line", "check that it is the right file");
     const bool only_uops = std::all_of(assembly.image.begin(), assembly.image.end(),
                                        [](const isa::ImageItem& item) { return item.is_uops; });
     if (!assembly.image.empty() && !image_ && !(only_uops && uops_))

@@ -18,7 +18,8 @@ class Check : public Command {
     input_.declare(options);
     options.json(json_, "print the findings as JSON");
     options.footer(
-        "The image holds the micro-ops; without one GEMM and ALU may touch anything, and findings say «possible».\n"
+        "The image holds the micro-ops. Without an image, GEMM and ALU may access any element, and findings say "
+        "«possible».\n"
         "Exit codes: 0 clean, 1 findings, 2 the program cannot be read.\n"
         "Example: dovetail check p.bin --hw 1x16x16 --dram in.bin --dram-base 4096");
   }
@@ -29,7 +30,7 @@ class Check : public Command {
     if (json_) print_json(findings_json(report, input.source));
     else print("{}", text(report, input));
     if (report.clean()) return Exit::success;
-    // The findings are this command's output; stderr gets the first, as every failure does.
+    // All findings go to stdout; the first one also goes to stderr, as for every failure.
     return fail(Exit::failed, input.source.cite({report.findings.front().diagnostic}));
   }
 

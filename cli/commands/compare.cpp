@@ -26,23 +26,26 @@ class Compare : public Command {
  public:
   void declare(Options& options) override {
     options.positionals("MODEL.onnx...", models_, "models, each of which runs on every target", File::read);
-    options.value("--target", "LIST", targets_, "the rows, as in accel,cpu,cuda (default accel,cpu)")
+    options
+        .value("--target", "LIST", targets_,
+               "targets to compare, a row each, for example accel,cpu,cuda (default accel,cpu)")
         .list(driver::target_names());
     options.values("--hw", "CONFIG", hardware_,
                    fmt::format("a configuration of the accelerator, or several with commas; repeatable, a row each "
                                "(default {})",
                                driver::kDefaultHardware));
-    options.value("--threads", "N", threads_, "that run CPU kernels (default: one per processor)");
-    options.value("--repeat", "N", repeat_, "runs on this machine that count (default: for two seconds, 5 to 200)");
+    options.value("--threads", "N", threads_, "threads that run CPU kernels (default: one per processor)");
+    options.value("--repeat", "N", repeat_, "timed runs on this machine (default: 5 to 200, for about two seconds)");
     options.values("--input", "NAME=FILE", inputs_,
                    "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable", File::read);
-    options.value("--seed", "N", seed_, "of the random inputs (default 1)");
+    options.value("--seed", "N", seed_, "seed of the random inputs (default 1)");
     options.value("--cpu", "NAME", model_.cpu,
-                  "make code for baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or native (default)");
+                  "processor class to generate code for: baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or "
+                  "native (default)");
     options.values("--shape", "NAME=SHAPE", model_.shapes, "extent of a symbolic dimension, or shape of an input");
-    options.value("-O", "N", model_.level, "how far to optimize (default 2)");
-    options.value("--records", "DB", model_.records, "take the best schedules that `dovetail tune` has recorded there",
-                  File::read_by_name);
+    options.value("-O", "N", model_.level, "optimization level (default 2)");
+    options.value("--records", "DB", model_.records,
+                  "use the best schedules that `dovetail tune` recorded in this database", File::read_by_name);
     model_.system.declare(options);
     energy_.declare(options);
     limit_.declare(options);
@@ -50,7 +53,8 @@ class Compare : public Command {
     options.json(json_, "print the comparison as JSON (docs/howto/comparing.md)");
     options.value("--html", "PAGE.html", html_, "write it as a page for a browser", File::written_text);
     options.footer(
-        "The accelerator's latency is its cycles by its clock, and the time of what runs alongside it; a processor's "
+        "The accelerator's latency is its cycles divided by its clock, plus the time of steps on other targets; a "
+        "processor's "
         "is "
         "the median of repeated runs.\n"
         "Example: dovetail compare examples/digits/digits_int8.onnx --target accel,cpu,cuda --hw 1x16x16-ext,1x8x8");
@@ -58,7 +62,7 @@ class Compare : public Command {
 
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
-    std::atomic<std::int64_t> rows_done{0};  // outlives the watching
+    std::atomic<std::int64_t> rows_done{0};  // outlives the progress display
     WatchedWork watched(limit);
     if (models_.empty())
       return Diagnostic{"bad usage of `dovetail compare`", "", "no model is given",
@@ -68,7 +72,7 @@ class Compare : public Command {
     DOVETAIL_ASSIGN(options.targets, parse_compared_targets(targets_));
     options.hardware = hardware_.empty() ? std::vector<std::string>{std::string(driver::kDefaultHardware)}
                                          : split_configurations(hardware_);
-    // A mistyped one is known before anything has run.
+    // A misspelled configuration is reported before anything runs.
     for (const std::string& hardware : options.hardware) {
       DOVETAIL_ASSIGN([[maybe_unused]] const isa::Machine machine, isa::load_machine(hardware));
     }
@@ -118,8 +122,8 @@ class Compare : public Command {
     for (const driver::ComparedModel& model : comparison.models)
       for (const driver::ComparedRow& row : model.rows)
         if (row.available()) return Exit::success;
-    return fail(Exit::failed, {{"nothing was compared", targets_, "no target of the list runs here",
-                                "`dovetail doctor` says which do"}});
+    return fail(Exit::failed, {{"nothing was compared", targets_, "no target of the list can run on this machine",
+                                "`dovetail doctor` lists the targets that can"}});
   }
 
  private:

@@ -29,26 +29,26 @@ class Compile : public Command {
     model_.declare(options);
     model_.declare_cache(options);
     options.flag("--all-tensors", all_tensors_,
-                 "let the result of every operation leave its kernel, so that `run --dump-tensors` and `--expect` of "
-                 "the bundle see it");
+                 "do not fuse operations into kernels, so that `run --dump-tensors` and `--expect` of the bundle have "
+                 "the result of every operation");
     options.flag("--verify", verify_, "prove every program free of races, deadlock and undefined reads (isa/verify)");
     options.values(
         "--dump", "NAME", dump_,
-        fmt::format("print what this stage made: all, {}; or the graph before and after a pass: passes, {}; repeatable",
-                    fmt::join(stage_names(), ", "), fmt::join(passes, ", ")));
-    options.value("--stop-after", "STAGE", stop_after_, "compile no further than this stage")
+        fmt::format(
+            "print the result of this stage: all, {}; or the graph before and after a pass: passes, {}; repeatable",
+            fmt::join(stage_names(), ", "), fmt::join(passes, ", ")));
+    options.value("--stop-after", "STAGE", stop_after_, "stop compiling after this stage")
         .choices({whole_stages.begin(), whole_stages.end()});
     options.value("--report", "R.json", report_, "write the report as JSON", File::written_text);
     options.json(json_);
-    options.value(
-        "-o", "OUT.dvt", output_,
-        "write the bundle; where it holds machine code, its SHA-256 is recorded, so that `dovetail run` of the "
-        "same user takes it without --trust",
-        File::written);
+    options.value("-o", "OUT.dvt", output_,
+                  "write the bundle; if it holds machine code, its SHA-256 is recorded, so that `dovetail run` of the "
+                  "same user accepts it without --trust",
+                  File::written);
     options.value(
         "--emit", "DIR", emit_,
         "write each accelerator region as files: program, image, map, configuration, C header, sample tensors; "
-        "DIR is made where it is missing",
+        "a missing DIR is created",
         File::folder);
     options.footer(
         "Example: dovetail compile examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --verify -o "
@@ -98,21 +98,21 @@ class Compile : public Command {
     return {};
   }
 
-  // Before anything is compiled.
+  // Checks -o before anything is compiled.
   Result<void> check_output() const {
     if (!output_ || *output_ == kStandardStream || output_->ends_with(bundle::kFileExtension)) return {};
     std::error_code error;
     const auto status = std::filesystem::status(*output_, error);
     if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return {};  // a device, a pipe
     return Diagnostic{"bad usage of `dovetail compile`", "-o",
-                      fmt::format("{} does not end in {}, and `dovetail run` would take it for a model", *output_,
+                      fmt::format("{} does not end in {}, so `dovetail run` would read it as a model", *output_,
                                   bundle::kFileExtension),
                       fmt::format("name it {}{}", *output_, bundle::kFileExtension)};
   }
 
   Result<void> check_stages() const {
     if (json_ && !dump_.empty())
-      return Diagnostic{"bad usage of `dovetail compile`", "--json", "--dump prints to stdout as well",
+      return Diagnostic{"bad usage of `dovetail compile`", "--json", "--dump prints to stdout too",
                         "write the report with --report R.json"};
     if (stop_after_.empty()) return {};
     if ((output_ || verify_ || emit_) && stop_after_ != stage_names().back())

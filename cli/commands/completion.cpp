@@ -15,13 +15,14 @@ namespace {
 class CompletionCommand : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("SHELL", shell_, "bash, zsh or fish; all, with -o: a file for each")
+    options.positional("SHELL", shell_, "bash, zsh or fish; or all, which needs -o: a file for each shell")
         .choices({"bash", "zsh", "fish", "all"});
-    options.value("-o", "FILE|DIR", output_, "write it there instead of printing it; of all: the folder",
+    options.value("-o", "FILE|DIR", output_, "write the script to this file instead of printing it; for all: a folder",
                   File::written_text);
     options.footer(
         "The script knows the commands and options of this version, and completes choices, configurations and files.\n"
-        "Try it with `source <(dovetail completion bash)`; docs/reference/command-line.md says where each shell looks "
+        "Try it with `source <(dovetail completion bash)`; docs/reference/command-line.md names the folder where each "
+        "shell looks "
         "for it.\n"
         "Example: dovetail completion bash -o ~/.local/share/bash-completion/completions/dovetail");
     tree_ = &options.tree();

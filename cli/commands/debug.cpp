@@ -26,14 +26,15 @@ class Debug : public Command {
  public:
   void declare(Options& options) override {
     input_.declare(options);
-    options.value("--region", "N", region_, "of a bundle: which of its accelerator regions, from 0 (default 0)");
+    options.value("--region", "N", region_, "for a bundle: number of the accelerator region, from 0 (default 0)");
     options.flag("--trust", trust_, kTrustHelp);
-    options.value("-x", "FILE", script_, "take the commands from a file instead of stdin", File::read);
-    options.json(json_, "print what each command says as a line of JSON");
+    options.value("-x", "FILE", script_, "read the commands from a file instead of stdin", File::read);
+    options.json(json_, "print the answer to each command as a line of JSON");
     system_.declare(options);
     options.footer(
-        "PROGRAM may be a bundle (.dvt): a region of it, with the inputs of a run on random numbers.\n"
-        "At a terminal an empty line repeats the last command, and Ctrl-C stops one that runs.\n\n" +
+        "PROGRAM may be a bundle (.dvt): one of its regions is run, with the inputs that a run on random numbers gives "
+        "it.\n"
+        "At a terminal an empty line repeats the last command, and Ctrl-C stops a running command.\n\n" +
         Debugger::help() +
         "\nExit codes: 0, 1 the program failed (a deadlock, an undefined read, ...), 2 a command is not understood.\n"
         "Example: dovetail debug examples/assembly/matmul.s -x commands.txt");
@@ -57,7 +58,7 @@ class Debug : public Command {
     say(fmt::format("{} instructions, {} launch{}, {}\n", input.program.size(), input.launches.size(),
                     input.launches.size() == 1 ? "" : "es", input.machine.hardware.name));
     if (!report.clean())
-      say(fmt::format("check finds {}: what runs here is one order of several; `races` shows them\n",
+      say(fmt::format("check finds {}: this is only one of several possible orders; `races` shows the races\n",
                       report.findings.size() + report.suppressed == 1
                           ? std::string("1 fault")
                           : fmt::format("{} faults", report.findings.size() + report.suppressed)));
@@ -85,7 +86,7 @@ class Debug : public Command {
     if (json_) said_ += text;
     else write_report(text);
   }
-  // One line of JSON for each command; for null, what is said before the first.
+  // Prints one line of JSON for each command. `command` is null for the text before the first command.
   void answer(const Json& command, bool done) {
     if (!json_) return;
     const Json line{{"kind", "debug"}, {"command", command}, {"output", std::exchange(said_, {})}, {"done", done}};
@@ -106,7 +107,7 @@ class Debug : public Command {
   std::string region_ = "0";
   std::optional<std::string> script_;
   bool trust_ = false, json_ = false;
-  std::string said_;  // since the last answer
+  std::string said_;  // text since the last answer
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ class Disasm : public Command {
                        File::read);
     options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, driver::kDefaultHardware),
                   Need::optional, File::read);
-    options.value("-o", "FILE.s", output_, "write the text there instead of printing it", File::written_text);
+    options.value("-o", "FILE.s", output_, "write the text to this file instead of printing it", File::written_text);
     options.json(json_, "print the instructions as JSON");
     options.footer("Example: dovetail disasm kernel.bin --hw 1x16x16");
   }

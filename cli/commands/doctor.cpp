@@ -104,14 +104,14 @@ class Doctor : public Command {
     return list;
   }
   static std::string_view here(const runtime::Engine& row) { return row.available ? "yes" : "no"; }
-  // Of what is not here, and of engine rtl where it cannot make models.
+  // Lines about engines that are missing, and about engine rtl where it cannot build models.
   static std::string what_is_missing(const std::vector<runtime::Engine>& rows) {
     std::string lines;
     for (const runtime::Engine& row : rows)
       if (!row.missing.empty()) lines += fmt::format("  {}: {}\n", row.name, row.missing);
     return lines;
   }
-  // What compiles for NVIDIA GPUs, and what runs it; or why there is none, and what brings it.
+  // The compiler and the driver for NVIDIA GPUs; or why they are missing, and how to install them.
   static std::vector<std::pair<std::string_view, std::string>> gpu() {
     const auto missing = [](const Diagnostics& why) {
       return fmt::format("no: {}. {}", why.front().why, why.front().hint);
@@ -135,18 +135,18 @@ class Doctor : public Command {
         {"cuBLAS", cublas},
         {"cuDNN", cudnn}};
   }
-  // What passes messages where mpirun starts `explore` or `tune` in several processes; or why nothing does.
+  // The MPI library with which `explore` and `tune` run in several processes; or why there is none.
   static std::string mpi() {
     const auto library = explore::mpi_library();
     return library.ok() ? *library
                         : fmt::format("no: {}. {}", library.errors().front().why, library.errors().front().hint);
   }
-  // What DOVETAIL_PROCESSOR names; empty where it is not set. Its errors end every command.
+  // The value of DOVETAIL_PROCESSOR; empty if it is not set. A bad value ends every command.
   static std::string_view cap() {
     const auto cap = processor_cap();
     return cap.ok() ? cap->value_or("") : "";
   }
-  // The class that code for this machine is made for; empty where there is none.
+  // The processor class for which code for this machine is generated; empty if there is none.
   static std::string native() {
     const auto cpu = cpu::find_cpu("native");
     return cpu.ok() ? cpu->name : "";
@@ -172,7 +172,7 @@ class Doctor : public Command {
       return table.to_string() + what_is_missing(rows);
     };
     lines += add(engines, runtime::engines()) + "\ntargets\n" + add(targets_here, targets());
-    lines += "\nCPU: classes of processors that code is made for\n";
+    lines += "\nCPU: processor classes that code is generated for\n";
     TextTable classes({"class", "vector", "runs here", "native here"});
     for (const cpu::Cpu& cpu : cpu::cpus())
       classes.add({cpu.name, fmt::format("{} bytes", cpu.vector_bytes), runs_here(cpu.name) ? "yes" : "no",
@@ -180,7 +180,7 @@ class Doctor : public Command {
     lines += classes.to_string();
     if (!cap().empty())
       lines += fmt::format("  {}={}: the machine itself is of class {}\n", kProcessorVariable, cap(), machine_class());
-    lines += "\nGPU: what compiles and runs kernels\n";
+    lines += "\nGPU: compiler and driver of kernels\n";
     TextTable gpus({"part", "here"});
     for (const auto& [part, words] : gpu()) gpus.add({std::string(part), words});
     lines += gpus.to_string() + "\nprocesses: `mpirun -n N dovetail explore ...`, and `tune`\n";
@@ -196,9 +196,10 @@ class Doctor : public Command {
     for (const Fact& fact : versions()) table.add({std::string(fact.name), std::string(fact.value)});
     lines += table.to_string() + "\n";
     if (!known_system)
-      return lines + "packages: this is neither Debian nor Ubuntu; packages.txt names what building needs\n";
+      return lines +
+             "packages: this is neither Debian nor Ubuntu; packages.txt lists the packages that building needs\n";
     if (missing.empty()) return lines + "packages: nothing is missing to build, test, compare and format\n";
-    lines += "missing to build, test, compare or format (this program runs without)\n";
+    lines += "missing to build, test, compare or format (this program runs without these packages)\n";
     TextTable packages({"group", "package", "purpose"});
     for (const Package& package : missing) packages.add({package.group, package.name, package.purpose});
     return lines + packages.to_string() + fmt::format("  install: {}\n", install_line(missing));

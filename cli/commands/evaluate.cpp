@@ -44,16 +44,19 @@ class Evaluate : public Command {
     preprocess_.declare(options);
     options.value("--labels", "Y.npy", labels_, "the class of each sample, for top-1 and top-5", File::read);
     options.value("--output", "NAME", output_, "the output that scores the classes (default: the only one)");
-    options.value("--against", "MODEL|BUNDLE", against_, "another model, on the same samples: agreement, difference",
-                  File::read);
+    options.value("--against", "MODEL|BUNDLE", against_,
+                  "another model to run on the same samples: reports agreement and difference", File::read);
     options
         .value("--against-target", "LIST", against_targets_,
-               "targets of what it is compared with (default --target); alone: the same model there")
+               "targets of the model of --against (default --target); without --against: compare with the same model "
+               "on these targets")
         .list(driver::target_names());
-    options.value("--engine", "ENGINE", session_.engine, "what runs the accelerator's programs (default functional)");
-    options.value("--threads", "N", session_.threads, "that run samples side by side (default: one per processor)");
+    options.value("--engine", "ENGINE", session_.engine,
+                  "engine that runs the accelerator's programs (default functional)");
+    options.value("--threads", "N", session_.threads,
+                  "threads that run samples in parallel (default: one per processor)");
     options.value("--output-dir", "DIR", output_dir_,
-                  "write every output, of all samples, as DIR/NAME.npy; DIR is made where it is "
+                  "write every output, of all samples, as DIR/NAME.npy; a missing DIR is "
                   "missing",
                   File::folder);
     limit_.declare(options);
@@ -118,7 +121,7 @@ class Evaluate : public Command {
   static Result<driver::Session> prepare(const SessionArguments& arguments, Work* work) {
     DOVETAIL_ASSIGN(driver::SessionOptions options, arguments.parse());
     options.work = work;
-    options.model.threads = 0;  // --threads are those that run samples
+    options.model.threads = 0;  // --threads counts threads that run samples
     DOVETAIL_ASSIGN(driver::Session session, driver::Session::open(std::move(options)));
     DOVETAIL_TRY(compile_shown(session));
     if (!session.bundle().other_shapes.empty())
@@ -127,7 +130,7 @@ class Evaluate : public Command {
     return session;
   }
 
-  // `otherwise`: what becomes of pictures where neither the command nor this model says it.
+  // `otherwise`: the preprocessing of pictures that neither the command line nor the model defines.
   Result<driver::Samples> samples_for(const bundle::Bundle& bundle,
                                       const std::optional<driver::Preprocess>& otherwise) const {
     DOVETAIL_ASSIGN(std::optional<driver::Preprocess> preprocess, preprocess_.resolve(bundle));
@@ -136,7 +139,7 @@ class Evaluate : public Command {
     return driver::Samples::make(bundle, std::move(tensors));
   }
 
-  // Prints what it finds, below `title`, and adds it to `json`.
+  // Prints the results, below `title`, and adds them to `json`.
   Result<driver::Evaluated> evaluate_one(std::string_view title, const driver::Session& session,
                                          const SessionArguments& arguments,
                                          const std::optional<driver::Preprocess>& otherwise,
@@ -189,7 +192,7 @@ class Evaluate : public Command {
     if (!output_ && names.size() != 1)
       return Diagnostic{"bad usage of `dovetail evaluate`", "--labels",
                         fmt::format("the model has {} outputs: {}", names.size(), fmt::join(names, ", ")),
-                        "say which scores the classes, with --output NAME"};
+                        "name the output that scores the classes with --output NAME"};
     std::string name = names.front();
     if (output_) {
       DOVETAIL_ASSIGN(name, driver::match_name("--output", "output", names, *output_));

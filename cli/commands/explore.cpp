@@ -45,32 +45,34 @@ class Explore : public Command {
                         "models, then the space of design points (none with --what-if)", File::read);
     options.value(
         "-o", "DIR", folder_,
-        "folder for the points, the front and the page, made where it is missing; a sweep that is there continues",
+        "folder for the points, the front and the page; a missing folder is created, and a sweep in it continues",
         File::folder);
-    options.value("--weights", "W,W,...", weights_, "of the models' latencies and energies (default 1 each)");
+    options.value("--weights", "W,W,...", weights_, "weights of the models' latencies and energies (default 1 each)");
     options.value("--strategy", "STRATEGY", strategy_, strategies_text()).choices(strategy_names());
-    options.value("--points", "N", points_, "at most so many points (default: all of an exhaustive sweep, else 200)");
-    options.value("--seed", "N", seed_, "of all that is random (default 1)");
+    options.value("--points", "N", points_,
+                  "maximum number of points (default: all points of an exhaustive sweep, else 200)");
+    options.value("--seed", "N", seed_, "seed of the random choices (default 1)");
     options.value(
         "--batch", "N", batch_,
-        "points that are chosen before the strategy and the bounds learn of them (default 64); for very many\n"
-        "processes more, a few for each");
-    options.value("--jobs", "N", jobs_, "points at once (default: one for each processor)");
+        "points measured before the strategy and the bounds use their results (default 64); with many processes\n"
+        "give more, a few for each process");
+    options.value("--jobs", "N", jobs_, "points measured at once (default: one for each processor)");
     options.value("--energy", "FILE", energy_,
-                  "what differs from the kit's table of energies (docs/reference/energy.md)", File::read);
+                  "values that replace those of the kit's energy table (docs/reference/energy.md)", File::read);
     numeric_.declare(options);
-    options.flag("--no-prune", no_prune_, "measure what lower bounds rule out, too");
-    options.flag("--no-check", no_check_, "do not run each hardware's programs with values");
+    options.flag("--no-prune", no_prune_, "also measure points that lower bounds rule out");
+    options.flag("--no-check", no_check_, "do not run the programs with values to check them, only time them");
     options
         .values("--confirm", "HOW", confirm_,
-                "of the points on the front: rtl (cycles and values of the Verilated design), systemc (of the SystemC "
-                "platform, several accelerators too), area (a run of Yosys); repeatable")
+                "check the points on the front: rtl (cycles and values in the Verilated design), systemc (the same on "
+                "the SystemC "
+                "platform, also with several accelerators), area (a run of Yosys); repeatable")
         .choices({"rtl", "systemc", "area"});
     options.value("--confirm-most", "N", confirm_most_,
-                  "points that are confirmed, evenly along the front (default 4)");
-    options.value("--point", "KEY", point_, "measure this one point alone, and print it as JSON");
+                  "number of points to confirm, evenly along the front (default 4)");
+    options.value("--point", "KEY", point_, "measure only this point, and print it as JSON");
     options.value("--what-if", "CONFIG", what_if_,
-                  "no sweep: what one step more of each resource of this machine gives, and costs");
+                  "no sweep: the gain and the cost of one step more of each resource of this machine");
     options.json(json_);
     options.footer(
         "Every point is compiled with its own tiling and timed exactly. DIR gets points.db, points.csv, front.json and "
@@ -90,11 +92,11 @@ class Explore : public Command {
     DOVETAIL_ASSIGN(const std::unique_ptr<Prepared> sweep, prepare());
     if (point_) return show_point(sweep->space, *sweep->points);
     if (!folder_)
-      return Diagnostic{"bad usage of `dovetail explore`", "-o", "there is no folder for what is found", "add -o DIR"};
+      return Diagnostic{"bad usage of `dovetail explore`", "-o", "no folder is given for the results", "add -o DIR"};
     if (others && jobs_)
       return Diagnostic{"bad usage of `dovetail explore`", "--jobs",
-                        "started by mpirun, each process measures one point at a time",
-                        "leave it out, and have mpirun start as many processes as there are processors"};
+                        "a process started by mpirun measures one point at a time",
+                        "leave --jobs out, and let mpirun start one process for each processor"};
     return run_sweep(*sweep, others.get());
   }
 
@@ -133,7 +135,7 @@ class Explore : public Command {
     }
     for (const std::string& how : confirm_)
       if (how != "rtl" && how != "systemc" && how != "area")
-        return Diagnostic{"bad value of --confirm", how, "there is no such way", "give rtl, systemc or area"};
+        return Diagnostic{"bad value of --confirm", how, "it is unknown", "give rtl, systemc or area"};
     DOVETAIL_ASSIGN(most_confirmed_, parse_count("--confirm-most", confirm_most_, 1));
     const std::size_t models = files_.size() - (what_if_ ? 0 : 1);
     if (!weights_) {
@@ -147,14 +149,14 @@ class Explore : public Command {
       const double weight = std::strtod(text.c_str(), &last);
       if (text.empty() || *last != '\0' || !(weight > 0) || weight > 1e9)
         return Diagnostic{"bad value of --weights", *weights_, fmt::format("\"{}\" is not a number above 0", text),
-                          "write one for each model, as in 2,1"};
+                          "write one weight for each model, for example 2,1"};
       model_weights_.push_back(weight);
       begin = end + 1;
     }
     if (model_weights_.size() != models)
       return Diagnostic{"bad value of --weights", *weights_,
                         fmt::format("{} weights for {} models", model_weights_.size(), models),
-                        "write one for each model"};
+                        "write one weight for each model"};
     return {};
   }
 
@@ -164,7 +166,7 @@ class Explore : public Command {
     return all;
   }
 
-  // All that points depend on. Stays where it is: evaluators refer to it.
+  // Everything that points depend on. Must not move in memory: evaluators refer to it.
   struct Prepared {
     explore::AreaModel area;
     explore::EnergyTable energy;
@@ -174,7 +176,7 @@ class Explore : public Command {
     explore::EvaluatorFor evaluator() const {
       return [this](const explore::Genes& genes) -> const explore::Evaluator& { return points->of(genes); };
     }
-    // Numbers of another kit, table or space do not mix.
+    // A points file with another identity is refused, so that numbers of different kits, tables and spaces do not mix.
     Json identity() const {
       Hash text;
       text.add(space.text());
@@ -205,11 +207,11 @@ class Explore : public Command {
     return explore::overlay(std::move(energy), text, *energy_);
   }
 
-  // A process that mpirun started alongside process 0: it measures, and says nothing.
+  // The work of a process other than process 0 of mpirun: it measures, and prints nothing.
   Result<Exit> serve_sweep(explore::Transport& transport) {
     const Result<void> served = [&]() -> Result<void> {
       DOVETAIL_TRY(read_options());
-      if (what_if_ || point_) return {};  // process 0 does without
+      if (what_if_ || point_) return {};  // process 0 needs no others
       DOVETAIL_ASSIGN(const std::unique_ptr<Prepared> sweep, prepare());
       return explore::serve(transport, sweep->identity().dump(), [&](std::string_view job) {
         return explore::do_job(sweep->space, sweep->evaluator(), options_.check, job);
@@ -220,7 +222,7 @@ class Explore : public Command {
     return Exit::failed;
   }
 
-  // `others`: null where this process is alone.
+  // `others`: null if there is no other process.
   Result<Exit> run_sweep(Prepared& sweep, explore::Transport* others) {
     DOVETAIL_TRY(driver::make_result_folder("-o", *folder_));
     DOVETAIL_ASSIGN(explore::PointsFile file,
@@ -251,7 +253,7 @@ class Explore : public Command {
     report.energy = sweep.energy.statement();
     report.area_fitted = sweep.area.error(false);
     report.area_held_back = sweep.area.error(true);
-    // What a sweep that was stopped has found is worth a report, too.
+    // A sweep that was stopped gets a report of its finished points, too.
     DOVETAIL_ASSIGN(report.points, file.all());
     report.front = explore::front_of(report.points, sweep.space.objectives());
     DOVETAIL_TRY(add_layers(report, *sweep.points));
@@ -260,7 +262,7 @@ class Explore : public Command {
     else print("{}", report.text());
     if (!swept.ok()) {
       Diagnostics errors = swept.errors();
-      if (options_.work->stopped()) errors.front().hint = "what is finished is kept; the same command continues";
+      if (options_.work->stopped()) errors.front().hint = "finished points are kept; the same command continues";
       return fail(Exit::failed, errors);
     }
     if (!json_) print("\nwritten       {0}/report.html, {0}/points.csv, {0}/front.json, {0}/points.db\n", *folder_);
@@ -268,7 +270,7 @@ class Explore : public Command {
     return confirm_points(report, *sweep.points, sweep.area, {confirm_, most_confirmed_, *folder_});
   }
 
-  // Where no point could be measured: why, in groups.
+  // If no point could be measured: the reasons, grouped.
   static std::optional<Diagnostic> none_is_feasible(const explore::SweepReport& report) {
     constexpr std::size_t kMostReasons = 8;
     std::vector<std::string> reasons;
@@ -301,14 +303,14 @@ class Explore : public Command {
       print_json(to_json(*table));
       return Exit::success;
     }
-    print("what if       {} on {}: each row compiled and timed anew, one step more of one resource\n",
+    print("what if       {} on {}: each row has one step more of one resource, compiled and timed anew\n",
           fmt::format("{}", fmt::join(files_, " ")), machine.hardware.name);
     print("area, energy  models, {}; {}\n\n{}", area.technology().name, energy.statement(), to_text(*table));
     for (std::size_t i = 0; i < workload.models().size(); ++i) DOVETAIL_TRY(print_limits(evaluator, machine, i));
     return Exit::success;
   }
 
-  // Which resource limits each layer.
+  // Prints which resource limits each layer.
   static Result<void> print_limits(const explore::Evaluator& evaluator, const isa::Machine& machine,
                                    std::size_t model) {
     const explore::Workload& workload = evaluator.workload();
@@ -317,7 +319,7 @@ class Explore : public Command {
     TextTable table({"layer", ">cycles", ">of its bound", "bound by", ">own MACs/cycle", ">energy, mJ"});
     for (const explore::LayerTime& layer : layers)
       table.add(
-          {layer.name.empty() ? "(of no layer)" : layer.name, with_separators(layer.cycles),
+          {layer.name.empty() ? "(no layer)" : layer.name, with_separators(layer.cycles),
            layer.cycles == 0
                ? ""
                : fmt::format("{:.0f} %", 100.0 * static_cast<double>(layer.bound) / static_cast<double>(layer.cycles)),
@@ -352,7 +354,7 @@ class Explore : public Command {
   }
 
   static Result<void> add_layers(explore::SweepReport& report, const driver::ExploreModels& models) {
-    constexpr std::size_t kMostPoints = 64;  // seconds, and readers, are few
+    constexpr std::size_t kMostPoints = 64;  // layers of more points would take too long to compute and to read
     for (std::size_t i = 0; i < std::min(report.front.size(), kMostPoints); ++i) {
       const explore::PointRecord& point = report.points[report.front[i]];
       const explore::Evaluator& evaluator = models.of(point);

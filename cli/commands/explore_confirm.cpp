@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kAreaFlow = "generic";
 
-// Cycles and values by another engine; false: the cycles differ.
+// Checks cycles and values with another engine. False: the cycles differ.
 Result<bool> confirm_cycles(const explore::PointRecord& point, const isa::Machine& machine,
                             const std::string& engine_name, const explore::Evaluator& evaluator, RunningStep& step,
                             TextTable& table) {
@@ -44,9 +44,9 @@ Result<bool> confirm_cycles(const explore::PointRecord& point, const isa::Machin
 }  // namespace
 
 Result<Exit> confirm_points(const explore::SweepReport& report, const driver::ExploreModels& models,
-                            const explore::AreaModel& area, const Confirmation& wanted) {
-  if (wanted.how.empty() || report.front.empty()) return Exit::success;
-  const std::size_t count = std::min<std::size_t>(report.front.size(), static_cast<std::size_t>(wanted.most));
+                            const explore::AreaModel& area, const Confirmation& confirmation) {
+  if (confirmation.how.empty() || report.front.empty()) return Exit::success;
+  const std::size_t count = std::min<std::size_t>(report.front.size(), static_cast<std::size_t>(confirmation.most));
   bool equal = true;
   RunningStep step;
   TextTable table({"confirmed", ">by", ">sweep", ">again", ">difference"});
@@ -54,7 +54,7 @@ Result<Exit> confirm_points(const explore::SweepReport& report, const driver::Ex
     const std::size_t at = count == 1 ? 0 : i * (report.front.size() - 1) / (count - 1);
     const explore::PointRecord& point = report.points[report.front[at]];
     DOVETAIL_ASSIGN(const isa::Machine machine, report.machine_of(point));
-    for (const std::string& how : wanted.how) {
+    for (const std::string& how : confirmation.how) {
       if (how == "area") {
         step.begin(fmt::format("synthesizing {}", point.machine));
         DOVETAIL_ASSIGN(const driver::Area run, driver::run_area(machine.hardware, kAreaFlow));
@@ -75,7 +75,7 @@ Result<Exit> confirm_points(const explore::SweepReport& report, const driver::Ex
   step.end();
   print("\n{}", table.to_string());
   if (equal) return Exit::success;
-  return fail(Exit::failed, {Diagnostic{"a point takes another number of cycles", wanted.folder,
+  return fail(Exit::failed, {Diagnostic{"a point takes another number of cycles", confirmation.folder,
                                         "the cycle simulator, the SystemC platform and the Verilated design must agree",
                                         "this is a bug of the kit: report the point's command"}});
 }

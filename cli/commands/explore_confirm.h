@@ -1,4 +1,4 @@
-// `dovetail explore --confirm`: points of the front again, on engines and tools that a sweep has no time for.
+// `dovetail explore --confirm`: measures points of the front again, on engines and tools that are too slow for a sweep.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace dovetail::cli {
 struct Confirmation {
   std::vector<std::string> how;  // rtl, systemc, area
   std::int64_t most = 4;         // points, evenly along the front
-  std::string folder;            // of the sweep, for messages
+  std::string folder;            // the sweep's folder, for messages
 };
 
-// Prints what it found. Failed: a point takes another number of cycles. Errors: of engines and tools.
+// Prints a table of the points. Failed: a point takes another number of cycles. Errors: those of engines and tools.
 Result<Exit> confirm_points(const explore::SweepReport& report, const driver::ExploreModels& models,
-                            const explore::AreaModel& area, const Confirmation& wanted);
+                            const explore::AreaModel& area, const Confirmation& confirmation);
 
 }  // namespace dovetail::cli

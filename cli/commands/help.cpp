@@ -15,7 +15,8 @@ class Help : public Command {
   void declare(Options& options) override {
     std::vector<std::string> names;
     for (const CommandRow& row : all_commands()) names.emplace_back(row.name);
-    options.positional("COMMAND", command_, "which (default: a list of all)", Need::optional).choices(std::move(names));
+    options.positional("COMMAND", command_, "the command to describe (default: list all commands)", Need::optional)
+        .choices(std::move(names));
     options.footer("Example: dovetail help run");
     tree_ = &options.tree();
   }

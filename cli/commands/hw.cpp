@@ -31,9 +31,10 @@ class Hw : public Command {
  public:
   void declare(Options& options) override {
     options
-        .positional("ACTION", action_,
-                    "list: the named configurations; show: one of them, or a file, with what follows from it; area: "
-                    "what it takes of a chip")
+        .positional(
+            "ACTION", action_,
+            "list: the named configurations; show: a configuration by name or file, with its derived facts; area: "
+            "its chip area")
         .choices({"list", "show", "area"});
     options.positional("CONFIG", config_,
                        fmt::format("for show and area: {} (default {})", kHardwareHelp, driver::kDefaultHardware),
@@ -42,16 +43,16 @@ class Hw : public Command {
         .value("--flow", "FLOW", flow_,
                "for area: generic (gates), xc7 (Xilinx 7 series) or xcup (UltraScale+); default xcup")
         .choices({"generic", "xc7", "xcup"});
-    options.flag("--run", run_, "for area: run Yosys, also where the kit keeps a result");
+    options.flag("--run", run_, "for area: run Yosys, even if the kit keeps a result");
     options.flag("--estimate", estimate_,
-                 "for area: do not run Yosys, but ask the model fitted to its runs (docs/howto/exploring.md)");
-    options.flag("--all", all_, "for area: every block, not the larger ones alone");
-    options.json(json_, "print JSON; of show: a file that --hw takes");
+                 "for area: estimate with the model fitted to runs of Yosys (docs/howto/exploring.md)");
+    options.flag("--all", all_, "for area: list every block, not only the larger ones");
+    options.json(json_, "print JSON; for show: in the form that --hw reads");
     options.footer(
-        "A configuration of your own: dovetail hw show 1x16x16 --json > mine.json, change a number, give --hw "
+        "Your own configuration: dovetail hw show 1x16x16 --json > mine.json, change a number, give --hw "
         "mine.json;\n"
         "or --hw 1x16x16,inp_buffer_bytes=65536,clock_mhz=200.\n"
-        "Area comes from the results that the kit keeps of the named configurations, and from Yosys for all others.\n"
+        "The area of a named configuration comes from the results that the kit keeps, that of any other from Yosys.\n"
         "Example: dovetail hw show 1x16x16-ext\n"
         "Example: dovetail hw area 1x16x16 --flow xc7");
   }
@@ -67,8 +68,8 @@ class Hw : public Command {
  private:
   Result<Exit> estimate(const isa::HardwareConfig& config) const {
     if (run_)
-      return Diagnostic{"bad usage of `dovetail hw area`", "--estimate",
-                        "--run asks for Yosys, --estimate for the model", "leave one out"};
+      return Diagnostic{"bad usage of `dovetail hw area`", "--estimate", "--run requests Yosys, --estimate the model",
+                        "leave one of them out"};
     DOVETAIL_ASSIGN(const explore::AreaModel model, explore::AreaModel::of_kit());
     const explore::AreaEstimate area = model.estimate(config);
     const explore::AreaError error = model.error(true);
@@ -119,7 +120,7 @@ class Hw : public Command {
     }
     const std::string fresh =
         fmt::format("made by {}{}", known->area.tool,
-                    known->fresh ? "" : "; STALE: the design or the flow has changed since, --run makes it again");
+                    known->fresh ? "" : "; STALE: the design or the flow has changed since; --run measures again");
     if (json_) {
       if (!known->fresh) print_message("{}: {}\n", config.name, fresh);
       print_json(driver::area_to_json(known->area));
@@ -144,7 +145,7 @@ class Hw : public Command {
         cells.push_back(used == 0 ? "-" : with_separators(static_cast<std::uint64_t>(used)));
       table.add(std::move(cells));
     }
-    return fmt::format("{}\nlongest way through logic: {} levels, from {} to {}\n", table.to_string(0),
+    return fmt::format("{}\nlongest path through logic: {} levels, from {} to {}\n", table.to_string(0),
                        area.logic_levels, area.longest_from, area.longest_to);
   }
 
@@ -193,7 +194,7 @@ class Hw : public Command {
     return Exit::success;
   }
 
-  // What the system makes of the hardware.
+  // Throughput and bandwidth that the hardware has with this system's clock and memory.
   static std::string times_text(const isa::HardwareConfig& config, const driver::System& system) {
     const double cycles_per_second = system.clock_mhz * 1e6;
     const double bytes = simulator::peak_bytes_per_cycle(system.memory, config.bus_bytes);

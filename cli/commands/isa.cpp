@@ -39,17 +39,17 @@ class Isa : public Command {
     options.json(json_, "the same as --format json");
     options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, driver::kDefaultHardware),
                   Need::optional, File::read);
-    options.value("-o", "FILE", output_, "write it there instead of printing it", File::written_text);
+    options.value("-o", "FILE", output_, "write to this file instead of printing", File::written_text);
     options.footer("Example: dovetail isa --format sv --hw 1x32x32 -o dovetail_isa_pkg.sv");
   }
 
   Result<Exit> run() override {
     if (json_ && format_.empty()) format_ = "json";
     if (format_.empty())
-      return Diagnostic{"bad usage of `dovetail isa`", "--format", "it says what is printed, and is missing",
+      return Diagnostic{"bad usage of `dovetail isa`", "--format", "it is missing",
                         fmt::format("give one of {}", fmt::join(format_names(), ", "))};
     if (json_ && format_ != "json")
-      return Diagnostic{"bad usage of `dovetail isa`", "--json", fmt::format("--format asks for {}", format_),
+      return Diagnostic{"bad usage of `dovetail isa`", "--json", fmt::format("--format requests {}", format_),
                         "leave one of them out"};
     for (const Format& format : kFormats) {
       if (format.name != format_) continue;

@@ -36,22 +36,23 @@ Json to_json(const Counts& counts) {
 class OnnxTest : public Command {
  public:
   void declare(Options& options) override {
-    options.positionals("DIR", folders_, "folders with a model.onnx, or folders of those");
+    options.positionals("DIR", folders_, "folders with a model.onnx, or folders that contain such folders");
     model_.declare_target(options);
     options.value("--list", "FILE", list_, "run only the tests whose names this file holds (test_ may be left out)",
                   File::read);
-    options.value("--timeout", "SECONDS", timeout_, "of each test (default 60)");
-    options.flag("--compile-only", compile_only_, "run nothing: a test passes where its model compiles");
+    options.value("--timeout", "SECONDS", timeout_, "time limit of each test (default 60)");
+    options.flag("--compile-only", compile_only_, "run nothing: a test passes if its model compiles");
     options.flag("--failures", failures_, "do not print the tests that pass");
     options.json(json_, "print JSON: each test, and totals by operator");
     options.footer(
-        "Runs tests in the form of the ONNX backend's (model.onnx, test_data_set_*/input_*.pb and output_*.pb) with "
+        "Runs tests in the format of the ONNX backend tests (model.onnx, test_data_set_*/input_*.pb and output_*.pb) "
+        "with "
         "its runner's tolerances:\n"
-        "relative 1e-3, absolute 1e-7, or those of the test's data.json. refused: import or compilation say why; "
+        "relative 1e-3, absolute 1e-7, or those of the test's data.json. refused: import or compilation reports why; "
         "wrong: an output differs;\n"
         "failed: anything else. Inputs whose values are needed at compile time are constants. Exit code 1 unless all "
         "pass.\n"
-        "--list takes names separated by spaces or lines, each line perhaps after \"GROUP (N):\"; # begins a "
+        "--list reads names separated by spaces or lines; a line may begin with \"GROUP (N):\"; # begins a "
         "comment.\n"
         "Example: dovetail onnx-test onnx/backend/test/data/node --target cpu");
   }
@@ -74,7 +75,7 @@ class OnnxTest : public Command {
                                     static_cast<int>(timeout), [] { flush_output(); });
     for (const std::filesystem::path& test : tests) {
       driver::OnnxTestResult result = process.run(test);
-      progress.end();  // lines of tests take its place
+      progress.end();  // before lines of tests are printed
       add(std::move(result));
       progress.count(fmt::format("{} tests", tests.size()), static_cast<double>(results_.size()),
                      static_cast<double>(tests.size()));
@@ -86,7 +87,8 @@ class OnnxTest : public Command {
   }
 
  private:
-  // In a child first: this process must not use a GPU's driver, or no child of it could, and tests run in children.
+  // Checks the targets in a child process: tests run in children, which cannot use a GPU's driver that this process
+  // used.
   Result<void> check_target_apart() const {
     DOVETAIL_ASSIGN(const explore::ChildEnd end, explore::call_in_child([&] {
                       return std::vector<std::byte>(check_target_options(options_).ok() ? 1 : 0);
@@ -101,7 +103,7 @@ class OnnxTest : public Command {
     listed_ = names.size();
     if (tests.empty())
       return Diagnostic{"cannot find tests", *list_, fmt::format("the folders hold none of its {} names", names.size()),
-                        "give names of folders, one a line"};
+                        "give names of test folders, one a line"};
     return {};
   }
 

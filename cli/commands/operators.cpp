@@ -19,7 +19,7 @@ std::string_view text_of(passes::Level level) {
     case passes::Level::exact: return "1";
     case passes::Level::tolerant: return "2";
     case passes::Level::trading: return "3";
-    case passes::Level::named: return "2, where all targets asked for gain by it; else by `--pass`";
+    case passes::Level::named: return "2, if it helps all requested targets; else by `--pass`";
   }
   return "";
 }

@@ -31,31 +31,33 @@ class Profile : public Command {
     session_.model.declare(options);
     session_.model.declare_cache(options);
     options.value("--engine", "ENGINE", session_.engine,
-                  "what runs the accelerator's programs (default cycle, which reports where the cycles went)");
+                  "engine that runs the accelerator's programs (default cycle, which reports where cycles are spent)");
     clock_.declare(options);
     energy_.declare(options);
     limit_.declare(options);
-    options.value("--threads", "N", session_.threads, "that run CPU kernels (default: one per processor)");
-    options.value("--repeat", "N", repeat_, "runs that count, after one that warms up (default 10)");
+    options.value("--threads", "N", session_.threads, "threads that run CPU kernels (default: one per processor)");
+    options.value("--repeat", "N", repeat_, "timed runs, after one run to warm up (default 10)");
     options.values("--input", "NAME=FILE", inputs_,
                    "a .npy file or ONNX TensorProto .pb; without it seeded random values; repeatable", File::read);
-    options.value("--seed", "N", session_.seed, "of the random inputs (default 1)");
+    options.value("--seed", "N", session_.seed, "seed of the random inputs (default 1)");
     options.value("--report", "R.json", report_, "write the profile as JSON", File::written_text);
     options.flag("--details", details_, kDetailsHelp);
     options.json(json_);
     options.flag("--trust", session_.trust, kTrustHelp);
     options.footer(
-        "Times are medians. GOP/s count a multiply-add as two operations; the share of the peak is of the processor's "
-        "measured multiply-adds on\n"
-        "as many threads, in float32 or int8 as the kernel has them. The accelerator's time is its cycles by the "
-        "clock; what the simulator itself took is shown alongside. Steps on a GPU are timed by its events, alongside "
+        "Times are medians. GOP/s count a multiply-add as two operations; the share of the peak is relative to the "
+        "measured rate of\n"
+        "multiply-adds on as many threads, in the kernel's type (float32 or int8). The accelerator's time is its "
+        "cycles "
+        "divided by the clock, next to the time of the simulator itself. Steps on a GPU are timed by its events, next "
+        "to "
         "ceilings that are measured on it.\n"
         "Example: dovetail profile examples/digits/digits_float.onnx --target cpu --threads 1");
   }
 
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
-    std::atomic<std::int64_t> done{0};  // outlives the watching
+    std::atomic<std::int64_t> done{0};  // outlives the progress display
     WatchedWork watched(limit);
     DOVETAIL_ASSIGN(driver::Session session, open_session(watched.work()));
     DOVETAIL_ASSIGN(const std::int64_t repeat, parse_count("--repeat", repeat_, 1, 100000));

@@ -30,7 +30,7 @@ namespace dovetail::cli {
 
 namespace {
 
-// Shows how far each part of the work has come, and ends it where that is asked for.
+// Shows the progress of each part of the work, and stops it at a limit or on Ctrl-C.
 class WatchedQuantizing {
  public:
   explicit WatchedQuantizing(const WorkLimit& limit) : watched_(limit) {}
@@ -58,35 +58,37 @@ class Quantize : public Command {
   void declare(Options& options) override {
     options.positional("MODEL.onnx", model_, "a float model", Need::required, File::read);
     options.value("-o", "Q.onnx", output_, "write the quantized model: QDQ form, int8", Need::required, File::written);
-    options.value("--samples", "FILE|DIR", samples_,
-                  "inputs as the model will see them: .npy of the only input, .npz by the names of the inputs, or a "
-                  "folder of these or of pictures",
-                  Need::required, File::read);
+    options.value(
+        "--samples", "FILE|DIR", samples_,
+        "inputs like those that the model will get: .npy of the only input, .npz by the names of the inputs, or a "
+        "folder of these or of pictures",
+        Need::required, File::read);
     options.value("--preprocess", "FILE.json", preprocess_,
-                  "what becomes of pictures (docs/howto/own-data.md); the quantized model carries it", File::read);
+                  "preprocessing of pictures (docs/howto/own-data.md), which the quantized model keeps", File::read);
     options.values("--shape", "NAME=SHAPE", shapes_,
                    "extent of a symbolic dimension, or shape of an input; repeatable");
     options
         .value("--calibration", "METHOD", method_,
                "how ranges are chosen: min-max (default), percentile, entropy (kl) or mse")
         .choices({"min-max", "percentile", "entropy", "kl", "mse"});
-    options.value("--tail", "SHARE", tail_, "of percentile: the share that is cut at each end (default 0.00001)");
+    options.value("--tail", "SHARE", tail_,
+                  "for percentile: the share of values that is cut at each end (default 0.00001)");
     options.value("--weights", "SCALES", weights_, "per-channel (default) or per-tensor")
         .choices({"per-channel", "per-tensor"});
-    options.flag("--powers-of-two", powers_, "scales are powers of two, for hardware that only shifts");
-    options.flag("--symmetric", symmetric_, "zero points are 0, for hardware that has none");
+    options.flag("--powers-of-two", powers_, "use scales that are powers of two, for hardware that only shifts");
+    options.flag("--symmetric", symmetric_, "use 0 for all zero points, for hardware without zero points");
     options.values("--keep-float", "NODE", kept_, "do not quantize this node; repeatable");
-    options.flag("--equalize", equalize_, "spread ranges between neighboring layers first (cross-layer equalization)",
+    options.flag("--equalize", equalize_, "first equalize the ranges of neighboring layers (cross-layer equalization)",
                  "--equalise");
-    options.flag("--correct-biases", correct_, "take the shift of each layer's mean out of its bias");
-    options.value("--measure-layers", "N", layers_,
-                  "quantize one layer at a time on the first N samples, to see which cost most; 0: do not (default 8)");
+    options.flag("--correct-biases", correct_, "correct each bias by the shift of the layer's mean");
     options.value(
-        "--worst-layers", "N", worst_layers_,
-        "how many layers --measure-layers tells apart, those that cost most (default 10); all of a small model");
+        "--measure-layers", "N", layers_,
+        "quantize one layer at a time on the first N samples, to see which lose most accuracy; 0: do not (default 8)");
+    options.value("--worst-layers", "N", worst_layers_,
+                  "how many layers --measure-layers lists, those that lose most first (default 10)");
     limit_.declare(options);
     options.value("--report", "R.json", report_, "write the report as JSON", File::written_text);
-    options.value("--html", "PAGE.html", html_, "write it as a page for a browser", File::written_text);
+    options.value("--html", "PAGE.html", html_, "write the report as a page for a browser", File::written_text);
     options.json(json_);
     options.footer(
         "Example: dovetail quantize examples/digits/digits_float.onnx -o q.onnx --samples "
@@ -98,7 +100,9 @@ class Quantize : public Command {
     DOVETAIL_ASSIGN(quantize::Options options, parse_options());
     import::ImportOptions import_options;
     DOVETAIL_ASSIGN(const auto shapes, parse_shapes(shapes_));
-    if (shapes.size() > 1) return Diagnostic{"bad value of --shape", model_, "several shapes of one name", "give one"};
+    if (shapes.size() > 1)
+      return Diagnostic{"bad value of --shape", model_, "it gives several shapes for one name",
+                        "give one shape for each name"};
     import_options.shapes = shapes.front();
     DOVETAIL_ASSIGN(import::Imported imported, import::import_onnx_file(model_, std::move(import_options)));
     if (imported.graph.outputs.empty() || imported.graph.inputs.empty())
@@ -137,16 +141,17 @@ class Quantize : public Command {
     }
     if (tail_) {
       if (options.method != quantize::Method::percentile)
-        return Diagnostic{"bad usage of `dovetail quantize`", "--tail", "it concerns percentiles",
+        return Diagnostic{"bad usage of `dovetail quantize`", "--tail", "it is for percentiles only",
                           "add --calibration percentile"};
       const char* const end = tail_->data() + tail_->size();
-      const auto [behind, error] = std::from_chars(tail_->data(), end, options.tail);
-      if (error != std::errc{} || behind != end || !(options.tail >= 0 && options.tail < 0.5))
-        return Diagnostic{"bad value of --tail", *tail_, "it is not a number from 0 to below 0.5", "write 0.001, say"};
+      const auto [rest, error] = std::from_chars(tail_->data(), end, options.tail);
+      if (error != std::errc{} || rest != end || !(options.tail >= 0 && options.tail < 0.5))
+        return Diagnostic{"bad value of --tail", *tail_, "it must be a number from 0 to less than 0.5",
+                          "for example 0.001"};
     }
     if (weights_ == "per-tensor") options.weights = quantize::WeightScales::per_tensor;
     else if (weights_ != "per-channel")
-      return Diagnostic{"bad value of --weights", weights_, "there are no such scales", "per-channel or per-tensor"};
+      return Diagnostic{"bad value of --weights", weights_, "it is unknown", "give per-channel or per-tensor"};
     if (powers_) options.grid.scales = quantize::Scales::power_of_two;
     if (symmetric_) options.grid.zero_point = quantize::ZeroPoint::middle;
     options.keep_float = kept_;

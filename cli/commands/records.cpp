@@ -28,19 +28,19 @@ class RecordsCommand : public Command {
   void declare(Options& options) override {
     options.positional(
         "ACTION", action_,
-        "list: the tasks, and the best of each; show: all candidates of a task; merge: take the records of "
-        "other databases; export and import: as lines of JSON");
-    options.positional("DB", database_, "the database; merge and import make it where there is none", Need::required,
+        "list: the tasks, and the best candidate of each; show: all candidates of a task; merge: add the records of "
+        "other databases; export and import: records as lines of JSON");
+    options.positional("DB", database_, "the database; merge and import create a missing one", Need::required,
                        File::read_by_name);
     options.positionals(
         "MORE", more_,
-        "for show: the TASK's key, or its beginning; for merge: the databases to take FROM; for import: "
+        "for show: the TASK's key, or its beginning; for merge: the databases to read FROM; for import: "
         "the FILE");
-    options.value("--task", "KEY", task_, "for list and export: this task alone; its key, or the beginning");
-    options.value("-o", "FILE", output_, "for export: write it there instead of printing it", File::written_text);
+    options.value("--task", "KEY", task_, "for list and export: only this task; its key, or the beginning of it");
+    options.value("-o", "FILE", output_, "for export: write to this file instead of printing", File::written_text);
     options.json(json_);
     options.footer(
-        "Of two records of one task, machine, sketch version and decisions the later counts.\n"
+        "Of two records with the same task, machine, sketch version and decisions, the later one is kept.\n"
         "Example: dovetail records list tuned.db\n"
         "Example: dovetail records merge tuned.db a.db b.db\n"
         "Example: dovetail records export tuned.db -o tuned.jsonl");
@@ -65,8 +65,8 @@ class RecordsCommand : public Command {
       if (action.name != action_) continue;
       if (more_.size() < action.least || more_.size() > action.most)
         return bad_usage(action_, fmt::format("it takes {}", action.arguments));
-      if (task_ && !action.one_task) return bad_usage("--task", "it concerns list and export");
-      if (output_ && !action.writes_file) return bad_usage("-o", "it concerns export");
+      if (task_ && !action.one_task) return bad_usage("--task", "it is for list and export only");
+      if (output_ && !action.writes_file) return bad_usage("-o", "it is for export only");
       return (this->*action.run)();
     }
     return bad_usage(action_, fmt::format("the actions are {}", fmt::join(usages, ", ")));
@@ -77,7 +77,7 @@ class RecordsCommand : public Command {
     return {"bad usage of `dovetail records`", std::move(where), std::move(why), "see `dovetail records --help`"};
   }
 
-  // The summaries of the only task whose key begins like that; of all tasks where `key` is absent.
+  // The summaries of the one task whose key begins with `key`; of all tasks without `key`.
   Result<std::vector<Summary>> summaries_of(const tune::Records& records, const std::optional<std::string>& key) const {
     DOVETAIL_ASSIGN(std::vector<Summary> summaries, records.summaries());
     if (!key) return summaries;
@@ -87,7 +87,7 @@ class RecordsCommand : public Command {
                         fmt::format("`dovetail records list {}` lists the tasks", database_)};
     if (summaries.front().task != *key && summaries.front().task != summaries.back().task)
       return Diagnostic{"cannot find the task", *key,
-                        fmt::format("it may mean {} or {}", summaries.front().task, summaries.back().task),
+                        fmt::format("it could be {} or {}", summaries.front().task, summaries.back().task),
                         "write more of the key"};
     std::erase_if(summaries, [&](const Summary& s) { return s.task != summaries.front().task; });
     return summaries;
@@ -123,7 +123,7 @@ class RecordsCommand : public Command {
       for (const Record& record : all)
         if (record.machine == summary.machine && record.sketch_version == summary.sketch_version)
           candidates.push_back(&record);
-      if (candidates.empty()) continue;  // another process has replaced what was summed up
+      if (candidates.empty()) continue;  // another process has replaced the records since
       if (json_) {
         Json group = json_of(summary);
         for (const Record* candidate : candidates) group["candidates"].push_back(to_json(*candidate));
@@ -163,7 +163,7 @@ class RecordsCommand : public Command {
     return Exit::success;
   }
 
-  // The database is opened when all lines are known to be good.
+  // Opens the database only once all lines are known to be valid.
   Result<Exit> read_lines() {
     constexpr std::size_t kMostProblems = 100;
     DOVETAIL_ASSIGN(const std::string text, read_text_file(more_.front()));
@@ -181,8 +181,8 @@ class RecordsCommand : public Command {
     }
     if (!problems.empty()) return problems;
     if (records.empty())
-      return Diagnostic{"cannot import records", more_.front(), "there is none in it",
-                        "name a file that `dovetail records export` has written"};
+      return Diagnostic{"cannot import records", more_.front(), "it has no records",
+                        "name a file that `dovetail records export` wrote"};
     DOVETAIL_ASSIGN(tune::Records into, tune::Records::open(database_, Open::write));
     DOVETAIL_ASSIGN(const tune::Records::Merged merged, into.merge(records));
     return report(merged, "import");
@@ -206,7 +206,7 @@ class RecordsCommand : public Command {
     return Exit::success;
   }
 
-  // ---- Words ----
+  // ---- Texts ----
 
   static std::string text_of(const Summary& summary, const std::vector<const Record*>& candidates) {
     const Record& best = *candidates.front();
@@ -222,7 +222,7 @@ class RecordsCommand : public Command {
     if (best.outcome == Outcome::measured) {
       text += fmt::format("best          {} {}, gain {}\n              {}\n", cost_text(best.cost),
                           printable(best.unit), gain_text(best.default_cost, best.cost), decisions_text(best));
-      if (!best.trace.empty()) text += fmt::format("\ntrace of the best\n{}", indented(best.trace));
+      if (!best.trace.empty()) text += fmt::format("\ntrace of the best candidate\n{}", indented(best.trace));
     }
     TextTable table({">cost", ">gain", "outcome", "search", "time", "decisions", "why"});
     for (const Record* candidate : candidates)
@@ -244,10 +244,10 @@ class RecordsCommand : public Command {
             {"time", summary.time}};
   }
 
-  static std::int64_t count(const Summary& summary, std::optional<Outcome> wanted = std::nullopt) {
+  static std::int64_t count(const Summary& summary, std::optional<Outcome> only = std::nullopt) {
     std::int64_t sum = 0;
     for (const auto& [outcome, number] : summary.outcomes)
-      if (!wanted || outcome == *wanted) sum += number;
+      if (!only || outcome == *only) sum += number;
     return sum;
   }
   static std::string count_text(std::int64_t number) { return with_separators(static_cast<std::uint64_t>(number)); }
@@ -256,7 +256,7 @@ class RecordsCommand : public Command {
     const bool whole = cost == std::floor(cost) && cost < 1e15;
     return whole ? count_text(static_cast<std::int64_t>(cost)) : fmt::format("{:.6g}", cost);
   }
-  // How many times the cost of the default is that of the candidate.
+  // The cost of the default divided by the cost of the candidate.
   static std::string gain_text(double default_cost, double cost) {
     return std::isfinite(default_cost) && std::isfinite(cost) ? fmt::format("{:.3f}", default_cost / cost) : "-";
   }

@@ -24,21 +24,20 @@ class Rtl : public Command {
   void declare(Options& options) override {
     options
         .positional("ACTION", action_,
-                    "build: make the Verilated model of a configuration, where it is not there yet; find: print "
-                    "where it is")
+                    "build: make the Verilated model of a configuration if it is missing; find: print its path")
         .choices({"build", "find"});
     options.value("--hw", "CONFIG", hardware_, fmt::format("{} (default {})", kHardwareHelp, driver::kDefaultHardware));
-    options.flag("--waves", waves_, "a model that can write waveforms, for --waves; slower");
+    options.flag("--waves", waves_, "make a model that can write waveforms, for --waves; it is slower");
     options.flag("--synthesis-dot", synthesis_,
-                 "with the dot product as it is synthesized, instead of the one that simulates fast");
-    options.flag("--fast-build", fast_, "a model that is ready sooner and runs slower");
-    options.value("--design", "DIR", design_, "the folder with rtl/, sva/ and tb/ (default: that of this kit)");
+                 "use the dot product as it is synthesized, instead of one that simulates fast");
+    options.flag("--fast-build", fast_, "make a model that builds faster and runs slower");
+    options.value("--design", "DIR", design_, "the folder with rtl/, sva/ and tb/ (default: this kit's design)");
     options.value("--into", "DIR", into_,
-                  "where the model goes (default: the cache, where --engine rtl finds it); made where it is missing",
+                  "folder for the model, created if it is missing (default: the cache, where --engine rtl finds it)",
                   File::folder);
     options.json(json_);
     options.footer(
-        "Needs Verilator. --engine rtl builds the model that it needs by itself, in the slower way that runs faster.\n"
+        "Needs Verilator. --engine rtl builds a missing model itself, as without --fast-build.\n"
         "Example: dovetail rtl build --hw 4x8x8");
   }
 

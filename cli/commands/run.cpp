@@ -41,45 +41,47 @@ class Run : public Command {
     session_.model.declare(options);
     session_.model.declare_cache(options);
     files_ = options.files();
-    options.value("--engine", "ENGINE", session_.engine, "what runs the accelerator's programs (default functional)");
+    options.value("--engine", "ENGINE", session_.engine,
+                  "engine that runs the accelerator's programs (default functional)");
     options.values("--input", "NAME=FILE", inputs_,
                    "a .npy file, ONNX TensorProto .pb, picture, or a folder of these, of one batch or of many "
                    "samples; without it seeded random values; repeatable",
                    File::read);
     preprocess_.declare(options);
-    options.value("--threads", "N", session_.threads, "that run CPU kernels (default: one per processor)");
-    options.value("--seed", "N", session_.seed, "of the random inputs (default 1)");
-    options.value("--repeat", "N", repeat_,
-                  "run it so often, and report the least and the median latency; outputs, steps and --check are of the "
-                  "last run (default 1)");
-    options.value("--output-dir", "DIR", output_dir_,
-                  "write every output as DIR/NAME.npy; DIR is made where it is missing", File::folder);
+    options.value("--threads", "N", session_.threads, "threads that run CPU kernels (default: one per processor)");
+    options.value("--seed", "N", session_.seed, "seed of the random inputs (default 1)");
+    options.value(
+        "--repeat", "N", repeat_,
+        "number of runs; reports the least and the median latency; outputs, steps and --check are those of the "
+        "last run (default 1)");
+    options.value("--output-dir", "DIR", output_dir_, "write every output as DIR/NAME.npy; a missing DIR is created",
+                  File::folder);
     clock_.declare(options);
     energy_.declare(options);
     limit_.declare(options);
     options.value("--report", "R.json", report_,
-                  "write the report as JSON; of an engine with a clock also what other hardware would take",
+                  "write the report as JSON; with an engine that has a clock, also the latency on other hardware",
                   File::written_text);
     options.flag("--details", details_, kDetailsHelp);
     options.json(json_);
     options.value(
         "--dump-tensors", "DIR", dump_,
-        "write every tensor that a step computes as DIR/NAME.npy, and index.json with their order; DIR is made "
-        "where it is missing",
+        "write every tensor that a step computes as DIR/NAME.npy, and index.json with their order; a missing DIR "
+        "is created",
         File::folder);
-    options.value("--expect", "DIR|F.npz", expect_,
-                  "compare the tensors with your own of the same names, and name the first that leaves the tolerance",
-                  File::read);
+    options.value(
+        "--expect", "DIR|F.npz", expect_,
+        "compare the tensors with those of the same names in these files, and name the first outside the tolerance",
+        File::read);
     options.value("--tolerance", "T", tolerance_,
-                  "of --expect: how far floats may differ, of the tensor's largest (default 0.0001)");
-    options.value("--tolerance-steps", "N", tolerance_steps_, "of --expect: how far integers may differ (default 0)");
+                  "for --expect: how far floats may differ, relative to the tensor's largest (default 0.0001)");
+    options.value("--tolerance-steps", "N", tolerance_steps_, "for --expect: how far integers may differ (default 0)");
     options.flag("--check", check_, "compare every tensor with the reference and name the first that differs");
     options.flag("--trust", session_.trust, kTrustHelp);
     options.footer(
         "Names are matched, and output files named, after replacing every character outside A-Za-z0-9_.- by _.\n"
-        "Code is loaded only from files named .dvt. A bundle of accelerator and interpreter steps alone holds no "
-        "machine "
-        "code; one that does needs --trust,\n"
+        "Code is loaded only from files named .dvt. A bundle with only accelerator and interpreter steps holds "
+        "no machine code; any other bundle needs --trust,\n"
         "unless `dovetail compile` of the same user wrote it (docs/reference/trust-and-limits.md).\n"
         "Example: dovetail run examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --check --output-dir "
         "out");
@@ -87,7 +89,7 @@ class Run : public Command {
 
   Result<Exit> run() override {
     DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit(limit_.limits));
-    std::atomic<std::int64_t> done{0};  // outlives the watching
+    std::atomic<std::int64_t> done{0};  // outlives the progress display
     WatchedWork watched(limit);
     DOVETAIL_ASSIGN(driver::Session session, open_session(watched.work()));
     DOVETAIL_ASSIGN(const std::int64_t repeat, parse_count("--repeat", repeat_, 1, 1'000'000));
@@ -132,11 +134,11 @@ class Run : public Command {
   }
 
  private:
-  // Options that a bundle has settled are not ignored: they are compared with it, or refused.
+  // Options that a bundle already determines are not ignored: they are compared with it, or refused.
   Result<driver::Session> open_session(Work* work) const {
     DOVETAIL_ASSIGN(driver::SessionOptions options, session_.parse());
     options.work = work;
-    options.model.cache &= !check_;  // which compares with graphs that the cache does not hold
+    options.model.cache &= !check_;  // --check compares with graphs that the cache does not hold
     DOVETAIL_ASSIGN(options.engine_options, clock_.engine_options(session_.engine));
     const driver::ModelOptions model = options.model;
     DOVETAIL_ASSIGN(const bool is_bundle, driver::is_bundle_file(model.path));
@@ -144,7 +146,7 @@ class Run : public Command {
     if (check_) refused.emplace_back("--check");
     if (is_bundle && !refused.empty())
       return Diagnostic{"bad usage of `dovetail run`", model.path,
-                        fmt::format("{} needs a model, this is a bundle", fmt::join(refused, ", ")),
+                        fmt::format("{} needs a model, and this is a bundle", fmt::join(refused, ", ")),
                         "run the .onnx file it was made from"};
     DOVETAIL_ASSIGN(driver::Session session, driver::Session::open(std::move(options)));
     if (!is_bundle) return session;
@@ -163,7 +165,7 @@ class Run : public Command {
     return files_->check("--output-dir", files);
   }
 
-  // What looks at one run has one.
+  // Error: an option that examines one run was given for several runs.
   Result<void> check_one_run(const bundle::Bundle& bundle, const driver::Samples& samples, std::int64_t repeat) const {
     const auto bad = [](std::string where, std::string why, std::string hint) {
       return Diagnostic{"bad usage of `dovetail run`", std::move(where), std::move(why), std::move(hint)};
@@ -174,10 +176,10 @@ class Run : public Command {
                  "give one shape at a time");
     if (check_ && samples.runs() > 1)
       return bad("--check",
-                 fmt::format("it compares one run with the reference, the inputs are for {}", samples.runs()),
+                 fmt::format("it compares one run with the reference, and the inputs are for {} runs", samples.runs()),
                  "give one batch");
     if (repeat > 1 && samples.runs() > 1)
-      return bad("--repeat", fmt::format("it repeats one run, the inputs are for {}", samples.runs()),
+      return bad("--repeat", fmt::format("it repeats one run, and the inputs are for {} runs", samples.runs()),
                  "give one batch");
     return {};
   }
@@ -201,8 +203,8 @@ class Run : public Command {
       if (const driver::ComparedTensor* first = facts.expectation->first())
         return fail(
             Exit::failed,
-            {{"the run leaves the expectation", fmt::format("tensor {}, step {}", first->name, first->step), first->why,
-              "tensors before it are within the tolerance; --tolerance and --tolerance-steps widen it"}});
+            {{"the run differs from the expectation", fmt::format("tensor {}, step {}", first->name, first->step),
+              first->why, "all earlier tensors are within the tolerance; --tolerance and --tolerance-steps widen it"}});
     if (facts.check && facts.check->different > 0) return fail(Exit::failed, facts.check->first);
     return Exit::success;
   }
@@ -214,9 +216,10 @@ class Run : public Command {
     dovetail::Tolerance tolerance{kMachineCodeTolerance, 0};
     if (tolerance_) {
       const char* const end = tolerance_->data() + tolerance_->size();
-      const auto [behind, error] = std::from_chars(tolerance_->data(), end, tolerance.floating);
-      if (error != std::errc{} || behind != end || !(tolerance.floating >= 0 && tolerance.floating < 1e9))
-        return Diagnostic{"bad value of --tolerance", *tolerance_, "it is not a number from 0 on", "write 0.01, say"};
+      const auto [rest, error] = std::from_chars(tolerance_->data(), end, tolerance.floating);
+      if (error != std::errc{} || rest != end || !(tolerance.floating >= 0 && tolerance.floating < 1e9))
+        return Diagnostic{"bad value of --tolerance", *tolerance_, "it must be a number from 0 to below 1e9",
+                          "for example 0.01"};
     }
     if (tolerance_steps_) {
       DOVETAIL_ASSIGN(tolerance.integer, parse_count("--tolerance-steps", *tolerance_steps_, 0, 1 << 30));

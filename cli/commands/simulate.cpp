@@ -51,7 +51,7 @@ Result<SramFiles> sram_files_of(const std::vector<std::string>& texts) {
                                   [&](const isa::spec::MemoryInfo& memory) { return memory.name == name; });
     if (row == isa::spec::kMemories.end() || row->id == isa::Memory::acc8)
       return Diagnostic{"bad value of --sram-out", name, fmt::format("there is no memory `{}`", name),
-                        "there are acc, out, inp, wgt and uop"};
+                        "the memories are acc, out, inp, wgt and uop"};
     files.emplace_back(row->id, file);
   }
   return files;
@@ -76,11 +76,13 @@ class Simulate : public Command {
     options.values("--sram-out", "MEM=FILE.npy", sram_out_,
                    "write on-chip memory acc, out, inp, wgt or uop after the run; engines functional and cycle",
                    File::written);
-    options.value("--until", "PLACE", until_,
-                  "stop before an instruction, with the memories as they are there: #12, :LINE, a label, acc[0..7],\n"
-                  "a place in memory, \"token load->compute\", as `break` of `dovetail debug` has it; or at a cycle:\n"
-                  "@300, 1@300 of the second launch; engines functional and cycle");
-    options.flag("--check", check_, "find races first, as `dovetail check` does, and run only what has none");
+    options.value(
+        "--until", "PLACE", until_,
+        "stop before an instruction, and write the memories as they are then: #12, :LINE, a label, acc[0..7],\n"
+        "a place in memory, \"token load->compute\", like `break` of `dovetail debug`; or at a cycle:\n"
+        "@300, 1@300 of the second launch; engines functional and cycle");
+    options.flag("--check", check_,
+                 "first look for races, as `dovetail check` does, and run the program only if it has none");
     options.value("--engine", "ENGINE", engine_, "functional, cycle, systemc or rtl (`dovetail doctor` lists them)",
                   Need::required);
     system_.declare(options);
@@ -195,8 +197,8 @@ class Simulate : public Command {
   }
 
  private:
-  // The place must be one that an engine which fetches could use: aligned, in the address space, and not over other
-  // bytes of the image.
+  // Error: an engine that fetches could not use the place, because it is not aligned, outside the address space, or
+  // over other bytes of the image.
   Result<void> check_program_base(const isa::HardwareConfig& config, std::span<const isa::Instruction> program,
                                   const simulator::Dram& dram) const {
     DOVETAIL_ASSIGN(const std::uint64_t base, parse_address("--program-base", *input_.program_base));
@@ -220,7 +222,7 @@ class Simulate : public Command {
     return {};
   }
 
-  // False: a check was asked for and has findings, and they are printed.
+  // False: --check was given and has findings, which are printed.
   Result<bool> check(const ProgramInput& input) const {
     if (!check_) return true;
     DOVETAIL_ASSIGN(const isa::VerifyReport report, verify_input(input_, input));
@@ -230,7 +232,7 @@ class Simulate : public Command {
     return false;
   }
 
-  // Up to --until: what is written is the state there, and no time is reported of a launch that has no end.
+  // Runs up to --until and writes the state at that place. Reports no time, since the launch has not ended.
   Result<Exit> run_until(const ProgramInput& input, const simulator::EngineOptions& options,
                          const SramFiles& sram_files, const explore::EnergyTable& table, WatchedWork& watched) {
     if (clock_.trace || clock_.html || clock_.waves)
@@ -238,8 +240,8 @@ class Simulate : public Command {
                         clock_.trace  ? "--trace"
                         : clock_.html ? "--html"
                                       : "--waves",
-                        "with --until it would have launches without an end",
-                        "leave --until out: what comes before the place is the same"};
+                        "with --until it would have launches that do not end",
+                        "leave --until out: everything before the place is the same"};
     DOVETAIL_ASSIGN(const auto stop, make_early_stop(*until_, input, engine_, options));
     DOVETAIL_ASSIGN(const bool may_run, check(input));
     if (!may_run) return Exit::failed;
@@ -254,7 +256,7 @@ class Simulate : public Command {
     print("simulated     {}, engine {}, up to {}\n", input_.program, engine_, *until_);
     print("stopped       {}{}launch {}\n",
           point->next ? fmt::format("before {} in ", input.source.cite(isa::cite(input.program, *point->next)))
-                      : "all has started, in ",
+                      : "all instructions have started, in ",
           point->cycle ? fmt::format("cycle {} of ", *point->cycle) : "", point->launch);
     print("{}", counters_text(stop->counters()));
     print_written();
@@ -349,7 +351,7 @@ class Simulate : public Command {
   std::optional<std::string> dram_out_, report_, until_;
   std::vector<std::string> outputs_, sram_out_;
   bool check_ = false, details_ = false, json_ = false;
-  std::string written_;  // what the outputs are, for the end of the report
+  std::string written_;  // lines about written files, for the end of the report
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ namespace dovetail::cli {
 
 namespace {
 
-// One side of a comparison. `programs`: nothing where the file does not hold them.
+// One side of a comparison. `programs`: nullopt if the file does not hold them.
 struct Side {
   std::string path;
   simulator::Trace trace;
@@ -49,14 +49,15 @@ class Trace : public Command {
   void declare(Options& options) override {
     options.positional("T.json|diff", first_, "a trace written with --trace, or the word diff", Need::required,
                        File::read);
-    options.positional("A.json", second_, "with diff: the trace that is taken for right", Need::optional, File::read);
-    options.positional("B.json", third_, "with diff: the other one", Need::optional, File::read);
+    options.positional("A.json", second_, "with diff: the trace that counts as right", Need::optional, File::read);
+    options.positional("B.json", third_, "with diff: the trace to compare with it", Need::optional, File::read);
     options.value("--around", "N", around_,
                   "with diff: instructions of each unit to show before and after (default 3)");
-    options.value("--html", "PAGE.html", html_, "of one trace: write it as a page for a browser", File::written_text);
+    options.value("--html", "PAGE.html", html_, "without diff: write the trace as a page for a browser",
+                  File::written_text);
     options.json(json_);
     options.footer(
-        "`trace T.json` sums up what each unit did in its cycles. `trace diff A.json B.json` compares the "
+        "`trace T.json` summarizes what each unit did in its cycles. `trace diff A.json B.json` compares the "
         "programs field by field,\n"
         "addresses included, and names the first instruction that differs in time, with what happened around it in "
         "both;\n"
@@ -76,7 +77,7 @@ class Trace : public Command {
       return diff();
     }
     if (!second_.empty())
-      return Diagnostic{"bad usage of `dovetail trace`", second_, "a summary is of one trace",
+      return Diagnostic{"bad usage of `dovetail trace`", second_, "a summary has one trace",
                         "write dovetail trace diff A.json B.json to compare two"};
     return sum_up();
   }
@@ -137,7 +138,7 @@ class Trace : public Command {
     return simulator::run_time_from_json(json.contains("time") ? json["time"] : Json(nullptr), first_);
   }
 
-  // Of a model's run: with the steps that ran elsewhere.
+  // The latency of a model's run, including the steps that ran on other targets.
   static std::string latency_line(std::uint64_t cycles, const simulator::RunTime& time) {
     if (!time.clock_mhz || !time.other_ms) return {};
     const double seconds = static_cast<double>(cycles) / (*time.clock_mhz * 1e6) + *time.other_ms * 1e-3;
@@ -150,7 +151,7 @@ class Trace : public Command {
       return json.contains(key) && json[key].is_string() ? json[key].get<std::string>() : std::string();
     };
     if (!json.contains("programs"))
-      return Diagnostic{"cannot make a page of the trace", first_, "it does not hold the programs it is of",
+      return Diagnostic{"cannot make a page of the trace", first_, "it does not hold its programs",
                         "write it again with --trace"};
     DOVETAIL_ASSIGN(const auto programs, simulator::traced_programs_from_json(json["programs"], trace, first_));
     if (programs.empty())
@@ -199,7 +200,7 @@ class Trace : public Command {
     return json;
   }
 
-  // Times alone say nothing of addresses. False: an instruction is another one.
+  // Compares instructions, since equal times do not imply equal addresses. False: the instructions differ.
   static bool compare_instructions(const Side& a, const Side& b, Json& json) {
     json["instructions_compared"] = a.programs && b.programs;
     json["instructions"] = nullptr;

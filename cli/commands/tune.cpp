@@ -41,29 +41,29 @@ class Tune : public Command {
  public:
   void declare(Options& options) override {
     options.positional("MODEL.onnx", model_.model,
-                       "the model whose kernels are tuned; without one, --task names tasks of no model (--list)",
+                       "the model whose kernels are tuned; without a model, --task names built-in tasks (--list)",
                        Need::optional, File::read);
     model_.declare(options);
     options.values("--task", "TASK", only_,
                    "a kernel's name, or the first digits of its key; repeatable (default: all)");
-    options.flag("--list", list_, "print the tasks, and tune nothing");
+    options.flag("--list", list_, "list the tasks, and do not tune");
     options.value("--trials", "N", trials_, "candidates for each task, on average (default 64)");
     options.value("--early-stop", "N", early_stop_,
-                  "leave a kernel that has gained nothing in so many trials; 0: never (default 128)");
+                  "stop tuning a kernel without gain in this many trials; 0: never (default 128)");
     options.value("--search", "SEARCH", search_, searches_text()).choices(search_names());
-    options.value("--batch", "N", batch_, "candidates that are measured before the search learns of them (default 8)");
-    options.value("--seed", "N", seed_, "of all that is random (default 1)");
-    options.value("--threads", "N", threads_, "that run CPU kernels (default 1)");
-    options.value("--time", "TIME", time_, "end after the batch during which this has passed: 90s, 10min, 2h");
-    options.value("--report", "R.json", report_, "write what was found as JSON", File::written_text);
+    options.value("--batch", "N", batch_, "candidates measured before the search uses their results (default 8)");
+    options.value("--seed", "N", seed_, "seed of the random choices (default 1)");
+    options.value("--threads", "N", threads_, "threads that run CPU kernels (default 1)");
+    options.value("--time", "TIME", time_, "stop after the batch in which this time ends: 90s, 10min, 2h");
+    options.value("--report", "R.json", report_, "write the results as JSON", File::written_text);
     options.json(json_);
     options.value("--html", "PAGE.html", html_, "write a page with a curve for each task", File::written_text);
     options.footer(
-        "What is found is recorded in the database after every batch; Ctrl-C loses nothing of it. `dovetail "
-        "compile` and `run` take\n"
-        "the best with the same --records. `mpirun -n N dovetail tune ...` measures on the accelerator in N "
+        "Results are recorded in the database after every batch; Ctrl-C loses none of them. `dovetail "
+        "compile` and `run` use\n"
+        "the best schedules with the same --records. `mpirun -n N dovetail tune ...` measures on the accelerator in N "
         "processes.\n"
-        "docs/explanation/tuning-search.md has the searches and how candidates are measured.\n"
+        "docs/explanation/tuning-search.md describes the searches and how candidates are measured.\n"
         "Without a model: dovetail tune --task accel.conv3x3 --hw 1x16x16-ext --records tasks.db\n"
         "Example: dovetail tune examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --trials 32 --records "
         "digits.db");
@@ -75,7 +75,7 @@ class Tune : public Command {
       const explore::Dismissal dismissal(others.get());
       return run_with(others.get());
     }
-    // A process that mpirun started alongside process 0: it measures, and says nothing.
+    // A process other than process 0 of mpirun: it measures, and prints nothing.
     const auto served = run_with(others.get());
     if (served.ok()) return *served;
     explore::report_failure(*others, served.errors());
@@ -85,13 +85,13 @@ class Tune : public Command {
  private:
   using Tasks = std::map<std::string, std::vector<tune::TuningTask>>;  // by target
 
-  // `others`: null where this process is alone.
+  // `others`: null if there is no other process.
   Result<Exit> run_with(explore::Transport* others) {
     DOVETAIL_ASSIGN(const std::int64_t threads, parse_count("--threads", threads_, 1, 1024));
     DOVETAIL_TRY(read_options());
     if (!list_ && !model_.records)
-      return Diagnostic{"bad usage of `dovetail tune`", "--records", "there is no database for what is found",
-                        "add --records FILE.db, which is made where it does not exist; or --list"};
+      return Diagnostic{"bad usage of `dovetail tune`", "--records", "no database is given for the results",
+                        "add --records FILE.db, which is created if it does not exist; or --list"};
     const std::optional<std::string> records = std::exchange(model_.records, std::nullopt);
     DOVETAIL_ASSIGN(options_, model_.parse());
     options_.threads = static_cast<int>(threads);
@@ -118,7 +118,7 @@ class Tune : public Command {
     tune_options_.ranking = ranking.ranking.get();
     if (!ranking.why.empty()) print_message("note          {}\n", ranking.why);
     watched.begin();
-    const std::string subject = model_.model.empty() ? "tasks of no model" : model_.model;
+    const std::string subject = model_.model.empty() ? "built-in tasks" : model_.model;
     TuneReport report{subject, *records, tune_options_.search, std::string(ranking.ranking->name()), {}};
     TuneProgress progress;
     std::optional<explore::Farm> farm;
@@ -143,7 +143,7 @@ class Tune : public Command {
     return Exit::success;
   }
 
-  // Tasks that this machine cannot measure are not tuned. To list them needs no device.
+  // Removes tasks that this machine cannot measure, except for --list, which needs no device.
   Result<void> narrow_to_here() {
     const bool has_model = !model_.model.empty();
     auto narrowed = driver::narrowed_to_here(options_, has_model ? options_.targets : driver::target_names());
@@ -152,7 +152,7 @@ class Tune : public Command {
     return {};
   }
 
-  // The compiler asks for records of every task that it schedules: that is how tasks are found.
+  // Compiles the model. The compiler asks for records of every task that it schedules, which gives the list of tasks.
   Result<driver::CompiledModel> compile_asking() {
     CompileOptions options;
     options.recorded = [this](const schedule::Task& task, const schedule::Sketch& sketch) {
@@ -163,17 +163,17 @@ class Tune : public Command {
     return compile_shown(options_, std::move(options));
   }
 
-  // Those that --task names, of no model, for the hardware and the processor that are asked for; with --list and no
-  // name all of them.
+  // The built-in tasks that --task names, for the given hardware and processor; all of them with --list and without
+  // --task.
   Result<Tasks> named_tasks(double clock_mhz) {
     if (only_.empty() && !list_)
       return Diagnostic{"bad usage of `dovetail tune`", "MODEL.onnx", "there is nothing to tune",
-                        "name a model, or a task of no model: `dovetail tune --list` prints them"};
+                        "name a model, or a built-in task: `dovetail tune --list` prints them"};
     std::vector<std::string> given = model_.compile_only_options();
     std::erase(given, "--cpu");
     if (!given.empty())
       return Diagnostic{"bad usage of `dovetail tune`", fmt::format("{}", fmt::join(given, ", ")),
-                        "a task of no model is compiled in one way", "leave it out, or name a model"};
+                        "it has no effect on a built-in task", "leave it out, or name a model"};
     const std::vector<std::string>& targets = options_.targets;
     std::vector<std::string> names = only_;
     if (names.empty())
@@ -185,14 +185,14 @@ class Tune : public Command {
       if (!targets.empty() && std::ranges::find(targets, target) == targets.end()) {
         if (only_.empty()) continue;
         return Diagnostic{"bad value of --task", name, fmt::format("it is a task of target {}", target),
-                          fmt::format("leave out --target, or name {} there", target)};
+                          fmt::format("leave --target out, or add {} to it", target)};
       }
       DOVETAIL_ASSIGN(
           std::vector<TargetPointer> made,
           driver::make_targets({hardware_, clock_mhz, options_.cpu, options_.gpu, options_.tf32}, std::vector{target}));
       const auto of_row = std::ranges::find(made, target, [](const TargetPointer& each) { return each->name(); });
       auto found = explore::find_task(*row, *of_row);
-      if (!found.ok() && only_.empty()) continue;  // the hardware does not take it
+      if (!found.ok() && only_.empty()) continue;  // the hardware does not support the task
       if (!found.ok()) return found.errors();
       tasks[target].push_back({found->task, found->sketch, name, 1});
       named_.push_back(*std::move(found));
@@ -200,7 +200,7 @@ class Tune : public Command {
     return tasks;
   }
 
-  // Another process's part: cycles of the simulator, for which it does not matter where and alongside what it runs.
+  // The work of the other processes: counts cycles by simulation, which other load on the machine does not change.
   Result<Exit> serve_measurements(const Tasks& tasks, explore::Transport& transport) const {
     if (list_) return Exit::success;
     const auto found = std::ranges::find_if(tasks, [](const auto& row) { return bundle::has_clock(row.first); });
@@ -214,7 +214,7 @@ class Tune : public Command {
     return Exit::success;
   }
 
-  // All that measurements depend on.
+  // Identifies everything that measurements depend on.
   std::string identity(const Tasks& tasks) const {
     Hash hash;
     hash.add(build_facts().version);
@@ -243,7 +243,8 @@ class Tune : public Command {
     if (time_) {
       DOVETAIL_ASSIGN(const WorkLimit limit, parse_limit({*time_}));
       if (!limit.seconds)
-        return Diagnostic{"bad value of --time", *time_, "it is not a time", "write 90s, 10min or 2h"};
+        return Diagnostic{"bad value of --time", *time_, "it must be a number with a unit",
+                          "for example 90s, 10min or 2h"};
       tune_options_.seconds = limit.seconds;
     }
     DOVETAIL_TRY(tune::find_search(search_));
@@ -251,21 +252,21 @@ class Tune : public Command {
     return {};
   }
 
-  // Those of the compiled bundle on the targets that were asked for, as far as --task names them; a kernel that the
-  // model has several times is one task.
+  // The tasks of the compiled bundle on the requested targets, restricted to those that --task names. Kernels that
+  // occur several times in the model are one task.
   Result<Tasks> chosen_tasks() const {
     Tasks tasks;
     std::map<std::string, std::pair<std::string, std::size_t>> known;  // by key: target, position
     std::vector<bool> used(only_.size(), false);
     for (const ScheduleReport& row : compiled_->compiled.schedules) {
       if (std::ranges::find(compiled_->targets, row.target) == compiled_->targets.end()) continue;
-      bool wanted = only_.empty();
+      bool chosen = only_.empty();
       for (std::size_t i = 0; i < only_.size(); ++i) {
         const bool named =
             row.name == only_[i] || driver::plain_name(row.name) == only_[i] || row.origin.key.starts_with(only_[i]);
-        if (named) wanted = used[i] = true;
+        if (named) chosen = used[i] = true;
       }
-      if (!wanted) continue;
+      if (!chosen) continue;
       const std::string target(row.target);
       auto& of_target = tasks[target];
       const auto [at, added] = known.try_emplace(row.origin.key, target, of_target.size());
@@ -280,16 +281,16 @@ class Tune : public Command {
       if (!used[i])
         return Diagnostic{fmt::format("no task \"{}\"", only_[i]), "--task",
                           "the compiled model has no kernel of that name and no task whose key begins so",
-                          "--list prints them"};
+                          "--list prints the tasks"};
     if (tasks.empty())
-      return Diagnostic{"nothing to tune", model_.model, "none of its kernels has a schedule that could be varied",
-                        "see what `dovetail compile` makes of it"};
+      return Diagnostic{"nothing to tune", model_.model, "none of its kernels has a schedule with choices",
+                        "`dovetail compile` reports how each node is compiled"};
     return tasks;
   }
 
-  // `beside_others`: one candidate at a time, as other processes measure at the same time.
-  Result<tune::MakeMeasurer> measurer_of(const std::string& target, Work* work, bool beside_others) const {
-    return driver::measurer_of(target, options_, {hardware_, memory_, work, beside_others});
+  // `shared_machine`: measure one candidate at a time, since other processes measure at the same time.
+  Result<tune::MakeMeasurer> measurer_of(const std::string& target, Work* work, bool shared_machine) const {
+    return driver::measurer_of(target, options_, {hardware_, memory_, work, shared_machine});
   }
 
   static Json task_list(const Tasks& tasks) {
@@ -321,8 +322,8 @@ class Tune : public Command {
   tune::TuneOptions tune_options_;
   isa::HardwareConfig hardware_;
   simulator::MemorySpec memory_;
-  std::optional<driver::CompiledModel> compiled_;  // the sketches refer to its targets
-  std::vector<explore::FoundTask> named_;          // and these to theirs
+  std::optional<driver::CompiledModel> compiled_;  // outlives the sketches, which refer to its targets
+  std::vector<explore::FoundTask> named_;          // outlives the sketches of these tasks, too
   std::map<std::string, std::pair<schedule::Task, schedule::Sketch>> asked_;
 };
 

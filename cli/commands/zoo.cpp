@@ -21,7 +21,7 @@ namespace dovetail::cli {
 
 namespace {
 
-// "--image 224 (32 to 1024)": what a model lets one choose besides the batch.
+// "--image 224 (32 to 1024)": the size that a user may choose in addition to the batch.
 std::string sizes_text(const zoo::Row& row) {
   const auto text = [](const char* what, const zoo::Range& range) {
     return fmt::format("--{} {} ({} to {})", what, range.standard, range.least, range.greatest);
@@ -52,23 +52,23 @@ Json json_of(const zoo::Range& range) {
 class Zoo : public Command {
  public:
   void declare(Options& options) override {
-    options.positional("NAME", name_, "a model of the list below; list: print it").choices(zoo_names());
+    options.positional("NAME", name_, "a model of the list below, or `list` to print the list").choices(zoo_names());
     options.value("-o", "MODEL.onnx", output_, "write the model", File::written);
-    options.value("--seed", "N", seed_, "of the pseudo-random weights (default 1)");
+    options.value("--seed", "N", seed_, "seed of the pseudo-random weights (default 1)");
     options.value("--batch", "N", batch_, "(default 1)");
     options.value("--image", "N", image_, "rows and columns of the image");
     options.value("--sequence", "N", sequence_, "positions of a transformer's input");
     options.flag("--int8", int8_,
-                 "quantize it: QDQ form, int8 weights per channel, ranges calibrated on seeded samples");
-    options.value("--calibration", "METHOD", method_, "of --int8: min-max (default), percentile, entropy or mse")
+                 "quantize the model: QDQ form, int8 weights per channel, ranges calibrated on seeded samples");
+    options.value("--calibration", "METHOD", method_, "for --int8: min-max (default), percentile, entropy or mse")
         .choices({"min-max", "percentile", "entropy", "mse"});
-    options.value("--samples", "N", samples_, "of --int8 (default 8)");
+    options.value("--samples", "N", samples_, "for --int8: number of calibration samples (default 8)");
     options.value("--report", "R.json", report_,
-                  "of --int8: scale, saturation and signal-to-noise ratio of every tensor", File::written_text);
+                  "for --int8: write scale, saturation and signal-to-noise ratio of every tensor", File::written_text);
     options.json(json_);
     options.footer(
         fmt::format("{}\nFloat32 unless --int8 is given; the weights are pseudo-random, the same on every platform, "
-                    "and scaled as He et al. have it. Counts "
+                    "and scaled as in He et al. Counts "
                     "are for batch 1 and the sizes shown.\nExample: dovetail zoo resnet18 --int8 -o resnet18.onnx",
                     table().to_string(0)));
   }
@@ -120,8 +120,8 @@ class Zoo : public Command {
     if (!json_) print("{}", summary(*quantized));
     Diagnostics problems;
     for (const std::string& finding : quantize::degenerate(*quantized))
-      problems.push_back(
-          {"the calibration is bad", *output_, finding, "try --calibration min-max, more --samples or another --seed"});
+      problems.push_back({"the calibration is poor", *output_, finding,
+                          "try --calibration min-max, more --samples or another --seed"});
     return problems.empty() ? Exit::success : fail(Exit::failed, problems);
   }
 
@@ -131,7 +131,7 @@ class Zoo : public Command {
          {std::pair{"--calibration", method_.has_value()}, std::pair{"--samples", samples_.has_value()},
           std::pair{"--report", report_.has_value()}})
       if (given && !int8_)
-        return Diagnostic{"bad usage of `dovetail zoo`", option, "it concerns quantized models", "add --int8"};
+        return Diagnostic{"bad usage of `dovetail zoo`", option, "it is for quantized models only", "add --int8"};
     return {};
   }
 
@@ -147,7 +147,7 @@ class Zoo : public Command {
     }
     if (samples < 1 || samples > kMostSamples)
       return Diagnostic{"bad value of --samples", std::to_string(samples),
-                        fmt::format("it must be in 1 to {}", kMostSamples), "8 will do"};
+                        fmt::format("it must be in 1 to {}", kMostSamples), "8 is enough"};
     std::vector<quantize::Values> inputs;
     for (int sample = 0; sample < samples; ++sample) inputs.push_back(zoo::sample_inputs(graph, seed, sample));
     PartsProgress progress;
@@ -158,15 +158,15 @@ class Zoo : public Command {
     return quantize::quantize(graph, inputs, options, driver::compiled_forward());
   }
 
-  // The tensors that lost most, and what the whole lost.
+  // The tensors with the largest quantization loss, and the loss of the outputs.
   static std::string summary(const quantize::Quantized& quantized) {
     std::vector<const quantize::TensorReport*> tensors;
     for (const quantize::TensorReport& tensor : quantized.tensors) tensors.push_back(&tensor);
     std::ranges::stable_sort(tensors, {}, &quantize::TensorReport::signal_to_noise_db);
     constexpr std::size_t kShown = 5;
     std::string text = fmt::format(
-        "int8          {} tensors on {} samples; {} of {} choose as in float; {} nodes stay float\n", tensors.size(),
-        quantized.samples, quantized.same_choice, quantized.samples, quantized.float_nodes.size());
+        "int8          {} tensors on {} samples; {} of {} choose the same class as float; {} nodes stay float\n",
+        tensors.size(), quantized.samples, quantized.same_choice, quantized.samples, quantized.float_nodes.size());
     for (std::size_t i = 0; i < std::min(kShown, tensors.size()); ++i)
       text += fmt::format("{}{:.1f} dB  {}\n", i == 0 ? "worst tensors " : "              ",
                           tensors[i]->signal_to_noise_db, tensors[i]->value);
@@ -174,7 +174,8 @@ class Zoo : public Command {
   }
 
   Result<Exit> list() const {
-    if (output_) return Diagnostic{"bad usage of `dovetail zoo`", "list", "-o is given, but no model", "name a model"};
+    if (output_)
+      return Diagnostic{"bad usage of `dovetail zoo`", "list", "-o is given without a model", "name a model"};
     if (!json_) {
       print("{}", table().to_string(0));
       return Exit::success;

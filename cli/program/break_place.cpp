@@ -22,7 +22,7 @@ bool overlaps(std::uint64_t a, std::uint64_t a_end, std::uint64_t b, std::uint64
 
 bool touches(const isa::DramAccess& access, std::uint64_t begin, std::uint64_t end) {
   if (access.empty() || !overlaps(access.hull().begin, access.hull().end, begin, end)) return false;
-  // Only the rows near the range: the last that begins before its end.
+  // Looks only at rows near the range: the last row that begins before the end of the range.
   const std::uint64_t last = access.stride_bytes == 0 || end <= access.begin
                                  ? 0
                                  : std::min(access.rows - 1, (end - 1 - access.begin) / access.stride_bytes);
@@ -43,7 +43,7 @@ class BreakPlace {
     const auto index = number_of(text.substr(1));
     if (!index || *index >= input_.program.size())
       return wrong(text, fmt::format("the program has {} instructions", input_.program.size()),
-                   "write #0 for the first");
+                   "write #0 for the first instruction");
     return StopsBefore([index](std::size_t instruction) { return instruction == *index; });
   }
 
@@ -54,8 +54,8 @@ class BreakPlace {
     };
     const auto& lines = input_.source.lines;
     if (std::none_of(lines.begin(), lines.end(), is_there))
-      return wrong(text, "no instruction comes from that line",
-                   lines.empty() ? "the program has no text" : "name a line of an instruction");
+      return wrong(text, "no instruction is from that line",
+                   lines.empty() ? "the program has no source text" : "name a line that has an instruction");
     return StopsBefore([&lines, is_there](std::size_t instruction) { return is_there(lines[instruction]); });
   }
 
@@ -90,7 +90,7 @@ class BreakPlace {
     return bytes(*address, *size);
   }
 
-  // A label, or a place in memory.
+  // `text`: a label, or a place in memory.
   Result<StopsBefore> name(const std::string& text) const {
     const std::string_view base = std::string_view(text).substr(0, text.find_first_of("+:"));
     const bool is_name = !base.empty() && (base.front() < '0' || base.front() > '9');
@@ -133,7 +133,8 @@ Result<StopsBefore> parse_break_place(std::string_view option, const std::vector
   if (what == "token") return place.token(words);
   if (what == "dram") return place.address(words);
   if (words.size() > 1)
-    return place.wrong(words[1], "one word too many", "write #12, NAME, acc[0..3], dram 0x2000 or token load->compute");
+    return place.wrong(words[1], "it is one word too many",
+                       "write #12, NAME, acc[0..3], dram 0x2000 or token load->compute");
   if (what.starts_with('#')) return place.index(what);
   if (what.starts_with(':')) return place.line(what);
   DOVETAIL_ASSIGN(const auto range,

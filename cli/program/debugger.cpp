@@ -27,7 +27,7 @@ namespace dovetail::cli {
 namespace {
 
 constexpr std::size_t kMostShown = 64;  // elements, instructions
-constexpr std::size_t kAround = 4;      // of `list`
+constexpr std::size_t kAround = 4;      // instructions that `list` shows before and after the next one
 constexpr std::int64_t kMostSteps = 1'000'000'000;
 
 struct CommandInfo {
@@ -35,23 +35,23 @@ struct CommandInfo {
 };
 // clang-format off
 constexpr std::array kCommands{
-    CommandInfo{"step", "s", "[N | load | compute | store]", "N instructions in the order of their starts, or up to the next of a queue"},
-    CommandInfo{"cycle", "y", "[N | @CYCLE]", "N cycles on, or to a cycle of the launch"},
-    CommandInfo{"continue", "c", "", "to a break point, a changed watch, or the end"},
-    CommandInfo{"finish", "f", "", "the same, but no further than the launch's end"},
-    CommandInfo{"break", "b", "#N | :LINE | NAME | MEM[A..B] | dram ADDR[:BYTES] | token FROM->TO", "stop before an instruction that is there, or touches it"},
-    CommandInfo{"watch", "w", "MEM[A..B] | NAME | ADDR:TYPE[N,...]", "stop after an instruction that changes it"},
-    CommandInfo{"delete", "d", "N", "a break point or watch"},
-    CommandInfo{"print", "p", "MEM[A..B] | NAME | ADDR:TYPE[N,...]", "tiles of acc, out, inp, wgt, uop; memory by name or address"},
-    CommandInfo{"save", "", "FILE.npy PLACE", "the same as an array"},
-    CommandInfo{"queues", "q", "", "what is issued and not started, and what runs"},
-    CommandInfo{"tokens", "t", "", "in each FIFO"},
-    CommandInfo{"where", "", "", "the launch, the cycle, the next instruction"},
-    CommandInfo{"list", "l", "", "the instructions around it"},
-    CommandInfo{"races", "", "", "what the verifier finds: both instructions, and the bytes"},
-    CommandInfo{"info", "i", "", "break points, watches, launches, names"},
+    CommandInfo{"step", "s", "[N | load | compute | store]", "run N instructions in the order of their starts, or up to the next instruction of a queue"},
+    CommandInfo{"cycle", "y", "[N | @CYCLE]", "run N cycles, or to a cycle of the launch"},
+    CommandInfo{"continue", "c", "", "run to a break point, a changed watch, or the end"},
+    CommandInfo{"finish", "f", "", "like continue, but stop at the end of the launch"},
+    CommandInfo{"break", "b", "#N | :LINE | NAME | MEM[A..B] | dram ADDR[:BYTES] | token FROM->TO", "stop before the instruction at this place, or any that accesses it"},
+    CommandInfo{"watch", "w", "MEM[A..B] | NAME | ADDR:TYPE[N,...]", "stop after an instruction that changes these values"},
+    CommandInfo{"delete", "d", "N", "delete a break point or watch"},
+    CommandInfo{"print", "p", "MEM[A..B] | NAME | ADDR:TYPE[N,...]", "show tiles of acc, out, inp, wgt, uop; or memory by name or address"},
+    CommandInfo{"save", "", "FILE.npy PLACE", "write the same as an array"},
+    CommandInfo{"queues", "q", "", "show the instructions that wait in each queue, and those that run"},
+    CommandInfo{"tokens", "t", "", "show the tokens in each FIFO"},
+    CommandInfo{"where", "", "", "show the launch, the cycle, the next instruction"},
+    CommandInfo{"list", "l", "", "show the instructions around the next one"},
+    CommandInfo{"races", "", "", "show the verifier's findings: both instructions, and the bytes"},
+    CommandInfo{"info", "i", "", "show break points, watches, launches, names"},
     CommandInfo{"help", "h", "", "this list"},
-    CommandInfo{"quit", "", "", "leave, wherever the program is"},
+    CommandInfo{"quit", "", "", "end the session, wherever the program is"},
 };
 // clang-format on
 
@@ -180,7 +180,7 @@ Result<bool> Debugger::advance(bool shows) {
 
 Result<void> Debugger::step(const Words& words) {
   if (session_.at_end()) return wrong("step", "the program has ended", "quit, or start again");
-  if (words.size() > 2) return wrong(words[2], "one word too many", "write step 3, or step store");
+  if (words.size() > 2) return wrong(words[2], "it is one word too many", "write step 3, or step store");
   for (const isa::Queue queue : isa::kAllQueues) {
     if (words.size() < 2 || words[1] != isa::name(queue)) continue;
     for (bool is_there = false; !is_there && !session_.at_end();) {
@@ -214,7 +214,7 @@ Result<void> Debugger::go_to_cycle(const Words& words) {
     if (words.size() > 2 || !number || __builtin_add_overflow(is_absolute ? 0 : *now, *number, &cycle))
       return wrong(words[1], "it is not a number of cycles", "write cycle 10, or cycle @1200");
     if (cycle < *now)
-      return wrong(words[1], fmt::format("cycle {} is past", cycle), "programs do not run backwards; start again");
+      return wrong(words[1], fmt::format("cycle {} has passed", cycle), "programs do not run backwards; start again");
   }
   if (const Result<void> ran = session_.run_to_cycle(cycle, [this] { return !interrupted_(); }); !ran.ok()) {
     has_failed_ = true;
@@ -243,7 +243,7 @@ Result<void> Debugger::go_on(bool within_launch) {
 
 Result<void> Debugger::set_break(const Words& words) {
   if (words.size() < 2 || words.size() > 3)
-    return wrong("break", "where?", "write break #12, break NAME, break acc[0..3]");
+    return wrong("break", "no place is given", "write break #12, break NAME, break acc[0..3]");
   DOVETAIL_ASSIGN(auto fits, parse_break_place("break", {words.begin() + 1, words.end()}, input_,
                                                [this](std::size_t at) { return session_.touched(at); }));
   breaks_.push_back({next_number_++, words.size() == 3 ? words[1] + " " + words[2] : words[1], std::move(fits)});
@@ -252,7 +252,7 @@ Result<void> Debugger::set_break(const Words& words) {
 }
 
 Result<void> Debugger::set_watch(const Words& words) {
-  if (words.size() != 2) return wrong("watch", "what?", "write watch acc[0..3], or watch NAME");
+  if (words.size() != 2) return wrong("watch", "it needs one place", "write watch acc[0..3], or watch NAME");
   DOVETAIL_ASSIGN(auto read, reader_of(words));
   NdArray now = read();
   watches_.push_back({next_number_++, words[1], std::move(read), std::move(now)});
@@ -298,11 +298,11 @@ Result<std::function<NdArray()>> Debugger::reader_of(const Words& words) const {
 }
 
 Result<void> Debugger::print_place(const Words& words) {
-  if (words.size() != 2) return wrong("print", "what?", "write print acc[0..3], or print NAME");
+  if (words.size() != 2) return wrong("print", "it needs one place", "write print acc[0..3], or print NAME");
   DOVETAIL_ASSIGN(const auto elements, sram_range(words[1]));
   if (elements) {
     if (elements->end - elements->begin > kMostShown)
-      return wrong(words[1], fmt::format("more than {} elements", kMostShown), "print fewer, or `save` them");
+      return wrong(words[1], fmt::format("it has more than {} elements", kMostShown), "print fewer, or `save` them");
     const std::string text = tiles_text(session_.sram(), *elements);
     print_(text.find("]?") == std::string::npos ? text : text + "  ?: nothing has written it\n");
     return {};
@@ -310,7 +310,8 @@ Result<void> Debugger::print_place(const Words& words) {
   DOVETAIL_ASSIGN(const ImageSlice slice, slice_of(words[1]));
   const NdArray array = read(slice);
   if (array.count() > 4096)
-    return wrong(words[1], "more than 4096 numbers", "print a part, as in NAME+64:int8[4,16], or `save` it");
+    return wrong(words[1], "it has more than 4096 numbers",
+                 "print a part, for example NAME+64:int8[4,16], or `save` it");
   const std::int64_t columns = array.rank() == 0 ? 1 : array.shape().back();
   print_(fmt::format("{} at {:#x}\n", driver::type_text(array.dtype(), array.shape()), slice.address) +
          rows_text(array, [&](std::int64_t row) {
@@ -321,7 +322,7 @@ Result<void> Debugger::print_place(const Words& words) {
 }
 
 Result<void> Debugger::save(const Words& words) {
-  if (words.size() != 3) return wrong("save", "a file and a place", "write save acc.npy acc[0..15]");
+  if (words.size() != 3) return wrong("save", "it needs a file and a place", "write save acc.npy acc[0..15]");
   DOVETAIL_ASSIGN(const auto read, reader_of(words));
   const NdArray array = read();
   DOVETAIL_TRY(write_result_npy(words[1], array));
@@ -331,7 +332,7 @@ Result<void> Debugger::save(const Words& words) {
 
 void Debugger::show_queues() {
   const auto queues = session_.queues();
-  if (!queues || session_.at_end()) return print_("queues: not known, there are no times\n");
+  if (!queues || session_.at_end()) return print_("queues: not known, since the launch has no times\n");
   for (const isa::Queue queue : isa::kAllQueues) {
     const auto& state = (*queues)[isa::index(queue)];
     print_(fmt::format("{:<8} {} running, {} waiting\n", isa::name(queue), state.running.size(), state.waiting.size()));
@@ -344,7 +345,7 @@ void Debugger::show_queues() {
 
 void Debugger::show_tokens() {
   const auto tokens = session_.tokens();
-  if (!tokens || session_.at_end()) return print_("tokens: not known, there are no times\n");
+  if (!tokens || session_.at_end()) return print_("tokens: not known, since the launch has no times\n");
   for (const isa::TokenFifo fifo : isa::kAllFifos)
     print_(fmt::format("  {:<16} {} of {}\n",
                        fmt::format("{}->{}", isa::name(producer(fifo)), isa::name(consumer(fifo))),

@@ -1,4 +1,4 @@
-// The commands of `dovetail debug`: a session, break points and watches on it, and what of it is shown.
+// The commands of `dovetail debug`: they run a session, set break points and watches on it, and show its state.
 #pragma once
 
 #include <cstdint>
@@ -21,24 +21,24 @@ namespace dovetail::cli {
 
 class Debugger {
  public:
-  // All outlive this. `print` gets what commands show. `report`: what the verifier has found. `interrupted`, asked
-  // before each instruction: a command that runs is to stop there.
+  // All arguments outlive this object. `print` gets the output of commands. `report`: the verifier's findings.
+  // `interrupted` is called before each instruction: true stops the running command.
   Debugger(const ProgramInput& input, simulator::DebugSession& session, const isa::VerifyReport& report,
            std::function<void(std::string_view)> print, std::function<bool()> interrupted);
 
   enum class After : std::uint8_t { goes_on, quits };
-  // One line. Error: it is not understood; or, where has_failed(), the program cannot continue.
+  // Runs one line. Error: the line is not understood; or, if has_failed(), the program cannot continue.
   Result<After> command(std::string_view line);
   bool has_failed() const { return has_failed_; }
 
-  // Where the program is.
+  // Shows where the program is.
   void show_place();
   static std::string help();
 
  private:
   using Words = std::vector<std::string>;
 
-  // Where a program stops: before an instruction that fits.
+  // A program stops before each instruction that matches a break point.
   struct BreakPoint {
     std::size_t number = 0;
     std::string text;
@@ -65,11 +65,11 @@ class Debugger {
   void show_races();
   void show_info();
 
-  // One instruction. False: a watch has changed, the program is at its end, or the user has interrupted it.
+  // Runs one instruction. False: a watch has changed, the program is at its end, or the user has interrupted it.
   Result<bool> advance(bool shows);
   Result<std::function<NdArray()>> reader_of(const Words& words) const;
   Result<std::optional<SramRange>> sram_range(std::string_view text) const;
-  // A name, or ADDRESS:TYPE[EXTENT,...].
+  // `text`: a name, or ADDRESS:TYPE[EXTENT,...].
   Result<ImageSlice> slice_of(std::string_view text) const;
   NdArray read(const ImageSlice& slice) const;
   std::string cite(std::size_t instruction) const;

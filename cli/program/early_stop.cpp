@@ -21,7 +21,7 @@ constexpr std::string_view kOption = "--until";
 
 Diagnostic not_reached(std::string_view place, std::string why) {
   return {"cannot stop early", std::string(place), std::move(why),
-          "name a place that the launches come to, or leave --until out; nothing was written"};
+          "name a place that the launches reach, or leave --until out; nothing was written"};
 }
 
 struct CyclePlace {
@@ -29,7 +29,7 @@ struct CyclePlace {
   std::uint64_t cycle = 0;
 };
 
-// "@300", "1@300"; nothing where it is not of that form.
+// "@300", "1@300"; nullopt for text of another form.
 Result<std::optional<CyclePlace>> parse_cycle(std::string_view place, std::size_t launches) {
   const std::size_t at = place.find('@');
   if (at == std::string_view::npos) return std::optional<CyclePlace>();
@@ -39,8 +39,8 @@ Result<std::optional<CyclePlace>> parse_cycle(std::string_view place, std::size_
     return Diagnostic{fmt::format("bad value of {}", kOption), std::string(place), std::move(why),
                       "write @300, or 1@300 for cycle 300 of the second launch"};
   };
-  if (!launch || !cycle) return bad("it is not a cycle of a launch");
-  if (*launch >= launches) return bad(fmt::format("there are {} launches, counted from 0", launches));
+  if (!launch || !cycle) return bad("it must be @CYCLE or LAUNCH@CYCLE");
+  if (*launch >= launches) return bad(fmt::format("the program has {} launches, counted from 0", launches));
   return std::optional(CyclePlace{*launch, *cycle});
 }
 
@@ -49,12 +49,12 @@ Result<StopsBefore> parse_place(std::string_view place, const ProgramInput& inpu
   std::vector<std::string> words;
   for (std::string word; stream >> word;) words.push_back(std::move(word));
   if (words.empty())
-    return Diagnostic{fmt::format("bad value of {}", kOption), "", "it names no place",
+    return Diagnostic{fmt::format("bad value of {}", kOption), "", "it is empty",
                       "write #12 for an instruction, or the name of a label"};
   return parse_break_place(kOption, words, input, std::move(touched));
 }
 
-// Values alone, in the order of the functional simulator.
+// Computes only values, in the order of the functional simulator.
 class WithoutTime final : public EarlyStop {
  public:
   WithoutTime(std::string_view place, const ProgramInput& input, const simulator::EngineOptions& options)
@@ -84,7 +84,7 @@ class WithoutTime final : public EarlyStop {
       counters_ += counters;
       if (stopped_) return StopPoint{i, stopped_, std::nullopt};
     }
-    return not_reached(place_, "the program ends without coming to it");
+    return not_reached(place_, "the program ends without reaching it");
   }
 
   const simulator::Dram& dram() const override { return dram_; }
@@ -102,7 +102,7 @@ class WithoutTime final : public EarlyStop {
   simulator::Counters counters_;
 };
 
-// In the order and at the cycles of the accelerator, as `debug` has it.
+// Runs in the order and at the cycles of the accelerator, like `debug`.
 class InTime final : public EarlyStop {
  public:
   InTime(std::string_view place, const ProgramInput& input, const simulator::EngineOptions& options)
@@ -132,12 +132,12 @@ class InTime final : public EarlyStop {
       if (next && stops_before_(*next)) return StopPoint{session_.launch(), next, session_.cycle()};
       DOVETAIL_TRY(session_.step());
     }
-    return not_reached(place_, "the program ends without coming to it");
+    return not_reached(place_, "the program ends without reaching it");
   }
 
   Result<StopPoint> to_cycle() {
     while (!session_.at_end() && session_.launch() < cycle_->launch) DOVETAIL_TRY(session_.step());
-    // A launch of nothing is passed over.
+    // Empty launches are skipped.
     if (session_.at_end() || session_.launch() != cycle_->launch || !session_.cycle())
       return not_reached(place_, fmt::format("launch {} has no times", cycle_->launch));
     if (const auto cycles = session_.launch_cycles(); cycles && *cycles < cycle_->cycle)

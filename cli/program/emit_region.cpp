@@ -35,13 +35,13 @@ constexpr std::uint64_t kSeed = 1;  // as `dovetail run` without --input and --s
 
 // A tensor of a region: where it is stored, and its elements in the sample run.
 struct Port {
-  std::string name;    // plain, and unlike the others of the region
-  std::string layout;  // from the model's shape, if it is not that
+  std::string name;    // plain, and unique in the region
+  std::string layout;  // mapping from the model's shape; empty: the same shape
   std::uint64_t address = 0;
   NdArray sample;
 };
 
-// The values of a run, by tensor.
+// The values of a run, by tensor name.
 class Sample {
  public:
   static Result<Sample> make(const bundle::Bundle& bundle) {
@@ -145,7 +145,7 @@ class Region {
   static std::string input_file(const Port& port) { return fmt::format("input_{}.npy", port.name); }
   static std::string expected_file(const Port& port) { return fmt::format("expected_{}.npy", port.name); }
 
-  // The program as text; `lines` of each instruction.
+  // The program as text. Appends to `lines` the line of each instruction.
   std::string listing(std::vector<isa::SourceLine>& lines) const {
     std::string text = isa::format_config_line(code_.config) + "\n";
     std::uint32_t number = 2;
@@ -210,15 +210,17 @@ class Region {
     define("IMAGE_BASE", space.base);
     define("IMAGE_BYTES", space.bytes);
     define("PROGRAM_BASE", code_.program_base);
-    text += fmt::format("#define REGION_CONFIG 0x{:08x}u /* as the register CONFIG has it */\n",
+    text += fmt::format("#define REGION_CONFIG 0x{:08x}u /* the value of register CONFIG */\n",
                         isa::spec::config_register(code_.config));
     text += fmt::format(
-        "\n/* Launches, in this order: {{first instruction, how many}}. */\n#define REGION_LAUNCH_COUNT {}\n",
+        "\n/* Launches, in this order: {{first instruction, number of instructions}}. */\n#define REGION_LAUNCH_COUNT "
+        "{}\n",
         code_.launches.size());
     text += "#define REGION_LAUNCHES {";
     for (std::size_t i = 0; i < code_.launches.size(); ++i)
       text += fmt::format("{}{{{}u, {}u}}", i == 0 ? "" : ", ", code_.launches[i].begin, code_.launches[i].count);
-    text += "}\n\n/* Where inputs are to be written before the first launch, and outputs are read after the last. */\n";
+    text +=
+        "}\n\n/* Addresses where inputs are written before the first launch, and outputs are read after the last. */\n";
     for (const auto& [kind, ports] : {std::pair{"INPUT", &inputs_}, {"OUTPUT", &outputs_}})
       for (const Port& port : *ports) {
         text += fmt::format("/* {}{}{} */\n", driver::type_text(port.sample.dtype(), port.sample.shape()),
@@ -249,7 +251,7 @@ Result<std::string> emit_regions(const bundle::Bundle& bundle, const fs::path& f
   DOVETAIL_ASSIGN(const auto steps, bundle::accel_steps(bundle));
   if (steps.empty())
     return Diagnostic{"cannot emit regions", bundle.name, "no step of it runs on the accelerator",
-                      "put accel first in --target; the report says why it took nothing"};
+                      "put accel first in --target; the report says why no node runs on it"};
   DOVETAIL_ASSIGN(const Sample sample, Sample::make(bundle));
   DOVETAIL_TRY(driver::make_result_folder("--emit", folder));
   std::string text;

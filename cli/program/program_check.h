@@ -1,4 +1,4 @@
-// The static verifier's findings on a program from the command line, for people and machines.
+// The static verifier's findings on a program from the command line, as text.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace dovetail::cli {
 // Errors: a malformed --program-base.
 Result<isa::VerifyReport> verify_input(const ProgramArguments& arguments, const ProgramInput& input);
 
-// A paragraph each, then their number; lines of the source where they are known.
+// A paragraph for each finding, then their number; with source lines if they are known.
 std::string findings_text(const isa::VerifyReport& report, const SourceLines& source, std::size_t instructions);
 Json findings_json(const isa::VerifyReport& report, const SourceLines& source);
 

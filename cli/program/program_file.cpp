@@ -16,16 +16,16 @@ namespace dovetail::cli {
 namespace {
 constexpr std::size_t kMostProgramBytes = std::size_t{1} << 30;
 
-// A file of the wrong kind, before its bytes are taken for instructions.
+// Detects a file of the wrong kind, before its bytes are read as instructions.
 std::optional<Diagnostic> wrong_kind(std::span<const std::byte> bytes, const std::string& path) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("\x93NUMPY"))
     return Diagnostic{"cannot read program", path, "it is a NumPy array, not raw instructions",
-                      "an array belongs to memory: --place x.npy@ADDRESS"};
+                      "place an array in memory: --place x.npy@ADDRESS"};
   const auto is_text = [](char c) { return (c >= ' ' && c <= '~') || c == '\n' || c == '\r' || c == '\t'; };
   if (std::all_of(text.begin(), text.end(), is_text))
     return Diagnostic{"cannot read program", path, "it is text, not raw instructions",
-                      "the names of assembly files end in .s"};
+                      "give assembly text a name that ends in .s"};
   return std::nullopt;
 }
 
@@ -49,7 +49,7 @@ Result<std::vector<std::byte>> read_image(const std::string& path, std::uint64_t
     return Diagnostic{"cannot place memory image", path,
                       fmt::format("{} bytes from {:#x} end after the {} address bits of {}", bytes.size(), base,
                                   config.address_bits, config.name),
-                      "lower --dram-base, or take a configuration with more address_bits"};
+                      "lower --dram-base, or use a configuration with more address_bits"};
   return bytes;
 }
 

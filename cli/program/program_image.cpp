@@ -34,12 +34,12 @@ bool is_npy_name(const std::string& path) { return path.ends_with(".npy"); }
 Result<void> parse_type(std::string_view option, std::string_view text, ImageSlice& slice) {
   const std::size_t bracket = text.find('[');
   const auto bad = [&](std::string why) {
-    return bad_place(option, text, std::move(why), "write a type and its extents, as in 0x2000:int8[4,16]");
+    return bad_place(option, text, std::move(why), "write a type and its extents, for example 0x2000:int8[4,16]");
   };
   if (bracket == std::string_view::npos || text.back() != ']') return bad("it is not TYPE[EXTENT,...]");
   const auto dtype = dtype_from_name(text.substr(0, bracket));
   if (!dtype || std::find(kTypes.begin(), kTypes.end(), *dtype) == kTypes.end())
-    return bad("there is no such type; there are int8, uint8, int16, uint16, int32, uint32, float32");
+    return bad("the type must be int8, uint8, int16, uint16, int32, uint32 or float32");
   slice.dtype = *dtype;
   slice.shape.clear();
   slice.size_bytes = static_cast<std::uint64_t>(info(*dtype).bytes);
@@ -49,7 +49,7 @@ Result<void> parse_type(std::string_view option, std::string_view text, ImageSli
     const auto extent = parse_address(option, rest.substr(0, comma));
     if (!extent || *extent == 0 || *extent > kMostImageBytes ||
         __builtin_mul_overflow(slice.size_bytes, *extent, &slice.size_bytes) || slice.size_bytes > kMostImageBytes)
-      return bad("an extent is not a positive number, or the whole exceeds 8 GiB");
+      return bad("an extent is not a positive number, or the array exceeds 8 GiB");
     slice.shape.push_back(static_cast<std::int64_t>(*extent));
     if (comma == rest.size()) return {};
     rest.remove_prefix(comma + 1);
@@ -76,7 +76,7 @@ Result<void> check_base(const std::vector<ImagePart>& base, const ImagePart& ite
     for (std::uint64_t at = begin; at < end; ++at)
       if (part.bytes[at - part.address] != item.bytes[at - item.address])
         return Diagnostic{"cannot compose memory image", part.name,
-                          fmt::format("at {:#x} it has another byte than {}", at, item.name),
+                          fmt::format("its byte at {:#x} differs from that of {}", at, item.name),
                           "leave --dram out, or keep its addresses free with .org"};
   }
   return {};
@@ -107,7 +107,7 @@ Result<ImageSlice> parse_slice(std::string_view option, std::string_view text, c
   if (!base.empty() && base.front() >= '0' && base.front() <= '9') {
     DOVETAIL_ASSIGN(slice.address, parse_address(option, base));
     if (typed && !has_type)
-      return bad_place(option, text, "an address has no separate type", "write as in 0x2000:int8[4,16]");
+      return bad_place(option, text, "an address needs a type", "write for example 0x2000:int8[4,16]");
   } else {
     const auto symbol = std::find_if(symbols.begin(), symbols.end(), [&](const isa::Symbol& entry) {
       return entry.kind == isa::SymbolKind::address && entry.name == base;
@@ -138,7 +138,7 @@ Result<NdArray> parse_array(std::span<const std::byte> bytes, const std::string&
   DOVETAIL_ASSIGN(NdArray array, parse_npy(bytes, path));
   if (std::find(kTypes.begin(), kTypes.end(), array.dtype()) == kTypes.end())
     return Diagnostic{"cannot place array", path,
-                      fmt::format("it holds {}, which the accelerator's memories do not", name(array.dtype())),
+                      fmt::format("its type is {}, which the accelerator's memories cannot hold", name(array.dtype())),
                       "save it with another type, as in numpy.save(path, x.astype(numpy.int8))"};
   return array;
 }
@@ -185,7 +185,7 @@ Result<simulator::Dram> compose_image(const isa::HardwareConfig& config, const s
         return Diagnostic{"cannot place in memory", part.name,
                           fmt::format("{} bytes from {:#x} end after the {} address bits of {}", part.size_bytes,
                                       part.address, config.address_bits, config.name),
-                          "place it lower, or take a configuration with more address_bits"};
+                          "place it lower, or use a configuration with more address_bits"};
       first = std::min(first, part.address);
       last = std::max(last, part.address + part.size_bytes);
     }
@@ -193,7 +193,7 @@ Result<simulator::Dram> compose_image(const isa::HardwareConfig& config, const s
   if (last - first > kMostImageBytes)
     return Diagnostic{
         "cannot compose memory image", "",
-        fmt::format("it would have {} bytes from {:#x} on, more than {}", last - first, first, kMostImageBytes),
+        fmt::format("it would have {} bytes from {:#x}, more than {}", last - first, first, kMostImageBytes),
         "place its parts closer together"};
   for (std::size_t i = 0; i < placements.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
@@ -203,7 +203,7 @@ Result<simulator::Dram> compose_image(const isa::HardwareConfig& config, const s
         return Diagnostic{"cannot compose memory image", b.name,
                           fmt::format("its bytes {} overlap {} of {}", range_text(b.address, b.size_bytes),
                                       range_text(a.address, a.size_bytes), a.name),
-                          "place them apart"};
+                          "place them so that they do not overlap"};
     }
   for (const ImagePart& item : items) DOVETAIL_TRY(check_base(base, item));
   simulator::Dram dram{first, std::vector<std::byte>(last - first)};

@@ -1,5 +1,5 @@
-// The memory image of a program from its parts: a file of raw bytes, what assembly text lays out, arrays that are
-// placed by name or address; and slices of it as arrays.
+// Composes the memory image of a program from its parts: a file of raw bytes, the data of assembly text, and arrays
+// placed by name or address. Reads slices of the image as arrays.
 #pragma once
 
 #include <cstddef>
@@ -17,16 +17,16 @@
 
 namespace dovetail::cli {
 
-// Bytes of memory that have a type.
+// A range of memory with a type.
 struct ImageSlice {
   std::uint64_t address = 0, size_bytes = 0;
   DType dtype = DType::uint8;
   Shape shape = {};
-  std::string name;  // as given
+  std::string name;  // as the user wrote it
 };
 
-// "0x2000", "x", "x+64", and with `typed` any of them with ":int8[4,16]" after it: an address needs that, of a name it
-// takes the its own place type.
+// "0x2000", "x", "x+64", and with `typed` any of these followed by ":int8[4,16]". An address needs the type; for a name
+// it replaces the type of the symbol.
 Result<ImageSlice> parse_slice(std::string_view option, std::string_view text, const std::vector<isa::Symbol>& symbols,
                                bool typed);
 
@@ -36,23 +36,23 @@ struct FileAt {
 };
 Result<FileAt> parse_file_at(std::string_view option, std::string_view text);
 
-// A .npy's elements, or a file's bytes; types that the accelerator does not know are refused.
+// A .npy's elements, or a file's bytes. Error: the accelerator does not have the type of the elements.
 Result<NdArray> read_array_or_bytes(const std::string& path);
-// Raw bytes; of a .npy those of its elements, never its header.
+// The bytes of the file; for a .npy, the bytes of its elements without the header.
 Result<std::vector<std::byte>> read_bytes(const std::string& path);
-// A .npy where the path ends so, else raw bytes.
+// Writes a .npy if the path ends in .npy, else raw bytes.
 Result<void> write_slice(const std::string& path, const simulator::Dram& dram, const ImageSlice& slice);
 Result<void> write_image(const std::string& path, const simulator::Dram& dram);
 
-// One part. `bytes` empty: room, without content.
+// A part of the image. `bytes` empty: the part only reserves room.
 struct ImagePart {
   std::string name;
   std::uint64_t address = 0, size_bytes = 0;
   std::span<const std::byte> bytes;
 };
 
-// From the lowest address to the highest of all parts, zero between them. `base`: the raw file, which items may agree
-// with and not contradict; placements come last and may not overlap each other.
+// The image reaches from the lowest to the highest address of all parts, with zeros between them. `base`: the raw file;
+// items may repeat its bytes but not change them. Placements are applied last and must not overlap each other.
 Result<simulator::Dram> compose_image(const isa::HardwareConfig& config, const std::vector<ImagePart>& base,
                                       const std::vector<ImagePart>& items, const std::vector<ImagePart>& placements);
 

@@ -20,21 +20,21 @@ Result<void> same_hardware(const isa::HardwareConfig& map, const isa::HardwareCo
   named.name = given.name;
   if (named == given) return {};
   return Diagnostic{"cannot use program map", path,
-                    fmt::format("it is of configuration {}, and {} is asked for", map.name, given.name),
-                    "leave --hw out, or assemble for it"};
+                    fmt::format("it is for configuration {}, and --hw is {}", map.name, given.name),
+                    "leave --hw out, or assemble for that configuration"};
 }
 
-// With the system of the named configuration that it is, or the default one.
+// The machine: `config` with the system of the named configuration that it equals, or with the default system.
 isa::Machine machine_of(const isa::HardwareConfig& config) {
   for (const isa::Machine& machine : isa::named_machines())
     if (machine.hardware == config) return machine;
   return {config, {}};
 }
 
-// Program, hardware, names and lines; and the items of an assembly file.
+// A program with its hardware, names and source lines, and the data items of an assembly file.
 struct Loaded {
   ProgramInput input;
-  std::optional<std::uint64_t> image_base;  // of a map
+  std::optional<std::uint64_t> image_base;  // from a map
   std::vector<isa::ImageItem> items;
 };
 
@@ -46,11 +46,12 @@ Result<Loaded> load_assembly(const ProgramArguments& arguments) {
     expected = loaded.input.machine.hardware;
   }
   if (arguments.map)
-    return Diagnostic{"bad usage", *arguments.map, "assembly text has its own names, and no use for a --map",
+    return Diagnostic{"bad usage", *arguments.map, "assembly text has its own names and needs no --map",
                       "leave --map out"};
   DOVETAIL_ASSIGN(isa::Assembly assembly, read_assembly(arguments.program, expected));
   if (assembly.program.empty())
-    return Diagnostic{"cannot read program", arguments.program, "it has no instruction", "is it the right file?"};
+    return Diagnostic{"cannot read program", arguments.program, "it has no instruction",
+                      "check that it is the right file"};
   if (!arguments.hardware) loaded.input.machine = machine_of(assembly.config);
   loaded.input.program = std::move(assembly.program);
   loaded.input.launches = std::move(assembly.launches);
@@ -72,7 +73,7 @@ Result<Loaded> load_binary(const ProgramArguments& arguments, std::string_view c
     loaded.image_base = map->image_base;
   } else if (!arguments.hardware) {
     return Diagnostic{fmt::format("bad usage of `dovetail {}`", command), "",
-                      "--hw is required: raw instructions do not say for which configuration they are",
+                      "--hw is required, since raw instructions do not name their configuration",
                       fmt::format("add --hw CONFIG or --map MAP.json; see `dovetail {} --help`", command)};
   }
   if (arguments.hardware) {
@@ -82,9 +83,9 @@ Result<Loaded> load_binary(const ProgramArguments& arguments, std::string_view c
   DOVETAIL_ASSIGN(loaded.input.program, read_program(arguments.program, loaded.input.machine.hardware));
   if (map && map->instructions != loaded.input.program.size())
     return Diagnostic{"cannot use program map", *arguments.map,
-                      fmt::format("it is of {} instructions, and {} has {}", map->instructions, arguments.program,
+                      fmt::format("it is for {} instructions, and {} has {}", map->instructions, arguments.program,
                                   loaded.input.program.size()),
-                      "take the map that was written with the program"};
+                      "use the map that was written with the program"};
   return loaded;
 }
 
@@ -94,14 +95,14 @@ void ProgramArguments::declare(Options& options) {
   options.positional("PROGRAM.s|.bin", program,
                      "assembly text, or raw instructions, 16 bytes each (32 in the wide encoding)", Need::required,
                      File::read);
-  options.value("--hw", "CONFIG", hardware, fmt::format("{}; text says it itself (.config)", kHardwareHelp),
+  options.value("--hw", "CONFIG", hardware, fmt::format("{}; assembly text names it itself (.config)", kHardwareHelp),
                 File::read);
-  options.value("--map", "MAP.json", map, "of raw instructions: the map that `dovetail asm --map` wrote", File::read);
+  options.value("--map", "MAP.json", map, "for raw instructions: the map that `dovetail asm --map` wrote", File::read);
   options.value("--dram", "IN.bin", dram, "the memory image: raw bytes, or the elements of a .npy", File::read);
   options.value("--dram-base", "ADDR", dram_base,
                 "physical address of the image's first byte (default 0, or the map's)");
   options.placed_files("--place", "FILE@PLACE", placements,
-                       "lay a .npy's elements, or a file's bytes, at an address, NAME or NAME+BYTES; repeatable",
+                       "put a .npy's elements, or a file's bytes, at an address, NAME or NAME+BYTES; repeatable",
                        File::read);
   options.value("--program-base", "ADDR", program_base,
                 "physical address of the program: for engines that fetch it, and\n"
@@ -113,15 +114,15 @@ void ProgramArguments::declare(Options& options) {
 
 bool is_assembly(const std::string& path) { return path.ends_with(".s") || path.ends_with(".asm"); }
 
-isa::ReadData data_files_beside(const std::string& path) {
-  // Text from a pipe has the current folder.
+isa::ReadData read_data_files_near(const std::string& path) {
+  // Text from stdin reads its files from the current folder.
   return [folder = is_stdin_file(path) ? std::filesystem::path() : std::filesystem::path(path).parent_path()](
              const std::string& file) { return read_array_or_bytes(folder / file); };
 }
 
 Result<isa::Assembly> read_assembly(const std::string& path, const std::optional<isa::HardwareConfig>& expected) {
   DOVETAIL_ASSIGN(const std::string text, read_text_file(path));
-  return isa::parse_assembly(text, path, expected, data_files_beside(path));
+  return isa::parse_assembly(text, path, expected, read_data_files_near(path));
 }
 
 ProgramMap map_of(const isa::Assembly& assembly, const std::string& path, const simulator::Dram& image) {
@@ -153,8 +154,8 @@ Result<ProgramInput> read_program_input(const ProgramArguments& arguments, std::
     DOVETAIL_ASSIGN(input.launches, parse_launches(arguments.launches, input.program.size()));
   }
   if (arguments.dram_base && !arguments.dram)
-    return Diagnostic{fmt::format("bad usage of `dovetail {}`", command), "--dram-base",
-                      "there is no --dram for it to place", "add --dram IN.bin"};
+    return Diagnostic{fmt::format("bad usage of `dovetail {}`", command), "--dram-base", "it needs --dram",
+                      "add --dram IN.bin"};
 
   std::vector<ImagePart> base, placements;
   std::vector<std::byte> raw;
@@ -167,7 +168,7 @@ Result<ProgramInput> read_program_input(const ProgramArguments& arguments, std::
     base.push_back({*arguments.dram, address, raw.size(), raw});
   }
   std::vector<NdArray> arrays;
-  arrays.reserve(arguments.placements.size());  // the parts point into them
+  arrays.reserve(arguments.placements.size());  // the parts refer to the arrays
   for (const std::string& text : arguments.placements) {
     DOVETAIL_ASSIGN(const FileAt file, parse_file_at("--place", text));
     DOVETAIL_ASSIGN(const ImageSlice slice, parse_slice("--place", file.place, input.symbols, false));
@@ -175,8 +176,8 @@ Result<ProgramInput> read_program_input(const ProgramArguments& arguments, std::
     if (!slice.shape.empty() && array.bytes().size() > slice.size_bytes)
       return Diagnostic{
           "cannot place array", text,
-          fmt::format("it has {} bytes, and `{}` has {}", array.bytes().size(), file.place, slice.size_bytes),
-          "give it more room, or place less"};
+          fmt::format("it has {} bytes, and the place `{}` has {}", array.bytes().size(), file.place, slice.size_bytes),
+          "reserve more room, or place a smaller array"};
     arrays.push_back(std::move(array));
     placements.push_back({text, slice.address, arrays.back().bytes().size(), arrays.back().bytes()});
   }

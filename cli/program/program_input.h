@@ -1,4 +1,4 @@
-// What `check`, `simulate` and `debug` take: a program, raw or as assembly text, and the memory that it works on.
+// The input of `check`, `simulate` and `debug`: a program, raw or as assembly text, and the memory that it works on.
 #pragma once
 
 #include <optional>
@@ -34,17 +34,17 @@ struct ProgramInput {
   SourceLines source;
 };
 
-// Whether a path is of assembly text: by its end, .s or .asm.
+// Whether a path names assembly text: it ends in .s or .asm.
 bool is_assembly(const std::string& path);
 // Reads the files of .data lines from the folder of the text.
-isa::ReadData data_files_beside(const std::string& path);
-// The files of its .data lines are sought alongside it. `expected` as parse_assembly() has it.
+isa::ReadData read_data_files_near(const std::string& path);
+// Files of .data lines are read from the folder of `path`. `expected`: as for parse_assembly().
 Result<isa::Assembly> read_assembly(const std::string& path, const std::optional<isa::HardwareConfig>& expected);
 ProgramMap map_of(const isa::Assembly& assembly, const std::string& path, const simulator::Dram& image);
-// Of the assembly text alone.
+// The image that the assembly text defines alone, without placed files.
 Result<simulator::Dram> image_of(const isa::Assembly& assembly, const std::string& path);
 
-// `outputs`: "FILE@PLACE[:TYPE]" each; the image covers their places too. `command` names itself in messages.
+// `outputs`: "FILE@PLACE[:TYPE]" each; the image covers their places too. `command`: its name, for messages.
 Result<ProgramInput> read_program_input(const ProgramArguments& arguments, std::string_view command,
                                         const std::vector<std::string>& outputs = {});
 

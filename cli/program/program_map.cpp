@@ -33,19 +33,19 @@ Json lines_json(const std::vector<isa::SourceLine>& lines) {
   return runs;
 }
 
-// A number that fits T, of a member that has to be there.
+// The number in a required member; it must fit T.
 template <typename T>
 Result<T> number(const Json& json, const char* key, const std::string& where) {
   if (json.is_object() && json.contains(key) && json[key].is_number_integer()) {
     if (json[key].is_number_unsigned() && json[key].get<std::uint64_t>() <= std::numeric_limits<T>::max())
       return static_cast<T>(json[key].get<std::uint64_t>());
   }
-  return malformed(where, fmt::format("`{}` is not a whole number from 0 to {}", key, std::numeric_limits<T>::max()));
+  return malformed(where, fmt::format("`{}` must be an integer from 0 to {}", key, std::numeric_limits<T>::max()));
 }
 
 Result<const Json*> member(const Json& json, const char* key, Json::value_t type, const std::string& where) {
   if (json.is_object() && json.contains(key) && json[key].type() == type) return &json[key];
-  return malformed(where, fmt::format("`{}` is missing, or of another kind", key));
+  return malformed(where, fmt::format("`{}` is missing, or has the wrong JSON type", key));
 }
 
 Result<isa::Symbol> symbol_from_json(const Json& json, const ProgramMap& map, const std::string& where) {
@@ -55,7 +55,7 @@ Result<isa::Symbol> symbol_from_json(const Json& json, const ProgramMap& map, co
   DOVETAIL_ASSIGN(const Json* kind, member(json, "kind", Json::value_t::string, where));
   const auto known = std::find(kKindNames.begin(), kKindNames.end(), kind->get<std::string>());
   if (known == kKindNames.end())
-    return malformed(where, fmt::format("`{}` is of the kind `{}`", symbol.name, kind->get<std::string>()));
+    return malformed(where, fmt::format("`{}` has the unknown kind `{}`", symbol.name, kind->get<std::string>()));
   symbol.kind = static_cast<isa::SymbolKind>(known - kKindNames.begin());
   DOVETAIL_ASSIGN(symbol.line, number<std::size_t>(json, "line", where));
   if (symbol.kind == isa::SymbolKind::constant) {
@@ -69,19 +69,21 @@ Result<isa::Symbol> symbol_from_json(const Json& json, const ProgramMap& map, co
   DOVETAIL_ASSIGN(symbol.bytes, number<std::uint64_t>(json, "bytes", where));
   DOVETAIL_ASSIGN(const Json* type, member(json, "type", Json::value_t::string, where));
   const auto dtype = dtype_from_name(type->get<std::string>());
-  if (!dtype) return malformed(where, fmt::format("`{}` has no type `{}`", symbol.name, type->get<std::string>()));
+  if (!dtype)
+    return malformed(where, fmt::format("`{}` has the unknown type `{}`", symbol.name, type->get<std::string>()));
   symbol.dtype = *dtype;
   DOVETAIL_ASSIGN(const Json* shape, member(json, "shape", Json::value_t::array, where));
   std::uint64_t bytes = static_cast<std::uint64_t>(info(symbol.dtype).bytes);
   for (const Json& extent : *shape) {
     if (!extent.is_number_unsigned() || extent.get<std::uint64_t>() > isa::kMostImageBytes ||
         __builtin_mul_overflow(bytes, extent.get<std::uint64_t>(), &bytes))
-      return malformed(where, fmt::format("`{}` has an extent {}", symbol.name, extent.dump()));
+      return malformed(where, fmt::format("`{}` has the invalid extent {}", symbol.name, extent.dump()));
     symbol.shape.push_back(extent.get<std::int64_t>());
   }
   const std::uint64_t end = map.image_base + map.image_bytes;
   if (bytes != symbol.bytes || symbol.value > end || symbol.bytes > end - symbol.value)
-    return malformed(where, fmt::format("`{}` is not within the image, or its shape not its size", symbol.name));
+    return malformed(where,
+                     fmt::format("`{}` is not within the image, or its shape does not fit its size", symbol.name));
   return symbol;
 }
 
@@ -120,7 +122,7 @@ Json to_json(const ProgramMap& map) {
 
 Result<ProgramMap> program_map_from_json(const Json& json, const std::string& where) {
   if (!json.is_object() || json.value("kind", Json()) != Json(kKind))
-    return malformed(where, fmt::format("it is no {}", kKind));
+    return malformed(where, fmt::format("it is not a {}", kKind));
   ProgramMap map;
   DOVETAIL_ASSIGN(const Json* hardware, member(json, "hardware", Json::value_t::object, where));
   DOVETAIL_ASSIGN(map.hardware, isa::config_from_json(*hardware, where));
@@ -150,7 +152,7 @@ Result<ProgramMap> program_map_from_json(const Json& json, const std::string& wh
     if (!json.contains(key)) continue;
     DOVETAIL_ASSIGN(const Json* list, member(json, key, Json::value_t::array, where));
     for (const Json& name : *list) {
-      if (!name.is_string()) return malformed(where, fmt::format("`{}` holds what is not a name", key));
+      if (!name.is_string()) return malformed(where, fmt::format("`{}` must hold names", key));
       names->push_back(name);
     }
   }
@@ -161,7 +163,7 @@ Result<ProgramMap> program_map_from_json(const Json& json, const std::string& wh
   for (const Json& run : *lines) {
     if (!run.is_array() || run.size() != 3 || !run[0].is_number_unsigned() || !run[1].is_number_unsigned() ||
         !run[2].is_number_unsigned() || run[2].get<std::uint64_t>() > map.instructions - map.source.lines.size())
-      return malformed(where, "its source lines are not those of its instructions");
+      return malformed(where, "its source lines do not match its instructions");
     map.source.lines.insert(map.source.lines.end(), run[2].get<std::size_t>(),
                             {run[0].get<std::uint32_t>(), run[1].get<std::uint32_t>()});
   }

@@ -1,5 +1,5 @@
-// map.json: what is stored where in a program's memory image, and where its instructions come from. `asm` and `compile
-// --emit` write it, the commands that take programs read it.
+// map.json: the addresses of data in a program's memory image, and the source lines of its instructions. `asm` and
+// `compile --emit` write it, the commands that run programs read it.
 #pragma once
 
 #include <cstdint>
@@ -23,16 +23,16 @@ struct ProgramMap {
   std::vector<isa::Launch> launches;
   std::vector<isa::Symbol> symbols;
   SourceLines source;
-  // Of a region of a model: where the image holds the program, and which names are its tensors.
+  // Only for a region of a model: the address of the program in the image, and the names of its tensors.
   std::optional<std::uint64_t> program_base = std::nullopt;
   std::vector<std::string> inputs = {}, outputs = {};
 };
 
 // {"kind": "program map", "hardware", "instructions", "launches": [{"begin", "count"}], "image": {"base", "bytes"},
 // "symbols": [{"name", "kind", "value", "bytes", "type", "shape", "line"}], "source": {"file", "lines": [[line, used
-// line, how many instructions], ...]}}; of a region also "program_base", "inputs" and "outputs".
+// line, number of instructions], ...]}}; for a region also "program_base", "inputs" and "outputs".
 Json to_json(const ProgramMap& map);
-// Errors: what is missing, malformed, or not within the program and the image.
+// Errors: members that are missing, malformed, or outside the program or the image.
 Result<ProgramMap> program_map_from_json(const Json& json, const std::string& where);
 Result<ProgramMap> read_program_map(const std::string& path);
 

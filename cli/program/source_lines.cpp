@@ -12,7 +12,7 @@ constexpr std::string_view kWord = "instruction ";
 
 bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
 
-// How many characters before the index, where one is cited at `at`; 0: none is.
+// The number of characters before the index, if an instruction is cited at `at`; else 0.
 std::size_t citation(std::string_view text, std::size_t at) {
   if (at > 0 && is_letter(text[at - 1])) return 0;
   if (text[at] == '#') return 1;

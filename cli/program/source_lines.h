@@ -1,5 +1,5 @@
-// Diagnostics name instructions by their index. Of a program from assembly text, or with a map, the reader needs the
-// line too.
+// Source lines of instructions. Diagnostics name instructions by their index; for a program from assembly text, or with
+// a map, the user also needs the line.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ namespace dovetail::cli {
 
 struct SourceLines {
   std::string file;
-  std::vector<isa::SourceLine> lines;  // of each instruction; empty: unknown
+  std::vector<isa::SourceLine> lines;  // line of each instruction; empty: unknown
 
-  // "k.s:12", or "k.s:3, used in line 12" of a macro's; nothing where it is unknown.
+  // "k.s:12", or "k.s:3, used in line 12" for an instruction in a macro; nullopt if the line is unknown.
   std::optional<std::string> of(std::size_t instruction) const;
-  // Every "#4 `" and "instruction 4" with the line after the number.
+  // Adds the line after the number in every "#4 `" and "instruction 4".
   std::string cite(std::string_view text) const;
   Diagnostics cite(Diagnostics diagnostics) const;
 };

@@ -31,7 +31,7 @@ Result<std::optional<SramRange>> parse_sram_range(std::string_view action, std::
   if (!first || !last || *last < *first || *last >= depth)
     return Diagnostic{std::string(action), std::string(text),
                       fmt::format("`{}` is not a range of the {} elements", range, depth),
-                      "write acc[3] or acc[0..7]; both ends belong to it"};
+                      "write acc[3] or acc[0..7], which includes both ends"};
   return std::optional(SramRange{*memory, *first, *last + 1});
 }
 

@@ -1,4 +1,4 @@
-// Elements of the on-chip memories: how they are named, and how they and arrays of memory are shown.
+// Names of elements of the on-chip memories, and texts that show them and arrays of memory.
 #pragma once
 
 #include <cstddef>
@@ -23,14 +23,14 @@ struct SramRange {
 
 // "acc", "out", "inp", "wgt" or "uop".
 std::optional<isa::Memory> sram_named(std::string_view text);
-// "acc[3]", "inp[0..7]", both ends belonging to it; nothing where the text is not of that form. `action` is what fails
-// with it, for the error: the range leaves the memory.
+// "acc[3]", "inp[0..7]" (both ends included); nullopt if the text has another form. Error: the range exceeds the
+// memory; `action` is the error's `what`.
 Result<std::optional<SramRange>> parse_sram_range(std::string_view action, std::string_view text,
                                                   const isa::HardwareConfig& config);
 
-// The rows of the last axis, a line each, after what `head` makes of the row's number.
+// A line for each row of the last axis, after the text that `head` gives for the row's number.
 std::string rows_text(const NdArray& array, const std::function<std::string(std::int64_t row)>& head);
-// Type and rows of the elements; the names of those that nothing has written end in "?".
+// Type and rows of the elements. The names of elements that were never written end in "?".
 std::string tiles_text(const simulator::SramReader& sram, const SramRange& range);
 
 }  // namespace dovetail::cli

@@ -34,7 +34,7 @@ std::string name_of(const driver::ComparedRow& row) {
   return escaped_html(row.machine.empty() ? row.target : fmt::format("{} {}", row.target, row.machine));
 }
 
-// One bar for each row that has the number. `text` is what the bar says.
+// One bar for each row that has the number. `text` is the label of the bar.
 std::string bars(const driver::ComparedModel& model, std::string_view title, std::string_view kind, auto number,
                  auto text) {
   double most = 0;
@@ -93,14 +93,14 @@ std::string notes(const driver::ComparedRow& row) {
   text += fmt::format("<dd>energy {}{}</dd>\n", row.joules ? "" : "missing: ", escaped_html(row.energy_from));
   if (row.energy)
     for (const std::string& what : row.energy->energy.missing)
-      text += fmt::format("<dd>not in it: {}</dd>\n", escaped_html(what));
+      text += fmt::format("<dd>not included: {}</dd>\n", escaped_html(what));
   return text;
 }
 
 }  // namespace
 
 std::string comparison_page(const driver::Comparison& comparison) {
-  std::string body = fmt::format("<p>{} thread{}; outputs against the reference</p>\n", comparison.threads,
+  std::string body = fmt::format("<p>{} thread{}; outputs compared with the reference</p>\n", comparison.threads,
                                  comparison.threads == 1 ? "" : "s");
   for (const std::string& input : comparison.inputs) body += fmt::format("<p>input {}</p>\n", escaped_html(input));
   for (const driver::ComparedModel& model : comparison.models) {

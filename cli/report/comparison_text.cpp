@@ -15,7 +15,7 @@ namespace dovetail::cli {
 
 namespace {
 
-// What does not fit into the table.
+// Details of a row that do not fit into the table.
 std::string detail_text(const driver::ComparedRow& row) {
   std::string text = fmt::format("  {} {}\n", row.target, row.machine);
   const auto line = [&](std::string_view name, const std::string& what) {
@@ -50,7 +50,7 @@ std::string detail_text(const driver::ComparedRow& row) {
   line("energy", row.joules ? fmt::format("{}: {}", joules_text(*row.joules), row.energy_from)
                             : fmt::format("missing: {}", row.energy_from));
   if (row.energy)
-    for (const std::string& what : row.energy->energy.missing) line("", "not in it: " + what);
+    for (const std::string& what : row.energy->energy.missing) line("", "not included: " + what);
   if (row.agreement && !row.agreement->equal()) line("outputs", agreement_text(row));
   line("work", shares_text(row) + " of the multiplications");
   if (const auto share = accelerator_time_share(row))

@@ -1,4 +1,4 @@
-// What `dovetail compare` found, as text, as JSON and as a page. docs/howto/comparing.md describes every number.
+// The results of `dovetail compare` as text, as JSON and as a page. docs/howto/comparing.md describes every number.
 #pragma once
 
 #include <string>

@@ -20,7 +20,7 @@ namespace dovetail::cli {
 
 namespace {
 
-// What became of every imported node, and what the regions cost and move.
+// The placement of every imported node, and the cost and the transfers of the regions.
 std::string placement_text(const Compiled& compiled) {
   if (compiled.placement.empty()) return {};
   TextTable nodes({"node", "operator", "runs on", "part of", ">estimate", ">Mop", ">bytes", "why"});
@@ -58,8 +58,7 @@ std::string placement_text(const Compiled& compiled) {
                             regions.to_string());
 }
 
-// Which nodes share a kernel, under which schedule, and what their kernels cost; nothing where no machine code was
-// made.
+// Which nodes share a kernel, with which schedule, and the cost of their kernels; empty without machine code.
 std::string kernels_text(const Json& report) {
   const Json& groups = report.at("groups");
   const Json& kernels = report.at("kernels");
@@ -76,7 +75,7 @@ std::string kernels_text(const Json& report) {
     seconds += kernel.at("compile_seconds").get<double>();
   }
   std::string text = fmt::format("groups        {}\n\n{}\n", groups.size(), table.to_string());
-  text += fmt::format("kernels       {} distinct, {} of code, {} of compiling in all threads together\n",
+  text += fmt::format("kernels       {} distinct, {} of code, {} of compile time summed over all threads\n",
                       kernels.size(), driver::bytes_text(code_bytes), driver::seconds_text(seconds));
   for (const Json& kernel : kernels)
     for (const Json& note : kernel.at("notes"))
@@ -90,7 +89,7 @@ std::vector<StageTime> all_stages(const driver::CompiledModel& model) {
   return stages;
 }
 
-// Which schedules come from records, or were counted; nothing where nobody looked for that.
+// Which schedules come from records, or were chosen by counting cycles; empty if neither was requested.
 std::string schedules_text(const std::vector<ScheduleReport>& schedules) {
   if (schedules.empty()) return {};
   TextTable table({"kernel", "target", "kind", "task", "schedule"});

@@ -8,9 +8,9 @@
 
 namespace dovetail::cli {
 
-// The report that people read: import, placement, program, stages.
+// The report as text: import, placement, program, stages.
 std::string report_text(const driver::CompiledModel& model, const std::string& path);
-// And the one for machines: "kind": "compile".
+// The report as JSON: "kind": "compile".
 Json report_json(const driver::CompiledModel& model, const std::string& path);
 
 }  // namespace dovetail::cli

@@ -99,7 +99,7 @@ Description describe_outline(const import::OnnxOutline& model, const std::vector
                       {"notes", notes}}};
 }
 
-// Imported, where its shapes are fixed; else as the file declares it, with what is open.
+// Describes the imported model if its shapes are fixed; else the model as the file declares it, with its open extents.
 Result<Description> describe_model(std::span<const std::byte> bytes, const std::string& path) {
   DOVETAIL_ASSIGN(import::OnnxOutline outline, import::outline_onnx(bytes, path));
   const auto imported = import::import_onnx(bytes, path, {{}, import::external_data_folder(path), {}});
@@ -139,7 +139,8 @@ Result<Description> describe_page(std::string_view text, const std::string& path
   constexpr std::string_view kBegin = R"(<script type="application/json" id="data">)", kEnd = "</script>";
   const std::size_t begin = text.find(kBegin), end = text.find(kEnd, begin);
   if (begin == std::string_view::npos || end == std::string_view::npos)
-    return Diagnostic{"cannot inspect", path, "it is HTML, but no page that --html writes", "is it the right file?"};
+    return Diagnostic{"cannot inspect", path, "it is HTML, but not a page that --html writes",
+                      "check that it is the right file"};
   DOVETAIL_ASSIGN(const Json data, parse_json(text.substr(begin + kBegin.size(), end - begin - kBegin.size()), path));
   try {
     Json programs = Json::array();
@@ -160,17 +161,17 @@ Result<Description> describe_page(std::string_view text, const std::string& path
     return Description{fmt::format("page          of {}, memory {}\n\n{}", title, memory, table.to_string()),
                        {{"kind", "page"}, {"title", title}, {"memory", memory}, {"programs", programs}}};
   } catch (const Json::exception& error) {
-    return Diagnostic{"cannot inspect", path, fmt::format("its data are not those of a run: {}", error.what()),
+    return Diagnostic{"cannot inspect", path, fmt::format("its data are not valid: {}", error.what()),
                       "write it again with --html"};
   }
 }
 
-// A database of what tune has measured. Others are refused: that of a sweep is explore's own.
+// Describes a database of tuning records. Other databases are refused: the points of a sweep are internal to explore.
 Result<Description> describe_records(const std::string& path) {
   const auto opened = tune::Records::open(path, tune::Records::Open::read);
   if (!opened.ok())
-    return Diagnostic{"cannot inspect", path, "it is a database, and not one of tuning records",
-                      "the points that `dovetail explore` keeps in one are in points.csv alongside it"};
+    return Diagnostic{"cannot inspect", path, "it is a database, but has no tuning records",
+                      "for points of `dovetail explore`, read points.csv in the same folder"};
   DOVETAIL_ASSIGN(const auto summaries, opened->summaries());
   std::set<std::string> tasks;
   std::int64_t records = 0, measured = 0;
@@ -183,7 +184,7 @@ Result<Description> describe_records(const std::string& path) {
   }
   return Description{
       fmt::format("records       of tuning: {} tasks, {} candidates, {} of them measured; `dovetail records "
-                  "list {}` lists the best of each\n",
+                  "list {}` lists the best candidate of each\n",
                   tasks.size(), records, measured, printable(path)),
       {{"kind", "records"}, {"tasks", tasks.size()}, {"records", records}, {"measured", measured}}};
 }
@@ -192,7 +193,7 @@ Result<Description> describe_records(const std::string& path) {
 
 Result<Description> describe(std::span<const std::byte> bytes, const std::string& path,
                              const std::optional<isa::HardwareConfig>& config) {
-  if (bytes.empty()) return Diagnostic{"cannot inspect", path, "it is empty", "is it the right file?"};
+  if (bytes.empty()) return Diagnostic{"cannot inspect", path, "it is empty", "check that it is the right file"};
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::size_t first = text.find_first_not_of(" \t\r\n");
   const std::filesystem::path extension = std::filesystem::path(path).extension();
@@ -202,7 +203,7 @@ Result<Description> describe(std::span<const std::byte> bytes, const std::string
   if (text.starts_with("<!doctype html>")) return describe_page(text, path);
   if (text.starts_with("SQLite format 3")) return describe_records(path);
   if (is_assembly(path)) {
-    DOVETAIL_ASSIGN(const isa::Assembly assembly, isa::parse_assembly(text, path, config, data_files_beside(path)));
+    DOVETAIL_ASSIGN(const isa::Assembly assembly, isa::parse_assembly(text, path, config, read_data_files_near(path)));
     return describe_program(assembly.program, assembly.config);
   }
   if (config) {
@@ -218,10 +219,11 @@ Result<Description> describe(std::span<const std::byte> bytes, const std::string
         {{"kind", "tensor"}, {"array", array_json(array)}}};
   }
   if (extension == ".onnx") return describe_model(bytes, path);
-  return Diagnostic{"cannot inspect", path, "its content is of no known kind",
-                    "known are bundles, .npy, .npz, JSON, pages of runs, databases of records, .onnx, .pb and .s; add "
-                    "--hw CONFIG for a "
-                    "raw program"};
+  return Diagnostic{
+      "cannot inspect", path, "the kind of its content is unknown",
+      "the known kinds are bundles, .npy, .npz, JSON, pages of runs, databases of records, .onnx, .pb and .s; add "
+      "--hw CONFIG for a "
+      "raw program"};
 }
 
 }  // namespace dovetail::cli

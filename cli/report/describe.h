@@ -1,4 +1,4 @@
-// What a file holds, described in a page: for `dovetail inspect`. One describer per kind of file.
+// Describes the content of a file on one page, for `dovetail inspect`. Each kind of file has its own function.
 #pragma once
 
 #include <cstddef>
@@ -13,11 +13,11 @@
 namespace dovetail::cli {
 
 struct Description {
-  std::string text;  // for people
-  Json json;         // "kind" first
+  std::string text;
+  Json json;  // "kind" first
 };
 
-// Recognizes the file by its content. `config`: given, a file of no other kind is a raw program for it.
+// Recognizes the file by its content. With `config`, a file of no other kind is a raw program for that configuration.
 Result<Description> describe(std::span<const std::byte> bytes, const std::string& path,
                              const std::optional<isa::HardwareConfig>& config);
 

@@ -31,11 +31,11 @@ std::string interface_text(const bundle::Bundle& bundle) {
   return text;
 }
 
-// The steps as a table and as JSON; of targets that are not the kit's, what their steps have in common with all.
+// The steps as a table and as JSON; for steps of targets outside the kit, only the columns that all steps have.
 struct Steps {
   TextTable table{{"step", "target", ">instructions", ">memory", "represents"}};
   Json json = Json::array();
-  std::map<std::string, std::string> configs;  // of accelerators, by name
+  std::map<std::string, std::string> configs;  // configurations of accelerators, by name
 
   void add(const bundle::Step& step, Json row, std::string instructions, std::string memory) {
     table.add({step.name, step.target, std::move(instructions), std::move(memory),
@@ -44,7 +44,7 @@ struct Steps {
   }
 };
 
-// Precondition: the code is in order.
+// Precondition: the code is valid.
 void add_steps(const bundle::Bundle& bundle, Steps& steps) {
   for (const bundle::Step& step : bundle.steps) {
     bundle::StepDescription description = bundle::describe(bundle, step);

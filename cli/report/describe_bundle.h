@@ -1,4 +1,4 @@
-// What a bundle holds, in a page.
+// Describes the content of a bundle on one page.
 #pragma once
 
 #include <cstddef>

@@ -42,7 +42,7 @@ std::string energy_text(const driver::EnergyFacts& facts) {
     text += fmt::format("; {:.3g} and {:.3g} pJ a MAC", per_mac_pj(energy.chip_joules(), facts.macs),
                         per_mac_pj(energy.dram_joules(), facts.macs));
   text += fmt::format("\n              {}; docs/reference/energy.md\n", energy.statement);
-  for (const std::string& what : energy.missing) text += fmt::format("not in it     {}\n", what);
+  for (const std::string& what : energy.missing) text += fmt::format("not included  {}\n", what);
   TextTable table({"component", "place", ">energy", ">share"});
   for (const explore::Energy::Part& part : energy.parts)
     if (part.joules > 0)

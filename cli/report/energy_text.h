@@ -1,4 +1,4 @@
-// The energy of the accelerator's steps, for people and for machines.
+// The energy of the accelerator's steps, as text and as JSON.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@ namespace dovetail::cli {
 
 std::string joules_text(double joules);                        // "12.3 uJ"
 std::string energy_summary(const driver::EnergyFacts& facts);  // one line
-// The lines "energy" with a table of the components, and what is missing; ends with '\n'.
+// The line "energy", a table of the components, and what the sum does not include; ends with '\n'.
 std::string energy_text(const driver::EnergyFacts& facts);
-// to_json(Energy) with "macs" and "pj_per_mac", on the chip and in all; null: there is none
+// to_json(Energy) with "macs" and "pj_per_mac" (on the chip, and in total); null without `facts`
 Json energy_json(const std::optional<driver::EnergyFacts>& facts);
 
 }  // namespace dovetail::cli

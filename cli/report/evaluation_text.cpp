@@ -30,7 +30,7 @@ std::string agreement_text(const std::vector<driver::SampleAgreement>& agreement
   for (const driver::SampleAgreement& row : agreement) {
     text +=
         fmt::format("agreement     {}: {} agree (same top-1 class){}\n", row.output, share_text(row.same, row.samples),
-                    row.first ? fmt::format("; the first that does not: sample {}", *row.first) : "");
+                    row.first ? fmt::format("; the first that differs: sample {}", *row.first) : "");
     text += fmt::format("difference    {}: at most {:.6g}, where the largest is {:.6g}\n", row.output, row.largest,
                         row.largest_other);
   }

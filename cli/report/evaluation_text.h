@@ -1,4 +1,4 @@
-// What `dovetail evaluate` found, for people and for machines.
+// The results of `dovetail evaluate`, as text and as JSON.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// --expect: the tensors of a run against the user's own, for people and for machines.
+// --expect: the tensors of a run compared with the user's tensors, as text and as JSON.
 #pragma once
 
 #include <string>

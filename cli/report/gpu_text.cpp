@@ -13,7 +13,8 @@ namespace dovetail::cli {
 namespace {
 
 double rate(double amount, double seconds) { return seconds > 0 ? amount / seconds : 0; }
-// Of what works on such numbers: of tensor cores where they multiply them as they are.
+// The measured peak for such numbers: that of the tensor cores if they multiply this type, else that of the other
+// units.
 double ceiling_of(const explore::GpuPeak& peak, const std::string& numbers) {
   const auto found = peak.tensor_operations.find(numbers);
   return found == peak.tensor_operations.end() ? peak.float32_operations : found->second;

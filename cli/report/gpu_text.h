@@ -1,4 +1,4 @@
-// What `dovetail profile` says of steps on a GPU, for people and for machines.
+// The part of `dovetail profile` about steps on a GPU, as text and as JSON.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@
 
 namespace dovetail::cli {
 
-// Two tables; empty without steps. `times`: of all steps of the program.
+// Two tables; empty without steps on a GPU. `times`: times of all steps of the program.
 std::string gpu_text(const driver::GpuProfile& profile, std::span<const driver::StepTime> times);
-// GOP/s of a step, and what that is of its ceiling: "120.5", "12 %".
+// GOP/s of a step, and its share of the ceiling: "120.5", "12 %".
 std::pair<std::string, std::string> gpu_rate(const driver::GpuProfile& profile, const driver::GpuStep& step,
                                              double seconds);
 Json gpu_ceilings_json(const driver::GpuProfile& profile);
-// Of a step; null where it runs elsewhere.
+// The JSON of a step; null for a step that does not run on a GPU.
 Json gpu_step_json(const driver::GpuProfile& profile, std::size_t step, double seconds);
 
 }  // namespace dovetail::cli

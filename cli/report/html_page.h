@@ -1,5 +1,4 @@
-// What the pages that commands write have in common: one file that needs nothing but a browser, no network and no
-// script, in light and dark.
+// The frame of the pages that commands write: one file for a browser, without network and scripts, in light and dark.
 #pragma once
 
 #include <string>

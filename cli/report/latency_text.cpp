@@ -15,7 +15,7 @@ std::string count_text(std::size_t count, std::string_view what) {
   return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
 }
 
-// A line below the latency; nothing where no step is the accelerator's.
+// A line below the latency; empty if no step runs on the accelerator.
 std::string accelerator_text(std::uint64_t cycles, double seconds, const driver::System& system, std::size_t count,
                              std::string_view what) {
   if (count == 0) return {};
@@ -23,7 +23,7 @@ std::string accelerator_text(std::uint64_t cycles, double seconds, const driver:
                      milliseconds_text(seconds), system.clock_mhz, count_text(count, what));
 }
 
-// Infinity is not JSON.
+// null instead of infinity, which JSON does not have.
 Json per_second(double seconds) { return seconds > 0 ? Json(1 / seconds) : Json(nullptr); }
 
 }  // namespace
@@ -32,7 +32,7 @@ std::string time_shares_text(std::span<const driver::StepTime> steps) {
   std::string parts;
   for (const auto& [target, share] : time_shares(steps))
     parts += fmt::format("{}{:.2f} % {}", parts.empty() ? "" : ", ", 100 * share, target);
-  return parts.empty() ? parts : fmt::format("time          {} of all steps\n", parts);
+  return parts.empty() ? parts : fmt::format("time          {} of the time of all steps\n", parts);
 }
 
 std::string milliseconds_text(double seconds) {
@@ -54,7 +54,7 @@ std::string cycles_text(std::uint64_t cycles, double clock_mhz) {
 }
 
 std::string latency_text(const driver::Latency& latency, const driver::System& system, std::string_view how) {
-  if (!latency.complete) return "latency       unknown: the engine counts no cycles; --engine cycle does\n";
+  if (!latency.complete) return "latency       unknown: the engine does not count cycles; --engine cycle does\n";
   std::string text = fmt::format("latency       {}, {} inferences/s\n", milliseconds_text(latency.seconds()),
                                  rate_text(latency.seconds() / static_cast<double>(system.accelerators)));
   if (system.accelerators > 1)
@@ -98,7 +98,7 @@ std::string estimate_text(const PlacementSummary& summary, const driver::System&
     text +=
         fmt::format("  host        {} in {}\n", milliseconds_text(sum.others), count_text(sum.other_regions, "region"));
   if (system.accelerators > 1)
-    text += "  of          one accelerator alone: `run --engine cycle` measures several that share the memory\n";
+    text += "  for         one accelerator alone: `run --engine cycle` measures several that share the memory\n";
   if (sum.borders > 0) text += fmt::format("  borders     {}\n", milliseconds_text(sum.borders));
   return text + "\n";
 }

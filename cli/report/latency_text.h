@@ -1,4 +1,4 @@
-// Latencies and estimates, for people and for machines.
+// Latencies and estimates, as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -16,17 +16,16 @@ namespace dovetail::cli {
 std::string time_shares_text(std::span<const driver::StepTime> steps);
 
 std::string milliseconds_text(double seconds);  // "0.01612 ms"
-std::string rate_text(double seconds);          // how often a second, "62,035"
+std::string rate_text(double seconds);          // rate per second, "62,035"
 // "8,060 cycles = 0.01612 ms at 500 MHz, 62,035/s"
 std::string cycles_text(std::uint64_t cycles, double clock_mhz);
 
-// The latency, and below it what it consists of, and what it leaves out. `how`: how the steps of this machine were
-// measured.
+// The latency, and below it its parts and what it does not include. `how`: how the steps on this machine were measured.
 std::string latency_text(const driver::Latency& latency, const driver::System& system, std::string_view how);
 // {"cycles", "clock_mhz", "accelerator_ms", "other_ms", "ms", "inferences_per_second", "regions", "other_steps",
 // "simulating_ms"}; null: no latency, the engine counts no cycles
 Json latency_json(const driver::Latency& latency, const driver::System& system);
-// A step's {"cycles", "ms", "simulating_ms"}, as far as they are known.
+// Adds a step's "cycles", "ms" and "simulating_ms", as far as they are known.
 void add_time(Json& step, const driver::StepTime& time);
 
 std::string estimate_text(const PlacementSummary& summary, const driver::System& system);

@@ -26,7 +26,7 @@ struct TypeGroup {
   std::string_view name;
   DTypeSet types;
 };
-// Sets that rows name most; others are written out.
+// Names of the most frequent sets of types; other sets are listed type by type.
 constexpr std::array<TypeGroup, 7> kGroups{{{"any", ops::kAny},
                                             {"number", ops::kNumber},
                                             {"float", ops::kFloat},
@@ -72,7 +72,7 @@ void collect_operators(const pattern::Pattern& pattern, std::set<std::string>& o
   for (const pattern::Pattern& operand : pattern.operands) collect_operators(operand, operators);
 }
 
-// The rows of a target's table that mention the operator by its name, as the last one of their pattern or inside it.
+// The rows of a target's table whose pattern names the operator, at its end or inside.
 std::vector<std::string> rows_of(const Target& target, std::string_view op) {
   std::vector<std::string> rows;
   for (const PatternRow& row : target.patterns()) {
@@ -84,7 +84,7 @@ std::vector<std::string> rows_of(const Target& target, std::string_view op) {
   return rows;
 }
 
-// Every operator runs on targets with a row for whatever operator.
+// Whether the target has a row that matches any operator.
 bool takes_all(const Target& target) {
   return std::ranges::any_of(target.patterns(), [](const PatternRow& row) { return row.pattern.operators.empty(); });
 }
@@ -107,7 +107,7 @@ std::string one_after_another(const std::vector<std::string>& names) {  // "a, b
 
 struct Tables {
   std::vector<TargetPointer> targets;
-  std::vector<std::string> everywhere;  // names of the targets that take every operator
+  std::vector<std::string> everywhere;  // names of the targets that support every operator
 
   std::string row(const ops::OpDef& def) const {
     std::string special;
@@ -126,14 +126,14 @@ Result<Tables> tables() {
   DOVETAIL_ASSIGN(const isa::HardwareConfig hardware, isa::load_config(driver::kDefaultHardware));
   driver::TargetOptions options;
   options.hardware = hardware;
-  options.cpu = std::string(driver::kInterpreter);  // the same on every machine
+  options.cpu = std::string(driver::kInterpreter);  // so that the text is the same on every machine
   DOVETAIL_ASSIGN(tables.targets, driver::make_targets(options, {}));
   for (const TargetPointer& target : tables.targets)
     if (takes_all(*target)) tables.everywhere.emplace_back(target->name());
   return tables;
 }
 
-// What import replaces by other operators.
+// Whether import replaces the operator by other operators.
 bool is_expanded(std::string_view op) {
   return import::is_normalized_away(op) || import::is_qoperator(op) || import::is_domain_operator(op);
 }
@@ -153,10 +153,11 @@ Result<std::string> operators_markdown() {
       "<!-- Generated from compiler/import, compiler/ops and the targets' tables by `dovetail operators --format "
       "markdown`. Do not edit. -->\n\n# Operators\n\n";
   text += fmt::format(
-      "Versions are the operator sets (up to {}) that brought or changed an operator, as far as its forms are known; "
+      "Versions are the operator sets (up to {}) that introduced or changed an operator, as far as its forms are "
+      "known; "
       "older forms are rewritten at import ([import.md](../reference/import.md)). "
       "Every operator runs on {}, as far as the CPU's code generator knows the types of its loop program; the last "
-      "column names rows of a target's own for it. `?` marks inputs that may be left out, `...` one or more.\n\n",
+      "column names the rows that a target has for it. `?` marks inputs that may be left out, `...` one or more.\n\n",
       import::kNewestOpset, one_after_another(tables.everywhere));
   for (const TypeGroup& group : kGroups)
     if (group.name.find(',') == std::string_view::npos)
@@ -174,7 +175,7 @@ Result<std::string> operators_markdown() {
   text += "\n## Refused\n\n| operators | because |\n|---|---|\n";
   for (const import::RefusedOperators& row : import::refused_operators())
     text += fmt::format("| {} | {} |\n", fmt::join(row.ops, ", "), row.why);
-  text += "\nOf ONNX's operators the kit does not know: ";
+  text += "\nONNX operators without support: ";
   std::vector<std::string_view> unknown;
   for (const import::OperatorVersions& row : import::operator_versions())
     if (ops::find(row.op) == nullptr && !is_expanded(row.op) && import::find_refused(row.op) == nullptr)
@@ -182,7 +183,7 @@ Result<std::string> operators_markdown() {
   text += fmt::format("{}.\n", fmt::join(unknown, ", "));
 
   text +=
-      "\n## Of the kit itself\n\nPasses make these; ONNX does not have them.\n\n"
+      "\n## Operators of the kit\n\nPasses generate these operators; ONNX does not have them.\n\n"
       "| operator | inputs and their types | attributes | rows of targets |\n|---|---|---|---|\n";
   for (const ops::OpDef& def : ops::all())
     if (def.op.find('.') != std::string_view::npos) text += tables.row(def);

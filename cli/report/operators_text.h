@@ -1,5 +1,5 @@
-// The operators of the kit: versions, types, attributes and what takes them, from the tables of import, compiler/ops
-// and the targets.
+// The supported operators: versions, types, attributes and rows of targets, from the tables of import, compiler/ops and
+// the targets.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace dovetail::cli {
 
-// docs/gen/operators.md.
+// The text of docs/gen/operators.md.
 Result<std::string> operators_markdown();
 Result<Json> operators_json();
 

@@ -25,7 +25,7 @@ namespace dovetail::cli {
 
 namespace {
 
-// Where the model's nodes and multiplications are; nothing of a bundle, which does not say.
+// Where the model's nodes and multiplications run; empty for a bundle, which does not record it.
 std::string of_model_text(const driver::Session& session, const driver::Profile& profile) {
   if (session.model() == nullptr) return {};
   const Compiled& compiled = session.model()->compiled;
@@ -93,7 +93,7 @@ std::string steps_text(const driver::Session& session, const driver::Profile& pr
   return profile.energy ? out + energy_text(*profile.energy) : out;
 }
 
-// The rate of a step and what that is of its ceiling; "-" of what has none.
+// The rate of a step and its share of the ceiling; "-" for a step without a ceiling.
 std::pair<std::string, std::string> rate_of(const driver::Profile& profile, std::size_t step) {
   const driver::ProfiledStep& row = profile.steps[step];
   if (const auto gpu = profile.gpu.steps.find(step); gpu != profile.gpu.steps.end())

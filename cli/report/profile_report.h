@@ -1,4 +1,4 @@
-// The report of `dovetail profile`, for people and for machines.
+// The report of `dovetail profile`, as text and as JSON.
 #pragma once
 
 #include <string>

@@ -73,8 +73,8 @@ std::string layers_text(const quantize::Quantized& quantized) {
   const std::string which =
       measured == quantized.all_layers
           ? fmt::format("{}", measured)
-          : fmt::format("{} of {}, those that cost most (--worst-layers)", measured, quantized.all_layers);
-  return fmt::format("layers        {}, each quantized alone on {} samples; those that cost most\n\n{}\n", which,
+          : fmt::format("{} of {}, those that lose most (--worst-layers)", measured, quantized.all_layers);
+  return fmt::format("layers        {}, each quantized alone on {} samples; those that lose most\n\n{}\n", which,
                      quantized.layer_samples, table.to_string());
 }
 
@@ -107,7 +107,7 @@ std::string html_bar(double decibels) {
 std::string quantized_text(const quantize::Quantized& quantized) {
   std::string text;
   for (const quantize::OutputReport& output : quantized.outputs)
-    text += fmt::format("output        {}: {}; {} of {} rows choose as in float\n", output.output,
+    text += fmt::format("output        {}: {}; {} of {} rows choose the same class as float\n", output.output,
                         decibels_text(output.signal_to_noise_db), output.same_rows, output.rows);
   if (!quantized.equalized.empty())
     text += fmt::format("equalized     {} pairs of layers\n", quantized.equalized.size());
@@ -119,7 +119,7 @@ std::string quantized_page(const std::string& title, const std::string& settings
                            const quantize::Quantized& quantized) {
   std::string body = fmt::format(
       "<p>{}</p>\n<section><h2>Outputs</h2><div class=\"scroll\"><table><tr><th>output</th>"
-      "<th>signal to noise</th><th>rows that choose as in float</th></tr>\n",
+      "<th>signal to noise</th><th>rows that choose the same class as float</th></tr>\n",
       escaped_html(settings));
   for (const quantize::OutputReport& output : quantized.outputs)
     body += fmt::format("<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{} of {}</td></tr>\n",
@@ -128,8 +128,8 @@ std::string quantized_page(const std::string& title, const std::string& settings
   body += "</table></div></section>\n";
   if (!quantized.layers.empty()) {
     body += fmt::format(
-        "<section><h2>Layers</h2><p>What the outputs keep where one layer alone is quantized, on {} "
-        "samples; the dearest first.</p><div class=\"scroll\"><table><tr><th>layer</th><th>operator</th>"
+        "<section><h2>Layers</h2><p>Accuracy of the outputs when only this layer is quantized, on {} "
+        "samples; the layer that loses most first.</p><div class=\"scroll\"><table><tr><th>layer</th><th>operator</th>"
         "<th>weights</th><th>worst channel</th><th>outputs</th><th></th><th>same choice</th></tr>\n",
         quantized.layer_samples);
     for (const quantize::LayerReport* layer : by_ratio(quantized.layers, &quantize::LayerReport::output_db))
@@ -144,7 +144,7 @@ std::string quantized_page(const std::string& title, const std::string& settings
   body +=
       "<section><h2>Tensors</h2><p>In the order of execution; noise includes that of all layers before.</p>"
       "<div class=\"scroll\"><table><tr><th>tensor</th><th>range</th><th>scale</th><th>zero point</th>"
-      "<th>saturated</th><th>commonest value</th><th>signal to noise</th><th></th></tr>\n";
+      "<th>saturated</th><th>most frequent value</th><th>signal to noise</th><th></th></tr>\n";
   for (const quantize::TensorReport& tensor : quantized.tensors)
     body += fmt::format(
         "<tr><td>{}</td><td class=\"number\">{}</td><td class=\"number\">{:.4g}</td><td "
@@ -155,7 +155,8 @@ std::string quantized_page(const std::string& title, const std::string& settings
         decibels_text(tensor.signal_to_noise_db), html_bar(tensor.signal_to_noise_db));
   body += "</table></div></section>\n";
   if (!quantized.float_nodes.empty()) {
-    body += "<section><h2>Stay float</h2><div class=\"scroll\"><table><tr><th>node</th><th>operator</th></tr>\n";
+    body +=
+        "<section><h2>Nodes that stay float</h2><div class=\"scroll\"><table><tr><th>node</th><th>operator</th></tr>\n";
     for (const auto& [name, op] : quantized.float_nodes)
       body += fmt::format("<tr><td>{}</td><td>{}</td></tr>\n", escaped_html(name), escaped_html(op));
     body += "</table></div></section>\n";

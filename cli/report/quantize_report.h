@@ -1,4 +1,4 @@
-// What `dovetail quantize` reports of a quantized model, for people: on the terminal and as a page.
+// The report of `dovetail quantize` about a quantized model: for the terminal and as a page.
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace dovetail::cli {
 
-// Outputs, tensors (of many only those that lost most), the layers that cost most, what stays float.
+// Outputs, tensors (if there are many, those that lost most), the layers that lose most, and the nodes that stay float.
 std::string quantized_text(const quantize::Quantized& quantized);
-// All of it. `title` names the model, `settings` says how it was quantized.
+// The whole report. `title` names the model, `settings` describes how it was quantized.
 std::string quantized_page(const std::string& title, const std::string& settings, const quantize::Quantized& quantized);
 
 }  // namespace dovetail::cli

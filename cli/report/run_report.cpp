@@ -28,7 +28,7 @@ namespace {
 
 std::uint64_t total(const auto& array) { return std::accumulate(array.begin(), array.end(), std::uint64_t{0}); }
 
-// Of the latencies of several runs, in seconds.
+// Statistics of the latencies of several runs, in seconds.
 struct Repeated {
   double least = 0, median = 0, most = 0;
 };
@@ -70,12 +70,14 @@ std::string check_text(const driver::ReferenceCheck& check, Amount amount) {
   const std::string tensors = fmt::format("{} of {} tensors", check.compared, check.graph_tensors),
                     elements = with_separators(check.elements);
   if (amount == Amount::summary) return entry("check", fmt::format("{}, {} elements: {}", tensors, elements, verdict));
-  const std::string rest = check.compared < check.graph_tensors ? " (the rest never leaves a kernel)" : "";
-  return fmt::format("check         {} of the integer graph{}, {} elements, against its evaluation node by node: {}\n",
-                     tensors, rest, elements, verdict);
+  const std::string rest =
+      check.compared < check.graph_tensors ? " (the others are never stored outside a kernel)" : "";
+  return fmt::format(
+      "check         {} of the integer graph{}, {} elements, compared with its evaluation node by node: {}\n", tensors,
+      rest, elements, verdict);
 }
 
-// Some of many lines.
+// The first of many lines.
 std::string first_lines(std::string_view name, const std::vector<std::string>& texts) {
   constexpr std::size_t kMost = 3;
   std::string lines;
@@ -85,7 +87,7 @@ std::string first_lines(std::string_view name, const std::vector<std::string>& t
   return lines;
 }
 
-// What the user may want to know next, and how.
+// Options that show more about the run.
 std::string next_text(const RunFacts& facts, const driver::Latency& latency) {
   std::string next = "--details has steps, counters and stalls";
   if (!facts.check && !facts.session.is_bundle()) next = "--check compares with the reference; " + next;
@@ -159,7 +161,9 @@ std::string run_details(const RunFacts& facts) {
                                               : "measured once");
   text += repeated_text(facts.latencies);
   if (facts.all_tensors && latency.complete && latency.regions > 0)
-    text += "note          every tensor leaves its kernel, to be looked at: else the latency is less\n";
+    text +=
+        "note          operations are not fused, so that every tensor is stored: the latency is higher than without "
+        "that\n";
   if (const auto summary = bundle::summarize(facts.session.program()); summary.instructions > 0)
     text += program_text(summary) + counters_text(facts.run.counters);
   if (facts.energy) text += energy_text(*facts.energy);

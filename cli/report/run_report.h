@@ -1,4 +1,4 @@
-// The report of `dovetail run`, for people and for machines.
+// The report of `dovetail run`, as text and as JSON.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +24,11 @@ struct RunFacts {
   std::optional<driver::ReferenceCheck> check = {};
   std::optional<driver::Expectation> expectation = {};
   std::int64_t runs = 1, samples = 1;              // steps and cycles are those of the first run
-  std::map<std::string, NdArray> outputs = {};     // of all runs
-  bool all_tensors = false;                        // were to leave their kernels
-  std::vector<driver::TimedProgram> timed = {};    // of an engine with a clock: the accelerator steps
-  std::optional<driver::EnergyFacts> energy = {};  // of the accelerator steps, if there are any
-  // Of --repeat: seconds of each run from input to output; all else is of the last. Empty where they are not known.
+  std::map<std::string, NdArray> outputs = {};     // outputs of all runs
+  bool all_tensors = false;                        // all tensors were stored outside of kernels
+  std::vector<driver::TimedProgram> timed = {};    // the accelerator steps, for an engine with a clock
+  std::optional<driver::EnergyFacts> energy = {};  // energy of the accelerator steps, if there are any
+  // With --repeat: seconds of each run from input to output; everything else is about the last run. Empty if unknown.
   std::vector<double> latencies = {};
 };
 

@@ -1,4 +1,4 @@
-// The system that cycles are counted with, for people and for machines.
+// The system that cycles are counted with, as text and as JSON.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace dovetail::cli {
 
-// The lines "clock" and "memory" of a report, and "accelerators" where there are several, each with what says so.
+// The lines "clock" and "memory" of a report, and "accelerators" if there are several, each with its origin.
 std::string system_text(const driver::System& system);
 // {"clock_mhz", "clock_from", "memory", "memory_from"}, with "accelerators" and "accelerators_from" where there are
 // several

@@ -29,7 +29,7 @@ std::string percent(std::uint64_t part, std::uint64_t whole) {
   return whole == 0 ? "-" : fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
-// The model's multiplications per cycle, and their share of what the hardware can do.
+// The model's multiplications per cycle, and their share of the hardware's peak.
 std::string useful_rate(const simulator::ProfilePart& part) {
   return part.useful_macs ? fmt::format("{:.1f}", part.useful_macs_per_cycle()) : "-";
 }
@@ -41,8 +41,8 @@ double speedup_of(const simulator::WhatIf& answer, std::uint64_t cycles) {
   return static_cast<double>(cycles) / static_cast<double>(std::max<std::uint64_t>(1, answer.cycles));
 }
 
-// Shares of a program's cycles that are not multiplication of the model: those that multiply padding, borders and the
-// tails of tiles, or add by multiplying with 1; resets and steps of the ALU; cycles without a step.
+// Shares of a program's cycles without multiplications of the model: cycles that multiply padding, borders and tails of
+// tiles, or add by multiplying with 1; resets and ALU steps; cycles without a step.
 struct Losses {
   double padding, other_steps, no_step;
 };
@@ -62,7 +62,7 @@ Result<void> write_traces(const ClockArguments& arguments, std::string_view titl
   if (!arguments.trace && !arguments.html) return {};
   if (arguments.html && programs.empty())
     return Diagnostic{"cannot write a page of the run", *arguments.html,
-                      "nothing ran on the accelerator, whose cycles it shows",
+                      "it shows the accelerator's cycles, and nothing ran on the accelerator",
                       "put accel first in --target, or leave out --html"};
   const simulator::Trace trace = trace_of(programs);
   std::vector<simulator::TracedProgram> traced_programs;
@@ -122,7 +122,7 @@ std::string wait_table(const std::array<simulator::MemorySplit, 3>& units, const
   return text;
 }
 
-// What the compute unit ran, and what that waited for; kinds that it did not run are left out.
+// The kinds of work of the compute unit, and what each waited for. Kinds that did not occur are left out.
 std::string compute_table(const simulator::Profile& profile) {
   TextTable table({"on compute", ">instructions", ">cycles", ">share", ">busy", ">load token", ">store token", ">drain",
                    ">unit", ">fetch"});
@@ -164,7 +164,7 @@ std::string layer_table(const simulator::Profile& profile) {
 
 std::string layer_table(const simulator::Trace& trace) {
   const auto times = simulator::attribute(trace);
-  if (trace.sources.size() < 3) return {};  // one layer, alongside the one without a name
+  if (trace.sources.size() < 3) return {};  // one layer, in addition to the nameless one
   std::uint64_t cycles = 0;
   for (const simulator::LaunchTrace& launch : trace.launches) cycles += launch.cycles;
   TextTable table(
@@ -207,11 +207,11 @@ std::string timing_text(const driver::TimedProgram& program, const driver::Syste
       "bytes each way\n",
       profile.whole.intensity(), profile.whole.macs_per_cycle(), profile.peak_macs_per_cycle,
       profile.peak_bytes_per_cycle);
-  text +=
-      fmt::format("bounds        compute {} (GEMM {}, ALU {}), DRAM read {}, DRAM write {}: {} of the tightest, {}\n",
-                  with_separators(bounds.compute()), with_separators(bounds.gemm), with_separators(bounds.alu),
-                  with_separators(bounds.dram_read), with_separators(bounds.dram_write),
-                  percent(bounds.tightest(), cycles), bounds.tightest_name());
+  text += fmt::format(
+      "bounds        compute {} (GEMM {}, ALU {}), DRAM read {}, DRAM write {}: {} of the tightest bound, {}\n",
+      with_separators(bounds.compute()), with_separators(bounds.gemm), with_separators(bounds.alu),
+      with_separators(bounds.dram_read), with_separators(bounds.dram_write), percent(bounds.tightest(), cycles),
+      bounds.tightest_name());
   if (const std::string layers = layer_table(profile); !layers.empty()) text += fmt::format("\n{}", layers);
   if (!program.what_if.empty()) {
     TextTable table({"the same instructions with", ">cycles", ">speedup"});
@@ -224,7 +224,7 @@ std::string timing_text(const driver::TimedProgram& program, const driver::Syste
 
 namespace {
 
-// What the compute unit does in most of the cycles in which it does not work.
+// The most frequent reasons for which the compute unit does not work.
 std::string stalls_text(const simulator::Profile& profile, std::uint64_t cycles) {
   const auto& classes = profile.classes[isa::index(Queue::compute)];
   std::vector<std::pair<std::uint64_t, std::string_view>> stalls;
@@ -290,7 +290,7 @@ Json timing_json(const driver::TimedProgram& program, const driver::System& syst
     for (std::size_t c = 0; c < simulator::kUnitClassNames.size(); ++c)
       units[std::string(isa::name(unit))][std::string(simulator::kUnitClassNames[c])] =
           profile.classes[isa::index(unit)][c];
-  // The units of a part are reported alongside the sums over all of it.
+  // The JSON of a part has its units, and the sums over all of them.
   const auto row = [&](const simulator::ProfilePart& part) {
     Json json{{"name", part.name}};
     json.update(simulator::to_json(part, profile.knows_waits));
@@ -327,12 +327,12 @@ Json timing_json(const driver::TimedProgram& program, const driver::System& syst
           {"launches", launches},
           {"launch_counters", launch_counters},
           {"units", units},
-          {"waits", waits},  // null: the engine does not know
+          {"waits", waits},  // null: the engine does not record them
           {"program", row(profile.whole)},
           {"layers", layers},
           {"bounds", simulator::to_json(profile.whole.bounds)},
           {"of_tightest_bound", profile.whole.of_bound()},
-          {"efficiency", efficiency},  // null: the program is of no model
+          {"efficiency", efficiency},  // null: the program is not part of a model
           {"lost", lost},
           {"compute_kinds", simulator::to_json(profile.compute_kinds)},
           {"roofline",

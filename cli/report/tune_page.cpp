@@ -1,5 +1,5 @@
-// The page of a tuning run: a curve for each task, what was gained, the best schedules, what was tried. Curves are
-// drawn here, so that the page needs no script.
+// The page of a tuning run: a curve for each task, the gains, the best schedules, the trials. The curves are SVG, so
+// that the page needs no script.
 #include <algorithm>
 #include <string>
 
@@ -23,14 +23,14 @@ svg { width: 100%; height: auto; display: block; } svg text { fill: var(--muted)
 pre { overflow-x: auto; font-size: 12px; background: var(--page); padding: 8px; border-radius: 6px; }
 summary { cursor: pointer; color: var(--muted); })";
 
-// Costs as multiples of the default's over trials: each candidate, and the best so far.
+// A plot over the trials: cost of each candidate, and the best cost so far, as multiples of the default's cost.
 std::string curve(const tune::TaskResult& task) {
   constexpr double kWidth = 340, kHeight = 150, kLeft = 34, kRight = 6, kTop = 8, kBottom = 20;
   double least = 1;
   for (const tune::Trial& trial : task.trials)
     if (trial.outcome == tune::Outcome::measured) least = std::min(least, trial.cost / task.default_cost);
-  // What is gained fills a quarter of the height, where it is not too little to be seen; what costs more is at the
-  // top.
+  // The gain fills a quarter of the height, unless it is too small to be visible. Costs above the range are drawn at
+  // the top.
   const double high = std::clamp(1 + 3 * (1 - least), 1.2, 2.0), low = std::max(0.0, least - 0.1 * (high - least));
   const double count = std::max<double>(1, static_cast<double>(task.trials.size()));
   const auto x = [&](double trial) { return kLeft + (kWidth - kLeft - kRight) * trial / count; };
@@ -66,7 +66,7 @@ std::string curve(const tune::TaskResult& task) {
   return fmt::format(
       "<svg viewBox=\"0 0 {} {}\" role=\"img\" aria-label=\"costs over trials\">{}{}<polyline class=\"best\" "
       "points=\"{}\"/>"
-      "<text x=\"{}\" y=\"{}\">trials: {}; crosses did not work</text></svg>",
+      "<text x=\"{}\" y=\"{}\">trials: {}; crosses are candidates that failed</text></svg>",
       kWidth, kHeight, axes, points, line, kLeft, kHeight - 6, task.trials.size());
 }
 

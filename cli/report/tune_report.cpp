@@ -26,7 +26,7 @@ std::string cost_text(double cost, const std::string& unit) {
   return unit == "cycles" ? with_separators(static_cast<std::uint64_t>(cost)) : fmt::format("{:.4g}", cost);
 }
 
-// The first outcome of each kind that is not a measurement: what users would ask for next.
+// The first failure of each kind, with its reason.
 std::string failures_text(const std::vector<tune::TaskResult>& tasks) {
   std::map<std::string, std::pair<std::int64_t, std::string>> kinds;
   for (const tune::TaskResult& task : tasks)

@@ -1,4 +1,4 @@
-// What tuning found: for people, for machines, and as a page.
+// The results of tuning as text, as JSON and as a page.
 #pragma once
 
 #include <map>
@@ -14,10 +14,10 @@ struct TuneReport {
   std::string model, records, search, ranking;
   std::vector<tune::TaskResult> tasks;
 
-  std::map<std::string, tune::Gain> gains() const;  // by target: their costs have different units
+  std::map<std::string, tune::Gain> gains() const;  // by target, since the costs of targets have different units
   std::string text() const;
   Json json() const;         // "kind": "tune"
-  std::string page() const;  // HTML that refers to nothing outside of it
+  std::string page() const;  // HTML without references to other files
 };
 
 }  // namespace dovetail::cli

@@ -1,4 +1,4 @@
-// Where the multiplications of a compiled model are, for people and for machines.
+// Where the multiplications of a compiled model run, as text and as JSON.
 #pragma once
 
 #include <map>
@@ -12,22 +12,22 @@
 
 namespace dovetail::cli {
 
-// The share of each target in the multiplications of the graph; nothing where it has none.
+// The share of each target in the multiplications of the graph; empty if the graph has none.
 std::string macs_text(const PlacementSummary& summary);
 
-// The nodes that no target takes and the host therefore interprets: how many of all, their part of the multiplications
-// and, where it is known, of the time; below it the reasons, the most frequent first, each with its nodes. Nothing
-// where there are none.
+// The nodes that the host interprets, because no target supports them: their number, their share of the multiplications
+// and, if known, of the time; below it the reasons, the most frequent first, each with its nodes. Empty if there are no
+// such nodes.
 std::string host_text(std::span<const NodePlacement> placement, const PlacementSummary& summary,
                       const std::map<std::string, double>& time_shares);
 Json host_json(std::span<const NodePlacement> placement, const PlacementSummary& summary);
 
-// A line, or nothing.
+// Lines about the nodes that the accelerator does not run; empty without `left`.
 std::string left_text(const std::optional<driver::LeftAccelerator>& left);
 Json left_json(const std::optional<driver::LeftAccelerator>& left);  // {"why", "nodes", "of", "remedy"} or null
 
-// The same in a few lines: shares of the work and of the time, what the host interprets, and why nothing is on the
-// accelerator.
+// A summary in a few lines: shares of the work and of the time, the nodes that the host interprets, and why nodes are
+// not on the accelerator.
 std::string work_summary(const driver::CompiledModel& model, const std::map<std::string, double>& time_shares);
 
 }  // namespace dovetail::cli

@@ -17,7 +17,7 @@ Diagnostic bad_value(std::string_view option, std::string_view text, std::string
   return {fmt::format("bad value of {}", option), std::string(text), std::move(why), std::move(hint)};
 }
 
-// The whole text as a number, or nothing.
+// The whole text as a number; false if it is not a number.
 template <typename T>
 bool parse_number(std::string_view text, int base, T& value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, base);
@@ -40,7 +40,7 @@ Result<std::uint64_t> parse_address(std::string_view option, std::string_view te
   std::uint64_t value = 0;
   const bool hexadecimal = text.starts_with("0x") || text.starts_with("0X");
   if (parse_number(hexadecimal ? text.substr(2) : text, hexadecimal ? 16 : 10, value)) return value;
-  return bad_value(option, text, "it is not an address below 2^64", "write it as 4096 or 0x1000");
+  return bad_value(option, text, "it must be an address below 2^64", "for example 4096 or 0x1000");
 }
 
 std::optional<std::uint64_t> number_of(std::string_view text) {
@@ -52,7 +52,7 @@ Result<std::int64_t> parse_count(std::string_view option, std::string_view text,
                                  std::int64_t most) {
   std::int64_t value = 0;
   if (parse_number(text, 10, value) && value >= least && value <= most) return value;
-  return bad_value(option, text, fmt::format("it is not a whole number from {} to {}", least, most),
+  return bad_value(option, text, fmt::format("it must be an integer from {} to {}", least, most),
                    "write it in decimal digits");
 }
 
@@ -64,7 +64,7 @@ Result<std::vector<isa::Launch>> parse_launches(const std::vector<std::string>& 
     if (colon == std::string::npos || !parse_number(std::string_view(text).substr(0, colon), 10, launch.begin) ||
         !parse_number(std::string_view(text).substr(colon + 1), 10, launch.count))
       return bad_value("--launch", text, "it is not BEGIN:COUNT",
-                       "write the first instruction's index and how many follow, as in 0:30");
+                       "write the first instruction's index and the number of instructions, for example 0:30");
     if (launch.begin > program_size || launch.count > program_size - launch.begin)
       return bad_value("--launch", text, fmt::format("it exceeds the program's {} instructions", program_size),
                        "launch fewer");

@@ -1,4 +1,4 @@
-// What this build is made of; CMake fills it in (cli/shell/build_facts.cpp.in).
+// Facts about this build, which CMake fills in (cli/shell/build_facts.cpp.in).
 #pragma once
 
 #include <string_view>
@@ -8,7 +8,7 @@ namespace dovetail::cli {
 struct BuildFacts {
   std::string_view version, compiler, build_type;
   std::string_view fmt, json, zlib, openssl, protobuf, sqlite, cli11, llvm;  // versions of libraries
-  std::string_view packages;                                                 // packages.txt, whole
+  std::string_view packages;                                                 // the content of packages.txt
 };
 const BuildFacts& build_facts();
 

@@ -11,18 +11,17 @@ namespace dovetail::cli {
 void ClockArguments::declare(Options& options) {
   options.value("--trace", "T.json", trace,
                 "write every instruction's cycles, for `dovetail trace` and for ui.perfetto.dev", File::written_text);
-  options.value(
-      "--html", "PAGE.html", html,
-      "write the run as a page for a browser: timeline, where the cycles went, roofline, layers, other hardware",
-      File::written_text);
+  options.value("--html", "PAGE.html", html,
+                "write the run as a page for a browser: timeline, use of the cycles, roofline, layers, other hardware",
+                File::written_text);
   options.value("--waves", "W.fst", waves,
-                "of engine rtl: write the waveforms of the design; of a second region alongside it, as W-1.fst",
+                "for engine rtl: write the waveforms of the design; those of a second region as W-1.fst",
                 File::written_by_name);
   options.flag("--assertions", assertions,
-               "of engine rtl: stop where the design breaks its own rule; slower. Always on for a design that is\n"
+               "for engine rtl: stop when an assertion of the design fails; slower. Always on for a design that is\n"
                "not the kit's (DOVETAIL_HW)");
   options.flag("--no-build", no_build,
-               "of engine rtl: refuse to run where the Verilated model of the configuration is not there, instead of\n"
+               "for engine rtl: refuse to run if the Verilated model of the configuration is missing, instead of\n"
                "building it");
 }
 
@@ -34,12 +33,11 @@ Result<simulator::EngineOptions> ClockArguments::engine_options(std::string_view
   if (waves && engine != "rtl")
     return Diagnostic{"bad usage", "--waves", fmt::format("engine {} has no waveforms", engine), "add --engine rtl"};
   if (assertions && engine != "rtl")
-    return Diagnostic{"bad usage", "--assertions",
-                      fmt::format("engine {} is not a design that could break one", engine),
-                      "leave it out, or add --engine rtl"};
+    return Diagnostic{"bad usage", "--assertions", fmt::format("engine {} has no assertions", engine),
+                      "leave the option out, or add --engine rtl"};
   if (no_build && engine != "rtl")
     return Diagnostic{"bad usage", "--no-build", fmt::format("engine {} needs no Verilated model", engine),
-                      "leave it out, or add --engine rtl"};
+                      "leave the option out, or add --engine rtl"};
   if (waves) options.waves = *waves;
   options.assertions = assertions || !simulator::is_design_of_kit();
   if (!no_build) options.build_missing = print_progress;

@@ -17,10 +17,10 @@ struct ClockArguments {
   bool assertions = false, no_build = false;
 
   void declare(Options& options);
-  // Error: one of them was given that `engine`, for lack of a clock or of a design, would ignore.
-  // What the memory is, and how many share it, is left to who runs it.
+  // Error: an option was given that `engine` would ignore, because it has no clock or no design. The caller adds the
+  // memory and the number of accelerators that share it.
   Result<simulator::EngineOptions> engine_options(std::string_view engine) const;
-  // A line that names the waveforms of so many programs; empty where none were asked for.
+  // A line that names the waveform files of `programs` programs; empty without --waves.
   std::string written(std::size_t programs) const;
 };
 

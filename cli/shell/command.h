@@ -1,5 +1,5 @@
-// A command of `dovetail`: what it takes, and what it does. Each lives in a file of cli/commands; cli/commands/all.cpp
-// lists them.
+// A command of `dovetail`: its options and its work. Each command is a file in cli/commands; cli/commands/all.cpp lists
+// them.
 #pragma once
 
 #include <memory>
@@ -14,20 +14,20 @@ namespace dovetail::cli {
 // The process's exit code: part of the stable contract.
 enum class Exit : int {
   success = 0,
-  // the work failed: a mismatch, a race, a deadlock, a limit that has passed; or the machine gave no more
+  // the work failed: a mismatch, a race, a deadlock, an exceeded limit; or the machine has no more resources
   failed = 1,
-  bad_input = 2,  // bad usage, or a file that cannot be taken
+  bad_input = 2,  // bad usage, or a file that cannot be used
 };
 
 class Command {
  public:
   virtual ~Command() = default;
 
-  // Called once, before run(): binds the command's members to options. They keep their initial values where an option
-  // is absent.
+  // Called once, before run(): binds the command's members to options. A member keeps its initial value if its
+  // option is absent.
   virtual void declare(Options& options) = 0;
-  // Diagnostics mean bad_input, or failed where one of them is of Cause::resource; a command that took its input and
-  // failed prints with fail() and returns what that returns.
+  // Diagnostics mean bad_input, or failed if one of them has Cause::resource. A command that accepted its input and
+  // then failed prints with fail() and returns its result.
   virtual Result<Exit> run() = 0;
 };
 
@@ -38,8 +38,9 @@ struct CommandRow {
 };
 std::span<const CommandRow> all_commands();
 
-// Prints to stderr, a paragraph each, and returns `exit`. What is equal but for place and numbers is one paragraph with
-// a count (cli/shell/grouped.h); of very many paragraphs the first are printed and the rest counted.
+// Prints to stderr, a paragraph for each diagnostic, and returns `exit`. Diagnostics that differ only in place and
+// numbers share one paragraph with a count (cli/shell/grouped.h). Of very many paragraphs the first are printed and the
+// rest are counted.
 Exit fail(Exit exit, const Diagnostics& all);
 
 // Runs the command named by the arguments. Never throws.

@@ -11,7 +11,7 @@ namespace dovetail::cli {
 
 namespace {
 
-constexpr std::size_t kNameColumns = 24;  // of the list of options, after its indentation
+constexpr std::size_t kNameColumns = 24;  // columns of names in the list of options, after its indentation
 
 std::string indented(std::string_view text, std::size_t indent, std::size_t width) {
   std::string lines;
@@ -24,7 +24,7 @@ std::string indented(std::string_view text, std::size_t indent, std::size_t widt
   return lines;
 }
 
-// A name, and alongside it or below it what it is.
+// A name, and next to it or below it its help.
 std::string row(const std::string& name, std::string_view help, std::size_t width) {
   const std::size_t indent = 2 + kNameColumns + 2;
   std::string text = "  " + name;
@@ -51,7 +51,7 @@ std::string usage_of(const CommandOutline& command, bool is_program) {
   return text;
 }
 
-// Remarks, and command lines after "Example: ", which are broken as a shell takes them.
+// Remarks, and command lines after "Example: ", which are broken so that a shell accepts them.
 std::string footer_text(std::string_view footer, std::size_t width) {
   constexpr std::string_view kCommand = "dovetail ";
   std::string text;

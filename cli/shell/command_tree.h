@@ -1,5 +1,5 @@
-// What the command line takes, as a value: one walk of the parser makes it. Help, completions and suggestions come from
-// it, so that none of them knows a command or an option by itself.
+// The commands and options as a value, made by one walk of the parser. Help, completions and suggestions are generated
+// from it, so that none of them lists commands or options itself.
 #pragma once
 
 #include <span>
@@ -11,16 +11,16 @@
 
 namespace dovetail::cli {
 
-// What a value may be, for completions.
+// The possible values of an option, for completions.
 struct Completion {
   std::vector<std::string> words = {};
   bool files = false, folders = false;
-  bool list = false;  // of words, with commas between
+  bool list = false;  // a list of words, separated by commas
 };
 
 struct OptionOutline {
-  std::vector<std::string> names;  // "-o", "--target"; of a positional, what represents it: "MODEL.onnx"
-  std::string placeholder;         // of the value; empty: it takes none
+  std::vector<std::string> names;  // "-o", "--target"; for a positional its placeholder: "MODEL.onnx"
+  std::string placeholder;         // placeholder of the value; empty: the option takes no value
   std::string help;
   bool positional = false, required = false, repeatable = false;
   Completion completion = {};
@@ -30,7 +30,7 @@ struct OptionOutline {
 
 struct CommandOutline {
   std::string name, summary, footer;   // the footer ends the help: remarks, and a line "Example: ..."
-  std::vector<OptionOutline> options;  // in the order in which they were declared; none that is hidden
+  std::vector<OptionOutline> options;  // in the order of declaration, without hidden ones
 };
 
 struct CommandTree {
@@ -38,11 +38,11 @@ struct CommandTree {
   std::vector<CommandOutline> commands;
   std::span<const EnvironmentVariable> environment = {};
 
-  const CommandOutline* find(std::string_view command) const;  // null: there is none of that name
+  const CommandOutline* find(std::string_view command) const;  // null: unknown
 };
 
 // The help of a command, or of the program with the lists of its commands and variables; no line is longer than
-// `width`, but for words that are. A command line of an example continues after a backslash, so that it can be copied.
+// `width`, unless a single word is. A command line of an example continues after a backslash, so that it can be copied.
 std::string help_text(const CommandTree& tree, const CommandOutline& command, std::size_t width);
 
 }  // namespace dovetail::cli

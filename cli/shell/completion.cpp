@@ -9,7 +9,8 @@ namespace dovetail::cli {
 
 namespace {
 
-// In single quotes, which all three shells know; fish takes a backslash before a quote, the others leave the quotes.
+// In single quotes, which all three shells have. A quote inside is escaped by a backslash in fish; the other shells
+// need the quotes closed around it.
 std::string in_quotes(std::string_view text) {
   std::string safe;
   for (const char c : text) safe += c == '\'' ? std::string("'\\''") : std::string(1, c);
@@ -18,7 +19,7 @@ std::string in_quotes(std::string_view text) {
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, " ")); }
 
-// The first line, up to its first clause: what alongside a name is enough.
+// The first clause of the first line, which is enough next to a name.
 std::string brief(std::string_view help) {
   constexpr std::size_t kMost = 70;
   std::string text(help.substr(0, help.find_first_of("\n;")));
@@ -132,7 +133,7 @@ std::string bash_completion(const CommandTree& tree) {
 
 namespace {
 
-// Of _arguments, where a colon and brackets have a meaning.
+// Text for _arguments, in which a colon and brackets are escaped.
 std::string zsh_text(std::string_view text) {
   std::string safe;
   for (const char c : text) {
@@ -186,7 +187,7 @@ std::string zsh_completion(const CommandTree& tree) {
   }
   return text +
          "      esac ;;\n  esac\n}\n\n"
-         "# Sourced, or found by its name.\n"
+         "# The file is sourced, or found by its name.\n"
          "if [[ $funcstack[1] == _dovetail ]]; then _dovetail \"$@\"; else compdef _dovetail dovetail; fi\n";
 }
 

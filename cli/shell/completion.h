@@ -1,5 +1,5 @@
-// Scripts by which shells complete what is typed after `dovetail`, made of the tree of commands: commands, options,
-// choices, and files where a file is meant.
+// Generates from the tree of commands the scripts by which shells complete the command line of `dovetail`: commands,
+// options, choices and files.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,7 @@ namespace dovetail::cli {
 
 struct Shell {
   std::string_view name;
-  std::string_view file;  // under which the shell finds the script
+  std::string_view file;  // name of the file in which the shell finds the script
   std::string (*script)(const CommandTree& tree);
 };
 const std::vector<Shell>& shells();

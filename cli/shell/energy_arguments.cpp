@@ -6,7 +6,8 @@ namespace dovetail::cli {
 
 void EnergyArguments::declare(Options& options) {
   options.value("--energy", "FILE.json", file,
-                "what differs from the kit's energy table (docs/reference/energy.md): rows with value, unit and source",
+                "values that replace those of the kit's energy table (docs/reference/energy.md): rows with value, unit "
+                "and source",
                 File::read);
 }
 

@@ -14,7 +14,7 @@ struct EnergyArguments {
   std::optional<std::string> file;
 
   void declare(Options& options);
-  // The kit's table, with the file's rows over it.
+  // The kit's table, in which rows of the file replace those of the kit.
   Result<explore::EnergyTable> table() const;
 };
 

@@ -7,10 +7,11 @@ namespace dovetail::cli {
 std::span<const EnvironmentVariable> environment_variables() {
   static constexpr auto kVariables = std::to_array<EnvironmentVariable>({
       {"DOVETAIL_PROCESSOR",
-       "the class of processor to keep to, at most the machine's: baseline, avx2, avx2-vnni, avx512, avx512-vnni, "
+       "the processor class to use, at most that of the machine: baseline, avx2, avx2-vnni, avx512, avx512-vnni, "
        "avx512-amx"},
-      {"DOVETAIL_MEMORY_LIMIT", "the memory that inputs may ask for: 512MiB, 8GiB (default: three quarters)"},
-      {"DOVETAIL_PREFIX", "where the kit is installed"},
+      {"DOVETAIL_MEMORY_LIMIT",
+       "the memory that inputs may need: 512MiB, 8GiB (default: three quarters of the machine's)"},
+      {"DOVETAIL_PREFIX", "the folder where the kit is installed"},
       {"DOVETAIL_HW", "the folder of the design in SystemVerilog"},
       {"DOVETAIL_RTL_MODELS", "a folder of Verilated models, searched first"},
       {"DOVETAIL_ONEDNN", "the shared object of oneDNN"},

@@ -1,4 +1,4 @@
-// How far a sweep has come (cli/shell/progress.h).
+// The progress of a sweep (cli/shell/progress.h).
 #pragma once
 
 #include "cli/shell/progress.h"

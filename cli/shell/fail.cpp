@@ -12,9 +12,9 @@ namespace dovetail::cli {
 namespace {
 
 constexpr std::size_t kMostPrinted = 20;
-constexpr std::size_t kLongest = 4000;  // bytes of one diagnostic; damaged files may name themselves at any length
+constexpr std::size_t kLongest = 4000;  // bytes of one diagnostic, since names in damaged files may have any length
 
-// On a terminal a paragraph of lines that fit it, anywhere else one line; "error:" and "Hint:" set off.
+// On a terminal, lines that fit its width; elsewhere one line. "error:" and "Hint:" are highlighted.
 std::string paragraph(const std::string& text) {
   std::string lines = printable(with_shown_names(text), Lines::keep);
   if (const auto width = terminal_width(Stream::error)) {
@@ -37,13 +37,14 @@ Exit fail(Exit exit, const Diagnostics& all) {
   const Diagnostics diagnostics = grouped(all);
   for (std::size_t i = 0; i < diagnostics.size() && i < kMostPrinted; ++i) {
     Diagnostic diagnostic = diagnostics[i];
-    diagnostic.where = printable(diagnostic.where);  // a name with a line break must not look like another message
+    diagnostic.where =
+        printable(diagnostic.where);  // so that a name with a line break does not look like another message
     std::string text = to_string(diagnostic);
     if (text.size() > kLongest) text = text.substr(0, kLongest) + " …";
     write_styled_message(paragraph(text) + "\n");
   }
   if (diagnostics.size() > kMostPrinted)
-    print_message("error: and {} of other kinds\n", diagnostics.size() - kMostPrinted);
+    print_message("error: and {} more of other kinds\n", diagnostics.size() - kMostPrinted);
   return exit;
 }
 

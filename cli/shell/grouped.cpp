@@ -11,7 +11,7 @@ namespace dovetail::cli {
 
 namespace {
 
-constexpr std::size_t kMostNames = 4;  // of places, besides the first
+constexpr std::size_t kMostNames = 4;  // of places, the first one not counted
 
 // Every number becomes 0: 508, 2,048, 0.25, 1e-05.
 std::string without_numbers(std::string_view text) {

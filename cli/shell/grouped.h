@@ -1,4 +1,4 @@
-// What is said many times is said once, with a count: texts that differ in their numbers alone count as the same.
+// Groups repeated texts with a count. Texts that differ only in their numbers count as equal.
 #pragma once
 
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace dovetail::cli {
 
-// Each text once, in the words in which it came first, with how often it came; the most frequent first.
+// Each distinct text, as it first occurred, with its number of occurrences; the most frequent first.
 std::vector<std::pair<std::string, std::size_t>> counted(const std::vector<std::string>& texts);
 
-// Diagnostics that agree but for their place and their numbers become the first of them, whose place then says how many
-// there were and names the first few.
+// Of diagnostics that differ only in their place and numbers, the first is returned; its place then states their number
+// and names the first few places.
 Diagnostics grouped(const Diagnostics& diagnostics);
 
 }  // namespace dovetail::cli

@@ -15,27 +15,32 @@ void ModelArguments::declare_target(Options& options) {
                 File::read);
   options
       .value("--cpu", "NAME", cpu,
-             "make code for baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or native (default), or leave "
-             "the loops to the interpreter")
+             "processor class to generate code for: baseline, avx2, avx2-vnni, avx512, avx512-vnni, avx512-amx or "
+             "native (default); or run "
+             "the loops in the interpreter")
       .choices({"baseline", "avx2", "avx2-vnni", "avx512", "avx512-vnni", "avx512-amx", "native", "interpreter"});
-  options.flag("--check-bounds", check_bounds,
-               "target cpu: kernels compare every address with the extent of its operand before they use it, and the "
-               "run ends with a diagnostic; many times slower");
-  options.value("--gpu", "LIST", gpu,
-                fmt::format("architectures of NVIDIA GPUs to make code for, each perhaps with the processors of its "
-                            "device, as in sm_90a:114 (default {})",
-                            cuda::kDefaultArchitectures));
+  options.flag(
+      "--check-bounds", check_bounds,
+      "target cpu: kernels compare every address with the extent of its operand before its use, and an error ends the "
+      "run with a diagnostic; many times slower");
+  options.value(
+      "--gpu", "LIST", gpu,
+      fmt::format(
+          "architectures of NVIDIA GPUs to generate code for, each optionally with the number of processors of its "
+          "device, for example sm_90a:114 (default {})",
+          cuda::kDefaultArchitectures));
   options.flag(
       "--tf32", tf32,
       "targets cuda (at -O 2 and above), cublas and cudnn: tensor cores may multiply float32, its factors rounded to "
       "TF32's 11 bits");
   options
-      .value("-O", "N", level,
-             "how far to optimize: 0 what running needs, 1 what keeps every bit, 2 what stays within the operators' "
-             "tolerance (default), "
-             "3 what trades accuracy or special values for speed")
+      .value(
+          "-O", "N", level,
+          "optimization level: 0 only what running needs, 1 what keeps every bit, 2 what stays within the operators' "
+          "tolerance (default), "
+          "3 what trades accuracy or special values for speed")
       .choices({"0", "1", "2", "3"});
-  options.flag("--strict", strict, "refuse nodes that no listed target takes, instead of running them on the host");
+  options.flag("--strict", strict, "refuse nodes that no listed target supports, instead of running them on the host");
 }
 
 void ModelArguments::declare(Options& options) {
@@ -43,9 +48,9 @@ void ModelArguments::declare(Options& options) {
   options.values("--place", "NODE=TARGET", place, "put this node on this target; repeatable");
   options.values("--shape", "NAME=SHAPE", shapes,
                  "extent of a symbolic dimension, or shape of an input: batch=1, x=1x3x224x224; repeatable, and with "
-                 "several shapes of one name the bundle has a program for each");
+                 "several shapes for one name the bundle has a program for each shape");
   options.value("--loop-limit", "N", loop_limit,
-                fmt::format("iterations that a Loop may run whose condition or trip count depends on values, where no "
+                fmt::format("maximum iterations of a Loop whose condition or trip count depends on values, if no "
                             "constant trip count limits it; one more ends the run with exit code 1 (default {})",
                             import::kDefaultLoopLimit));
   options
@@ -55,27 +60,30 @@ void ModelArguments::declare(Options& options) {
              "than its borders cost)")
       .choices({"always", "possible", "cost"});
   system.declare(options);
-  options.values("--pass", "NAME", with_passes, "run this graph pass whatever the level says; repeatable");
-  options.values("--no-pass", "NAME", without_passes, "leave out this graph pass; repeatable");
-  options.value("--records", "DB", records,
-                "take the best schedules that `dovetail tune` has recorded there, and the default ones for the rest",
-                File::read_by_name);
+  options.values("--pass", "NAME", with_passes, "run this graph pass at any optimization level; repeatable");
+  options.values("--no-pass", "NAME", without_passes, "do not run this graph pass; repeatable");
+  options.value(
+      "--records", "DB", records,
+      "use the best schedules that `dovetail tune` recorded in this database, and the default ones for other kernels",
+      File::read_by_name);
   options.value(
       "--count-cycles", "N", count_cycles,
-      "accelerator: count the cycles of the N schedules of each layer that the analytic cost thinks best, with this "
-      "memory, and take what makes the network fastest; compiling takes a few times as long (default 1: the best by "
+      "accelerator: count the cycles of the N schedules of each layer that have the best estimated cost, with this "
+      "memory, and use those that make the network fastest; compiling takes a few times as long (default 1: the best "
+      "by "
       "the "
       "analytic cost)");
-  options.values(
-      "--decide", "NAME=VALUE", decide,
-      "take this value wherever a schedule decides NAME and may take it, as in slots_inp=1 (docs/howto/tuning.md); "
-      "repeatable");
+  options.values("--decide", "NAME=VALUE", decide,
+                 "use this value wherever a schedule decides NAME and the value is valid, for example slots_inp=1 "
+                 "(docs/howto/tuning.md); "
+                 "repeatable");
 }
 
 void ModelArguments::declare_cache(Options& options) {
-  options.flag("--cache", cache,
-               "take what was compiled of this model before, by this program and with these options, and keep what is "
-               "compiled now (docs/reference/command-line.md)");
+  options.flag(
+      "--cache", cache,
+      "reuse the result of compiling this model earlier with this program and these options, and store what is "
+      "compiled now (docs/reference/command-line.md)");
 }
 
 std::vector<std::string> ModelArguments::compile_only_options() const {
@@ -112,7 +120,7 @@ Result<std::map<std::string, std::string>> parse_places(const std::vector<std::s
   for (const auto& [node, target] : places) {
     DOVETAIL_ASSIGN(const auto targets, parse_targets("--place", target));
     if (targets.size() != 1)
-      return Diagnostic{"bad value of --place", node + "=" + target, "it names several targets", "name one"};
+      return Diagnostic{"bad value of --place", node + "=" + target, "it names several targets", "name one target"};
   }
   return places;
 }
@@ -143,7 +151,7 @@ Result<driver::ModelOptions> ModelArguments::parse() const {
   DOVETAIL_ASSIGN(options.level, parse_level(level));
   const auto rule = offload_from_name(offload);
   if (!rule)
-    return Diagnostic{"bad value of --offload", offload, "there is no such rule", "rules: always, possible, cost"};
+    return Diagnostic{"bad value of --offload", offload, "it is unknown", "the rules are always, possible and cost"};
   options.offload = *rule;
   DOVETAIL_ASSIGN(options.decide, parse_assignments("--decide", decide));
   if (count_cycles) {

@@ -1,4 +1,4 @@
-// The options of the commands that take MODEL.onnx: how it is compiled.
+// The options of commands that compile MODEL.onnx.
 #pragma once
 
 #include <optional>
@@ -23,16 +23,17 @@ struct ModelArguments {
   std::optional<std::string> records, count_cycles, loop_limit;
   SystemArguments system;
 
-  // --target, --hw, --cpu, --check-bounds, --gpu, --tf32, --place, --shape, -O, --pass, --no-pass, --strict, --records,
+  // Declares --target, --hw, --cpu, --check-bounds, --gpu, --tf32, --place, --shape, -O, --pass, --no-pass, --strict,
+  // --records,
   // --decide, --count-cycles, --loop-limit, --clock, --memory.
   void declare(Options& options);
-  // --cache.
+  // Declares --cache.
   void declare_cache(Options& options);
-  // Those of them that choose targets: --target, --hw, --cpu, --check-bounds, --gpu, --tf32, -O, --strict.
+  // Declares only the options that choose targets: --target, --hw, --cpu, --check-bounds, --gpu, --tf32, -O, --strict.
   void declare_target(Options& options);
-  // Error: bad values of these.
+  // Error: an option has a bad value.
   Result<driver::ModelOptions> parse() const;
-  // The options that were given, of those that only a model understands.
+  // The given options that apply only to a model, not to a bundle.
   std::vector<std::string> compile_only_options() const;
 };
 

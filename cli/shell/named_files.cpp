@@ -73,16 +73,17 @@ Result<void> NamedFiles::open_standard_streams(bool takes_stdout) const {
     if (use.path != kStandardStream) continue;
     if (use.role == File::folder) return wrong(use, "expected a folder, got stdout", "name a folder");
     if (use.role == File::read_by_name || use.role == File::written_by_name)
-      return wrong(use, "this file cannot be a stream, since it is opened by its name", "name a file");
+      return wrong(use, "a stream is not possible, since the file is opened by its name", "name a file");
     std::string& taken = use.role == File::read ? reader : writer;
     if (!taken.empty())
       return wrong(use, fmt::format("{} has {} already", taken, use.role == File::read ? "stdin" : "stdout"),
                    "name a file for one of them");
     taken = use.option;
     if (use.role == File::written && is_terminal(Stream::out))
-      return wrong(use, "it is binary, and stdout is a terminal", "send it to a file or a pipe: `> FILE`, `| COMMAND`");
+      return wrong(use, "it is binary, and stdout is a terminal",
+                   "redirect stdout to a file or a pipe: `> FILE`, `| COMMAND`");
     if (use.role == File::read && is_stdin_terminal())
-      return wrong(use, "stdin is a terminal", "give it a file or a pipe: `< FILE`, `COMMAND |`");
+      return wrong(use, "stdin is a terminal", "redirect stdin from a file or a pipe: `< FILE`, `COMMAND |`");
   }
   if (!writer.empty() && !takes_stdout) give_stdout_to_a_file();
   if (reader.empty()) return {};

@@ -1,5 +1,5 @@
-// The files that a command line names, so that nothing it writes is something it reads, or is written twice, or comes
-// to a folder that somebody has mistyped; and `-` for stdin and stdout (cli/shell/standard_streams.h).
+// The files that a command line names: checks that no file is both read and written, or written twice, and that the
+// folder of each written file exists; and handles `-` for stdin and stdout (cli/shell/standard_streams.h).
 #pragma once
 
 #include <functional>
@@ -11,34 +11,34 @@
 
 namespace dovetail::cli {
 
-// What a value of the command line names.
+// The kind of file that a value of the command line names.
 enum class File {
   none,
   read,             // a file, or a folder of them
-  written,          // bytes that no terminal is to see
+  written,          // bytes that must not go to a terminal
   written_text,     //
-  read_by_name,     // not `-`: a library opens it, or reads and writes it in place
+  read_by_name,     // not `-`: a library opens the file, or reads and writes it in place
   written_by_name,  //
-  folder            // is written to, and made where it is missing; the folder around it is not
+  folder            // written to, and created if missing; its parent folder must exist
 };
 
 class NamedFiles {
  public:
   using Change = std::function<void(std::string& path)>;
 
-  // `option` as typed; `each` is asked after parsing: it calls its argument with every path, and keeps what that makes
-  // of it.
+  // `option` as typed. `each` is called after parsing: it calls its argument with every path, and stores the path that
+  // the argument returns.
   void add(std::string_view option, File role, std::function<void(const Change&)> each);
 
-  // Error: a written file is also read or written by another option, under whatever path or link (devices and pipes may
-  // be named as often as one likes); or the folder that it is for is not there. `further`: paths that `option` will
-  // write besides.
+  // Error: a written file is also read or written by another option, under any path or link (devices and pipes may be
+  // named several times); or its folder does not exist. `further`: other
+  // paths that `option` will write.
   Result<void> check(std::string_view option = {}, const std::vector<std::string>& further = {}) const;
 
-  // Puts what stdin holds into a file where `-` is read, and reserves stdout where `-` is written; `takes_stdout`: the
-  // command prints something there by itself (--json). Error: a stream is required twice, or is a terminal.
+  // Copies stdin into a file if `-` is read, and reserves stdout if `-` is written. `takes_stdout`: the command itself
+  // prints to stdout (--json). Error: a stream is required twice, or is a terminal.
   Result<void> open_standard_streams(bool takes_stdout) const;
-  bool writes() const;  // any of them
+  bool writes() const;  // whether an option writes a file
 
  private:
   struct Named {

@@ -5,11 +5,11 @@ namespace dovetail::cli {
 void NumericArguments::declare(Options& options) {
   options.values(
       "--samples", "FILE|DIR", samples,
-      "of a space with numeric choices: inputs that calibrate the float model, as `dovetail quantize` takes\n"
-      "them; once for each model",
+      "for a space with numeric choices: inputs that calibrate the float model, as for `dovetail quantize`;\n"
+      "once for each model",
       File::read);
   options.values("--test", "FILE|DIR", tests,
-                 "samples on which the accuracy of each choice is measured (default: those of --samples)", File::read);
+                 "samples to measure the accuracy of each choice (default: those of --samples)", File::read);
   options.values("--labels", "FILE.npy", labels,
                  "the classes of these samples: accuracy is top-1 (default: agreement with the float model)",
                  File::read);

@@ -30,7 +30,7 @@ std::vector<std::string> names_of(const Rows& rows, const Name& name) {
   return names;
 }
 
-// What values are that have the same form in every command.
+// The completion of values that have the same form in every command.
 Completion usual_completion(std::string_view placeholder, File file) {
   Completion completion;
   completion.files = file != File::none && file != File::folder;
@@ -44,14 +44,14 @@ Completion usual_completion(std::string_view placeholder, File file) {
   return completion;
 }
 
-// Changes what is after the last `mark`, or before it, and keeps the rest.
-void change_behind(std::string& text, char mark, const NamedFiles::Change& change) {
+// Changes the part after the last `mark` of each text, or before it, and keeps the rest.
+void change_after(std::string& text, char mark, const NamedFiles::Change& change) {
   const std::size_t begin = text.rfind(mark) + 1;
   std::string path = text.substr(begin);
   change(path);
   text.replace(begin, text.npos, path);
 }
-void change_in_front(std::string& text, char mark, const NamedFiles::Change& change) {
+void change_before(std::string& text, char mark, const NamedFiles::Change& change) {
   const std::size_t end = std::min(text.rfind(mark), text.size());
   std::string path = text.substr(0, end);
   change(path);
@@ -112,7 +112,7 @@ Declared Options::values(std::string_view name, std::string_view placeholder, st
   auto* option = app_.add_option(std::string(name), target, std::string(help));
   option->allow_extra_args(false)->type_name(std::string(placeholder));
   files_->add(name, file, [&target](const NamedFiles::Change& change) {
-    for (std::string& text : target) change_behind(text, '=', change);
+    for (std::string& text : target) change_after(text, '=', change);
   });
   return declared(option, placeholder, file);
 }
@@ -122,7 +122,7 @@ void Options::placed_files(std::string_view name, std::string_view placeholder, 
   auto* option = app_.add_option(std::string(name), target, std::string(help));
   option->allow_extra_args(false)->type_name(std::string(placeholder));
   files_->add(name, file, [&target](const NamedFiles::Change& change) {
-    for (std::string& text : target) change_in_front(text, '@', change);
+    for (std::string& text : target) change_before(text, '@', change);
   });
   declared(option, placeholder, file);
 }
@@ -140,14 +140,14 @@ void Options::unavailable(std::string_view name, std::string_view why) {
       [refusal = &shared_.refusal,
        text = fmt::format("{} is not available in this version: {}", name, why)](const auto&) { *refusal = text; },
       "");
-  option->expected(0, 1)->group("");  // taken with and without a value; not in the help
+  option->expected(0, 1)->group("");  // accepted with and without a value; not in the help
 }
 
 void Options::footer(std::string_view text) { app_.footer(std::string(text)); }
 
 namespace {
 
-// What one command line is parsed by.
+// The parser of one command line.
 class CommandLine {
  public:
   CommandLine();
@@ -170,8 +170,8 @@ class CommandLine {
   Result<Exit> run_chosen(const Declaration& entry);
 
   CLI::App app_{
-      "Dovetail: an accelerator co-design kit. From an ONNX model to programs for a decoupled access-execute "
-      "accelerator, and to what they compute and cost.",
+      "Dovetail: an accelerator co-design kit. It compiles ONNX models to programs for a decoupled "
+      "access-execute accelerator, and reports what they compute and cost.",
       "dovetail"};
   Options::Shared shared_;
   std::vector<Declaration> declared_;
@@ -182,8 +182,9 @@ CommandLine::CommandLine() {
   app_.set_version_flag("--version", fmt::format("dovetail {}", build_facts().version), "print the version");
   app_.require_subcommand(1);
   app_.footer(
-      "`dovetail help COMMAND` describes a command. docs/reference/command-line.md has what all of them share.\n"
-      "Exit codes: 0 success, 1 the work failed (mismatch, race, deadlock, a limit) or the machine gave no more, 2 bad "
+      "`dovetail help COMMAND` describes a command. docs/reference/command-line.md describes what all commands share.\n"
+      "Exit codes: 0 success, 1 the work failed (mismatch, race, deadlock, a limit) or the machine has no more "
+      "resources, 2 bad "
       "usage or bad input.\n"
       "Example: dovetail run examples/digits/digits_int8.onnx --target accel --hw 1x16x16-ext --check");
   add_common_options(app_);
@@ -241,13 +242,13 @@ Exit CommandLine::bad_usage(const Declaration* entry, std::string why, std::stri
                                  fmt::format("{}see `{} --help`", hint, line)}});
 }
 
-// "did you mean `--target`? ", where one of them is near.
+// "did you mean `--target`? ", if a word is similar.
 std::string hint_for(std::string_view given, std::span<const std::string_view> words) {
   const std::string text = isa::suggestion(given, words);
   return text.starts_with("did you mean") ? text + " Or " : std::string();
 }
 
-// The library's messages end with a line break or repeat the help; ours is one paragraph.
+// The library's messages end with a line break or repeat the help; a diagnostic is one paragraph.
 std::string one_line(std::string text) {
   for (char& c : text)
     if (c == '\n') c = ' ';
@@ -266,19 +267,19 @@ Exit CommandLine::explain(const CLI::ParseError& error, int argument_count, cons
     const std::string hint = hint_for(*word, names);
     return bad_usage(nullptr,
                      hint.empty()
-                         ? fmt::format("there is no command \"{}\"; there are {}", *word, fmt::join(names, ", "))
+                         ? fmt::format("there is no command \"{}\"; the commands are {}", *word, fmt::join(names, ", "))
                          : fmt::format("there is no command \"{}\"", *word),
                      hint);
   }
   const CommandOutline* outline = entry == nullptr ? &shared_.tree.program : shared_.tree.find(entry->app->get_name());
-  // A mistyped option may be the one that is missing.
+  // A required option may be missing because it is misspelled.
   const std::vector<std::string> extra = (entry == nullptr ? app_ : *entry->app).remaining();
   const bool is_extra = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr,
              is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
   const auto option = std::ranges::find_if(extra, [](const std::string& text) { return text.starts_with('-'); });
   if ((!is_extra && !is_missing) || (is_missing && option == extra.end()) || extra.empty())
     return bad_usage(entry, one_line(error.what()));
-  if (option == extra.end()) return bad_usage(entry, fmt::format("\"{}\" is more than it takes", extra.front()));
+  if (option == extra.end()) return bad_usage(entry, fmt::format("\"{}\" is one argument too many", extra.front()));
   const std::string given = option->substr(0, option->find('='));
   std::vector<std::string_view> names;
   for (const OptionOutline& each : outline->options)
@@ -297,7 +298,7 @@ Result<Exit> CommandLine::run_chosen(const Declaration& entry) {
   return entry.command->run();
 }
 
-// Before parsing, whose errors it concerns.
+// Called before parsing, since it also colors the errors of parsing.
 void choose_color(int argument_count, const char* const* arguments) {
   constexpr std::string_view kOption = "--color";
   for (int i = 1; i < argument_count; ++i) {
@@ -311,7 +312,7 @@ void choose_color(int argument_count, const char* const* arguments) {
 
 Exit CommandLine::run(int argument_count, const char* const* arguments) {
   choose_color(argument_count, arguments);
-  if (argument_count <= 1) {  // without a command: what there is
+  if (argument_count <= 1) {  // without a command: list the commands
     write_message(help_text(shared_.tree, shared_.tree.program, help_width()));
     return Exit::bad_input;
   }

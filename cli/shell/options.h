@@ -1,5 +1,5 @@
-// Declaring a command's options. This header hides the parsing library, whose own header is heavy: only options.cpp
-// includes it.
+// Declares a command's options. This header hides the parsing library, whose header is large: only options.cpp includes
+// it.
 #pragma once
 
 #include <map>
@@ -23,19 +23,19 @@ namespace dovetail::cli {
 
 enum class Need { required, optional };
 
-// What completions know of values, by their options.
+// The completion of each option's values.
 using Completions = std::map<const CLI::Option*, Completion>;
 
-// What an option is being declared with, for what is said of few of them.
+// An option that is being declared, for settings that few options have.
 class Declared {
  public:
   explicit Declared(Completion& completion) : completion_(completion) {}
-  // The value is one of these, for completions: the command itself judges values.
+  // The value is one of `words`, for completions only: the command itself checks values.
   Declared& choices(std::vector<std::string> words) {
     completion_.words = std::move(words);
     return *this;
   }
-  // Several of them, with commas between.
+  // The value is a list of `words`, separated by commas.
   Declared& list(std::vector<std::string> words) {
     completion_.list = true;
     return choices(std::move(words));
@@ -47,21 +47,21 @@ class Declared {
 
 // `name` is as typed ("--hw", "-o"); `placeholder` represents the value in the help ("CONFIG"); some placeholders have
 // the same choices everywhere (CONFIG, ENGINE). Targets outlive the parsing. `file`: the value is the path of a file;
-// of a repeatable option, what is after its last '='.
+// for a repeatable option, the part of the value after its last '='.
 class Options {
  public:
-  // All that one command line shares.
+  // State that all options of a command line share.
   struct Shared {
-    std::string refusal;  // set by an unavailable option in use
+    std::string refusal;  // set when an unavailable option is used
     Completions completions;
-    CommandTree tree;  // when all is declared
+    CommandTree tree;  // complete when all options are declared
   };
   Options(CLI::App& app, Shared& shared, std::shared_ptr<NamedFiles> files)
       : app_(app), shared_(shared), files_(std::move(files)) {}
 
   Declared positional(std::string_view placeholder, std::string& target, std::string_view help,
                       Need need = Need::required, File file = File::none);
-  // All that follow.
+  // A positional for all remaining arguments.
   Declared positionals(std::string_view placeholder, std::vector<std::string>& target, std::string_view help,
                        File file = File::none);
   Declared value(std::string_view name, std::string_view placeholder, std::string& target, std::string_view help,
@@ -70,17 +70,16 @@ class Options {
                  std::string_view help, File file = File::none);
   Declared values(std::string_view name, std::string_view placeholder, std::vector<std::string>& target,
                   std::string_view help, File file = File::none);  // repeatable
-  // Repeatable, "FILE@PLACE" each.
+  // A repeatable option with values "FILE@PLACE".
   void placed_files(std::string_view name, std::string_view placeholder, std::vector<std::string>& target,
                     std::string_view help, File file);
   // `former_name` is accepted too, but not listed in the help.
   void flag(std::string_view name, bool& target, std::string_view help, std::string_view former_name = {});
   // --json: the report as JSON instead of text, in the form of docs/schema.
   void json(bool& target, std::string_view help = "print the report as JSON (docs/reference/command-line.md)");
-  // An option of the full command line that this version does not have: using it is an error that says so, not a silent
-  // nothing.
+  // An option of the full command line that this version does not have: its use is an error.
   void unavailable(std::string_view name, std::string_view why);
-  // The end of the help: a command line that works, and remarks.
+  // The end of the help: remarks, and an example of a command line that works.
   void footer(std::string_view text);
 
   // For a command that writes more files than its options name.

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/printable.h"
-#include "base/vanishing.h"
+#include "base/temporary.h"
 #include "cli/shell/shown_progress.h"
 #include "cli/shell/terminal.h"
 #include "cli/shell/wrapped_text.h"
@@ -19,11 +19,11 @@ namespace dovetail::cli {
 
 namespace {
 
-std::atomic<bool> progress_shown{false};  // its own thread may show it
+std::atomic<bool> progress_shown{false};  // atomic, since the thread of the progress display sets it
 bool output_failed = false;               // on request
 bool reader_left = false;                 // EPIPE
 bool reports_dropped = false;             // drop_reports()
-bool work_goes_on = false;                // finish_without_reader()
+bool work_continues = false;              // finish_without_reader()
 bool stdout_is_a_file = false;            // give_stdout_to_a_file()
 
 std::pair<std::string, std::string> shown_name;  // show_as()
@@ -32,7 +32,7 @@ bool is_rule(std::string_view line) {
   return line.find("--") != line.npos && line.find_first_not_of("- ") == line.npos;
 }
 
-// Headers of tables bold, their rules faint.
+// Makes headers of tables bold and their rules faint.
 std::string with_headers(const std::string& text, Stream stream) {
   if (!has_color(stream)) return text;
   std::string out;
@@ -98,7 +98,7 @@ bool flush_output() {
 }
 
 void write_message(std::string_view text) {
-  flush_output();  // so that both streams keep their order in one file
+  flush_output();  // so that the order is kept if both streams go to one file
   put_report(Stream::error, text);
 }
 
@@ -111,11 +111,11 @@ void give_stdout_to_a_file() { stdout_is_a_file = true; }
 
 void drop_reports() { reports_dropped = true; }
 
-void finish_without_reader() { work_goes_on = true; }
+void finish_without_reader() { work_continues = true; }
 
 void end_by_reader() {
   reader_left = true;
-  if (!work_goes_on) end_without_reader();
+  if (!work_continues) end_without_reader();
 }
 
 void show_as(std::string path, std::string name) { shown_name = {std::move(path), std::move(name)}; }
@@ -130,7 +130,7 @@ std::string with_shown_names(std::string_view text) {
 
 void end_without_reader() {
   if (!reader_left) return;
-  remove_all_vanishing();
+  remove_temporaries();
   std::signal(SIGPIPE, SIG_DFL);
   std::raise(SIGPIPE);
 }

@@ -1,8 +1,8 @@
-// All that the CLI prints. Names come from files, so that nothing reaches a terminal unfiltered; and a stream that is
-// closed or full is not a reason to abort.
+// All output of the CLI. Names come from files, so everything is filtered before it reaches a terminal. A stream that
+// is closed or full does not abort the process.
 //
 // A reader that leaves early (`dovetail … | head`) ends the process quietly, by SIGPIPE; if the command line names
-// files to be written, the work continues to its end first, unheard.
+// files to be written, the work continues to its end first, without output.
 #pragma once
 
 #include <string>
@@ -15,30 +15,30 @@
 
 namespace dovetail::cli {
 
-// Reports, to stdout: on a terminal in lines that fit it, and with the headers of tables set off.
+// Writes a report to stdout: on a terminal in lines that fit it, with highlighted table headers.
 void write_report(std::string_view text);
-// Results that other programs read, to stdout as they are: JSON, assembly text, constants.
+// Writes results that other programs read to stdout unchanged: JSON, assembly text, constants.
 void write_result(std::string_view text);
 void print_json(const Json& json);
-// Whether all of it was written, main() asks at the end.
+// Main calls it at the end.
 bool flush_output();  // false: something was not written
-// To stderr, after what stdout has got so far. Where that fails there is nobody left to report to.
+// Writes to stderr, after flushing stdout. A failure is ignored, since it cannot be reported.
 void write_message(std::string_view text);
-// The same, filtered and laid out already: for fail().
+// The same for text that is already filtered and wrapped, for fail().
 void write_styled_message(std::string_view text);
 
-// A file goes to stdout (`-o -`): from here on reports go to stderr.
+// Call it when a file is written to stdout (`-o -`): later reports go to stderr.
 void give_stdout_to_a_file();
-// The report is printed as JSON: from here on its text is dropped.
+// Call it when the report is printed as JSON: later text reports are dropped.
 void drop_reports();
-// The command line names a file that is to be written, even if nobody reads the report.
+// Call it when the command line names a file to be written: the work then continues even if stdout's reader leaves.
 void finish_without_reader();
 // Ends the process by SIGPIPE, if stdout's reader has left.
 void end_without_reader();
-// The reader has left, as a write has found that was not made here.
+// Call it when a write outside of this file found that stdout's reader has left.
 void end_by_reader();
 
-// In all that is printed, `path` is called `name`.
+// All output shows `name` instead of `path`.
 void show_as(std::string path, std::string name);
 std::string with_shown_names(std::string_view text);
 

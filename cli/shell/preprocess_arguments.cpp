@@ -6,7 +6,7 @@ namespace dovetail::cli {
 
 void PreprocessArguments::declare(Options& options) {
   options.value("--preprocess", "FILE.json", file,
-                "what becomes of pictures (docs/howto/own-data.md); before what the model itself says", File::read);
+                "preprocessing of pictures (docs/howto/own-data.md); overrides that of the model", File::read);
 }
 
 Result<std::optional<driver::Preprocess>> PreprocessArguments::resolve(const bundle::Bundle& bundle) const {

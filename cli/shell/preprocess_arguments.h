@@ -14,7 +14,7 @@ namespace dovetail::cli {
 struct PreprocessArguments {
   std::optional<std::string> file;
   void declare(Options& options);
-  // The file's, before what the model says.
+  // The preprocessing of the file, else that of the model.
   Result<std::optional<driver::Preprocess>> resolve(const bundle::Bundle& bundle) const;
 };
 

@@ -46,7 +46,7 @@ void ProgressLine::show(std::optional<double> part, std::string_view text) {
     const auto filled = static_cast<std::size_t>(std::clamp(*part, 0.0, 1.0) * static_cast<double>(kBarCells));
     line = "[" + std::string(filled, '#') + std::string(kBarCells - filled, ' ') + "] ";
   }
-  // What is longer than the terminal's line could not be written over.
+  // A text that is longer than the terminal's line could not be overwritten.
   const std::size_t room = *width - 1 - (part ? kBarColumns : 0);
   line += wrapped(printable(text), room, room, LongWords::split).front();
   show_progress_line(line);
@@ -85,7 +85,7 @@ void RunningStep::begin(std::string_view step) {
       while (!ended_.wait_for(lock, kNextBar, [this] { return done_; }))
         line.show(std::nullopt, fmt::format("{}, {}", what, duration_text(line.seconds())));
     });
-  } catch (const std::system_error&) {  // it continues unwatched
+  } catch (const std::system_error&) {  // the step continues without a progress display
     done_ = true;
   }
 }

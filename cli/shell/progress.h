@@ -1,5 +1,5 @@
-// How far long work has come, on stderr: stdout holds results alone. On a terminal a bar that is written over,
-// elsewhere lines, which come ever more rarely.
+// Progress of long work, on stderr, since stdout has only results. On a terminal a bar that is overwritten, elsewhere
+// lines at increasing intervals.
 #pragma once
 
 #include <chrono>
@@ -13,24 +13,24 @@
 
 namespace dovetail::cli {
 
-// A step of work whose length nobody knows, at once: "building".
+// Prints at once a step of work of unknown length: "building".
 void print_progress(std::string_view step);
 
 class ProgressLine {
  public:
-  enum class Begin { at_once, if_it_lasts };  // on a terminal
+  enum class Begin { at_once, if_it_lasts };  // when a bar appears on a terminal
   explicit ProgressLine(Begin begin = Begin::if_it_lasts);
   ~ProgressLine() { end(); }
   ProgressLine(const ProgressLine&) = delete;
   ProgressLine& operator=(const ProgressLine&) = delete;
 
-  // From 0 to 1, and what is done, in words; shown if it is time for that. Nothing: it is not known how much it is.
+  // Shows the progress if an update is due. `part`: from 0 to 1, nullopt if unknown; `text`: what is done.
   void show(std::optional<double> part, std::string_view text);
-  // The same for so many of all, with the time that they have taken and what is left of it.
+  // The same for `done` of `all`, with the elapsed time and an estimate of the remaining time.
   void count(std::string_view what, double done, double all);
   void end();  // clears the line
 
-  // Whether show() would show something now: for texts that take time to make.
+  // Whether show() would show something now, for texts that are expensive to make.
   bool is_due() const { return Clock::now() >= next_; }
   double seconds() const { return std::chrono::duration<double>(Clock::now() - start_).count(); }
 
@@ -41,7 +41,7 @@ class ProgressLine {
   bool line_shown_ = false;
 };
 
-// Work in several parts, one after the other, each of which counts by itself.
+// Work in several consecutive parts, each with its own count.
 class PartsProgress {
  public:
   void show(std::string_view what, std::int64_t done, std::int64_t all);
@@ -52,7 +52,7 @@ class PartsProgress {
   std::optional<ProgressLine> line_;
 };
 
-// A step that does not say how far it is: how long it has taken, until the end of the scope.
+// Shows the elapsed time of a step of unknown progress, until the end of the scope.
 class RunningStep {
  public:
   RunningStep() = default;
@@ -60,7 +60,7 @@ class RunningStep {
   RunningStep(const RunningStep&) = delete;
   RunningStep& operator=(const RunningStep&) = delete;
 
-  void begin(std::string_view step);  // ends the step before
+  void begin(std::string_view step);  // ends the previous step
   void end();
 
  private:

@@ -23,10 +23,10 @@ namespace dovetail::cli {
 
 namespace {
 
-// A signal belongs to the process, not to an object.
+// Global, since signals belong to the process.
 volatile std::sig_atomic_t was_interrupted = 0;
 
-// From now on Ctrl-C is only noted, once; without SA_RESTART, so that a line that is being typed ends with it.
+// The next Ctrl-C only sets a flag. Without SA_RESTART, so that it ends a line that is being typed.
 void note_interrupt() {
   was_interrupted = 0;
   struct sigaction action {};
@@ -38,7 +38,7 @@ void note_interrupt() {
 }  // namespace
 
 #ifdef DOVETAIL_LIBEDIT
-// Line editing and history, as libedit has them (~/.editrc, emacs keys by default).
+// Line editing and history of libedit (~/.editrc, emacs keys by default).
 class PromptEditor {
  public:
   explicit PromptEditor(std::string_view prompt) : prompt_(prompt) {
@@ -56,7 +56,7 @@ class PromptEditor {
           return static_cast<PromptEditor*>(self)->prompt_.data();
         });
     el_set(edit_, EL_EDITOR, "emacs");
-    el_set(edit_, EL_SIGNAL, 1);  // a changed window, and the terminal as it was where a signal ends the process
+    el_set(edit_, EL_SIGNAL, 1);  // handle window changes, and restore the terminal if a signal ends the process
     el_set(edit_, EL_HIST, history, history_);
     el_set(edit_, EL_BIND, "^R", "em-inc-search-prev", nullptr);
     el_source(edit_, nullptr);
@@ -70,7 +70,7 @@ class PromptEditor {
 
   bool ok() const { return edit_ != nullptr && history_ != nullptr; }
 
-  // Nothing: the end, or was_interrupted.
+  // nullopt: end of input, or was_interrupted.
   std::optional<std::string> read() {
     int length = 0;
     const char* line = el_gets(edit_, &length);
@@ -90,7 +90,7 @@ class PromptEditor {
   History* history_ = nullptr;
 };
 #else
-// A build without libedit has what the terminal itself gives.
+// Without libedit: the line editing of the terminal itself.
 class PromptEditor {
  public:
   explicit PromptEditor(std::string_view) {}
@@ -117,7 +117,7 @@ struct Prompt::State {
     std::string taken;
     if (!flush_output()) return std::nullopt;
     if (std::getline(std::cin, taken)) return taken;
-    if (std::cin.bad()) throw std::bad_alloc();  // what the stream has kept to itself
+    if (std::cin.bad()) throw std::bad_alloc();  // the stream caught it
     return std::nullopt;
   }
   std::optional<std::string> read_typed_line() {
@@ -165,7 +165,7 @@ Result<Prompt> Prompt::open(const std::optional<std::string>& path, std::string_
     state->is_file = true;
   } else if (isatty(STDIN_FILENO) == 1) {
     state->is_terminal = true;
-    // With its output elsewhere, somebody reads it by line.
+    // No line editing if stdout is not a terminal: another program may read the output by line.
     if (isatty(STDOUT_FILENO) == 1) state->editor.emplace(text);
     if (state->editor && !state->editor->ok()) state->editor.reset();
   }

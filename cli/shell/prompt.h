@@ -1,5 +1,5 @@
-// Commands that come one a line: from a file, from stdin, or typed at a terminal, where lines can be edited, have a
-// history, and Ctrl-C stops what runs instead of the process.
+// Reads commands, one per line: from a file, from stdin, or typed at a terminal, with line editing and a history. There
+// Ctrl-C stops the running command instead of the process.
 #pragma once
 
 #include <cstddef>
@@ -14,21 +14,21 @@ namespace dovetail::cli {
 
 class Prompt {
  public:
-  // `path`: a file of commands; nothing: stdin. `text` stands before each line that is typed. Error: no such file.
+  // `path`: a file of commands; nullopt: stdin. `text` is shown before each line that is typed. Error: no such file.
   static Result<Prompt> open(const std::optional<std::string>& path, std::string_view text);
   Prompt(Prompt&&) noexcept;
   Prompt& operator=(Prompt&&) noexcept;
   ~Prompt();
 
   bool is_terminal() const;
-  // "commands:12", the line that next() gave last.
+  // "commands:12": the place of the line that next() returned last.
   std::string place() const;
 
-  // Nothing: there are no more. At a terminal an empty line is the one before it again, and Ctrl-C drops what has been
-  // typed.
+  // nullopt: no more lines. At a terminal, an empty line repeats the previous one, and Ctrl-C discards the typed text.
   std::optional<std::string> next();
 
-  // Ctrl-C was pressed since next() gave a line. Once: the next one ends the process. Always false off a terminal.
+  // Whether Ctrl-C was pressed since next() returned a line. A second Ctrl-C ends the process. Always false if stdin is
+  // not a terminal.
   bool interrupted() const;
 
  private:

@@ -1,4 +1,4 @@
-// What the commands have in common that run a model or a bundle.
+// Options that all commands have that run a model or a bundle.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 namespace dovetail::cli {
 
 inline constexpr std::string_view kTrustHelp =
-    "run the machine code of a bundle that `dovetail compile` did not write for you: it can do all that you can";
+    "run the machine code of a bundle that `dovetail compile` did not write for you: it has all of your permissions";
 
 struct SessionArguments {
   ModelArguments model = {};
@@ -23,13 +23,13 @@ struct SessionArguments {
   std::optional<std::string> threads = {};
   bool trust = false;
 
-  // Error: bad values; what the engine would ignore.
+  // Errors: bad values; options that the engine would ignore.
   Result<driver::SessionOptions> parse() const;
-  // --threads; nothing: it is not given.
+  // --threads; nullopt if it is not given.
   Result<std::optional<int>> thread_count() const;
 };
 
-// Compiles, and shows how far that is.
+// Compiles, and shows the progress.
 Result<void> compile_shown(driver::Session& session, CompileOptions options = {});
 Result<driver::CompiledModel> compile_shown(const driver::ModelOptions& model, CompileOptions options);
 

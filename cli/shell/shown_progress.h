@@ -1,11 +1,11 @@
-// The line of progress that stands on a terminal: whatever else is printed takes its place.
+// The line of progress at the bottom of a terminal. Other output replaces it.
 #pragma once
 
 #include <string_view>
 
 namespace dovetail::cli {
 
-void show_progress_line(std::string_view line);  // writes over the one that is there
-void clear_progress_line();                      // nothing, where there is none
+void show_progress_line(std::string_view line);  // replaces the line that is shown
+void clear_progress_line();                      // no effect without a line
 
 }  // namespace dovetail::cli

@@ -14,7 +14,7 @@
 
 #include "base/file.h"
 #include "base/npy.h"
-#include "base/vanishing.h"
+#include "base/temporary.h"
 #include "bundle/bundle.h"
 #include "bundle/format.h"
 #include "cli/shell/output.h"
@@ -26,15 +26,15 @@ namespace {
 namespace fs = std::filesystem;
 
 struct StdinFile {
-  Vanishing folder;
+  TemporaryPath folder;
   fs::path path;
 };
 std::optional<StdinFile>& stdin_file() {
-  static std::optional<StdinFile> file;  // goes with the process
+  static std::optional<StdinFile> file;  // removed when the process ends
   return file;
 }
 
-// The end of the name that files of this content have, by which commands know them.
+// The suffix of files with this content, by which commands recognize them.
 std::string_view ending_of(std::span<const std::byte> bytes) {
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   if (text.starts_with("\x93NUMPY")) return ".npy";
@@ -42,7 +42,7 @@ std::string_view ending_of(std::span<const std::byte> bytes) {
   if (text.starts_with(bundle::format::kMagic)) return bundle::kFileExtension;
   // Text has no byte below a tab; a protobuf message has, in its first lengths and numbers.
   const bool is_text = std::ranges::none_of(text.substr(0, 4096), [](char c) { return c >= 0 && c < '\t'; });
-  // Protobuf: an ONNX model begins with its version and then a message or text, a tensor with two numbers.
+  // Protobuf: an ONNX model begins with its version and then a message or text; a tensor begins with two numbers.
   constexpr char kFirstNumber = 0x08;
   if (!is_text) return text.size() > 2 && text[0] == kFirstNumber && (text[2] & 7) == 2 ? ".onnx" : ".pb";
   const std::size_t begin = text.find_first_not_of(" \t\r\n");
@@ -56,7 +56,7 @@ bool is_stdin_terminal() { return isatty(STDIN_FILENO) == 1; }
 Result<std::string> file_of_stdin() {
   if (stdin_file()) return stdin_file()->path.string();
   DOVETAIL_ASSIGN(const std::vector<std::byte> bytes, read_file("/dev/stdin"));
-  DOVETAIL_ASSIGN(Vanishing folder, make_temporary_folder("stdin"));
+  DOVETAIL_ASSIGN(TemporaryPath folder, make_temporary_folder("stdin"));
   const fs::path path = folder.path() / fmt::format("stdin{}", ending_of(bytes));
   DOVETAIL_TRY(write_file(path, bytes));
   stdin_file().emplace(std::move(folder), path);
@@ -73,7 +73,7 @@ Result<void> check_folder_of(std::string_view option, const std::string& path) {
   if (path.empty() || path == kStandardStream || parent.empty() || fs::exists(parent, error)) return {};
   return Diagnostic{"bad usage", fmt::format("{} {}", option, path),
                     fmt::format("there is no folder {}", parent.string()),
-                    fmt::format("check the path, or make the folder first: mkdir -p {}", parent.string())};
+                    fmt::format("check the path, or create the folder first: mkdir -p {}", parent.string())};
 }
 
 Result<void> write_result_file(const fs::path& path, std::span<const std::byte> bytes) {
@@ -91,7 +91,8 @@ Result<void> write_result_file(const fs::path& path, const Pieces& pieces) {
     end_by_reader();
     return {};
   }
-  return Diagnostic{"cannot write the output", "stdout", std::strerror(errno), "is the disk full?", cause_of(errno)};
+  return Diagnostic{"cannot write the output", "stdout", std::strerror(errno), "check that the disk is not full",
+                    cause_of(errno)};
 }
 
 Result<void> write_result_text(const fs::path& path, std::string_view text) {

@@ -17,16 +17,16 @@ inline constexpr std::string_view kStandardStream = "-";
 
 bool is_stdin_terminal();
 
-// All of stdin, in a file that goes with the process: what reads it may do so twice, and knows its kind by its name,
-// which is that of its content. Reports call it "stdin". Error: it cannot be read or kept.
+// Copies stdin into a temporary file of the process, so that it can be read twice; the file's suffix follows from its
+// content. Reports call it "stdin". Error: stdin cannot be read, or the file cannot be written.
 Result<std::string> file_of_stdin();
-// Whether that is the file.
+// Whether `path` is the file of file_of_stdin().
 bool is_stdin_file(const std::filesystem::path& path);
 
-// Error: there is no folder around what `option` names. A path that was mistyped makes none.
+// Error: the parent folder of `path` does not exist. It is not created, since the path may be misspelled.
 Result<void> check_folder_of(std::string_view option, const std::string& path);
 
-// A result of a command, to a file or to stdout ("-"). Errors as write_file() has them; or there is no such folder.
+// Writes a result of a command to a file or to stdout ("-"). Errors: those of write_file(); the folder does not exist.
 Result<void> write_result_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 Result<void> write_result_file(const std::filesystem::path& path, const Pieces& pieces);
 Result<void> write_result_text(const std::filesystem::path& path, std::string_view text);

@@ -12,15 +12,15 @@ namespace dovetail::cli {
 
 void SystemArguments::declare(Options& options) {
   options.value("--clock", "MHZ", clock,
-                "clock of the accelerator (default: the one of the configuration, 500 unless it says otherwise)");
+                "clock of the accelerator in MHz (default: that of the configuration, which is 500 unless set)");
   options.value(
       "--memory", "MODEL", memory,
-      "the DRAM of the accelerator (default: the one of the configuration):\n"
+      "the DRAM of the accelerator (default: that of the configuration):\n"
       "ideal:latency=64,bytes=8,outstanding=16 (bytes 0: a beat), bank:ddr4-2400|lpddr4|hbm2, perturbed:seed=7\n"
       "(docs/reference/memory-models.md)");
   options.value("--accelerators", "N", accelerators,
-                "so many accelerators share the memory, each with its own sample (default: the number of the\n"
-                "configuration, 1 unless it says otherwise; docs/howto/several-accelerators.md)");
+                "number of accelerators that share the memory, each with its own sample (default: that of the\n"
+                "configuration, which is 1 unless set; docs/howto/several-accelerators.md)");
 }
 
 Result<void> SystemArguments::check_engine(std::string_view engine, bool estimates) const {

@@ -15,10 +15,10 @@ struct SystemArguments {
   std::optional<std::string> clock, memory, accelerators = std::nullopt;
 
   void declare(Options& options);
-  // Error: one of them that `engine`, which has no clock, would ignore. `estimates`: the command makes estimates of
-  // time, for which --clock counts whatever the engine.
+  // Error: an option was given that `engine` would ignore, because it has no clock. `estimates`: the command estimates
+  // times, which use --clock with any engine.
   Result<void> check_engine(std::string_view engine, bool estimates) const;
-  // Error: what is not a number.
+  // Error: a value is not a number.
   Result<driver::SystemChanges> parse() const;
 };
 

@@ -1,4 +1,4 @@
-// What stdout and stderr are: terminals of some width, and whether they get colors.
+// Properties of stdout and stderr: whether they are terminals, their width, and whether they get colors.
 #pragma once
 
 #include <cstddef>
@@ -17,21 +17,21 @@ enum class Color {
   always,     // in pipes and files, too
   never
 };
-// "auto", "always", "never"; of --color.
+// The value of --color: "auto", "always" or "never".
 Result<Color> parse_color(std::string_view text);
-// For the whole process, before anything is printed.
+// Sets it for the whole process. Call it before anything is printed.
 void set_color(Color color);
 bool has_color(Stream stream);
 
 bool is_terminal(Stream stream);
-// Of a terminal, at least 40; nothing if the stream is none.
+// The width of a terminal, at least 40; nullopt if the stream is not a terminal.
 std::optional<std::size_t> terminal_width(Stream stream);
 
-// The columns of help: those of the terminal, at most 100.
+// The width of help: that of the terminal, at most 100.
 std::size_t help_width();
 
 enum class Style { error, note, hint, header, faint };
-// With the escape sequences of the style, if the stream has colors.
+// The text with the escape sequences of the style, if the stream has colors.
 std::string styled(std::string_view text, Style style, Stream stream);
 
 }  // namespace dovetail::cli

@@ -1,4 +1,4 @@
-// How far tuning has come (cli/shell/progress.h).
+// The progress of tuning (cli/shell/progress.h).
 #pragma once
 
 #include <string_view>
@@ -10,7 +10,7 @@ namespace dovetail::cli {
 
 class TuneProgress {
  public:
-  // `target`: whose tasks are being tuned.
+  // `target`: the target whose tasks are being tuned.
   void show(std::string_view target, const tune::Progress& progress);
   void end() { line_.end(); }
 

@@ -24,12 +24,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kLook = 50ms;             // between looks at clock, signals and progress
-constexpr auto kGrace = 2s;              // what does not look at its Work for so long is ended with the process
-constexpr double kAnnouncedSeconds = 5;  // estimated: from here on work is announced
+constexpr auto kLook = 50ms;             // between checks of clock, signals and progress
+constexpr auto kGrace = 2s;              // work that does not check its Work for this long is ended with the process
+constexpr double kAnnouncedSeconds = 5;  // work with at least this estimated time is announced
 constexpr std::array kSignals{SIGINT, SIGTERM};
 
-// Set by the handler. A signal belongs to the process, not to an object.
+// Set by the handler. Global, since signals belong to the process.
 volatile std::sig_atomic_t signal_received = 0;
 std::array<struct sigaction, kSignals.size()> former_actions;
 
@@ -64,9 +64,9 @@ Result<WorkLimit> parse_limit(const std::vector<std::string>& texts) {
     if (unit == kUnits.end()) return bad_limit(text, "it has no unit");
     double value = 0;
     const char* const end = text.data() + text.size() - unit->name.size();
-    const auto [behind, error] = std::from_chars(text.data(), end, value);
-    if (error != std::errc{} || behind != end || !(value > 0) || value > 1e18)
-      return bad_limit(text, "it is not a number above 0 and up to 1e18 before its unit");
+    const auto [rest, error] = std::from_chars(text.data(), end, value);
+    if (error != std::errc{} || rest != end || !(value > 0) || value > 1e18)
+      return bad_limit(text, "the number before its unit must be above 0 and at most 1e18");
     if (unit->seconds == 0) {
       limit.steps = std::min(limit.steps.value_or(UINT64_MAX), static_cast<std::uint64_t>(std::ceil(value)));
     } else {
@@ -84,9 +84,10 @@ std::string duration_text(double seconds) {
 }
 
 void LimitArguments::declare(Options& options) {
-  options.values("--limit", "LIMIT", limits,
-                 "stop running after so many seconds, or refuse more steps than so many: 10s, 5min, 2h, 1e9steps;\n"
-                 "repeatable (docs/reference/trust-and-limits.md)");
+  options.values(
+      "--limit", "LIMIT", limits,
+      "stop running after this time, or refuse work of more than this number of steps: 10s, 5min, 2h, 1e9steps;\n"
+      "repeatable (docs/reference/trust-and-limits.md)");
 }
 
 WatchedWork::WatchedWork(const WorkLimit& limit)
@@ -103,7 +104,8 @@ void WatchedWork::begin() {
   } catch (const std::system_error& error) {
     done_ = true;
     give_back_signals();
-    print_message("note          nothing watches the work, as no thread can be made: {}\n", error.what());
+    print_message("note          no progress, limits or Ctrl-C for this work, since no thread can be created: {}\n",
+                  error.what());
   }
 }
 
@@ -119,7 +121,7 @@ void WatchedWork::finish() {
   give_back_signals();
 }
 
-// Work that is done again and again is announced once.
+// Repeated work is announced once.
 void WatchedWork::announce(std::string_view what, const WorkEstimate& estimate) {
   if (estimate.seconds < kAnnouncedSeconds || estimate.seconds < 2 * announced_seconds_) return;
   announced_seconds_ = estimate.seconds;
@@ -150,7 +152,7 @@ void WatchedWork::check_for_stop(Clock::time_point now) {
     stopped_at_ = now;
   }
   if (!stopped_at_ || now - *stopped_at_ < kGrace) return;
-  // Machine code of one long kernel, say.
+  // The work does not look at the request to stop, for example while it runs one long kernel of machine code.
   if (line_) line_->end();
   fail(Exit::failed, {work_.stopped_at("")});
   std::fflush(stdout);

@@ -1,6 +1,5 @@
-// What a command that runs something shows of its work, and how that ends early: work that will take long is announced
-// before it starts, its progress is shown, and --limit, Ctrl-C and SIGTERM stop it. docs/reference/trust-and-limits.md
-// describes it.
+// Shows the work of a command, and stops it early: long work is announced before it starts, its progress is shown, and
+// --limit, Ctrl-C and SIGTERM stop it (docs/reference/trust-and-limits.md).
 #pragma once
 
 #include <atomic>
@@ -25,17 +24,17 @@ struct WorkLimit {
   std::optional<double> seconds;
   std::optional<std::uint64_t> steps;
 };
-// "10s", "5min", "2h", "1e9steps" each; of several of a kind the least counts.
+// `texts`: "10s", "5min", "2h", "1e9steps" each. Of several limits of a kind the smallest counts.
 Result<WorkLimit> parse_limit(const std::vector<std::string>& texts);
 
 // "12 s", "5 min", "3 h", "40 days": for estimates, which are not exact.
 std::string duration_text(double seconds);
 
-// What progress is counted in where it is not steps: runs of a model, say.
+// The unit that progress is counted in where it is not steps, for example runs of a model.
 struct CountedWork {
   std::string what;  // "runs"
   std::int64_t all = 0;
-  const std::atomic<std::int64_t>* done = nullptr;  // outlives the watching
+  const std::atomic<std::int64_t>* done = nullptr;  // outlives this object
 };
 
 class WatchedWork {
@@ -46,11 +45,11 @@ class WatchedWork {
   WatchedWork& operator=(const WatchedWork&) = delete;
 
   Work* work() { return &work_; }
-  // Progress is counted so from the next begin() on.
+  // Progress is counted this way from the next begin().
   void show(CountedWork counted) { counted_ = std::move(counted); }
-  // From here on until finish() the work is watched, and a signal to end is a request to stop it.
+  // Until finish() the work is watched, and a signal to end the process only requests a stop of the work.
   void begin();
-  // The work has ended. What follows, writing results above all, is not to be stopped halfway.
+  // The work has ended. Later steps, such as writing results, must not be stopped halfway.
   void finish();
 
  private:
@@ -65,7 +64,7 @@ class WatchedWork {
   Work work_;
   std::optional<CountedWork> counted_;
   Clock::time_point start_;
-  double announced_seconds_ = 0;  // the longest so far
+  double announced_seconds_ = 0;  // longest estimate announced so far
   std::optional<Clock::time_point> stopped_at_;
   std::optional<ProgressLine> line_;
   std::mutex mutex_;
@@ -74,14 +73,14 @@ class WatchedWork {
   std::jthread watcher_;
 };
 
-// --limit of a command.
+// The option --limit.
 struct LimitArguments {
   std::vector<std::string> limits;
   void declare(Options& options);
 };
 
-// Ends the process by the signal that has ended its work, if one has: anyone who started it sees that, and a shell's
-// loop ends too.
+// Ends the process by the signal that stopped its work, if any, so that the parent process sees it and a shell's loop
+// ends too.
 void end_by_signal();
 
 }  // namespace dovetail::cli

@@ -25,12 +25,12 @@ std::string_view trimmed(std::string_view text) {
 }
 
 struct Column {
-  std::size_t begin = 0, width = 0;     // in the table's lines
-  bool right = false;                   // its cells end, but do not begin, together
+  std::size_t begin = 0, width = 0;     // columns in the table's lines
+  bool right = false;                   // right-aligned
   std::vector<std::string> cells = {};  // the header first
 };
 
-// Columns of a table's rule "  ----  --"; none, if the line is not a rule.
+// The columns of a table's rule "  ----  --"; empty if the line is not a rule.
 std::vector<Column> columns_of(std::string_view line) {
   if (line.find("--") == line.npos || line.find_first_not_of("- ") != line.npos) return {};
   std::vector<Column> columns;
@@ -44,7 +44,7 @@ std::vector<Column> columns_of(std::string_view line) {
   return columns;
 }
 
-// The cells of a line of the table; false: it is not a line of it.
+// Adds the cells of a line of the table. False: the line is not part of the table.
 bool add_cells(std::string_view line, std::vector<Column>& columns) {
   if (trimmed(line).empty() || !trimmed(head(line, columns.front().begin)).empty()) return false;
   std::vector<std::string> cells;
@@ -52,8 +52,8 @@ bool add_cells(std::string_view line, std::vector<Column>& columns) {
     const std::size_t before = head(line, columns[c].begin).size();
     const std::size_t end = head(line, columns[c].begin + columns[c].width).size();
     const bool last = c + 1 == columns.size();
-    const std::size_t behind = last ? line.size() : head(line, columns[c + 1].begin).size();
-    if (!trimmed(line.substr(end, behind - end)).empty()) return false;
+    const std::size_t next = last ? line.size() : head(line, columns[c + 1].begin).size();
+    if (!trimmed(line.substr(end, next - end)).empty()) return false;
     cells.emplace_back(line.substr(before, end - before));
   }
   for (std::size_t c = 0; c < columns.size(); ++c) columns[c].cells.push_back(std::move(cells[c]));
@@ -75,10 +75,10 @@ void find_alignment(Column& column) {
   }
 }
 
-// So narrow a column of words may become.
+// The least width of a column of words.
 constexpr std::size_t kLeastWords = 12;
 
-// Widths that sum up to at most `room`, gaps included, if that can be.
+// Widths whose sum, gaps included, is at most `room`, if possible.
 std::vector<std::size_t> narrowed(std::span<const Column> columns, std::size_t room) {
   std::vector<std::size_t> widths;
   for (const Column& column : columns) widths.push_back(column.width);
@@ -129,7 +129,7 @@ std::string fitted_table(std::vector<Column> columns, std::size_t width) {
   for (Column& column : columns) find_alignment(column);
   const std::size_t room = width - std::min(width - 1, indent);
   std::string text;
-  // Parts of as many columns as there is room for, each after the first one.
+  // Parts with as many columns as fit, each with the first column before them.
   for (std::size_t begin = 1; begin < columns.size() || text.empty();) {
     std::vector<Column> part{columns.front()};
     std::size_t end = begin;

@@ -1,4 +1,4 @@
-// Text in lines of a given width, which counts code points.
+// Wraps text into lines of a given width, counted in code points.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@ namespace dovetail::cli {
 
 std::size_t text_width(std::string_view text);
 
-// One line broken at spaces into lines of at most `first` and then `width` columns; words that are longer are broken
-// anywhere only if `break_words`. At least one line; none ends with a space.
+// Breaks one line at spaces into lines of at most `first` and then `width` columns. Longer words are broken only with
+// LongWords::split. Returns at least one line; no line ends with a space.
 enum class LongWords { keep, split };
 std::vector<std::string> wrapped(std::string_view line, std::size_t first, std::size_t width,
                                  LongWords words = LongWords::keep);

@@ -1,6 +1,6 @@
 # LLVM 19.1 with lld for dovetail::cpu, in the kit's build and in find_package(dovetail): the target DovetailLLVM::lld, which has the libraries that are linked.
 if(NOT TARGET DovetailLLVM::lld)
-  # LLVM's package compiles C where it finds libedit, which a project in C++ alone does not; only its line editor, which nothing here links, has use for it.
+  # LLVM's package compiles C if it finds libedit, which a project with only C++ cannot; libedit is needed only for LLVM's line editor, which is not used here.
   set(CMAKE_DISABLE_FIND_PACKAGE_LibEdit TRUE)
   find_package(LLVM 19.1 QUIET CONFIG)
   unset(CMAKE_DISABLE_FIND_PACKAGE_LibEdit)

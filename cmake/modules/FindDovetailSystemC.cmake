@@ -1,8 +1,8 @@
 # SystemC 2.3 or later for dovetail::systemc, in the kit's build and in find_package(dovetail): the target DovetailSystemC::systemc.
 #
 # SystemC's headers name a constructor after the C++ standard that they are compiled with (SC_CPLUSPLUS), so that a program of another standard than the library's
-# does not link. Nothing else in them depends on it, the kit is C++20, and distributions compile SystemC as C++17 or older: the target has that definition with
-# which a program links. It is looked for once, by linking one (DOVETAIL_SYSTEMC_STANDARD, cached).
+# does not link. Nothing else in them depends on it, the kit is C++20, and distributions compile SystemC as C++17 or older. So the target has the definition with
+# which a program links. It is determined once by linking a program (DOVETAIL_SYSTEMC_STANDARD, cached).
 if(TARGET DovetailSystemC::systemc)
   set(DovetailSystemC_FOUND TRUE)
   return()

@@ -291,12 +291,12 @@ class Fuser {
     // Fuse with readers first: an anchor gets its epilogue before others may take it.
     for (const NodeId id : nodes_)
       if (!groups_[group_of_.at(id)].elementwise)
-        while (join_behind(group_of_.at(id))) {
+        while (join_reader(group_of_.at(id))) {
         }
     for (const NodeId id : nodes_)
-      while (join_behind(group_of_.at(id))) {
+      while (join_reader(group_of_.at(id))) {
       }
-    for (const NodeId id : nodes_) join_in_front(group_of_.at(id));
+    for (const NodeId id : nodes_) prepend_to_reader(group_of_.at(id));
     for (const NodeId id : nodes_) compute_again(group_of_.at(id));
     return {};
   }
@@ -376,7 +376,7 @@ class Fuser {
   }
 
   // Why the group cannot absorb the readers of its result; empty if it can.
-  std::string against_behind(const Group& group) const {
+  std::string against_reader(const Group& group) const {
     const graph::Node& last = graph_.node(group.nodes.back());
     if (last.outputs.size() != 1) return fmt::format("{} has {} results", last.op, last.outputs.size());
     const ValueId value = last.outputs[0];
@@ -410,9 +410,9 @@ class Fuser {
     return fmt::format("{} nodes would be more than the {} of a kernel", sum, kMostNodes);
   }
 
-  bool join_behind(std::size_t index) {
+  bool join_reader(std::size_t index) {
     Group& group = groups_[index];
-    if (!group.alive || !against_behind(group).empty()) return false;
+    if (!group.alive || !against_reader(group).empty()) return false;
     const NodeId reader = readers_.at(result(group))[0];
     const std::size_t other = group_of_.at(reader);
     // The reader has started a group only if it has absorbed others: then this group is prepended to that one.
@@ -455,7 +455,7 @@ class Fuser {
   }
 
   // Why an elementwise group cannot be prepended to the group of its only reader; empty if it can.
-  std::string against_in_front(const Group& group) const {
+  std::string against_prepending(const Group& group) const {
     if (!group.elementwise) return fmt::format("{} is not elementwise", graph_.node(group.anchor).op);
     const ValueId value = result(group);
     if (graph_.is_output(value)) return "the result is an output of the model";
@@ -490,8 +490,8 @@ class Fuser {
     return keeps_places(group) ? "" : "operations that move elements are not computed inside another loop";
   }
 
-  void join_in_front(std::size_t index) {
-    if (!groups_[index].alive || !against_in_front(groups_[index]).empty()) return;
+  void prepend_to_reader(std::size_t index) {
+    if (!groups_[index].alive || !against_prepending(groups_[index]).empty()) return;
     const std::size_t other = group_of_.at(readers_.at(result(groups_[index]))[0]);
     if (other != index && against_size(groups_[index], other).empty()) absorb(other, index);
   }
@@ -541,8 +541,8 @@ class Fuser {
     for (const ValueId value : last.outputs) {
       for (const NodeId reader : readers_.at(value)) {
         if (inside.count(reader)) continue;
-        std::string why = against_behind(group);
-        const std::string front = against_in_front(group);
+        std::string why = against_reader(group);
+        const std::string front = against_prepending(group);
         if (why.empty()) why = against_size(group, group_of_.at(reader));
         if (why.empty()) why = "the reader is in another kernel already";
         if (group.elementwise && !front.empty() && front != why) why += "; " + front;

@@ -183,7 +183,7 @@ Result<void> write_matmul_n_bits(NodeWriter& writer) {
   };
   if (b->dtype() != DType::uint8 || form.block * form.bits % 8 != 0)
     return writer.refused(fmt::format("B is {}, blocks have {} bits", name(b->dtype()), form.block * form.bits),
-                          "B must be uint8, and each block a whole number of bytes");
+                          "B must be uint8, and the bits of each block a multiple of 8");
   DOVETAIL_TRY(check_count("B", *b, form.n * form.blocks * block_bytes));
   DOVETAIL_TRY(check_count("scales", *scales, form.n * form.blocks));
   if (zeros != nullptr)

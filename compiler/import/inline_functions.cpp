@@ -121,7 +121,7 @@ class Inliner {
     node.mutable_attribute()->Swap(&kept);
   }
 
-  // Nodes of a function have the its own versions operator set.
+  // Nodes of a function have the function's own operator set versions.
   Result<void> check_versions(const onnx::Node& call, const onnx::Function& function) const {
     const std::int64_t own = default_opset(function);
     if (own == 0 || own == opset_) return {};

@@ -185,7 +185,7 @@ Result<void> upsample(Rewrite& rewrite) {
   return resize_10(rewrite);
 }
 
-// Until opset 13 allowed omitting inputs, empty tensors stood for omitted ones.
+// Before opset 13, which allows omitting inputs, an empty tensor means an omitted input.
 Result<void> resize_empty_inputs(Rewrite& rewrite) {
   for (std::size_t i = 1; i < rewrite.node().inputs.size(); ++i)
     if (rewrite.has(i) && rewrite.type(i).shape == Shape{0}) rewrite.edit()->inputs[i] = {};

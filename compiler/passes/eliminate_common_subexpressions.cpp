@@ -1,4 +1,4 @@
-// Merges constants of equal type and bytes, and nodes of equal operator, attributes and operands.
+// Merges constants with equal types and bytes, and nodes with equal operators, attributes and operands.
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -12,7 +12,7 @@ namespace {
 using graph::NodeId;
 using graph::ValueId;
 
-// Of the first bytes and the last ones, which differ between weights: those that agree in them are compared.
+// A hash of the first and the last bytes, which differ between weights. Constants with equal hashes are compared.
 std::size_t hash_of(std::span<const std::byte> bytes) {
   constexpr std::size_t kMost = 256;
   const auto hash = [](std::span<const std::byte> part) {
@@ -46,7 +46,7 @@ int merge_constants(graph::Graph& graph) {
   return merged;
 }
 
-// Graph outputs keep their own value: its name is the interface.
+// Whether a result is a graph output, which keeps its own value, since its name is part of the interface.
 bool has_output(const graph::Graph& graph, const graph::Node& node) {
   return std::any_of(node.outputs.begin(), node.outputs.end(), [&](ValueId output) { return graph.is_output(output); });
 }

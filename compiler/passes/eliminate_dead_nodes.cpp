@@ -1,4 +1,4 @@
-// Removes nodes none of whose outputs reaches a graph output, and values that nothing uses.
+// Removes nodes from which no graph output can be reached, and unused values.
 #include "compiler/passes/list.h"
 
 namespace dovetail::passes {

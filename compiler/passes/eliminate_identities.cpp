@@ -1,4 +1,4 @@
-// Removes nodes that hand on their input: Identity, Dropout in inference, Cast to the same type, reshapes to the same
+// Removes nodes that return their input: Identity, Dropout in inference, Cast to the same type, reshapes to the same
 // shape, Transpose that moves nothing, Slice of everything, Pad by nothing, Expand and Tile that repeat nothing,
 // Concat, Sum, Min, Max and Mean of one, Split into one.
 #include <algorithm>
@@ -28,7 +28,7 @@ bool hands_on(const graph::Graph& graph, const graph::Node& node) {
   if (node.outputs.size() != 1 || node.inputs.empty() || !node.inputs[0].valid() ||
       graph.value(node.inputs[0]).type != graph.value(node.outputs[0]).type)
     return false;
-  // From here on the type is the same.
+  // Below, the types are the same.
   for (const char* op : {"Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile", "Split"})
     if (node.op == op) return true;
   for (const char* op : {"Concat", "Sum", "Min", "Max", "Mean"})
@@ -38,8 +38,8 @@ bool hands_on(const graph::Graph& graph, const graph::Node& node) {
     return perm.empty() ? graph.value(node.inputs[0]).type.shape.size() <= 1 : std::is_sorted(perm.begin(), perm.end());
   }
   if (node.op == "Slice")
-    return !has_input(node, 4) || all_are(graph, node, 4, 1);  // a step of -1 turns the elements round
-  if (node.op == "Pad") return all_are(graph, node, 1, 0);     // pads of -1 and 1 move them
+    return !has_input(node, 4) || all_are(graph, node, 4, 1);  // a step of -1 reverses the elements
+  if (node.op == "Pad") return all_are(graph, node, 1, 0);     // pads of -1 and 1 would move the elements
   if (node.op == "Clip") return !has_input(node, 1) && !has_input(node, 2);
   return false;
 }
@@ -50,7 +50,7 @@ Result<PassOutcome> eliminate_identities(graph::Graph& graph, const PassContext&
   PassOutcome outcome;
   for (const NodeId id : graph.topological_order()) {
     if (graph.node(id).removed || !hands_on(graph, graph.node(id))) continue;
-    // Where it cannot be bypassed, a graph input or constant as a graph output, the copy is what is asked for.
+    // A node that copies a graph input or constant to a graph output cannot be bypassed: the copy is required.
     outcome.changes += bypass(graph, id, graph.node(id).inputs[0]);
   }
   return outcome;

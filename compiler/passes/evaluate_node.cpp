@@ -98,18 +98,19 @@ Result<std::vector<NdArray>> evaluate_node(const graph::Graph& graph, graph::Nod
   DOVETAIL_ASSIGN(const loops::Program program, ops::define(graph, id));
   std::vector<NdArray> arguments;
   for (std::size_t position : operand_positions(program)) {
-    DOVETAIL_CHECK(position < node.inputs.size() && node.inputs[position].valid(),
-                   fmt::format("program of {} takes operand {}, which it lacks", node.name, position));
+    DOVETAIL_CHECK(
+        position < node.inputs.size() && node.inputs[position].valid(),
+        fmt::format("the program of {} reads operand {}, which the node does not have", node.name, position));
     const graph::Value& operand = graph.value(node.inputs[position]);
     if (!operand.constant)
       return Diagnostic{fmt::format("cannot evaluate {} ({})", node.name, node.op), node.name,
                         fmt::format("input {} (%{}) is not a constant", position, operand.name),
-                        "only nodes of constants can be evaluated at compile time"};
+                        "only nodes with constant inputs can be evaluated at compile time"};
     arguments.push_back(*operand.constant);
   }
   auto values = evaluate(program, arguments);
   if (values.ok()) return values;
-  // The program knows its operands as in0, in1, ...
+  // The program's operands are named in0, in1, ...
   std::string operands;
   for (std::size_t position : operand_positions(program))
     operands +=
@@ -124,8 +125,8 @@ Result<std::vector<NdArray>> evaluate_node(const graph::Graph& graph, graph::Nod
 
 void replace_by_constants(graph::Graph& graph, graph::NodeId id, std::vector<NdArray> values) {
   const std::vector<graph::ValueId> outputs = graph.node(id).outputs;
-  DOVETAIL_CHECK(outputs.size() == values.size(),
-                 fmt::format("{} has {} outputs, {} values came", graph.node(id).name, outputs.size(), values.size()));
+  DOVETAIL_CHECK(outputs.size() == values.size(), fmt::format("{} has {} outputs, but {} values were computed",
+                                                              graph.node(id).name, outputs.size(), values.size()));
   graph.remove_node(id);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     graph::Value& value = graph.value(outputs[i]);

@@ -1,4 +1,4 @@
-// The value of a node whose operands are known: what constant folding and the reference share.
+// Evaluates a node whose operands are known, for constant folding and for the reference.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,21 @@
 
 namespace dovetail::passes {
 
-// For each input and constant parameter of an operator's program, in order, the position of the node's operand that it
-// takes: buffers are named "in<position>" (compiler/ops/op.h).
+// For each input and constant parameter of an operator's program, in order, the position of the corresponding operand
+// of the node: buffers are named "in<position>" (compiler/ops/op.h).
 std::vector<std::size_t> operand_positions(const loops::Program& program);
 
-// Outputs of a node all of whose inputs are constants. Shape and Size need only their input's type.
+// The outputs of a node whose inputs are all constant. Shape and Size need only their input's type.
 // Error: an input is not constant, the operator has no definition, or its evaluation fails.
 Result<std::vector<NdArray>> evaluate_node(const graph::Graph& graph, graph::NodeId node, const Evaluate& evaluate);
 
-// Expressions that one run of the program evaluates, at most: what its evaluation takes of an interpreter's time. Not
-// exact integers: they may exceed 2^63.
+// The maximum number of expressions that a run of the program evaluates, which measures the time of an interpreter. A
+// double, since it may exceed 2^63.
 double evaluation_steps(const loops::Program& program);
-// The same of a node; 0 for Shape and Size, and where the operator has no definition.
+// The same for a node; 0 for Shape and Size, and for an operator without a definition.
 double evaluation_steps(const graph::Graph& graph, graph::NodeId node);
 
-// True for Shape and Size: constants whatever their input's value.
+// True for Shape and Size, which are constant for any value of their input.
 bool needs_types_only(const graph::Node& node);
 
 // Turns the node's outputs into constants with these values and removes the node.

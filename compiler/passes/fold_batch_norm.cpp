@@ -1,7 +1,7 @@
 // BatchNormalization after a convolution becomes part of its weights and bias: w' = w * g / sqrt(v + e), b' = (b - m)
-// * g / sqrt(v + e) + beta, computed in binary64 and rounded once; only where the convolution's result has no other
-// user. Any other one of constant statistics becomes a product and a sum per channel, which fold_scales may take
-// further and which cost one multiply-add where they stay.
+// * g / sqrt(v + e) + beta, computed in binary64 and rounded once; only if the convolution's result has no other
+// user. Any other normalization with constant statistics becomes a product and a sum per channel, which fold_scales may
+// fold, and which otherwise cost one multiply-add.
 #include <algorithm>
 #include <cmath>
 
@@ -22,7 +22,7 @@ bool is_constant_norm(const graph::Graph& graph, const graph::Node& norm) {
                      [&](ValueId input) { return graph.is_constant(input); });
 }
 
-// The convolution in front, if it can take the normalization up.
+// The convolution before the normalization, if the normalization can be folded into it.
 NodeId foldable_convolution(const graph::Graph& graph, const graph::Node& norm) {
   const ValueId input = norm.inputs[0];
   const NodeId conv = graph.value(input).producer;
@@ -34,7 +34,7 @@ NodeId foldable_convolution(const graph::Graph& graph, const graph::Node& norm) 
   return conv;
 }
 
-// False where a weight or bias would leave the range of its type.
+// False if a weight or bias would exceed the range of its type.
 bool fold(graph::Graph& graph, NodeId norm_id, NodeId conv_id) {
   const graph::Node norm = graph.node(norm_id);
   const auto parameter = [&](std::size_t input, std::int64_t channel) {

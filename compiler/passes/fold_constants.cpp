@@ -1,4 +1,4 @@
-// Evaluates nodes of constants, and Shape and Size, at compile time.
+// Evaluates nodes whose inputs are constant, and Shape and Size, at compile time.
 #include "compiler/passes/fold_constants.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace dovetail::passes {
 namespace {
 
-// Each value once: a Concat of a value with itself, again and again, would double for ever.
+// Counts each value once: repeated Concats of a value with itself would double the size without end.
 std::int64_t bytes_of(const graph::Graph& graph, const std::vector<graph::ValueId>& values) {
   std::int64_t bytes = 0;
   for (graph::ValueId id : std::set(values.begin(), values.end()))
@@ -25,7 +25,7 @@ double mebibytes(std::int64_t bytes) { return std::ldexp(static_cast<double>(byt
 
 bool foldable(const graph::Graph& graph, const graph::Node& node, FoldScope scope) {
   if (needs_types_only(node)) return true;
-  if (!node.subgraphs.empty()) return false;  // what runs once and what often is not known here
+  if (!node.subgraphs.empty()) return false;  // it is not known here how often a subgraph runs
   if (scope == FoldScope::keep_dequantized && node.op == "DequantizeLinear") return false;
   return std::all_of(node.inputs.begin(), node.inputs.end(),
                      [&](graph::ValueId input) { return !input.valid() || graph.is_constant(input); });
@@ -50,13 +50,13 @@ Result<PassOutcome> fold_constants(graph::Graph& graph, const PassContext& conte
     }
     const std::int64_t more = std::max<std::int64_t>(0, bytes - held);
     if (more > bytes_left) {
-      leave(fmt::format("{:.1f} MiB more > {:.1f} MiB, the rest of {:.1f} MiB for the constants of a graph",
+      leave(fmt::format("{:.1f} MiB more exceed the remaining {:.1f} MiB of {:.1f} MiB for the constants of a graph",
                         mebibytes(more), mebibytes(bytes_left), mebibytes(context.folded_bytes)));
       continue;
     }
     const double steps = evaluation_steps(graph, id);
     if (steps > steps_left) {
-      leave(fmt::format("it takes {:.1e} steps > {:.1e}, the rest of {:.1e} for the constants of a graph", steps,
+      leave(fmt::format("its {:.1e} steps exceed the remaining {:.1e} of {:.1e} for the constants of a graph", steps,
                         steps_left, context.evaluation_steps));
       continue;
     }

@@ -1,6 +1,6 @@
-// A Pad before a convolution or pool becomes the padding of that node, of floats and of integers: where it pads with 0,
-// or the zero point, for convolutions; with 0 for averages that count pads; for a maximum with the least value of the
-// type, or with one that no element is less than.
+// Folds a Pad into the padding of the following convolution or pool, for floats and integers. The pad value must be 0
+// or the zero point for convolutions; 0 for averages that count pads; and for a maximum the least value of the type, or
+// a value that no element is less than.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -17,8 +17,8 @@ using graph::NodeId;
 using graph::ValueId;
 using Ints = std::vector<std::int64_t>;
 
-// Whether no element is less than the bound, by the node that computes them. Integer operators state the least of their
-// results: where they end in a ReLU, their zero point.
+// Whether no element is less than the bound, by the node that computes the elements. Integer operators have the least
+// of their results as an attribute: with a ReLU it is their zero point.
 bool never_below(const Graph& graph, ValueId value, double bound) {
   const NodeId producer = graph.value(value).producer;
   if (!producer.valid()) return false;
@@ -28,10 +28,10 @@ bool never_below(const Graph& graph, ValueId value, double bound) {
   return bound <= 0 && (node.op == "Relu" || node.op == "Sigmoid" || node.op == "Abs" || node.op == "Exp");
 }
 
-// What a maximum over nothing is.
+// The maximum over no elements.
 double least_of(DType dtype) { return is_floating(dtype) ? -INFINITY : static_cast<double>(loops::type_min(dtype)); }
 
-// Begins and ends of every axis; nothing for pads that are not constant.
+// The pads before and after every axis; nullopt if they are not constant.
 std::optional<Ints> pads_of(const Graph& graph, const graph::Node& pad) {
   const std::size_t rank = graph.value(pad.inputs[0]).type.shape.size();
   const auto given = integers(graph, pad.inputs[1]);
@@ -70,13 +70,13 @@ bool fold(Graph& graph, NodeId id) {
 
   const double value = has_input(pad, 2) ? uniform(graph, pad.inputs[2]).value_or(NAN) : 0.0;
   graph::Attributes attributes = node.attributes;
-  // Convolutions pad with the zero point; those of floats, with 0.
+  // Convolutions pad with the zero point; float convolutions with 0.
   if (convolves && value != static_cast<double>(graph::int_attribute(node, "x_zero_point", 0))) return false;
   if (node.op == "MaxPool" && value != least_of(graph.value(pad.inputs[0]).type.dtype) &&
       !never_below(graph, pad.inputs[0], value))
     return false;
   if (node.op == "AveragePool") {
-    // Its own pads count or do not count all alike.
+    // count_include_pad holds for all pads of the node: its own and the folded ones.
     if (value != 0 || (padded && graph::int_attribute(node, "count_include_pad", 0) == 0)) return false;
     attributes["count_include_pad"] = std::int64_t{1};
   }

@@ -1,7 +1,7 @@
-// Products and sums of one constant per channel become part of the weights and bias of a Conv, Gemm or MatMul of
-// constant weights: after it, over its output channels, and before it, over its input channels. A sum in front
-// needs a convolution without padding, as pads are added after the sum. Computed in binary64 and rounded once; left
-// alone where a weight would leave the normal range of its type.
+// Folds products and sums with a constant per channel into the weights and bias of a Conv, Gemm or MatMul with constant
+// weights: after it, over its output channels, and before it, over its input channels. A sum before a convolution needs
+// one without padding, since pads are added after the sum. Computed in binary64 and rounded once; not folded if a
+// weight would leave the normal range of its type.
 #include <algorithm>
 
 #include "compiler/passes/list.h"
@@ -14,7 +14,7 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-// A linear node as [outputs][inputs] weights and a bias, whatever its operator keeps them in.
+// A linear node as [outputs][inputs] weights and a bias, independent of its operator's layout.
 struct Linear {
   const Graph& graph;
   const graph::Node& node;
@@ -37,21 +37,21 @@ struct Linear {
   }
   bool transposed() const { return conv() || (node.op == "Gemm" && flag("transB")); }  // outputs first
   std::int64_t outputs() const { return weight().shape()[transposed() ? 0 : 1]; }
-  std::int64_t inputs_each() const { return weight().shape()[transposed() ? 1 : 0]; }  // of one output
+  std::int64_t inputs_each() const { return weight().shape()[transposed() ? 1 : 0]; }  // per output
   std::int64_t taps() const {
     return conv() && inputs_each() > 0 && outputs() > 0 ? weight().count() / outputs() / inputs_each() : 1;
   }
   std::int64_t position(std::int64_t o, std::int64_t i, std::int64_t tap) const {
     return transposed() ? (o * inputs_each() + i) * taps() + tap : i * outputs() + o;
   }
-  // The activations' channel that output o reads as its i-th.
+  // The activations' channel that output o reads as its i-th input.
   std::int64_t channel(std::int64_t o, std::int64_t i) const {
     if (!conv()) return i;
     const std::int64_t each_group = outputs() / graph::int_attribute(node, "group", 1);
     return o / each_group * inputs_each() + i;
   }
-  // What each output adds, zeros where that is nothing (beta * C, where C may be absent); no value where it is not
-  // constant or more than a row.
+  // The bias of each output, zeros without a bias (beta * C, where C may be absent); nullopt if it is not constant, or
+  // more than a row.
   std::optional<std::vector<double>> bias() const {
     std::vector<double> zeros(static_cast<std::size_t>(outputs()), 0.0);
     const double beta = node.op == "Gemm" ? graph::float_attribute(node, "beta", 1) : 1.0;
@@ -64,7 +64,7 @@ struct Linear {
   }
 };
 
-// `weights` and `bias` replace the node's own; the bias is what the node adds, whatever its beta.
+// `weights` and `bias` replace those of the node; the bias is added without a factor beta.
 bool rebuild(Graph& graph, NodeId into, NodeId linear_id, ValueId x, std::optional<std::vector<double>> weights,
              std::optional<std::vector<double>> bias, const std::vector<NodeId>& absorbed) {
   const graph::Node node = graph.node(linear_id);
@@ -81,12 +81,12 @@ bool rebuild(Graph& graph, NodeId into, NodeId linear_id, ValueId x, std::option
     attributes.erase("beta");  // it is part of the new bias
   }
   if (!become(graph, into, node.op, inputs, attributes, absorbed)) return false;
-  // Reports name the layer, not the product after it.
+  // The node keeps the name of the layer, which reports show, instead of that of the product after it.
   if (into != linear_id && graph.node(linear_id).removed) graph.edit(into)->name = node.name;
   return true;
 }
 
-// The constant operand of an Add, Mul or Div, and the other one.
+// The constant operand of an Add, Mul or Div, and the other operand.
 struct Term {
   ValueId x, constant;
   bool sum = false, quotient = false;
@@ -105,7 +105,7 @@ std::optional<Term> term_of(const Graph& graph, const graph::Node& node) {
   return std::nullopt;
 }
 
-bool fold_behind(Graph& graph, NodeId id) {
+bool fold_following(Graph& graph, NodeId id) {
   const auto term = term_of(graph, graph.node(id));
   if (!term || !used_once(graph, term->x)) return false;
   const NodeId linear_id = graph.value(term->x).producer;
@@ -119,7 +119,7 @@ bool fold_behind(Graph& graph, NodeId id) {
   if (!bias) return false;
   const auto outputs = static_cast<std::size_t>(linear.outputs());
   if (term->sum) {
-    if (node.op == "MatMul") return false;  // fuse_matmul_add's, where Gemm takes it
+    if (node.op == "MatMul") return false;  // left to fuse_matmul_add, if Gemm supports it
     for (std::size_t o = 0; o < outputs; ++o) (*bias)[o] += (*factors)[o];
     return rebuild(graph, id, linear_id, node.inputs[0], std::nullopt, bias, {linear_id});
   }
@@ -144,7 +144,7 @@ bool adds_pads(const graph::Node& conv) {
   return auto_pad != "NOTSET" || std::any_of(pads.begin(), pads.end(), [](std::int64_t n) { return n != 0; });
 }
 
-bool fold_in_front(Graph& graph, NodeId id) {
+bool fold_preceding(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
   const Linear linear{graph, node};
   if (!linear.known() || linear.flag("transA") || !used_once(graph, node.inputs[0])) return false;
@@ -180,8 +180,8 @@ bool fold_in_front(Graph& graph, NodeId id) {
 Result<PassOutcome> fold_scales(Graph& graph, const PassContext&) {
   PassOutcome outcome;
   for (const NodeId id : graph.topological_order()) {
-    if (!graph.node(id).removed && fold_behind(graph, id)) ++outcome.changes;
-    if (!graph.node(id).removed && fold_in_front(graph, id)) ++outcome.changes;
+    if (!graph.node(id).removed && fold_following(graph, id)) ++outcome.changes;
+    if (!graph.node(id).removed && fold_preceding(graph, id)) ++outcome.changes;
   }
   return outcome;
 }

@@ -1,4 +1,4 @@
-// MatMul of two matrices and an Add of a row or a full matrix become one Gemm, which means the same.
+// Fuses a MatMul of two matrices and an Add of a row or a full matrix into one equivalent Gemm.
 #include "compiler/ops/naive.h"
 #include "compiler/passes/list.h"
 
@@ -8,7 +8,7 @@ namespace {
 using graph::NodeId;
 using graph::ValueId;
 
-// Gemm's C broadcasts to [m, n] one way only: it must not make the result larger.
+// Gemm's C is broadcast to [m, n], and must not make the result larger.
 bool broadcasts_to(const Shape& shape, const Shape& target) {
   if (shape.size() > target.size()) return false;
   for (std::size_t i = 0; i < shape.size(); ++i)
@@ -17,8 +17,8 @@ bool broadcasts_to(const Shape& shape, const Shape& target) {
   return true;
 }
 
-// Gemm takes floats, and 32- and 64-bit integers. It rounds 16-bit floats once, after the sum with C, where MatMul and
-// Add round twice.
+// Gemm supports floats, and 32- and 64-bit integers. It rounds 16-bit floats once, after the sum with C, while MatMul
+// and Add round twice.
 bool fuse(graph::Graph& graph, NodeId add_id, Level level) {
   const graph::Node add = graph.node(add_id);
   if (add.op != "Add") return false;

@@ -1,8 +1,8 @@
-// Convolutions and matrix products of float activations by quantized constants read the weights as int8: dovetail.wconv
-// and wgemm.
+// Turns convolutions and matrix products of float activations and quantized constants into dovetail.wconv and wgemm,
+// which read the weights as int8.
 //
-// Takes Conv, Gemm and MatMul whose weight is DequantizeLinear of a constant int8 or uint8 with one scale, or one per
-// output; everything else is left to constant folding, with a note. Run it after lower_qdq, before constants are
+// Applies to Conv, Gemm and MatMul whose weight is DequantizeLinear of a constant int8 or uint8 with one scale, or one
+// per output; all others are left to constant folding, with a note. Run it after lower_qdq, before constants are
 // folded.
 #include <fmt/format.h>
 
@@ -29,13 +29,12 @@ class Keeper {
  public:
   explicit Keeper(Lowering& lowering) : lowering_(lowering), graph_(lowering.graph) {}
 
-  // Why the product at `id` cannot read its weight as bytes; "" where it now does.
+  // Changes the product at `id` to read its weight as bytes. Returns why this is not possible; "" if it was done.
   Refusal keep(NodeId id) {
     const Node product = graph_.node(id);
     const bool is_conv = product.op == "Conv", is_gemm = product.op == "Gemm";
     const std::int64_t rank = static_cast<std::int64_t>(graph_.value(product.inputs[1]).type.shape.size());
-    if (graph_.value(product.outputs[0]).type.dtype != DType::float32)
-      return "it computes in another type than float32";
+    if (graph_.value(product.outputs[0]).type.dtype != DType::float32) return "it does not compute in float32";
     if (!is_conv && rank != 2) return fmt::format("its weight has {} axes; a matrix has 2", rank);
     if (is_gemm &&
         (graph::int_attribute(product, "transA", 0) != 0 || graph::float_attribute(product, "alpha", 1) != 1))
@@ -50,7 +49,8 @@ class Keeper {
       bias = product.inputs[2];
       if (is_gemm && graph::float_attribute(product, "beta", 1) != 1) return "it scales its operands";
       if (graph_.value(bias).type.shape != Shape{outputs})
-        return fmt::format("its bias has shape {}, needed is [{}]", to_string(graph_.value(bias).type.shape), outputs);
+        return fmt::format("its bias has shape {}, and must have [{}]", to_string(graph_.value(bias).type.shape),
+                           outputs);
     }
 
     Node node;

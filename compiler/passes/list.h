@@ -1,7 +1,7 @@
-// The list of graph passes: one row each, in the order in which the pipeline first runs them. A row has the name, which
-// is also that of the function; the least level at which the pass runs (pass.h); the law that it uses, which its .cpp
-// states in full; and what it does. docs/gen/passes.md is printed from these rows. compiler/pipeline.cpp says when each
-// pass runs; docs/howto/adding-a-pass.md leads through a new one.
+// The list of graph passes: a row each, in the order in which the pipeline first runs them. A row has the name of the
+// pass and of its function; the least level at which the pass runs (pass.h); the law that it uses, which its .cpp
+// states in full; and a summary. docs/gen/passes.md is printed from these rows. compiler/pipeline.cpp defines when each
+// pass runs; docs/howto/adding-a-pass.md describes how to add one.
 #pragma once
 
 #include <array>
@@ -11,50 +11,50 @@
 
 // clang-format off
 #define DOVETAIL_PASSES(PASS) \
-  PASS(fold_constants, needed, "a node of constants is its value", \
-       "nodes of constants, Shape, Size; with static shapes that is every Shape/Gather/Concat/Unsqueeze chain of exporters") \
+  PASS(fold_constants, needed, "a node whose inputs are constant equals its value", \
+       "evaluates nodes whose inputs are constant, Shape and Size; with static shapes this removes the Shape/Gather/Concat/Unsqueeze chains of exporters") \
   PASS(sink_into_subgraphs, needed, "a captured constant is a constant", \
-       "constants that subgraphs of `dovetail.if` and `dovetail.loop` capture become theirs; operands that they do not read go") \
+       "copies captured constants into the subgraphs of `dovetail.if` and `dovetail.loop`, and removes operands that the subgraphs do not read") \
   PASS(eliminate_identities, exact, "f(x) = x", \
-       "nodes that hand on their input; before `lower_qdq` at every level") \
+       "removes nodes that return their input; also runs before `lower_qdq` at every level") \
   PASS(lower_qdq, needed, "quantize(f(dequantize(q))) = an integer operator", \
-       "quantized forms to integer operators (docs/reference/quantization.md)") \
+       "lowers quantized forms to integer operators (docs/reference/quantization.md)") \
   PASS(keep_weights_int8, needed, "x · dequantize(w) = wgemm(x, w)", \
-       "products of float activations by quantized constants, left by `lower_qdq`, read the weights as int8") \
+       "lets products of float activations and quantized constants, which `lower_qdq` keeps in float, read the weights as int8") \
   PASS(simplify_movement, exact, "no element changes", \
-       "reshapes and transposes merge and cancel, transposes pass elementwise nodes to meet another, extents of 1 after a convolution or product pass what can be one kernel with it, Slice of Concat, Concat of Concat and of Split, Expand before what broadcasts") \
+       "merges and cancels reshapes and transposes, moves transposes past elementwise nodes to another transpose, moves reshapes that only change extents of 1 past nodes that can be one kernel with a convolution or product before them, and simplifies Slice of Concat, Concat of Concat and of Split, and Expand before broadcasting nodes") \
   PASS(fold_batch_norm, tolerant, "(conv(x, w) - m) · s = conv(x, w · s) - m · s", \
-       "BatchNormalization into the convolution before it; else to a product and a sum per channel") \
-  PASS(simplify_algebra, exact, "each rule its own", \
-       "a table of rules, each with the level from which it holds for floats") \
+       "folds BatchNormalization into the convolution before it; else turns it into a product and a sum per channel") \
+  PASS(simplify_algebra, exact, "each rule has its own law", \
+       "applies a table of rules, each with the level from which it holds for floats") \
   PASS(recognize_normalizations, tolerant, "the definition of the operator", \
-       "LayerNormalization along any axis, Softmax") \
+       "recognizes LayerNormalization along any axis, and Softmax") \
   PASS(recognize_activations, tolerant, "the definition of the operator", \
-       "Gelu (erf and tanh), Sigmoid, Softplus, Swish, HardSigmoid, HardSwish, Mish") \
+       "recognizes Gelu (erf and tanh), Sigmoid, Softplus, Swish, HardSigmoid, HardSwish, Mish") \
   PASS(recognize_attention, named, "the definition of the operator", \
-       "attention written out, MatMul(Softmax(MatMul(q, k) · scale + mask), v), also where a constant condition hides scores (Where with −∞ or about the least number), to `dovetail.attention`: for targets that have it as one kernel, `cuda` alone. On the CPU three kernels are faster than its loop program") \
-  PASS(lower_conv_transpose, tolerant, "every stride-th tap is a convolution", \
-       "ConvTranspose to one Conv with an output channel for each element between two inputs, and the movement that puts them side by side; quantized ones before `lower_qdq`, at level 0") \
+       "turns attention written as MatMul(Softmax(MatMul(q, k) · scale + mask), v), also with scores hidden by a constant condition (Where with −∞ or a number close to the least), into `dovetail.attention`: for targets that have it as one kernel, which is only `cuda`. On the CPU three kernels are faster than its loop program") \
+  PASS(lower_conv_transpose, tolerant, "the taps with the same remainder of the stride are a convolution", \
+       "turns ConvTranspose into one Conv with an output channel for each element between two inputs, and the movement that interleaves these elements; quantized ones before `lower_qdq`, at level 0") \
   PASS(split_recurrent, exact, "W · [x1 … xn] = [W · x1 … W · xn]", \
-       "LSTM, GRU and RNN to one MatMul of all steps' inputs, an Add, and the recurrence; of 16-bit floats from level 2 on") \
+       "splits LSTM, GRU and RNN into one MatMul of all steps' inputs, an Add, and the recurrence; for 16-bit floats from level 2") \
   PASS(fuse_matmul_add, exact, "a · b + c = gemm(a, b, c)", \
-       "MatMul and Add to Gemm; of 16-bit floats, which Gemm rounds once less, from level 2 on") \
+       "fuses MatMul and Add into Gemm; for 16-bit floats, which Gemm rounds once less, from level 2") \
   PASS(take_out_zero_points, exact, "(a - z) · b = a · b - z · Σ b", \
-       "MatMulInteger and ConvInteger of constant weights, as dynamic quantization makes them: zero points out of the sum and into terms of channels and rows after it, so that the sum is one of bytes, which processors and GPUs have instructions for (docs/reference/quantization.md)") \
+       "for MatMulInteger and ConvInteger with constant weights, as in dynamic quantization: moves zero points out of the sum into terms per channel and row after it, so that the sum multiplies bytes, for which processors and GPUs have instructions (docs/reference/quantization.md)") \
   PASS(fold_scales, tolerant, "s · (w · x) = (s · w) · x", \
-       "factors and summands per channel into the weights of the Conv, Gemm or MatMul before or after") \
+       "folds factors and addends per channel into the weights of the Conv, Gemm or MatMul before or after") \
   PASS(fold_pads, exact, "conv(pad(x), p) = conv(x, p + pad)", \
-       "Pad into convolutions and pools") \
-  PASS(pool_early, exact, "max(f(x)) = f(max(x)) for rising f", \
-       "MaxPool before a Concat of integer convolutions, and before their changes of scale, so that convolution and pooling may be one operation") \
+       "folds Pad into convolutions and pools") \
+  PASS(pool_early, exact, "max(f(x)) = f(max(x)) for increasing f", \
+       "moves MaxPool before a Concat of integer convolutions, and before their changes of scale, so that convolution and pooling may be one operation") \
   PASS(eliminate_common_subexpressions, exact, "equal operands, equal results", \
-       "of nodes that compute the same, one") \
-  PASS(eliminate_dead_nodes, exact, "what nobody reads has no effect", \
-       "nodes whose results nobody reads") \
+       "keeps one of several nodes that compute the same values") \
+  PASS(eliminate_dead_nodes, exact, "a result that is never read has no effect", \
+       "removes nodes whose results are never read") \
   PASS(merge_parallel_convolutions, exact, "[w1; w2] · x = [w1 · x; w2 · x]", \
-       "convolutions of one input and geometry become one and a Split, where that pays") \
+       "merges convolutions with the same input and geometry into one convolution and a Split, if that is faster") \
   PASS(split_to_slices, exact, "a part of a Split is a Slice", \
-       "a Split of int8 values to Slices, which targets with one result an operation take")
+       "turns a Split of int8 values into Slices, for targets whose operations have one result")
 // clang-format on
 
 namespace dovetail::passes {
@@ -63,7 +63,7 @@ using GraphPass = Result<PassOutcome> (*)(graph::Graph&, const PassContext&);
 
 struct Row {
   std::string_view name;
-  Level level;  // the least at which it runs
+  Level level;  // the least level at which it runs
   std::string_view law, summary;
   GraphPass run;
 };
@@ -77,13 +77,13 @@ DOVETAIL_PASSES(DOVETAIL_DECLARE_PASS)
 inline constexpr std::array kPasses{DOVETAIL_PASSES(DOVETAIL_PASS_ROW)};
 #undef DOVETAIL_PASS_ROW
 
-// Precondition: there is a pass of that name.
+// Precondition: the pass exists.
 consteval Row pass(std::string_view name) {
   for (const Row& row : kPasses)
     if (row.name == name) return row;
-  throw "there is no pass of that name";
+  throw "unknown pass";
 }
-// The pass at another level, or in another form.
+// The pass at another level, or with another function.
 consteval Row pass(std::string_view name, Level level, GraphPass run = nullptr) {
   Row row = pass(name);
   row.level = level;

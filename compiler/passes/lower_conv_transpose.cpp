@@ -1,9 +1,10 @@
-// ConvTranspose of constant weights becomes a Conv that computes the elements between two inputs as so many channels,
-// and the movement that puts them side by side. A direct definition multiplies stride^2 times as many zeros.
+// Turns a ConvTranspose with constant weights into a Conv that computes the elements between two inputs as channels,
+// and the movement that interleaves them. A direct definition would multiply stride^2 times as many values, mostly
+// zeros.
 //
 // Element q · stride + r of the whole product (0 <= r < stride) is Σ x[q − t] · w[r + t · stride]: for each r a
-// convolution with every stride-th tap. Where the strides do not divide the kernel, the missing taps are zeros, which
-// turn an infinite input into NaN: so it is a pass of level 2.
+// convolution with every stride-th tap. If the strides do not divide the kernel, the missing taps are zeros, which turn
+// an infinite input into NaN, so it is a pass of level 2.
 #include "compiler/passes/lower_conv_transpose.h"
 
 #include <algorithm>
@@ -27,26 +28,26 @@ using graph::NodeId;
 using graph::ValueId;
 using ops::ConvTransposeShape;
 
-// Along one axis: the Conv has `taps`, reads `before` zeros before the input and `after` after it, and has
-// `positions` outputs, of which each becomes `stride` elements; the result begins with element `skipped`.
+// One axis: the Conv has `taps`, reads `before` zeros before the input and `after` zeros after it, and has `positions`
+// outputs, each of which becomes `stride` elements; the result begins with element `skipped`.
 struct Phase {
   std::int64_t stride, dilation, taps, before, after, positions, skipped;
 };
 
-// Nothing where the strides and dilations of an axis both exceed 1: its phases would have different taps.
+// nullopt if stride and dilation of an axis both exceed 1: its phases would have different taps.
 std::optional<std::vector<Phase>> phases_of(const ConvTransposeShape& s) {
   std::vector<Phase> phases;
   for (std::size_t d = 0; d < s.rank(); ++d) {
     if (s.strides[d] > 1 && s.dilations[d] > 1) return std::nullopt;
     Phase p{s.strides[d], s.dilations[d], (s.kernel[d] + s.strides[d] - 1) / s.strides[d], 0, 0, 0, 0};
-    const std::int64_t reach = (p.taps - 1) * p.dilation;  // elements before the first position's own
+    const std::int64_t reach = (p.taps - 1) * p.dilation;  // elements that the first position reads before its own
     const std::int64_t first = std::clamp<std::int64_t>(s.pad_begin[d] / p.stride, 0, reach);
     p.skipped = s.pad_begin[d] - first * p.stride;
     if (p.skipped < 0) return std::nullopt;
     p.before = reach - first;
     p.positions = (p.skipped + s.output[d] + p.stride - 1) / p.stride;
     p.after = p.positions + reach - s.input[d] - p.before;
-    if (p.after < 0) {  // positions that nobody asks for: computed and cut off
+    if (p.after < 0) {  // positions that are not needed: computed and cut off
       p.positions -= p.after;
       p.after = 0;
     }
@@ -55,8 +56,8 @@ std::optional<std::vector<Phase>> phases_of(const ConvTransposeShape& s) {
   return phases;
 }
 
-// [inputs, outputs / group, kernel...] as the Conv's [outputs * strides, inputs / group, taps...]. `missing`: what
-// there is where an output has no tap.
+// [inputs, outputs / group, kernel...] as the Conv's [outputs * strides, inputs / group, taps...]. `missing`: the value
+// of missing taps.
 NdArray phase_weights(const NdArray& w, const ConvTransposeShape& s, const std::vector<Phase>& phases,
                       double missing = 0) {
   const std::int64_t inputs = s.in_channels / s.group, outputs = s.out_channels / s.group;
@@ -75,7 +76,7 @@ NdArray phase_weights(const NdArray& w, const ConvTransposeShape& s, const std::
     bool inside = true;
     for (std::size_t d = phases.size(); d-- > 0;) {
       const Phase& p = phases[d];
-      // The Conv's taps run the other way.
+      // The Conv's taps have the reverse order.
       const std::int64_t place = part % p.stride + p.stride * (p.taps - 1 - tap % p.taps);
       inside = inside && place < s.kernel[d];
       source += place * weight;
@@ -99,10 +100,10 @@ NdArray repeated(const NdArray& bias, std::int64_t times) {
   return result;
 }
 
-// What the Conv reads alongside the input, and what is between it and the movement.
+// The operands of the Conv next to its input, and the operators between the Conv and the movement.
 struct PhaseOperands {
   ValueId weights, bias;  // no bias: invalid
-  std::function<ValueId(ValueId value)> behind = [](ValueId value) { return value; };
+  std::function<ValueId(ValueId value)> follow = [](ValueId value) { return value; };
 };
 
 class PhaseLowering {
@@ -115,7 +116,7 @@ class PhaseLowering {
   std::int64_t parts() const { return parts_; }
 
   void run(const PhaseOperands& operands) {
-    ValueId value = operands.behind(conv(operands));
+    ValueId value = operands.follow(conv(operands));
     if (parts_ > 1) value = side_by_side(value);
     cut(value);
   }
@@ -165,7 +166,7 @@ class PhaseLowering {
     }
     DOVETAIL_CHECK(become(graph_, id_, "Slice",
                           {value, integers("starts", starts), integers("ends", ends), integers("axes", axes)}),
-                   "the parts hold the result");
+                   "the parts must contain the result");
   }
 
   graph::Graph& graph_;
@@ -194,7 +195,7 @@ bool lower_to_phases(graph::Graph& graph, NodeId id) {
   return true;
 }
 
-// A DequantizeLinear of constants whose scale is one number, or one for each position of `axis`.
+// The DequantizeLinear of constants that computes the value, if its scale is one number, or one per position of `axis`.
 std::optional<NodeId> dequantized_constant(const graph::Graph& graph, ValueId value, std::int64_t axis) {
   const auto id = produced_by(graph, value, "DequantizeLinear");
   if (!id) return std::nullopt;
@@ -211,7 +212,7 @@ std::optional<NodeId> dequantized_constant(const graph::Graph& graph, ValueId va
   return id;
 }
 
-// The same with other steps, whose scales and zero points are repeated along axis 0.
+// Adds the same DequantizeLinear for other steps, with scales and zero points repeated along axis 0.
 ValueId dequantized_as(graph::Graph& graph, NodeId dequantize, NdArray steps, std::int64_t times) {
   const graph::Node node = graph.node(dequantize);
   std::vector<ValueId> inputs{graph.add_constant(node.name + "/phases", std::move(steps))};
@@ -227,7 +228,7 @@ ValueId dequantized_as(graph::Graph& graph, NodeId dequantize, NdArray steps, st
                 node.origins);
 }
 
-// The one reader of a node's result, which must be of one of these operators.
+// The only reader of a node's result, if it is one of these operators.
 std::optional<NodeId> reader(const graph::Graph& graph, NodeId id, std::initializer_list<std::string_view> operators) {
   const ValueId value = graph.node(id).outputs[0];
   if (!used_once(graph, value)) return std::nullopt;
@@ -275,7 +276,7 @@ bool lower_quantized_conv_transpose(graph::Graph& graph, NodeId id) {
   else if (bias)
     operands.bias = dequantized_as(
         graph, *bias, repeated(*graph.value(graph.node(*bias).inputs[0]).constant, lowering.parts()), lowering.parts());
-  operands.behind = [&](ValueId value) {
+  operands.follow = [&](ValueId value) {
     const std::string stem = node.name + "/phases";
     if (activation) {
       const graph::Node bounds = graph.node(*activation);

@@ -5,9 +5,9 @@
 
 namespace dovetail::passes {
 
-// Lowers the ConvTranspose where the weights are int8 or uint8 steps with one scale, or one for each output, and a
-// QuantizeLinear follows (after a Relu or Clip): the phases are quantized with its scale, and what is moved are steps,
-// so that lower_qdq finds a Conv and movement. Taps that are missing are the zero point. Whether it was such a node.
+// Lowers the ConvTranspose if the weights are int8 or uint8 steps with one scale, or one per output, and a
+// QuantizeLinear follows (perhaps after a Relu or Clip). The phases are quantized with its scale and steps are moved,
+// so that lower_qdq finds a Conv and movement. Missing taps have the zero point. False if the node has another form.
 bool lower_quantized_conv_transpose(graph::Graph& graph, graph::NodeId id);
 
 }  // namespace dovetail::passes

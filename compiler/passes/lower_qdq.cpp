@@ -1,9 +1,9 @@
-// Quantized graphs in ONNX's QDQ form become integer graphs: docs/reference/quantization.md, operator by operator.
-// QOperator forms (QLinearConv, QLinearMatMul) are QDQ forms since import.
+// Lowers quantized graphs in ONNX's QDQ form to integer graphs: docs/reference/quantization.md, operator by operator.
+// Import turns QOperator forms (QLinearConv, QLinearMatMul) into QDQ forms.
 //
-// What cannot be taken stays float (DequantizeLinear, the operator, QuantizeLinear) and a note says why. Values that
-// QuantizeLinear nodes produced keep their names, but for those between tables that are composed. Run it before folding
-// DequantizeLinear of constants (FoldScope::keep_dequantized).
+// Other operators stay float (DequantizeLinear, the operator, QuantizeLinear), with a note that gives the reason.
+// Values that QuantizeLinear nodes produced keep their names, except those between composed tables. Run it before
+// folding DequantizeLinear of constants (FoldScope::keep_dequantized).
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -32,7 +32,7 @@ constexpr RuleRow kLowerings[] = {
     {"Where", lower_selection},
 };
 
-// Weights stored in float after QuantizeLinear become what they represent.
+// Quantizes weights that are stored in float with a QuantizeLinear after them.
 Result<void> quantize_constants(Lowering& lowering) {
   for (NodeId id : lowering.graph.topological_order()) {
     const Node& node = lowering.graph.node(id);
@@ -47,14 +47,14 @@ Result<void> quantize_constants(Lowering& lowering) {
   return {};
 }
 
-// QuantizeLinear of a DequantizeLinear (and perhaps Relu and Clip between): the same steps, clamped steps, or steps of
-// another scale.
+// A QuantizeLinear of a DequantizeLinear (perhaps with Relu and Clip between them) gives the same steps, clamped steps,
+// or steps of another scale.
 Refusal requantize(Lowering& lowering, const Operand& x, const Target& target) {
   Graph& graph = lowering.graph;
   if (x.q == target.q && target.range.is_full()) {
     const bool is_output = graph.is_output(target.output);
     if (lowering.fresh.count(x.value) && !graph.is_output(x.value) && graph.value(x.value).producer.valid()) {
-      // The value made here takes the name that the model has for it.
+      // The new value gets the name that the model has for it.
       const NodeId producer = graph.value(x.value).producer;
       graph.remove_node(target.quantize);
       std::ranges::replace(graph.edit(producer)->outputs, x.value, target.output);
@@ -82,14 +82,14 @@ Refusal requantize(Lowering& lowering, const Operand& x, const Target& target) {
     node = lowering.rescale(x, target.q, target.range, graph.value(target.output).name, refusal);
     if (!refusal.empty()) return refusal;
   }
-  // The node represents the activation after which it sits, or else for the QuantizeLinear itself.
-  Target behind = target;
+  // The node represents the activation that it follows, or else the QuantizeLinear itself.
+  Target inner = target;
   NodeId op = target.quantize;
-  if (!behind.float_nodes.empty()) {
-    op = behind.float_nodes.back();
-    behind.float_nodes.pop_back();
+  if (!inner.float_nodes.empty()) {
+    op = inner.float_nodes.back();
+    inner.float_nodes.pop_back();
   }
-  return lowering.place(std::move(node), op, behind);
+  return lowering.place(std::move(node), op, inner);
 }
 
 void lower_quantize(Lowering& lowering, NodeId quantize) {
@@ -105,7 +105,7 @@ void lower_quantize(Lowering& lowering, NodeId quantize) {
   std::vector<std::pair<float, float>> clips;  // nearest to the QuantizeLinear first
   for (;;) {
     const NodeId producer = graph.value(value).producer;
-    if (!producer.valid()) return;  // a graph input: here the integers begin
+    if (!producer.valid()) return;  // a graph input, where the integers begin
     const auto bounds = clip_bounds(graph, graph.node(producer));
     if (!bounds) break;
     clips.push_back(*bounds);
@@ -113,7 +113,7 @@ void lower_quantize(Lowering& lowering, NodeId quantize) {
     value = graph.node(producer).inputs[0];
   }
   for (auto clip = clips.rbegin(); clip != clips.rend(); ++clip)
-    target.range = clamp_behind(target.range, clip->first, clip->second, *q);
+    target.range = clamp_before(target.range, clip->first, clip->second, *q);
 
   const NodeId op = graph.value(value).producer;
   const std::string name = graph.node(op).name, op_type = graph.node(op).op;
@@ -124,7 +124,7 @@ void lower_quantize(Lowering& lowering, NodeId quantize) {
     const auto row = std::find_if(std::begin(kLowerings), std::end(kLowerings),
                                   [&](const RuleRow& each) { return each.op == op_type; });
     refusal = row != std::end(kLowerings) ? row->lower(lowering, op, target) : Refusal("it has no integer form");
-    // What no rule takes may still be a function of one tensor, with the Relu and Clip after it.
+    // An operator without a rule may still be a function of one tensor, together with the Relu and Clip after it.
     if (!refusal.empty()) {
       const Refusal no_table = lower_to_table(lowering, target);
       if (no_table.empty()) return;
@@ -134,7 +134,7 @@ void lower_quantize(Lowering& lowering, NodeId quantize) {
   if (!refusal.empty()) lowering.refusals[name] = refusal;
 }
 
-// The reason of nodes alongside steps of other types than bytes; "" for all others.
+// The reason for nodes whose operands or result are quantized to other types than bytes; "" for all other nodes.
 std::string other_steps(const Graph& graph, const Node& node) {
   const auto other = [](DType dtype) { return dtype != DType::int8 && dtype != DType::uint8; };
   for (ValueId input : node.inputs) {
@@ -143,19 +143,21 @@ std::string other_steps(const Graph& graph, const Node& node) {
         graph.is_constant(graph.node(producer).inputs[0]))
       continue;
     const DType steps = graph.value(graph.node(producer).inputs[0]).type.dtype;
-    if (other(steps)) return fmt::format("it reads {} steps, integer forms exist for int8 and uint8", name(steps));
+    if (other(steps))
+      return fmt::format("it reads {} steps, but integer forms exist only for int8 and uint8", name(steps));
   }
   for (ValueId output : node.outputs)
     for (NodeId user : graph.users(output)) {
       if (graph.node(user).op != "QuantizeLinear") continue;
       const DType steps = graph.value(graph.node(user).outputs[0]).type.dtype;
       if (other(steps))
-        return fmt::format("its result is quantized to {}, integer forms exist for int8 and uint8", name(steps));
+        return fmt::format("its result is quantized to {}, but integer forms exist only for int8 and uint8",
+                           name(steps));
     }
   return "";
 }
 
-// Float operators that touch quantized values, each with the reason why it stays.
+// Adds notes for float operators next to quantized values, with the reason why they stay float.
 void note_islands(Lowering& lowering) {
   const Graph& graph = lowering.graph;
   const auto is = [&](NodeId node, std::string_view op) { return node.valid() && graph.node(node).op == op; };
@@ -178,10 +180,10 @@ void note_islands(Lowering& lowering) {
       return input.valid() && is(graph.value(input).producer, "DequantizeLinear") &&
              !graph.is_constant(graph.node(graph.value(input).producer).inputs[0]);
     });
-    std::string why =
-        reads_activations ? "no QuantizeLinear follows" : "only its constants are quantized, its activations are float";
+    std::string why = reads_activations ? "no QuantizeLinear follows"
+                                        : "only its constants are quantized, and its activations are float";
     if (const std::string steps = other_steps(graph, node); !steps.empty()) why = steps;
-    else if (lowering.kept_float.count(node.name)) why = "its float result is used besides the quantized one";
+    else if (lowering.kept_float.count(node.name)) why = "its float result is used in addition to the quantized one";
     else if (refusal != lowering.refusals.end()) why = refusal->second;
     lowering.outcome.notes.push_back(fmt::format("{} ({}) stays float: {}", node.name, node.op, why));
   }
@@ -200,7 +202,7 @@ Result<PassOutcome> lower_qdq(graph::Graph& graph, const PassContext& context) {
   Lowering lowering{graph, context, {}, {}, {}, {}};
   DOVETAIL_TRY(quantize_constants(lowering));
   recenter_activations(lowering);
-  // Operands first: when a node's turn comes, what is before it has its final form.
+  // In topological order, so that the operands of a node have their final form.
   for (NodeId id : graph.topological_order()) {
     if (graph.node(id).removed) continue;
     const Node node = graph.node(id);

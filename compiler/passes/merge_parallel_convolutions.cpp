@@ -1,7 +1,8 @@
-// Convolutions of one input and one geometry become one, and so do Gemm and MatMul of constant weights, with an
-// activation that all have alike; a Split gives each reader its part, unless all parts go side by side into one Concat.
-// The price is that Split: so they are merged only where the vectors that narrow results leave idle, and the starts of
-// kernels saved, cost more than moving the results (kProductsPerByte). Where they are not, a note has both numbers.
+// Merges convolutions with the same input and geometry into one convolution, and likewise Gemm and MatMul with constant
+// weights, together with an activation that all of them have. A Split gives each reader its part, unless all parts are
+// concatenated side by side. The Split has a cost, so operators are merged only where the vector lanes that narrow
+// results leave idle, and the kernel starts saved, cost more than moving the results (kProductsPerByte). A note gives
+// both numbers for operators that stay apart.
 #include <algorithm>
 #include <map>
 
@@ -18,22 +19,22 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-constexpr std::int64_t kLanes = 16;            // of a vector of float32
+constexpr std::int64_t kLanes = 16;            // float32 lanes of a vector
 constexpr double kProductsPerByte = 2.5;       // multiply-adds that take as long as moving a byte
-constexpr double kProductsPerKernel = 25'000;  // and as long as starting a kernel
+constexpr double kProductsPerKernel = 25'000;  // multiply-adds that take as long as starting a kernel
 
 struct Member {
   NodeId linear;
   std::optional<NodeId> activation;
   std::int64_t outputs;
-  ValueId value;  // the result that readers have
+  ValueId value;  // the result that readers use
 };
 
 bool outputs_first(const graph::Node& node) {
   return node.op == "Conv" || (node.op == "Gemm" && graph::int_attribute(node, "transB", 0) != 0);
 }
 
-// What members must have alike; empty where the node is none that can be merged.
+// The facts that members must share, as text; empty where the node cannot be merged.
 std::string geometry(const Graph& graph, const graph::Node& node) {
   if ((node.op != "Conv" && node.op != "Gemm" && node.op != "MatMul") || node.outputs.size() != 1 ||
       !is_float(graph, node.outputs[0]))
@@ -49,7 +50,7 @@ std::string geometry(const Graph& graph, const graph::Node& node) {
   }
   std::string text = fmt::format("{} {}", node.op, node.inputs[0].index);
   for (const auto& [name, value] : node.attributes) {
-    if (name == "group" || name == "kernel_shape") continue;  // 1, and the weight's
+    if (name == "group" || name == "kernel_shape") continue;  // group is 1, and the weight determines kernel_shape
     text += " " + name;
     if (const auto* i = std::get_if<std::int64_t>(&value)) text += fmt::format(" {}", *i);
     else if (const auto* d = std::get_if<double>(&value)) text += fmt::format(" {}", *d);
@@ -61,7 +62,7 @@ std::string geometry(const Graph& graph, const graph::Node& node) {
   return text;
 }
 
-// Relu, or Clip of the same bounds, after every member.
+// Whether every member is followed by a Relu, or a Clip with the same bounds; adds them to the members.
 bool share_activation(const Graph& graph, std::vector<Member>& members) {
   std::vector<NodeId> found;
   for (const Member& member : members) {
@@ -82,7 +83,7 @@ bool share_activation(const Graph& graph, std::vector<Member>& members) {
   return true;
 }
 
-// The Concat along `axis` that reads all parts side by side, and where they begin among its operands.
+// The Concat along `axis` that reads all parts consecutively, and the position of the first part in its operands.
 std::optional<std::pair<NodeId, std::size_t>> common_concat(const Graph& graph, std::vector<Member>& members,
                                                             std::size_t axis) {
   if (!used_once(graph, members[0].value)) return std::nullopt;
@@ -127,7 +128,7 @@ bool merge(Graph& graph, std::vector<Member> members, PassOutcome& outcome) {
   const std::size_t rank = graph.value(first.outputs[0]).type.shape.size(), axis = first.op == "Conv" ? 1 : rank - 1;
   share_activation(graph, members);
   const auto concat = common_concat(graph, members, axis);
-  // The price.
+  // The cost of the Split.
   std::int64_t total = 0;
   double bytes = 0, idle = 0;
   std::string names;
@@ -152,12 +153,12 @@ bool merge(Graph& graph, std::vector<Member> members, PassOutcome& outcome) {
                cost = bytes * kProductsPerByte;
   if (saved <= cost) {
     outcome.notes.push_back(
-        fmt::format("{} read one input alike but stay apart: merging saves {:.0f} thousand products, and the Split "
+        fmt::format("{} read the same input but stay apart: merging saves {:.0f} thousand products, and the Split "
                     "costs as much as {:.0f} thousand",
                     names, saved / 1e3, cost / 1e3));
     return false;
   }
-  // One bias for all: zeros where one has none.
+  // One bias for all members: zeros for members without a bias.
   std::vector<const NdArray*> weights, biases;
   std::vector<NdArray> zeros;
   bool biased = false;
@@ -224,18 +225,19 @@ bool merge(Graph& graph, std::vector<Member> members, PassOutcome& outcome) {
 
 Result<PassOutcome> merge_parallel_convolutions(Graph& graph, const PassContext&) {
   PassOutcome outcome;
-  std::map<std::string, std::vector<Member>> alike;
+  std::map<std::string, std::vector<Member>> members;
   std::vector<std::string> order;
   for (const NodeId id : graph.topological_order()) {
     const graph::Node& node = graph.node(id);
     const std::string key = geometry(graph, node);
     if (key.empty()) continue;
-    if (alike[key].empty()) order.push_back(key);
-    alike[key].push_back({id, std::nullopt, graph.value(node.inputs[1]).constant->shape()[outputs_first(node) ? 0 : 1],
-                          node.outputs[0]});
+    if (members[key].empty()) order.push_back(key);
+    members[key].push_back({id, std::nullopt,
+                            graph.value(node.inputs[1]).constant->shape()[outputs_first(node) ? 0 : 1],
+                            node.outputs[0]});
   }
   for (const std::string& key : order)
-    if (alike[key].size() > 1) merge(graph, std::move(alike[key]), outcome);
+    if (members[key].size() > 1) merge(graph, std::move(members[key]), outcome);
   return outcome;
 }
 

@@ -1,6 +1,6 @@
-// A MaxPool goes before what commutes with it, toward the integer convolution whose results it reads, with which
-// targets may make it one: a Concat along channels of such results becomes one of their poolings, a change of scale
-// that rises with its operand works on what is pooled. Every bit of every value stays.
+// Moves a MaxPool before nodes that commute with it, to the integer convolution whose results it reads, so that targets
+// may fuse the two: a Concat of such results along channels becomes a Concat of their poolings, and an increasing
+// change of scale is applied to the pooled values. Every bit of every value is kept.
 #include <algorithm>
 
 #include "compiler/passes/list.h"
@@ -13,7 +13,7 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-// A change of scale: a number is added to what nobody else reads, and more to more.
+// A change of scale that increases with its operand: an Add of a number to a value without other readers.
 std::optional<NodeId> rising_sum(const Graph& graph, ValueId value) {
   const auto id = produced_by(graph, value, "dovetail.qadd");
   if (!id || !used_once(graph, value)) return std::nullopt;
@@ -22,7 +22,7 @@ std::optional<NodeId> rising_sum(const Graph& graph, ValueId value) {
   return rises && uniform(graph, sum.inputs[1]) && used_once(graph, sum.inputs[0]) ? id : std::nullopt;
 }
 
-// A convolution whose result nobody else reads, perhaps with a change of scale after it.
+// Whether the value is the result of a convolution without other readers, perhaps with a change of scale after it.
 bool is_convolution(const Graph& graph, ValueId value) {
   const auto sum = rising_sum(graph, value);
   const ValueId result = sum ? graph.node(*sum).inputs[0] : value;

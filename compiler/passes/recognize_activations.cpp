@@ -1,6 +1,5 @@
-// Activations that exporters write out become the one operator that they are: Sigmoid, Softplus, Swish (SiLU),
-// HardSigmoid, HardSwish, Mish, and Gelu in the form with erf and in the one with tanh. Products may be written in any
-// order and association.
+// Recognizes activations that exporters write as several operators: Sigmoid, Softplus, Swish (SiLU), HardSigmoid,
+// HardSwish, Mish, and Gelu with erf or with tanh. Products may have any order and association.
 #include <algorithm>
 #include <cmath>
 
@@ -16,10 +15,10 @@ using graph::ValueId;
 
 bool close(double a, double b) {
   return std::abs(a - b) <= 1e-3 * std::abs(b);
-}  // 0.0447 and 1.702 come in as few digits as that
+}  // exporters write 0.0447 and 1.702 with this few digits
 bool very_close(double a, double b) { return std::abs(a - b) <= 2e-6 * std::abs(b); }
 
-// A product taken apart: constant * factors[0] * factors[1] * ...
+// The factors of a product: constant * factors[0] * factors[1] * ...
 struct Product {
   double constant = 1;
   std::vector<ValueId> factors;
@@ -50,7 +49,7 @@ Product product_of(const Graph& graph, ValueId value) {
   return product;
 }
 
-// value = x + number; nothing where it is no such sum.
+// value = x + number; nullopt where the value is not such a sum.
 struct Shifted {
   ValueId x;
   double number;
@@ -66,7 +65,7 @@ std::optional<Shifted> shifted(const Graph& graph, ValueId value) {
   return std::nullopt;
 }
 
-// 0.044715 x^3 + x, or x * (1 + 0.044715 x^2): what tanh sees, times root(2 / pi).
+// Whether the argument of tanh, divided by root(2 / pi), is 0.044715 x^3 + x, or x * (1 + 0.044715 x^2).
 bool is_gelu_polynomial(const Graph& graph, ValueId argument, ValueId x) {
   Product outer = product_of(graph, argument);
   if (!close(outer.constant, std::sqrt(2 / M_PI))) return false;
@@ -200,7 +199,7 @@ Result<PassOutcome> recognize_activations(Graph& graph, const PassContext&) {
     look_at(id, sigmoid, softplus, swish_as_quotient);
     if (!graph.node(id).removed && (graph.node(id).op == "Mul" || graph.node(id).op == "Div")) look_at(id, products);
   }
-  // A gate alone, where no product took it.
+  // A gate alone, if it is not part of a recognized product.
   for (const NodeId id : order)
     if (!graph.node(id).removed && (graph.node(id).op == "Mul" || graph.node(id).op == "Div"))
       look_at(id, hard_sigmoid);

@@ -1,5 +1,5 @@
-// Scaled dot-product attention written out, MatMul(Softmax(MatMul(q, k) * scale + mask), v), becomes
-// dovetail.attention; the scale may be a factor or a divisor after the first product, or apply to q alone.
+// Turns scaled dot-product attention, written as MatMul(Softmax(MatMul(q, k) * scale + mask), v), into
+// dovetail.attention. The scale may be a factor or a divisor after the first product, or apply to q alone.
 #include <limits>
 #include <optional>
 #include <utility>
@@ -14,7 +14,7 @@ using graph::Graph;
 using graph::NodeId;
 using graph::ValueId;
 
-// A factor that all elements of the value have, taken off it.
+// Removes a constant factor from the value, and multiplies `scale` by it.
 ValueId without_factor(const Graph& graph, ValueId value, double& scale, std::vector<NodeId>& absorbed) {
   for (const char* op : {"Mul", "Div"}) {
     const auto scaled = produced_by(graph, value, op);
@@ -33,8 +33,8 @@ ValueId without_factor(const Graph& graph, ValueId value, double& scale, std::ve
   return value;
 }
 
-// What a constant condition hides of the scores by a value so low that no score, added to it, makes a difference: -inf,
-// or about the least number that there is. As what is added to the scores instead.
+// Scores that a constant condition hides by a very low value (-inf, or a number close to the least), which adding a
+// score would not change. Expressed as a mask that is added to the scores.
 struct Hidden {
   ValueId scores;
   NdArray mask;
@@ -98,12 +98,12 @@ bool recognize(Graph& graph, NodeId id) {
   ValueId q = graph.node(*product).inputs[0];
   const ValueId k = graph.node(*product).inputs[1], v = node.inputs[1];
   q = without_factor(graph, q, scale, absorbed);
-  // All of one rank and with the same leading axes: nothing is broadcast.
+  // All have the same rank and leading axes: nothing is broadcast.
   const Shape &sq = shape_of(graph, q), &sk = shape_of(graph, k), &sv = shape_of(graph, v);
   if (sq.size() < 2 || sq.size() != sk.size() || sq.size() != sv.size()) return false;
   for (std::size_t i = 0; i + 2 < sq.size(); ++i)
     if (sq[i] != sk[i] || sq[i] != sv[i]) return false;
-  // Of no keys the weighted sum is 0; divided by the weights' sum it would be NaN.
+  // Without keys the weighted sum is 0; divided by the sum of the weights it would be NaN.
   if (sv[sv.size() - 2] == 0) return false;
   if (hidden) mask = graph.add_constant(graph.value(node.outputs[0]).name + ".mask", std::move(hidden->mask));
   return become(graph, id, "dovetail.attention", {q, k, v, mask}, {{"scale", scale}}, absorbed);

@@ -1,6 +1,7 @@
-// LayerNormalization and Softmax written out become one node. A mean is ReduceMean, or ReduceSum with a factor or
-// quotient; a variance is the mean of squared distances, or the mean of squares less the square of the mean, cut off at
-// 0 or not. Softmax is recognized around its maximum alone, where it means the same for large numbers too.
+// Recognizes LayerNormalization and Softmax that are written as several operators. A mean is ReduceMean, or ReduceSum
+// with a factor or quotient; a variance is the mean of squared distances, or the mean of squares minus the square of
+// the mean, clamped at 0 or not. Softmax is recognized only with subtraction of the maximum, so that it is equal for
+// large numbers too.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -16,8 +17,8 @@ using graph::NodeId;
 using graph::ValueId;
 using Ints = std::vector<std::int64_t>;
 
-// Through nodes that keep elements in their order, and Expand.
-ValueId behind_reshapes(const Graph& graph, ValueId value) {
+// The value before nodes that keep the order of elements, and Expand.
+ValueId before_reshapes(const Graph& graph, ValueId value) {
   while (true) {
     const NodeId id = graph.value(value).producer;
     if (!id.valid()) return value;
@@ -49,7 +50,7 @@ std::optional<Ints> reduced_axes(const Graph& graph, const graph::Node& node) {
   return axes;
 }
 
-// The mean of `of` along axes that are adjacent.
+// The mean of `of` along adjacent axes.
 struct Mean {
   ValueId of;
   Ints axes;
@@ -61,38 +62,38 @@ std::optional<Mean> along_axes(const Graph& graph, const graph::Node& node) {
   return Mean{node.inputs[0], *std::move(axes)};
 }
 std::optional<Mean> mean(const Graph& graph, ValueId value) {
-  value = behind_reshapes(graph, value);
+  value = before_reshapes(graph, value);
   if (const auto reduce = produced_by(graph, value, "ReduceMean")) return along_axes(graph, graph.node(*reduce));
   for (const char* op : {"Mul", "Div"}) {
     const auto scaled = produced_by(graph, value, op);
     if (!scaled) continue;
     for (const std::size_t i : {std::size_t{1}, std::size_t{0}}) {
       const auto factor = uniform(graph, graph.node(*scaled).inputs[i]);
-      const auto sum = produced_by(graph, behind_reshapes(graph, graph.node(*scaled).inputs[1 - i]), "ReduceSum");
+      const auto sum = produced_by(graph, before_reshapes(graph, graph.node(*scaled).inputs[1 - i]), "ReduceSum");
       if (!factor || !sum || (graph.node(*scaled).op == "Div" && i == 0)) continue;
       const auto found = along_axes(graph, graph.node(*sum));
       if (!found) return std::nullopt;
       double count = 1;
       const Shape& shape = shape_of(graph, found->of);
       for (const std::int64_t d : found->axes) count *= static_cast<double>(shape[static_cast<std::size_t>(d)]);
-      const double wanted = graph.node(*scaled).op == "Div" ? count : 1 / count;
-      if (std::abs(*factor - wanted) > 1e-6 * wanted) return std::nullopt;
+      const double expected = graph.node(*scaled).op == "Div" ? count : 1 / count;
+      if (std::abs(*factor - expected) > 1e-6 * expected) return std::nullopt;
       return found;
     }
   }
   return std::nullopt;
 }
 
-// One number per row: x's shape with extents of 1 at `axes`.
+// Whether the value has one number per row: x's shape with extents of 1 at `axes`.
 bool is_per_row(const Graph& graph, ValueId value, ValueId x, const Ints& axes) {
   Shape rows = shape_of(graph, x);
   for (const std::int64_t axis : axes) rows[static_cast<std::size_t>(axis)] = 1;
   return shape_of(graph, value) == rows;
 }
 
-// The base of a square, x * x or x ^ 2.
+// The base x of a square, x * x or x ^ 2.
 std::optional<ValueId> squared(const Graph& graph, ValueId value) {
-  value = behind_reshapes(graph, value);
+  value = before_reshapes(graph, value);
   if (const auto product = produced_by(graph, value, "Mul");
       product && graph.node(*product).inputs[0] == graph.node(*product).inputs[1])
     return graph.node(*product).inputs[0];
@@ -101,22 +102,22 @@ std::optional<ValueId> squared(const Graph& graph, ValueId value) {
   return std::nullopt;
 }
 
-// The mean of squares less the square of the mean loses the digits that both have in common; the operator does not. So
-// far may the two are apart.
+// The mean of squares minus the square of the mean loses common digits; the operator does not. This is the tolerance
+// for their difference.
 constexpr double kCancellation = 1e-3;
 
-// The variance of the rows of x; `distance` is x less its mean.
+// The form of the variance of the rows of x; `distance` is x minus its mean.
 enum class Variance { none, of_distances, of_squares };
 Variance variance(const Graph& graph, ValueId value, ValueId x, ValueId distance, const Ints& axes) {
-  value = behind_reshapes(graph, value);
+  value = before_reshapes(graph, value);
   const auto of_squares = [&](ValueId candidate, ValueId base) {
     const auto found = mean(graph, candidate);
     if (!found || found->axes != axes || shape_of(graph, found->of) != shape_of(graph, x)) return false;
     return squared(graph, found->of) == base;
   };
   if (of_squares(value, distance)) return Variance::of_distances;
-  // The other form.
-  if (const auto relu = produced_by(graph, value, "Relu")) value = behind_reshapes(graph, graph.node(*relu).inputs[0]);
+  // The form with the mean of squares.
+  if (const auto relu = produced_by(graph, value, "Relu")) value = before_reshapes(graph, graph.node(*relu).inputs[0]);
   const auto difference = produced_by(graph, value, "Sub");
   if (!difference) return Variance::none;
   const auto base = squared(graph, graph.node(*difference).inputs[1]);
@@ -126,7 +127,7 @@ Variance variance(const Graph& graph, ValueId value, ValueId x, ValueId distance
   return found ? Variance::of_squares : Variance::none;
 }
 
-// (x - mean) / root(variance + epsilon), with what multiplies it besides.
+// (x - mean) / root(variance + epsilon), and a further factor of it.
 struct Normalized {
   ValueId x;
   Ints axes;
@@ -136,9 +137,9 @@ struct Normalized {
 };
 std::optional<std::pair<double, Variance>> epsilon_of_deviation(const Graph& graph, ValueId deviation, ValueId x,
                                                                 ValueId distance, const Ints& axes) {
-  deviation = behind_reshapes(graph, deviation);
+  deviation = before_reshapes(graph, deviation);
   const auto root = produced_by(graph, deviation, "Sqrt");
-  const auto sum = root ? produced_by(graph, behind_reshapes(graph, graph.node(*root).inputs[0]), "Add") : std::nullopt;
+  const auto sum = root ? produced_by(graph, before_reshapes(graph, graph.node(*root).inputs[0]), "Add") : std::nullopt;
   if (!sum) return std::nullopt;
   for (const std::size_t i : {std::size_t{1}, std::size_t{0}})
     if (const auto epsilon = uniform(graph, graph.node(*sum).inputs[i]); epsilon && *epsilon >= 0)
@@ -162,22 +163,22 @@ std::optional<Normalized> normalized(const Graph& graph, const graph::Node& node
       return Normalized{x, found->axes, epsilon->first, scale, epsilon->second};
     };
     if (node.op == "Div") return finish(other, other, std::nullopt);
-    // A factor: the reciprocal deviation, alone or times the scale.
-    if (const auto reciprocal = produced_by(graph, behind_reshapes(graph, other), "Reciprocal"))
+    // The factor is the reciprocal deviation, alone or multiplied by the scale.
+    if (const auto reciprocal = produced_by(graph, before_reshapes(graph, other), "Reciprocal"))
       return finish(graph.node(*reciprocal).inputs[0], other, std::nullopt);
     if (const auto quotient = produced_by(graph, other, "Div"))
       return finish(graph.node(*quotient).inputs[1], graph.node(*quotient).inputs[1], graph.node(*quotient).inputs[0]);
     if (const auto product = produced_by(graph, other, "Mul"))
       for (const std::size_t k : {std::size_t{0}, std::size_t{1}})
         if (const auto reciprocal =
-                produced_by(graph, behind_reshapes(graph, graph.node(*product).inputs[k]), "Reciprocal"))
+                produced_by(graph, before_reshapes(graph, graph.node(*product).inputs[k]), "Reciprocal"))
           return finish(graph.node(*reciprocal).inputs[0], graph.node(*product).inputs[k],
                         graph.node(*product).inputs[1 - k]);
   }
   return std::nullopt;
 }
 
-// Broadcasts within a row: one number per element of it, or fewer.
+// Whether the value is broadcast within a row: one number per element of the row, or fewer.
 bool fits_row(const Graph& graph, ValueId value, const Shape& x, const Ints& axes) {
   const Shape& shape = shape_of(graph, value);
   if (shape.size() > x.size()) return false;
@@ -213,7 +214,7 @@ bool layer_normalization(Graph& graph, NodeId id, double& tolerance) {
   }
   graph::Attributes attributes{{"axis", rank - static_cast<std::int64_t>(row.size())}, {"epsilon", found->epsilon}};
   if (last) return become(graph, id, "LayerNormalization", {found->x, scale}, attributes);
-  // The operator takes the last axes: those go there and come back.
+  // The operator normalizes the last axes, so the axes are transposed to the end and back.
   Ints there, back(type.shape.size());
   for (std::int64_t axis = 0; axis < rank; ++axis)
     if (axis < found->axes.front() || axis > found->axes.back()) there.push_back(axis);
@@ -226,8 +227,8 @@ bool layer_normalization(Graph& graph, NodeId id, double& tolerance) {
   return become(graph, id, "Transpose", {done}, {{"perm", back}});
 }
 
-// The product with a scale, and the sum with a shift, after a LayerNormalization that lacks them, and perhaps after
-// the Transpose after it.
+// Adds the product with a scale and the sum with a shift to the LayerNormalization before them, which has none, perhaps
+// with a Transpose between them.
 bool scale_and_shift(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
   if (node.op != "Mul" && node.op != "Add") return false;
@@ -243,7 +244,7 @@ bool scale_and_shift(Graph& graph, NodeId id) {
     const std::int64_t given = graph::int_attribute(norm, "axis", -1);
     Ints axes(static_cast<std::size_t>(given < 0 ? -given : rank - given));
     std::iota(axes.begin(), axes.end(), rank - static_cast<std::int64_t>(axes.size()));
-    Ints seen = axes;  // where they are in what the node reads
+    Ints seen = axes;  // the axes in the node's operand
     const Ints perm = back ? graph::ints_attribute(graph.node(*back), "perm", {}) : Ints{};
     for (std::size_t d = 0; d < perm.size(); ++d)
       if (perm[d] >= axes.front())
@@ -262,7 +263,7 @@ bool scale_and_shift(Graph& graph, NodeId id) {
     const std::vector<ValueId> inputs =
         node.op == "Add" ? std::vector<ValueId>{x, norm.inputs[1], other} : std::vector<ValueId>{x, other};
     if (!back) return become(graph, id, "LayerNormalization", inputs, norm.attributes, {*norm_id});
-    // Values keep their names and meanings: the rows with scale or shift are new ones.
+    // Values keep their names and meanings: the rows with scale or shift are new values.
     const ValueId rows =
         insert(graph, "LayerNormalization", node.name + "/normalized", inputs, norm.attributes, norm.origins);
     return become(graph, id, "Transpose", {rows}, {{"perm", perm}}, {*back, *norm_id});
@@ -270,16 +271,16 @@ bool scale_and_shift(Graph& graph, NodeId id) {
   return false;
 }
 
-// exp(x - max x) / sum of the same.
+// Softmax: exp(x - max x) / its sum.
 bool softmax(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
   if (node.op != "Div") return false;
   const auto exp = produced_by(graph, node.inputs[0], "Exp");
-  const auto sum = produced_by(graph, behind_reshapes(graph, node.inputs[1]), "ReduceSum");
+  const auto sum = produced_by(graph, before_reshapes(graph, node.inputs[1]), "ReduceSum");
   if (!exp || !sum || graph.node(*sum).inputs[0] != node.inputs[0]) return false;
   const auto difference = produced_by(graph, graph.node(*exp).inputs[0], "Sub");
   const auto largest = difference
-                           ? produced_by(graph, behind_reshapes(graph, graph.node(*difference).inputs[1]), "ReduceMax")
+                           ? produced_by(graph, before_reshapes(graph, graph.node(*difference).inputs[1]), "ReduceMax")
                            : std::nullopt;
   if (!largest || graph.node(*largest).inputs[0] != graph.node(*difference).inputs[0]) return false;
   const auto axes = reduced_axes(graph, graph.node(*sum));

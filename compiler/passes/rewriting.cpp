@@ -175,7 +175,7 @@ std::optional<NdArray> rounded(DType dtype, const Shape& shape, const std::vecto
   if (dtype == DType::float16) least = 0x1p-14;
   NdArray array(dtype, shape);
   bool normal = false, tiny = false;
-  // float32, the type of nearly all weights, without a look at the type for every element.
+  // A fast path for float32, the type of nearly all weights, without a check of the type for every element.
   const std::span<float> floats = dtype == DType::float32 ? array.data<float>() : std::span<float>();
   const auto store = [&](std::size_t i) -> double {
     if (!floats.empty()) return floats[i] = static_cast<float>(values[i]);

@@ -1,9 +1,8 @@
-// Algebraic simplification by a table of rules. Each rule says from which level on it may be used, and so what it
-// keeps:
-//   exact     every value: NaN where there was one, infinities, and the sign of zeros but for those that a minimum or
-//             maximum yields
+// Algebraic simplification by a table of rules. Each rule has the level from which it may be used, and so the values
+// that it keeps:
+//   exact     every value: NaN, infinities, and the sign of zeros, except zeros from a minimum or maximum
 //   tolerant  values within a few roundings; the sign of zeros may change
-//   trading   what is true of finite numbers alone: x * 0 is 0, x / c is x * (1 / c)
+//   trading   rules that hold only for finite numbers: x * 0 is 0, x / c is x * (1 / c)
 // Integers wrap, and for them every rule of the table is exact.
 #include "compiler/passes/simplify_algebra.h"
 
@@ -34,14 +33,14 @@ struct Place {
   ValueId out() const { return node().outputs[0]; }
   DType dtype() const { return graph.value(out()).type.dtype; }
   bool floating() const { return is_floating(dtype()); }
-  // A rule that holds of floats from `wanted` on; of integers always.
-  bool allowed(Level wanted) const { return !floating() || level >= wanted; }
+  // Whether a rule may be applied that holds for integers always, and for floats from level `least`.
+  bool allowed(Level least) const { return !floating() || level >= least; }
   std::optional<double> constant(std::size_t i) const { return uniform(graph, in(i)); }
   bool is_constant(std::size_t i, double number) const {
     const auto value = constant(i);
     return value && *value == number;
   }
-  // -0.0 == 0.0, which are different summands.
+  // -0.0 == 0.0, but they differ as summands.
   bool is_negative_zero(std::size_t i) const { return is_constant(i, 0) && std::signbit(*constant(i)); }
   bool keeps_type(ValueId value) const { return graph.value(value).type == graph.value(out()).type; }
   bool pass(ValueId value) const { return keeps_type(value) && bypass(graph, id, value); }
@@ -124,7 +123,7 @@ bool multiply_by_reciprocal(const Place& p) {
   for (const std::size_t i : {std::size_t{1}, std::size_t{0}})
     if (const auto reciprocal = p.from(i, "Reciprocal");
         reciprocal && used_once(p.graph, p.in(i)) &&
-        p.keeps_type(p.in(i)))  // of few numbers, broadcast, it is cheaper than many divisions
+        p.keeps_type(p.in(i)))  // few divisions before the broadcast are cheaper than many after it
       return p.turn("Div", {p.in(1 - i), p.graph.node(*reciprocal).inputs[0]}, {}, {*reciprocal});
   return false;
 }
@@ -137,7 +136,7 @@ bool power_of_minus_one(const Place& p) {
   return p.is("Pow") && p.floating() && p.allowed(Level::tolerant) && p.is_constant(1, -1) && p.keeps_type(p.in(0)) &&
          p.turn("Reciprocal", {p.in(0)});
 }
-// pow(-inf, 0.5) is inf, the root of -inf is NaN.
+// pow(-inf, 0.5) is inf, but the root of -inf is NaN.
 bool power_of_half(const Place& p) {
   return p.is("Pow") && p.floating() && p.allowed(Level::trading) && p.is_constant(1, 0.5) && p.keeps_type(p.in(0)) &&
          p.turn("Sqrt", {p.in(0)});
@@ -181,12 +180,12 @@ bool not_twice(const Place& p) {
 // ---- Order and chains
 // ----------------------------------------------------------------------------------------------------------------
 
-// Constants go on the right, where the other rules look for them.
+// Constants become the right operand, where the other rules look for them.
 bool constant_to_the_right(const Place& p) {
   if (!p.is("Add") && !p.is("Mul")) return false;
   return p.graph.is_constant(p.in(0)) && !p.graph.is_constant(p.in(1)) && p.turn(p.node().op, {p.in(1), p.in(0)});
 }
-// (x * a) * b; a sum of far apart constants would lose x's digits, so Add is for integers alone.
+// (x * a) * b. A sum of constants of very different size would lose x's digits, so Add is merged only for integers.
 bool merge_constants(const Place& p) {
   if (!(p.is("Mul") && p.allowed(Level::tolerant)) && !(p.is("Add") && !p.floating())) return false;
   const auto inner = p.from(0, p.node().op);
@@ -214,7 +213,7 @@ bool merge_constants(const Place& p) {
                 {}, {*inner});
 }
 
-// The bounds that Relu, Clip, and Min and Max with a number keep to.
+// The bounds of Relu, Clip, and Min and Max with a number.
 struct Bounds {
   double low = -INFINITY, high = INFINITY;
 };
@@ -237,7 +236,7 @@ std::optional<Bounds> bounds_of(const Graph& graph, const graph::Node& node) {
     return std::nullopt;
   return node.op == "Min" ? Bounds{-INFINITY, *value} : Bounds{*value, INFINITY};
 }
-// Of the element type, where the number bounds anything.
+// The bound in the element type; nullopt if the number bounds no value of the type.
 std::optional<double> bound(double number, DType dtype, bool low) {
   if (std::isinf(number)) return std::nullopt;
   if (is_floating(dtype)) return number;
@@ -253,7 +252,7 @@ bool set_bounds(const Place& p, ValueId x, const Bounds& bounds, const std::vect
 }
 bool merge_clips(const Place& p) {
   if (p.node().outputs.size() != 1 || p.dtype() == DType::int64 || p.dtype() == DType::uint64)
-    return false;  // beyond binary64
+    return false;  // cannot be checked in binary64
   const auto outer = bounds_of(p.graph, p.node());
   const NodeId before = outer ? p.graph.value(p.in(0)).producer : NodeId{};
   if (!before.valid() || p.graph.node(before).outputs.size() != 1) return false;
@@ -274,14 +273,14 @@ bool clip_to_relu(const Place& p) {
   const auto bounds = bounds_of(p.graph, p.node());
   return bounds && bounds->low == 0 && std::isinf(bounds->high) && p.turn("Relu", {p.in(0)});
 }
-// The maximum of what is clipped from below is the clipped maximum. It helps where nothing before Relu takes it
-// up: the pool then clips the fewer values that it writes.
+// The maximum of values clipped from below is the clipped maximum. This helps if no node before the Relu is fused with
+// it: then only the results of the pool are clipped, which are fewer.
 bool pool_before_relu(const Place& p) {
   const auto relu = p.is("MaxPool") ? p.from(0, "Relu") : std::nullopt;
   if (!relu || !used_once(p.graph, p.in(0))) return false;
   const ValueId x = p.graph.node(*relu).inputs[0];
   const NodeId before = p.graph.value(x).producer;
-  // What ends in its own kernel takes Relu for nothing.
+  // A Relu costs nothing at the end of one of these operators' kernels.
   static constexpr std::string_view kTaking[] = {"Conv", "Gemm", "MatMul", "BatchNormalization",
                                                  "Add",  "Mul",  "Sub",    "Div"};
   if (!before.valid() ||
@@ -291,7 +290,7 @@ bool pool_before_relu(const Place& p) {
       insert(p.graph, "MaxPool", p.node().name + "/pooled", {x}, p.node().attributes, p.node().origins);
   return p.turn("Relu", {pooled}, {}, {*relu});
 }
-// From a type through one that holds all its values.
+// A cast through a type that has all values of the first type.
 bool cast_twice(const Place& p) {
   const auto inner = p.is("Cast") ? p.from(0, "Cast") : std::nullopt;
   if (!inner) return false;
@@ -325,7 +324,7 @@ bool at(Graph& graph, NodeId id, Level level) {
 
 constexpr AlgebraRule kAlgebraRules[] = {
     {"constants to the right of + and *", Level::exact, at<constant_to_the_right>},
-    {"x + 0 -> x", Level::exact, at<add_zero>},  // -0; from `tolerant` on +0 as well, which makes 0 of -0
+    {"x + 0 -> x", Level::exact, at<add_zero>},  // x + -0; from `tolerant` also x + 0, which turns -0 into 0
     {"x - 0 -> x", Level::exact, at<subtract_zero>},
     {"0 - x -> -x", Level::exact, at<subtract_from_zero>},
     {"x * 1 -> x", Level::exact, at<multiply_by_one>},
@@ -336,7 +335,7 @@ constexpr AlgebraRule kAlgebraRules[] = {
     {"1 / x -> reciprocal", Level::exact, at<one_divided>},
     {"x * reciprocal y -> x / y", Level::tolerant, at<multiply_by_reciprocal>},
     {"x ^ 1 -> x", Level::exact, at<power_of_one>},
-    {"x ^ 2 -> x * x", Level::exact, at<power_of_two>},  // integers; floats from `tolerant` on
+    {"x ^ 2 -> x * x", Level::exact, at<power_of_two>},  // integers; floats from `tolerant`
     {"x ^ -1 -> reciprocal x", Level::tolerant, at<power_of_minus_one>},
     {"x ^ 0.5 -> root x", Level::trading, at<power_of_half>},
     {"-(-x) -> x", Level::exact, at<negate_twice>},
@@ -345,7 +344,7 @@ constexpr AlgebraRule kAlgebraRules[] = {
     {"x - c -> x + (-c)", Level::exact, at<subtract_constant>},
     {"|±x|, ||x|| -> |x|", Level::exact, at<absolute_of>},
     {"not not x -> x", Level::exact, at<not_twice>},
-    {"(x * a) * b -> x * (a * b)", Level::exact, at<merge_constants>},  // integers, sums too; floats from `tolerant` on
+    {"(x * a) * b -> x * (a * b)", Level::exact, at<merge_constants>},  // integers, sums too; floats from `tolerant`
     {"min, max with a number -> clip", Level::exact, at<min_max_to_clip>},
     {"clip of clip -> clip", Level::exact, at<merge_clips>},
     {"clip from 0 -> relu", Level::exact, at<clip_to_relu>},

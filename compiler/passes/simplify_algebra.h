@@ -9,9 +9,10 @@
 namespace dovetail::passes {
 
 struct AlgebraRule {
-  std::string_view name;                                                // what it does: "x * 1 -> x"
-  Level level;                                                          // for floats
-  bool (*apply)(graph::Graph& graph, graph::NodeId node, Level level);  // whether it changed something at that node
+  std::string_view name;  // the rule: "x * 1 -> x"
+  Level level;            // for floats
+  bool (*apply)(graph::Graph& graph, graph::NodeId node,
+                Level level);  // returns whether it changed the graph at this node
 };
 std::span<const AlgebraRule> algebra_rules();
 

@@ -1,8 +1,8 @@
-// Nodes that only move elements: reshapes in a row are one, transposes in a row are one and cancel, a transpose that
-// moves nothing but extents of 1 is a reshape, a transpose passes an elementwise node where it meets another one
-// after, Concat of Concat is one, Slice of Concat reads the part that holds it, Slice of Slice is one, Concat of a
-// Split's parts in their order is its input, Expand before a broadcasting node is left out. Every bit of every
-// value stays.
+// Simplifies nodes that only move elements: merges consecutive reshapes; merges and cancels consecutive transposes;
+// turns a transpose that only moves extents of 1 into a reshape; moves a transpose past an elementwise node to another
+// transpose; merges Concat of Concat and Slice of Slice; lets Slice of Concat read the operand that contains it;
+// replaces a Concat of a Split's parts in their order by the Split's input; and removes Expand before a broadcasting
+// node. Every bit of every value is kept.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -27,7 +27,7 @@ bool is_one_of(std::string_view op, const std::array<std::string_view, n>& ops) 
 bool keeps_order(std::string_view op) {
   return is_one_of(op, std::array<std::string_view, 4>{"Reshape", "Flatten", "Squeeze", "Unsqueeze"});
 }
-// Of one operand that varies, at the same place.
+// Whether each element depends on the same element of one varying operand.
 bool is_elementwise(std::string_view op) {
   return is_one_of(op, std::array<std::string_view, 18>{"Relu", "Sigmoid", "Tanh", "Neg", "Abs", "Exp", "Sqrt", "Erf",
                                                         "Gelu", "HardSwish", "Swish", "Mish", "LeakyRelu", "Elu",
@@ -75,7 +75,7 @@ bool merge_transposes(Graph& graph, NodeId id) {
   return become(graph, id, "Transpose", {input}, {{"perm", both}}, {*before});
 }
 
-// Axes of extent 1 may be anywhere: the elements' order is that of the others.
+// Axes of extent 1 do not matter: the order of elements depends on the other axes.
 bool transpose_to_reshape(Graph& graph, NodeId id) {
   if (graph.node(id).op != "Transpose") return false;
   const ValueId input = graph.node(id).inputs[0];
@@ -85,7 +85,7 @@ bool transpose_to_reshape(Graph& graph, NodeId id) {
   return std::is_sorted(long_axes.begin(), long_axes.end()) && reshape_to(graph, id, input, {});
 }
 
-// Transpose, elementwise, Transpose: the first goes after the elementwise node, where it meets the second.
+// Transpose, elementwise, Transpose: moves the first one after the elementwise node, next to the second one.
 bool push_transpose(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
   if (!is_elementwise(node.op) || node.outputs.size() != 1 || !used_once(graph, node.outputs[0]) ||
@@ -100,9 +100,9 @@ bool push_transpose(Graph& graph, NodeId id) {
   return become(graph, id, "Transpose", {moved}, {{"perm", permutation(graph, graph.node(*before))}}, {*before});
 }
 
-// Transpose, a reshape that adds or drops extents of 1, Transpose: the first goes after the reshape, where it meets
-// the second.
-bool push_transpose_behind_reshape(Graph& graph, NodeId id) {
+// Transpose, a reshape that adds or drops extents of 1, Transpose: moves the first one after the reshape, next to the
+// second one.
+bool push_transpose_past_reshape(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
   if (!keeps_order(node.op) || !used_once(graph, node.outputs[0]) || !used_once(graph, node.inputs[0])) return false;
   const auto before = produced_by(graph, node.inputs[0], "Transpose");
@@ -110,7 +110,7 @@ bool push_transpose_behind_reshape(Graph& graph, NodeId id) {
   if (!before || users.size() != 1 || graph.node(users[0]).op != "Transpose") return false;
   const Shape from = shape_of(graph, node.inputs[0]), to = shape_of(graph, node.outputs[0]);
   const Ints perm = permutation(graph, graph.node(*before));
-  Ints long_axes, moved;  // of x; where each axis of the result is in x reshaped, whose extents of 1 are stored last
+  Ints long_axes, moved;  // axes of x; the position of each axis of the result in x reshaped, with extents of 1 last
   for (std::size_t i = 0; i < from.size(); ++i)
     if (from[i] != 1) long_axes.push_back(perm[i]);
   Ints sorted = long_axes;
@@ -138,8 +138,8 @@ bool push_transpose_behind_reshape(Graph& graph, NodeId id) {
   return become(graph, id, "Transpose", {reshaped}, {{"perm", moved}}, {*before});
 }
 
-// The constant or value `other`, which broadcasts to shape `to`, for a result of shape `from`: the same elements, whose
-// extents of 1 are elsewhere. Nothing where the shapes differ in more than that.
+// The constant or value `other`, which is broadcast to shape `to`, reshaped for a result of shape `from`, which has the
+// same elements with other extents of 1. nullopt if the shapes differ in more than that.
 std::optional<ValueId> with_other_units(Graph& graph, ValueId other, const Shape& to, const Shape& from,
                                         const std::string& stem) {
   const Shape given = shape_of(graph, other);
@@ -162,7 +162,8 @@ bool differ_in_units(Shape a, Shape b) {
   return a == b;
 }
 
-// A convolution or product, perhaps with elementwise nodes after it, which are one kernel with it.
+// Whether the value is the result of a convolution or product, perhaps with elementwise nodes of the same kernel after
+// it.
 bool is_product(const Graph& graph, ValueId value) {
   const NodeId id = graph.value(value).producer;
   if (!id.valid() || !used_once(graph, value)) return false;
@@ -173,8 +174,8 @@ bool is_product(const Graph& graph, ValueId value) {
 }
 
 // A convolution or product, a reshape that adds or drops extents of 1, an elementwise node or a pool of whole images:
-// the reshape goes after the node, which then is one kernel with what computes its operand, or reads it as it is
-// stored.
+// moves the reshape after the node, which can then be fused with the node that computes its operand, or read it in its
+// layout.
 bool push_units(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
   const bool binary = is_one_of(node.op, kBroadcasting) && node.inputs.size() == 2;
@@ -186,7 +187,7 @@ bool push_units(Graph& graph, NodeId id) {
     const ValueId x = graph.node(before).inputs[0];
     const Shape from = shape_of(graph, x), to = shape_of(graph, node.inputs[i]);
     if (!differ_in_units(from, to) || !is_product(graph, x)) continue;
-    // A pool's images and channels stay its first dimensions; another node does not broadcast its operand.
+    // Images and channels must stay the first dimensions of a pool; another node must not broadcast its operand.
     if (pool ? from.size() < 3 || !std::equal(to.begin(), to.begin() + 2, from.begin())
              : shape_of(graph, node.outputs[0]) != to)
       continue;
@@ -228,7 +229,7 @@ bool merge_concats(Graph& graph, NodeId id) {
          become(graph, id, "Concat", operands, {{"axis", static_cast<std::int64_t>(axis)}}, absorbed);
 }
 
-// All parts of one Split, in order, along its axis.
+// A Concat of all parts of one Split, in order, along its axis.
 bool concat_of_split(Graph& graph, NodeId id) {
   const graph::Node& node = graph.node(id);
   if (node.op != "Concat") return false;
@@ -240,7 +241,7 @@ bool concat_of_split(Graph& graph, NodeId id) {
          bypass(graph, id, graph.node(split).inputs[0]);
 }
 
-// Where a Slice of steps 1 begins along every axis; nothing for other steps.
+// The beginning of a Slice with steps of 1 along every axis; nullopt for other steps.
 std::optional<Ints> slice_begin(const Graph& graph, const graph::Node& node) {
   const Shape& x = shape_of(graph, node.inputs[0]);
   const auto starts = integers(graph, node.inputs[1]);
@@ -299,7 +300,7 @@ bool merge_slices(Graph& graph, NodeId id) {
   return false;
 }
 
-// A node that broadcasts its operands does what Expand does, where its result stays the same.
+// A node that broadcasts its operands does not need Expand, if its result has the same shape without it.
 bool drop_expand(Graph& graph, NodeId id) {
   const graph::Node node = graph.node(id);
   if (!is_one_of(node.op, kBroadcasting)) return false;
@@ -315,7 +316,7 @@ bool drop_expand(Graph& graph, NodeId id) {
 }
 
 constexpr bool (*kMovementRules[])(Graph&, NodeId) = {
-    merge_reshapes, merge_transposes, transpose_to_reshape, push_transpose, push_transpose_behind_reshape,
+    merge_reshapes, merge_transposes, transpose_to_reshape, push_transpose, push_transpose_past_reshape,
     push_units,     merge_concats,    concat_of_split,      merge_slices,   drop_expand};
 
 }  // namespace

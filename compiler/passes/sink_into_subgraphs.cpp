@@ -1,5 +1,5 @@
-// Nodes of control flow and what their subgraphs capture: constants become the subgraphs' own, so that they are folded
-// there and are weights to their nodes; what a subgraph does not read is not an operand any more.
+// Copies constants that subgraphs of control flow capture into the subgraphs, so that they are folded there and can be
+// weights of their nodes; and removes operands that no subgraph reads.
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -16,11 +16,11 @@ using graph::ValueId;
 
 bool is_read(const Graph& graph, ValueId value) { return graph.is_output(value) || graph.count_reads(value, 1) > 0; }
 
-// How many operands have gone.
+// Returns the number of removed operands.
 int sink(Graph& graph, NodeId id) {
-  std::vector<std::shared_ptr<Graph>> changed(graph.node(id).subgraphs.size());  // null: as it was
+  std::vector<std::shared_ptr<Graph>> changed(graph.node(id).subgraphs.size());  // null: unchanged
   std::vector<ValueId> kept;
-  std::map<std::size_t, std::vector<ValueId>> inputs;  // of changed subgraphs, those that stay
+  std::map<std::size_t, std::vector<ValueId>> inputs;  // for changed subgraphs, the inputs that stay
   int gone = 0;
   const graph::Node& node = graph.node(id);
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {

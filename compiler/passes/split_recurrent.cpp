@@ -1,6 +1,6 @@
-// LSTM, GRU and RNN of constant weights become a MatMul of all steps' inputs with W, an Add of the biases, and the
-// recurrence alone (dovetail.lstm, …), whose weights are stored as it reads them. Sums keep their order, so every bit
-// stays, but for 16-bit floats, which are rounded in between: those from level 2 on.
+// Splits LSTM, GRU and RNN with constant weights into a MatMul of all steps' inputs with W, an Add of the biases, and
+// the recurrence alone (dovetail.lstm, …), with its weights in the layout that it reads. Sums keep their order, so
+// every bit is kept, except for 16-bit floats, which are rounded in between: these are split from level 2.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -28,7 +28,7 @@ const RecurrentForm& projected_form(ops::Cell cell) {
   });
 }
 
-// [d, rows, columns] as [d, columns, rows], or with the columns first of all.
+// [d, rows, columns] as [d, columns, rows], or with the columns as the first axis.
 enum class First : std::uint8_t { direction, column };
 NdArray turned(const NdArray& x, First first) {
   const std::int64_t d = x.shape()[0], rows = x.shape()[1], columns = x.shape()[2];
@@ -41,7 +41,8 @@ NdArray turned(const NdArray& x, First first) {
   return result;
 }
 
-// What every step adds: both biases, but for a candidate whose second one is inside the product with the reset gate.
+// The bias of every step: the sum of both biases, except for a candidate whose second bias is inside the product with
+// the reset gate.
 NdArray summed_bias(const NdArray& bias, const ops::RecurrentNode& node) {
   const std::int64_t columns = node.columns();
   NdArray result(bias.dtype(), {node.directions * columns});
@@ -49,7 +50,7 @@ NdArray summed_bias(const NdArray& bias, const ops::RecurrentNode& node) {
     for (std::int64_t j = 0; j < columns; ++j) {
       const double first = bias.as_double(2 * d * columns + j), second = bias.as_double((2 * d + 1) * columns + j);
       const bool inner = node.form.cell == ops::Cell::gru && node.reset_after && j >= 2 * node.hidden;
-      // Of float32 the sum in binary64 is exact enough to be rounded once; of float64 it is the sum itself.
+      // For float32, the sum in binary64 is rounded once; for float64 it is the sum itself.
       result.set_double(d * columns + j, inner ? first : first + second);
     }
   return result;
@@ -101,7 +102,7 @@ bool split(graph::Graph& graph, NodeId id, Level level) {
     if (has_input(node, from.*part)) inputs[to.*part] = node.inputs[from.*part];
   while (!inputs.back().valid()) inputs.pop_back();
   DOVETAIL_CHECK(become(graph, id, target.op, std::move(inputs), node.attributes),
-                 fmt::format("{} takes what {} took", target.op, node.op));
+                 fmt::format("{} must accept the operands of {}", target.op, node.op));
   return true;
 }
 

@@ -1,5 +1,5 @@
-// A Split of int8 values becomes a Slice for each of its results: targets whose operations have one result take them,
-// on the accelerator as addresses where the parts begin at borders of channel blocks.
+// Replaces a Split of int8 values by a Slice for each of its results, for targets whose operations have one result. On
+// the accelerator Slices are only addresses if the parts begin at borders of channel blocks.
 #include <utility>
 
 #include "compiler/passes/list.h"

@@ -1,10 +1,10 @@
-// Zero points of integer products whose weights are constant, as dynamic quantization makes them: out of the sum, where
-// each product of bytes would need a subtraction, and into a term for each output channel after it.
+// Moves zero points of integer products with constant weights, as in dynamic quantization, out of the sum, where each
+// product of bytes would need a subtraction, into a term for each output channel after it.
 //
 // MatMulInteger(a, b, za, zb) with constant b and zb, za one number: MatMulInteger(a, b - zb) - za * sums of the
-// columns of b - zb, exactly, as all of it wraps in int32. Where b - zb does not fit in int8, unsigned b less 128 does,
-// and what is left of zb goes with the sums of the rows of a. ConvInteger likewise, padded with za in front where it
-// pads; in groups only where w - zw fits.
+// columns of b - zb, exactly, since int32 wraps. If b - zb does not fit int8, unsigned b minus 128 does, and the rest
+// of zb is multiplied by the sums of the rows of a. ConvInteger is treated in the same way, with an explicit Pad with
+// za if it pads; with groups only if w - zw fits.
 #include <algorithm>
 #include <optional>
 #include <utility>
@@ -21,10 +21,10 @@ using graph::NodeId;
 using graph::ValueId;
 using Ints = std::vector<std::int64_t>;
 
-// float32 holds all integers up to there.
+// float32 represents all integers up to this one.
 constexpr std::int64_t kLargestExact = 1 << 24, kLargestByte = 255;
 
-// Elements of a tensor by an axis: element i has coordinate i / inner % extent there.
+// An axis of a tensor: element i has coordinate i / inner % extent along it.
 struct Axis {
   std::int64_t extent, inner;
   std::size_t of(std::int64_t i) const { return static_cast<std::size_t>(i / inner % extent); }
@@ -37,17 +37,17 @@ Axis axis_of(const Shape& shape, std::size_t axis) {
 
 std::int32_t wrapped(std::int64_t value) { return static_cast<std::int32_t>(static_cast<std::uint32_t>(value)); }
 
-// Weights less zero points as int8 less what is left of these, one number or one for each output channel.
+// Weights minus zero points as int8, minus the rest of the zero points: one number, or one for each output channel.
 struct Weights {
   NdArray bytes;
-  NdArray left_over;  // int32; empty: nothing
+  NdArray left_over;  // int32; empty: no rest
   std::int64_t left_of(std::size_t channel) const {
     if (left_over.count() == 0) return 0;
     return left_over.as_int64(left_over.count() == 1 ? 0 : static_cast<std::int64_t>(channel));
   }
 };
 
-// Nothing is left over where all of them fit; else half the range of bytes is taken off, where they have no sign.
+// There is no rest if all differences fit int8; else 128 is subtracted from unsigned weights.
 Weights centered(const NdArray& weights, const NdArray& zero_points, const Axis& channels) {
   const auto shifted = [&](const auto& by_channel) -> std::optional<NdArray> {
     NdArray result(DType::int8, weights.shape());
@@ -129,14 +129,14 @@ class ZeroPoints {
     return add("Reshape", "/number", {value, add_integers(graph_, "shape", {})});
   }
 
-  // Nullopt where there is none, or nothing but zeros.
+  // nullopt if there is no zero point, or it has only zeros.
   std::optional<ValueId> zero_point(std::size_t position) const {
     if (!has_input(node_, position)) return std::nullopt;
     const ValueId value = node_.inputs[position];
     return uniform(graph_, value) == 0 ? std::nullopt : std::optional(value);
   }
 
-  // What Pad takes; empty: x is not padded. Nullopt for pads that cut off.
+  // The pads in Pad's form; empty: x is not padded. nullopt for negative pads.
   std::optional<Ints> pads_of_x() const {
     const auto shape = ops::conv_shape({graph_, node_});
     if (!shape) return std::nullopt;
@@ -149,7 +149,7 @@ class ZeroPoints {
     if (std::ranges::any_of(pads, [](std::int64_t n) { return n < 0; })) return std::nullopt;
     return std::ranges::any_of(pads, [](std::int64_t n) { return n > 0; }) ? pads : Ints{};
   }
-  // Padding contributes nothing to the sum: it is the zero point.
+  // Pads x with the zero point, so that padding does not contribute to the sum.
   ValueId padded(const Ints& pads, ValueId of_x, graph::Attributes& attributes) {
     attributes.erase("pads");
     attributes.erase("auto_pad");
@@ -157,13 +157,13 @@ class ZeroPoints {
     return add("Pad", "/padded", {node_.inputs[0], add_integers(graph_, "pads", pads), as_number(of_x)});
   }
 
-  // One number, or one for each output channel as the result has them.
+  // A constant of one number, or one for each output channel in the shape of the result.
   ValueId by_channel(const NdArray& values) {
     Shape shape{values.count()};
     if (is_conv()) shape.resize(shape_of(graph_, node_.inputs[1]).size() - 1, 1);
     return graph_.add_constant(node_.name + "/weight_zero_points", values.reshaped(shape));
   }
-  // Of weights less zero points, for each output channel and each matrix of a batch; they wrap.
+  // The sums of weights minus zero points, for each output channel and each matrix of a batch; they wrap.
   ValueId sums_of(const Weights& weights, const Axis& channels) {
     Shape shape{channels.extent};
     const std::size_t rank = weights.bytes.shape().size();
@@ -191,7 +191,7 @@ class ZeroPoints {
   ValueId row_sums(ValueId x, std::int64_t axis) {
     return add("ReduceSum", "/row_sums", {as(DType::int32, x), add_integers(graph_, "axes", {axis})});
   }
-  // In one group windows are summed up over the channels first, and then as a convolution of one channel, in floats.
+  // With one group, windows are summed over the channels first, and then by a convolution of one channel, in floats.
   bool has_window_sums(const Shape& weights) const {
     return graph::int_attribute(node_, "group", 1) == 1 &&
            element_count(weights) / weights[0] * kLargestByte < kLargestExact;

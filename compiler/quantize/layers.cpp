@@ -185,9 +185,9 @@ class Search {
       DOVETAIL_ASSIGN(const Values got, run(inputs_[s]));
       for (std::size_t l = begin; l < end; ++l) inputs_[s][layers_[l].input] = off;
       for (std::size_t o = 0; o < outputs_.size(); ++o) {
-        const NdArray &want = exact_[s].at(outputs_[o]), &have = got.at(outputs_[o]);
-        for (std::int64_t i = 0; i < want.count(); ++i)
-          group.tally.outputs[o].add(want.as_double(i), have.as_double(i));
+        const NdArray &exact = exact_[s].at(outputs_[o]), &actual = got.at(outputs_[o]);
+        for (std::int64_t i = 0; i < exact.count(); ++i)
+          group.tally.outputs[o].add(exact.as_double(i), actual.as_double(i));
       }
       group.tally.same_choice += arg_max(exact_[s].at(outputs_[0])) == arg_max(got.at(outputs_[0]));
     }

@@ -130,10 +130,10 @@ class Comparison {
     DOVETAIL_ASSIGN(const Forward integer, make_forward(with_outputs(quantized_, steps)));
     std::size_t sample = 0;
     Result<void> failed;
-    DOVETAIL_TRY(run_all(exact, samples, "comparison", progress, [&](const Values& want) {
+    DOVETAIL_TRY(run_all(exact, samples, "comparison", progress, [&](const Values& reals) {
       if (!failed.ok()) return;
       const auto got = integer(samples[sample++]);
-      if (got.ok()) add(want, *got);
+      if (got.ok()) add(reals, *got);
       else failed = got.errors();
     }));
     return failed;
@@ -166,11 +166,11 @@ class Comparison {
     SignalAndNoise ratio;
   };
 
-  void add(const Values& want, const Values& got) {
-    for (Place& place : order_) place.tally.add(got.at(place.steps), want.at(place.name), place.q);
+  void add(const Values& expected, const Values& got) {
+    for (Place& place : order_) place.tally.add(got.at(place.steps), expected.at(place.name), place.q);
     for (Output& output : outputs_) {
-      const auto exact = want.find(output.report.output), have = got.find(output.report.output);
-      if (exact == want.end() || have == got.end()) continue;  // an output that is also an input
+      const auto exact = expected.find(output.report.output), have = got.find(output.report.output);
+      if (exact == expected.end() || have == got.end()) continue;  // an output that is also an input
       const NdArray &reals = exact->second, &others = have->second;
       for (std::int64_t i = 0; i < reals.count(); ++i) output.ratio.add(reals.as_double(i), others.as_double(i));
       const std::int64_t rows = reals.rank() > 1 ? reals.shape()[0] : 1;

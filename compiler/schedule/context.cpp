@@ -81,7 +81,7 @@ std::vector<std::int64_t> Context::least(std::span<const Choice> choices, const 
   };
   std::vector<Costly> best;  // the cheapest first, of equals the first; as many as the rank asks for
   std::vector<std::int64_t> values;
-  std::optional<std::pair<std::size_t, Space>> unknown;  // a choice whose given value was no candidate
+  std::optional<std::pair<std::size_t, Space>> unknown;  // a choice whose given value was not a candidate
   const std::function<void()> decide = [&] {
     if (values.size() == choices.size()) {
       const auto here = cost(values);
@@ -283,17 +283,17 @@ void Context::tensorize(const std::string& at) {
 }
 
 std::string Context::gather_epilogue(const std::string& main, const std::string& scope) {
-  std::vector<std::string> behind = blocks();
-  behind.erase(behind.begin(), std::ranges::find(behind, main) + 1);
+  std::vector<std::string> following = blocks();
+  following.erase(following.begin(), std::ranges::find(following, main) + 1);
   const std::string result = written_by(main)->name;
-  if (behind.empty()) {
+  if (following.empty()) {
     const std::string copy = main + ".tile";
     s.cache_write(main, result, scope, copy);
     return copy;
   }
-  for (std::size_t i = 0; i + 1 < behind.size(); ++i) s.inline_block(behind[i]);
+  for (std::size_t i = 0; i + 1 < following.size(); ++i) s.inline_block(following[i]);
   s.set_scope(result, scope);
-  return behind.back();
+  return following.back();
 }
 
 // ---- Layouts

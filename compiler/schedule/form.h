@@ -29,17 +29,17 @@ constexpr std::size_t kMostArguments = 64;
 
 constexpr Form form_of(std::string_view text) {
   Form form{text, text.substr(0, text.find(' '))};
-  bool optional = false, behind_arrow = false;
+  bool optional = false, after_arrow = false;
   for (std::string_view rest = text.substr(form.name.size()); !rest.empty();) {
     rest.remove_prefix(1);  // the blank
     const std::string_view word = rest.substr(0, rest.find(' '));
     rest.remove_prefix(word.size());
     if (word == "->") {
-      behind_arrow = true;
+      after_arrow = true;
     } else if (word == "...") {
       form.repeats = true;
       form.max_arguments = kMostArguments;
-    } else if (behind_arrow) {
+    } else if (after_arrow) {
       ++form.results;
     } else {
       optional |= word == "=";

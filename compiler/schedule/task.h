@@ -22,7 +22,7 @@ enum class Start : std::uint8_t { after_others, alone };
 // all channels of the first rows while this one computes the next.
 enum class TileOrder : std::uint8_t { channels_first, pixels_first };
 
-// What a task's schedule is to suit besides the machine.
+// What a task's schedule must suit in addition to the machine.
 struct Intent {
   Start start = Start::after_others;
   TileOrder order = TileOrder::channels_first;

@@ -43,8 +43,8 @@ class Measurer {
  public:
   virtual ~Measurer() = default;
   virtual std::string_view unit() const = 0;  // "cycles", "ns"
-  // The conditions that costs depend on besides the task: "cycle simulator, ideal memory", "Xeon ..., 1 thread". Costs
-  // of different machines are not compared.
+  // The conditions that costs depend on, in addition to the task: "cycle simulator, ideal memory", "Xeon ..., 1
+  // thread". Costs of different machines are not compared.
   virtual std::string machine() const = 0;
   // Whether a candidate always has the same cost; otherwise the best candidates are measured again at the end.
   virtual bool deterministic() const { return false; }

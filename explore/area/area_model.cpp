@@ -21,10 +21,10 @@ using isa::HardwareConfig;
 using isa::Memory;
 
 double log2_of(std::int64_t value) { return std::log2(static_cast<double>(value)); }
-// Bits of a counter from 0 to `most`.
+// Number of bits of a counter from 0 to `most`.
 double bits_for(std::int64_t most) { return std::bit_width(static_cast<std::uint64_t>(most)); }
 
-// What blocks grow with. Each is a function of the configuration.
+// Quantities that blocks grow with, as functions of the configuration.
 using Feature = double (*)(const HardwareConfig&);
 double one(const HardwareConfig&) { return 1; }
 double macs(const HardwareConfig& c) { return static_cast<double>(c.batch * c.block_in * c.block_out); }
@@ -48,7 +48,7 @@ double all_indices(const HardwareConfig& c) {
   return acc_index(c) + log2_of(c.depth(Memory::inp)) + log2_of(c.depth(Memory::wgt)) + log2_of(c.depth(Memory::uop));
 }
 
-// The blocks that have models, each without those that are listed as `without`; together they are the whole design.
+// The blocks with models, each without the inner blocks listed in `without`. Together they are the whole design.
 struct BlockRow {
   std::string_view path;
   std::vector<std::string_view> without;
@@ -129,7 +129,7 @@ std::vector<double> least_squares(std::span<const SynthesisRun* const> runs, std
   return solution;
 }
 
-// A block of a run without those inside it that have their own models.
+// The counts of a block in a run, without inner blocks that have their own models.
 BlockCount own_count(const SynthesisRun& run, const BlockRow& row) {
   const auto find = [&](std::string_view path) {
     const auto block = std::ranges::find(run.blocks, path, &BlockCount::path);
@@ -183,7 +183,7 @@ Result<Technology> technology_from_json(const Json& json, std::string_view where
           std::pair("sram_um2_per_edge", &Technology::sram_per_edge), std::pair("two_ports", &Technology::two_ports),
           std::pair("level_ps", &Technology::level_ps)}) {
       technology.*member = json.at(key).at("value").get<double>();
-      if (!(technology.*member > 0)) return bad_file(where, fmt::format("{} is not above 0", key));
+      if (!(technology.*member > 0)) return bad_file(where, fmt::format("{} must be above 0", key));
     }
     return technology;
   } catch (const Json::exception& error) {
@@ -217,7 +217,7 @@ Result<AreaModel> AreaModel::fit(std::vector<SynthesisRun> runs, Technology tech
     if (!run.held_back) fitted.push_back(&run);
   for (const BlockRow& row : block_table()) {
     if (fitted.size() < std::max(row.gates.size(), row.flip_flops.size()))
-      return bad_file("hw/syn/sweep.json", fmt::format("{} runs are too few to fit to", fitted.size()));
+      return bad_file("hw/syn/sweep.json", fmt::format("{} runs are too few for a fit", fitted.size()));
     std::vector<double> gates, flip_flops;
     for (const SynthesisRun* run : fitted) {
       const BlockCount count = own_count(*run, row);

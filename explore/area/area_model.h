@@ -1,5 +1,5 @@
-// Area of a design point without synthesis: what each block takes, by models fitted to runs of Yosys that vary one
-// parameter at a time, and memories by their exact sizes. docs/howto/exploring.md describes fit and error.
+// Estimates the area of a design point without synthesis: models of each block, fitted to runs of Yosys that vary one
+// parameter at a time, and the exact sizes of memories. docs/howto/exploring.md describes fit and error.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace dovetail::explore {
 
-// What Yosys counted (flow `generic`) of one design point: gates of two inputs and flip-flops of each block with all
-// that is in it.
+// The result of Yosys (flow `generic`) for one design point: two-input gates and flip-flops of each block, including
+// everything in it.
 struct BlockCount {
   std::string path;  // instance names, joined by '/'; empty: the whole design
   double gates = 0, flip_flops = 0;
@@ -24,7 +24,7 @@ struct SynthesisRun {
   isa::HardwareConfig hardware;
   std::vector<BlockCount> blocks;
   std::int64_t memory_bits = 0, logic_levels = 0;
-  bool held_back = false;  // not fitted to: what the error is measured on
+  bool held_back = false;  // not used for the fit, but to measure its error
 };
 // {"runs": [{"parameters": {...}, "held_back", "memory_bits", "logic_levels", "blocks": {path: [gates, flip-flops]}}]}
 Result<std::vector<SynthesisRun>> synthesis_runs_from_json(const Json& json, std::string_view where);
@@ -32,20 +32,20 @@ Result<std::vector<SynthesisRun>> synthesis_runs_from_json(const Json& json, std
 // A memory with a read and a write port.
 struct MemoryMacro {
   std::string_view name;
-  std::int64_t words = 0, bits = 0;  // bits of a word
+  std::int64_t words = 0, bits = 0;  // bits per word
   std::int64_t size() const { return words * bits; }
 };
-// The SRAMs, then the queues and beat buffers. Small ones that are counted in flip-flops are not there.
+// The SRAMs, then the queues and beat buffers, without small ones that are counted as flip-flops.
 std::vector<MemoryMacro> memories_of(const isa::HardwareConfig& hardware);
 
-// What gates and bits take in a technology. Every number has its source in the file.
+// The area of gates and bits in a technology. Every number has its source in the file.
 struct Technology {
   std::string name;
   double gate_um2 = 0, flip_flop_um2 = 0;
-  double utilization = 1;  // of the placed area
-  // Of a single-port memory in µm²: bits * per_bit + sqrt(bits) * per_edge, times `two_ports`.
+  double utilization = 1;  // share of the placed area that cells use
+  // Area of a memory in µm²: (bits * per_bit + sqrt(bits) * per_edge) of a single-port memory, times `two_ports`.
   double sram_per_bit = 0, sram_per_edge = 0, two_ports = 1;
-  double level_ps = 0;  // a level of logic with its wire
+  double level_ps = 0;  // delay of a level of logic with its wire
 };
 Result<Technology> technology_from_json(const Json& json, std::string_view where);
 
@@ -53,11 +53,11 @@ struct AreaEstimate {
   double gates = 0, flip_flops = 0;
   double memory_bits = 0;
   double logic_mm2 = 0, sram_mm2 = 0;
-  double logic_levels = 0, clock_mhz = 0;  // between registers; the clock that they allow
+  double logic_levels = 0, clock_mhz = 0;  // levels between registers, and the clock that they allow
   double mm2() const { return logic_mm2 + sram_mm2; }
 };
 
-// How far the model is from runs, relative to the run: means of absolute values, and the largest.
+// The error of the model relative to the runs: means of absolute values, and the largest.
 struct AreaError {
   std::size_t runs = 0;
   double gates_mean = 0, gates_most = 0, flip_flops_mean = 0, flip_flops_most = 0, levels_mean = 0;
@@ -65,9 +65,9 @@ struct AreaError {
 
 class AreaModel {
  public:
-  // Fits to the runs that are not held back. Error: there are too few.
+  // Fits to the runs that are not held back. Error: there are too few runs.
   static Result<AreaModel> fit(std::vector<SynthesisRun> runs, Technology technology);
-  // From hw/syn/sweep.json and hw/syn/technology.json of the kit.
+  // The model of the kit's hw/syn/sweep.json and hw/syn/technology.json.
   static Result<AreaModel> of_kit();
 
   AreaEstimate estimate(const isa::HardwareConfig& hardware) const;
@@ -80,7 +80,7 @@ class AreaModel {
   };
   std::vector<SynthesisRun> runs_;
   Technology technology_;
-  std::vector<Fitted> blocks_;  // as in the table of blocks
+  std::vector<Fitted> blocks_;  // in the order of the table of blocks
   std::vector<double> levels_;
 };
 

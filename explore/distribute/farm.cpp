@@ -20,7 +20,7 @@ namespace {
 
 // The first letter of a message; a number or a name up to the first end of line follows, then the text.
 constexpr char kHello = 'H', kFailure = 'F', kJob = 'J', kEnd = 'E', kResult = 'R', kError = 'X';
-constexpr auto kPatience = std::chrono::milliseconds(5);  // between looks at what this process's own threads do
+constexpr auto kPatience = std::chrono::milliseconds(5);  // between checks of this process's own threads
 constexpr auto kIdle = std::chrono::milliseconds(1000);
 
 std::string message(char kind, std::string_view word, std::string_view text) {
@@ -50,7 +50,7 @@ Diagnostics errors_of(std::string_view text, const std::string& process) {
     for (const Json& row : all)
       errors.push_back({row.at(0), fmt::format("{}, {}", process, row.at(1).get<std::string>()), row.at(2), row.at(3),
                         row.at(4).get<bool>() ? Cause::resource : Cause::input});
-  if (errors.empty()) errors.push_back({"a process failed", process, "it does not say why", ""});
+  if (errors.empty()) errors.push_back({"a process failed", process, "it gives no reason", ""});
   return errors;
 }
 
@@ -77,7 +77,7 @@ class Farm::Run {
   Result<void> run() {
     if (farm_.transport_ == nullptr) {
       ThreadPool pool(std::max(1, farm_.threads_), /*pin=*/false);
-      // Jobs differ in length: each thread takes the next one.
+      // Jobs differ in length, so each thread takes the next job when it is free.
       pool.parallel_for(pool.threads(), [&](std::int64_t begin, std::int64_t end, int) {
         for (std::int64_t i = begin; i < end; ++i) work_here();
       });
@@ -111,13 +111,13 @@ class Farm::Run {
     errors_.insert(errors_.end(), errors.begin(), errors.end());
   }
 
-  // Within a handler: run() throws it again.
+  // Call it in a handler: run() throws the exception again.
   void has_thrown() {
     const std::lock_guard lock(mutex_);
     if (!thrown_) thrown_ = std::current_exception();
   }
 
-  // The next job, if there is to be one.
+  // The next job; nullopt if none is left or an error stopped the work.
   std::optional<std::size_t> take() {
     const std::lock_guard lock(mutex_);
     if (next_ == jobs_.count || !errors_.empty() || thrown_ || stopped()) return std::nullopt;
@@ -145,7 +145,7 @@ class Farm::Run {
     }
   }
 
-  // Until nothing is left, and nothing under way.
+  // Serves the other processes until no job is left or in progress.
   Result<void> serve_others() {
     while (true) {
       while (!farm_.idle_.empty()) {
@@ -173,9 +173,9 @@ class Farm::Run {
     if (parts.kind == kFailure) return errors_of(parts.text, process);
     if (parts.kind == kHello) {
       if (parts.text != farm_.identity_)
-        return Diagnostic{"processes do not do the same work", process,
+        return Diagnostic{"processes work on different tasks", process,
                           fmt::format("its files or its kit differ: {} is not {}", parts.text, farm_.identity_),
-                          "all processes need the same models, space and kit, by the same names"};
+                          "all processes need the same models, space and kit, with the same file names"};
       farm_.idle_.push_back(received.from);
       return {};
     }
@@ -184,7 +184,8 @@ class Farm::Run {
     const bool is_number = std::from_chars(parts.word.data(), last, job).ptr == last && job < jobs_.count;
     if (!is_number || (parts.kind != kResult && parts.kind != kError))
       return Diagnostic{"cannot understand a message", process,
-                        fmt::format("it begins \"{}{}\"", parts.kind, parts.word), "all processes need the same kit"};
+                        fmt::format("it begins with \"{}{}\"", parts.kind, parts.word),
+                        "all processes need the same kit"};
     farm_.idle_.push_back(received.from);
     if (parts.kind == kError) fail(errors_of(parts.text, process));
     else if (const Result<void> taken = jobs_.take(job, parts.text); !taken.ok()) fail(taken.errors());
@@ -217,7 +218,7 @@ Result<void> serve(Transport& transport, const std::string& identity,
     std::optional<Result<std::string>> result;
     try {
       result = job(parts.text);
-    } catch (const std::exception& error) {  // process 0 ends the work, and says whose fault it is
+    } catch (const std::exception& error) {  // process 0 ends the work, and reports the process
       result = Diagnostic{"a process failed", "", error.what(), "this is a bug of the kit, or its memory ran out"};
     }
     DOVETAIL_TRY(transport.send(0, result->ok() ? message(kResult, parts.word, **result)

@@ -30,7 +30,7 @@ int launched_processes() {
 std::optional<std::filesystem::path> find_mpi() {
   const std::filesystem::path folder = kit_prefix() / "lib" / "dovetail", file = folder / kFile;
   std::error_code ignored;
-  // Where the kit was may be somebody else's folder by now.
+  // The former location of the kit may belong to another user now.
   if (!std::filesystem::exists(file, ignored) || other_hands(folder) || other_hands(file)) return std::nullopt;
   return file;
 }
@@ -39,11 +39,11 @@ Diagnostic no_mpi() {
   Diagnostic problem{"cannot work in several processes", kFile, "", ""};
   if (DOVETAIL_MPI_FOUND) {
     problem.why = fmt::format("{} has none", (kit_prefix() / "lib" / "dovetail").string());
-    problem.hint = kit_is_a_build() ? "`./dev build` makes it" : kKitHint;
+    problem.hint = kit_is_a_build() ? "`./dev build` builds it" : kKitHint;
   } else {
-    problem.why = "this kit was built where there was no MPI library";
+    problem.why = "this kit was built without an MPI library";
     problem.hint = kit_is_a_build()
-                       ? "`./dev deps` installs libopenmpi-dev and openmpi-bin, `./dev build` then makes it"
+                       ? "`./dev deps` installs libopenmpi-dev and openmpi-bin, `./dev build` then builds it"
                        : "in the kit's sources: `./dev deps`, which installs libopenmpi-dev and "
                          "openmpi-bin, then `./dev install` or `./dev package`";
   }
@@ -52,7 +52,7 @@ Diagnostic no_mpi() {
 
 namespace {
 
-// A function of the shared object, which stays loaded: MPI leaves handlers of exit and threads after.
+// A function of the shared object, which is never unloaded, since MPI leaves exit handlers and threads.
 Result<void*> function_of_mpi(const char* name) {
   const auto path = find_mpi();
   if (!path) return no_mpi();
@@ -60,8 +60,8 @@ Result<void*> function_of_mpi(const char* name) {
   void* const function = library.ok() ? library->find(name) : nullptr;
   if (function == nullptr)
     return Diagnostic{"cannot work in several processes", path->string(),
-                      library.ok() ? "it does not have what it should" : library.errors().front().why,
-                      library.ok() ? "build it again" : "`sudo apt-get install openmpi-bin` brings the library",
+                      library.ok() ? fmt::format("it has no function {}", name) : library.errors().front().why,
+                      library.ok() ? "build it again" : "`sudo apt-get install openmpi-bin` installs the library",
                       library.ok() ? Cause::input : cause_of(library.errors())};
   library->keep();
   return function;
@@ -84,8 +84,8 @@ Result<std::unique_ptr<Transport>> join_processes() {
   if (transport->size() != launched)
     return Diagnostic{
         "cannot work in several processes", transport->library(),
-        fmt::format("the launcher started {} processes, this library knows of {}", launched, transport->size()),
-        "start it by the mpirun of the library that the kit was built with (`dovetail doctor`)"};
+        fmt::format("the launcher started {} processes, and this library reports {}", launched, transport->size()),
+        "use the mpirun of the library that the kit was built with (`dovetail doctor` names it)"};
   return transport;
 }
 

@@ -52,7 +52,7 @@ class SharedMeasurer : public tune::Measurer {
       return {};
     };
     if (const Result<void> done = farm_.run(jobs, work_, "tuning"); !done.ok()) {
-      // A search that is stopped asks for nothing of what it then gets.
+      // A search that is stopped does not use these results.
       if (work_ == nullptr || !work_->stopped()) throw ResourceError(done.errors().front());
     }
     return all;
@@ -83,7 +83,7 @@ Result<std::string> CandidateJobs::measure(std::string_view job) {
   const std::string key = json.at("task");
   const auto task = tasks_.find(key);
   if (task == tasks_.end())
-    return Diagnostic{"processes do not do the same work", key, "the task is unknown here",
+    return Diagnostic{"processes work on different tasks", key, "the task is unknown here",
                       "all processes need the same model and kit"};
   auto& measurer = measurers_[key];
   if (!measurer) {
@@ -94,7 +94,7 @@ Result<std::string> CandidateJobs::measure(std::string_view job) {
   DOVETAIL_ASSIGN(const schedule::Scheduled candidate,
                   schedule::run(task->second->sketch, task->second->task, decisions));
   if (hash_of(candidate.trace) != json.at("trace").get<std::string>())
-    return Diagnostic{"processes do not do the same work", key, "the same decisions give another schedule here",
+    return Diagnostic{"processes work on different tasks", key, "the same decisions give another schedule here",
                       "all processes need the same kit"};
   const schedule::Scheduled* const one = &candidate;
   const Measurement found = measurer->measure(std::span(&one, 1)).front();

@@ -1,5 +1,5 @@
-// Tuning in several processes: candidates are measured by whichever is free. For measurers whose costs do not depend on
-// where and alongside what they are measured, as cycles of a simulator do not.
+// Tuning in several processes: each candidate is measured by any free process. For measurers whose costs do not depend
+// on the machine and its load, such as cycles of a simulator.
 #pragma once
 
 #include <map>
@@ -16,21 +16,21 @@
 
 namespace dovetail::explore {
 
-// Process 0's: `own` measures what falls to this process. Its measurers throw ResourceError where other processes fail;
-// what was recorded before stays. Both outlive the measurers.
+// For process 0: `own` measures the candidates of this process. The measurers throw ResourceError if another process
+// fails; earlier records are kept. `farm` and `work` outlive the measurers.
 tune::MakeMeasurer share_measurer(tune::MakeMeasurer own, Farm& farm, Work* work);
 
-// The others': the jobs of such measurers.
+// For the other processes: the jobs of such measurers.
 class CandidateJobs {
  public:
   CandidateJobs(std::span<const tune::TuningTask> tasks, tune::MakeMeasurer own);
-  // Errors: a task that this process does not have, or that its sketch writes another way.
+  // Errors: this process does not have the task, or its sketch makes another schedule of the decisions.
   Result<std::string> measure(std::string_view job);
 
  private:
   std::map<std::string, const tune::TuningTask*> tasks_;  // by key
   tune::MakeMeasurer own_;
-  std::map<std::string, std::unique_ptr<tune::Measurer>> measurers_;  // made with the first job of their task
+  std::map<std::string, std::unique_ptr<tune::Measurer>> measurers_;  // by task, made for its first job
 };
 
 }  // namespace dovetail::explore

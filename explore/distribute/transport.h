@@ -1,5 +1,5 @@
-// Messages between the processes of one command: process 0 has the work and the database, the others do what it gives
-// them. Implemented by Open MPI (mpi.h); tests and the benchmark of the master have others.
+// Messages between the processes of one command: process 0 has the work and the database, the others do the jobs that
+// it sends. Implemented with Open MPI (mpi.h); tests and a benchmark have other implementations.
 #pragma once
 
 #include <chrono>
@@ -11,23 +11,23 @@
 
 namespace dovetail::explore {
 
-// Of one thread.
+// Only one thread may use it.
 class Transport {
  public:
   virtual ~Transport() = default;
 
   virtual int rank() const = 0;
-  virtual int size() const = 0;             // processes, this one included
-  virtual std::string host() const = 0;     // this process's machine, for messages to people
+  virtual int size() const = 0;             // number of processes, including this one
+  virtual std::string host() const = 0;     // this process's machine, for messages
   virtual std::string library() const = 0;  // "Open MPI v4.1.4"
 
   struct Message {
     int from = 0;
     std::string text;
   };
-  // In order between two processes. Process 0 talks to all, the others to it alone.
+  // Messages between two processes keep their order. Process 0 sends to all others, which send only to process 0.
   virtual Result<void> send(int to, std::string_view text) = 0;
-  // The next message from anyone; nullopt after `patience` without one.
+  // The next message from any process; nullopt after `patience` without a message.
   virtual Result<std::optional<Message>> receive(std::chrono::milliseconds patience) = 0;
 };
 

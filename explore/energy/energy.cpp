@@ -17,7 +17,7 @@ constexpr double kPico = 1e-12;
 double as_double(std::uint64_t number) { return static_cast<double>(number); }
 double as_double(std::int64_t number) { return static_cast<double>(number); }
 
-// A memory on chip, with one read and one write port.
+// An on-chip memory with one read and one write port.
 struct ChipMemory {
   double words = 0, word_bits = 0;
   double bits() const { return words * word_bits; }
@@ -46,16 +46,16 @@ ChipMemory store_buffer(const isa::HardwareConfig& config) {
   return {as_double(config.outstanding_beats), as_double(9 * config.bus_bytes)};
 }
 
-// Picojoules by component, and the leakage of the memories that were asked for.
+// Sums picojoules by component, and the leakage of the memories.
 class Sum {
  public:
   Sum(const EnergyTable& table, std::int64_t accelerators) : table_(table), accelerators_(as_double(accelerators)) {}
 
-  // `picojoules`: of one accelerator.
+  // `picojoules`: energy of one accelerator.
   void add(std::string component, bool on_chip, double picojoules) {
     energy_.parts.push_back({std::move(component), on_chip, picojoules * accelerators_ * kPico});
   }
-  // Of the memory that all share.
+  // Adds energy of the memory that all accelerators share.
   void add_shared(std::string component, double picojoules) {
     energy_.parts.push_back({std::move(component), false, picojoules * kPico});
   }
@@ -106,13 +106,13 @@ void add_memories(Sum& sum, const simulator::Counters& counters, const isa::Hard
 void add_time(Sum& sum, const std::optional<RunTime>& time, const EnergyCosts& costs,
               const std::optional<LogicSize>& logic) {
   if (!time) {
-    sum.missing("the clock, leakage and standby: the engine has no clock; --engine cycle has");
+    sum.missing("the clock, leakage and standby, since the engine has no clock; --engine cycle has one");
     return;
   }
   const double mw_to_pj = time->seconds() * 1e9;  // 1 mW for a second: 1e9 pJ
   sum.add("leakage of SRAM", true, sum.memory_leakage_mw() * mw_to_pj);
   if (!logic) {
-    sum.missing("the clock of the flip-flops and the leakage of the logic: the size of the logic is not known");
+    sum.missing("the clock of the flip-flops and the leakage of the logic, since the size of the logic is not known");
     return;
   }
   sum.add("clock", true, as_double(time->cycles) * logic->flip_flops * costs.flip_flop_cycle);
@@ -141,17 +141,19 @@ void add_commands(Sum& sum, const simulator::DramCommands& commands, const simul
 
 void add_dram(Sum& sum, const simulator::Counters& counters, const isa::HardwareConfig& config,
               const simulator::MemorySpec& memory, const std::optional<RunTime>& time, const EnergyCosts& costs) {
-  if (!counters.fetch) sum.missing("reading the instructions: the engine does not fetch them");
+  if (!counters.fetch) sum.missing("reading the instructions, since the engine does not fetch them");
   if (const auto* bank = std::get_if<simulator::BankMemory>(&memory); bank != nullptr && counters.dram) {
     if (const std::size_t standard = index_of(bank->standard); standard < costs.dram.size())
       return add_commands(sum, *counters.dram, *bank, time, costs.dram[standard]);
-    sum.missing(fmt::format("commands of the DRAM: the table has no rows of {}", bank->standard.name));
+    sum.missing(fmt::format("commands of the DRAM, since the table has no rows for {}", bank->standard.name));
   }
-  // No DRAM is after the port: what would be read and written is all that is known.
+  // There is no DRAM at the port: only the bytes that are read and written are known.
   std::uint64_t beats = counters.fetch ? counters.fetch->beats : 0;
   for (const simulator::PortEvents& port : counters.port) beats += port.beats;
   sum.add("DRAM by bytes", false, as_double(beats) * as_double(config.bus_bytes) * costs.ideal_byte);
-  sum.missing("rows, refresh and standby of a DRAM: the memory has none; its bytes cost what the table says of them");
+  sum.missing(
+      "rows, refresh and standby of a DRAM, which the memory does not have; its bytes have a fixed energy in the "
+      "table");
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
-// The energy of a run: each event that the engines count (docs/reference/events.md) times what the table says of it,
-// and what passes with time. A pure function, cheap enough for thousands of design points. docs/reference/energy.md
-// says what it covers.
+// The energy of a run: the energy in the table for each event that the engines count (docs/reference/events.md), and
+// the energy that depends on time. A pure function, cheap enough for thousands of design points.
+// docs/reference/energy.md describes what it covers.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,17 @@
 
 namespace dovetail::explore {
 
-// How long it took, of an engine with a clock.
+// The duration of the run, from an engine with a clock.
 struct RunTime {
   std::uint64_t cycles = 0;
   double clock_hz = 0;
-  // That did it side by side on one memory, each what the counters say; of commands of the DRAM they are those of all.
+  // Number of accelerators that ran in parallel on one memory. The counters are for one of them, but DRAM commands are
+  // counted for all.
   std::int64_t accelerators = 1;
   double seconds() const { return clock_hz > 0 ? static_cast<double>(cycles) / clock_hz : 0; }
 };
 
-// Of the whole design without its memories, as the generic flow of hw/syn or a model of the area counts them.
+// The size of the design without its memories, from the generic flow of hw/syn or from the area model.
 struct LogicSize {
   double gates = 0, flip_flops = 0;
 };
@@ -37,19 +38,19 @@ struct Energy {
     bool on_chip = true;
     double joules = 0;
   };
-  double joules = 0;  // of all parts
+  double joules = 0;  // sum over all parts
   std::vector<Part> parts;
-  std::vector<std::string> missing;  // what is not in it, and why
+  std::vector<std::string> missing;  // what the sum does not include, and why
   std::string statement;             // EnergyTable::statement()
 
   double chip_joules() const;
   double dram_joules() const { return joules - chip_joules(); }
-  // Components of one name are added up; what is missing of one is missing of the sum.
+  // Adds components by name. What one operand does not include, the sum does not include.
   Energy& operator+=(const Energy& other);
 };
 
-// `counters`: of launches that took `time` together; empty: the engine has no clock, so that nothing that passes with
-// time is in the result. `logic`: the design's size; empty: it is not known.
+// `counters`: those of launches that took `time` together. `time` empty: the engine has no clock, so the result does
+// not include energy that depends on time. `logic`: the design's size; empty: unknown.
 Energy energy_of(const simulator::Counters& counters, const isa::HardwareConfig& config,
                  const simulator::MemorySpec& memory, const std::optional<RunTime>& time, const EnergyTable& table,
                  const std::optional<LogicSize>& logic = std::nullopt);

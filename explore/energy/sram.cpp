@@ -17,7 +17,7 @@ std::array<double, kTerms> terms(double bits, double word_bits) {
   return {word_bits, edge, word_bits * edge, bits};
 }
 
-// Gauss and Jordan, with pivots. Precondition: the matrix is regular.
+// Gauss-Jordan elimination with pivots. Precondition: the matrix is regular.
 std::vector<double> solve(std::vector<std::vector<double>> rows, std::vector<double> right) {
   const std::size_t size = right.size();
   for (std::size_t i = 0; i < size; ++i) {
@@ -38,12 +38,12 @@ std::vector<double> solve(std::vector<std::vector<double>> rows, std::vector<dou
 }
 
 SramFit fitted(const std::vector<SramPoint>& points, double SramPoint::*value) {
-  std::vector<std::array<double, kTerms>> samples;  // terms by value: each point should give 1
+  std::vector<std::array<double, kTerms>> samples;  // terms divided by the point's value, so that the fit should give 1
   for (const SramPoint& point : points) {
     samples.push_back(terms(8 * point.bytes, point.word_bits));
     for (double& term : samples.back()) term /= point.*value;
   }
-  // Terms whose coefficient would be negative are left out, the worst first.
+  // Terms with a negative coefficient are left out, the most negative first.
   std::vector<std::size_t> used{0, 1, 2, 3};
   std::vector<double> found;
   for (;;) {

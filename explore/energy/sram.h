@@ -1,5 +1,5 @@
-// Energy of a memory on chip, by size and width of its word: a formula, fitted to points of one read and one write
-// port.
+// Energy of an on-chip memory by its size and word width: a formula fitted to data points for memories with one read
+// and one write port.
 #pragma once
 
 #include <array>
@@ -17,11 +17,11 @@ struct SramPoint {
 };
 
 // c0 * w + c1 * sqrt(n) + c2 * w * sqrt(n) + c3 * n for n bits in words of w: the cells of a word, decoders and wires
-// along one edge, a word's way over the array, and what each cell adds. No coefficient is negative, so that more bits
-// and wider words never cost less.
+// along one edge, the wires of a word across the array, and a share for each cell. No coefficient is negative, so that
+// more bits and wider words never cost less.
 struct SramFit {
   std::array<double, 4> coefficients{};
-  double mean_error = 0, worst_error = 0;  // of the points, relative
+  double mean_error = 0, worst_error = 0;  // relative errors of the points
   bool operator==(const SramFit&) const = default;
 
   double at(double bits, double word_bits) const;
@@ -29,8 +29,8 @@ struct SramFit {
 
 struct SramModel {
   std::vector<SramPoint> points;
-  // Wider words are in macros alongside each other, each with a part of every word. A single array of a few rows of
-  // thousands of bits is nothing that anybody builds, and costs several times as much.
+  // Wider words are divided over several macros next to each other. A single array with few rows of thousands of bits
+  // is not realistic, and costs several times as much.
   double macro_bits = 256;
   SramFit read{}, write{}, leakage{};
   bool operator==(const SramModel&) const = default;

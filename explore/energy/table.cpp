@@ -17,9 +17,9 @@ namespace {
 
 constexpr std::array<std::string_view, 8> kDramKeys{"activate", "precharge", "refresh",  "read",
                                                     "write",    "io_read",   "io_write", "standby"};
-constexpr std::size_t kLeastPoints = 8;  // of a fit of four coefficients
+constexpr std::size_t kLeastPoints = 8;  // for a fit of four coefficients
 
-// Collects what is wrong with one table.
+// Collects the errors of one table.
 class TableReader {
  public:
   TableReader(std::string_view where, std::string_view what) : where_(where), what_(what) {}
@@ -32,21 +32,21 @@ class TableReader {
 
   std::optional<double> number(const Json& json, std::string_view key, const std::string& place) {
     if (json.is_object() && json.contains(key) && json[key].is_number()) return json[key].get<double>();
-    wrong(place, fmt::format("\"{}\" is missing or no number", key), "give one, in the unit of the row");
+    wrong(place, fmt::format("\"{}\" is missing or not a number", key), "give a number in the unit of the row");
     return std::nullopt;
   }
   std::string text(const Json& json, std::string_view key, const std::string& place, std::string_view hint) {
     if (json.is_object() && json.contains(key) && json[key].is_string() && !json[key].get<std::string>().empty())
       return json[key].get<std::string>();
-    wrong(place, fmt::format("\"{}\" is missing or no text", key), std::string(hint));
+    wrong(place, fmt::format("\"{}\" is missing or not text", key), std::string(hint));
     return {};
   }
-  // Members that are none of `known`.
+  // Reports members that are not in `known`.
   void check_keys(const Json& json, std::span<const std::string_view> known, const std::string& place) {
     if (!json.is_object()) return wrong(place, "it is not an object", "see docs/reference/energy.md");
     for (const auto& [key, value] : json.items())
       if (std::find(known.begin(), known.end(), key) == known.end())
-        wrong(place, fmt::format("there is no \"{}\"", key), isa::suggestion(key, known));
+        wrong(place, fmt::format("there is no member \"{}\"", key), isa::suggestion(key, known));
   }
 
  private:
@@ -54,24 +54,24 @@ class TableReader {
   Diagnostics problems_;
 };
 
-constexpr std::string_view kSourceHint = "say where the number is from: a data sheet, a synthesis run, a paper";
+constexpr std::string_view kSourceHint = "name the source of the number: a data sheet, a synthesis run, a paper";
 
 void check_value(TableReader& reader, const EnergyRow& row) {
   if (!(row.value >= row.least && row.value <= row.most))
     reader.wrong(row.key,
-                 fmt::format("{:g} {} is out of {:g} to {:g}, what such an event can cost", row.value, row.unit,
+                 fmt::format("{:g} {} is outside {:g} to {:g}, the range for such an event", row.value, row.unit,
                              row.least, row.most),
                  fmt::format("check the unit: values are in {}", row.unit));
 }
 
-// What an overlay may say of a row, and a whole table must.
+// Reads the members of a row that an overlay may have, and a whole table must have.
 void read_row(TableReader& reader, const Json& json, EnergyRow& row) {
   if (!json.is_object()) return reader.wrong(row.key, "it is not an object", "give value, unit and source");
   if (const auto value = reader.number(json, "value", row.key)) row.value = *value;
   row.source = reader.text(json, "source", row.key, kSourceHint);
-  if (json.contains("node")) row.node = reader.text(json, "node", row.key, "such as \"28 nm\"");
+  if (json.contains("node")) row.node = reader.text(json, "node", row.key, "for example \"28 nm\"");
   if (json.contains("voltage")) row.voltage = reader.number(json, "voltage", row.key);
-  row.scaling = json.contains("scaling") ? reader.text(json, "scaling", row.key, "or leave it out") : "";
+  row.scaling = json.contains("scaling") ? reader.text(json, "scaling", row.key, "give text, or leave it out") : "";
 }
 
 std::optional<SramPoint> read_point(TableReader& reader, const Json& json, std::size_t index) {
@@ -87,8 +87,9 @@ std::optional<SramPoint> read_point(TableReader& reader, const Json& json, std::
                         json[4].get<double>()};
   const double bits = 8 * point.bytes;
   if (!(point.word_bits >= 1 && bits >= point.word_bits && bits <= 1e12)) {
-    reader.wrong(place, fmt::format("{:g} bytes in words of {:g} bits are not memory", point.bytes, point.word_bits),
-                 std::string(kHint));
+    reader.wrong(
+        place, fmt::format("{:g} bytes in words of {:g} bits are not a possible memory", point.bytes, point.word_bits),
+        std::string(kHint));
     return std::nullopt;
   }
   // Per bit of the word, from a latch at 2 nm to a megabyte at 180 nm; per bit of the memory.
@@ -96,8 +97,8 @@ std::optional<SramPoint> read_point(TableReader& reader, const Json& json, std::
   if (!per_bit(point.read_pj) || !per_bit(point.write_pj) ||
       !(point.leakage_mw > 0 && point.leakage_mw / bits <= 1e-3)) {
     reader.wrong(place,
-                 fmt::format("{:g} and {:g} pJ for words of {:g} bits, {:g} mW for {:g} bits: out of 0.0001 to 100 pJ "
-                             "per bit of a word, or of 1 uW per bit",
+                 fmt::format("{:g} and {:g} pJ for words of {:g} bits, {:g} mW for {:g} bits: outside 0.0001 to 100 pJ "
+                             "per bit of a word, or above 1 uW per bit",
                              point.read_pj, point.write_pj, point.word_bits, point.leakage_mw, bits),
                  std::string(kHint));
     return std::nullopt;
@@ -112,13 +113,14 @@ void read_sram(TableReader& reader, const Json& json, EnergyTable& table, std::s
   if (!json.is_object()) return;
   for (const auto& [key, unit] : {std::pair{"unit", "pJ"}, std::pair{"leakage_unit", "mW"}})
     if (json.value(key, "") != unit)
-      reader.wrong("sram", fmt::format("\"{}\" is not \"{}\"", key, unit), "convert the points, and state the unit");
+      reader.wrong("sram", fmt::format("\"{}\" is not \"{}\"", key, unit),
+                   "convert the points to this unit, and state it");
   table.sram_source = reader.text(json, "source", "sram", kSourceHint);
   table.sram_table = from;
   if (json.contains("macro_bits")) {
     const auto bits = reader.number(json, "macro_bits", "sram");
     if (bits && !(*bits >= 8 && *bits <= 65536))
-      reader.wrong("sram", fmt::format("\"macro_bits\" {:g} is out of 8 to 65536", *bits),
+      reader.wrong("sram", fmt::format("\"macro_bits\" {:g} is outside 8 to 65536", *bits),
                    "a usual macro has 64 to 512");
     else if (bits) table.sram.macro_bits = *bits;
   }
@@ -127,14 +129,14 @@ void read_sram(TableReader& reader, const Json& json, EnergyTable& table, std::s
     for (const Json& point : json["points"])
       if (const auto read = read_point(reader, point, points.size())) points.push_back(*read);
   if (points.size() < kLeastPoints)
-    return reader.wrong("sram", fmt::format("{} points are fewer than {}", points.size(), kLeastPoints),
+    return reader.wrong("sram", fmt::format("it has {} points, and needs at least {}", points.size(), kLeastPoints),
                         "give sizes and widths around those of the design's memories");
   table.sram.points = std::move(points);
   fit(table.sram);
   for (const SramFit* fit : {&table.sram.read, &table.sram.write, &table.sram.leakage})
     if (!std::isfinite(fit->worst_error) || fit->worst_error > 2)
-      return reader.wrong("sram", "no formula goes through the points: it is wrong by more than twice a value",
-                          "give several sizes with several widths each, of one technology");
+      return reader.wrong("sram", "the formula does not fit the points: its error is more than twice a value",
+                          "give several sizes with several widths each, all in the same technology");
 }
 
 void bind(EnergyTable& table) {
@@ -192,19 +194,19 @@ Result<EnergyTable> parse_energy_table(std::string_view json, std::string_view w
     row.key = key;
     row.table = table.name;
     if (!rows.contains(key)) {
-      reader.wrong(key, "the row is missing", "a whole table has all rows; an overlay has what differs");
+      reader.wrong(key, "the row is missing", "a whole table needs all rows; an overlay only those that differ");
       continue;
     }
     const Json& json_row = rows[key];
     read_row(reader, json_row, row);
-    row.unit = reader.text(json_row, "unit", key, "such as \"pJ\"");
+    row.unit = reader.text(json_row, "unit", key, "for example \"pJ\"");
     const Json bounds = json_row.is_object() ? json_row.value("bounds", Json()) : Json();
     if (bounds.is_array() && bounds.size() == 2 && bounds[0].is_number() && bounds[1].is_number()) {
       row.least = bounds[0].get<double>();
       row.most = bounds[1].get<double>();
       check_value(reader, row);
     } else {
-      reader.wrong(key, "\"bounds\" are missing", "give the least and the most that is sane");
+      reader.wrong(key, "\"bounds\" are missing", "give the least and the largest plausible value");
     }
     table.rows.push_back(std::move(row));
   }
@@ -226,14 +228,14 @@ Result<EnergyTable> default_energy_table() {
 
 Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::string_view name) {
   DOVETAIL_ASSIGN(const Json parsed, parse_json(json, name));
-  TableReader reader(name, "cannot take an energy overlay");
+  TableReader reader(name, "cannot read an energy overlay");
   constexpr std::array<std::string_view, 4> kKeys{"about", "node_nm", "rows", "sram"};
   reader.check_keys(parsed, kKeys, "");
   if (!parsed.is_object()) return *reader.end().errors().begin();
   if (parsed.contains("node_nm"))
     if (const auto node = reader.number(parsed, "node_nm", "")) {
       if (*node >= 1 && *node <= 350) table.node_nm = *node;
-      else reader.wrong("node_nm", fmt::format("{:g} is out of 1 to 350", *node), "give it in nanometers");
+      else reader.wrong("node_nm", fmt::format("{:g} is outside 1 to 350", *node), "give it in nanometers");
     }
   const std::vector<std::string> names = energy_keys();
   const std::vector<std::string_view> keys(names.begin(), names.end());
@@ -242,7 +244,7 @@ Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::strin
   else
     for (const auto& [key, json_row] : rows.items()) {
       const auto row = std::find_if(table.rows.begin(), table.rows.end(),
-                                    [&, wanted = &key](const EnergyRow& known) { return known.key == *wanted; });
+                                    [&, name = &key](const EnergyRow& known) { return known.key == *name; });
       if (row == table.rows.end()) {
         reader.wrong(key, "there is no such row", isa::suggestion(key, keys));
         continue;
@@ -252,7 +254,8 @@ Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::strin
       if (!json_row.is_object()) continue;
       const std::string unit = reader.text(json_row, "unit", key, fmt::format("it is \"{}\"", row->unit));
       if (!unit.empty() && unit != row->unit)
-        reader.wrong(key, fmt::format("its unit is \"{}\", the table's \"{}\"", unit, row->unit), "convert the value");
+        reader.wrong(key, fmt::format("its unit is \"{}\", and the table's is \"{}\"", unit, row->unit),
+                     "convert the value");
       read_row(reader, json_row, *row);
       if (unit == row->unit) check_value(reader, *row);
       row->table = name;

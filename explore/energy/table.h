@@ -1,5 +1,6 @@
-// What one event costs, as data: rows with unit, node, voltage, source and the bounds of a sane value. The kit's table
-// is explore/energy/cmos45.json; a user's file says what differs. docs/reference/energy.md describes it.
+// The energy of each event as a table: rows with unit, node, voltage, source and the bounds of a plausible value. The
+// kit's table is explore/energy/cmos45.json; a user's file has the rows that differ. docs/reference/energy.md describes
+// it.
 #pragma once
 
 #include <array>
@@ -23,22 +24,22 @@ struct EnergyRow {
   double least = 0, most = 0;
   std::string node;  // "45 nm"
   std::optional<double> voltage{};
-  std::string source;   // where the number is from
-  std::string scaling;  // what was assumed on the way from there to here; empty: nothing
-  std::string table;    // the table that it is of, an overlay's name where that has changed it
+  std::string source;   // the origin of the number
+  std::string scaling;  // the assumptions of a conversion from the source; empty: not converted
+  std::string table;    // the table that the row comes from; the overlay's name for a changed row
   bool operator==(const EnergyRow&) const = default;
 };
 
-// Picojoules but for what is said otherwise. An access has simulator::DramStandard::access_bytes.
+// Picojoules unless the name has another unit. An access has simulator::DramStandard::access_bytes.
 struct DramCosts {
   double activate = 0, precharge = 0, refresh = 0;
   double read_bit = 0, write_bit = 0, io_read_bit = 0, io_write_bit = 0;
   double standby_mw = 0;
 };
-// The rows' values, where energy_of() finds them without searching.
+// The rows' values in members, so that energy_of() need not search.
 struct EnergyCosts {
   double mac = 0;
-  std::array<double, isa::spec::kAluOps.size()> alu{};  // of one lane, by isa::AluOp
+  std::array<double, isa::spec::kAluOps.size()> alu{};  // per lane, by isa::AluOp
   double flip_flop_cycle = 0;
   double gate_nw = 0, flip_flop_nw = 0;
   double ideal_byte = 0;
@@ -47,7 +48,7 @@ struct EnergyCosts {
 
 struct EnergyTable {
   std::string name;    // "cmos45", "cmos45 with mine.json"
-  double node_nm = 0;  // of the logic and the memories on chip
+  double node_nm = 0;  // node of the logic and the on-chip memories
   std::vector<EnergyRow> rows;
   SramModel sram;
   std::string sram_source, sram_table;
@@ -57,16 +58,15 @@ struct EnergyTable {
   std::string statement() const;
 };
 
-// The keys that a table has, in their order: those of the kit's instructions, operations and DRAM standards.
+// The keys of a table in their order: those of the kit's instructions, operations and DRAM standards.
 std::vector<std::string> energy_keys();
 
-// A whole table: every key, each once. Errors: all that is wrong with it.
+// Parses a whole table, which has every key once. Reports all errors.
 Result<EnergyTable> parse_energy_table(std::string_view json, std::string_view where);
-// The kit's own, parsed once.
+// The kit's table, parsed once.
 Result<EnergyTable> default_energy_table();
-// `table` with what `json` says instead: {"rows": {"mac.int8": {"value": 0.1, "unit": "pJ", "source": "..."}}, "sram":
-// {...}}. Errors, all of them together: keys that there are not, another unit than the table's, a value out of the
-// row's bounds, no source.
+// `table` with the values of `json`: {"rows": {"mac.int8": {"value": 0.1, "unit": "pJ", "source": "..."}}, "sram":
+// {...}}. Reports all errors: unknown keys, another unit than the table's, a value outside the row's bounds, no source.
 Result<EnergyTable> overlay(EnergyTable table, std::string_view json, std::string_view name);
 
 }  // namespace dovetail::explore

@@ -32,8 +32,8 @@ NdArray random_array(const loops::BufferNode& buffer, SplitMix64& random) {
   return array;
 }
 
-// Programs leave the borders of their results as they are, which the interpreter takes for an oversight: here they are
-// zero, as in a simulator's memory.
+// Programs do not write the borders of their results, which the interpreter would report as an error. Here borders are
+// written as zeros, their value in a simulator's memory.
 loops::Program with_zero_borders(loops::Program program) {
   std::vector<loops::Stmt> body;
   for (const loops::Parameter& parameter : program.parameters) {
@@ -69,7 +69,7 @@ class AccelMeasurer : public tune::Measurer {
   AccelMeasurer(const schedule::Task& task, const isa::HardwareConfig& config, const AccelMeasureOptions& options)
       : task_(task), config_(config), options_(options) {}
 
-  // The operands, and what the task's program makes of them.
+  // Computes the operands, and the results of the task's program.
   Result<void> prepare() {
     SplitMix64 random(options_.seed);
     std::vector<NdArray> arguments;
@@ -107,7 +107,7 @@ class AccelMeasurer : public tune::Measurer {
   Measurement measure_one(const schedule::Scheduled& candidate) const {
     try {
       return run(candidate);
-    } catch (const std::exception& error) {  // the candidate's fault, until shown otherwise: the search continues
+    } catch (const std::exception& error) {  // the error is attributed to the candidate, and the search continues
       return {.outcome = Outcome::crashed, .why = error.what()};
     }
   }
@@ -127,7 +127,7 @@ class AccelMeasurer : public tune::Measurer {
       return dram.bytes.data() + (program.addresses.at(parameter) - dram.base);
     };
     for (const auto& [name, array] : arguments_) {
-      const NdArray packed = lie(array, name, candidate);
+      const NdArray packed = in_layout(array, name, candidate);
       std::memcpy(place(name), packed.bytes().data(), packed.bytes().size());
     }
     simulator::EngineOptions engine;
@@ -138,14 +138,14 @@ class AccelMeasurer : public tune::Measurer {
     const auto ran = simulator->launch(program.code.program, dram);
     if (!ran.ok()) return {.outcome = Outcome::crashed, .why = ran.errors().front().why};
     for (const auto& [name, array] : results_) {
-      const NdArray packed = lie(array, name, candidate);
+      const NdArray packed = in_layout(array, name, candidate);
       if (std::memcmp(place(name), packed.bytes().data(), packed.bytes().size()) != 0)
-        return {.outcome = Outcome::wrong, .why = name + " is not what the task's program computes"};
+        return {.outcome = Outcome::wrong, .why = name + " differs from the result of the task's program"};
     }
     return {.outcome = Outcome::measured, .cost = static_cast<double>(simulator->timing()->cycles)};
   }
 
-  static NdArray lie(const NdArray& array, const std::string& parameter, const schedule::Scheduled& candidate) {
+  static NdArray in_layout(const NdArray& array, const std::string& parameter, const schedule::Scheduled& candidate) {
     const auto layout = candidate.layouts.find(parameter);
     if (layout == candidate.layouts.end()) return array;
     return schedule::pack(array, *schedule::parse_index_map(layout->second, array.shape()));
@@ -154,7 +154,7 @@ class AccelMeasurer : public tune::Measurer {
   schedule::Task task_;
   isa::HardwareConfig config_;
   AccelMeasureOptions options_;
-  std::map<std::string, NdArray> arguments_, results_;  // by parameter, as the task's program has them
+  std::map<std::string, NdArray> arguments_, results_;  // by parameter, in the layout of the task's program
 };
 
 }  // namespace

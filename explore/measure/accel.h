@@ -1,5 +1,5 @@
-// Measures candidates of accelerator tasks: cycles of the cycle simulator, which also computes the results. The same
-// candidate costs the same at every time.
+// Measures candidates of accelerator tasks: cycles of the cycle simulator, which also computes the results. A candidate
+// always has the same cost.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ namespace dovetail::explore {
 struct AccelMeasureOptions {
   simulator::MemorySpec memory = simulator::IdealMemory{};
   int workers = 0;         // threads; 0: one per processor that this process may use
-  std::uint64_t seed = 1;  // of the operands
-  Work* work = nullptr;    // what simulators stop with; outlives the measurers
+  std::uint64_t seed = 1;  // seed of the operands
+  Work* work = nullptr;    // stops simulators; outlives the measurers
 };
 
 std::string accel_machine(const simulator::MemorySpec& memory);  // Measurer::machine
 
-// The candidate is one program from power-up, with its operands in DRAM. Its results are compared with those that the
-// interpreter computes from the task's program, byte for byte.
+// Each candidate is one program that runs from power-up, with its operands in DRAM. Its results are compared byte for
+// byte with those of the interpreter for the task's program.
 tune::MakeMeasurer make_accel_measurer(const isa::HardwareConfig& config, const AccelMeasureOptions& options);
 
 }  // namespace dovetail::explore

@@ -1,5 +1,5 @@
-// What a child process that has checked and timed a candidate alongside the default schedule answers, and what the
-// search makes of it.
+// The answer of a child process that checked and timed a candidate paired with the default schedule, and the
+// measurement that the search gets from it.
 #pragma once
 
 #include <cstddef>
@@ -14,19 +14,19 @@
 namespace dovetail::explore {
 
 struct CheckedTiming {
-  double seconds = 0;      // of a run of the default
-  double ratio = 0;        // the candidate's to it
-  std::string wrong = {};  // why its results are; empty: they are right
+  double seconds = 0;      // time of a run of the default
+  double ratio = 0;        // the candidate's time divided by the default's
+  std::string wrong = {};  // why the results are wrong; empty: they are right
 };
 std::vector<std::byte> to_answer(const CheckedTiming& timing);
-// Precondition: the child has returned such an answer.
+// Precondition: the child returned such an answer.
 CheckedTiming timing_of(const ChildEnd& end);
 bool has_timing(const ChildEnd& end);
 
 tune::Measurement measurement_of(const ChildEnd& end, const ChildLimits& limits, double default_seconds);
 
-// How far results may be from the reference: floats by kMachineCodeTolerance; integers that are rounded from sums of
-// float products, which have no fixed order, by one.
+// The tolerance of results: floats by kMachineCodeTolerance; integers that are rounded from sums of float products,
+// which have no fixed order, by one.
 Tolerance tolerance_of(const loops::Program& program);
 
 }  // namespace dovetail::explore

@@ -28,12 +28,13 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How often the parent looks whether the child is still there, or the work is to stop. An answer wakes it at once.
+// The interval at which the parent checks whether the child has ended or the work must stop. An answer wakes it at
+// once.
 constexpr std::chrono::milliseconds kLook{50};
-// More than that is not an answer, but what a child writes that has lost its way.
+// A longer answer is the output of a broken child.
 constexpr std::uint64_t kMostAnswerBytes = std::uint64_t{1} << 30;
 
-// What the child writes: this, and then the answer.
+// The child writes this header, and then the answer.
 struct Head {
   std::uint64_t bytes = 0;
   bool threw = false;
@@ -54,7 +55,7 @@ class Descriptor {
   int file_;
 };
 
-// Private memory that can be written, as RLIMIT_DATA counts it. 0: unknown.
+// Private writable memory, as counted by RLIMIT_DATA. 0: unknown.
 std::uint64_t data_bytes() {
   std::ifstream file("/proc/self/statm");
   std::uint64_t size = 0, resident = 0, shared = 0, text = 0, library = 0, data = 0;  // pages
@@ -69,8 +70,8 @@ void limit(decltype(RLIMIT_CORE) what, std::uint64_t most) {
   ::setrlimit(what, &now);
 }
 
-// Gives up everything that the child must not have of its parent: terminal, signal handlers, files. Returns the end of
-// the pipe, which may have moved.
+// Closes everything of its parent that the child must not have: terminal, signal handlers, files. Returns the file
+// descriptor of the pipe, which may have changed.
 int become_child(pid_t parent, int answer, std::optional<std::uint64_t> most_data_bytes, bool open_to_others) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -79,14 +80,14 @@ int become_child(pid_t parent, int answer, std::optional<std::uint64_t> most_dat
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
-  answer = ::fcntl(answer, F_DUPFD, 3);  // a parent without standard files may have it among those
+  answer = ::fcntl(answer, F_DUPFD, 3);  // if the parent has no standard files, the pipe may have one of their numbers
   const int nothing = ::open("/dev/null", O_RDWR);
   for (int standard = 0; standard < 3; ++standard) ::dup2(nothing, standard);
   ::close_range(3, static_cast<unsigned>(answer) - 1, 0);
   ::close_range(static_cast<unsigned>(answer) + 1, ~0U, 0);
-  std::set_new_handler(nullptr);  // std::bad_alloc is an answer
+  std::set_new_handler(nullptr);  // so that std::bad_alloc is thrown and becomes the answer
   limit(RLIMIT_CORE, 0);
-  if (!open_to_others) ::prctl(PR_SET_DUMPABLE, 0);  // nor is a crash reported to the system's collector
+  if (!open_to_others) ::prctl(PR_SET_DUMPABLE, 0);  // a crash is not reported to the system's collector either
   if (most_data_bytes) limit(RLIMIT_DATA, *most_data_bytes);
   return answer;
 }
@@ -107,10 +108,12 @@ void send(int to, bool threw, std::span<const std::byte> answer) {
   ::_exit(0);
 }
 
-// The child as its parent sees it: reaped, with its group killed, at the end of the scope at the latest.
+// The child as its parent sees it. At the end of the scope its group is killed and it is reaped.
 class Child {
  public:
-  explicit Child(pid_t process) : process_(process) { ::setpgid(process, process); }  // whichever of the two is first
+  explicit Child(pid_t process) : process_(process) {
+    ::setpgid(process, process);
+  }  // the child does it too; one of them is first
   ~Child() { reap(); }
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
@@ -119,7 +122,8 @@ class Child {
     siginfo_t info{};
     return ::waitid(P_PID, static_cast<id_t>(process_), &info, WEXITED | WNOHANG | WNOWAIT) != 0 || info.si_pid != 0;
   }
-  // What waitpid says. The group is killed first: while the child is not reaped, its number is no other group's.
+  // Returns the status from waitpid. Kills the group first: until the child is reaped, no other group can get its
+  // number.
   int reap() {
     if (process_ == 0) return status_;
     ::kill(-process_, SIGKILL);
@@ -135,12 +139,12 @@ class Child {
   int status_ = 0;
 };
 
-// What has been read so far.
+// Reads the answer piece by piece.
 class Reader {
  public:
   explicit Reader(int from) : from_(from) {}
 
-  // False: nobody will write any more.
+  // False: all writers have closed the pipe.
   bool read_some() {
     std::array<std::byte, 1 << 16> piece;
     const ssize_t count = ::read(from_, piece.data(), piece.size());
@@ -184,8 +188,8 @@ ChildEnd await(Child& child, int from, const ChildLimits& limits) {
       if (auto end = reader.end()) return *std::move(end);
       continue;
     }
-    // Something else that it has started may hold the other end of the pipe. All that the child has written is there
-    // when it has ended.
+    // Another process that the child started may keep the pipe open. When the child has ended, all that it wrote can be
+    // read.
     if (!child.has_ended()) continue;
     while (open && ::poll(&file, 1, 0) > 0) open = reader.read_some();
     if (auto end = reader.end()) return *std::move(end);
@@ -207,7 +211,7 @@ std::string to_string(const ChildEnd& end, const ChildLimits& limits) {
       return fmt::format("signal {} ended it: {}", end.number, name == nullptr ? "unknown" : name);
     }
     case ChildEnding::timed_out: return fmt::format("it ran for more than {:g} s", limits.seconds);
-    case ChildEnding::stopped: return "it was stopped";
+    case ChildEnding::stopped: return "it was stopped with the work";
   }
   return "";
 }
@@ -218,7 +222,7 @@ Result<ChildEnd> call_in_child(const std::function<std::vector<std::byte>()>& fu
                       Cause::resource};
   };
   std::array<int, 2> ends{-1, -1};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return refused("cannot make a pipe");
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) return refused("cannot create a pipe");
   const Descriptor from(ends[0]);
   Descriptor to(ends[1]);
   std::optional<std::uint64_t> most_data_bytes;

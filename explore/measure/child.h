@@ -1,9 +1,9 @@
-// A function in its own process, a copy of this one, which may crash, hang, or break its copy of the memory: the
-// caller learns how it ended.
+// Runs a function in a child process, a copy of this one, in which it may crash, hang, or overwrite memory. The caller
+// gets the way in which it ended.
 //
-// The copy has one thread, whatever the others were doing when it was made. So the function must not need what they may
-// have held: locks of libraries (LLVM), static variables that nobody has used yet. Memory of the heap and new threads
-// it may have.
+// The copy has one thread; the other threads of this process stop in the middle of their work. So the function must not
+// need anything that they may hold: locks of libraries (LLVM), static variables that are not initialized yet. It may
+// allocate heap memory and start threads.
 #pragma once
 
 #include <cstddef>
@@ -19,11 +19,11 @@
 namespace dovetail::explore {
 
 struct ChildLimits {
-  double seconds = 60;                             // by the clock on the wall
-  std::optional<std::uint64_t> memory_bytes = {};  // on top of what this process has
-  const Work* work = nullptr;                      // where it is stopped, so is the child
-  // Else it is closed to other processes, and the system's collector hears nothing of its crash. For what uses a GPU:
-  // its driver may want to look at the process that it is in.
+  double seconds = 60;                             // wall-clock time
+  std::optional<std::uint64_t> memory_bytes = {};  // in addition to what this process has
+  const Work* work = nullptr;                      // the child stops when this work is stopped
+  // False: other processes cannot inspect the child, and the system's crash collector does not see its crash. Set it
+  // for a child that uses a GPU: the driver may need to inspect its process.
   bool open_to_others = false;
 };
 
@@ -33,7 +33,7 @@ enum class ChildEnding : std::uint8_t {
   exited,     // it ended without an answer; `number` is its status
   crashed,    // a signal ended it; `number` says which
   timed_out,  // it was killed at its limit
-  stopped,    // it was killed because the work is to stop
+  stopped,    // it was killed because the work was stopped
 };
 
 struct ChildEnd {
@@ -44,10 +44,10 @@ struct ChildEnd {
 // "returned", "a signal ended it: Segmentation fault", ...
 std::string to_string(const ChildEnd& end, const ChildLimits& limits);
 
-// Runs `function` in a child process and returns what that returned. The child has its own process group, which
-// is killed when the function has ended, one way or another, and when this process ends. Ctrl-C reaches this process
-// alone. What the child prints is lost; files that were open here are closed there. Any thread may call, several at a
-// time; the child ends with the thread that called. Error: the system gives no process.
+// Runs `function` in a child process and returns its result. The child has its own process group, which is killed when
+// the function has ended in any way, and when this process ends. Ctrl-C reaches only this process. The child's output
+// is lost, and files that are open in this process are closed in the child. Several threads may call it at once; a
+// child ends with the thread that called. Error: the system cannot start a process.
 Result<ChildEnd> call_in_child(const std::function<std::vector<std::byte>()>& function, const ChildLimits& limits = {});
 
 }  // namespace dovetail::explore

@@ -1,4 +1,4 @@
-// The cycle simulator as the compiler's counter of cycles (compiler/target/accel/counting.h).
+// Lets the compiler count cycles with the cycle simulator (compiler/target/accel/counting.h).
 #pragma once
 
 #include "compiler/target/accel/counting.h"
@@ -6,7 +6,7 @@
 
 namespace dovetail::explore {
 
-// Time alone, with that memory.
+// Simulates only the timing, with this memory.
 accel::CountCycles cycle_counter(const simulator::MemorySpec& memory);
 
 }  // namespace dovetail::explore

@@ -36,12 +36,12 @@ using Value = std::shared_ptr<const NdArray>;
 
 constexpr const char* kSymbol = "candidate";
 
-// The values of a task's parameters, results included, in the layouts that schedules ask for, each made once.
+// The values of a task's parameters and results in the layouts that schedules need, each made once.
 class Values {
  public:
   explicit Values(std::vector<NdArray> by_parameter) : by_parameter_(std::move(by_parameter)) {}
 
-  // Error: it is not a layout of the parameter.
+  // Error: the layout is not possible for the parameter.
   Result<Value> in_layout(std::size_t parameter, const std::string& layout) {
     constexpr std::size_t kMostBytes = std::size_t{1} << 29;
     const auto key = std::pair(parameter, layout);
@@ -59,7 +59,7 @@ class Values {
   std::size_t bytes_ = 0;
 };
 
-// A schedule's kernel, with arguments and expected results as they are in memory.
+// A schedule's kernel, with arguments and expected results in their layouts.
 struct Kernel {
   std::shared_ptr<const schedule::Scheduled> scheduled;
   cpu::LoadedKernel code;
@@ -70,7 +70,7 @@ struct Kernel {
 
 // ---- In the child
 
-// A kernel that runs, on its own results.
+// A kernel with its own buffers for results.
 class Running {
  public:
   Running(const Kernel& kernel, bundle::KernelHost& host, const CpuMeasureOptions::Run* hook)
@@ -96,9 +96,9 @@ class Running {
     else call_();
   }
 
-  // After another run: why it is wrong; empty where it is right.
-  std::string check(const Tolerance& tolerance, std::byte rubbish) {
-    for (NdArray& result : results_) std::ranges::fill(result.bytes(), rubbish);
+  // Runs the kernel once more. Returns why the results are wrong; empty if they are right.
+  std::string check(const Tolerance& tolerance, std::byte filler) {
+    for (NdArray& result : results_) std::ranges::fill(result.bytes(), filler);
     run();
     if (!failure_.empty()) return failure_;
     std::size_t result = 0;
@@ -122,15 +122,15 @@ class Running {
   std::string failure_;
 };
 
-std::vector<std::byte> check_and_time(const Kernel& beside, const Kernel& candidate, const Tolerance& tolerance,
+std::vector<std::byte> check_and_time(const Kernel& baseline, const Kernel& candidate, const Tolerance& tolerance,
                                       const CpuMeasureOptions& options, const CpuMeasureOptions::Run* hook) {
   const auto most = [&](auto field) {
-    return static_cast<std::size_t>(std::max(beside.code.object().*field, candidate.code.object().*field));
+    return static_cast<std::size_t>(std::max(baseline.code.object().*field, candidate.code.object().*field));
   };
-  // One pool of threads for both: threads of another would still be spinning for a while.
+  // Both kernels share one pool of threads: threads of a second pool would still be spinning for a while.
   bundle::KernelHost host(options.threads, most(&cpu::KernelObject::shared_bytes),
                           most(&cpu::KernelObject::local_bytes));
-  Running first(beside, host, nullptr), second(candidate, host, hook);
+  Running first(baseline, host, nullptr), second(candidate, host, hook);
   if (const std::string wrong = second.check(tolerance, std::byte{0xcd}); !wrong.empty())
     return to_answer({0, 0, wrong});
   first.run();
@@ -153,7 +153,7 @@ class CpuMeasurer : public tune::Measurer {
     if (!bundle::runs_on(bundle::TargetDevice::processor, task.target) || kind == nullptr)
       return refuse(fmt::format("it is a task of {}, kind {}", task.target, task.kind), "give a task of the CPU");
     if (!runs_here(cpu.name))
-      return refuse(fmt::format("code for {} does not run here: {}", cpu.name, why_not_here(cpu.name)),
+      return refuse(fmt::format("code for {} does not run on this machine: {}", cpu.name, why_not_here(cpu.name)),
                     "choose --cpu native");
     DOVETAIL_ASSIGN(schedule::Scheduled scheduled, schedule::run(cpu::sketch_of(*kind, cpu), task));
     std::vector<NdArray> arguments = draw_arguments(task.program, options.seed);
@@ -189,9 +189,9 @@ class CpuMeasurer : public tune::Measurer {
         measurements.push_back({.outcome = Outcome::timed_out, .why = "measuring was stopped"});
         continue;
       }
-      // The caller keeps the candidate.
+      // The pointer does not own the candidate, which the caller keeps.
       auto kernel = ready({std::shared_ptr<const void>(), candidates[i]}, *std::exchange(compiled[i], std::nullopt));
-      measurements.push_back(kernel.ok() ? measure_beside_default(*kernel)
+      measurements.push_back(kernel.ok() ? measure_against_default(*kernel)
                                          : Measurement{.outcome = Outcome::refused, .why = to_string(kernel.errors())});
     }
     return measurements;
@@ -208,7 +208,7 @@ class CpuMeasurer : public tune::Measurer {
         lock_(std::move(lock)) {
     if (options_.threads <= 0) options_.threads = available_processors();
     if (options_.workers <= 0) options_.workers = available_processors();
-    // Static variables that the child uses too: it must not find them half made by another thread.
+    // Initializes static variables that the child uses: another thread must not be initializing them during the fork.
     const bundle::KernelHost host(1, 0, 0);
   }
 
@@ -217,8 +217,8 @@ class CpuMeasurer : public tune::Measurer {
   Result<cpu::KernelObject> compile(const schedule::Scheduled& scheduled) const {
     try {
       return cpu::compile_kernel(scheduled.program, *task_.intrinsics, kSymbol, cpu_);
-    } catch (const InternalError& error) {  // it is the candidate's end, and nobody else's
-      return Diagnostic{"cannot compile", task_.program.name, error.what(), "report it"};
+    } catch (const InternalError& error) {  // the error concerns this candidate alone
+      return Diagnostic{"cannot compile", task_.program.name, error.what(), "this is a bug of the kit: report it"};
     }
   }
 
@@ -231,7 +231,7 @@ class CpuMeasurer : public tune::Measurer {
     if (parameters.size() != task_.program.parameters.size())
       return Diagnostic{
           "cannot measure a schedule", task_.program.name,
-          fmt::format("it has {} parameters, its task {}", parameters.size(), task_.program.parameters.size()),
+          fmt::format("it has {} parameters, and its task has {}", parameters.size(), task_.program.parameters.size()),
           "give schedules of this task"};
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const std::string& name = task_.program.parameters[i].buffer->name;
@@ -241,7 +241,7 @@ class CpuMeasurer : public tune::Measurer {
       const loops::BufferNode& buffer = *parameters[i].buffer;
       if (buffer.dtype != value->dtype() || buffer.shape != value->shape())
         return Diagnostic{"cannot measure a schedule", task_.program.name,
-                          fmt::format("its {} is {}{}, in the layout of the schedule it is {}{}", name,
+                          fmt::format("its {} is {}{}, and in the layout of the schedule {}{}", name,
                                       dovetail::name(buffer.dtype), dovetail::to_string(buffer.shape),
                                       dovetail::name(value->dtype()), dovetail::to_string(value->shape())),
                           "give schedules of this task"};
@@ -251,35 +251,36 @@ class CpuMeasurer : public tune::Measurer {
     return kernel;
   }
 
-  ChildEnd run_beside(const Kernel& beside, const Kernel& candidate, const ChildLimits& limits,
-                      const CpuMeasureOptions::Run* hook) const {
+  ChildEnd run_with_baseline(const Kernel& baseline, const Kernel& candidate, const ChildLimits& limits,
+                             const CpuMeasureOptions::Run* hook) const {
     const auto held = FileLock::take(lock_);
     if (!held.ok()) throw ResourceError(held.errors().front());
     const auto end =
-        call_in_child([&] { return check_and_time(beside, candidate, tolerance_, options_, hook); }, limits);
+        call_in_child([&] { return check_and_time(baseline, candidate, tolerance_, options_, hook); }, limits);
     if (!end.ok()) throw ResourceError(end.errors().front());
     return *end;
   }
 
-  // Alongside itself.
+  // Measures the default schedule, paired with itself.
   Result<void> measure_default(std::shared_ptr<const schedule::Scheduled> scheduled) {
     DOVETAIL_ASSIGN(Kernel kernel, ready(scheduled, compile(*scheduled)));
     default_ = std::make_unique<Kernel>(std::move(kernel));
     const ChildLimits limits{.seconds = 10 * options_.limit_seconds, .work = options_.work};
-    const ChildEnd end = run_beside(*default_, *default_, limits, nullptr);
+    const ChildEnd end = run_with_baseline(*default_, *default_, limits, nullptr);
     const Measurement measurement = measurement_of(end, limits, 0);
     if (measurement.outcome != Outcome::measured)
-      return Diagnostic{"cannot measure", task_.program.name, fmt::format("its default schedule: {}", measurement.why),
-                        "nothing can be compared with it; report it"};
+      return Diagnostic{"cannot measure", task_.program.name,
+                        fmt::format("its default schedule failed: {}", measurement.why),
+                        "this is a bug of the kit: report it"};
     default_seconds_ = timing_of(end).seconds;
     return {};
   }
 
-  Measurement measure_beside_default(const Kernel& candidate) const {
-    // Longer for tasks that take long: a bad candidate of theirs is to be told from one that hangs.
-    constexpr double kMostRuns = 100;  // of the default
+  Measurement measure_against_default(const Kernel& candidate) const {
+    // Longer for slow tasks, to distinguish a slow candidate from one that hangs.
+    constexpr double kMostRuns = 100;  // runs of the default schedule
     const ChildLimits limits{.seconds = options_.limit_seconds + kMostRuns * default_seconds_, .work = options_.work};
-    return measurement_of(run_beside(*default_, candidate, limits, &options_.run), limits, default_seconds_);
+    return measurement_of(run_with_baseline(*default_, candidate, limits, &options_.run), limits, default_seconds_);
   }
 
   schedule::Task task_;

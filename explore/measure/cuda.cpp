@@ -40,7 +40,7 @@ using runtime::cuda::Context;
 using tune::Measurement;
 using tune::Outcome;
 
-// A schedule's kernels as a step would have them.
+// A schedule's kernels, compiled as for a step of a bundle.
 struct Kernels {
   const schedule::Scheduled* scheduled = nullptr;
   bundle::CudaCode code;
@@ -72,7 +72,7 @@ class RunningKernels {
 
   Result<void> begin() const { return work_->begin(addresses_, workspace_.address()); }
 
-  // Seconds of a run, of so many.
+  // The mean time in seconds of `runs` runs.
   Result<double> time(int runs) const {
     const auto& driver = context_->driver();
     DOVETAIL_TRY(driver.check(driver.record_event(begin_, context_->stream()), "recording an event"));
@@ -84,13 +84,14 @@ class RunningKernels {
     return static_cast<double>(milliseconds) * 1e-3 / runs;
   }
 
-  // After another run on results full of rubbish: why it is wrong; empty where it is right.
-  Result<std::string> check(const Tolerance& tolerance, std::byte rubbish,
+  // Runs the kernels once more on results filled with arbitrary bytes. Returns why the results are wrong; empty if they
+  // are right.
+  Result<std::string> check(const Tolerance& tolerance, std::byte filler,
                             const std::function<void(std::span<NdArray>)>& after_run) const {
     std::vector<NdArray> results;
     for_each_result([&](std::size_t i) {
       results.emplace_back(values_[i].dtype(), values_[i].shape());
-      std::ranges::fill(results.back().bytes(), rubbish);
+      std::ranges::fill(results.back().bytes(), filler);
     });
     std::size_t next = 0;
     Result<void> copied = Result<void>();
@@ -106,7 +107,7 @@ class RunningKernels {
     DOVETAIL_TRY(copied);
     bundle::CudaFailure failure;
     DOVETAIL_TRY(failure_.copy_out(0, std::as_writable_bytes(std::span(&failure, 1))));
-    if (failure.claimed != 0) return std::string("a rule of the program is broken");
+    if (failure.claimed != 0) return std::string("it breaks a rule of the program");
     if (after_run) after_run(results);
     next = 0;
     std::string wrong;
@@ -131,7 +132,7 @@ class RunningKernels {
 
   std::shared_ptr<Context> context_;
   const loops::Program& program_;
-  const std::vector<NdArray>& values_;  // by parameter; of results, those of the reference
+  const std::vector<NdArray>& values_;  // by parameter; for results, the values of the reference
   Allocation failure_, workspace_;
   std::unique_ptr<runtime::cuda::StreamWork> work_;
   std::vector<Allocation> memory_;
@@ -139,7 +140,7 @@ class RunningKernels {
   runtime::cuda::EventHandle begin_ = nullptr, end_ = nullptr;
 };
 
-Result<CheckedTiming> check_and_time_on_gpu(const loops::Program& program, const Kernels& beside,
+Result<CheckedTiming> check_and_time_on_gpu(const loops::Program& program, const Kernels& baseline,
                                             const Kernels& candidate, const std::vector<NdArray>& values,
                                             const Tolerance& tolerance, const CudaMeasureOptions& options, bool hooks) {
   constexpr std::size_t kRounds = 7;
@@ -150,7 +151,7 @@ Result<CheckedTiming> check_and_time_on_gpu(const loops::Program& program, const
   };
   DOVETAIL_ASSIGN(std::string wrong, second.check(tolerance, std::byte{0xcd}, after_run));
   if (!wrong.empty()) return CheckedTiming{0, 0, std::move(wrong)};
-  DOVETAIL_ASSIGN(const RunningKernels first, RunningKernels::make(context, program, beside, values));
+  DOVETAIL_ASSIGN(const RunningKernels first, RunningKernels::make(context, program, baseline, values));
   DOVETAIL_ASSIGN(const double once, first.time(1));
   const double of_round = options.timing_seconds / (2 * kRounds);
   const int runs = std::clamp(static_cast<int>(of_round / std::max(once, 1e-9)), 1, 1000);
@@ -173,7 +174,7 @@ Result<CheckedTiming> check_and_time_on_gpu(const loops::Program& program, const
 
 // ---- In the parent
 
-// What the device is, asked in a child: a process that has used the driver cannot fork one that uses it.
+// Queries the device in a child process, since a process that used the driver cannot fork children that use it.
 Result<runtime::cuda::DeviceFacts> ask_device() {
   DOVETAIL_ASSIGN(const ChildEnd end,
                   call_in_child(
@@ -193,7 +194,7 @@ Result<runtime::cuda::DeviceFacts> ask_device() {
     std::getline(words >> facts.capability >> facts.processors >> std::ws, facts.name);
   if (facts.capability == 0)
     return Diagnostic{"cannot measure", "the GPU", facts.name.empty() ? to_string(end, {}) : facts.name,
-                      "tune on a machine with a GPU; `dovetail doctor` says what is here"};
+                      "tune on a machine with a GPU; `dovetail doctor` lists the devices of this machine"};
   return facts;
 }
 
@@ -238,7 +239,7 @@ class CudaMeasurer : public tune::Measurer {
       }
       const auto kernels = compile(*candidate);
       measurements.push_back(kernels.ok()
-                                 ? measure_beside_default(*kernels)
+                                 ? measure_against_default(*kernels)
                                  : Measurement{.outcome = Outcome::refused, .why = to_string(kernels.errors())});
     }
     return measurements;
@@ -256,7 +257,7 @@ class CudaMeasurer : public tune::Measurer {
         tolerance_(tolerance_of(task.program)),
         values_(std::move(values)),
         lock_(std::move(lock)) {
-    // As bundles have it: with the its own instructions that the user's list allows.
+    // As in bundles: with architecture-specific instructions if the user's list allows them.
     architecture_ = fmt::format("sm_{}", device_.capability);
     for (const std::string& known : gpu_.architectures)
       if (cuda::architecture_number(known) == device_.capability) architecture_ = known;
@@ -265,7 +266,7 @@ class CudaMeasurer : public tune::Measurer {
   Result<Kernels> compile(const schedule::Scheduled& scheduled) const {
     if (!scheduled.layouts.empty())
       return Diagnostic{"cannot measure a schedule", task_.program.name,
-                        "it chooses layouts, which the back end does not", "give schedules of this task"};
+                        "it chooses layouts, which this back end does not support", "give schedules of this task"};
     try {
       DOVETAIL_ASSIGN(const loops::ThreadProgram lowered, cuda::lower(scheduled.program, gpu_));
       const cuda::Source source = cuda::emit_source(lowered, scheduled.program.parameters, "candidate");
@@ -276,12 +277,12 @@ class CudaMeasurer : public tune::Measurer {
                                       source.workspace_bytes,
                                       source.failures});
       return kernels;
-    } catch (const InternalError& error) {  // it is the candidate's end, and nobody else's
-      return Diagnostic{"cannot compile", task_.program.name, error.what(), "report it"};
+    } catch (const InternalError& error) {  // the error concerns this candidate alone
+      return Diagnostic{"cannot compile", task_.program.name, error.what(), "this is a bug of the kit: report it"};
     }
   }
 
-  // In a child too: NVRTC 13.0 uses the driver, and a process that has done so cannot fork one that measures.
+  // Compiles in a child too: NVRTC 13.0 uses the driver, after which a process cannot fork children that measure.
   Result<std::vector<std::byte>> compile(const std::string& text) const {
     constexpr double kCompileSeconds = 200;  // NVRTC's time does not depend on the limit of a candidate's runs
     const ChildLimits limits{.seconds = kCompileSeconds, .work = options_.work, .open_to_others = true};
@@ -293,18 +294,20 @@ class CudaMeasurer : public tune::Measurer {
                                       },
                                       limits));
     if (end.ending != ChildEnding::returned)
-      return Diagnostic{"cannot compile", task_.program.name, to_string(end, limits), "report it"};
+      return Diagnostic{"cannot compile", task_.program.name, to_string(end, limits),
+                        "this is a bug of the kit: report it"};
     return std::move(end.answer);
   }
 
-  // What the child says of errors becomes its exception, which is its end.
-  ChildEnd run_beside(const Kernels& beside, const Kernels& candidate, const ChildLimits& limits, bool hooks) const {
+  // The child throws its errors as an exception, which ends it.
+  ChildEnd run_with_baseline(const Kernels& baseline, const Kernels& candidate, const ChildLimits& limits,
+                             bool hooks) const {
     const auto held = FileLock::take(lock_);
     if (!held.ok()) throw ResourceError(held.errors().front());
     const auto end = call_in_child(
         [&] {
           const auto timing =
-              check_and_time_on_gpu(task_.program, beside, candidate, values_, tolerance_, options_, hooks);
+              check_and_time_on_gpu(task_.program, baseline, candidate, values_, tolerance_, options_, hooks);
           if (!timing.ok()) throw std::runtime_error(to_string(timing.errors()));
           return to_answer(*timing);
         },
@@ -313,23 +316,24 @@ class CudaMeasurer : public tune::Measurer {
     return *end;
   }
 
-  // Alongside itself.
+  // Measures the default schedule, paired with itself.
   Result<void> measure_default(schedule::Scheduled scheduled) {
     default_schedule_ = std::make_unique<schedule::Scheduled>(std::move(scheduled));
     DOVETAIL_ASSIGN(default_, compile(*default_schedule_));
     const ChildLimits limits{.seconds = 10 * options_.limit_seconds, .work = options_.work, .open_to_others = true};
-    const ChildEnd end = run_beside(default_, default_, limits, false);
+    const ChildEnd end = run_with_baseline(default_, default_, limits, false);
     const Measurement measurement = measurement_of(end, limits, 0);
     if (measurement.outcome != Outcome::measured)
-      return Diagnostic{"cannot measure", task_.program.name, fmt::format("its default schedule: {}", measurement.why),
-                        "nothing can be compared with it; report it"};
+      return Diagnostic{"cannot measure", task_.program.name,
+                        fmt::format("its default schedule failed: {}", measurement.why),
+                        "this is a bug of the kit: report it"};
     default_seconds_ = timing_of(end).seconds;
     return {};
   }
 
-  Measurement measure_beside_default(const Kernels& candidate) const {
+  Measurement measure_against_default(const Kernels& candidate) const {
     const ChildLimits limits{.seconds = options_.limit_seconds, .work = options_.work, .open_to_others = true};
-    return measurement_of(run_beside(default_, candidate, limits, true), limits, default_seconds_);
+    return measurement_of(run_with_baseline(default_, candidate, limits, true), limits, default_seconds_);
   }
 
   schedule::Task task_;

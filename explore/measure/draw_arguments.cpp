@@ -18,11 +18,11 @@ using namespace loops;
 
 namespace {
 
-// What the program needs of a parameter's elements.
+// The values that the program needs for a parameter's elements.
 struct Need {
   bool positive = false;
-  bool scale = false;                     // of requantize
-  std::optional<std::int64_t> most = {};  // with 0 the least
+  bool scale = false;                     // a scale of requantize
+  std::optional<std::int64_t> most = {};  // integers from 0 to this
 };
 
 class Needs {
@@ -54,7 +54,7 @@ class Needs {
     }
   }
 
-  // Elements that `expr` is, or is a sum or product of.
+  // Visits the needs of the elements of which `expr` is a sum or product, or the one that it is.
   void each_part(const Expr& expr, const std::function<void(Need&)>& visit) {
     if (const auto* load = std::get_if<LoadExpr>(&expr->node)) visit(needs_[load->buffer.get()]);
     if (const auto* cast = std::get_if<Cast>(&expr->node)) each_part(cast->a, visit);
@@ -70,7 +70,7 @@ class Needs {
         if (const auto* load = std::get_if<LoadExpr>(&e->node)) read.push_back(load->buffer);
       });
       const std::int64_t last = buffer->shape[d] - 1;
-      if (read.empty() || range_of(indices[d], {}).within(0, last)) continue;  // any value of the type will do
+      if (read.empty() || range_of(indices[d], {}).within(0, last)) continue;  // any value of the type is valid
       for (const Buffer& from : read) {
         Need& need = needs_[from.get()];
         need.most = std::min(need.most.value_or(last), last);
@@ -81,8 +81,8 @@ class Needs {
   std::map<const BufferNode*, Need> needs_;
 };
 
-// How large the int32 sums of the program become: their standard deviation for bytes over the full range. nullopt where
-// it computes none, and requantizes nothing.
+// The size of the program's int32 sums: their standard deviation for bytes over the full range. nullopt if the program
+// has no such sums and no requantize.
 std::optional<double> size_of_sums(const Program& program) {
   constexpr double kByte = 74;  // 256 / sqrt(12)
   double terms = 0;
@@ -125,7 +125,7 @@ class Drawing {
 }  // namespace
 
 std::vector<NdArray> draw_arguments(const Program& program, std::uint64_t seed) {
-  constexpr double kResult = 64;  // of requantize, typically
+  constexpr double kResult = 64;  // a typical result of requantize
   Needs needs(program);
   const std::optional<double> sums = size_of_sums(program);
   Drawing drawing(seed);

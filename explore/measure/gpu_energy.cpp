@@ -22,7 +22,7 @@ Diagnostic no_energy(std::string why, std::string hint) {
 }  // namespace
 
 struct GpuEnergy::State {
-  // nvml.h, by its signatures. https://docs.nvidia.com/deploy/nvml-api
+  // Signatures of nvml.h. https://docs.nvidia.com/deploy/nvml-api
   using Status = int;  // nvmlReturn_t, 0: success
   using Device = void*;
   struct Nvml {
@@ -65,7 +65,7 @@ GpuEnergy::~GpuEnergy() = default;
 Result<GpuEnergy> GpuEnergy::open(const std::string& pci_bus) {
   const std::string path = environment("DOVETAIL_NVML").value_or(kLibrary);
   auto library = SharedLibrary::open(path);
-  if (!library.ok()) return no_energy(library.errors().front().why, "NVIDIA's driver brings it");
+  if (!library.ok()) return no_energy(library.errors().front().why, "NVIDIA's driver contains it");
   auto state = std::make_unique<State>(*std::move(library));
   std::string missing;
   const auto bind = [&](auto& pointer, const char* symbol) {

@@ -1,5 +1,5 @@
-// What an NVIDIA GPU uses, by its own counter (NVML, Volta and later). It is all that runs on it meanwhile, not only
-// what is measured.
+// The energy that an NVIDIA GPU uses, from its own counter (NVML, Volta and later). It includes everything that runs on
+// the GPU in that time.
 #pragma once
 
 #include <memory>
@@ -11,15 +11,14 @@ namespace dovetail::explore {
 
 class GpuEnergy {
  public:
-  // `pci_bus`: of the device, as cuDeviceGetPCIBusId writes it. Where DOVETAIL_NVML names a file, that library; else
-  // libnvidia-ml.so.1 as the loader finds it. Error: why there is nothing to read: no library, no such device, or one
-  // that does not count.
+  // `pci_bus`: the device, in the form of cuDeviceGetPCIBusId. Loads the library that DOVETAIL_NVML names, else
+  // libnvidia-ml.so.1 from the loader's path. Error: no library, no such device, or a device without a counter.
   static Result<GpuEnergy> open(const std::string& pci_bus);
   GpuEnergy(GpuEnergy&&) noexcept;
   ~GpuEnergy();
 
-  // Since open(). The device counts in steps of some ten milliseconds: 0 where it has not counted since. Error: the
-  // counter cannot be read any more.
+  // The energy since open(). The device updates the counter every ten milliseconds or so; 0 before the first update.
+  // Error: the counter cannot be read any more.
   Result<double> joules();
 
  private:

@@ -29,10 +29,10 @@ using runtime::cuda::Allocation;
 using runtime::cuda::Context;
 
 constexpr std::uint64_t kMostCopied = std::uint64_t{1} << 30;
-// Work grows until it takes that long on the device, so that beginning and end do not count, or here.
+// Work grows until it takes this long on the device, so that start and end are negligible, or this long on the host.
 constexpr double kEnoughSeconds = 5e-3, kMostHostSeconds = 0.1;
 
-// Of the shortest of some runs.
+// The time of the fastest of some runs.
 Result<double> seconds_of(const Context& context, runtime::cuda::StreamWork& work,
                           std::span<const runtime::cuda::Address> tensors) {
   const auto& driver = context.driver();
@@ -47,7 +47,7 @@ Result<double> seconds_of(const Context& context, runtime::cuda::StreamWork& wor
   DOVETAIL_TRY(driver.check(driver.create_event(&events.begin, 0), "making an event"));
   DOVETAIL_TRY(driver.check(driver.create_event(&events.end, 0), "making an event"));
   double best = 0;
-  constexpr int kRuns = 5;  // the first wakes the device
+  constexpr int kRuns = 5;  // the first run wakes the device
   for (int run = 0; run < kRuns; ++run) {
     DOVETAIL_TRY(driver.check(driver.record_event(events.begin, context.stream()), "recording an event"));
     DOVETAIL_TRY(work.begin(tensors, 0));
@@ -61,7 +61,7 @@ Result<double> seconds_of(const Context& context, runtime::cuda::StreamWork& wor
   return best;
 }
 
-// A kernel, in as many blocks as are asked for.
+// A kernel with a given number of blocks.
 class PeakKernel {
  public:
   PeakKernel(std::shared_ptr<Context> context, bundle::CudaImage image, std::string symbol, std::uint64_t threads,
@@ -131,7 +131,7 @@ Result<double> measure_copies(const std::shared_ptr<Context>& context, const cud
   }
 }
 
-// First a block's steps grow, then the number of blocks.
+// The steps of a block grow first, then the number of blocks.
 Result<double> measure_products(const std::shared_ptr<Context>& context, const bundle::CudaImage& image,
                                 const TensorPeak& peak) {
   PeakKernel kernel(context, image, peak.name, peak.threads, 2, peak.shared_bytes);
@@ -153,7 +153,7 @@ Result<double> measure_products(const std::shared_ptr<Context>& context, const b
   }
 }
 
-// The best that any instruction of the device does on a kind of factors.
+// The best rate of any instruction of the device for each type of factors.
 Result<std::map<std::string, double>> measure_tensor_cores(const std::shared_ptr<Context>& context,
                                                            const cuda::Nvrtc& nvrtc, std::string architecture) {
   std::map<std::string, double> best;

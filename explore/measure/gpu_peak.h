@@ -1,6 +1,6 @@
-// What a GPU can do at most, measured: multiply-adds between registers on all of its processors, products of its tensor
-// cores from registers or shared memory, and copies of more memory than its caches hold. The kernels are compiled by
-// NVRTC when they are asked for.
+// Measures the peak rates of a GPU: multiply-adds between registers on all of its processors, products of its tensor
+// cores from registers or shared memory, and copies of more memory than its caches hold. NVRTC compiles the kernels on
+// demand.
 #pragma once
 
 #include <map>
@@ -11,10 +11,10 @@
 namespace dovetail::explore {
 
 struct GpuPeak {
-  double float32_operations = 0;  // a second; a multiply-add is two. Outside of tensor cores
-  // By factors as they are multiplied: float16, bfloat16, tf32, int8. Empty: it has no tensor cores.
+  double float32_operations = 0;  // per second, without tensor cores; a multiply-add counts as two
+  // By type of the factors: float16, bfloat16, tf32, int8. Empty: the GPU has no tensor cores.
   std::map<std::string, double> tensor_operations;
-  double bytes = 0;  // a second, read and written
+  double bytes = 0;  // per second, read and written
 };
 
 // Error: there is no GPU, no NVRTC, or too little memory.

@@ -6,7 +6,7 @@ namespace dovetail::explore {
 
 namespace {
 
-// Bits of a register of factors: what is the same in all, and what `h` may change.
+// Bits of a register of factors: the common bits of all, and those that `h` may change.
 struct Bits {
   std::uint32_t same, any;
 };
@@ -15,7 +15,7 @@ Bits bits_of(DType factor) {
     case DType::float16: return {0x3c003c00, 0x83ff83ff};
     case DType::bfloat16: return {0x3f803f80, 0x807f807f};
     case DType::float32: return {0x3f800000, 0x807fffff};
-    default: return {0, 0xffffffff};  // of bytes all
+    default: return {0, 0xffffffff};  // all bits of bytes
   }
 }
 
@@ -85,7 +85,7 @@ TensorPeak of_group(const cuda::MatrixMultiply& mma, const std::string& sum) {
 
 }  // namespace
 
-// What they come to is written, so that it is computed.
+// The results are written, so that the compiler does not remove the computation.
 std::string multiply_text() {
   std::string declare, step, sum;
   for (std::uint64_t i = 0; i < kPeakChains; ++i) {

@@ -24,8 +24,8 @@ Result<std::uint64_t> read_number(const fs::path& file) {
   std::uint64_t number = 0;
   const auto [end, error] = std::from_chars(line.data(), line.data() + line.size(), number);
   if (error != std::errc() || end != line.data() + line.size())
-    return Diagnostic{"cannot read the processor's energy", file.string(), "it holds no number",
-                      "this is the kernel's"};
+    return Diagnostic{"cannot read the processor's energy", file.string(), "it has no number",
+                      "this is a bug of the Linux kernel"};
   return number;
 }
 
@@ -39,8 +39,7 @@ Result<PackageEnergy> PackageEnergy::open(const fs::path& folder) {
   std::vector<fs::path> zones;
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error))
     zones.push_back(entry->path());
-  if (error)
-    return bad(error.message(), "RAPL needs an Intel or AMD processor that the system shows; virtual machines hide it");
+  if (error) return bad(error.message(), "RAPL needs an Intel or AMD processor, and virtual machines hide it");
   std::sort(zones.begin(), zones.end());
   PackageEnergy energy;
   for (const fs::path& zone : zones) {
@@ -48,14 +47,14 @@ Result<PackageEnergy> PackageEnergy::open(const fs::path& folder) {
     if (!name.ok() || !first_line(*name).starts_with("package")) continue;
     Counter counter{.file = zone / "energy_uj"};
     const auto now = read_number(counter.file), range = read_number(zone / "max_energy_range_uj");
-    if (!now.ok()) return bad(now.errors().front().why, "it is readable by root alone on most systems");
-    if (!range.ok()) return bad(range.errors().front().why, "this is the kernel's");
+    if (!now.ok()) return bad(now.errors().front().why, "on most systems only root can read it");
+    if (!range.ok()) return bad(range.errors().front().why, "this is a bug of the Linux kernel");
     counter.last_uj = *now;
     counter.range_uj = *range;
     energy.counters_.push_back(std::move(counter));
   }
   if (energy.counters_.empty())
-    return bad("no zone in it is a package of the processor", "virtual machines hide the counters");
+    return bad("it has no zone for a package of the processor", "virtual machines hide the counters");
   return energy;
 }
 

@@ -1,5 +1,5 @@
-// What the processor's packages use, by their own counters (RAPL, which Linux shows below /sys/class/powercap). It is
-// all that runs on them meanwhile, not only what is measured.
+// The energy that the processor's packages use, from their own counters (RAPL, in Linux below /sys/class/powercap). It
+// includes everything that runs on them in that time.
 #pragma once
 
 #include <cstdint>
@@ -13,10 +13,10 @@ namespace dovetail::explore {
 
 class PackageEnergy {
  public:
-  // Error: why there is nothing to read: no such folder, no package in it, or no permission.
+  // Error: there is no such folder, no package in it, or no permission to read.
   static Result<PackageEnergy> open(const std::filesystem::path& folder = "/sys/class/powercap");
 
-  // Since open(), of all packages. To be called before a counter has gone round twice, which takes minutes. Error: a
+  // The energy of all packages since open(). Call it before a counter wraps around twice, which takes minutes. Error: a
   // counter cannot be read any more.
   Result<double> joules();
   std::size_t packages() const { return counters_.size(); }
@@ -24,7 +24,7 @@ class PackageEnergy {
  private:
   struct Counter {
     std::filesystem::path file;
-    std::uint64_t range_uj = 0, last_uj = 0;  // goes back to 0 after its range
+    std::uint64_t range_uj = 0, last_uj = 0;  // the counter wraps to 0 after its range
   };
   std::vector<Counter> counters_;
   double joules_ = 0;

@@ -15,8 +15,9 @@ namespace {
 
 constexpr double kOwnWarmUpSeconds = 0.005;
 constexpr int kFirstRuns = 5;
-constexpr double kLostPart = 0.05, kLostSeconds = 10e-6;  // of a sample's wall time that the processor was another's
-constexpr int kMostAttempts = 3;                          // for each pair that is required
+constexpr double kLostPart = 0.05,
+                 kLostSeconds = 10e-6;  // part of a sample's wall time in which another job had the processor
+constexpr int kMostAttempts = 3;        // attempts for each required pair
 
 double seconds_of(clockid_t clock) {
   timespec time{};
@@ -24,8 +25,7 @@ double seconds_of(clockid_t clock) {
   return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
 }
 
-// Times that another job took the processor from a thread of this process. One that waits for work and sleeps does not
-// count.
+// How often another job took the processor from a thread of this process. Sleeping threads do not count.
 long involuntary_switches() {
   rusage usage{};
   ::getrusage(RUSAGE_SELF, &usage);
@@ -33,7 +33,7 @@ long involuntary_switches() {
 }
 
 struct Sample {
-  double seconds = 0;  // of one run
+  double seconds = 0;  // time of one run
   bool disturbed = false;
 };
 
@@ -42,7 +42,7 @@ class Timed {
  public:
   Timed(const std::function<void()>& run, const PairOptions& options)
       : run_(run), clocks_(options.clocks), threads_(options.threads) {
-    // The best of a few: after one that was disturbed, samples would be too short.
+    // The best of a few runs: a disturbed run would make the samples too short.
     double once = sample_of(1).seconds, passed = once;
     for (int i = 1; i < kFirstRuns && passed < kOwnWarmUpSeconds; ++i) {
       const double again = sample_of(1).seconds;
@@ -83,7 +83,7 @@ struct Pair {
   bool disturbed() const { return first.disturbed || second.disturbed; }
 };
 
-// The mean of the middle half: outliers do not count, and more of the others than a median takes.
+// The mean of the middle half: it ignores outliers, and uses more of the other samples than a median.
 double typical_ratio(const std::vector<Pair>& pairs) {
   std::vector<double> ratios;
   for (const Pair& pair : pairs) ratios.push_back(pair.ratio());
@@ -104,18 +104,18 @@ PairedTimes time_in_pairs(const std::function<void()>& first, const std::functio
                           const PairOptions& options) {
   const Timed one(first, options), other(second, options);
   const double pair_seconds = one.sample_seconds() + other.sample_seconds();
-  const int wanted =
+  const int enough =
       static_cast<int>(std::clamp(options.seconds / std::max(pair_seconds, 1e-7),
                                   static_cast<double>(options.least_pairs), static_cast<double>(options.most_pairs)));
   std::vector<Pair> undisturbed, all;
   const auto counted = [&]() -> const std::vector<Pair>& { return undisturbed.size() >= 2 ? undisturbed : all; };
   const auto is_enough = [&] {
-    return static_cast<int>(undisturbed.size()) >= wanted || static_cast<int>(all.size()) >= kMostAttempts * wanted ||
+    return static_cast<int>(undisturbed.size()) >= enough || static_cast<int>(all.size()) >= kMostAttempts * enough ||
            (all.size() >= 2 && std::ranges::min(counted(), {}, &Pair::ratio).ratio() > options.hopeless);
   };
   while (!is_enough()) {
     Pair pair;
-    // In turns the one and the other begins: what drifts from the first sample to the second cancels as well.
+    // The two take turns to begin, so that drift from the first sample to the second cancels too.
     if (all.size() % 2 == 0) pair.first = one.sample();
     pair.second = other.sample();
     if (all.size() % 2 == 1) pair.first = one.sample();

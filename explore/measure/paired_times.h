@@ -1,46 +1,46 @@
-// How long one kernel takes alongside another. Their samples alternate, in pairs, so that what the machine does
-// meanwhile (its clock, other jobs) meets both, and cancels in their ratio.
+// Times one kernel relative to another. Their samples alternate in pairs, so that changes of the machine (its clock,
+// other jobs) affect both, and cancel in their ratio.
 //
-// What is compared is the processor time of the calling thread where one thread runs the kernels: it does not count
-// while another job has the processor. A sample during which that happened, by more than a twentieth of its time on the
-// wall, is dropped with its pair all the same, as the caches are then the other job's; where fewer than two pairs
-// remain of three times as many as were required, the machine is never ours, and all pairs count. Short samples are
-// disturbed less often, and many of them say more than a few long ones.
+// If one thread runs the kernels, the processor time of the calling thread is compared: it does not count while another
+// job has the processor. A sample in which that happened for more than a twentieth of its wall time is dropped with its
+// pair anyway, since the other job used the caches. If fewer than two pairs remain of three times the required number,
+// the machine is always busy, and all pairs count. Short samples are disturbed less often, and many of them are better
+// than a few long ones.
 //
-// Kernels of several threads are compared by wall time, as the system does not always book the time of all threads
-// before the next sample. A sample is dropped where any of them has lost its processor to another job. On a busy
-// machine little remains: costs of several threads need a machine that is otherwise idle.
+// Kernels of several threads are compared by wall time, since the system does not always account the time of all
+// threads before the next sample. A sample is dropped if any thread lost its processor to another job. On a busy
+// machine few samples remain: costs of several threads need an otherwise idle machine.
 //
 // Every sample begins with a run that is not timed, so that memory is in the caches as far as it fits: both kernels are
-// measured warm. (Samples of more than a few milliseconds are their own warm-up.)
+// measured warm. (Samples longer than a few milliseconds need no warm-up.)
 #pragma once
 
 #include <functional>
 
 namespace dovetail::explore {
 
-// What is asked of the machine around each sample. Tests hand in a machine that they invent.
+// The clocks that are read around each sample. Tests pass clocks of an imaginary machine.
 struct Clocks {
   std::function<double()> wall;       // seconds
-  std::function<double()> processor;  // seconds that the calling thread has had a processor
-  std::function<long()> switches;     // times that another job took the processor from a thread of this process
+  std::function<double()> processor;  // seconds for which the calling thread had a processor
+  std::function<long()> switches;     // how often another job took the processor from a thread of this process
 };
 Clocks machine_clocks();
 
 struct PairOptions {
   int threads = 1;
-  double sample_seconds = 0.0002;  // a sample lasts that long at least, or one run
-  double seconds = 0.1;            // of all pairs together, about
+  double sample_seconds = 0.0002;  // minimum duration of a sample, which has at least one run
+  double seconds = 0.1;            // approximate time of all pairs together
   int least_pairs = 3, most_pairs = 25;
-  // Where the second was that much slower than the first in every pair, of two or more, there are no further ones.
+  // Measuring stops when the second was slower than the first by this factor in every pair, and there are two or more.
   double hopeless = 1.5;
   Clocks clocks = machine_clocks();
 };
 
 struct PairedTimes {
-  double seconds = 0;  // of one run of the first: its best sample
-  double ratio = 1;    // of the second's time to the first's: the mean of the middle half of the pairs
-  int pairs = 0;       // that count
+  double seconds = 0;  // one run of the first, from its best sample
+  double ratio = 1;    // the second's time divided by the first's: the mean of the middle half of the pairs
+  int pairs = 0;       // pairs that count
 };
 
 // Precondition: both have been run once.

@@ -28,11 +28,11 @@ std::vector<tune::Measurement> measure(tune::Measurer& measurer, const std::vect
 
 Diagnostic default_fails(const schedule::Task& task, const tune::Measurement& measured) {
   return {"cannot measure a tuning table", task.program.name,
-          fmt::format("its default schedule: {}, {}", tune::to_string(measured.outcome), measured.why),
-          "nothing can be compared with it; report it"};
+          fmt::format("its default schedule failed: {}, {}", tune::to_string(measured.outcome), measured.why),
+          "this is a bug of the kit: report it"};
 }
 
-// A column for each decision that any candidate has, in an order that agrees with each candidate's.
+// Adds a column for each decision of the candidate, in an order that is consistent with all candidates.
 void add_columns(const tune::Candidate& candidate, std::vector<std::string>& columns) {
   auto place = columns.begin();
   for (const schedule::Decision& decision : candidate.sampled) {
@@ -42,7 +42,7 @@ void add_columns(const tune::Candidate& candidate, std::vector<std::string>& col
 }
 
 TableRow row_of(const tune::Candidate& candidate, const tune::Measurement& measured) {
-  // Times have no more digits than a thousandth is worth.
+  // Times are rounded to a thousandth.
   const bool works = measured.outcome == tune::Outcome::measured;
   const double cost = works ? std::round(measured.cost * 10) / 10 : std::numeric_limits<double>::infinity();
   return {candidate.decisions(), measured.outcome, cost};
@@ -96,7 +96,7 @@ Result<void> measure_best_again(const schedule::Task& task, const schedule::Sket
   if (of_default.outcome != tune::Outcome::measured) return default_fails(task, of_default);
   const double unit = table.rows.front().cost / of_default.cost;
 
-  std::vector<TableRow*> rows;  // but the default
+  std::vector<TableRow*> rows;  // without the default
   for (TableRow& row : table.rows) rows.push_back(&row);
   rows.erase(rows.begin());
   count = std::min(count, rows.size());
@@ -122,7 +122,7 @@ Result<void> measure_best_again(const schedule::Task& task, const schedule::Sket
       for (std::size_t j = 0; j < next.size(); ++j) measured[j].push_back(all[j]);
     }
     for (std::size_t j = 0; j < next.size(); ++j) {
-      // What does not work once does not count as working.
+      // A candidate that fails once counts as failed.
       const auto by_cost = [](const tune::Measurement& each) {
         return each.outcome == tune::Outcome::measured ? each.cost : std::numeric_limits<double>::infinity();
       };

@@ -52,7 +52,7 @@ class Parser {
       table.rows.push_back(std::move(row));
     }
     if (table.rows.empty() || table.rows.front().outcome != tune::Outcome::measured)
-      return refuse("its first row is not a default schedule that was measured");
+      return refuse("its first row must be the measured default schedule");
     return table;
   }
 
@@ -67,25 +67,26 @@ class Parser {
 
   Diagnostic refuse(std::string why) const {
     return {"cannot read a tuning table", fmt::format("{}:{}", where_, line_), std::move(why),
-            "make it again: ./dev tuning tables"};
+            "measure it again: ./dev tuning tables"};
   }
 
   Result<void> take_header(std::string_view key, Table& table) {
     const std::string_view line = next();
     if (!line.starts_with(key) || line.size() <= key.size() + 1 || line[key.size()] != ' ')
-      return refuse(fmt::format("\"{} ...\" is expected, and \"{}\" found", key, line));
+      return refuse(fmt::format("expected \"{} ...\", got \"{}\"", key, line));
     const std::string value(line.substr(key.size() + 1));
     if (key == "name") table.name = value;
     if (key == "task") table.task = value;
     if (key == "machine") table.machine = value;
     if (key == "unit") table.unit = value;
     if (key == "holds") {
-      if (value != kAll && value != kSample) return refuse(fmt::format("it holds \"{}\" or \"{}\"", kAll, kSample));
+      if (value != kAll && value != kSample)
+        return refuse(fmt::format("expected \"holds {}\" or \"holds {}\"", kAll, kSample));
       table.whole = value == kAll;
     }
     if (key == "sketch") {
       const auto version = number<int>(value);
-      if (!version) return refuse(fmt::format("{} is not a version", value));
+      if (!version) return refuse(fmt::format("the version {} is not a number", value));
       table.sketch_version = *version;
     }
     return {};

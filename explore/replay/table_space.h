@@ -1,5 +1,5 @@
-// A task's schedules as far as a table has them: a search on it sees costs without measuring, and completes within
-// what was measured.
+// The schedules of a task that a table has, as a search space: costs come from the table, and only measured candidates
+// are completed.
 #pragma once
 
 #include <cstddef>
@@ -15,19 +15,19 @@
 
 namespace dovetail::explore {
 
-// Without state that a search could see: one serves any number of searches, one after the other.
+// It has no state that a search could see, so that one space can be used by any number of searches in sequence.
 class TableSpace final : public tune::SearchSpace {
  public:
-  // Runs the sketch once for each row, for features and for what each decision was chosen from. Task, sketch and table
-  // outlive the space. Error: the table is of another task or sketch version, or the sketch no longer makes a candidate
-  // of it.
+  // Runs the sketch once for each row, for its features and the choices of each decision. Task, sketch and table
+  // outlive the space. Error: the table is for another task or sketch version, or the sketch no longer makes one of its
+  // candidates.
   static Result<TableSpace> make(const schedule::Task& task, const schedule::Sketch& sketch, const Table& table);
 
   Result<tune::Candidate> default_candidate() override { return candidates_.front(); }
-  // Analytic: what the sketch makes of `wanted`, or where the table does not have that, the row that agrees with it
-  // for the most decisions. Random: any of the rows that agree with `wanted`. A decision with which no row agrees that
-  // agrees with those before it is left out, as where a sketch does not take it.
-  std::optional<tune::Candidate> complete(const schedule::Decisions& wanted, tune::Rest rest,
+  // Analytic: the sketch's candidate for `decided`, or if the table does not have it, the row that agrees with it in
+  // the most decisions. Random: any of the rows that agree with `decided`. A decision is ignored if no row that agrees
+  // with the decisions before it agrees with it too, like a decision that a sketch does not accept.
+  std::optional<tune::Candidate> complete(const schedule::Decisions& decided, tune::Rest rest,
                                           SplitMix64& random) override;
 
   double cost(const tune::Candidate& candidate) const;                         // precondition: of this space
@@ -37,15 +37,16 @@ class TableSpace final : public tune::SearchSpace {
   TableSpace(const schedule::Task& task, const schedule::Sketch& sketch, const Table& table)
       : task_(&task), sketch_(&sketch), table_(&table) {}
 
-  std::optional<std::size_t> analytic_row(const schedule::Decisions& wanted) const;
-  std::vector<std::size_t> agreeing(const schedule::Decisions& wanted) const;
+  std::optional<std::size_t> analytic_row(const schedule::Decisions& decided) const;
+  std::vector<std::size_t> agreeing(const schedule::Decisions& decided) const;
 
   const schedule::Task* task_;
   const schedule::Sketch* sketch_;
   const Table* table_;
-  std::vector<tune::Candidate> candidates_;                               // of the table's rows
-  std::unordered_map<std::string, std::size_t> rows_;                     // by Candidate::text
-  std::unordered_map<std::string, std::optional<std::size_t>> analytic_;  // by text of what was required; as asked
+  std::vector<tune::Candidate> candidates_;            // candidates of the table's rows
+  std::unordered_map<std::string, std::size_t> rows_;  // by Candidate::text
+  std::unordered_map<std::string, std::optional<std::size_t>>
+      analytic_;  // by text of the given decisions, as searches ask for them
 };
 
 }  // namespace dovetail::explore

@@ -98,7 +98,7 @@ constexpr std::array<ReplayTask, 12> kTasks{{
 )"},
 }};
 
-// Weights of both signs, small biases, positive scales.
+// Random constants: weights of both signs, small biases, positive scales.
 NdArray drawn(const graph::TensorType& type) {
   SplitMix64 random(1);
   NdArray array(type.dtype, type.shape);
@@ -146,7 +146,7 @@ Result<FoundTask> find_task(const ReplayTask& row, TargetPointer target) {
   CompileOptions options;
   options.available = {std::move(target), host::make_target()};
   options.targets = {std::string(row.target)};
-  options.free_borders = true;  // as between other layers
+  options.free_borders = true;  // as for a layer between other layers
   options.recorded = [&](const schedule::Task& task, const schedule::Sketch& sketch) {
     const bool known =
         std::ranges::any_of(found, [&](const auto& f) { return schedule::key(f.first) == schedule::key(task); });
@@ -154,16 +154,17 @@ Result<FoundTask> find_task(const ReplayTask& row, TargetPointer target) {
     return schedule::Recorded{};
   };
   DOVETAIL_TRY(compile({std::move(graph), {}}, options));
-  // Where the processor has tiles, products of int8 are a "tile_convolution".
+  // On a processor with tiles, int8 convolutions have the kind "tile_convolution".
   const auto of_other_kind = [](const std::string& kind) {
     return [kind](const auto& f) { return f.first.kind != kind; };
   };
   const bool exact = std::ranges::any_of(found, [&](const auto& f) { return f.first.kind == row.kind; });
   std::erase_if(found, of_other_kind(exact ? std::string(row.kind) : fmt::format("tile_{}", row.kind)));
   if (found.size() != 1)
-    return Diagnostic{"cannot make the task", std::string(row.name),
-                      fmt::format("its graph has {} tasks of kind {} on this target, for one", found.size(), row.kind),
-                      "choose other hardware, or another task"};
+    return Diagnostic{
+        "cannot make the task", std::string(row.name),
+        fmt::format("its graph has {} tasks of kind {} on this target, and needs exactly one", found.size(), row.kind),
+        "choose other hardware, or another task"};
   return FoundTask{std::move(found.front().first), std::move(found.front().second), std::move(options.available)};
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr double kMilli = 1e3;
 
-constexpr std::string_view kAccuracy = "accuracy";  // the one that not every point has
+constexpr std::string_view kAccuracy = "accuracy";  // the only metric that not every point has
 
 struct MetricRow {
   std::string_view key;
@@ -98,7 +98,7 @@ Result<Evaluator> Evaluator::make(const Workload& workload, const AreaModel& are
       return Diagnostic{"nothing to explore", workload.models()[i].path,
                         fmt::format("none of its multiplications runs on the accelerator {}{}{}", base.hardware.name,
                                     model.left_out.empty() ? "" : ": ", model.left_out),
-                        "quantize the model first; `dovetail compile` says why for every node"};
+                        "quantize the model first; `dovetail compile` reports the reason for every node"};
     evaluator.accel_macs_.push_back(model.accel_macs);
   }
   return evaluator;
@@ -114,10 +114,10 @@ Result<Programs> Evaluator::compile(const isa::HardwareConfig& hardware) const {
   for (std::size_t i = 0; i < programs.models.size(); ++i)
     if (const Programs::Model& model = programs.models[i]; model.accel_macs < accel_macs_[i])
       return Diagnostic{
-          "the point does other work", hardware.name,
+          "the accelerator does less work at this point", hardware.name,
           fmt::format("{} of {} multiplications of {} are left to the host ({})", accel_macs_[i] - model.accel_macs,
                       accel_macs_[i], workload_->models()[i].name, model.left_out),
-          "larger buffers, or other blocks"};
+          "use larger buffers, or other blocks"};
   return programs;
 }
 
@@ -135,7 +135,7 @@ Metrics Evaluator::without_time(const isa::HardwareConfig& hardware, std::int64_
 
 namespace {
 
-// What follows from the sums over all models.
+// Computes the metrics that follow from the sums over all models.
 void complete(Metrics& metrics, std::int64_t accelerators) {
   if (!(metrics.latency_ms > 0)) return;
   const auto samples = static_cast<double>(accelerators);
@@ -217,14 +217,15 @@ Metrics Evaluator::lower_bound(const isa::Machine& machine) const {
     const auto peak = static_cast<std::uint64_t>(machine.hardware.macs_per_uop());
     const RunTime time{(macs + peak - 1) / peak, machine.system.clock_mhz * 1e6, accelerators};
     metrics.latency_ms += weight * time.seconds() * kMilli;
-    // The multiplications, and what passes with time; no memory is counted.
+    // Counts the multiplications and energy that depends on time, but no memory accesses.
     simulator::Counters counters;
     counters.macs = macs;
     const Energy energy = energy_of(counters, machine.hardware, simulator::IdealMemory{}, time, *energy_,
                                     LogicSize{area.gates, area.flip_flops});
     metrics.energy_mj += weight * energy.joules / static_cast<double>(accelerators) * kMilli;
   }
-  // Of the throughput the most: nothing is faster than the bound of the latency. No power follows from two bounds.
+  // The bound of the throughput is its maximum, from the bound of the latency. Two lower bounds give no bound of the
+  // power.
   if (metrics.latency_ms > 0)
     metrics.inferences_per_second = static_cast<double>(accelerators) / metrics.latency_ms * kMilli;
   return metrics;

@@ -1,4 +1,4 @@
-// What a design point costs: exact time of every model, area, energy.
+// Evaluates a design point: exact time of every model, area, energy.
 #pragma once
 
 #include <optional>
@@ -18,34 +18,34 @@
 
 namespace dovetail::explore {
 
-// The memory after the port of a machine, at its clock. Errors: as parse_memory().
+// The memory at the port of a machine, with its clock. Errors: those of parse_memory().
 Result<simulator::MemorySpec> memory_of(const isa::SystemConfig& system);
 
 struct Metrics {
-  // The models', by weight. Of several accelerators the latency is that of a batch with a sample for each, energy that
-  // of one inference; area, power, SRAM and gates are those of all.
+  // Weighted means over the models. With several accelerators, the latency is for a batch with one sample each, the
+  // energy for one inference; area, power, SRAM and gates are for all accelerators.
   double latency_ms = 0, energy_mj = 0, area_mm2 = 0;
-  double power_w = 0;  // while they run
+  double power_w = 0;  // while the models run
   double sram_bytes = 0, gates = 0;
   double inferences_per_second = 0;
   std::optional<double> accuracy = {};  // 0 to 1; empty: the space has no numeric choices
 
-  // Of a constraint's or objective's key. Precondition: it is one.
+  // The value of a constraint's or objective's key. Precondition: the key exists.
   double of(std::string_view key) const;
 };
 Json to_json(const Metrics& metrics);
 Metrics metrics_from_json(const Json& json);
-// What is to be large counts as its negative.
+// Costs are minimized: a metric to be maximized counts as its negative.
 Costs costs(const Metrics& metrics, std::span<const Objective> objectives);
-// Empty: it keeps to all of them.
+// The first constraint that the metrics break, as text; empty: they keep all constraints.
 std::string broken_constraint(const Metrics& metrics, std::span<const Constraint> constraints);
 
-// What is the same for all points of a sweep. Everything it refers to outlives it. May be used by several threads at
-// once.
+// The part of evaluation that is the same for all points of a sweep. Everything it refers to outlives it. Several
+// threads may use it at once.
 class Evaluator {
  public:
-  // Compiles for the space's own machine: what the accelerator does there it has to do at every point, as latencies of
-  // different work cannot be compared. Error: that does not compile, or nothing of a model runs on the accelerator.
+  // Compiles for the space's base machine. The accelerator must do the same work at every point, since latencies of
+  // different work cannot be compared. Error: a model does not compile, or no part of it runs on the accelerator.
   static Result<Evaluator> make(const Workload& workload, const AreaModel& area, const EnergyTable& energy,
                                 const isa::Machine& base);
 
@@ -53,23 +53,24 @@ class Evaluator {
     Metrics metrics;
     Json models;  // [{"model", "cycles", "milliseconds", "energy_mj", "macs", "bytes_loaded", "bytes_stored"}]
   };
-  // Errors: what does not compile, or leaves work to the host that the space's own machine does.
+  // Error: a model does not compile, or the host gets work that the accelerator does on the space's base machine.
   Result<Programs> compile(const isa::HardwareConfig& hardware) const;
   Result<Point> measure(const Programs& programs, const isa::SystemConfig& system, Work* work = nullptr) const;
 
-  // The layers of a model with their energy, in the sense of `energy_mj`: of the chip what their own events and cycles
-  // cost, of the DRAM a share by bytes. The last one, without a name, is what no layer has for itself.
+  // The layers of a model with their part of `energy_mj`: on the chip the energy of the layer's events and cycles, in
+  // the DRAM a share by bytes. The last one, without a name, is the rest, which belongs to no layer.
   Result<std::vector<LayerTime>> layers(const Programs& programs, std::size_t model,
                                         const isa::SystemConfig& system) const;
 
-  // What no program can beat on that machine: all multiplications at the peak, and nothing else.
+  // Lower bounds for any program on that machine: only the multiplications, at the peak.
   Metrics lower_bound(const isa::Machine& machine) const;
 
   const Workload& workload() const { return *workload_; }
 
-  // Of the workload's models, which no hardware changes.
+  // The accuracy of the workload's models, which does not depend on the hardware.
   void set_accuracy(double accuracy) { accuracy_ = accuracy; }
-  // What the accelerator does of another workload's models it has to do of these. Precondition: as many models.
+  // Requires the accelerator to do the same work as for another workload's models. Precondition: the same number of
+  // models.
   void require_work_of(const Evaluator& other);
 
  private:
@@ -79,7 +80,7 @@ class Evaluator {
   const AreaModel* area_ = nullptr;
   const EnergyTable* energy_ = nullptr;
   std::optional<double> accuracy_;
-  std::vector<std::uint64_t> accel_macs_;  // of each model, on the space's own machine
+  std::vector<std::uint64_t> accel_macs_;  // of each model, on the space's base machine
 };
 
 }  // namespace dovetail::explore

@@ -16,7 +16,7 @@ bool dominates(std::span<const double> a, std::span<const double> b) {
 }
 
 std::vector<std::size_t> front_of(std::span<const Costs> points) {
-  // By costs in order: whatever dominates a point comes before it.
+  // Sorted by costs, so that a point comes after all points that dominate it.
   std::vector<std::size_t> order(points.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) { return points[a] < points[b]; });

@@ -1,4 +1,4 @@
-// Dominance: which points no other one beats.
+// Dominance: finds the points that no other point dominates.
 #pragma once
 
 #include <array>
@@ -10,17 +10,18 @@
 
 namespace dovetail::explore {
 
-// Of one point, in the order of the objectives that count; all are to be small.
+// The costs of a point, in the order of the objectives; smaller is better.
 using Costs = std::vector<double>;
 
-// No cost of `a` is greater, and one is smaller.
+// Whether no cost of `a` is greater, and at least one is smaller.
 bool dominates(std::span<const double> a, std::span<const double> b);
 
-// Positions of those that no other one dominates, by the first cost and then the next ones; of equal ones the first.
+// Positions of the points that no other point dominates, sorted by the first cost, then by the next ones. Of equal
+// points the first is returned.
 std::vector<std::size_t> front_of(std::span<const Costs> points);
 
-// Deb et al. 2002 (NSGA-II), section III: the number of the front of each point once those before are taken away, from
-// 0 on, and how far it is from its neighbors there (infinite at the ends).
+// Deb et al. 2002 (NSGA-II), section III: the number of each point's front (0: not dominated; 1: not
+// dominated once front 0 is removed; and so on), and its distance from its neighbors there (infinite at the ends).
 struct Rank {
   int front = 0;
   double crowding = 0;

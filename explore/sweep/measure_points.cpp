@@ -48,7 +48,7 @@ Result<std::string> do_job(const Space& space, const EvaluatorFor& evaluator, bo
     genes = point.at("genes").get<Genes>();
     DOVETAIL_ASSIGN(isa::Machine machine, space.machine(genes));
     if (const std::string key = space.key(machine, genes); key != point.at("key").get<std::string>())
-      return Diagnostic{"processes do not do the same work", point.at("key").get<std::string>(),
+      return Diagnostic{"processes work on different tasks", point.at("key").get<std::string>(),
                         fmt::format("the point is {} here", key), "all processes need the same space and kit"};
     machines.push_back(std::move(machine));
   }

@@ -12,7 +12,7 @@
 
 namespace dovetail::explore {
 
-// Those of `dovetail quantize`, with its defaults.
+// The options of `dovetail quantize`, with its defaults.
 struct Numerics {
   quantize::Method calibration = quantize::Method::min_max;
   quantize::Scales scales = quantize::Scales::any;
@@ -21,13 +21,13 @@ struct Numerics {
 
   bool operator==(const Numerics&) const = default;
 
-  // "min-max-any-per-channel": differs between any two, and may be part of a file's name.
+  // "min-max-any-per-channel": unique for each combination, and valid in a file's name.
   std::string text() const;
-  // What `dovetail quantize` needs beyond its defaults: " --powers-of-two --weights per-tensor".
+  // The options of `dovetail quantize` that differ from its defaults: " --powers-of-two --weights per-tensor".
   std::string options() const;
 };
 
-// The keys on a space's axes: "calibration", "scales", "weight_scales", "symmetric".
+// The keys of numeric choices on a space's axes: "calibration", "scales", "weight_scales", "symmetric".
 std::span<const std::string_view> numeric_keys();
 bool is_numeric(std::string_view parameter);
 // Error: a value that the parameter does not have. Precondition: is_numeric(parameter).

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/file_lock.h"
-#include "base/vanishing.h"
+#include "base/temporary.h"
 #include "compiler/tune/sqlite.h"
 
 namespace dovetail::explore {
@@ -21,13 +21,13 @@ namespace {
 constexpr std::array<std::string_view, 3> kStateNames{"measured", "infeasible", "pruned"};
 constexpr std::string_view kClaimed = "claimed";
 
-// A point is a row from the moment on in which an explorer claims it.
+// A point has a row as soon as an explorer claims it.
 constexpr const char* kTables =
     "CREATE TABLE IF NOT EXISTS sweep (identity TEXT NOT NULL);"
     "CREATE TABLE IF NOT EXISTS points (key TEXT PRIMARY KEY, state TEXT NOT NULL, owner TEXT NOT NULL, machine TEXT, "
     "why TEXT, chosen TEXT, point_values TEXT, models TEXT) WITHOUT ROWID";
 
-// Differs between any two explorers that run at one time.
+// A name that is unique among running explorers.
 std::string own_name() {
   char host[256] = {};
   ::gethostname(host, sizeof host - 1);
@@ -59,13 +59,13 @@ struct PointsFile::State {
   fs::path path;
   sqlite::Database database;
   std::string owner;
-  Vanishing lock_file;
-  FileLock alive;  // held as long as this explorer lives
+  TemporaryPath lock_file;
+  FileLock alive;  // held while this explorer runs
 
   static fs::path lock_path(const fs::path& path, const std::string& owner) {
     return fs::path(path).concat("." + owner + ".lock");
   }
-  // Whether that explorer has ended without finishing what it claimed.
+  // Whether another explorer has ended without finishing its claimed points.
   Result<bool> is_gone(const std::string& other) const {
     const fs::path lock = lock_path(path, other);
     if (!fs::exists(lock)) return true;
@@ -97,7 +97,7 @@ Result<PointsFile> PointsFile::open(const fs::path& path, const Json& identity) 
       for (const auto& [key, value] : identity.items())
         if (!other.is_object() || !other.contains(key) || other.at(key) != value)
           what += (what.empty() ? "" : ", ") + key;
-      return database.problem(fmt::format("it holds another sweep: {} differ", what.empty() ? "its facts" : what),
+      return database.problem(fmt::format("it has another sweep, with different {}", what.empty() ? "inputs" : what),
                               "give another folder with -o, or remove this one");
     }
     row.reset();
@@ -109,7 +109,7 @@ Result<PointsFile> PointsFile::open(const fs::path& path, const Json& identity) 
     DOVETAIL_TRY(transaction.commit());
   }
   const std::string owner = own_name();
-  Vanishing lock_file(State::lock_path(path, owner));
+  TemporaryPath lock_file(State::lock_path(path, owner));
   DOVETAIL_ASSIGN(FileLock alive, FileLock::take(lock_file.path()));
   return PointsFile(
       std::unique_ptr<State>(new State{path, std::move(database), owner, std::move(lock_file), std::move(alive)}));

@@ -1,5 +1,5 @@
-// The points of a sweep in a SQLite database: several explorers work on it at once, each point is measured by one of
-// them, and what one of them leaves behind when it is killed another one takes over.
+// The points of a sweep in a SQLite database: several explorers may work on it at once. Each point is measured by one
+// of them; when one is killed, another one measures the point that it had claimed.
 #pragma once
 
 #include <filesystem>
@@ -16,26 +16,26 @@ namespace dovetail::explore {
 
 enum class PointState : std::uint8_t {
   measured,
-  infeasible,  // no valid configuration, what no program fits, or beyond a constraint
+  infeasible,  // the configuration is invalid, no program fits it, or it breaks a constraint
   pruned,      // its lower bounds are beaten by a measured point
 };
 std::string_view name(PointState state);
 
 struct PointRecord {
   std::string key;      // of the machine: key_of()
-  std::string machine;  // as --hw takes it; the memory alongside it in `values`
+  std::string machine;  // as --hw takes it; the memory is in `values`
   PointState state = PointState::measured;
-  std::string why;               // where it was not measured
+  std::string why;               // why it was not measured
   Json chosen = Json::object();  // the values of the axes
-  Json values = Json::object();  // by name: "latency_ms", ..., numbers
+  Json values = Json::object();  // numbers by name: "latency_ms", ...
   Json models = Json::array();   // what each model took
   bool operator==(const PointRecord&) const = default;
 };
 
-// Of one thread at a time.
+// Only one thread may use it at a time.
 class PointsFile {
  public:
-  // Makes it where there is none. `identity`: of models, space and kit; a file of another one is refused.
+  // Creates a missing file. `identity`: identifies models, space and kit; a file with another identity is refused.
   static Result<PointsFile> open(const std::filesystem::path& path, const Json& identity);
   PointsFile(PointsFile&&) noexcept;
   PointsFile& operator=(PointsFile&&) noexcept;
@@ -44,12 +44,12 @@ class PointsFile {
   enum class Claim : std::uint8_t {
     ours,    // to be measured, and finished
     done,    // there is a record
-    others,  // another explorer is at it
+    others,  // another explorer measures it
   };
   Result<Claim> claim(const std::string& key);
   Result<void> finish(const PointRecord& record);
   Result<std::optional<PointRecord>> find(const std::string& key) const;
-  // By key.
+  // Sorted by key.
   Result<std::vector<PointRecord>> all() const;
 
  private:

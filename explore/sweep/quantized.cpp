@@ -13,7 +13,7 @@ namespace dovetail::explore {
 
 namespace {
 
-// Where the largest element of each row of the first output is, over all tests.
+// The position of the largest element in each row of the first output, over all tests.
 Result<std::vector<std::int64_t>> decisions(const graph::Graph& graph, const FloatModel& model,
                                             const quantize::MakeForward& make_forward) {
   DOVETAIL_ASSIGN(const quantize::Forward forward, make_forward(graph));
@@ -34,7 +34,7 @@ Result<std::vector<std::int64_t>> decisions(const graph::Graph& graph, const Flo
   return places;
 }
 
-// What each row is to be: the labels, or what the float model says.
+// The expected class of each row: the labels, or the float model's classes.
 Result<std::vector<std::int64_t>> expected(const FloatModel& model, const quantize::MakeForward& make_forward) {
   if (!model.labels) return decisions(model.imported.graph, model, make_forward);
   if (model.labels->count() != model.test_rows)
@@ -57,7 +57,7 @@ Result<std::vector<NumericChoice>> quantize(std::span<const FloatModel> models, 
   double weights = 0;
   for (const FloatModel& model : models) weights += model.weight;
   for (const FloatModel& model : models) {
-    DOVETAIL_ASSIGN(const std::vector<std::int64_t> wanted, expected(model, make_forward));
+    DOVETAIL_ASSIGN(const std::vector<std::int64_t> exact, expected(model, make_forward));
     for (NumericChoice& choice : made) {
       step(fmt::format("quantizing {}: {}", model.path, choice.numerics.text()));
       quantize::Options options;
@@ -68,9 +68,9 @@ Result<std::vector<NumericChoice>> quantize(std::span<const FloatModel> models, 
       DOVETAIL_ASSIGN(const quantize::Quantized quantized,
                       quantize::quantize(model.imported.graph, model.samples, options, make_forward));
       DOVETAIL_ASSIGN(const std::vector<std::int64_t> got, decisions(quantized.graph, model, make_forward));
-      DOVETAIL_CHECK(got.size() == wanted.size(), "rows of the quantized model");
+      DOVETAIL_CHECK(got.size() == exact.size(), "rows of the quantized model");
       std::int64_t same = 0;
-      for (std::size_t i = 0; i < got.size(); ++i) same += got[i] == wanted[i] ? 1 : 0;
+      for (std::size_t i = 0; i < got.size(); ++i) same += got[i] == exact[i] ? 1 : 0;
       choice.accuracy += model.weight / weights * static_cast<double>(same) /
                          static_cast<double>(std::max<std::size_t>(1, got.size()));
       DOVETAIL_ASSIGN(auto file, export_onnx(quantized.graph, model.path, model.imported.report.metadata));
@@ -113,7 +113,8 @@ Result<std::unique_ptr<NumericEvaluators>> NumericEvaluators::make(std::span<con
     evaluator.set_accuracy(choice.accuracy);
     all->evaluators_.push_back(std::make_unique<Evaluator>(std::move(evaluator)));
   }
-  // Latencies of different work cannot be compared: what one choice leaves to the host no other one is better for.
+  // Latencies of different work cannot be compared, so each choice must do the same work on the accelerator as all
+  // others.
   for (const auto& evaluator : all->evaluators_)
     for (const auto& other : all->evaluators_) evaluator->require_work_of(*other);
   return all;

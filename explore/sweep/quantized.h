@@ -1,5 +1,5 @@
-// The models of a space with numeric choices: quantized for each choice by the quantizer of `dovetail quantize`, and
-// compared with the float models.
+// Quantizes the models of a space for each numeric choice, like `dovetail quantize`, and compares them with the float
+// models.
 #pragma once
 
 #include <cstdint>
@@ -26,21 +26,23 @@ struct FloatModel {
   std::string path;
   double weight = 1;
   import::Imported imported = {};
-  std::vector<quantize::Values> samples = {};  // of its inputs: calibrate
-  std::vector<quantize::Values> tests = {};    // measure the accuracy
-  std::int64_t test_rows = 0;                  // of `tests`; what is after them in the last batch does not count
-  std::optional<NdArray> labels = {};          // of the tests' rows: top-1; without them agreement with the float model
+  std::vector<quantize::Values> samples = {};  // inputs for calibration
+  std::vector<quantize::Values> tests = {};    // inputs to measure the accuracy
+  std::int64_t test_rows = 0;                  // rows of `tests`; later rows of the last batch are padding
+  std::optional<NdArray> labels =
+      {};  // classes of the tests' rows, for top-1; without them the accuracy is agreement with the float model
 };
 
-// A choice, and what it makes of the models.
+// A choice, with the quantized models and their accuracy.
 struct NumericChoice {
   Numerics numerics;
-  std::vector<std::vector<std::byte>> files;  // ONNX, in the models' order
-  double accuracy = 0;                        // 0 to 1: the mean of the models', by weight
+  std::vector<std::vector<std::byte>> files;  // ONNX files, in the models' order
+  double accuracy = 0;                        // 0 to 1: the weighted mean over the models
 };
 
-// Share of rows whose largest element of the first output is where `labels`, or the float model's own output, has it.
-// Errors: of the quantizer, as for a model that is quantized already; labels of another number.
+// Quantizes the models for each choice. The accuracy is the share of rows whose largest element of the first output is
+// at the position given by `labels`, or by the float model's output. Errors: those of the quantizer, for example for a
+// model that is already quantized; the wrong number of labels.
 Result<std::vector<NumericChoice>> quantize(std::span<const FloatModel> models, std::span<const Numerics> choices,
                                             const quantize::MakeForward& make_forward,
                                             const std::function<void(std::string_view what)>& step);
@@ -48,17 +50,17 @@ Result<std::vector<NumericChoice>> quantize(std::span<const FloatModel> models, 
 // All numeric choices on a space's axes, in counting order.
 std::vector<Numerics> numeric_choices(const Space& space);
 
-// An evaluator for each choice. Stays where it is: evaluators refer to their workloads.
+// An evaluator for each choice. Must not move in memory: evaluators refer to their workloads.
 class NumericEvaluators {
  public:
-  // Errors: as Workload::make() and Evaluator::make(). What follows is referred to and outlives it.
+  // Errors: those of Workload::make() and Evaluator::make(). Arguments by reference outlive the object.
   static Result<std::unique_ptr<NumericEvaluators>> make(std::span<const FloatModel> models,
                                                          std::vector<NumericChoice> choices, const AreaModel& area,
                                                          const EnergyTable& energy, const isa::Machine& base);
 
   const Evaluator& of(const Numerics& numerics) const;
   std::span<const NumericChoice> choices() const { return choices_; }
-  // Of all files and accuracies.
+  // Identifies all files and accuracies.
   std::string key() const;
 
  private:

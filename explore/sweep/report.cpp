@@ -16,11 +16,11 @@ namespace dovetail::explore {
 
 namespace {
 
-constexpr std::size_t kMostRows = 40;  // of the front, in the terminal
+constexpr std::size_t kMostRows = 40;  // rows of the front, in the terminal
 
 std::string number(double value) { return fmt::format("{:.4g}", value); }
 
-// A cell of a spreadsheet: what holds a comma or quote is quoted.
+// A cell of a spreadsheet. Text with a comma or quote is quoted.
 std::string cell(const std::string& text) {
   if (text.find_first_of(",\"\n") == std::string::npos) return text;
   std::string quoted = "\"";
@@ -37,12 +37,12 @@ std::vector<std::string> parameters_of(const Space& space) {
   return names;
 }
 
-// What one step along an axis changes on average, all else equal, as a factor: the geometric mean over pairs of
-// measured points that differ in this axis alone, by one choice.
+// The average factor by which one step along an axis changes each objective: the geometric mean over pairs of measured
+// points that differ only in this axis, by one choice.
 struct Sensitivity {
   std::string axis, from, to;
   std::size_t pairs = 0;
-  std::vector<double> factors;  // of the objectives
+  std::vector<double> factors;  // a factor for each objective
 };
 std::vector<Sensitivity> sensitivities(const Space& space, const std::vector<PointRecord>& points) {
   std::vector<Sensitivity> rows;
@@ -93,7 +93,7 @@ std::string replaced(std::string text, std::string_view what, std::string_view b
 std::string SweepReport::command(const PointRecord& point) const {
   std::string machine = point.machine, memory;
   if (point.chosen.contains("memory")) {
-    // Its commas would end --hw.
+    // The commas of the memory would end --hw.
     const std::string text = point.chosen.at("memory").get<std::string>();
     if (text.find(',') != std::string::npos) {
       machine = replaced(machine, fmt::format(",memory={}", text), "");
@@ -124,7 +124,7 @@ std::string SweepReport::text() const {
     out += fmt::format("processes     {}, {} to {} hardware configurations each\n", processes.size(), least, most);
   }
   out += fmt::format(
-      "latency       exact cycles of the cycle simulator at the point's clock, operations on the host left out\n");
+      "latency       exact cycles of the cycle simulator at the point's clock, without operations on the host\n");
   out += fmt::format(
       "area          model of {} runs of Yosys, {}; gates off by {:.1f} % on average on {} runs that it was not fitted "
       "to\n",
@@ -148,7 +148,7 @@ std::string SweepReport::text() const {
     cells.push_back(number(metrics.power_w));
     table.add(cells);
   }
-  out += fmt::format("front         {} points that no other one beats\n\n{}", front.size(), table.to_string());
+  out += fmt::format("front         {} points that no other point beats\n\n{}", front.size(), table.to_string());
   if (front.size() > kMostRows) out += fmt::format("  ... and {} more\n", front.size() - kMostRows);
   TextTable steps([&] {
     std::vector<std::string> columns{"parameter", ">from", ">to", ">pairs"};
@@ -163,8 +163,9 @@ std::string SweepReport::text() const {
     steps.add(cells);
   }
   if (!steps.empty())
-    out += fmt::format("\nwhat a step changes, all else equal (geometric mean over pairs of measured points)\n\n{}",
-                       steps.to_string());
+    out += fmt::format(
+        "\neffect of one step along an axis, all else equal (geometric mean over pairs of measured points)\n\n{}",
+        steps.to_string());
   return out;
 }
 
@@ -182,7 +183,8 @@ std::string SweepReport::csv() const {
     out += fmt::format("{},{},{},{}", point.key, cell(point.machine), name(point.state),
                        std::ranges::find(front, i) != front.end() ? 1 : 0);
     for (const std::string& name : names) out += "," + cell(plain(point.chosen.at(name)));
-    // Of what was not measured the file has lower bounds, which a table would take for measurements.
+    // Points that were not measured have lower bounds in the file, which the table omits: they would look like
+    // measurements.
     for (const auto& [name, value] : metrics.items())
       out += point.state == PointState::measured ? fmt::format(",{}", point.values.at(name).get<double>()) : ",";
     out += "," + cell(point.why) + "\n";
@@ -262,7 +264,7 @@ Json SweepReport::json() const {
 }
 
 std::string SweepReport::page() const {
-  // "</" would end the script that holds the data.
+  // "</" would end the script element with the data.
   std::string data = json().dump();
   for (std::size_t at = data.find("</"); at != std::string::npos; at = data.find("</", at + 3))
     data.replace(at, 2, "<\\/");

@@ -21,7 +21,7 @@ namespace {
 constexpr std::array<std::string_view, 4> kOfSystem{"memory", "memory_clock_mhz", "clock_mhz", "accelerators"};
 constexpr std::array<std::string_view, 8> kConstraints{
     "latency_ms", "area_mm2", "energy_mj", "power_w", "sram_bytes", "gates", "inferences_per_second", "accuracy"};
-// More points than anybody measures; counting them must not overflow.
+// The count of points saturates here, so that it does not overflow.
 constexpr std::uint64_t kMostPoints = std::uint64_t{1} << 62;
 constexpr std::size_t kMostChoices = 4096;
 
@@ -34,11 +34,11 @@ std::vector<std::string_view> parameters() {
 }
 
 void put(Json& machine, const std::string& parameter, const Json& value) {
-  if (is_numeric(parameter)) return;  // no part of the machine
+  if (is_numeric(parameter)) return;  // not a parameter of the machine
   (is_of_system(parameter) ? machine["system"] : machine)[parameter] = value;
 }
 
-// Reads one file, and collects what is wrong with it.
+// Reads one file, and collects its errors.
 class Reader {
  public:
   Reader(Json& base, std::string_view where) : base_(base), where_(where) {}
@@ -58,7 +58,7 @@ class Reader {
     }
   }
 
-  // Lists of objects: values that are chosen together.
+  // Reads lists of objects: values that are chosen together.
   void together(const Json& json) {
     const std::string hint = R"(write [[{"block_in": 16, "block_out": 16}, {"block_in": 32, "block_out": 32}]])";
     if (!json.is_array()) return error("together", "it is not a list of lists", hint);
@@ -81,7 +81,8 @@ class Reader {
           for (const std::string& name : names)
             if (choice.contains(name)) assignment.emplace_back(name, choice.at(name));
         if (assignment.size() != names.size() || choice.size() != names.size())
-          error("together", fmt::format("{} does not set {}, as the first one does", choice.dump(), axis.name), hint);
+          error("together", fmt::format("{} does not set {}, which the first object sets", choice.dump(), axis.name),
+                hint);
         else axis.choices.push_back(std::move(assignment));
       }
       add(std::move(axis));
@@ -108,9 +109,9 @@ class Reader {
     if (!json.is_object()) return error("constraints", "it is not an object", R"(write {"area_mm2": 4})");
     for (const auto& [key, value] : json.items()) {
       if (std::ranges::find(kConstraints, key) == kConstraints.end())
-        error(key, "nothing of this name is measured", isa::suggestion(key, constraint_keys()));
+        error(key, "there is no metric of this name", isa::suggestion(key, constraint_keys()));
       else if (!value.is_number() || !(value.get<double>() > 0))
-        error(key, fmt::format("{} is not a bound above 0", value.dump()),
+        error(key, fmt::format("{} must be a number above 0", value.dump()),
               larger_is_better(key) ? "write the least that a point may have" : "write the most that a point may have");
       else out.push_back({key, value.get<double>()});
     }
@@ -158,8 +159,7 @@ class Reader {
     return values;
   }
 
-  // Each choice by itself must be one that some configuration may have: of what only the combination shows, points say
-  // it.
+  // Each choice alone must be valid in some configuration. Invalid combinations are reported for their points instead.
   void add(Axis axis) {
     std::set<std::string> seen;
     for (const Assignment& choice : axis.choices) {
@@ -185,7 +185,7 @@ class Reader {
     if (!axis.choices.empty()) read.push_back(std::move(axis));
   }
 
-  // validate() names the parameter whose own range is broken; anything else comes of several parameters.
+  // validate() names a parameter whose value is never valid; any other error concerns several parameters.
   static bool is_combination(const Diagnostics& found, const std::string& parameter) {
     return std::ranges::none_of(
         found, [&](const Diagnostic& each) { return each.where.find(parameter) != std::string::npos; });
@@ -206,7 +206,8 @@ std::vector<std::string> items_of(const std::string& text) {
   return items;
 }
 
-// A machine's name, whose own changes give way to those of the same parameters: --hw takes each once.
+// A machine's name with these changes. They replace earlier changes of the same parameters, since --hw accepts each
+// parameter once.
 std::string with_changes(const std::string& name, const std::string& changed) {
   const std::vector<std::string> own = items_of(name), added = items_of(changed);
   const auto key = [](const std::string& item) { return item.substr(0, item.find('=')); };
@@ -224,7 +225,7 @@ bool varies(const std::vector<Axis>& axes, const Is& is) {
   });
 }
 
-// What the axes can change at all: more accelerators never shorten the latency of a batch.
+// The objectives that the axes can change. More accelerators never shorten the latency of a batch.
 std::vector<Objective> default_objectives(const std::vector<Axis>& axes) {
   std::vector<Objective> objectives{Objective::latency, Objective::area, Objective::energy};
   if (varies(axes, [](std::string_view parameter) { return parameter == "accelerators"; }))
@@ -269,11 +270,12 @@ Result<Space> Space::parse(const Json& json, std::string_view where) {
   else space.objectives_ = default_objectives(reader.read);
   if (json.contains("constraints")) reader.constraints(json.at("constraints"), space.constraints_);
   if (reader.read.empty() && reader.errors.empty())
-    reader.error("axes", "there is no axis, so no point but one", R"(add "axes": {"block_in": [8, 16, 32]})");
+    reader.error("axes", "there is no axis, so that there is only one point",
+                 R"(add "axes": {"block_in": [8, 16, 32]})");
   if (!varies(reader.read, is_numeric)) {
     const bool judged = std::ranges::find(space.objectives_, Objective::accuracy) != space.objectives_.end();
     if (judged || std::ranges::find(space.constraints_, "accuracy", &Constraint::key) != space.constraints_.end())
-      reader.error("accuracy", "it is measured where axes hold numeric choices, and here none does",
+      reader.error("accuracy", "it is measured only with axes of numeric choices, and there is none",
                    fmt::format("add one of {}", fmt::join(numeric_keys(), ", ")));
   }
   if (!reader.errors.empty()) return reader.errors;
@@ -355,7 +357,7 @@ Json Space::chosen(const Genes& genes) const {
 std::string changes(const isa::Machine& from, const isa::Machine& to) {
   std::vector<std::string> changed;
   Json a = isa::machine_to_json(from), b = isa::machine_to_json(to);
-  // Which is left out where it is 1.
+  // The number of accelerators, which is omitted if it is 1.
   a.at("system")["accelerators"] = from.system.accelerators;
   b.at("system")["accelerators"] = to.system.accelerators;
   const auto compare = [&](const Json& before, const Json& after) {

@@ -1,5 +1,5 @@
-// A space of design points: values for parameters of the hardware and of the system it runs in, as a JSON file says
-// them. docs/howto/exploring.md describes the file.
+// A space of design points: values for parameters of the hardware and of its system, from a JSON file.
+// docs/howto/exploring.md describes the file.
 #pragma once
 
 #include <cstdint>
@@ -17,14 +17,14 @@
 
 namespace dovetail::explore {
 
-// What a point is judged by.
+// The objectives of a sweep.
 enum class Objective : std::uint8_t { latency, area, energy, throughput, accuracy };
 inline constexpr std::size_t kObjectives = 5;
 struct ObjectiveRow {
   Objective objective;
-  std::string_view key;    // in files: "latency_ms"
-  std::string_view title;  // for people: "latency, ms"
-  bool larger;             // is better
+  std::string_view key;    // name in files: "latency_ms"
+  std::string_view title;  // name in reports: "latency, ms"
+  bool larger;             // whether larger is better
 };
 // clang-format off
 inline constexpr ObjectiveRow kObjectiveTable[kObjectives] = {
@@ -36,8 +36,8 @@ inline constexpr ObjectiveRow kObjectiveTable[kObjectives] = {
 };
 // clang-format on
 
-// What is measured of a point, by key, and may be bounded: the objectives, and `power_w`, `sram_bytes`, `gates`. The
-// bound is the least of an objective that is to be large, the most of all else.
+// A bound on a metric: an objective, or `power_w`, `sram_bytes`, `gates`. For objectives to be maximized the bound is a
+// minimum, for all others a maximum.
 struct Constraint {
   std::string key;
   double bound = 0;
@@ -48,41 +48,41 @@ std::span<const std::string_view> constraint_keys();
 // One choice: values of parameters that are set together.
 using Assignment = std::vector<std::pair<std::string, Json>>;
 struct Axis {
-  std::string name;  // of its parameter, or of several, joined by '+'
+  std::string name;  // the name of its parameter, or of several, joined by '+'
   std::vector<Assignment> choices;
 };
-// Which choice of each axis.
+// The index of the choice on each axis.
 using Genes = std::vector<std::int32_t>;
 
 class Space {
  public:
-  // Errors, all of them: keys that are unknown, parameters that are none or are on two axes, values that no
-  // configuration may have, empty axes.
+  // Reports all errors: unknown keys and parameters, parameters on two axes, values that no configuration may have,
+  // empty axes.
   static Result<Space> parse(const Json& json, std::string_view where);
 
   const isa::Machine& base() const { return base_; }
-  // Those that change no program come last, so that neighbors in counting order share theirs.
+  // Axes that do not change programs come last, so that neighbors in counting order share programs.
   const std::vector<Axis>& axes() const { return axes_; }
   const std::vector<Objective>& objectives() const { return objectives_; }
   const std::vector<Constraint>& constraints() const { return constraints_; }
 
-  std::uint64_t size() const;  // points, the impossible ones included; saturates
+  std::uint64_t size() const;  // number of points, including invalid ones; saturates
   // In counting order, the last axis first. Precondition: index < size().
   Genes genes(std::uint64_t index) const;
-  // Errors: what validate() says of the combination.
+  // Errors: those of validate() for the combination.
   Result<isa::Machine> machine(const Genes& genes) const;
-  // How models are quantized there.
+  // The numeric choices of the point.
   Numerics numerics(const Genes& genes) const;
-  bool has_numerics() const;  // some axis is a numeric choice
-  // Sixteen hexadecimal digits: of the point's machine, and its numerics where the space has any.
+  bool has_numerics() const;  // whether an axis is a numeric choice
+  // Sixteen hexadecimal digits: a hash of the point's machine, and of its numeric choices if the space has any.
   std::string key(const isa::Machine& machine, const Genes& genes) const;
-  // chosen()'s inverse. Precondition: `chosen` comes from it.
+  // The inverse of chosen(). Precondition: `chosen` comes from it.
   Genes genes_of(const Json& chosen) const;
-  // All that differs from the space's own machine, as `--hw` takes it: "1x16x16-ext,bus_bytes=16,clock_mhz=400".
+  // The base machine with all changes, in the form of `--hw`: "1x16x16-ext,bus_bytes=16,clock_mhz=400".
   std::string name_of(const isa::Machine& machine) const;
   // The parameters that have several values, as chosen, for reports.
   Json chosen(const Genes& genes) const;
-  // Of the file without its layout: equal spaces have equal texts.
+  // The file's content without its formatting: equal spaces have equal texts.
   std::string text() const { return json_.dump(); }
 
  private:
@@ -98,9 +98,9 @@ class Space {
 // Whether a parameter belongs to the system around the hardware: programs do not depend on it.
 bool is_of_system(std::string_view parameter);
 
-// The parameters in which two machines differ, as `--hw` takes them: "block_in=32,clock_mhz=200".
+// The parameters in which two machines differ, in the form of `--hw`: "block_in=32,clock_mhz=200".
 std::string changes(const isa::Machine& from, const isa::Machine& to);
-// Sixteen hexadecimal digits of everything but names.
+// Sixteen hexadecimal digits: a hash of everything except names.
 std::string key_of(const isa::Machine& machine);
 
 }  // namespace dovetail::explore

@@ -24,14 +24,14 @@ class Exhaustive : public Strategy {
     for (; points.size() < most && next_ < size_; ++next_) points.push_back(space_.genes(next_));
     return points;
   }
-  void tell(std::span<const Trial>) override {}
+  void observe(std::span<const Trial>) override {}
 
  private:
   const Space& space_;
   std::uint64_t size_, next_ = 0;
 };
 
-// What strategies share that draw points.
+// The base of strategies that draw points.
 class Drawing : public Strategy {
  public:
   Drawing(const Space& space, std::uint64_t seed) : space_(space), random_(seed), size_(space.size()) {}
@@ -45,11 +45,11 @@ class Drawing : public Strategy {
     for (std::size_t axis = 0; axis < genes.size(); ++axis) genes[axis] = draw(axis);
     return genes;
   }
-  // False: it was proposed before.
+  // False if the point was proposed before.
   bool take(const Genes& genes) { return seen_.insert(genes).second; }
   bool exhausted() const { return seen_.size() >= size_; }
 
-  // A new point by `make`, or, where it finds none, any. Precondition: not exhausted().
+  // A new point from `make`, or any new point if `make` only repeats points. Precondition: not exhausted().
   template <typename Make>
   Genes fresh(const Make& make) {
     constexpr int kTries = 64;
@@ -57,7 +57,7 @@ class Drawing : public Strategy {
       if (Genes genes = make(); take(genes)) return genes;
     for (int i = 0; i < kTries; ++i)
       if (Genes genes = draw(); take(genes)) return genes;
-    // Nearly all are known.
+    // Nearly all points were proposed, so take the next new one from a random start.
     for (std::uint64_t index = below(size_);; index = (index + 1) % size_)
       if (Genes genes = space_.genes(index); take(genes)) return genes;
   }
@@ -79,7 +79,7 @@ class Random : public Drawing {
     while (points.size() < most && !exhausted()) points.push_back(fresh([&] { return draw(); }));
     return points;
   }
-  void tell(std::span<const Trial>) override {}
+  void observe(std::span<const Trial>) override {}
 };
 
 // NSGA-II (Deb et al. 2002): tournaments by front and crowding, uniform crossover, a step to a neighboring choice or
@@ -90,13 +90,13 @@ class Evolution : public Drawing {
 
   std::vector<Genes> propose(std::size_t most) override {
     std::vector<Genes> points;
-    const std::size_t wanted = std::min(most, kPopulation);
-    while (points.size() < wanted && !exhausted())
+    const std::size_t count = std::min(most, kPopulation);
+    while (points.size() < count && !exhausted())
       points.push_back(fresh([&] { return population_.size() < 2 ? draw() : child(); }));
     return points;
   }
 
-  void tell(std::span<const Trial> trials) override {
+  void observe(std::span<const Trial> trials) override {
     for (const Trial& trial : trials)
       if (trial.costs) population_.push_back({trial.genes, *trial.costs, {}});
     std::vector<Costs> costs;
@@ -152,7 +152,7 @@ std::unique_ptr<Strategy> make(const Space& space, std::uint64_t seed) {
 constexpr std::array<StrategyRow, 3> kStrategies{{
     {"exhaustive", "every point, in order", make<Exhaustive>},
     {"random", "points drawn without repetition", make<Random>},
-    {"evolution", "NSGA-II: children of the points that no other one beats", make<Evolution>},
+    {"evolution", "NSGA-II: children of the points that no other point beats", make<Evolution>},
 }};
 
 }  // namespace

@@ -1,5 +1,5 @@
-// How the points of a space are chosen. A strategy proposes, is told what came of it, and proposes again; what it does
-// depends on nothing else, so that a sweep is the same however many processors it has.
+// Strategies choose the points of a space. A strategy proposes points, observes their costs, and proposes again. It
+// depends on nothing else, so that a sweep is the same for any number of processors.
 #pragma once
 
 #include <cstdint>
@@ -17,16 +17,16 @@ namespace dovetail::explore {
 
 struct Trial {
   Genes genes;
-  std::optional<Costs> costs;  // none: the point is impossible, or breaks a constraint
+  std::optional<Costs> costs;  // nullopt: the point is infeasible, or breaks a constraint
 };
 
 class Strategy {
  public:
   virtual ~Strategy() = default;
-  // At most so many points, none that was proposed before. Empty: there are no more.
+  // Up to `most` points that were not proposed before. Empty: no points are left.
   virtual std::vector<Genes> propose(std::size_t most) = 0;
-  // What came of all that was proposed since the last time, in its order.
-  virtual void tell(std::span<const Trial> trials) = 0;
+  // Takes the results of the points that the last propose() returned, in their order.
+  virtual void observe(std::span<const Trial> trials) = 0;
 };
 
 struct StrategyRow {
@@ -34,7 +34,7 @@ struct StrategyRow {
   std::unique_ptr<Strategy> (*make)(const Space& space, std::uint64_t seed);
 };
 std::span<const StrategyRow> strategies();
-// Error: there is none of that name.
+// Error: there is no strategy of that name.
 Result<const StrategyRow*> find_strategy(std::string_view name);
 
 }  // namespace dovetail::explore

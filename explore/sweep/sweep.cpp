@@ -18,11 +18,11 @@ namespace dovetail::explore {
 
 namespace {
 
-constexpr auto kPatience = std::chrono::milliseconds(200);  // between looks at what other explorers do
+constexpr auto kPatience = std::chrono::milliseconds(200);  // between checks of other explorers
 
 struct Proposal {
   Genes genes;
-  std::optional<isa::Machine> machine;  // none: there is no such configuration
+  std::optional<isa::Machine> machine;  // nullopt: the configuration is invalid
   std::string key, why;
   std::optional<PointRecord> record;
 };
@@ -56,7 +56,7 @@ class Sweep {
           cost = costs(metrics_from_json(proposal.record->values), space_.objectives());
         trials.push_back({proposal.genes, std::move(cost)});
       }
-      strategy->tell(trials);
+      strategy->observe(trials);
     }
     return progress_;
   }
@@ -77,17 +77,17 @@ class Sweep {
     return proposal;
   }
 
-  // Until each has a record: ours, or another explorer's.
+  // Returns when each point has a record, made here or by another explorer.
   Result<void> finish_all(std::vector<Proposal>& proposals) {
     front_before_ = front_;
-    std::ranges::sort(front_before_);  // whatever the order in which points were finished
+    std::ranges::sort(front_before_);  // so that it does not depend on the order in which points finish
     const std::vector<Proposal*> all = by_hardware(proposals);
     while (true) {
       std::vector<Proposal*> ours;
       bool others = false;
       for (Proposal* proposal : all) {
         if (proposal->record) continue;
-        // What is left is another explorer's, should there be one. What is compiled together stays together.
+        // The remaining points are left to other explorers. Points that are compiled together stay together.
         if (ours.size() >= most_claimed() && hardware_of(*ours.back()) != hardware_of(*proposal)) break;
         DOVETAIL_ASSIGN(const PointsFile::Claim claim, file_.claim(proposal->key));
         others = others || claim == PointsFile::Claim::others;
@@ -108,14 +108,14 @@ class Sweep {
     return {};
   }
 
-  // Points that are claimed at once. With its own processes all of them; else few, so that some are left to another
-  // explorer of the same file, and enough that the threads seldom wait for each other.
+  // The number of points to claim at once. With a farm of processes all points; else few, so that some are left to
+  // other explorers of the same file, but enough that threads seldom wait for each other.
   std::size_t most_claimed() const {
     constexpr std::size_t kPointsOfThread = 8;
     return options_.farm != nullptr ? static_cast<std::size_t>(options_.batch)
                                     : kPointsOfThread * static_cast<std::size_t>(threads_);
   }
-  // Empty where there is no such configuration.
+  // Empty if the configuration is invalid.
   std::string hardware_of(const Proposal& proposal) const {
     return proposal.machine ? space_.key({proposal.machine->hardware, {}}, proposal.genes) : "";
   }
@@ -130,7 +130,8 @@ class Sweep {
     return ordered;
   }
 
-  // Those that share their hardware one after another, with one compilation, in one job of the farm.
+  // Measures points. Those that share their hardware are measured in sequence, with one compilation, in one job of the
+  // farm.
   Result<void> measure(const std::vector<Proposal*>& ours) {
     std::vector<std::vector<Proposal*>> groups;
     std::map<std::string, std::size_t> known;
@@ -177,7 +178,7 @@ class Sweep {
     return farm_->run(jobs, options_.work, "the sweep");
   }
 
-  // What is known of the point before it is compiled; else it has to be.
+  // Fills in the record of a point that need not be compiled. Returns whether the point must be measured.
   bool needs_measuring(Proposal& proposal) const {
     PointRecord& record = proposal.record.emplace();
     record.key = proposal.key;
@@ -192,7 +193,7 @@ class Sweep {
     record.values = to_json(least);
     if (const std::string broken = broken_constraint(least, space_.constraints()); !broken.empty()) {
       record.state = PointState::infeasible;
-      record.why = broken + ", at the least";
+      record.why = broken + ", by its lower bounds";
       return false;
     }
     if (!options_.prune) return true;
@@ -205,14 +206,14 @@ class Sweep {
     return false;
   }
 
-  // Under the mutex where several threads run.
+  // Precondition: the mutex is locked if several threads run.
   Result<void> finish(const Proposal& proposal) {
     DOVETAIL_TRY(file_.finish(*proposal.record));
     count(*proposal.record);
     return {};
   }
 
-  // Under the mutex where several threads run.
+  // Precondition: the mutex is locked if several threads run.
   void count(const PointRecord& record) {
     ++progress_.done;
     if (record.state == PointState::infeasible) ++progress_.infeasible;
@@ -241,7 +242,7 @@ class Sweep {
   Farm* farm_ = nullptr;
   int threads_ = 1;
   SweepProgress progress_;
-  // Costs and machines. What is pruned depends on the front before the batch, so on no race between threads.
+  // Costs and machines. Pruning uses the front before the batch, so that it does not depend on the timing of threads.
   std::vector<std::pair<Costs, std::string>> front_, front_before_;
 };
 

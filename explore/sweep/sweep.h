@@ -1,4 +1,4 @@
-// A sweep over a space: proposes points, measures them on all processors, keeps them in a file, and knows the front.
+// A sweep over a space: proposes points, measures them on all processors, stores them in a file, and tracks the front.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@
 namespace dovetail::explore {
 
 struct SweepProgress {
-  std::uint64_t done = 0, known = 0;  // points finished now; of them, found in the file
+  std::uint64_t done = 0, known = 0;  // finished points, and those of them that were in the file
   std::uint64_t measured = 0, infeasible = 0, pruned = 0;
   std::uint64_t planned = 0;
   std::size_t front = 0;
@@ -27,27 +27,28 @@ struct SweepProgress {
 
 struct SweepOptions {
   std::string strategy = "exhaustive";
-  std::uint64_t points = 0;  // at most; 0: all there are
+  std::uint64_t points = 0;  // maximum number of points; 0: all
   std::uint64_t seed = 1;
   int jobs = 0;  // 0: one for each processor
-  // Who measures; null: `jobs` threads of this process. Its other processes do_job() of the same space.
+  // Measures the points; null: `jobs` threads of this process do. The farm's other processes call do_job() for the same
+  // space.
   Farm* farm = nullptr;
-  // Points that are proposed at once: enough for those that share their hardware to meet, and to keep every process
-  // busy; few enough for a strategy to learn, and for bounds to prune by the front so far.
+  // Number of points that are proposed at once: large enough to collect points that share their hardware and to keep
+  // every process busy; small enough for a strategy to learn, and for bounds to prune by the current front.
   std::uint64_t batch = 64;
-  bool prune = true;  // leave out points whose lower bounds a measured point beats: none of them is on the front
+  bool prune = true;  // skip points whose lower bounds a measured point beats, which are never on the front
   bool check = true;  // run each hardware's programs on the functional simulator, and compare with the CPU
   Work* work = nullptr;
   std::function<void(const SweepProgress& progress)> on_progress = nullptr;
 };
 
-// Resumes what the file holds. Errors: of the file; results that are wrong; the work was stopped.
+// Continues the sweep in the file. Errors: those of the file; wrong results; the work was stopped.
 Result<SweepProgress> sweep(const Space& space, const EvaluatorFor& evaluator, PointsFile& file,
                             const SweepOptions& options);
 Result<SweepProgress> sweep(const Space& space, const Evaluator& evaluator, PointsFile& file,
                             const SweepOptions& options);
 
-// Positions of the measured points that no other one beats.
+// Positions of the measured points that no other point dominates.
 std::vector<std::size_t> front_of(std::span<const PointRecord> points, std::span<const Objective> objectives);
 
 }  // namespace dovetail::explore

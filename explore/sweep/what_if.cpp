@@ -14,9 +14,9 @@ namespace dovetail::explore {
 
 namespace {
 
-// Widths of addresses only cost.
+// Wider addresses never save cycles.
 constexpr std::string_view kNoResource = "address_bits";
-// At least one cycle, and as many bursts under way as anybody may ask for.
+// A memory with the least latency (one cycle), unlimited bandwidth and the most bursts in flight.
 constexpr const char* kInstantMemory = "ideal:latency=1,bytes=0,outstanding=65536";
 
 struct Candidate {

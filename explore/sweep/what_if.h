@@ -1,4 +1,4 @@
-// What one step more of each resource of a machine gives, and what it costs: each step is compiled and timed anew.
+// The gain and the cost of one step more of each resource of a machine. Each step is compiled and timed anew.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@
 namespace dovetail::explore {
 
 struct WhatIfStep {
-  std::string change;  // as --hw takes it: "wgt_buffer_bytes=524288"
-  std::string why;     // why there are no numbers: no valid configuration, or what does not compile
+  std::string change;  // in the form of --hw: "wgt_buffer_bytes=524288"
+  std::string why;     // why there are no numbers: the configuration is invalid, or a model does not compile
   Metrics metrics;
 };
 struct WhatIfTable {
@@ -21,8 +21,8 @@ struct WhatIfTable {
   std::vector<WhatIfStep> steps;
 };
 
-// Of each parameter twice as much, of each extension the machine with it, and a memory that answers at once. Errors:
-// the machine itself does not compile; the work was stopped.
+// Rows: each parameter doubled, each extension added, and a memory that answers at once. Errors: the models do not
+// compile for the machine itself; the work was stopped.
 Result<WhatIfTable> what_if(const Evaluator& evaluator, const isa::Machine& machine, int jobs, Work* work = nullptr);
 
 std::string to_text(const WhatIfTable& table);

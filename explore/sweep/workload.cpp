@@ -35,7 +35,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t kSeed = 1;
-// Of floats after the last int8 tensor, of its largest: far below a step of int8.
+// Tolerance of floats relative to the tensor's largest: far below a step of int8.
 constexpr double kTolerance = 1e-4;
 
 NdArray random_array(const graph::Value& value) {
@@ -50,12 +50,12 @@ NdArray random_array(const graph::Value& value) {
   return array;
 }
 
-// Machine code where this machine has any, else interpreted.
+// Generates machine code if this processor is supported, else interprets.
 TargetPointer host_processor() { return cpu::make_native_target(); }
 
-// Empty: they agree.
+// The difference as text; empty: the arrays agree.
 std::string difference(const NdArray& actual, const NdArray& expected) {
-  if (actual.dtype() != expected.dtype() || actual.shape() != expected.shape()) return "another type or shape";
+  if (actual.dtype() != expected.dtype() || actual.shape() != expected.shape()) return "its type or shape differs";
   double largest = 0;
   for (std::int64_t i = 0; i < expected.count(); ++i) largest = std::max(largest, std::abs(expected.as_double(i)));
   const double allowed = is_floating(expected.dtype()) ? kTolerance * largest : 0;
@@ -70,7 +70,7 @@ simulator::Dram image_of(const bundle::Bundle& bundle, const bundle::AccelCode& 
   return {space.base, bundle::initial_image(space, code)};
 }
 
-// Adds what the instruction does in its units, memories and at the port.
+// Adds the events of the instruction in its units, memories and at the port.
 void count_all(const isa::HardwareConfig& config, const simulator::BusGeometry& bus, const simulator::Route& route,
                const isa::Instruction& instruction, simulator::Counters& counters) {
   simulator::count(config, instruction, route, counters);
@@ -120,10 +120,10 @@ Result<Workload> Workload::make(std::span<const ModelFile> files) {
     for (const graph::NodeId id : compiled.optimized.live_nodes())
       if (const graph::Node& node = compiled.optimized.node(id); !node.subgraphs.empty())
         return Diagnostic{"cannot explore the model", fmt::format("{}, node {} ({})", file.path, node.name, node.op),
-                          "values decide what it runs and how often, so that the model has no separate cycles",
-                          "explore the parts that run in any case as their own model"};
+                          "what it runs depends on values, so that the model has no fixed number of cycles",
+                          "explore the parts that always run as a separate model"};
     const std::string name = fs::path(file.path).stem().string();
-    // Models often are MODEL/model.onnx.
+    // Models are often stored as MODEL/model.onnx.
     const std::string folder = fs::path(file.path).parent_path().filename().string();
     workload.models_.push_back(
         {name == "model" && !folder.empty() ? folder : name, file.path, file.weight, std::move(compiled.optimized)});
@@ -211,11 +211,11 @@ Result<const Workload::Expected*> Workload::expected(std::size_t index) const {
 Result<std::vector<ModelTime>> Workload::run(const Programs& programs, const runtime::MakeSimulator& make) const {
   std::vector<ModelTime> times;
   for (std::size_t i = 0; i < models_.size(); ++i) {
-    DOVETAIL_ASSIGN(const Expected* wanted, expected(i));
+    DOVETAIL_ASSIGN(const Expected* reference, expected(i));
     DOVETAIL_ASSIGN(runtime::Executor executor,
                     runtime::Executor::make(programs.models[i].bundle, make, {.threads = 1}));
-    DOVETAIL_ASSIGN(const runtime::RunResult result, executor.run(wanted->inputs));
-    for (const auto& [name, output] : wanted->outputs)
+    DOVETAIL_ASSIGN(const runtime::RunResult result, executor.run(reference->inputs));
+    for (const auto& [name, output] : reference->outputs)
       if (const std::string text = difference(result.outputs.at(name), output); !text.empty())
         return Diagnostic{"the accelerator computes another result",
                           fmt::format("{}, output {}", models_[i].name, name), text,

@@ -1,4 +1,4 @@
-// The models that a sweep is about: imported and optimized once, then compiled for each hardware and timed exactly.
+// The models of a sweep: imported and optimized once, then compiled for each hardware and timed exactly.
 #pragma once
 
 #include <cstddef>
@@ -28,21 +28,22 @@ namespace dovetail::explore {
 
 struct ModelFile {
   std::string path;
-  double weight = 1;                                   // of its latency and energy in those of a point
-  std::optional<std::vector<std::byte>> content = {};  // taken for the file's
+  double weight = 1;                                   // weight of its latency and energy in those of a point
+  std::optional<std::vector<std::byte>> content = {};  // used instead of the file's content
 };
 
-// What one inference of a model takes on a machine.
+// The time and events of one inference of a model on a machine.
 struct ModelTime {
   std::uint64_t cycles = 0;        // of all launches
   simulator::Counters counters{};  // of all launches
 };
-// Of a layer, in cycles of the compute unit.
+// The time of a layer, in cycles of the compute unit.
 struct LayerTime {
   std::string name;
   std::uint64_t cycles = 0, bound = 0, useful_macs = 0;
   std::string bound_by;  // "compute", "DRAM read", "DRAM write"
-  // Of its own instructions, their fetch included, but commands of the DRAM and ALU's reads of a second operand.
+  // Counters of the layer's instructions and their fetch, without DRAM commands and the ALU's reads of a second
+  // operand.
   simulator::Counters counters = {};
   double energy_mj = 0;  // Evaluator::layers()
 };
@@ -55,9 +56,9 @@ struct Programs {
   };
   struct Model {
     bundle::Bundle bundle;
-    std::vector<Step> steps;                 // of the bundle on the accelerator, decoded
-    std::uint64_t macs = 0, accel_macs = 0;  // of the graph, and those of them that the accelerator does
-    std::string left_out;                    // the first node with multiplications that it does not take, and why
+    std::vector<Step> steps;                 // the bundle's steps on the accelerator, decoded
+    std::uint64_t macs = 0, accel_macs = 0;  // MACs of the graph, and MACs on the accelerator
+    std::string left_out;  // the first node with multiplications that is not on the accelerator, and why
   };
   isa::HardwareConfig hardware;
   std::vector<Model> models;  // in the workload's order
@@ -65,41 +66,42 @@ struct Programs {
 
 class Workload {
  public:
-  // Imports and optimizes. Errors: of each model, what import or passes say of it.
+  // Imports and optimizes the models. Errors: those of import and passes for each model.
   static Result<Workload> make(std::span<const ModelFile> files);
 
   struct Model {
-    std::string name;  // the file's, without folders and extension
+    std::string name;  // name of the file without folders and extension
     std::string path;
     double weight = 1;
     graph::Graph graph;  // after all passes of the graph
   };
   std::span<const Model> models() const { return models_; }
-  // Sixteen hexadecimal digits of the files' bytes and weights.
+  // Sixteen hexadecimal digits: a hash of the files' bytes and weights.
   const std::string& key() const { return key_; }
 
-  // Where compilations keep what those for other hardware find there: its own memo, unless it is given another
-  // one. The programs are the same.
+  // Sets the memo in which compilations store results for other hardware; by default each workload has its own. The
+  // programs do not depend on it.
   void keep_in(std::shared_ptr<Memo> memo) { memo_ = std::move(memo); }
   Memo& memo() const { return *memo_; }
 
-  // The rest of what follows may be called from several threads at once.
+  // The functions below may be called from several threads at once.
 
-  // Errors: what no target takes for this hardware.
+  // Errors: nodes that no target supports with this hardware.
   Result<Programs> compile(const isa::HardwareConfig& hardware) const;
-  // Exact; the values are not computed. Of so many accelerators that share the memory, each with its own sample:
-  // the cycles are those of the batch, the counters those of one of them, commands of the DRAM those of all.
+  // Exact times; values are not computed. With several accelerators that share the memory, each with its own sample,
+  // the cycles are for the batch, the counters for one accelerator, DRAM commands for all.
   Result<std::vector<ModelTime>> time(const Programs& programs, const simulator::MemorySpec& memory,
                                       std::int64_t accelerators = 1, Work* work = nullptr) const;
-  // The same program by the engine that `make` makes, on seeded inputs: its cycles, 0 where it has no clock, once the
-  // outputs are those of the CPU. Error: they differ.
+  // Runs the programs with values on the engine of `make`, on seeded inputs, and compares the outputs with those of the
+  // CPU. Returns cycles, 0 for an engine without a clock. Error: the outputs differ.
   Result<std::vector<ModelTime>> run(const Programs& programs, const runtime::MakeSimulator& make) const;
-  // In the order of the program, without their energy. Of several accelerators the one that ends last.
+  // The layers in the order of the program, without their energy. With several accelerators, those of the last one to
+  // end.
   Result<std::vector<LayerTime>> layers(const Programs& programs, std::size_t model,
                                         const simulator::MemorySpec& memory, std::int64_t accelerators = 1) const;
 
  private:
-  // Seeded inputs of a model, and what the CPU makes of them: computed when they are asked for first.
+  // Seeded inputs of a model, and the CPU's outputs for them, computed at the first use.
   struct Expected;
   Result<const Expected*> expected(std::size_t model) const;
 

@@ -1,5 +1,5 @@
 // The ALU operations as a table. Everything that engines, verifier, compiler, assembler, the SystemVerilog package and
-// the random tests need about an operation besides its meaning (isa/semantics/alu.h) is in its row.
+// the random tests need about an operation, except its meaning (isa/semantics/alu.h), is in its row.
 #pragma once
 
 #include <array>

@@ -61,7 +61,7 @@ class TokenMachine {
   // The maximum occupancy of a queue or FIFO so far.
   std::size_t peak_commands(Queue queue) const { return orders_[index(queue)].peak; }
   std::size_t peak_tokens(TokenFifo fifo) const { return fifos_[index(fifo)].peak; }
-  // Its unit was idle for lack of instructions while not all were fetched.
+  // Whether its unit was idle because it had no instruction, while some were not fetched yet.
   bool ran_dry(Queue queue) const { return orders_[index(queue)].dry; }
 
  private:

@@ -21,7 +21,7 @@ namespace dovetail::loops {
 //    from a lane outside of the mask;
 //  - no thread accesses the destination of an asynchronous copy, or writes its source, between its start and the wait
 //    of its thread that covers it; with the wait it counts as written by that thread;
-//  - the same holds for the copy of a box, until the phase of its signal has ended; from then on threads that have
+//  - the same holds for the copy of a box, until the phase of its signal has ended. After that, threads that have
 //    waited for it, or passed a barrier after such a thread, may access it. A phase expects as many bytes as its copies
 //    have; the next one begins when all threads know that it has ended, and no thread waits for one that never ends.
 //    Data that hardware units write or use, including signals, was written, or read, by threads before a fence by them

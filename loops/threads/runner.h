@@ -433,7 +433,7 @@ class Runner {
     if (shadow.landing > 0 || shadow.leaving > 0)
       throw Broken{
           fmt::format("thread {} of block {} writes element {} of {}, {} which an asynchronous copy or a call may be "
-                      "under way",
+                      "in flight",
                       thread.id.thread, thread.id.block, at, into.buffer->name, shadow.landing > 0 ? "to" : "from")};
     if (!ordered(shadow.writer, thread.id)) race(into, at, shadow.writer, thread.id, true);
     check_observed(thread, into, at);

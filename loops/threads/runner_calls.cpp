@@ -120,7 +120,7 @@ void Runner::note_read_by_unit(const Thread& lane, const Memory& from, std::size
   const Shadow& shadow = from.shadow[at];
   const std::string what = fmt::format("a call of thread {} of block {} reads element {} of {}", lane.id.thread,
                                        lane.id.block, at, from.buffer->name);
-  if (shadow.landing > 0) throw Broken{what + ", to which an asynchronous copy may be under way"};
+  if (shadow.landing > 0) throw Broken{what + ", to which an asynchronous copy may be in flight"};
   if (!shadow.defined) throw Broken{what + ", which was never written"};
   if (shadow.signal >= 0) return check_observed(lane, from, at);
   if (shadow.writer.block != lane.id.block || shadow.writer.epoch >= lane.id.epoch)
@@ -143,7 +143,7 @@ void Runner::note_sum(const Thread& lane, const WarpOperation& operation, const 
     };
     bool other = std::ranges::any_of(lane.called, is_other);
     for (const std::vector<UnderWay>& group : lane.call_groups) other |= std::ranges::any_of(group, is_other);
-    if (other) throw Broken{what + ", to which a call of another operation is under way"};
+    if (other) throw Broken{what + ", to which a call of another operation is in flight"};
     return;
   }
   if (!shadow.defined) throw Broken{what + ", which was never written"};

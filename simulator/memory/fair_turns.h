@@ -15,7 +15,7 @@ class FairTurns {
  public:
   explicit FairTurns(Memory& memory) : memory_(memory) {}  // the memory outlives this object
 
-  // Resets: nothing has been served. Requesters are numbered from 0 on.
+  // Resets: nothing has been served. Requesters are numbered from 0.
   void begin(int requesters);
 
   // Sorts the requesters of one cycle into the order in which accept() must be called.

@@ -13,8 +13,8 @@
 #include "base/file.h"
 #include "base/file_lock.h"
 #include "base/kit_folder.h"
+#include "base/temporary.h"
 #include "base/user_folder.h"
-#include "base/vanishing.h"
 #include "simulator/rtl/find.h"
 #include "simulator/rtl/model_file.h"
 
@@ -107,7 +107,7 @@ class Build {
   const RtlBuild& build_;
   const RtlModelSources& sources_;
   fs::path design_, model_;
-  Vanishing work_;
+  TemporaryPath work_;
 };
 
 }  // namespace

@@ -70,7 +70,7 @@ class CheckLayers(unittest.TestCase):
 
     def test_machine_paths(self):
         path = "/" + "work/main"
-        self.assert_problem(f"notes.md:2: an absolute path of one machine: {path[:7]}...", {"notes.md": f"one\nsee {path}\n"})
+        self.assert_problem(f"notes.md:2: an absolute path of a particular machine: {path[:7]}...", {"notes.md": f"one\nsee {path}\n"})
         self.assertEqual(self.problems(files={"run.sh": f"mktemp -d\ncd {path}\n", "a.md": f"https://x.org{path} net{path}\n"}), [])
 
 

@@ -25,7 +25,7 @@ class CheckLinks(unittest.TestCase):
         self.assertEqual(self.problems("[a](there.md) [b](there.md#part) [c](../docs) [d](https://x.org/y) [e](#part)"), [])
 
     def test_a_link_that_leads_nowhere(self):
-        self.assertEqual(self.problems("see [a](gone.md)"), ["docs/page.md: the link gone.md leads nowhere"])
+        self.assertEqual(self.problems("see [a](gone.md)"), ["docs/page.md: the target of the link gone.md does not exist"])
 
     def test_code_is_no_link(self):
         self.assertEqual(self.problems("`acc[d](x)`\n```\na[i](b)\n```\n"), [])

@@ -194,7 +194,7 @@ class Pipes(Case):
                           ("compile - --target accel --json -o -", "--json has stdout already"),
                           ("evaluate - --target accel --inputs -", "MODEL.onnx|OUT.dvt has stdin already"),
                           ("compile m.onnx --target accel --emit -", "expected a folder, got stdout"),
-                          ("tune m.onnx --target accel --records -", "cannot be a stream")]:
+                          ("tune m.onnx --target accel --records -", "a stream is not possible")]:
             finished = self.shell(f"dovetail {line} < /dev/null")
             self.assertEqual(finished.returncode, 2, line)
             self.assertIn(why, finished.stderr.decode())

@@ -161,7 +161,7 @@ class GpuTests(unittest.TestCase):
         self.assertIn("missing: models on cuda at -O 2: 2: digits, second", text)
         status, text, merged = self.merge(self.root / "journal.jsonl", "--models", self.root / "none")
         self.assertEqual((status, merged["missing"]["models on cuda at -O 2"]), (3, ["digits"]))
-        self.assertIn("that all are in the journals is not known", text)
+        self.assertIn("so it is unknown whether the journals have all of them", text)
 
     def test_what_is_in_the_journal_is_not_run_again(self):
         self.assertEqual(self.run_tool("run")[0], 0)

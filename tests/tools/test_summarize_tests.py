@@ -52,7 +52,7 @@ class SummarizeTests(unittest.TestCase):
         for tier, words in (("", "the tests"), ("sample", "the sample of the tests")):
             with mock.patch.dict(os.environ, {"DOVETAIL_TESTS": tier}):
                 self.summary(*cases)
-            self.assertEqual(self.time, f"time: 36 s for {words}; of each kind: e2e 30 s, unit 4 s")
+            self.assertEqual(self.time, f"time: 36 s for {words}; by kind: e2e 30 s, unit 4 s")
 
     def test_no_test_at_all_is_no_success(self):
         self.assertEqual(self.summary(), (1, ["0 passed, 0 failed, 0 skipped"]))

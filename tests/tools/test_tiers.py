@@ -31,10 +31,10 @@ def test_cases(folder):
 class Tiers(unittest.TestCase):
     def test_a_sample_is_fixed_and_of_what_there_is(self):
         with mock.patch.dict(os.environ, {"DOVETAIL_TESTS": "sample"}):
-            self.assertEqual(tier.judged("abcd", "ca"), (["a", "c"], "the sample, 2 of 4 (./dev test --all judges all)"))
+            self.assertEqual(tier.judged("abcd", "ca"), (["a", "c"], "the sample, 2 of 4 (./dev test --all runs all)"))
         with mock.patch.dict(os.environ, {"DOVETAIL_TESTS": ""}):
             self.assertEqual(tier.judged("abcd", "ca"), (list("abcd"), "all 4"))
-            self.assertRaisesRegex(SystemExit, "the sample names what there is not: z", tier.judged, "abcd", "az")
+            self.assertRaisesRegex(SystemExit, "the sample has unknown names: z", tier.judged, "abcd", "az")
 
     def test_every_long_test_is_there(self):
         lists = "".join(path.read_text() for path in (SOURCE / "tests").rglob("CMakeLists.txt"))

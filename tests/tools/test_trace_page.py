@@ -192,7 +192,7 @@ class TracePage(unittest.TestCase):
 
     def test_a_file_without_its_programs_is_refused(self):
         damaged = [
-            ({key: value for key, value in self.trace.items() if key != "programs"}, "it does not hold the programs it is of"),
+            ({key: value for key, value in self.trace.items() if key != "programs"}, "it does not hold its programs"),
             (dict(self.trace, programs=[]), "they have 0 launches, the trace has 1"),
             (dict(self.trace, programs=self.trace["programs"] * 2), "more launches than the trace, which has 1"),
             (dict(self.trace, programs=[dict(self.trace["programs"][0], instructions="?")]), "its instructions are not valid base64"),

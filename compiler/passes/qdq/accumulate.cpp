@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kInt32Limit = 0x1p31;
 
-// One summand of the bias: the real value of channel o, or exact steps where the model's bias has the accumulator's
-// scale already.
+// A summand of the bias: the real value of channel o, or exact steps if the model's bias already has the accumulator's
+// scale.
 struct Summand {
   const NdArray* values;  // float, or integer steps
   const NdArray* scale = nullptr;
@@ -80,7 +80,7 @@ Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& wei
     const double reach =
         std::abs(steps) + static_cast<double>(sum_of_distances(own, zero_point) * largest_centered(x.q.zero_point));
     if (!(reach < kInt32Limit))
-      return fmt::format("channel {}: the accumulator may reach {:.0f}, int32 holds less than {:.0f}", o, reach,
+      return fmt::format("channel {}: the accumulator may reach {:.0f}, and int32 needs less than {:.0f}", o, reach,
                          kInt32Limit);
     result.bias.data<std::int32_t>()[at] = static_cast<std::int32_t>(steps);
     const float scale = requantization_scale(x.q.scale, sw, y.scale);

@@ -10,10 +10,10 @@ int quantize(float real, const Quantization& q) {
   return static_cast<int>(std::clamp(static_cast<double>(steps) + q.zero_point, -128.0, 127.0));
 }
 
-Range clamp_behind(Range range, float low, float high, const Quantization& q) {
+Range clamp_before(Range range, float low, float high, const Quantization& q) {
   const int min = std::isinf(low) && low < 0 ? -128 : quantize(low, q);
   const int max = std::isinf(high) && high > 0 ? 127 : quantize(high, q);
-  // Clip is min(max(r, low), high): where the bounds cross, high wins.
+  // Clip is min(max(r, low), high): if low > high, the result is high.
   const auto clamp = [&](int step) { return std::min(std::max(step, min), max); };
   return {clamp(range.min), clamp(range.max)};
 }

@@ -1,5 +1,5 @@
-// The numbers of the integer form (docs/reference/quantization.md), apart from any graph: each function is one formula
-// of that page.
+// The arithmetic of the integer form (docs/reference/quantization.md), independent of graphs: each function is a
+// formula of that page.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,8 @@
 
 namespace dovetail::passes::qdq {
 
-// An int8 tensor's meaning: real = (step - zero_point) * scale. uint8 tensors are seen as int8, zero point less 128.
+// The meaning of an int8 tensor: real = (step - zero_point) * scale. uint8 tensors are treated as int8, with the zero
+// point reduced by 128.
 struct Quantization {
   float scale = 1;
   int zero_point = 0;
@@ -31,7 +32,7 @@ int quantize(float real, const Quantization& q);
 
 // The range of QuantizeLinear(min(max(r, low), high)) given that of QuantizeLinear(r): quantizing is monotone, so
 // clamping before it is clamping after it. An infinite bound does not clamp. Precondition: no NaN.
-Range clamp_behind(Range range, float low, float high, const Quantization& q);
+Range clamp_before(Range range, float low, float high, const Quantization& q);
 
 // binary32(binary64(sx) * sw / sy).
 float requantization_scale(float x, float w, float y);
@@ -39,20 +40,20 @@ float requantization_scale(float x, float w, float y);
 // round_half_even(real / (sx * sw)) in binary64.
 double bias_steps(double real, float x, float w);
 
-// True where `bias` is sx * sw up to the rounding of an exporter that stored the product as binary32, or multiplied
+// Whether `bias` is sx * sw up to the rounding of an exporter that stored the product as binary32, or multiplied
 // rounded factors.
 bool is_product_scale(float bias, float x, float w);
 
 // The largest |x - zero_point| of an int8 x.
 std::int64_t largest_centered(int zero_point);
 
-// How two tensors of different scales are added: multipliers binary32(s_i / sy * 2^shift).
+// The addition of two tensors with different scales: multipliers binary32(s_i / sy * 2^shift).
 struct Addition {
   double a_multiplier, b_multiplier;
   int shift;
 };
-// The shift is 16, or the largest at which the sum fits int32; nothing where even 0 is too large, or a multiplier is no
-// normal number.
+// The shift is 16, or the largest smaller one at which the sum fits int32. nullopt where even shift 0 is too large, or
+// a multiplier is not a normal number.
 std::optional<Addition> addition(const Quantization& a, const Quantization& b, float y, bool subtract);
 
 }  // namespace dovetail::passes::qdq

@@ -6,8 +6,8 @@
 namespace dovetail::passes::qdq {
 namespace {
 
-// Convolution or product + constant, without a QuantizeLinear between: the constant is a bias. Nothing where this is
-// not such an Add.
+// Convolution or product + constant, without a QuantizeLinear between: the constant is a bias. nullopt if it is not
+// such an Add.
 std::optional<Refusal> as_bias(Lowering& lowering, NodeId op, const Target& target) {
   const Graph& graph = lowering.graph;
   const Node add = graph.node(op);
@@ -19,9 +19,9 @@ std::optional<Refusal> as_bias(Lowering& lowering, NodeId op, const Target& targ
     const std::string inner = graph.node(producer).op;
     const bool is_conv = inner == "Conv", is_product = inner == "MatMul" || inner == "Gemm";
     if (!is_conv && !is_product) continue;
-    Target behind = target;
-    behind.float_nodes.push_back(op);
-    if (is_product) return lower_matrix_product_with(lowering, producer, behind, constant);
+    Target fused = target;
+    fused.float_nodes.push_back(op);
+    if (is_product) return lower_matrix_product_with(lowering, producer, fused, constant);
     // [C, 1, 1] or [1, C, 1, 1], as a Conv's bias broadcasts; or one number.
     const Shape& shape = graph.value(constant).type.shape;
     const std::size_t rank = graph.value(target.output).type.shape.size();
@@ -31,7 +31,7 @@ std::optional<Refusal> as_bias(Lowering& lowering, NodeId op, const Target& targ
     if (!per_channel && element_count(shape) != 1)
       return fmt::format("it adds %{} of shape {}, which is not a bias per channel", graph.value(constant).name,
                          to_string(shape));
-    return lower_convolution_with(lowering, producer, behind, constant);
+    return lower_convolution_with(lowering, producer, fused, constant);
   }
   return std::nullopt;
 }
@@ -40,7 +40,7 @@ std::optional<Refusal> as_bias(Lowering& lowering, NodeId op, const Target& targ
 
 Refusal lower_addition(Lowering& lowering, NodeId op, const Target& target) {
   const Node add = lowering.graph.node(op);
-  if (add.inputs.size() != 2) return fmt::format("it adds {} tensors, needed are 2", add.inputs.size());
+  if (add.inputs.size() != 2) return fmt::format("it adds {} tensors, and must add 2", add.inputs.size());
   if (add.op != "Sub")
     if (const auto refusal = as_bias(lowering, op, target)) return *refusal;
   const auto a = lowering.dequantized(add.inputs[0]), b = lowering.dequantized(add.inputs[1]);

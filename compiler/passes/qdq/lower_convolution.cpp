@@ -1,5 +1,5 @@
-// Convolutions, and what is one in disguise: scaling by constants (1x1, depthwise) and averaging (depthwise with
-// weights of 1).
+// Convolutions, and operators that are lowered to convolutions: scaling by constants (1x1, depthwise) and averaging
+// (depthwise with weights of 1).
 #include <algorithm>
 #include <cmath>
 
@@ -86,7 +86,7 @@ bool is_one_constant(Lowering& lowering, ValueId value) {
   return steps && lowering.graph.is_constant(steps->value);
 }
 
-// x * c with one constant c: a 1x1 depthwise convolution, so rounded once.
+// x * c with one constant c becomes a 1x1 depthwise convolution, which rounds once.
 Refusal lower_scaling(Lowering& lowering, NodeId op, const Target& target) {
   Graph& graph = lowering.graph;
   const Node mul = graph.node(op);
@@ -115,12 +115,12 @@ Refusal lower_scaling(Lowering& lowering, NodeId op, const Target& target) {
   return lowering.place(std::move(node), op, target);
 }
 
-// A depthwise convolution with weights of 1 whose scale carries the divisor, so rounded once.
+// A depthwise convolution with weights of 1 whose scale includes the divisor, so that it rounds once.
 Refusal sum_windows(Lowering& lowering, NodeId op, const Operand& x, const std::vector<std::int64_t>& kernel,
                     double divisor, const Target& target, Node& node) {
   Weight weight = depthwise(lowering.graph.value(x.value).type.shape[1], kernel);
   Accumulation accumulation;
-  // Checks the accumulator; the scales follow below, as binary32(sx / (sy * n)) is rounded once.
+  // Checks the accumulator. The scales are computed below, since binary32(sx / (sy * n)) is rounded once.
   if (Refusal refusal = accumulate(lowering, x, weight, {}, target.q, accumulation); !refusal.empty()) return refusal;
   const auto scale =
       static_cast<float>(static_cast<double>(x.q.scale) / (static_cast<double>(target.q.scale) * divisor));
@@ -142,7 +142,7 @@ Refusal lower_average(Lowering& lowering, NodeId op, const Target& target) {
   if (!x) return std::string(kNotQuantized);
   const Shape shape = graph.value(x->value).type.shape;
   if (shape.size() < 3)
-    return fmt::format("an average over a tensor of rank {}; needed is [N, C, spatial...]", shape.size());
+    return fmt::format("it averages a tensor of rank {}, and must have [N, C, spatial...]", shape.size());
   Node windowed = pool;
   if (pool.op == "GlobalAveragePool") {
     windowed.attributes.clear();
@@ -152,15 +152,15 @@ Refusal lower_average(Lowering& lowering, NodeId op, const Target& target) {
   auto window = ops::make_window({graph, windowed}, kernel);
   if (!window) return window.errors().front().why;
   if (window->pads_anything() && graph::int_attribute(pool, "count_include_pad", 0) == 0)
-    return "it pads and counts only what is inside: the divisor varies";
+    return "it pads but does not count the pads, so that the divisor varies";
   for (std::size_t axis = 0; axis < window->rank(); ++axis)
     if (window->touched(axis) > window->pad_begin[axis] + window->input[axis] + window->pad_end[axis])
-      return "its last window reaches over the edge (ceil_mode): the divisor varies";
-  // The sum is a convolution with a weight for each tap. Clipped, a dilated window may fit more often than it did.
+      return "its last window extends beyond the edge (ceil_mode), so that the divisor varies";
+  // The sum is a convolution with a weight for each tap. A dilated window that is clipped may fit at more positions.
   const bool dilated = std::ranges::any_of(window->dilations, [](std::int64_t dilation) { return dilation != 1; });
   const ops::Window summed = dilated ? *window : window->clipped();
   if (element_count(summed.kernel) > kMostAveragedTaps / shape[1])
-    return fmt::format("its {} taps in {} channels, written as weights > {}", element_count(summed.kernel), shape[1],
+    return fmt::format("its {} taps in {} channels exceed {} weights", element_count(summed.kernel), shape[1],
                        kMostAveragedTaps);
   Node node;
   if (Refusal refusal =

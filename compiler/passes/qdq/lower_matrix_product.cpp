@@ -1,4 +1,4 @@
-// Gemm and MatMul: by a constant matrix, or of two activations.
+// Gemm and MatMul: products with a constant matrix, or of two activations.
 #include <cmath>
 
 #include <fmt/format.h>
@@ -21,7 +21,7 @@ bool is_row(const Shape& shape, std::int64_t columns) {
   return element_count(shape) == 1 || (!shape.empty() && shape.back() == columns && element_count(shape) == columns);
 }
 
-// Both operands vary, or the second is more than a matrix (attention). Nothing to add to.
+// Lowers a product whose operands both vary, or whose second operand is more than a matrix (attention), without a bias.
 Refusal multiply_activations(Lowering& lowering, NodeId op, const Operand& a, const Operand& b, const Target& target) {
   const float scale = requantization_scale(a.q.scale, b.q.scale, target.q.scale);
   if (!std::isnormal(scale))
@@ -45,14 +45,16 @@ Refusal multiply(Lowering& lowering, NodeId op, const Target& target, std::vecto
   if (const auto w = lowering.dequantized(product.inputs[1]);
       w && !is_gemm && biases.empty() && (!graph.is_constant(w->value) || graph.value(w->value).type.shape.size() != 2))
     return multiply_activations(lowering, op, *x, *w, target);
-  if (graph::int_attribute(product, "transA", 0) != 0) return "transA = 1: only the second operand may be transposed";
+  if (graph::int_attribute(product, "transA", 0) != 0)
+    return "transA is 1, but only the second operand may be transposed";
   const double alpha = is_gemm ? graph::float_attribute(product, "alpha", 1) : 1.0;
-  if (!(alpha > 0)) return fmt::format("alpha = {}, needed is a positive number", alpha);
+  if (!(alpha > 0)) return fmt::format("alpha is {}, and must be positive", alpha);
   if (graph.value(product.inputs[1]).type.shape.size() != 2)
-    return fmt::format("its second operand is {}, needed is a matrix", to_string(graph.value(product.inputs[1]).type));
+    return fmt::format("its second operand is {}, and must be a matrix",
+                       to_string(graph.value(product.inputs[1]).type));
   const bool has_c = product.inputs.size() > 2 && product.inputs[2].valid();
   if (has_c && graph::float_attribute(product, "beta", 1) != 1)
-    return fmt::format("beta = {}, needed is 1", graph::float_attribute(product, "beta", 1));
+    return fmt::format("beta is {}, and must be 1", graph::float_attribute(product, "beta", 1));
   if (has_c) biases.push_back(product.inputs[2]);
 
   const bool out_in = is_gemm && graph::int_attribute(product, "transB", 0) != 0;

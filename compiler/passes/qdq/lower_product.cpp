@@ -10,7 +10,7 @@ namespace dovetail::passes::qdq {
 Refusal lower_product(Lowering& lowering, NodeId op, const Target& target) {
   Graph& graph = lowering.graph;
   const Node mul = graph.node(op);
-  // By one constant number: rounded once like a convolution, and where those run.
+  // A product with one constant number is lowered like a convolution: it rounds once and runs on the same targets.
   for (std::size_t side : {std::size_t{0}, std::size_t{1}})
     if (is_one_constant(lowering, mul.inputs[1 - side])) {
       const auto x = lowering.dequantized(mul.inputs[side]);

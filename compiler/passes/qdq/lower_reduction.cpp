@@ -1,5 +1,5 @@
-// ReduceMean and ReduceSum over neighboring axes: one accumulation like an average pool's, the tensor seen as [outer,
-// 1, reduced, inner].
+// ReduceMean and ReduceSum over adjacent axes: an accumulation like that of an average pool, with the tensor viewed as
+// [outer, 1, reduced, inner].
 #include <algorithm>
 #include <cmath>
 
@@ -11,7 +11,7 @@
 namespace dovetail::passes::qdq {
 namespace {
 
-// The reduced axes, sorted; nothing where they are unknown at compile time.
+// The reduced axes, sorted; nullopt if they are unknown at compile time.
 std::optional<std::vector<std::size_t>> reduced_axes(const Graph& graph, const Node& node, std::size_t rank) {
   std::vector<std::int64_t> given;
   if (node.inputs.size() > 1 && node.inputs[1].valid()) {
@@ -39,7 +39,7 @@ Refusal lower_reduction(Lowering& lowering, NodeId op, const Target& target) {
   const auto axes = reduced_axes(graph, reduce, shape.size());
   if (!axes || axes->empty()) return "it reduces no axis, or axes that are not constants";
   if (axes->back() - axes->front() + 1 != axes->size())
-    return fmt::format("it reduces {} axes that are not neighbors; transpose first", axes->size());
+    return fmt::format("it reduces {} axes that are not adjacent; transpose first", axes->size());
   if (element_count(shape) == 0) return fmt::format("its input has the shape {}", to_string(shape));
   Operand image = *x;
   Refusal refusal;
@@ -50,8 +50,8 @@ Refusal lower_reduction(Lowering& lowering, NodeId op, const Target& target) {
                                             NdArray::from<std::int64_t>({static_cast<std::int64_t>(to.size())}, to))};
     return node;
   };
-  // All spatial axes of an image are reduced as they are stored; any other run of axes as the rows of [outer, 1,
-  // reduced, inner].
+  // All spatial axes of an image are reduced in place; any other adjacent axes as the rows of [outer, 1, reduced,
+  // inner].
   const bool spatial = shape.size() >= 3 && axes->front() == 2 && axes->back() + 1 == shape.size();
   Shape kernel(shape.begin() + std::min<std::ptrdiff_t>(2, static_cast<std::ptrdiff_t>(shape.size())), shape.end());
   if (!spatial) {

@@ -1,7 +1,7 @@
-// Operators that choose among tensors of unequal scales: Concat, Max, Min, Where, and Pad with a value. QuantizeLinear
-// is monotone, so choosing among reals and quantizing the choice is quantizing first: each operand is brought to the
-// output's scale, the operator itself moves steps. (Operands of one scale are taken by move_values, whether or not a
-// QuantizeLinear follows.)
+// Operators that choose among tensors with different scales: Concat, Max, Min, Where, and Pad with a value.
+// QuantizeLinear is monotone, so that choosing and then quantizing equals quantizing and then choosing: each operand is
+// converted to the output's scale, and the operator itself moves steps. (move_values handles operands with the same
+// scale, with or without a QuantizeLinear after them.)
 #include <cmath>
 
 #include <fmt/format.h>
@@ -13,7 +13,7 @@ namespace {
 
 int clamped(int step, Range range) { return std::min(std::max(step, range.min), range.max); }
 
-// `value` in the steps of the target, clamped to its range; the name of what is made begins with `stem`.
+// `value` in the steps of the target, clamped to its range. Names of new nodes begin with `stem`.
 std::optional<ValueId> in_steps_of(Lowering& lowering, NodeId op, ValueId value, const Target& target,
                                    const std::string& stem, Refusal& refusal) {
   Graph& graph = lowering.graph;
@@ -41,10 +41,10 @@ std::optional<ValueId> in_steps_of(Lowering& lowering, NodeId op, ValueId value,
   return lowering.add(std::move(scaled), op, stem, refusal);
 }
 
-// The data operands are those from `first` on.
+// The data operands begin at index `first`.
 Refusal select(Lowering& lowering, NodeId op, const Target& target, std::size_t first) {
   const Node original = lowering.graph.node(op);
-  for (std::size_t i = first; i < original.inputs.size(); ++i) {  // before anything is added
+  for (std::size_t i = first; i < original.inputs.size(); ++i) {  // checked before any node is added
     const ValueId input = original.inputs[i];
     if (!lowering.graph.is_constant(input) && !lowering.dequantized(input))
       return fmt::format("%{} is not quantized: no DequantizeLinear of an int8 or uint8 tensor with one scale",
@@ -84,7 +84,7 @@ Refusal lower_padding(Lowering& lowering, NodeId op, const Target& target) {
   const auto x = in_steps_of(lowering, op, pad.inputs[0], target, pad.name + "/input", refusal);
   if (!x) return refusal;
   const float value = has_value ? static_cast<float>(graph.value(pad.inputs[2]).constant->as_double(0)) : 0.0f;
-  if (std::isnan(value)) return "it pads with a NaN";
+  if (std::isnan(value)) return "it pads with NaN";
   node.inputs.resize(std::max<std::size_t>(node.inputs.size(), 3));
   node.inputs[0] = *x;
   node.inputs[2] = lowering.int8_constant(

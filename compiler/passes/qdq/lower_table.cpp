@@ -1,5 +1,5 @@
-// Functions of one int8 tensor, whatever float operators they are written with: evaluated in binary64 for all 256 steps
-// at compile time.
+// Functions of one int8 tensor, written with any float operators, are evaluated in binary64 for all 256 steps at
+// compile time.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kSteps = 256;
 constexpr std::int64_t kMostTableBytes = std::int64_t{1} << 20;
 
-// Operators whose result at a place depends on their operands at that place alone.
+// Operators of which each element depends only on the same element of their operands.
 constexpr std::array kPointwise = {"Abs",         "Acos",      "Acosh",      "Add",       "And",
                                    "Asin",        "Asinh",     "Atan",       "Atanh",     "BatchNormalization",
                                    "Ceil",        "Celu",      "Clip",       "Cos",       "Cosh",
@@ -32,11 +32,11 @@ constexpr std::array kPointwise = {"Abs",         "Acos",      "Acosh",      "Ad
                                    "Sinh",        "Softplus",  "Softsign",   "Sqrt",      "Sub",
                                    "Sum",         "Swish",     "Tan",        "Tanh",      "ThresholdedRelu",
                                    "Where",       "Xor"};
-// What a float value is computed from, back to the DequantizeLinear nodes.
+// The nodes and constants from which a float value is computed, back to the DequantizeLinear nodes.
 struct Cone {
-  ValueId steps;                          // the one int8 tensor
-  std::map<ValueId, Quantization> reads;  // its dequantized values
-  std::map<ValueId, NdArray> constants;   // as binary64 where float
+  ValueId steps;                          // the only int8 tensor
+  std::map<ValueId, Quantization> reads;  // the dequantized values of the tensor
+  std::map<ValueId, NdArray> constants;   // floats as binary64
   std::set<NodeId> nodes;
 };
 
@@ -47,7 +47,7 @@ NdArray as_wide(const NdArray& array) {
   return wide;
 }
 
-// (q - z) * s of constants, one scale or one per position of an axis.
+// (q - z) * s of constants, with one scale or one per position of an axis.
 std::optional<NdArray> dequantized_constant(const Graph& graph, const Node& node) {
   for (ValueId input : node.inputs)
     if (input.valid() && !graph.is_constant(input)) return std::nullopt;
@@ -107,7 +107,7 @@ Refusal collect(Lowering& lowering, ValueId value, Cone& cone) {
   return "";
 }
 
-// The one axis of the result along which constants vary; -1: none.
+// The only axis of the result along which constants vary; -1: none.
 Refusal varying_axis(const Graph& graph, const Cone& cone, const Shape& shape, std::int64_t& axis) {
   const auto rank = static_cast<std::int64_t>(shape.size());
   axis = -1;
@@ -117,7 +117,7 @@ Refusal varying_axis(const Graph& graph, const Cone& cone, const Shape& shape, s
       const auto constant = cone.constants.find(input);
       if (constant == cone.constants.end() || constant->second.count() == 1) continue;
       const Shape& own = constant->second.shape();
-      const bool per_channel = node.op == "BatchNormalization";  // [C] means axis 1, not for the last
+      const bool per_channel = node.op == "BatchNormalization";  // [C] belongs to axis 1, not to the last axis
       for (std::size_t i = 0; i < own.size(); ++i) {
         if (own[i] == 1) continue;
         const std::int64_t along = per_channel ? 1 : rank - static_cast<std::int64_t>(own.size() - i);
@@ -131,11 +131,11 @@ Refusal varying_axis(const Graph& graph, const Cone& cone, const Shape& shape, s
   return "";
 }
 
-// The reals after all steps, from -128 on: [256] or, with an axis of extent C, [256, C].
+// The real results for all steps, from -128 to 127: [256] or, with an axis of extent C, [256, C].
 Result<NdArray> evaluate_cone(const Graph& graph, const Cone& cone, ValueId result, const Shape& shape,
                               std::int64_t axis) {
-  // Steps are on the first axis, where constants do not vary; else on one more in front, which right-aligned
-  // broadcasting keeps apart.
+  // Steps are on the first axis if constants do not vary along it; else on an additional first axis, which
+  // right-aligned broadcasting keeps separate.
   Shape space(std::max<std::size_t>(shape.size(), 1), 1);
   if (axis == 0) space.insert(space.begin(), 1);
   if (axis >= 0) space[static_cast<std::size_t>(axis == 0 ? 1 : axis)] = shape[static_cast<std::size_t>(axis)];
@@ -162,14 +162,14 @@ Result<NdArray> evaluate_cone(const Graph& graph, const Cone& cone, ValueId resu
     node.outputs = {output};
     const NodeId twin = wide.add_node(std::move(node));
     DOVETAIL_TRY(ops::infer(wide, twin));
-    // Always the interpreter: tables must not depend on who evaluates constants.
+    // Always uses the interpreter: tables must not depend on the evaluator of constants.
     DOVETAIL_ASSIGN(std::vector<NdArray> values, evaluate_node(wide, twin, interpreter_evaluate()));
     replace_by_constants(wide, twin, std::move(values));
   }
   return *wide.value(twins.at(result)).constant;
 }
 
-// round_half_even(real / s) + z in binary64, saturated; what is not a number becomes the zero point, as in
+// round_half_even(real / s) + z in binary64, saturated; NaN becomes the zero point, as in
 // QuantizeLinear.
 std::int8_t quantize_wide(double real, const Quantization& q, Range range) {
   const double steps = std::isnan(real) ? 0.0 : std::nearbyint(real / static_cast<double>(q.scale));
@@ -191,13 +191,13 @@ Refusal lower_to_table(Lowering& lowering, const Target& target) {
   if (!cone.steps.valid() || cone.nodes.empty()) return "it reads no quantized tensor";
   const Shape shape = graph.value(result).type.shape;
   if (graph.value(cone.steps).type.shape != shape)
-    return fmt::format("its result has shape {}, the quantized tensor %{} has {}", to_string(shape),
+    return fmt::format("its result has shape {}, and the quantized tensor %{} has {}", to_string(shape),
                        graph.value(cone.steps).name, to_string(graph.value(cone.steps).type.shape));
   std::int64_t axis = -1;
   if (Refusal refusal = varying_axis(graph, cone, shape, axis); !refusal.empty()) return refusal;
   const std::int64_t slices = axis < 0 ? 1 : shape[static_cast<std::size_t>(axis)];
   if (slices * kSteps > kMostTableBytes)
-    return fmt::format("its tables, one for each of {} slices, take {} bytes > {}", slices, slices * kSteps,
+    return fmt::format("its tables, one for each of {} slices, need {} bytes, more than {}", slices, slices * kSteps,
                        kMostTableBytes);
   const auto reals = evaluate_cone(graph, cone, result, shape, axis);
   if (!reals) return reals.errors().front().why;
@@ -209,18 +209,18 @@ Refusal lower_to_table(Lowering& lowering, const Target& target) {
           c * kSteps + step,
           quantize_wide(reals->as_double(reals->count() == kSteps ? step : step * slices + c), target.q, {}));
 
-  // Named after the first operator; the others follow it.
-  Target behind = target;
-  behind.float_nodes.clear();
+  // The table is named after the first operator; the others follow it.
+  Target inner = target;
+  inner.float_nodes.clear();
   for (const NodeId id : graph.topological_order())
-    if (cone.nodes.count(id)) behind.float_nodes.insert(behind.float_nodes.begin(), id);
-  const NodeId first = behind.float_nodes.back();
-  behind.float_nodes.pop_back();
+    if (cone.nodes.count(id)) inner.float_nodes.insert(inner.float_nodes.begin(), id);
+  const NodeId first = inner.float_nodes.back();
+  inner.float_nodes.pop_back();
   Node node;
   node.op = "dovetail.qtable";
   node.inputs = {cone.steps, lowering.int8_constant(graph.node(first).name + "/table", std::move(table))};
   if (axis >= 0) node.attributes["axis"] = axis;
-  return lowering.place(std::move(node), first, behind);
+  return lowering.place(std::move(node), first, inner);
 }
 
 namespace {
@@ -232,19 +232,19 @@ const NdArray* table_of(const Graph& graph, const Node& node) {
   return &*graph.value(node.inputs[1]).constant;
 }
 
-// True where the node's result at a place depends on its int8 operands at that place alone.
+// Whether each element of the node's result depends only on the same element of its int8 operands.
 bool is_integer_pointwise(std::string_view op) {
   return op == "dovetail.qtable" || op == "dovetail.qadd" || op == "dovetail.qmul" || op == "dovetail.qclip";
 }
 
-// `id` as one table of the tensor that the tables before it read: f(t(x)), or f(x, t(x)). False where it is no
-// such function.
+// Replaces `id` by one table of the tensor that the tables before it read: f(t(x)), or f(x, t(x)). False where `id` is
+// not such a function.
 bool compose(Lowering& lowering, NodeId id) {
   Graph& graph = lowering.graph;
   const Node node = graph.node(id);
   if (!is_integer_pointwise(node.op) || (node.op == "dovetail.qtable" && node.attributes.count("axis"))) return false;
   const auto producer_of = [&](ValueId value) { return graph.value(value).producer; };
-  const auto is_absorbed = [&](ValueId value) {  // a table that nobody else reads
+  const auto is_absorbed = [&](ValueId value) {  // a table without other readers
     const NodeId producer = producer_of(value);
     return producer.valid() && table_of(graph, graph.node(producer)) && !graph.is_output(value) &&
            graph.users(value).size() == 1;
@@ -309,7 +309,7 @@ bool compose(Lowering& lowering, NodeId id) {
 }  // namespace
 
 void compose_tables(Lowering& lowering) {
-  // In order: a chain becomes one table link by link.
+  // In topological order, so that a chain becomes one table step by step.
   for (const NodeId id : lowering.graph.topological_order())
     if (!lowering.graph.node(id).removed) compose(lowering, id);
 }

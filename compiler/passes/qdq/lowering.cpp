@@ -62,14 +62,16 @@ Refusal Lowering::why_no_parameters(const Node& node) const {
   const bool quantizes = node.op == "QuantizeLinear";
   const DType dtype = graph.value(quantizes ? node.outputs[0] : node.inputs[0]).type.dtype;
   const DType real = graph.value(quantizes ? node.inputs[0] : node.outputs[0]).type.dtype;
-  if (!is_byte(dtype)) return fmt::format("its steps are {}, integer forms exist for int8 and uint8", name(dtype));
-  if (real != DType::float32) return fmt::format("its real side is {}, integer forms exist for float32", name(real));
+  if (!is_byte(dtype))
+    return fmt::format("its steps are {}, but integer forms exist only for int8 and uint8", name(dtype));
+  if (real != DType::float32)
+    return fmt::format("its real values are {}, but integer forms exist only for float32", name(real));
   const auto& scale = graph.value(node.inputs[1]).constant;
   if (!scale) return "its scale is not a constant";
-  if (scale->count() != 1) return fmt::format("it has {} scales; activations have one", scale->count());
+  if (scale->count() != 1) return fmt::format("it has {} scales, and activations must have one", scale->count());
   if (!std::isnormal(static_cast<float>(scale->as_double(0))) || scale->as_double(0) < 0)
     return fmt::format("its scale {} is not a positive normal number", scale->as_double(0));
-  return "its zero point is not one constant";
+  return "its zero point is not a single constant";
 }
 
 std::optional<Operand> Lowering::dequantized(ValueId value) {
@@ -80,7 +82,7 @@ std::optional<Operand> Lowering::dequantized(ValueId value) {
   if (!q) return std::nullopt;
   const ValueId steps = node.inputs[0];
   if (graph.value(steps).type.dtype == DType::int8) return Operand{steps, *q};
-  if (!graph.is_constant(steps)) return std::nullopt;  // recenter_activations() has left no other uint8
+  if (!graph.is_constant(steps)) return std::nullopt;  // recenter_activations() has replaced all other uint8 values
   return Operand{int8_constant(graph.value(steps).name + "/int8", as_int8(*graph.value(steps).constant)), *q};
 }
 
@@ -104,8 +106,8 @@ Refusal Lowering::read_weight(ValueId value, std::int64_t axis, Weight& weight) 
   if (scale_axis < 0) scale_axis += rank;
   const std::int64_t channels = steps.shape()[static_cast<std::size_t>(axis)];
   if (scale.count() != 1 && (scale_axis != axis || scale.count() != channels))
-    return fmt::format("weight %{} has {} scales on axis {}; needed is one, or {} on axis {}", graph.value(value).name,
-                       scale.count(), scale_axis, channels, axis);
+    return fmt::format("weight %{} has {} scales on axis {}, and must have one, or {} on axis {}",
+                       graph.value(value).name, scale.count(), scale_axis, channels, axis);
   const NdArray* zero =
       node.inputs.size() > 2 && node.inputs[2].valid() ? &*graph.value(node.inputs[2]).constant : nullptr;
   weight.steps = as_int8(steps);
@@ -144,8 +146,8 @@ Refusal Lowering::place(Node node, NodeId op, const Target& target) {
   graph.edit(placed)->outputs = {target.output};
   graph.value(target.output).producer = placed;
 
-  const std::string wanted = graph.node(op).name;
-  std::vector<NodeId> chain = target.float_nodes;  // result first, so that each is free of users when its turn comes
+  const std::string op_name = graph.node(op).name;
+  std::vector<NodeId> chain = target.float_nodes;  // result first, so that each node has no users when it is removed
   chain.push_back(op);
   for (NodeId dead : chain) {
     if (graph.node(dead).removed) continue;  // the QuantizeLinear itself, where the node represents it alone
@@ -159,7 +161,7 @@ Refusal Lowering::place(Node node, NodeId op, const Target& target) {
     }
     graph.remove_node(dead);
   }
-  if (graph.node(op).removed) graph.edit(placed)->name = wanted;
+  if (graph.node(op).removed) graph.edit(placed)->name = op_name;
   ++outcome.changes;
   return "";
 }

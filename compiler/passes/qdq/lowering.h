@@ -1,5 +1,5 @@
-// What the rules of lower_qdq share: how they read quantization parameters off the graph, and how they put an integer
-// node in place of a float operator and its QuantizeLinear.
+// Functions that the rules of lower_qdq share: they read quantization parameters from the graph, and replace a float
+// operator and its QuantizeLinear by an integer node.
 #pragma once
 
 #include <map>
@@ -26,7 +26,8 @@ struct Operand {
   Quantization q;
 };
 
-// A constant int8 tensor with a scale and a zero point per slice of `axis` (expanded where the model has one for all).
+// A constant int8 tensor with a scale and a zero point per slice of `axis` (repeated if the model has one for all
+// slices).
 struct Weight {
   NdArray steps;  // int8
   std::vector<float> scales;
@@ -34,16 +35,16 @@ struct Weight {
   bool has_zero_points() const;
 };
 
-// Where a rule's result goes: the value of a QuantizeLinear, seen as int8.
+// The destination of a rule's result: the value of a QuantizeLinear, as int8.
 struct Target {
   NodeId quantize;
   ValueId output;
   Quantization q;
   Range range;                      // from Relu and Clip before the QuantizeLinear
-  std::vector<NodeId> float_nodes;  // what is between the operator and the QuantizeLinear, result first
+  std::vector<NodeId> float_nodes;  // the nodes between the operator and the QuantizeLinear, result first
 };
 
-// Why a rule does not apply; "" where it did.
+// Why a rule does not apply; "" if it was applied.
 using Refusal = std::string;
 
 struct Lowering {
@@ -51,39 +52,40 @@ struct Lowering {
   const PassContext& context;
   PassOutcome outcome;
   std::map<std::string, Refusal> refusals;  // by node name
-  std::set<std::string> kept_float;  // operators whose float result still had users when their integer form was placed
-  std::set<ValueId> fresh;           // int8 values made here, whose names nobody knows
+  std::set<std::string> kept_float;  // operators whose float result still had users when their integer node was placed
+  std::set<ValueId> fresh;           // int8 values made here, whose names may change
 
-  // Per-tensor parameters of a QuantizeLinear or DequantizeLinear; nothing where they are not constants, not per
-  // tensor, or of another type than int8 and uint8.
+  // Per-tensor parameters of a QuantizeLinear or DequantizeLinear; nullopt if they are not constant, not per tensor, or
+  // for another type than int8 and uint8.
   std::optional<Quantization> parameters(const Node& node) const;
-  // Why there are none.
+  // Why parameters() returns nullopt.
   Refusal why_no_parameters(const Node& node) const;
-  // The int8 value after a float value, where a DequantizeLinear with per-tensor parameters is between. A constant
-  // uint8 gets an int8 twin.
+  // The int8 value from which a DequantizeLinear with per-tensor parameters computes a float value. A constant uint8
+  // gets an int8 copy.
   std::optional<Operand> dequantized(ValueId value);
-  // The weight after a float value; `axis` is where its scales may vary. Else the reason.
+  // The quantized weight of a float value, whose scales may vary along `axis`. Returns why there is none.
   Refusal read_weight(ValueId value, std::int64_t axis, Weight& weight) const;
 
-  // Puts `node` (no name, outputs and origins yet) in place of `op`, of the float nodes that nobody else uses and of
-  // the QuantizeLinear. Its output is the target's. Returns why the operator refuses the node, with the graph as it
-  // was.
+  // Replaces `op`, the float nodes without other users, and the QuantizeLinear by `node` (without name, outputs and
+  // origins yet), whose output is the target's. If the operator refuses the node, returns the reason and leaves the
+  // graph unchanged.
   Refusal place(Node node, NodeId op, const Target& target);
-  // A new node on int8 values with one separate output; its name and origins come from `op`. Nothing where the
-  // operator refuses it.
+  // Adds a node on int8 values with one new output; its name and origins come from `op`. nullopt if the operator
+  // refuses the node.
   std::optional<ValueId> add(Node node, NodeId op, std::string_view stem, Refusal& refusal);
-  // DequantizeLinear to `output`, which has no producer.
+  // Adds a DequantizeLinear that computes `output`, which has no producer.
   void dequantize_to(ValueId output, const Operand& operand, NodeId op);
   ValueId int8_constant(std::string_view stem, NdArray array) { return graph.add_constant(stem, std::move(array)); }
 
-  // qadd of `x` and zero: x in the steps of `q`.
+  // A qadd of `x` and zero, which converts x to the steps of `q`.
   Node rescale(const Operand& x, const Quantization& q, Range range, std::string_view stem, Refusal& refusal);
 };
 
-// y_zero_point, y_min, y_max.
+// Sets the attributes y_zero_point, y_min, y_max.
 void set_output(Node& node, const Quantization& q, Range range);
 
-// The rules. Each lowers `op` (of the name in compiler/passes/lower_qdq.cpp) whose result reaches the target.
+// The rules. Each lowers `op` (an operator of its row in compiler/passes/lower_qdq.cpp) whose result reaches the
+// target.
 Refusal lower_convolution(Lowering& lowering, NodeId op, const Target& target);
 Refusal lower_matrix_product(Lowering& lowering, NodeId op, const Target& target);
 Refusal lower_addition(Lowering& lowering, NodeId op, const Target& target);
@@ -94,15 +96,16 @@ Refusal lower_reduction(Lowering& lowering, NodeId op, const Target& target);
 Refusal lower_selection(Lowering& lowering, NodeId op, const Target& target);
 Refusal lower_padding(Lowering& lowering, NodeId op, const Target& target);
 
-// Whatever reaches the target and is a function of one int8 tensor, place by place, becomes a table.
+// Turns an elementwise function of one int8 tensor whose result reaches the target into a table.
 Refusal lower_to_table(Lowering& lowering, const Target& target);
-bool is_pointwise(std::string_view op);  // its result at a place depends on its operands at that place alone
+bool is_pointwise(std::string_view op);  // each element depends only on the same element of its operands
 // Tables, sums and products of tables of one tensor become one table. Precondition: no dead nodes.
 void compose_tables(Lowering& lowering);
 
-// A constant number, quantized or positive: what lower_scaling multiplies by.
+// Whether the value is a constant number, quantized or positive, by which lower_scaling can multiply.
 bool is_one_constant(Lowering& lowering, ValueId value);
-// The sums over windows of `kernel` of [N, C, spatial...], over `divisor`: a dovetail.qconv without window attributes.
+// The sums over windows of `kernel` of [N, C, spatial...], divided by `divisor`: a dovetail.qconv without window
+// attributes.
 Refusal sum_windows(Lowering& lowering, NodeId op, const Operand& x, const std::vector<std::int64_t>& kernel,
                     double divisor, const Target& target, Node& node);
 
@@ -111,14 +114,14 @@ Refusal sum_windows(Lowering& lowering, NodeId op, const Operand& x, const std::
 Refusal lower_convolution_with(Lowering& lowering, NodeId op, const Target& target, ValueId extra);
 Refusal lower_matrix_product_with(Lowering& lowering, NodeId op, const Target& target, ValueId extra);
 
-// bias[o] in steps of sx * sw[o] and the check that the accumulators fit int32. `shape_ok` has been checked by the
-// caller: one value, or one per channel.
+// bias[o] in steps of sx * sw[o], and the check that the accumulators fit int32. The caller has checked the shape of
+// the bias: one value, or one per channel.
 struct Accumulation {
   NdArray bias;   // int32 [O]
   NdArray scale;  // float32 [O]
 };
-// `biases`: constants that add up (float, or after a DequantizeLinear); each holds one value or O. `multiplier`: of
-// the scale (Gemm's alpha).
+// `biases`: constants that add up (float, or after a DequantizeLinear); each has one value or O. `multiplier`: a
+// factor of the scale (Gemm's alpha).
 Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& weight, const std::vector<ValueId>& biases,
                    const Quantization& y, Accumulation& result);
 
@@ -126,15 +129,15 @@ Refusal accumulate(const Lowering& lowering, const Operand& x, const Weight& wei
 Refusal move_values(Lowering& lowering, NodeId op);
 bool moves_values(std::string_view op);
 Refusal clip_steps(Lowering& lowering, NodeId op);
-// ArgMax and ArgMin: scaling keeps the order.
+// ArgMax and ArgMin read steps, since scaling keeps the order.
 Refusal order_steps(Lowering& lowering, NodeId op);
-// Operators that move a constant weight with a scale per slice: evaluated, the scales move along. Nothing where this is
-// no such node.
+// Evaluates an operator that moves the elements of a constant weight with a scale per slice; the scales move along.
+// nullopt if `op` is not such an operator.
 std::optional<Refusal> move_weight(Lowering& lowering, NodeId op);
-// Bounds of a Relu or Clip; nothing where they are not constants or NaN.
+// Bounds of a Relu or Clip; nullopt if they are not constants, or are NaN.
 std::optional<std::pair<float, float>> clip_bounds(const Graph& graph, const Node& node);
 
-// uint8 activations become int8 with dovetail.recenter at the border.
+// Turns uint8 activations into int8, with dovetail.recenter at the borders.
 void recenter_activations(Lowering& lowering);
 
 }  // namespace dovetail::passes::qdq

@@ -36,7 +36,7 @@ const Mover* find_mover(std::string_view op) {
   return found == std::end(kMovers) ? nullptr : found;
 }
 
-// What keeps this node from moving steps; `node` is adapted where needed (Pad's value).
+// Why this node cannot move steps; adapts `node` if needed (Pad's value).
 Refusal adapt(Lowering& lowering, Node& node, const Quantization& q) {
   Graph& graph = lowering.graph;
   if (node.op == "Resize" && graph::string_attribute(node, "mode", "nearest") != "nearest") return "it interpolates";
@@ -47,7 +47,7 @@ Refusal adapt(Lowering& lowering, Node& node, const Quantization& q) {
   if (node.inputs.size() > 2 && node.inputs[2].valid()) {
     const auto& value = graph.value(node.inputs[2]).constant;
     if (!value || value->count() != 1 || value->as_double(0) != 0)
-      return "it pads with another value than 0, which need not be a step";
+      return "it pads with a value other than 0, which may not be a step";
   }
   if (node.inputs.size() < 3) node.inputs.resize(3);
   node.inputs[2] =
@@ -141,7 +141,7 @@ Refusal clip_steps(Lowering& lowering, NodeId op) {
   if (!x) return "its input is not quantized with one scale";
   const auto bounds = clip_bounds(graph, original);
   if (!bounds) return "its bounds are not constants";
-  // A bound inside the range of int8 must be the value of a step, as DequantizeLinear computes it.
+  // A bound within the range of int8 must be the exact value of a step.
   const auto exact = [&](float bound) {
     const int step = quantize(bound, x->q);
     const float least = static_cast<float>(-128 - x->q.zero_point) * x->q.scale,
@@ -149,7 +149,7 @@ Refusal clip_steps(Lowering& lowering, NodeId op) {
     return bound <= least || bound >= most || static_cast<float>(step - x->q.zero_point) * x->q.scale == bound;
   };
   if (!exact(bounds->first) || !exact(bounds->second)) return "a bound is between two steps of its input";
-  const Range range = clamp_behind({}, bounds->first, bounds->second, x->q);
+  const Range range = clamp_before({}, bounds->first, bounds->second, x->q);
   Node node;
   node.op = "dovetail.qclip";
   node.inputs = {x->value};

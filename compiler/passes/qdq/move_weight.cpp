@@ -1,5 +1,5 @@
 // Exporters transpose and reshape quantized weights in the graph: Transpose(DequantizeLinear(w)) becomes
-// DequantizeLinear(Transpose(w)), the scales along another axis.
+// DequantizeLinear(Transpose(w)), with the scales along another axis.
 #include <algorithm>
 
 #include <fmt/format.h>
@@ -11,7 +11,7 @@
 namespace dovetail::passes::qdq {
 namespace {
 
-// Where `axis` of `from` is in `to`, the same elements in the same order.
+// The axis of `to` that corresponds to `axis` of `from` after a reshape; nullopt if there is none.
 std::optional<std::int64_t> axis_after_reshape(const Shape& from, const Shape& to, std::size_t axis) {
   std::int64_t before = 1;
   for (std::size_t i = 0; i < axis; ++i) before *= from[i];
@@ -73,14 +73,14 @@ std::optional<Refusal> move_weight(Lowering& lowering, NodeId op) {
     return values.errors().front().why;
   }
   replace_by_constants(graph, evaluated, *std::move(values));
-  Node behind = dequantize;
-  behind.name = move.name;
-  behind.inputs[0] = constant;
-  behind.outputs = move.outputs;
-  behind.origins = move.origins;
-  behind.attributes["axis"] = *after;
+  Node scaled = dequantize;
+  scaled.name = move.name;
+  scaled.inputs[0] = constant;
+  scaled.outputs = move.outputs;
+  scaled.origins = move.origins;
+  scaled.attributes["axis"] = *after;
   graph.remove_node(op);
-  graph.add_node(std::move(behind));
+  graph.add_node(std::move(scaled));
   ++lowering.outcome.changes;
   return "";
 }

@@ -1,13 +1,13 @@
-// uint8 activations become int8: every QuantizeLinear to uint8 and DequantizeLinear from uint8 works on int8 with a
-// zero point less 128, and dovetail.recenter converts where a uint8 value itself is needed (graph inputs and outputs,
-// operators that stay as they are).
+// Turns uint8 activations into int8: every QuantizeLinear to uint8 and DequantizeLinear from uint8 uses int8 with a
+// zero point reduced by 128, and dovetail.recenter converts where the uint8 value itself is needed (graph inputs and
+// outputs, operators that are not lowered).
 #include "compiler/passes/qdq/lowering.h"
 
 namespace dovetail::passes::qdq {
 namespace {
 
-// The zero points of a uint8 Quantize- or DequantizeLinear, less 128, as int8; scalar where the model gives none.
-// Nothing where they are not constants.
+// The zero points of a uint8 QuantizeLinear or DequantizeLinear, reduced by 128, as int8; a scalar if the model gives
+// none. nullopt if they are not constant.
 std::optional<NdArray> recentered_zero_points(const Graph& graph, const Node& node) {
   if (node.inputs.size() <= 2 || !node.inputs[2].valid()) {
     NdArray zero_points(DType::int8, graph.value(node.inputs[1]).type.shape);
@@ -58,13 +58,13 @@ void recenter_dequantize(Lowering& lowering, NodeId id) {
   Graph& graph = lowering.graph;
   auto zero_points = recentered_zero_points(graph, graph.node(id));
   const ValueId bytes = graph.node(id).inputs[0];
-  if (!zero_points || graph.is_constant(bytes)) return;  // constants are read as they are
+  if (!zero_points || graph.is_constant(bytes)) return;  // constants are converted where they are read
   const NodeId producer = graph.value(bytes).producer;
   ValueId steps;
   if (producer.valid() && graph.node(producer).op == "dovetail.recenter") {
     steps = graph.node(producer).inputs[0];
   } else {
-    // One conversion per value: its first DequantizeLinear makes it, the others find it.
+    // One conversion per value, which all its DequantizeLinear nodes share.
     for (NodeId user : graph.users(bytes))
       if (graph.node(user).op == "dovetail.recenter") steps = graph.node(user).outputs[0];
     if (!steps.valid()) {

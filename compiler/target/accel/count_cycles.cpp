@@ -15,11 +15,11 @@ namespace dovetail::accel {
 
 namespace {
 
-// Tasks that take a smaller part of the region are left as they are.
+// Tasks with a smaller share of the region's cycles keep their schedules.
 constexpr double kLeastShare = 0.005;
-// Regions that are built at most, those of the largest gains first: each takes as long as compiling does.
+// Maximum number of regions that are built, largest gains first: each one takes as long as compiling.
 constexpr std::size_t kMostRegions = 12;
-// Alongside itself a task overlaps as in a network, at one of its ends.
+// A task is counted twice in sequence, so that one of its ends overlaps as in a network.
 constexpr int kTimesAlone = 2;
 
 bundle::MemorySpace memory_of(const DeviceSpace& space) {
@@ -37,7 +37,7 @@ class Choice {
 
   struct Built {
     RegionCode region;
-    DeviceSpace space;  // as the region leaves it
+    DeviceSpace space;  // the memory after the region
     std::uint64_t cycles = 0;
   };
 
@@ -54,7 +54,7 @@ class Choice {
     return *std::move(best_);
   }
 
-  // With all that is recorded, where the region is not slower for it; else with those records that make it faster.
+  // Builds the region with all records if that is not slower; else with those records that make it faster.
   Result<Built> best_of_records() {
     DOVETAIL_ASSIGN(Built with_all, build(nullptr, recorded_));
     std::vector<std::string> found;
@@ -79,16 +79,16 @@ class Choice {
       ++built;
       DOVETAIL_ASSIGN(Built tried, build(&schedules, recorded_));
       if (tried.cycles < best_->cycles) best_ = std::move(tried);
-      else best_->region.schedules.at(content).origin.text = "default: with what is recorded the region is not faster";
+      else best_->region.schedules.at(content).origin.text = "default: the record does not make the region faster";
     }
     return *std::move(best_);
   }
 
  private:
   struct Proposal {
-    std::string content;  // of a task
+    std::string content;  // key of a task
     schedule::Scheduled scheduled;
-    double gain;  // cycles of the region, as far as the task alone says
+    double gain;  // estimated cycles of the region, from the task alone
   };
 
   void name_tasks() {
@@ -114,7 +114,7 @@ class Choice {
     return counting_.count(made.code, memory);
   }
 
-  // The fastest schedule of each task that is faster than its default, those of the largest gains first.
+  // The fastest schedule of each task, if it is faster than the default; largest gains first.
   Result<std::vector<Proposal>> propose() {
     std::vector<Proposal> proposals;
     for (auto& [content, task] : best_->region.schedules) {
@@ -132,7 +132,7 @@ class Choice {
       for (schedule::Scheduled& candidate : candidates) {
         if (candidate.trace == task.scheduled.trace) continue;
         const auto cycles = cycles_alone(task.task, candidate);
-        if (!cycles.ok()) continue;  // what the analytic cost takes to fit need not
+        if (!cycles.ok()) continue;  // a tile that fits by the analytic cost may not fit
         if (*cycles < (fastest ? fastest->first : alone)) fastest = {*cycles, std::move(candidate)};
       }
       if (!task.origin.recorded) task.origin.text = fmt::format("default, fastest of {} counted", candidates.size());
@@ -145,7 +145,7 @@ class Choice {
     return proposals;
   }
 
-  // Takes what makes the region faster.
+  // Builds the region with the proposal, and keeps it if it is faster.
   Result<void> try_out(const Proposal& proposal) {
     TaskSchedules schedules = best_->region.schedules;
     TaskSchedule& task = schedules.at(proposal.content);
@@ -164,7 +164,7 @@ class Choice {
   const isa::HardwareConfig& config_;
   const schedule::FindRecorded& recorded_;
   const Counting& counting_;
-  const DeviceSpace& space_;  // before the region
+  const DeviceSpace& space_;  // the memory before the region
   std::optional<Built> best_;
 };
 
@@ -179,7 +179,7 @@ Result<RegionCode> build_counted_region(const graph::Graph& graph, const RegionS
     space = std::move(best.space);
     return std::move(best.region);
   }
-  RegionSpec chosen = spec;  // once more, for what is printed
+  RegionSpec chosen = spec;  // built once more to dump it
   chosen.schedules = &best.region.schedules;
   return build_region(graph, chosen, config, recorded, space, dump);
 }

@@ -1,5 +1,5 @@
-// Who counts the cycles of schedules, for the choice of count_cycles.h. The compiler includes no simulator: callers
-// hand one in (explore/measure/count_cycles.h).
+// The function that counts cycles of schedules for count_cycles.h. The compiler does not include a simulator: callers
+// pass one (explore/measure/count_cycles.h).
 #pragma once
 
 #include <cstdint>
@@ -11,14 +11,14 @@
 
 namespace dovetail::accel {
 
-// The cycles that the program takes from power-up, with `memory` to itself. Called for programs that nobody has proven.
-// Error: it does not end.
+// The cycles that the program takes from power-up, with exclusive use of `memory`. Called for programs that are not
+// verified. Error: the program does not end.
 using CountCycles =
     std::function<Result<std::uint64_t>(const bundle::AccelCode& code, const bundle::MemorySpace& memory)>;
 
 struct Counting {
   CountCycles count = nullptr;
-  int candidates = 1;  // schedules of each task, the default among them; 1: only what records are worth is counted
+  int candidates = 1;  // schedules of each task, including the default; 1: only records are checked by counting
 };
 
 }  // namespace dovetail::accel

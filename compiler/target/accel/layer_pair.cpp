@@ -12,8 +12,8 @@ namespace dovetail::accel {
 
 namespace {
 
-// What must be gained, as estimated: so many cycles, and that part of both layers'. Neighbors that are as fast apart
-// are faster so, since the next layers find more room.
+// The least estimated gain: a number of cycles, and a share of the cycles of both layers. With less gain, layers are
+// faster apart, since they leave more room to the next layers.
 constexpr std::uint64_t kLeastCycles = 1000, kLeastPart = 100;
 
 struct SramBuffer {
@@ -24,7 +24,7 @@ constexpr std::array kBuffers{SramBuffer{isa::Memory::inp, &isa::HardwareConfig:
                               SramBuffer{isa::Memory::wgt, &isa::HardwareConfig::wgt_buffer_bytes},
                               SramBuffer{isa::Memory::acc, &isa::HardwareConfig::acc_buffer_bytes}};
 
-// A part of each SRAM: elements [begin, begin + size), by kBuffers.
+// A range of each SRAM: elements [begin, begin + size), by kBuffers.
 struct Room {
   struct Elements {
     std::int64_t begin, size;
@@ -32,8 +32,8 @@ struct Room {
   std::array<Elements, kBuffers.size()> of;
 };
 
-// After the places that buffers have from the bottom on.
-Room room_behind(const Placements& placements, const isa::HardwareConfig& config) {
+// The room above the buffers that are placed from the bottom.
+Room room_above(const Placements& placements, const isa::HardwareConfig& config) {
   Room room;
   for (std::size_t b = 0; b < kBuffers.size(); ++b) {
     std::int64_t end = 0;
@@ -44,7 +44,7 @@ Room room_behind(const Placements& placements, const isa::HardwareConfig& config
   return room;
 }
 
-// The layer as it is best for hardware that has that room alone; nullopt where no tile fits.
+// The layer with the best schedule for hardware with only that room; nullopt if no tile fits.
 std::optional<Layer> fit(const Layer& layer, const schedule::Task& task, const Room& room,
                          const isa::HardwareConfig& config, const std::shared_ptr<Memo>& memo) {
   isa::HardwareConfig small = config;
@@ -64,7 +64,7 @@ std::optional<Layer> fit(const Layer& layer, const schedule::Task& task, const R
   for (auto& [buffer, placement] : made.placements)
     for (std::size_t b = 0; b < kBuffers.size(); ++b)
       if (placement.memory == kBuffers[b].memory) placement.base += room.of[b].begin;
-  // Not kept: few of them become part of a region.
+  // Not stored in the memo: few of them become part of a region.
   auto lowered = lower(made.program, *task.intrinsics, LoweringFacts(config), made.placements);
   if (!lowered.ok()) return std::nullopt;
   made.lowered = std::make_shared<const Lowered>(*std::move(lowered));
@@ -85,7 +85,7 @@ std::optional<LayerPair> side_by_side(const Layer& first, const Layer& second, c
                                       const std::shared_ptr<Memo>& memo) {
   const auto [apart, together] = least_cycles(first.lowered->stream, second.lowered->stream, config);
   const std::uint64_t gain = kLeastCycles + apart / kLeastPart;
-  if (apart - together < 2 * gain) return std::nullopt;  // half of it, at best, as a rule
+  if (apart - together < 2 * gain) return std::nullopt;  // usually at most half of the estimate is gained
   Stream sequence = stream_of(first, second, config);
   order_loads(sequence, config);
   const std::uint64_t in_sequence = estimated_cycles(sequence, config);
@@ -97,7 +97,7 @@ std::optional<LayerPair> side_by_side(const Layer& first, const Layer& second, c
     for (std::size_t b = 0; b < kBuffers.size(); ++b) room.of[b] = {0, config.depth(kBuffers[b].memory) * quarters / 4};
     std::optional<Layer> above = fit(first, by_pixels, room, config, memo);
     if (!above) continue;
-    std::optional<Layer> below = fit(second, second.task, room_behind(above->placements, config), config, memo);
+    std::optional<Layer> below = fit(second, second.task, room_above(above->placements, config), config, memo);
     if (!below) continue;
     Interleaved interleaved =
         interleave(stream_of(*above, *below, config), above->lowered->stream.instructions.size(), config);

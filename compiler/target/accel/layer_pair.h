@@ -1,4 +1,4 @@
-// Neighboring layers that share the SRAMs, so that tiles of one can come between tiles of the other.
+// Neighboring layers that share the SRAMs, so that their tiles can be interleaved.
 #pragma once
 
 #include <cstddef>
@@ -16,25 +16,25 @@
 
 namespace dovetail::accel {
 
-// A program of a region, with its places on chip.
+// A program of a region, with the on-chip places of its buffers.
 struct Layer {
   const Kind* kind;
   schedule::Task task;
   loops::Program program;  // scheduled
-  Placements placements;   // of it
+  Placements placements;   // places of its buffers
   std::shared_ptr<const Lowered> lowered;
   std::map<std::string, std::uint64_t> dram;  // physical byte address of each parameter
   int node;
 };
 
 struct LayerPair {
-  Layer first, second;             // with other tiles and places than they came with
-  std::vector<std::size_t> order;  // of their instructions, the second layer's after the first's
+  Layer first, second;             // with new tiles and places
+  std::vector<std::size_t> order;  // order of their instructions, which are numbered through both layers
 };
 
-// Both layers interleaved, the first with tiles for three quarters or half of each SRAM, the second for what those
-// leave. nullopt where memory is not what one of them waits for while the other one computes, or that gains too little
-// as estimated. Precondition: their tiles are the analytic choice.
+// Interleaves both layers: the first with tiles for three quarters or half of each SRAM, the second with tiles for the
+// rest. nullopt unless one layer waits for memory while the other one computes, and the estimated gain is large enough.
+// Precondition: their tiles are the analytic choice.
 std::optional<LayerPair> side_by_side(const Layer& first, const Layer& second, const isa::HardwareConfig& config,
                                       const std::shared_ptr<Memo>& memo);
 

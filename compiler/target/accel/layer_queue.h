@@ -1,5 +1,5 @@
-// The instruction stream of a region in the making. Each layer is held back until the next one is known, since the two
-// may be computed side by side (layer_pair.h).
+// Builds the instruction stream of a region. Each layer is held back until the next one is known, since the two may be
+// interleaved (layer_pair.h).
 #pragma once
 
 #include <array>
@@ -21,19 +21,21 @@ namespace dovetail::accel {
 
 class LayerQueue {
  public:
-  // `dump`: gets the places on chip of each layer; may be null.
+  // `dump`: gets the on-chip places of each layer; may be null.
   LayerQueue(const isa::HardwareConfig& config, std::shared_ptr<Memo> memo, const Dump& dump);
 
-  // `analytic`: its tiles are the analytic choice, so that it may have others alongside a neighbor.
+  // `analytic`: its tiles are the analytic choice, so that interleaving may choose other tiles.
   void add(Layer layer, bool analytic);
   // Adds the layer that is held back.
   void finish();
 
-  // Of the SRAMs by all layers so far.
+  // The history of the SRAMs after all layers so far.
   SramHistory history() const;
-  std::uint64_t computed_cycles() const { return computed_cycles_; }  // of the compute queue, by all layers so far
+  std::uint64_t computed_cycles() const {
+    return computed_cycles_;
+  }  // cycles of the compute queue for all layers so far
   Stream& stream() { return stream_; }
-  // Operations that are computed side by side.
+  // Pairs of operations that are interleaved.
   const std::vector<std::array<std::size_t, 2>>& side_by_side() const { return side_by_side_; }
 
  private:
@@ -44,7 +46,7 @@ class LayerQueue {
   const std::shared_ptr<Memo> memo_;
   const Dump& dump_;
   std::optional<Layer> held_back_;
-  SramHistory history_;  // by the stream
+  SramHistory history_;  // after the stream so far
   Stream stream_;
   std::uint64_t computed_cycles_ = 0;
   std::vector<std::array<std::size_t, 2>> side_by_side_;

@@ -19,7 +19,7 @@ MemoryImage::MemoryImage(const graph::Graph& graph, const RegionSpec& spec, cons
       addresses_(spec.addresses),
       space_(space) {
   place_inner_values(spec.operations);
-  // Borders of tensors made here: written once, into the image. What comes from outside brings its own.
+  // Borders of tensors made in the region are written once, into the image. Tensors from outside have their borders.
   for (const Operation& operation : spec.operations)
     if (const TensorLayout& made = layout(operation.output); !made.border.empty() && !views_.contains(operation.output))
       add_segment(
@@ -55,11 +55,11 @@ std::uint64_t MemoryImage::selection(const MoveSpec::Term& term) {
   return known->second;
 }
 
-// Values that do not leave the region share memory as they come and go; those that are within another one come and go
-// with it. A border is part of the image: it must be there from the start. Operations next to each other may be
-// computed side by side: one stores while the one before still loads.
+// Values that do not leave the region share memory by their live ranges; a value within another one has that value's
+// live range. A value with a border is live from the start, since the border is part of the image. Adjacent operations
+// may be interleaved, so that one stores while the one before still loads.
 void MemoryImage::place_inner_values(const std::vector<Operation>& operations) {
-  std::map<ValueId, bundle::LiveRange> ranges;  // of what is by itself
+  std::map<ValueId, bundle::LiveRange> ranges;  // of values that are not within others
   for (std::size_t i = 0; i < operations.size(); ++i) {
     const auto at = static_cast<std::ptrdiff_t>(i);
     const auto use = [&](ValueId value) {

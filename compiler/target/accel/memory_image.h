@@ -1,4 +1,4 @@
-// The memory of a region: where its values are stored, and the constants that are there from the start.
+// The memory of a region: the addresses of its values, and its constants.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace dovetail::accel {
 
 class MemoryImage {
  public:
-  // Takes from `space` what does not cross the region's border, constants as they are asked for.
+  // Allocates from `space` the values that do not cross the region's border, and constants on demand.
   MemoryImage(const graph::Graph& graph, const RegionSpec& spec, const isa::HardwareConfig& hardware,
               DeviceSpace& space);
 
@@ -27,9 +27,10 @@ class MemoryImage {
 
   const TensorLayout& layout(graph::ValueId value) const { return layouts_.at(value); }
   std::uint64_t address(graph::ValueId value) const { return addresses_.at(value); }
-  // Room that nothing else has.
+  // Allocates memory that is not shared.
   std::uint64_t allocate(std::int64_t bytes) { return space_.allocate(static_cast<std::uint64_t>(bytes)); }
-  // Addresses of constants: its own bytes; the same one for all operations; the same one for all equal selections.
+  // Addresses of constants: a new constant; the identity, shared by all operations; a selection, shared by equal
+  // selections.
   std::uint64_t constant(const std::string& name, NdArray array);
   std::uint64_t identity();
   std::uint64_t identity_as_rows();
@@ -51,7 +52,7 @@ class MemoryImage {
   std::map<std::vector<std::int64_t>, std::uint64_t> selections_;  // by MoveSpec::Term::channels
 };
 
-// Arrays as the accelerator's memories have their elements: weights, constants of channels, and by any index map.
+// Packs arrays into elements of the accelerator's memories: weights, constants of channels, and by any index map.
 NdArray packed(const NdArray& array, const std::string& index_map);
 NdArray pack_weight(const NdArray& weight, const BlockSizes& sizes);
 NdArray pack_constants(const NdArray& constants, const BlockSizes& sizes);

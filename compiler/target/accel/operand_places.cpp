@@ -18,7 +18,7 @@ Places sum_constants(const Operation& operation, const AddOperation& add, const 
   const auto operand = [&](std::int32_t zero_point, float multiplier, const SplitMultiplier& split) {
     return pack_constants(operand_constants(add.spec, image.config, zero_point, multiplier, split), image.config);
   };
-  // The addends of all channels, or those of one block for all.
+  // The constants of all channels, or of one block that serves all channels.
   const bool constant_b = add.spec.constant_b;
   const std::int64_t channels = constant_b ? image.layout(operation.output).padded_c() : image.config.block_out;
   const std::array scale{add.y_multiplier};

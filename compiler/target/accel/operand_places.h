@@ -1,4 +1,4 @@
-// Where the operands of an operation's programs are in a region's memory.
+// The addresses of the operands of an operation's programs in a region's memory.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ namespace dovetail::accel {
 
 using Places = std::map<std::string, std::uint64_t>;  // addresses, by parameter of a program
 
-// Of each of operation_programs(), in their order. Constants are added to the image. A program of which "Y" is not said
-// writes the operation's result.
+// The places for each of operation_programs(), in their order. Constants are added to the image. A program without a
+// place for "Y" writes the operation's result.
 std::vector<Places> operand_places(const Operation& operation, MemoryImage& image);
 
 }  // namespace dovetail::accel

@@ -33,7 +33,7 @@ std::shared_ptr<const PlacedProgram> place_program(const schedule::Task& task, s
   const std::shared_ptr<const PlacedProgram> placed = *memo.ask(PlacedProgramOf(keyed, scheduled, sizes));
   const std::shared_ptr<const std::vector<OnChip>> expected = *memo.ask(TilePlaces(keyed, sizes));
   DOVETAIL_CHECK(placed->on_chip == *expected,
-                 fmt::format("{} takes the places that its tile was chosen by", task.program.name));
+                 fmt::format("{} needs the places by which its tile was chosen", task.program.name));
   std::string name = std::move(scheduled.program.name);
   scheduled.program = placed->program;
   scheduled.program.name = std::move(name);

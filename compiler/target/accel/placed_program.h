@@ -1,4 +1,4 @@
-// Scheduled programs with places on chip, and what they are lowered to, as questions to a memo (base/memo.h).
+// Scheduled programs with places on chip, and their instructions, as questions to a memo (base/memo.h).
 #pragma once
 
 #include <compare>
@@ -22,15 +22,15 @@
 
 namespace dovetail::accel {
 
-// A scheduled program and where its buffers are stored, by themselves (find_places).
+// A scheduled program and the places of its buffers without regard to other programs (find_places).
 struct PlacedProgram {
   loops::Program program;
   std::shared_ptr<const loops::IntrinsicTable> intrinsics;
-  Placements placements;        // which refer to the program
+  Placements placements;        // they refer to the program
   std::vector<OnChip> on_chip;  // on_chip_places()
 };
 
-// The same of a task's schedule. Task and trace make the program, so that they are what is compared.
+// The placed program of a task's schedule. Task and trace determine the program, so they are the key.
 class PlacedProgramOf {
  public:
   PlacedProgramOf(schedule::KeyedTask task, const schedule::Scheduled& scheduled, const BlockSizes& sizes);
@@ -43,17 +43,17 @@ class PlacedProgramOf {
 
  private:
   schedule::KeyedTask task_;
-  std::string trace_;  // its text
+  std::string trace_;  // the trace's text
   loops::Program program_;
   BlockSizes sizes_;
 };
 
-// Asks for it. `scheduled`: gets the program that the places refer to, with its own name. Throws where the places are
-// not those that the sketch chose the tile by (TilePlaces).
+// Gets the placed program from the memo. `scheduled`: gets the program that the places refer to, but keeps its name.
+// Throws if the places differ from those by which the sketch chose the tile (TilePlaces).
 std::shared_ptr<const PlacedProgram> place_program(const schedule::Task& task, schedule::Scheduled& scheduled,
                                                    const BlockSizes& sizes, Memo& memo);
 
-// What lower() makes of a placed program whose buffers begin there.
+// The result of lower() for a placed program whose buffers begin at these addresses.
 struct LoweredProgramAt {
   LoweredProgramAt(std::shared_ptr<const PlacedProgram> program, const Placements& placements,
                    const LoweringFacts& lowering);
@@ -63,12 +63,12 @@ struct LoweredProgramAt {
     std::int64_t base, first;  // Placement
     auto operator<=>(const Begin&) const = default;
   };
-  std::vector<Begin> begins;  // of each allocation of the program
+  std::vector<Begin> begins;  // beginning of each allocation of the program
   LoweringFacts facts;
   auto operator<=>(const LoweredProgramAt&) const = default;
 
   using Answer = Lowered;
-  static constexpr std::size_t kKept = 1024;  // one takes about 50 KiB, mostly instructions
+  static constexpr std::size_t kKept = 1024;  // an entry takes about 50 KiB, mostly instructions
   Result<Answer> answer() const;
 };
 

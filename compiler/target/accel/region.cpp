@@ -20,7 +20,7 @@ namespace dovetail::accel {
 
 namespace {
 
-// Programs of a region's operations become layers of its stream, one after another.
+// Turns the programs of a region's operations into layers of its stream, one after another.
 class LayerMaker {
  public:
   LayerMaker(const RegionSpec& spec, const isa::HardwareConfig& config, const schedule::FindRecorded& recorded,
@@ -36,7 +36,7 @@ class LayerMaker {
   LayerQueue layers;
 
   Result<void> add(const Operation& operation, int node, MemoryImage& image) {
-    if (!image.layout(operation.output).folds.empty()) return {};  // it is stored as its operand does
+    if (!image.layout(operation.output).folds.empty()) return {};  // it has the memory of its operand
     std::vector<Places> places = operand_places(operation, image);
     std::vector<TensorLayout> inputs;
     for (const graph::ValueId input : operation.inputs) inputs.push_back(image.layout(input));
@@ -51,7 +51,7 @@ class LayerMaker {
   }
 
  private:
-  // Whether the part is stored where it is moved to.
+  // Whether the source of the part already has the place of its result.
   bool is_in_place(const Operation& operation, std::size_t part) const {
     const auto* move = std::get_if<MoveOperation>(&operation.body);
     if (move == nullptr) return false;
@@ -100,7 +100,7 @@ class LayerMaker {
   const Dump& dump_;
 };
 
-// Which instructions come from which operations.
+// The ranges of instructions of each operation.
 std::vector<bundle::InstructionRange> ranges_of(const Stream& stream, const graph::Graph& graph, const RegionSpec& spec,
                                                 const std::vector<std::string>& names) {
   std::vector<bundle::InstructionRange> ranges;
@@ -160,7 +160,7 @@ Result<RegionCode> build_region(const graph::Graph& graph, const RegionSpec& spe
 
 void prove(const bundle::AccelCode& code, const std::string& name, const DeviceSpace& space) {
   if (const std::string findings = findings_of(code, space); !findings.empty())
-    throw InternalError(fmt::format("the program of {} does not verify, {}", name, findings));
+    throw InternalError(fmt::format("the program of {} fails verification, {}", name, findings));
 }
 
 }  // namespace dovetail::accel

@@ -18,7 +18,7 @@ Border united(const Border& a, const Border& b) {
   return {std::max(a.top, b.top), std::max(a.left, b.left), std::max(a.bottom, b.bottom), std::max(a.right, b.right)};
 }
 
-// Values that are within others have the border of what they are in, which is that of all its readers.
+// A value within another one has the border of the outer value, which is that of all its readers.
 class Views {
  public:
   explicit Views(RegionLayouts& region) : region_(region) {}
@@ -29,7 +29,7 @@ class Views {
     return value;
   }
 
-  // Unless the value is in another one already, or the borders differ.
+  // Adds the view, unless the value is in another one already, or the borders differ.
   void add(ValueId value, const View& view) {
     const ValueId base = root(view.base);
     if (region_.views.count(value) > 0 || base == value) return;
@@ -41,8 +41,8 @@ class Views {
     region_.views.emplace(value, view);
   }
 
-  // Unless something else has decided how one of them is stored: the operand is stored where the result does, which is
-  // folded.
+  // Gives operand and result the same memory, in which the result is folded, unless the layout of one of them is
+  // already decided.
   void add_folded(ValueId operand, ValueId result, const std::vector<Layout::Fold>& folds) {
     TensorLayout &whole = region_.layouts.at(result), &part = region_.layouts.at(operand);
     if (!whole.border.empty() || !part.border.empty() || !whole.folds.empty() || !part.folds.empty() ||
@@ -98,10 +98,10 @@ Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vecto
       const auto [at, added] = layouts.try_emplace(value, input_layout(graph, operation, i, config));
       TensorLayout& layout = at->second;
       const BorderNeed& need = operation.borders[i];
-      if (!layout.folds.empty()) layout.border_value = need.value;  // nobody else reads it
+      if (!layout.folds.empty()) layout.border_value = need.value;  // it has no other reader
       if (need.border.empty()) continue;
       if (!has_border.insert(value).second && layout.border_value != need.value)
-        errors.push_back({fmt::format("cannot lay out {}", graph.value(value).name), "",
+        errors.push_back({fmt::format("cannot choose a layout for {}", graph.value(value).name), "",
                           fmt::format("its consumers need borders of {} and {}", layout.border_value, need.value),
                           "place one of them on the host"});
       layout.border_value = need.value;
@@ -116,7 +116,7 @@ Result<RegionLayouts> region_layouts(const graph::Graph& graph, const std::vecto
         if (const auto view = view_of(operation, part, layouts); view && crossing.count(view->first) == 0)
           views.add(view->first, view->second);
   views.spread_borders();
-  // What leaves the chip is laid out anew by the host, so that depth to space costs nothing there.
+  // The host unpacks values that leave the accelerator anyway, so that depth to space costs nothing there.
   std::set<ValueId> read;
   for (const Operation& operation : operations) read.insert(operation.inputs.begin(), operation.inputs.end());
   for (const Operation& operation : operations)

@@ -25,7 +25,7 @@ using graph::ValueId;
 
 namespace {
 
-// What plans share with their target.
+// State that plans share with their target.
 struct Shared {
   isa::HardwareConfig hardware;
   std::shared_ptr<Memo> memo;
@@ -89,7 +89,7 @@ class AccelPlan : public RegionPlan {
     for (std::size_t i = 0; i < step.results.size(); ++i)
       builder.place(step.results[i], space, code.result_addresses[i]);
     for (const bundle::InstructionRange& range : code.ranges)
-      // An operation has several ranges where its loads are elsewhere.
+      // An operation has several ranges if its loads are moved.
       for (const std::string& origin : range.origins)
         if (std::ranges::find(step.origins, origin) == step.origins.end()) step.origins.push_back(origin);
     bundle::encode(code, step);
@@ -98,7 +98,7 @@ class AccelPlan : public RegionPlan {
   }
 
  private:
-  // As many operations as have the bytes that are too many, the largest first.
+  // Gives up the largest operations until the bytes that exceed the memory are saved.
   void give_up_largest(std::uint64_t memory_end, BundleBuilder& builder) const {
     const std::uint64_t limit = end_of_memory(target_.hardware);
     std::vector<std::pair<std::uint64_t, const Operation*>> by_size;
@@ -114,17 +114,18 @@ class AccelPlan : public RegionPlan {
       if (given_up > 0 && given_up + limit >= memory_end) return;
       given_up += bytes;
       for (const NodeId node : operation->nodes)
-        builder.give_up({node, std::string(bundle::kAccelTarget),
-                         fmt::format("its region takes {} KiB of memory, {} of them its operands and its result; {} "
-                                     "reaches {} KiB",
-                                     memory_end / 1024, bytes / 1024, target_.hardware.name, limit / 1024)});
+        builder.give_up(
+            {node, std::string(bundle::kAccelTarget),
+             fmt::format("its region needs {} KiB of memory, {} of them for its operands and its result; {} "
+                         "reaches {} KiB",
+                         memory_end / 1024, bytes / 1024, target_.hardware.name, limit / 1024)});
     }
   }
 
   const GraphRegion& region_;
   const Shared& target_;
   std::vector<Operation> operations_;
-  std::vector<std::uint64_t> macs_;  // of each
+  std::vector<std::uint64_t> macs_;  // of each operation
   RegionLayouts layouts_;
   schedule::FindRecorded recorded_;
 };
@@ -141,12 +142,12 @@ class AccelTarget : public Target {
   std::string no_pattern(const Graph& graph, NodeId node) const override {
     const std::string& op = graph.node(node).op;
     if (op == "MatMulInteger" || op == "ConvInteger")
-      return fmt::format("{} has activations that are quantized as they come, the accelerator takes constant scales",
-                         op);
+      return fmt::format(
+          "{} has activations that are quantized as they come, and the accelerator needs constant scales", op);
     const auto floating = [&](ValueId value) { return value.valid() && is_floating(graph.value(value).type.dtype); };
     return std::ranges::any_of(graph.node(node).inputs, floating)
-               ? fmt::format("{} computes in floating point, the accelerator in int8", op)
-               : fmt::format("no accelerator pattern takes {}", op);
+               ? fmt::format("{} computes in floating point, and the accelerator in int8", op)
+               : fmt::format("no accelerator pattern matches {}", op);
   }
 
   Json facts() const override { return {{"hardware", isa::config_to_json(shared_.hardware)}}; }
@@ -174,7 +175,7 @@ class AccelTarget : public Target {
     cost.seconds = static_cast<double>(estimate.cycles) / clock_hz_;
     return cost;
   }
-  // A program on the host packs or unpacks it: each byte of the packed form is read and written once.
+  // A program on the host packs or unpacks the tensor: each byte of the packed form is read and written once.
   double border_seconds(const graph::TensorType& type) const override {
     const Shape& shape = type.shape;
     const std::int64_t columns = shape.empty() ? 1 : shape.back();

@@ -10,8 +10,9 @@
 
 namespace dovetail::accel {
 
-// `clock_mhz` turns cycles into the seconds of estimates. `memo`: what compilations for other hardware share with this
-// one; null: nothing. The code is the same. `counting`: who counts the cycles of schedules; nobody by default.
+// `clock_mhz` turns cycles into the seconds of estimates. `memo`: shared with compilations for other
+// hardware; null: not shared. The code does not depend on it. `counting`: counts the cycles of schedules; off by
+// default.
 TargetPointer make_target(const isa::HardwareConfig& hardware, double clock_mhz, std::shared_ptr<Memo> memo = nullptr,
                           Counting counting = {});
 

@@ -43,7 +43,7 @@ Result<TaskCode> task_code(const schedule::Task& task, const schedule::Scheduled
   DOVETAIL_ASSIGN(TaskCode result, make_code(task, scheduled, config, 1, space));
   if (const std::string findings = findings_of(result.code, space); !findings.empty())
     return Diagnostic{"cannot run " + task.program.name, task.program.name, findings,
-                      "report it: its schedule is legal"};
+                      "this is a bug of the kit, since the schedule is legal: report it"};
   return result;
 }
 

@@ -1,4 +1,4 @@
-// A task's schedule as its own program, with a memory that holds nothing else: what is measured of a candidate.
+// A task's schedule as a separate program with its own memory, to measure a candidate.
 #pragma once
 
 #include <cstdint>
@@ -15,13 +15,13 @@ namespace dovetail::accel {
 
 struct TaskCode {
   bundle::AccelCode code;
-  std::map<std::string, std::uint64_t> addresses;  // of parameters, as `Scheduled::layouts` lays them out
+  std::map<std::string, std::uint64_t> addresses;  // addresses of parameters, in the layouts of `Scheduled::layouts`
   std::uint64_t memory_base = 0, memory_bytes = 0;
 };
-// Errors: what does not fit the configuration, or breaks a rule of the ISA.
+// Errors: the program does not fit the configuration, or breaks a rule of the ISA.
 Result<TaskCode> task_code(const schedule::Task& task, const schedule::Scheduled& scheduled,
                            const isa::HardwareConfig& config);
-// The task so many times in a row, to be timed alone: nobody has proven it. Errors: what does not fit.
+// The task `times` times in sequence, only for timing, without verification. Errors: the program does not fit.
 Result<TaskCode> repeated_task_code(const schedule::Task& task, const schedule::Scheduled& scheduled,
                                     const isa::HardwareConfig& config, int times);
 

@@ -17,7 +17,7 @@
 
 namespace dovetail::accel {
 
-// A task's schedule, and where it comes from.
+// A task's schedule, and its origin.
 struct TaskSchedule {
   Kind kind;
   schedule::Task task;
@@ -27,17 +27,17 @@ struct TaskSchedule {
 using TaskSchedules = std::map<std::string, TaskSchedule>;  // by KeyedTask::text()
 
 struct TaskUse {
-  std::string name, content;  // of a program, in execution order; the key of its schedule
+  std::string name, content;  // name of a program, in execution order; key of its schedule
 };
 
 class TaskScheduler {
  public:
-  // `recorded`: asked once for each content. `known`: schedules that are taken where they are there; null: none.
+  // `recorded`: called once for each content. `known`: schedules to use if present; null: none.
   TaskScheduler(const isa::HardwareConfig& config, std::shared_ptr<Memo> memo, const schedule::FindRecorded& recorded,
                 const TaskSchedules* known)
       : config_(config), memo_(std::move(memo)), recorded_(recorded), known_(known) {}
 
-  // Notes the use. What is returned stays where it is in `schedules`.
+  // Records the use. The returned pointer stays valid, since `schedules` does not move its elements.
   Result<const TaskSchedule*> schedule(const Kind& kind, const schedule::Task& task);
 
   TaskSchedules schedules;

@@ -74,14 +74,14 @@ class Extension {
   bool grow_buffers() {
     bool bounded = true;
     std::map<Buffer, Shape> shapes;
-    const std::set<Buffer> vanishing = bare_factors();
+    const std::set<Buffer> factors = bare_factors();
     const auto touch = [&](const Buffer& buffer, const std::vector<Expr>& indices) {
       Shape& shape = shapes.emplace(buffer, buffer->shape).first->second;
       for (std::size_t d = 0; d < indices.size(); ++d) {
         const auto range = bound(indices[d], bounds_);
         bounded = bounded && range;
         if (range) shape[d] = std::max(shape[d], range->max + 1);
-        if (is_constant(buffer) && vanishing.contains(buffer))
+        if (is_constant(buffer) && factors.contains(buffer))
           std::erase_if(summed_, [&](const Var& var) { return schedule::mentions(indices[d], var); });
       }
     };

@@ -352,7 +352,7 @@ Result<void> check_facts(const bundle::LibraryFacts& facts, const Graph& graph, 
     return refuse(fmt::format("it clamps to bounds of {} and {}, the library only to 0 from below",
                               bound(operation.least), bound(operation.most)));
   if (facts.clamping == bundle::Clamping::from_zero && operation.least.value_or(-1) != 0)
-    return refuse(fmt::format("it clamps to bounds of {} and {}, the library only from 0 on", bound(operation.least),
+    return refuse(fmt::format("it clamps to bounds of {} and {}, the library only from 0", bound(operation.least),
                               bound(operation.most)));
   return {};
 }

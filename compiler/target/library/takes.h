@@ -37,8 +37,8 @@ Diagnostic refuse(std::string why);
 // Each translates one kind of match; an error reports what no library supports.
 using Take = Result<Body> (*)(const graph::Graph& graph, const pattern::Found& found);
 Result<Body> take_convolution(const graph::Graph& graph, const pattern::Found& found);  // Conv, dovetail.wconv
-// `residual` is added after a product or a convolution, with the result's shape; `bias` is the row that MatMul adds
-// besides.
+// `residual` is added after a product or a convolution, with the result's shape; `bias` is the row that MatMul
+// adds too.
 Result<Body> take_gemm(const graph::Graph& graph, const pattern::Found& found);
 Result<Body> take_weight_only_gemm(const graph::Graph& graph, const pattern::Found& found);
 Result<Body> take_matmul(const graph::Graph& graph, const pattern::Found& found);

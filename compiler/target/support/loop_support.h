@@ -16,12 +16,12 @@ namespace dovetail {
 
 struct LoopSupport {
   std::string_view target;                             // in messages: "the CPU back end"
-  std::span<const loops::ForKind> kinds;               // besides serial loops, which all targets support
+  std::span<const loops::ForKind> kinds;               // in addition to serial loops, which all targets support
   std::span<const std::string_view> thread_axes = {};  // axes for loops of kind `thread`
   std::int64_t most_lanes = loops::kMostLanes;         // iterations of a vectorized loop
   std::int64_t most_stages = loops::kMostStages;       // stages of a pipelined loop
   bool slots = false;                                  // slots of a buffer for several iterations
-  // Supported buffer scopes besides the target's choice; nullopt: the target checks its scopes itself.
+  // Supported buffer scopes in addition to the target's choice; nullopt: the target checks its scopes itself.
   std::optional<std::span<const std::string_view>> scopes = std::nullopt;
 };
 

@@ -9,7 +9,7 @@ namespace dovetail::tune {
 namespace {
 
 constexpr int kPatience = 32;       // draws without a new candidate before the space counts as nearly exhausted
-constexpr int kLittlePatience = 2;  // from then on
+constexpr int kLittlePatience = 2;  // the same, once the space counts as nearly exhausted
 constexpr int kVariations = 8;
 constexpr int kRandomCompletions = 4;
 

@@ -1,4 +1,4 @@
-// The one file that knows MPI.
+// The only file that uses MPI.
 #include "explore/distribute/transport.h"
 
 #include <algorithm>
@@ -14,7 +14,8 @@ namespace dovetail::explore {
 namespace {
 
 constexpr int kTag = 1;
-// A look costs a microsecond; messages come every few milliseconds at most, and processors have work to do meanwhile.
+// Polling intervals: a poll costs a microsecond, messages arrive every few milliseconds at most, and processors have
+// other work in between.
 constexpr auto kShortest = std::chrono::microseconds(20), kLongest = std::chrono::microseconds(2000);
 
 std::string text_of_error(int code) {
@@ -24,7 +25,7 @@ std::string text_of_error(int code) {
   return text;
 }
 
-// May be asked before anything else of MPI.
+// May be called before MPI is initialized.
 std::string library_text() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
   int length = 0;
@@ -36,7 +37,7 @@ std::string library_text() {
 class MpiTransport : public Transport {
  public:
   MpiTransport() {
-    // What it loads in turn looks for its symbols among those that all see, and this object was loaded by itself.
+    // The libraries that MPI loads look up its symbols globally, but this object was loaded with local symbols.
     Dl_info info;
     if (dladdr(reinterpret_cast<void*>(&MPI_Init_thread), &info) != 0 && info.dli_fname != nullptr)
       dlopen(info.dli_fname, RTLD_NOW | RTLD_GLOBAL | RTLD_NOLOAD);
@@ -92,7 +93,7 @@ class MpiTransport : public Transport {
  private:
   static Diagnostic problem(std::string where, int code) {
     return {"cannot pass a message", std::move(where), text_of_error(code),
-            "the process there has ended, or cannot be reached: what is finished is kept; start the command again",
+            "that process has ended, or cannot be reached; finished work is kept, so start the command again",
             Cause::resource};
   }
 

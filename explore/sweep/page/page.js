@@ -321,7 +321,7 @@ const count = state => data.points.filter(point => point.state === state).length
 byId("title").textContent = "Design points for " + data.names.join(", ");
 byId("subtitle").textContent = `${data.space}, ${data.strategy}: ${data.points.length.toLocaleString("en")} of ${data.size.toLocaleString("en")} points; ` +
   `${count("measured")} measured, ${count("pruned")} pruned by bounds, ${count("infeasible")} infeasible; ${data.front.length} on the front`;
-byId("sources").textContent = `Latency: exact cycles of the cycle simulator, operations on the host left out. Area: a model of ` +
+byId("sources").textContent = `Latency: exact cycles of the cycle simulator, without operations on the host. Area: a model of ` +
   `${data.area_error.fitted_runs} runs of Yosys, ${data.technology}, gates off by ${(100 * data.area_error.gates_mean).toFixed(1)} % on average on ` +
   `${data.area_error.held_back_runs} others. Energy: ${data.energy}.` + (data.accuracy ? ` Accuracy: ${data.accuracy}.` : "");
 addEventListener("resize", drawAll);

@@ -89,7 +89,7 @@ TEST_CASE("asm's program, image and map give what the text gives") {
 
   // A map of another program, of other hardware, and one that is stored.
   CHECK_THAT(test::dovetail({"check", p, "--map", map, "--hw", "1x8x8"}).error,
-             ContainsSubstring("is asked for") && ContainsSubstring("Hint: "));
+             ContainsSubstring("it is for configuration") && ContainsSubstring("Hint: "));
   Json wrong = json;
   wrong["instructions"] = 3;
   wrong["launches"] = Json::array();
@@ -198,7 +198,7 @@ TEST_CASE("what cannot be placed or written is named, with a remedy") {
     CHECK_THAT(refused.error, ContainsSubstring("error: ") && ContainsSubstring("Hint: "));
     return refused.error;
   };
-  CHECK_THAT(error({"--place", x + "@x"}), ContainsSubstring("it has 193 bytes, and `x` has 192"));
+  CHECK_THAT(error({"--place", x + "@x"}), ContainsSubstring("it has 193 bytes, and the place `x` has 192"));
   CHECK_THAT(error({"--place", x}), ContainsSubstring("it is not FILE@PLACE"));
   CHECK_THAT(error({"--place", x + "@xx"}),
              ContainsSubstring("no place of that name") && ContainsSubstring("did you mean `x`?"));
@@ -207,14 +207,14 @@ TEST_CASE("what cannot be placed or written is named, with a remedy") {
   CHECK_THAT(error({"--place", x + "@0xffffffff"}), ContainsSubstring("end after the 32 address bits"));
   CHECK_THAT(error({"--place", x + "@x+193"}), ContainsSubstring("`x` has 192 bytes"));
   CHECK_THAT(error({"--place", x + "@x:int8[4]"}), ContainsSubstring("the file has its own type"));
-  CHECK_THAT(error({"--output", y + "@0x2000"}), ContainsSubstring("an address has no separate type"));
+  CHECK_THAT(error({"--output", y + "@0x2000"}), ContainsSubstring("an address needs a type"));
   CHECK_THAT(error({"--output", y + "@y:int8"}), ContainsSubstring("it is not TYPE[EXTENT,...]"));
-  CHECK_THAT(error({"--output", y + "@y:int4[4]"}), ContainsSubstring("there is no such type"));
+  CHECK_THAT(error({"--output", y + "@y:int4[4]"}), ContainsSubstring("the type must be int8"));
   CHECK_THAT(error({"--output", y + "@y:int8[18446744073709551615,2]"}), ContainsSubstring("exceeds 8 GiB"));
   CHECK_THAT(error({"--output", y + "@y", "--place", y + "@x"}), ContainsSubstring("would overwrite"));
-  CHECK_THAT(error({"--dram", raw, "--dram-base", "0x1000"}), ContainsSubstring("another byte than"));
-  CHECK_THAT(error({"--dram-base", "0x1000"}), ContainsSubstring("there is no --dram for it to place"));
-  CHECK_THAT(error({"--map", raw}), ContainsSubstring("no use for a --map"));
+  CHECK_THAT(error({"--dram", raw, "--dram-base", "0x1000"}), ContainsSubstring("differs from that of"));
+  CHECK_THAT(error({"--dram-base", "0x1000"}), ContainsSubstring("it needs --dram"));
+  CHECK_THAT(error({"--map", raw}), ContainsSubstring("needs no --map"));
   // Raw bytes at an address, an address in the result, and a type of one's own.
   const Finished run = test::dovetail({"simulate", kExample, "--engine", "functional", "--place", raw + "@0x3000",
                                        "--output", folder / "z.npy@0x3000:uint8[8,8]", "--output", folder / "z.bin@y"});

@@ -84,7 +84,7 @@ TEST_CASE("what a bundle has settled is compared or refused") {
     CHECK(refused.exit == 2);
     return refused.error;
   };
-  CHECK_THAT(error({"--check"}), ContainsSubstring("--check needs a model, this is a bundle"));
+  CHECK_THAT(error({"--check"}), ContainsSubstring("--check needs a model, and this is a bundle"));
   CHECK_THAT(error({"--place", "a=cpu", "--strict"}), ContainsSubstring("--place, --strict needs a model"));
   CHECK_THAT(error({"--target", "cpu"}), ContainsSubstring("it was compiled for accel, --target is cpu"));
   CHECK_THAT(error({"--hw", "1x8x8"}), ContainsSubstring("it was compiled for 1x16x16"));

@@ -161,7 +161,7 @@ TEST_CASE("cuda: compare asks NVML for the GPU's energy, and says why there is n
   }
   {
     const Environment still("EMULATED_NVML_STEP", "0");
-    CHECK_THAT(missing(), ContainsSubstring("it did not count during 5 runs"));
+    CHECK_THAT(missing(), ContainsSubstring("it did not change during 5 runs"));
   }
   const Environment none("DOVETAIL_NVML", "/nowhere/nvml.so");
   CHECK_THAT(missing(), ContainsSubstring("NVML: ") && ContainsSubstring("/nowhere/nvml.so"));

@@ -99,7 +99,7 @@ TEST_CASE("simulate --until: a place that is not reached, and what fails before 
   for (const std::string engine : {"functional", "cycle"}) {
     const Finished never = shop.simulate(engine, "acc[7]", {"--dram-out", shop.path("out.bin")});
     CHECK(never.exit == 1);
-    CHECK_THAT(never.error, ContainsSubstring("ends without coming to it") && ContainsSubstring("Hint: "));
+    CHECK_THAT(never.error, ContainsSubstring("ends without reaching it") && ContainsSubstring("Hint: "));
     CHECK_FALSE(std::filesystem::exists(shop.path("out.bin")));
     // Not in the launches that run.
     CHECK(shop.simulate(engine, "again", {"--launch", "0:4"}).exit == 1);
@@ -126,15 +126,15 @@ TEST_CASE("simulate --until: places that there are not, and engines that run to 
     return run.error;
   };
   CHECK_THAT(refused("cycle", "#6"), ContainsSubstring("the program has 6 instructions"));
-  CHECK_THAT(refused("cycle", ":1"), ContainsSubstring("no instruction comes from that line"));
+  CHECK_THAT(refused("cycle", ":1"), ContainsSubstring("no instruction is from that line"));
   CHECK_THAT(refused("cycle", "agian"), ContainsSubstring("no label") && ContainsSubstring("did you mean `again`?"));
   CHECK_THAT(refused("cycle", "acc[9999]"), ContainsSubstring("not a range of the 2048 elements"));
   CHECK_THAT(refused("cycle", "token a->b"), ContainsSubstring("it is not a FIFO"));
   CHECK_THAT(refused("cycle", "dram here"), ContainsSubstring("it is not an address"));
   CHECK_THAT(refused("cycle", "#1 #2"), ContainsSubstring("one word too many"));
-  CHECK_THAT(refused("cycle", " "), ContainsSubstring("it names no place"));
-  CHECK_THAT(refused("cycle", "@x"), ContainsSubstring("it is not a cycle of a launch"));
-  CHECK_THAT(refused("cycle", "2@0"), ContainsSubstring("there are 2 launches"));
+  CHECK_THAT(refused("cycle", " "), ContainsSubstring("it is empty"));
+  CHECK_THAT(refused("cycle", "@x"), ContainsSubstring("it must be @CYCLE or LAUNCH@CYCLE"));
+  CHECK_THAT(refused("cycle", "2@0"), ContainsSubstring("the program has 2 launches"));
   CHECK_THAT(refused("functional", "@10"), ContainsSubstring("has no clock") && ContainsSubstring("--engine cycle"));
   CHECK_THAT(refused("rtl", "#1"), ContainsSubstring("engine rtl runs a launch to its end"));
   CHECK_THAT(refused("cycle", "#1", {"--trace", shop.path("t.json")}), ContainsSubstring("--trace"));

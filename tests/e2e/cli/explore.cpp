@@ -147,7 +147,7 @@ TEST_CASE("explore: numeric choices, with the accuracy of each and the files tha
   const Json report = parse_json(explored.out, "report").value();
   CHECK(report["points"].size() == 8);
   CHECK_THAT(report["accuracy"].get<std::string>(),
-             ContainsSubstring("top-1") && ContainsSubstring("those that calibrate"));
+             ContainsSubstring("top-1") && ContainsSubstring("those of the calibration"));
   std::map<std::string, double> accuracy;
   for (const Json& point : report["points"]) {
     if (point["state"] != "measured") continue;

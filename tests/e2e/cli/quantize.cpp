@@ -46,7 +46,7 @@ TEST_CASE("quantize: the digits lose nothing, and all of them goes to the accele
   INFO(done.error);
   REQUIRE(done.exit == 0);
   CHECK_THAT(done.out, ContainsSubstring("output        logits: ") &&
-                           ContainsSubstring("of 360 rows choose as in float\n") &&
+                           ContainsSubstring("of 360 rows choose the same class as float\n") &&
                            ContainsSubstring("layers        8, each quantized alone on 8 samples"));
   const Json report = read_json_file(folder / "r.json").value();
   CHECK(report["kind"] == "quantize");
@@ -92,7 +92,8 @@ TEST_CASE("quantize: pictures become inputs as the model says, for anyone who ru
   const std::string pictures = folder / "pictures", model = folder / "q.onnx", preprocess = folder / "p.json";
   const Finished refused = test::dovetail(quantize_words(model, pictures));
   CHECK(refused.exit == 2);
-  CHECK_THAT(refused.error, ContainsSubstring("nothing says how input image") && ContainsSubstring("--preprocess"));
+  CHECK_THAT(refused.error,
+             ContainsSubstring("no preprocessing is given for input image") && ContainsSubstring("--preprocess"));
   REQUIRE(write_text_file(preprocess, R"({"channels": "GRAY", "layout": "NCHW", "scale": 0.004166666666666667})").ok());
   auto line = quantize_words(model, pictures);
   line.insert(line.end(), {"--preprocess", preprocess});

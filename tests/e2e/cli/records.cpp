@@ -102,7 +102,7 @@ TEST_CASE("records show has the best of a task with its trace, and all candidate
   CHECK(json[1]["candidates"].size() == 3);
   CHECK(tune::record_from_json(json[1]["candidates"][0]).value() == sample_record(2, 80));
 
-  check_records_refused(test::dovetail({"records", "show", path, "01"}), "it may mean 0123456789abcdef or 0199");
+  check_records_refused(test::dovetail({"records", "show", path, "01"}), "it could be 0123456789abcdef or 0199");
   check_records_refused(test::dovetail({"records", "show", path, "7"}), "has no record of it");
 }
 
@@ -155,7 +155,7 @@ TEST_CASE("records import of a file with a bad line names it, and takes nothing"
   check_records_refused(import_of(good + "\n" + good.substr(0, 50) + "\n"), "r.jsonl:3:1:51");
   check_records_refused(import_of(good + "{\"version\":1}\n"), "r.jsonl:2): the key \"task\" is missing");
   check_records_refused(import_of(good + "{\"version\":9}\n"), "version 9, this version of dovetail reads 1");
-  check_records_refused(import_of(""), "there is none in it");
+  check_records_refused(import_of(""), "it has no records");
   check_records_refused(import_of(std::string(100000, '\n') + "\xff\n"), "r.jsonl:100001");
   std::string many;
   for (int i = 0; i < 1000; ++i) many += "[]\n";

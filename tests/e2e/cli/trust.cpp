@@ -135,7 +135,7 @@ TEST_CASE("code is loaded only from files named .dvt") {
     const Finished refused = test::dovetail(line);
     INFO(refused.error);
     CHECK(refused.exit == 2);
-    CHECK_THAT(refused.error, ContainsSubstring("it is a bundle, and its name does not end in .dvt"));
+    CHECK_THAT(refused.error, ContainsSubstring("it is a bundle, but its name does not end in .dvt"));
   }
   fs::copy(kFloatDigits, shelf.folder / "model.dvt");
   const Finished model = run(shelf.folder / "model.dvt");

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/vanishing.h"
+#include "base/temporary.h"
 #include "tests/catch.h"
 #include "tests/temporary_folder.h"
 
@@ -57,7 +57,7 @@ TEST_CASE("out of memory: the process ends with its word, and what vanishes goes
   const std::filesystem::path file = folder.path() / "half written";
   const End end = end_of([&] {
     std::set_new_handler(end_out_of_memory);
-    const Vanishing vanishing(file);
+    const TemporaryPath temporary(file);
     std::ofstream(file) << "half";
     ::operator new (std::size_t{1} << 56);  // more than any address space
   });

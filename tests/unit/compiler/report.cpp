@@ -80,7 +80,7 @@ TEST_CASE("report: nodes with code say where, as what, with whom, at what cost, 
   CHECK(find(compiled, "relu").kernel == conv.kernel);
   REQUIRE(conv.refused.size() == 1);
   CHECK(conv.refused[0].target == "accel");
-  CHECK(conv.why == "Conv computes in floating point, the accelerator in int8");
+  CHECK(conv.why == "Conv computes in floating point, and the accelerator in int8");
   REQUIRE(conv.cost.has_value());
   // 3 x 16 results of 2 products each, and the bias that the normalization left.
   CHECK(conv.cost->operations >= 2 * 2 * 3 * 16);

@@ -98,7 +98,7 @@ TEST_CASE("session: a bundle runs as its model does, and has no graph to be chec
   auto run = session.run(inputs.tensors, {.keep_tensors = true});
   REQUIRE(run.ok());
   CHECK_THAT(to_string(session.check(inputs.tensors, *run).errors()),
-             ContainsSubstring("there is no graph to evaluate. Hint: compile the .onnx file"));
+             ContainsSubstring("a bundle has no graph to evaluate. Hint: compile the .onnx file"));
 }
 
 TEST_CASE("session: repeated runs have latencies, and kept tensors names") {
@@ -124,7 +124,7 @@ TEST_CASE("session: what is wrong is a diagnostic, of the input or of the work")
   CHECK_FALSE(Session::open(options).ok());
   options = digits({"host"});
   options.model.system.clock_mhz = -1;
-  CHECK_THAT(error_of(Session::open(options)).why, ContainsSubstring("it is not a number from 1"));
+  CHECK_THAT(error_of(Session::open(options)).why, ContainsSubstring("it must be a number from 1"));
   options.model.system = {};
   options.model.path = "nowhere.onnx";
   CHECK(error_of(Session::open(options)->compile()).cause == Cause::input);

@@ -31,9 +31,9 @@ TEST_CASE("shares of the multiplications") {
 
 TEST_CASE("why nothing is on the accelerator: the most frequent refusal, and what changes it") {
   const std::vector<NodePlacement> rows{
-      node("cpu", "Conv computes in floating point, the accelerator in int8"),
-      node("cpu", "Gemm computes in floating point, the accelerator in int8"),
-      node("cpu", "Conv computes in floating point, the accelerator in int8"),
+      node("cpu", "Conv computes in floating point, and the accelerator in int8"),
+      node("cpu", "Gemm computes in floating point, and the accelerator in int8"),
+      node("cpu", "Conv computes in floating point, and the accelerator in int8"),
       node("cpu", "its 2 matrices are not at borders of blocks of 16"),
   };
   const auto left = left_accelerator(rows, macs(0, 400), kAccelFirst);

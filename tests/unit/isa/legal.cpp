@@ -48,20 +48,18 @@ TEST_CASE("flags toward queues that do not exist are illegal") {
 
 TEST_CASE("transfers stay within SRAM: legal at the depth, illegal one beyond") {
   CHECK(wrong("load.inp sram=2040 size=1x8").empty());
-  CHECK(wrong("load.inp sram=2041 size=1x8") ==
-        Texts{"the 8 elements from 2041 on end at 2049 > 2048, the depth of inp"});
+  CHECK(wrong("load.inp sram=2041 size=1x8") == Texts{"the 8 elements from 2041 end at 2049 > 2048, the depth of inp"});
   CHECK(wrong("load.wgt sram=1020 size=2x2").empty());
-  CHECK(wrong("load.wgt sram=1021 size=2x2") ==
-        Texts{"the 4 elements from 1021 on end at 1025 > 1024, the depth of wgt"});
+  CHECK(wrong("load.wgt sram=1021 size=2x2") == Texts{"the 4 elements from 1021 end at 1025 > 1024, the depth of wgt"});
   CHECK(wrong("load.acc8 sram=2012 size=4x4 pad=1,1,1,1").empty());
   CHECK(wrong("load.acc8 sram=2013 size=4x4 pad=1,1,1,1") ==
-        Texts{"the 36 elements from 2013 on end at 2049 > 2048, the depth of acc"});
+        Texts{"the 36 elements from 2013 end at 2049 > 2048, the depth of acc"});
   CHECK(wrong("load.uop sram=8192 size=0x1").empty());
   CHECK(wrong("load.uop sram=8192 size=0x1 pad=1,0,0,0") ==
-        Texts{"the 1 elements from 8192 on end at 8193 > 8192, the depth of uop"});
+        Texts{"the 1 elements from 8192 end at 8193 > 8192, the depth of uop"});
   CHECK(wrong("store.out sram=2047 size=1x1").empty());
   CHECK(wrong("store.out sram=2048 size=1x1") ==
-        Texts{"the 1 elements from 2048 on end at 2049 > 2048, the depth of acc"});
+        Texts{"the 1 elements from 2048 end at 2049 > 2048, the depth of acc"});
   CHECK(wrong("load.inp sram=0 size=65535x65535 stride=0").size() == 1);
   CHECK(wrong("load.inp sram=65535 size=65535x0 pad=15,15,15,15").empty());  // a NOP
 }

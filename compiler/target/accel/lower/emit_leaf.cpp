@@ -25,27 +25,27 @@ struct Range {
   bool empty() const { return begin >= end; }
 };
 
-// Narrows `range` of loop `l` to where base + coefficient * l >= 0.
+// Narrows `range` of loop `l` to the values with base + coefficient * l >= 0.
 void clip(Range& range, std::int64_t base, std::int64_t coefficient) {
   if (coefficient > 0) range.begin = std::max(range.begin, ceil_quotient(-base, coefficient));
   else range.end = std::min(range.end, floor_quotient(base, -coefficient) + 1);
 }
 
-// A loop of the instruction(s) to be made: its extent and how far each operand moves.
+// A loop of the emitted instructions: its extent, and the step of each operand.
 struct Axis {
   std::int64_t extent;
   std::vector<std::int64_t> steps;             // compute: dst, src, wgt; transfer: on chip, DRAM
   std::int64_t pad_before = 0, pad_after = 0;  // transfers: part of the extent that is zero
 };
 
-// Elements of ACC that one nest of an instruction reaches: from `base` on, by (step, extent) of each loop.
+// Elements of ACC that the loops of an instruction reach: from `base`, by (step, extent) of each loop.
 struct ResultBox {
   std::int64_t base;
   std::vector<std::pair<std::int64_t, std::int64_t>> axes;
   bool operator==(const ResultBox&) const = default;
 };
 
-// Joins loops that act as one: the outer step is the inner step times the inner extent, for every operand.
+// Merges loops that act as one loop: the outer step is the inner step times the inner extent, for every operand.
 void merge(std::vector<Axis>& axes) {
   std::erase_if(axes, [](const Axis& axis) { return axis.extent == 1 && axis.pad_before + axis.pad_after == 0; });
   for (bool changed = true; changed;) {
@@ -64,7 +64,8 @@ void merge(std::vector<Axis>& axes) {
   }
 }
 
-// A LOAD that fills the gaps between rows with zeros, an element a cycle, takes the place of one LOAD for each row.
+// A LOAD that fills gaps between rows with up to this many zeros, one element per cycle, replaces one LOAD for each
+// row.
 constexpr std::int64_t kMostFilled = 15;
 
 class Emitter {
@@ -72,7 +73,7 @@ class Emitter {
   Emitter(const Leaf& leaf, const LeafContext& context, int node, Stream& stream, bool starts_sums)
       : leaf_(leaf), context_(context), node_(node), stream_(stream), starts_sums_(starts_sums) {}
 
-  // Instead of instructions, what they would write.
+  // Returns the elements that the instructions would write, without emitting them.
   std::vector<ResultBox> results(const LoopValues& outer) {
     std::vector<ResultBox> boxes;
     results_ = &boxes;
@@ -146,7 +147,8 @@ class Emitter {
     const Leaf::Transfer& t = *leaf_.transfer;
     std::vector<std::int64_t> bases = bases_;
     std::vector<Axis> axes = axes_of(ranges, {&t.on_chip, &t.dram}, bases);
-    // Pads: each condition concerns one loop, and leaves zeros before or after; or none, and leaves all or nothing.
+    // Pads: each condition concerns one loop, and gives zeros before or after; or no loop, and gives all data or all
+    // zeros.
     bool zeros = false;
     for (std::size_t p = 0; p < t.pad.size(); ++p) {
       std::int64_t base = pad_origins_[p];
@@ -171,18 +173,18 @@ class Emitter {
     }
     merge(axes);
     std::sort(axes.begin(), axes.end(), [](const Axis& a, const Axis& b) { return a.steps < b.steps; });
-    // Columns: elements that follow each other on both sides. Rows: packed on chip after each other.
+    // Columns: elements that are consecutive on both sides. Rows: consecutive on chip.
     Axis columns{1, {1, 1}}, rows{1, {0, 0}};
     if (!axes.empty() && axes.front().steps[0] == 1 && axes.front().steps[1] == 1) {
       columns = axes.front();
       axes.erase(axes.begin());
     }
     if (zeros) columns.pad_before = columns.extent, columns.pad_after = 0;
-    // Rows of one transfer. Those farther apart in DRAM than its stride holds are transfers by themselves.
+    // Rows of one transfer. Rows that are farther apart in DRAM than the maximum stride become separate transfers.
     const bool may_pack =
         !axes.empty() && axes.front().steps[1] >= 0 && axes.front().steps[1] <= context_.facts.most_stride;
-    // A mask at the edge may leave rows shorter than their place on chip. A LOAD fills the gap with zeros, which
-    // nothing reads.
+    // A mask at the edge may leave rows shorter than their place on chip. A LOAD fills the gap with zeros, which are
+    // never read.
     const std::int64_t gap = may_pack ? axes.front().steps[0] - columns.extent : 0;
     if (!t.store && !masked_before(ranges) && gap > 0 &&
         columns.pad_after + gap <= std::min(kMostFilled, context_.facts.most_pad)) {
@@ -202,7 +204,7 @@ class Emitter {
     return false;
   }
 
-  // One transfer for each iteration of `axes`; where those are in a pad, nothing but zeros.
+  // One transfer for each iteration of `axes`; iterations in a pad write only zeros.
   void walk_rows(const std::vector<Axis>& axes, std::size_t from, const Axis& columns, const Axis& rows,
                  std::vector<std::int64_t> bases) {
     if (from == axes.size()) return transfer_2d(columns, rows, bases);
@@ -215,7 +217,7 @@ class Emitter {
     }
   }
 
-  // The first elements of an axis, and the others; pads stay where they are.
+  // Splits an axis into the first elements and the others; pads stay with their part.
   static std::pair<Axis, Axis> cut(const Axis& axis, std::int64_t at) {
     Axis first = axis, others = axis;
     first.extent = at;
@@ -233,7 +235,7 @@ class Emitter {
 
   void transfer_2d(Axis columns, Axis rows, const std::vector<std::int64_t>& bases) {
     const std::int64_t most = context_.facts.most_transferred;
-    // Cut rows do not follow each other on chip.
+    // Rows that are cut are not consecutive on chip.
     const std::int64_t most_rows = columns.extent > most ? 1 : most;
     if (rows.extent > most_rows) {
       const auto [first, others] = cut(rows, most_rows);
@@ -249,7 +251,7 @@ class Emitter {
     std::int64_t x_size = columns.extent - columns.pad_before - columns.pad_after,
                  y_size = rows.extent - rows.pad_before - rows.pad_after;
     if (x_size <= 0 || y_size <= 0) {
-      // Nothing but zeros: rows of padding (x_size 0 would be a NOP), as many at once as two pads hold.
+      // Only zeros: rows of padding (x_size 0 would be a NOP), as many at once as two pads hold.
       if (const std::int64_t most_zeros = 2 * context_.facts.most_pad; rows.extent > most_zeros) {
         const auto [first, others] = cut(rows, most_zeros);
         transfer_2d(columns, {first.extent, first.steps, first.extent, 0}, bases);
@@ -277,7 +279,7 @@ class Emitter {
     transfer.x_pad_1 = static_cast<std::uint32_t>(columns.pad_after);
     transfer.y_pad_0 = static_cast<std::uint32_t>(rows.pad_before);
     transfer.y_pad_1 = static_cast<std::uint32_t>(rows.pad_after);
-    const int parameter = y_size > 0 ? t.parameter : -1;  // zeros alone come from nowhere
+    const int parameter = y_size > 0 ? t.parameter : -1;  // only zeros: no source
     if (t.store) {
       isa::Store store{transfer, t.saturate};
       push({{}, store}, -1, parameter);
@@ -299,7 +301,7 @@ class Emitter {
     nest(axes, bases, false);
   }
 
-  // Which elements the axes reach, in one form.
+  // The elements that the axes reach, in a canonical form.
   static ResultBox results_of(const std::vector<Axis>& axes, std::int64_t base) {
     std::vector<Axis> results;
     for (const Axis& axis : axes)
@@ -311,9 +313,9 @@ class Emitter {
     return box;
   }
 
-  // Products of which the first of each sum overwrites. Either the instruction's own loops run over results alone: the
-  // first products then are their own kernel; or the sums are cut where their first loop begins to move, where the
-  // second does, and so on. Whichever takes fewer micro-ops.
+  // Emits products of which the first of each sum overwrites, in the way with fewer micro-ops. Either the instruction's
+  // loops run only over results, and the first products are a separate kernel; or the sums are cut after the first
+  // iteration of their first loop, of their second loop, and so on.
   void start_sums(const std::vector<Axis>& axes, const std::vector<std::int64_t>& bases) {
     std::vector<Axis> results, sums;
     for (const Axis& axis : axes) (axis.steps[0] != 0 ? results : sums).push_back(axis);
@@ -347,15 +349,15 @@ class Emitter {
     bool overwrites;
   };
 
-  // Half of the buffer, so that kernels can stay resident alongside each other.
+  // Half of the buffer, so that several kernels can stay resident.
 
-  // The instruction's two loops, and what is left to micro-ops, outermost first.
+  // The instruction's two loops, and the loops of its micro-ops, outermost first.
   struct Nest {
     Axis outer{1, {0, 0, 0}}, inner{1, {0, 0, 0}};
     std::vector<Axis> kernel;
 
-    // The longest loops become the instruction's. A step that reads what the step before read is cheaper (timing.md,
-    // «repeated»): loops along which the source of an ALU operation stays are the inner ones.
+    // The longest loops become the instruction's. A step that reads the same element as the step before is cheaper
+    // (timing.md, «repeated»): loops along which the source of an ALU operation does not move are the inner ones.
     Nest(std::vector<Axis> axes, std::int64_t most_trips) : kernel(std::move(axes)) {
       std::stable_sort(kernel.begin(), kernel.end(), [](const Axis& a, const Axis& b) { return a.extent > b.extent; });
       const auto moves = [](const Axis& axis) { return axis.steps[1] != 0; };
@@ -388,8 +390,8 @@ class Emitter {
     }
   };
 
-  // An axis longer than an instruction's loop becomes two, and what is left over is instructions by itself. Axes that
-  // exceed the micro-ops there may be are walked.
+  // An axis longer than the maximum loop is split in two, and its remainder becomes separate instructions. Axes that
+  // exceed the maximum number of micro-ops are walked.
   void nest(const std::vector<Axis>& axes, const std::vector<std::int64_t>& bases, bool overwrites) {
     const std::int64_t most_trips = context_.facts.most_trips;
     const auto longest = std::ranges::max_element(axes, {}, &Axis::extent);

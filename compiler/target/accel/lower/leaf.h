@@ -24,27 +24,27 @@ struct LeafContext {
   const Placements& placements;
 };
 
-// constant + sum of outer coefficients * outer values + sum of inner coefficients * the leaf's own loops, and where its
-// place begins.
+// constant + sum of outer coefficients * outer values + sum of inner coefficients * loops of the leaf + the beginning
+// of its place.
 struct LeafForm {
   std::int64_t constant = 0;
   std::vector<std::pair<const loops::VarNode*, std::int64_t>> outer;
   std::vector<std::int64_t> inner;   // one per loop of the leaf
-  const Placement* place = nullptr;  // of what is on chip
+  const Placement* place = nullptr;  // the place of an on-chip buffer
 };
 
 struct Leaf {
   std::string block;
-  std::vector<std::int64_t> extents;  // of the leaf's loops, element loops left out
-  std::vector<LeafForm> masks;        // each >= 0 where the block runs
-  std::vector<bool> enumerated;       // loops that must be walked, so that every mask depends on one loop at most
+  std::vector<std::int64_t> extents;  // of the leaf's loops, without element loops
+  std::vector<LeafForm> masks;        // the block runs where all are >= 0
+  std::vector<bool> enumerated;       // loops that must be walked, so that every mask depends on at most one other loop
 
-  // A transfer: element indices on chip, and in DRAM from the parameter's place on. Masks of `pad`: each >= 0 where
-  // data is copied; zero elsewhere.
+  // A transfer: element indices on chip, and in DRAM relative to the parameter. Data is copied where all masks of `pad`
+  // are >= 0, and zeros are written elsewhere.
   struct Transfer {
     bool store = false, saturate = false;
     isa::Memory memory = isa::Memory::inp;
-    int parameter = 0;  // position among the program's
+    int parameter = 0;  // position in the program's parameters
     LeafForm on_chip, dram;
     std::vector<LeafForm> pad;
   };
@@ -59,15 +59,15 @@ struct Leaf {
   std::optional<Compute> compute;
 };
 
-// `outside`: loops around `stmt`. Throws InternalError where the schedule left something that no instruction does.
+// `outside`: loops around `stmt`. Throws InternalError if no instruction can execute the statement.
 Leaf make_leaf(const loops::Stmt& stmt, const std::vector<const loops::For*>& outside, const LeafContext& context);
 
-// Appends the instructions of one iteration of the outer loops. `starts_sums`: of a GEMM's leaf, which runs where its
-// results hold nothing yet; the first product of each overwrites (extension `overwrite`).
+// Appends the instructions of one iteration of the outer loops. `starts_sums`: for a GEMM whose results are not
+// initialized: the first product of each sum overwrites (extension `overwrite`).
 void emit_leaf(const Leaf& leaf, const LoopValues& outer, const LeafContext& context, int node, Stream& stream,
                bool starts_sums);
 
-// Whether one iteration of two leaves of computations writes the same elements.
+// Whether an iteration of leaf `a` writes the same elements as an iteration of leaf `b`.
 bool write_the_same(const Leaf& a, const LoopValues& a_outer, const Leaf& b, const LoopValues& b_outer,
                     const LeafContext& context);
 

@@ -22,10 +22,10 @@ class Lowering {
     const Leaf* leaf;
     LoopValues values;
   };
-  // A virtual thread, or the one thread there is.
+  // A virtual thread, or the only thread.
   struct Thread {
     LoopValues values;
-    std::vector<Reset> resets;  // not emitted yet; of places that are apart
+    std::vector<Reset> resets;  // not emitted yet; their places do not overlap
   };
 
  public:
@@ -61,7 +61,7 @@ class Lowering {
     for (const Stmt& child : seq->body) walk(child, outside);
   }
 
-  // Virtual threads take turns, a statement each.
+  // Virtual threads take turns after each statement.
   void walk_threads(const For& loop, const std::vector<const For*>& inner) {
     for (Thread& thread : threads_) emit_resets(thread);
     const std::vector<Thread> around = std::exchange(threads_, {});
@@ -75,8 +75,8 @@ class Lowering {
     threads_ = around;
   }
 
-  // With the extension `overwrite` resets wait for what is done next with ACC: the first products of their sums take
-  // their places.
+  // With the extension `overwrite`, resets are delayed until the next use of ACC: the first products of their sums
+  // replace them.
   void emit(const Leaf& leaf, Thread& thread) {
     if (context_.facts.overwrite && leaf.compute && leaf.compute->intrinsic == "accel.fill" &&
         leaf.compute->immediate == 0) {
@@ -145,7 +145,7 @@ void touch(const Lowered& lowered, std::size_t before, SramHistory& history) {
 
 void append(const Lowered& lowered, const Program& program, const LoweringFacts& facts,
             const std::map<std::string, std::uint64_t>& dram, int node, SramHistory& history, Stream& stream) {
-  std::vector<std::uint64_t> addresses;  // of parameters
+  std::vector<std::uint64_t> addresses;  // addresses of parameters
   for (const Parameter& parameter : program.parameters) {
     const auto address = dram.find(parameter.buffer->name);
     DOVETAIL_CHECK(address != dram.end(), fmt::format("no DRAM address for {}", parameter.buffer->name));

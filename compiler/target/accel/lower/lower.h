@@ -1,6 +1,6 @@
-// Scheduled loop programs to instructions. Loops around several blocks are walked; a nest around one block becomes one
-// instruction where its loops fit the instruction's own (two loops and micro-ops for GEMM and ALU, rows and columns for
-// LOAD and STORE), else several.
+// Lowers scheduled loop programs to instructions. Loops around several blocks are walked. A nest around one block
+// becomes one instruction if its loops fit those of the instruction (two loops and micro-ops for GEMM and ALU, rows and
+// columns for LOAD and STORE), else several.
 #pragma once
 
 #include <array>
@@ -20,30 +20,30 @@
 
 namespace dovetail::accel {
 
-// Loops become loops of instructions or are walked, by their extents alone. Virtual threads take turns, a statement
-// each, with their own places on chip; a pipelined loop has as many slots as stages (on_chip.h).
+// Whether loops become loops of instructions or are walked depends only on their extents. Virtual threads take turns
+// after each statement, with their own places on chip; a pipelined loop has as many slots as stages (on_chip.h).
 inline constexpr std::array kLoopKinds{loops::ForKind::vthread, loops::ForKind::pipelined};
 inline constexpr LoopSupport kLoopSupport{.target = "the accelerator back end", .kinds = kLoopKinds, .slots = true};
 
-// A program's instructions by themselves, DRAM addresses from their parameters on (StreamInstruction::parameter), and
-// which parts of the SRAMs they touch, in this order.
+// A program's instructions alone, with DRAM addresses relative to their parameters (StreamInstruction::parameter), and
+// the parts of the SRAMs that they access, in order.
 struct Lowered {
   struct Touch {
     isa::Memory memory;
-    std::int64_t begin, end, at;  // elements; after so many instructions of these
+    std::int64_t begin, end, at;  // elements; `at`: number of instructions before the access
   };
-  Stream stream;  // of node 0
+  Stream stream;  // all instructions have node 0
   std::vector<Touch> touches;
 };
-// `placements`: of the program's buffers on chip (on_chip.h). Errors: loops that kLoopSupport does not hold.
+// `placements`: on-chip places of the program's buffers (on_chip.h). Errors: loops that kLoopSupport does not support.
 Result<Lowered> lower(const loops::Program& program, const loops::IntrinsicTable& intrinsics,
                       const LoweringFacts& facts, const Placements& placements);
 
-// Notes what the instructions touch after so many of the region's.
+// Records the accesses of the instructions, which follow `before` instructions of the region.
 void touch(const Lowered& lowered, std::size_t before, SramHistory& history);
 
 // Appends the instructions of `program` to `stream`, marked with `node`. `dram`: physical byte address of each
-// parameter, by name, aligned to its elements. `history`: of the SRAMs by the stream so far, and then by these too.
+// parameter, by name, aligned to its elements. `history`: the history of the SRAMs, updated by these instructions.
 void append(const Lowered& lowered, const loops::Program& program, const LoweringFacts& facts,
             const std::map<std::string, std::uint64_t>& dram, int node, SramHistory& history, Stream& stream);
 

@@ -1,5 +1,5 @@
-// All that lowering reads of the hardware. Programs that are at the same places become the same instructions on
-// machines that are equal here, whatever else they differ in.
+// The facts of the hardware that lowering reads. Programs with the same places become the same instructions on machines
+// with equal facts.
 #pragma once
 
 #include <array>
@@ -20,12 +20,12 @@ struct LoweringFacts {
 
   std::array<std::uint64_t, isa::spec::kMemories.size()> element_bytes{};  // in DRAM, by memory
   bool overwrite, saturate;
-  std::int64_t most_uops;  // of a kernel
-  // What the fields of one instruction hold.
-  std::int64_t most_transferred;  // rows, and elements of a row, of a LOAD or STORE
-  std::int64_t most_stride;       // elements from row to row of these in DRAM
+  std::int64_t most_uops;  // micro-ops of a kernel
+  // The maximum values of the fields of an instruction.
+  std::int64_t most_transferred;  // rows, and elements per row, of a LOAD or STORE
+  std::int64_t most_stride;       // elements from row to row in DRAM
   std::int64_t most_pad;          // rows or elements of zeros on each side of a LOAD
-  std::int64_t most_trips;        // of each loop of a GEMM or ALU
+  std::int64_t most_trips;        // iterations of each loop of a GEMM or ALU
   isa::spec::FieldRange immediate;
 };
 

@@ -67,7 +67,7 @@ class LeafBuilder {
       if ((sum.coefficients[var] += coefficient * factor) == 0) sum.coefficients.erase(var);
   }
 
-  // Element index of an access, from where its place begins.
+  // The element index of an access, relative to the beginning of its place.
   Affine element_index(const Buffer& buffer, const std::vector<Expr>& indices) const {
     Affine sum;
     if (const auto it = context_.placements.find(buffer.get()); it != context_.placements.end()) {
@@ -109,7 +109,7 @@ class LeafBuilder {
       } else if (call.intrinsic == "accel.gemm") {
         (i == 1 ? result.src : result.wgt) = index;
       } else if (i == 1) {
-        // ALU operations are in place: operand 1 must be operand 0.
+        // ALU operations work in place: operand 1 must be operand 0.
         if (index.constant != result.dst.constant || index.inner != result.dst.inner ||
             index.outer != result.dst.outer || index.place->base != result.dst.place->base)
           fail(fmt::format("{} and {} do not share their place", call.operands[0].buffer->name, operand.buffer->name));
@@ -121,7 +121,7 @@ class LeafBuilder {
     leaf_.compute = std::move(result);
   }
 
-  // Axes of the operand beyond its element (REQUANT's pair) must follow each other on chip.
+  // Elements along further axes of the operand (REQUANT's pair) must be consecutive on chip.
   void check_element_steps(const IntrinsicCall& call, std::size_t i) const {
     const IntrinsicOperand& operand = call.operands[i];
     const Placement& placement = context_.placements.at(operand.buffer.get());
@@ -137,9 +137,9 @@ class LeafBuilder {
     Leaf::Transfer result;
     Expr value = target.value, padded;
     result.store = !on_chip(target.buffer);
-    const auto immediate = [](const Expr& e, std::int64_t wanted) {
+    const auto immediate = [](const Expr& e, std::int64_t value) {
       const auto* imm = std::get_if<IntImm>(&e->node);
-      return imm && imm->value == wanted;
+      return imm && imm->value == value;
     };
     if (result.store) {
       const auto* narrowing = std::get_if<Cast>(&value->node);
@@ -149,7 +149,7 @@ class LeafBuilder {
           upper && upper->op == BinaryOp::min && immediate(upper->b, 127)) {
         const auto* lower = std::get_if<Binary>(&upper->a->node);
         if (!lower || lower->op != BinaryOp::max || !immediate(lower->b, -128) || !context_.facts.saturate)
-          fail("the store clamps in a way STORE does not");
+          fail("STORE cannot clamp as the store does");
         result.saturate = true;
         value = lower->a;
       }
@@ -179,8 +179,8 @@ class LeafBuilder {
     leaf_.transfer = std::move(result);
   }
 
-  // The loops over the last two dimensions must run over whole elements on both sides alike; they are the transfer's
-  // own affair.
+  // The loops over the last two dimensions must run over whole elements on both sides. The transfer itself moves them,
+  // so they are removed.
   void drop_element_loops(const Buffer& to, const std::vector<Expr>& to_indices, const Buffer& from,
                           const std::vector<Expr>& from_indices) {
     std::set<const VarNode*> element;
@@ -190,18 +190,18 @@ class LeafBuilder {
       const std::int64_t extent = to->shape[to->shape.size() - 1 - static_cast<std::size_t>(e)];
       const bool same = a.constant == 0 && b.constant == 0 && a.coefficients == b.coefficients;
       if (!same || extent != from->shape[from->shape.size() - 1 - static_cast<std::size_t>(e)])
-        fail("its elements are not whole");
+        fail("it accesses parts of elements");
       if (extent == 1 && a.coefficients.empty()) continue;
-      if (a.coefficients.size() != 1 || a.coefficients.begin()->second != 1) fail("its elements are not whole");
+      if (a.coefficients.size() != 1 || a.coefficients.begin()->second != 1) fail("it accesses parts of elements");
       const VarNode* var = a.coefficients.begin()->first;
       const auto loop = std::find_if(inside_.begin(), inside_.end(), [&](const For* l) { return l->var.get() == var; });
-      if (loop == inside_.end() || (*loop)->extent != extent) fail("its elements are not whole");
+      if (loop == inside_.end() || (*loop)->extent != extent) fail("it accesses parts of elements");
       element.insert(var);
     }
     std::erase_if(inside_, [&](const For* loop) { return element.count(loop->var.get()) != 0; });
   }
 
-  // Splits a conjunction of comparisons into forms that are >= 0 where they hold.
+  // Splits a conjunction of comparisons into forms that are >= 0 if they hold.
   void masks(const Expr& condition, std::vector<LeafForm>& out) const {
     const auto* comparison = std::get_if<Binary>(&condition->node);
     if (!comparison) fail(fmt::format("the condition {} is not a comparison", loops::to_string(condition)));
@@ -224,7 +224,7 @@ class LeafBuilder {
     out.push_back(leaf_form(result));
   }
 
-  // Loops to walk so that at most one remains in every mask: the shortest first.
+  // Chooses the loops to walk, shortest first, so that at most one loop remains in every mask.
   void choose_enumerated() {
     leaf_.enumerated.assign(inside_.size(), false);
     while (true) {

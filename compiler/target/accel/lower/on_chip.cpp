@@ -40,7 +40,7 @@ std::int64_t slots_of(const Program& program, const Buffer& buffer) {
   return 1;
 }
 
-// The part of `buffer` alive within one iteration of the innermost loop around all its accesses.
+// The part of `buffer` that is live within one iteration of the innermost loop around all its accesses.
 Placement shape_of(const Program& program, const Buffer& buffer, isa::Memory memory, const BlockSizes& sizes) {
   const schedule::Path home = schedule::home_of(program.body, buffer.get());
   const std::vector<const For*> outside = schedule::loops_of(home);
@@ -67,7 +67,7 @@ Placement shape_of(const Program& program, const Buffer& buffer, isa::Memory mem
     placement.strides[d] = stride;
     std::int64_t extent = box[d].extent;
     if (min->coefficients.empty()) {
-      // Masks keep what is beyond the buffer from being touched.
+      // Masks prevent accesses beyond the buffer.
       const std::int64_t end = std::min(min->constant + extent, buffer->shape[d]);
       placement.min[d].constant = std::max<std::int64_t>(min->constant, 0);
       extent = end - placement.min[d].constant;
@@ -79,14 +79,14 @@ Placement shape_of(const Program& program, const Buffer& buffer, isa::Memory mem
   for (const For* loop : outside)
     if (loop->kind == ForKind::vthread) placement.contexts *= loop->extent;
   placement.slots = slots_of(program, buffer);
-  // Statements of a pipelined loop run ahead of the last one by what they write.
+  // Statements of a pipelined loop run ahead of its last statement if they write a buffer with slots.
   if (!outside.empty() && outside.back()->kind == ForKind::pipelined)
     placement.slots =
         std::max<std::int64_t>(placement.slots, std::stoll(outside.back()->annotations.at(schedule::kStages)));
   return placement;
 }
 
-// The buffer whose storage an in-place result takes over, for every such result.
+// For every in-place result, the buffer whose storage it reuses.
 std::map<const BufferNode*, Buffer> in_place_sources(const Program& program, const IntrinsicTable& intrinsics) {
   std::map<const BufferNode*, Buffer> sources;
   std::vector<const Block*> blocks;
@@ -107,7 +107,7 @@ std::map<const BufferNode*, Buffer> in_place_sources(const Program& program, con
   return sources;
 }
 
-// their own Places in a memory: one after the other, from `at` on.
+// Places buffers one after the other in a memory, from address `at`.
 void line_up(Placements& placements, const std::vector<Buffer>& buffers, isa::Memory memory, std::int64_t at) {
   for (const Buffer& buffer : buffers) {
     Placement& placement = placements.at(buffer.get());
@@ -117,7 +117,7 @@ void line_up(Placements& placements, const std::vector<Buffer>& buffers, isa::Me
   }
 }
 
-// The slot that can be filled first becomes the first; when its last touch was.
+// Makes the slot that can be filled first the first slot. Returns the time of its last access.
 std::int64_t choose_first(Placement& placement, const SramHistory& history) {
   std::int64_t earliest = INT64_MAX;
   for (std::int64_t slot = 0; slot < placement.slots; ++slot) {
@@ -202,7 +202,7 @@ Result<Placements> place_buffers(const Program& program, Placements placements, 
     const std::int64_t free = config.depth(memory) - used;
     if (free < 0) {
       errors.push_back({fmt::format("cannot place the tiles of {}", program.name), program.name,
-                        fmt::format("they need {} elements of a buffer that holds {}", used, config.depth(memory)),
+                        fmt::format("they need {} elements, and the buffer has {}", used, config.depth(memory)),
                         "use smaller tiles, fewer slots or a larger buffer"});
       continue;
     }
@@ -228,8 +228,8 @@ std::string places_text(const Program& program, const Placements& placements) {
     const Placement& place = placements.at(buffer.get());
     text += fmt::format("{:24} {} {:5} + {:5}", buffer->name, isa::spec::info(place.memory).name, place.base,
                         place.elements);
-    if (place.slots > 1) text += fmt::format(" x {} slots, from slot {} on", place.slots, place.first);
-    if (place.contexts > 1) text += fmt::format(", of each of {} virtual threads", place.contexts);
+    if (place.slots > 1) text += fmt::format(" x {} slots, from slot {}", place.slots, place.first);
+    if (place.contexts > 1) text += fmt::format(", for each of {} virtual threads", place.contexts);
     if (place.in_place_of) text += fmt::format(", in place of {}", place.in_place_of->name);
     text += '\n';
   }

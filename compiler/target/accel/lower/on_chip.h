@@ -1,5 +1,5 @@
-// On-chip buffers of a scheduled program: which part of each is alive at a time, how many of it are kept, and where
-// they are in their SRAM.
+// Places the on-chip buffers of a scheduled program: the part of each buffer that is live at a time, its number of
+// slots, and its address in the SRAM.
 #pragma once
 
 #include <cstdint>
@@ -21,35 +21,35 @@ using LoopValues = std::map<const loops::VarNode*, std::int64_t>;
 // The last two dimensions of a buffer are one element of its memory. Element index of an access = begin + sum over the
 // other dimensions of (index - min) * stride; min is affine in loop variables.
 //
-// Iterations of the innermost loop around all accesses take the slots in turn, from slot `first` on; each iteration of
-// a virtual thread has its own slots.
+// Iterations of the innermost loop around all accesses use the slots in turn, beginning with slot `first`; each
+// iteration of a virtual thread has its own slots.
 struct Placement {
   isa::Memory memory = isa::Memory::inp;
-  std::int64_t base = 0;  // of slot 0
+  std::int64_t base = 0;  // address of slot 0
   std::vector<loops::Affine> min;
   std::vector<std::int64_t> strides;
-  std::int64_t elements = 0;            // of a slot
-  std::int64_t slots = 1, first = 0;    // of each context
+  std::int64_t elements = 0;            // elements of a slot
+  std::int64_t slots = 1, first = 0;    // slots of each context
   std::int64_t contexts = 1;            // virtual threads around all accesses
   std::vector<const loops::For*> home;  // the loops around all accesses, outermost first
   const loops::BufferNode* in_place_of =
-      nullptr;  // it is stored where this operand is stored, which is not needed any more
+      nullptr;  // it reuses the storage of this operand, which is not needed any more
 
   std::int64_t all_elements() const { return elements * slots * contexts; }
-  // Where the slot of that iteration begins. `values`: of the loops around all accesses.
+  // The beginning of the slot of an iteration. `values`: values of the loops around all accesses.
   std::int64_t begin(const LoopValues& values) const;
 };
 using Placements = std::map<const loops::BufferNode*, Placement>;
 
-// What each allocation of the program needs, and a place for it after those before it, from address 0 of each memory
-// on, whether it fits or not; results of in-place intrinsics are stored where their operand is stored.
+// The size of each allocation of the program, and its place after the previous ones, from address 0 of each memory,
+// even if it does not fit. Results of in-place intrinsics have the place of their operand.
 Placements find_places(const loops::Program& program, const loops::IntrinsicTable& intrinsics, const BlockSizes& sizes);
 
-// Who touched which part of the SRAMs last: what was freed first can be filled again first. Across the operations of a
-// region, in the order of its stream.
+// The last accesses to each part of the SRAMs, across the operations of a region in the order of its stream: the part
+// that was freed first can be filled first.
 class SramHistory {
  public:
-  // Elements [begin, end) of a memory are touched at that place of the stream.
+  // Records an access to elements [begin, end) of a memory at position `at` of the stream.
   void touch(isa::Memory memory, std::int64_t begin, std::int64_t end, std::int64_t at);
   std::int64_t last_touch(isa::Memory memory, std::int64_t begin, std::int64_t end) const;  // -1: never
 
@@ -60,14 +60,14 @@ class SramHistory {
   std::map<isa::Memory, std::vector<Touch>> touches_;
 };
 
-// The same as find_places, which found `placements`, chosen so that what is filled first is stored where it may be
-// filled earliest: at the bottom or the top of each memory, beginning with the slot that was touched the longest time
-// ago. Errors: an SRAM overflows.
+// Improves the `placements` of find_places, so that buffers that are filled first get the places that are free
+// earliest: at the bottom or the top of each memory, beginning with the slot whose last access is oldest. Errors: an
+// SRAM overflows.
 Result<Placements> place_buffers(const loops::Program& program, Placements placements,
                                  const isa::HardwareConfig& config, const SramHistory& history);
 
-// A line for each buffer, in the order of the program: memory, first element, elements of a slot, slots, and which is
-// the first.
+// A line for each buffer, in the order of the program: memory, first element, elements of a slot, slots, and the first
+// slot.
 std::string places_text(const loops::Program& program, const Placements& placements);
 
 }  // namespace dovetail::accel

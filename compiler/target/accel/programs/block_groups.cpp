@@ -28,7 +28,7 @@ Shape weight_shape(const ConvSpec& spec) {
   return {spec.y.padded_c(), inputs, spec.kernel_h, spec.kernel_w};
 }
 
-// Channels beyond the model's get zero weights: what the padded inputs hold does not matter.
+// Channels beyond the model's get zero weights, so that the values of padded inputs do not matter.
 NdArray block_weights(const ConvSpec& spec, const NdArray& weight) {
   if (weight.shape() == weight_shape(spec)) return weight;
   NdArray blocks(DType::int8, weight_shape(spec));

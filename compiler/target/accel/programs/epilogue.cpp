@@ -23,8 +23,8 @@ NdArray epilogue_constants(const Epilogue& e, std::int64_t batch, std::int64_t c
   NdArray constants(DType::int32, {batch, channels, e.words()});
   const auto words = constants.data<std::int32_t>();
   for (std::int64_t o = 0; o < channels; ++o) {
-    // Channels beyond the model's are padding: nothing reads what they yield. They take the first scale, which the
-    // passes can do.
+    // Channels beyond the model's are padding, whose results are never read. They get the first scale, which is valid
+    // for the passes.
     const std::int32_t own_bias = o < static_cast<std::int64_t>(bias.size()) ? bias[static_cast<std::size_t>(o)] : 0;
     const float own_scale = o < static_cast<std::int64_t>(scale.size()) ? scale[static_cast<std::size_t>(o)] : scale[0];
     const std::vector<std::int32_t> row =

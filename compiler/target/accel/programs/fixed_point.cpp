@@ -11,12 +11,12 @@ namespace dovetail::accel {
 
 namespace {
 
-// A zero point that makes the constant larger is added after the shift: it would take the room of accumulators.
+// A zero point that makes the constant larger is added after the shift: else it would reduce the range of accumulators.
 constexpr std::int64_t kMostZeroPoint = std::int64_t{1} << 24;
-// No accumulator, with what is added to it, is larger: selection sees to that.
+// Selection ensures that accumulators, including their addends, are not larger.
 constexpr std::int64_t kMostAccumulator = INT32_MAX - 1;
 
-// So that neither bounds nor products of m and accumulators exceed 63 bits.
+// The limit for which bounds and products of m and accumulators fit 63 bits.
 constexpr int kMostExponent = 50;
 constexpr float kScalesEnd = 128;
 
@@ -42,7 +42,7 @@ struct Scale {
     return tie ? quotient - (quotient & 1) : quotient;
   }
   bool beyond_1() const { return m > std::int64_t{1} << e; }
-  // The same number by another, not smaller exponent.
+  // The same number with another, not smaller exponent.
   Scale with_exponent(int exponent) const {
     Scale scale = *this;
     scale.m <<= exponent - e;
@@ -51,8 +51,8 @@ struct Scale {
   }
 };
 
-// The accumulators, bias included, whose results are in range, as far as there are such: all others have the result of
-// the nearer bound.
+// The accumulators, bias included, whose results are in range, if there are any. All others have the result of the
+// nearer bound.
 struct Span {
   Span(const Scale& scale, const OutputRange& range, std::int64_t bound) {
     const std::int64_t least = range.y_min - range.zero_point, most = range.y_max - range.zero_point;
@@ -60,7 +60,7 @@ struct Span {
     high = loops::floor_div(((most + 1) << scale.e) - scale.half() - 1, scale.m);
     if (scale.rounded(low) < least) ++low;
     if (scale.rounded(high + 1) <= most) ++high;
-    // Where results skip integers, the next ones outside are what the clamp after makes the bound of.
+    // If results skip integers, the next accumulators outside give the bound, by the clamp after the scaling.
     if (scale.beyond_1()) --low, ++high;
     const std::int64_t least_wanted = low, most_wanted = high;
     low = std::max(least_wanted, std::min(-bound, most_wanted));
@@ -71,7 +71,7 @@ struct Span {
 };
 
 bool has_ties(const Scale& scale, const Span& span) {
-  // m is odd: value * m is halfway where value is an odd multiple of 2^(e-1).
+  // m is odd, so value * m is halfway between integers if value is an odd multiple of 2^(e-1).
   return scale.e > 0 && std::int64_t{1} << (scale.e - 1) <= span.largest();
 }
 
@@ -81,7 +81,8 @@ std::int64_t centered(std::int64_t value, int places) {
   return value - (floor_shift(value + half, places) << places);
 }
 
-// Cuts m into `limbs` with so many places in each but the last; whether every sum fits 32 bits for both bounds of w.
+// Cuts m into `limbs` limbs with `places` bits in each but the last. Returns whether every sum fits 32 bits for both
+// bounds of w.
 bool cut_at(FixedPointChannel& channel, const Scale& scale, int limbs, int places) {
   std::int64_t rest = scale.m;
   channel.limbs = {};
@@ -99,7 +100,7 @@ bool cut_at(FixedPointChannel& channel, const Scale& scale, int limbs, int place
     std::int64_t x = channel.rounding;
     for (int i = kMostLimbs - limbs; i < kMostLimbs; ++i) {
       x += w * channel.limbs[static_cast<std::size_t>(i)];
-      // Between the bounds sums are between theirs, but for the floor of what is carried.
+      // Sums are monotonic between the bounds, except for the floor of the carry.
       if (!fits(x - 1) || !fits(x + 1)) return false;
       x = floor_shift(x, channel.shifts[static_cast<std::size_t>(i)]);
     }
@@ -107,7 +108,7 @@ bool cut_at(FixedPointChannel& channel, const Scale& scale, int limbs, int place
   return true;
 }
 
-// The same with the fewest places for which there is a way.
+// The same with the least number of places that works.
 bool cut(FixedPointChannel& channel, const Scale& scale, int limbs) {
   for (int places = 0; places * (limbs - 1) <= scale.e; ++places) {
     if (cut_at(channel, scale, limbs, places)) return true;
@@ -116,19 +117,19 @@ bool cut(FixedPointChannel& channel, const Scale& scale, int limbs) {
   return false;
 }
 
-// The part of the zero point that is added before the shift: what the passes for ties look at must stay the lowest bit
-// of the result without it.
+// The part of the zero point that is added before the shift. It must be even if there are ties, whose passes test the
+// lowest bit of the result.
 std::int32_t before_shift(const OutputRange& range, const FixedPoint& plan) {
   return range.zero_point - plan.zero_point;
 }
 
-// All but limbs and shifts. Nothing where the center would take the room of accumulators.
+// The channel without limbs and shifts. nullopt if the center would exceed the range of accumulators.
 std::optional<FixedPointChannel> uncut_channel(const Scale& scale, const Span& span, std::int32_t zero_point) {
   FixedPointChannel channel;
   const std::int64_t constant = scale.half() + (std::int64_t{zero_point} << scale.e);
   channel.center = loops::floor_div(constant, scale.m);
   channel.rounding = constant - channel.center * scale.m;
-  // Bounds beyond those of accumulators do not bound.
+  // Bounds beyond the range of accumulators have no effect.
   channel.low = std::max(span.low + channel.center, -kMostAccumulator);
   channel.high = std::min(span.high + channel.center, kMostAccumulator);
   if (zero_point != 0 && std::abs(channel.center) > kMostZeroPoint) return std::nullopt;
@@ -144,13 +145,13 @@ std::optional<FixedPointChannel> channel_of(const Scale& scale, const Span& span
     channel.shifts[kMostLimbs - 1] = scale.e;
     return scale.m == 1 ? std::optional(channel) : std::nullopt;
   }
-  // With fewer limbs than the others the lower ones are 0. Ties need the whole of x in one word.
+  // A channel with fewer limbs than the others has 0 in the lower ones. Ties need all bits of x in one word.
   for (int own = 1; own <= (channel.parity != 0 ? 1 : limbs); ++own)
     if (cut(channel, scale, own)) return channel;
   return std::nullopt;
 }
 
-// With the shifts of all channels. Multiples of 2^e are the same whatever the exponent, so ties are as above.
+// The channel with the shifts that all channels share. A larger exponent multiplies m, so that ties are the same.
 std::optional<FixedPointChannel> channel_of(const Scale& scale, const Span& span, const FixedPoint& plan,
                                             const FixedPoint::Shifts& common, std::int32_t zero_point) {
   const int exponent = common.last + common.of_limb * std::max(0, plan.limbs - 1);
@@ -166,7 +167,7 @@ std::optional<FixedPointChannel> channel_of(const Scale& scale, const Span& span
   return channel;
 }
 
-// Of all these scales: by the largest exponent, with the fewest places that do.
+// The shifts for all scales: for the largest exponent, with the least number of places that works.
 std::optional<FixedPoint::Shifts> common_shifts(std::span<const float> scales, const OutputRange& range,
                                                 const FixedPoint& plan) {
   int exponent = 0;
@@ -198,7 +199,7 @@ std::optional<FixedPoint> plan_fixed_point(std::span<const float> scales, const 
     plan.shifts = plan.shifts || scale.e > 0;
     plan.clamps = plan.clamps || scale.beyond_1();
   }
-  // The zero point is part of `rounding`, but for a lowest bit of 1 alongside ties, and where it is too large.
+  // The zero point is part of `rounding`, except for an odd one with ties, and one that is too large.
   const auto fewest_limbs = [&](std::int32_t at_end) -> std::optional<int> {
     plan.zero_point = at_end;
     int limbs = 0;

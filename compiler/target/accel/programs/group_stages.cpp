@@ -21,7 +21,7 @@ struct Item {
   bool taken = false;
 };
 
-// Each with those that must come before it.
+// The items, each with those that must come before it.
 std::vector<Item> items_of(const Sequence& sequence) {
   std::vector<Item> items;
   std::map<const BufferNode*, std::size_t> writer, reader;  // the last reader so far
@@ -35,7 +35,7 @@ std::vector<Item> items_of(const Sequence& sequence) {
       const auto made = writer.find(buffer);
       if (made == writer.end() || made->second == items.size()) continue;
       item.after.push_back(made->second);
-      // What a stage works on in place must have been read by those before; what is loaded stays as it is.
+      // A stage that works in place must follow earlier readers of its buffer. Loaded buffers are not changed.
       if (items[made->second].kind == StageKind::transfer) continue;
       const auto [last, added] = reader.try_emplace(buffer, items.size());
       if (!added) item.after.push_back(std::exchange(last->second, items.size()));
@@ -67,7 +67,7 @@ Program group_stages(Program program) {
   if (sequence == nullptr) return program;
   std::vector<Item> items = items_of(*sequence);
   std::vector<Stmt> ordered;
-  StageKind kind = StageKind::gemm;  // an ALU stage comes last, in the tile before
+  StageKind kind = StageKind::gemm;  // the previous tile ends with an ALU stage
   while (ordered.size() < items.size()) {
     const auto ready = [&](const Item& item) {
       return !item.taken && std::ranges::all_of(item.after, [&](std::size_t i) { return items[i].taken; });

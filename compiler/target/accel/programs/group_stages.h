@@ -1,22 +1,22 @@
-// The order of an operation's blocks. A change between kinds of instructions empties the pipe of the compute unit
-// (timing.md, section 9), so stages of a kind follow each other as far as what they need allows.
+// Orders the blocks of an operation. A change between kinds of instructions empties the pipe of the compute unit
+// (timing.md, section 9), so stages of the same kind are grouped as far as dependences allow.
 #pragma once
 
 #include "loops/ir.h"
 
 namespace dovetail::accel {
 
-// What executes a block of an operation's program (programs.h).
+// The instruction that executes a block of an operation's program (programs.h).
 enum class StageKind {
   transfer,  // LOAD or STORE
-  gemm,      // products, and what is filled with 0
+  gemm,      // products, and fills with 0
   alu,
   alu_long,  // products by elements of ACC, REQUANT
 };
 StageKind stage_kind(const loops::Block& block);
 
-// The program with its blocks in another order of the same meaning, also where stages work in place: what reads a
-// buffer does so in the order given. A program whose blocks are not one after another stays as it is.
+// Returns the program with its blocks reordered, with the same meaning, also for stages that work in place: readers of
+// a buffer keep their order. A program that is not a sequence of blocks is returned unchanged.
 loops::Program group_stages(loops::Program program);
 
 }  // namespace dovetail::accel

@@ -43,7 +43,7 @@ struct Elements {
   }
 };
 
-// What an operation computes of a lane; source(k) is that of acc[src + k], or the immediate in its place.
+// The expression that an operation computes for a lane; source(k) is the lane of acc[src + k], or the immediate.
 Expr meaning(isa::AluOp op, const Expr& a, const std::function<Expr(int)>& source, const Expr& parameter) {
   switch (op) {
     case isa::AluOp::min: return binary(BinaryOp::min, a, source(0));
@@ -59,8 +59,8 @@ Expr meaning(isa::AluOp op, const Expr& a, const std::function<Expr(int)>& sourc
 
 enum class Operand { vector, immediate, vector_and_parameter };
 
-// In a function, since GCC 12 destroys vectors of an initializer within an initializer that it has not made when memory
-// runs out in it.
+// A function instead of a nested initializer, since GCC 12 destroys vectors that it has not constructed when memory
+// runs out within a nested initializer.
 Intrinsic intrinsic(const std::string& name, std::vector<Parameter> parameters, const Stmt& body,
                     std::vector<std::string> scopes, std::vector<Var> immediates, bool in_place) {
   Intrinsic made;

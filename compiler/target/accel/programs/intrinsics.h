@@ -17,8 +17,8 @@ inline constexpr const char* kAccScope = "accel.acc";
 //   accel.fill (D; imm)         D = imm
 //   accel.<op> (D, A, S)        D = op(A, S), D and A the same storage
 //   accel.<op>_imm (D, A; imm)  D = op(A, imm), where the immediate may be the operand
-//   accel.<op> (D, A, S; imm)   where it is a parameter besides: D = requantize(A + S[1], bits of S[0], imm)
-// S has a leading axis where the operation reads several elements from acc[src] on.
+//   accel.<op> (D, A, S; imm)   where it is an additional parameter: D = requantize(A + S[1], bits of S[0], imm)
+// S has a leading axis where the operation reads several elements that begin at acc[src].
 loops::IntrinsicTable make_intrinsics(const isa::HardwareConfig& config);
 
 // The ISA's SHR as an expression: right by min(s, 31) for s >= 0, else left by min(-s, 31). int32.

@@ -1,5 +1,5 @@
-// How an int8 tensor is in the accelerator's DRAM: channels in blocks, batch in blocks, and where a convolution needs
-// it a border of zero points.
+// The layout of an int8 tensor in the accelerator's DRAM: channels in blocks, batch in blocks, and a border of zero
+// points if a convolution needs it.
 #pragma once
 
 #include <compare>
@@ -17,7 +17,7 @@ constexpr std::int64_t round_up(std::int64_t value, std::int64_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-// The extents of blocks of elements: all that layouts, and places on chip, read of the hardware.
+// The extents of blocks of elements: the facts of the hardware on which layouts and on-chip places depend.
 struct BlockSizes {
   BlockSizes(const isa::HardwareConfig& config)  // NOLINT: implicit by design
       : batch(config.batch), block_in(config.block_in), block_out(config.block_out) {}
@@ -32,28 +32,28 @@ struct Border {
   bool empty() const { return *this == Border{}; }
 };
 
-// A logical [n, c, h, w] tensor. Matrices [n, c] have h = w = 1, but for those whose rows are pixels (ImageShape,
-// moves.h): row r is [r % batch, :, 0, r / batch].
+// A logical [n, c, h, w] tensor. Matrices [n, c] have h = w = 1, except those whose rows are pixels
+// (ImageShape, moves.h): row r is [r % batch, :, 0, r / batch].
 //
 // Physical form: [n / batch][c / block][border + h][border + w][batch][block], block = max(block_in, block_out), bytes
-// in that order. An INP or OUT element is then a contiguous piece of it; where block_in and block_out differ, batch
-// must be 1 for that to hold.
+// in that order. Then an INP or OUT element is contiguous; if block_in and block_out differ, this requires batch
+// 1.
 //
-// Where kernel rows or columns are folded into channels (fold_window.h), c, h and w are those of the folded tensor.
+// If kernel rows or columns are folded into channels (fold_window.h), c, h and w are those of the folded tensor.
 struct TensorLayout {
   std::int64_t n = 1, c = 1, h = 1, w = 1;  // logical extents
   std::int64_t batch = 1, block = 16;       // block extents
   Border border;
   std::int8_t border_value = 0;
-  std::int64_t rows = 0;            // of a matrix whose rows are pixels; 0: an image
+  std::int64_t rows = 0;            // rows of a matrix whose rows are pixels; 0: an image
   Shape unfolded;                   // [n, c, h, w] before the folds; empty without
-  std::vector<Layout::Fold> folds;  // pixels that they read beyond the image are border_value
+  std::vector<Layout::Fold> folds;  // pixels beyond the image that they read are border_value
 
   std::int64_t padded_n() const { return round_up(n, batch); }
   std::int64_t padded_c() const { return round_up(c, block); }
   std::int64_t padded_h() const { return border.top + h + border.bottom; }
   std::int64_t padded_w() const { return border.left + w + border.right; }
-  // The shape that loop programs of the accelerator see: blocks not split off yet.
+  // The shape in loop programs of the accelerator, before blocks are split off.
   Shape program_shape() const { return {padded_n(), padded_c(), padded_h(), padded_w()}; }
   Shape physical_shape() const {
     return {padded_n() / batch, padded_c() / block, padded_h(), padded_w(), batch, block};
@@ -63,7 +63,7 @@ struct TensorLayout {
   // Index map (schedule/index_map.h) from the program shape to elements of `element_block` channels: the last two
   // dimensions are one element.
   std::string index_map(std::int64_t element_block) const;
-  // The whole as a layout of the value (compiler/layout/layout.h).
+  // The text of the layout of the value (compiler/layout/layout.h).
   std::string text() const;
 };
 
@@ -74,7 +74,7 @@ std::string weight_index_map(const BlockSizes& sizes, std::size_t dimensions);
 // block of channels is an element.
 std::string parts_index_map(std::int64_t block);
 
-// The layout of the tensor when those windows are folded. Precondition: no border and no folds yet.
+// The layout of the tensor with these windows folded. Precondition: no border and no folds yet.
 TensorLayout fold_layout(TensorLayout layout, const std::vector<Layout::Fold>& folds);
 
 }  // namespace dovetail::accel

@@ -21,7 +21,7 @@ Expr from(std::int64_t first, std::int64_t step, const Expr& group, const Expr& 
   return first == 0 ? at : at + first;
 }
 
-// Parts of the number that are int8 each.
+// The number of int8 parts of which the sum is the number.
 std::int64_t halves(std::int32_t zero_point) { return -zero_point > INT8_MAX ? 2 : 1; }
 
 Shape wgt_shape(const TensorLayout& matrix) { return {matrix.padded_w() * matrix.batch, matrix.padded_c()}; }

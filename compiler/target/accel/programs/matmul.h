@@ -1,6 +1,6 @@
-// Products of two activations, batched: each operand is a part of a matrix whose rows are pixels (ImageShape, moves.h),
-// and a block of channels of block_out of its rows is an element of WGT as it is stored. So a second operand that has
-// its columns as rows, as keys have in attention, is read where it is; any other is transposed first.
+// Batched products of two activations: each operand is a part of a matrix whose rows are pixels (ImageShape, moves.h),
+// in which a block of channels of block_out rows has the form of an element of WGT. So a second operand that is stored
+// transposed, like keys in attention, is read in place; any other second operand is transposed first.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@
 
 namespace dovetail::accel {
 
-// Where in a matrix the parts of several groups are stored: group g from row first_row + g * rows and channel
-// first_channel + g * channels on.
+// The places of several groups in a matrix: group g begins at row first_row + g * rows and channel first_channel + g *
+// channels.
 struct GroupPlaces {
   std::int64_t first_row = 0, rows = 0, first_channel = 0, channels = 0;
   bool operator==(const GroupPlaces&) const = default;
@@ -31,20 +31,20 @@ struct MatMulSpec {
   float scale = 1;
   Epilogue epilogue;
 
-  // What all accumulators have besides the sums: k za zb.
+  // The constant that all accumulators have in addition to the sums: k za zb.
   std::int32_t bias() const;
 };
 // Whether the hardware has such products: a block of rows is an element of WGT.
 bool multiplies_activations(const isa::HardwareConfig& config);
-// Parameters X, W (b as elements of WGT), [IZ,] [IJ,] K, Y. IZ holds -za, IJ -zb, for each k below `depth`: their
-// products with b and a are the sums that zero points are factors of. They are there where za, zb are not 0.
+// Parameters X, W (b as elements of WGT), [IZ,] [IJ,] K, Y. IZ has -za, IJ has -zb, for each k below `depth`: their
+// products with b and a are the terms of the zero points. They exist if za, zb are not 0.
 loops::Program matmul_program(const MatMulSpec& spec, const isa::HardwareConfig& config);
-// int8, of IZ and IJ: the number for each k, in two halves where it is not int8.
+// The int8 values of IZ and IJ: the number for each k, in two halves if it does not fit int8.
 NdArray zero_point_operand(std::int64_t elements, std::int64_t depth, std::int32_t zero_point,
                            const isa::HardwareConfig& config);
 
-// A part of a matrix the other way round: y[first_result_row + c, r] = x[first_row + r, first_channel + c]. Channels
-// are whole blocks, or less than one.
+// Transposes a part of a matrix: y[first_result_row + c, r] = x[first_row + r, first_channel + c]. Channels are whole
+// blocks, or less than one block.
 struct TransposeSpec {
   std::string name;
   TensorLayout x, y;

@@ -17,7 +17,7 @@ std::optional<MatrixView> view_matrices(std::span<const std::int64_t> positions,
   view.within.first_channel = first % channels;
   if (inner > 1) view.within.rows = row_of(1), view.within.channels = channel_of(1);
   if (view.outer > 1) view.outer_rows = row_of(inner), view.outer_channels = channel_of(inner);
-  // A single row or column may be either; then it counts as it is.
+  // A single row or column may be both; then it does not count as transposed.
   if (extents.columns > 1) view.transposed = at(0, 0, 1) - first == channels && channels > 1;
   else if (extents.rows > 1) view.transposed = at(0, 1, 0) - first == 1 && channels > 1;
   const std::int64_t to_row = view.transposed ? 1 : channels, to_column = view.transposed ? channels : 1;

@@ -15,10 +15,10 @@ namespace {
 
 // Results of one period have their own steps: DepthToSpace, Resize.
 constexpr std::int64_t kLongestPeriod = 8;
-// Each is its own program.
+// Each part is a separate program.
 constexpr std::size_t kMostParts = 64;
 
-// Of an element: a constant, or an element of an input.
+// The source of an element: a constant, or an element of an input.
 struct Source {
   std::int64_t input = -1;  // -1: a constant
   std::int64_t n = 0, channel = 0, row = 0, column = 0;
@@ -27,7 +27,7 @@ struct Source {
   bool is_constant() const { return input < 0; }
 };
 
-// Every `period`-th position from `first` on, whose sources are `step` apart.
+// Every `period`-th position from `first`, whose sources are `step` apart.
 struct Run {
   std::int64_t first, period, count, step;
 };
@@ -60,8 +60,10 @@ class Planner {
   }
 
  private:
-  // Whether the pixel is not a row of the matrix that the result is.
-  bool is_beside(std::int64_t n, std::int64_t x) const { return result_.rows > 0 && x * result_.n + n >= result_.rows; }
+  // Whether the result is a matrix, and the pixel is not one of its rows.
+  bool is_outside(std::int64_t n, std::int64_t x) const {
+    return result_.rows > 0 && x * result_.n + n >= result_.rows;
+  }
 
   Source at(std::int64_t n, std::int64_t o, std::int64_t y, std::int64_t x) const {
     const std::int64_t row = x * result_.n + n;
@@ -95,8 +97,8 @@ class Planner {
     return source;
   }
 
-  // How far the sources of one row are from those of another, nullopt where that is no one number, or negative. Looked
-  // at in a few places; add_box looks at all.
+  // The distance from the sources of one row to those of the next; nullopt where it is not constant, or negative.
+  // Checked in a few places only; add_box checks all of them.
   template <typename Place>
   std::optional<std::int64_t> step(const Place& place, bool rows, std::int64_t across, std::int64_t from,
                                    std::int64_t to) const {
@@ -117,7 +119,7 @@ class Planner {
     return common.value_or(0);
   }
 
-  // The fewest runs that hold all positions.
+  // The least number of runs that cover all positions.
   template <typename Step>
   static std::vector<Run> runs(std::int64_t extent, const Step& step) {
     std::vector<Run> best;
@@ -140,7 +142,7 @@ class Planner {
     return best;
   }
 
-  // The channels of the box's first pixel say where all others come from: one row or column further, so many steps.
+  // The sources of all pixels of the box follow from those of its first pixel: one step further for each row or column.
   Result<void> add_box(const Run& rows, const Run& columns) {
     std::vector<Source> channels;
     for (std::int64_t o = 0; o < result_.c; ++o) {
@@ -157,11 +159,11 @@ class Planner {
               expected.row += y * rows.step;
               expected.column += x * columns.step;
             }
-            if (is_beside(n, columns.first + x * columns.period)) continue;
+            if (is_outside(n, columns.first + x * columns.period)) continue;
             const Source source = at(n, o, rows.first + y * rows.period, columns.first + x * columns.period);
             if (source != expected)
               return refusal(source.n != expected.n ? "its elements move along the batch"
-                                                    : "its pixels are in no regular order");
+                                                    : "its pixels are not in a regular order");
           }
     for (std::int64_t first = 0; first < result_.c; first += block_) {
       MoveSpec part;
@@ -182,7 +184,7 @@ class Planner {
     return {};
   }
 
-  // What a block of channels is made of.
+  // Adds the terms of a block of channels.
   Result<void> add_terms(MoveSpec& part, std::span<const Source> channels) const {
     std::optional<std::int64_t> constant;
     for (std::size_t o = 0; o < channels.size(); ++o) {
@@ -209,8 +211,8 @@ class Planner {
       same->channels[o] = source.channel % block_;
     }
     if (part.terms.empty()) part.fill = static_cast<std::int32_t>(*constant);
-    else if (constant.value_or(0) != 0) return refusal("a block of channels holds a constant alongside values");
-    // What is in channels beyond the result's does not matter, so that whole blocks may be copied.
+    else if (constant.value_or(0) != 0) return refusal("a block of channels has both constants and values");
+    // Channels beyond the result's may have any value, so that whole blocks may be copied.
     if (part.terms.size() == 1 && !constant) {
       bool whole = true;
       for (std::size_t o = 0; o < channels.size(); ++o)
@@ -220,7 +222,7 @@ class Planner {
     return {};
   }
 
-  // Whether the next block of channels is moved as those before it are. The last one may select fewer.
+  // Whether the next block of channels is moved like the previous ones. The last block may select fewer channels.
   bool continues(const MoveSpec& before, const MoveSpec& next) const {
     if (before.terms.size() != next.terms.size() || before.fill != next.fill) return false;
     for (std::size_t t = 0; t < next.terms.size(); ++t) {
@@ -237,7 +239,7 @@ class Planner {
   const ImageShape& result_;
   const std::int64_t block_;
   std::vector<MoveSpec> parts_;
-  bool begins_ = false;  // whether the last part belongs to the box at hand
+  bool begins_ = false;  // whether the last part belongs to the current box
 };
 
 }  // namespace
@@ -283,7 +285,7 @@ std::vector<Layout::Fold> folds_of_move(std::span<const std::int32_t> sources, s
   if (rows * columns < 2 || x != ImageShape{x.n, result.c * rows * columns, x.h, x.w} || x.n != result.n ||
       x.h * rows != result.h || x.w * columns != result.w)
     return {};
-  // Of a result's channel the phases follow each other (CRD), or of a phase the channels (DCR).
+  // CRD: the phases of a result's channel are consecutive; DCR: the channels of a phase are.
   const auto is_depth_to_space = [&](bool within) {
     std::size_t at = 0;
     for (std::int64_t n = 0; n < result.n; ++n)

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kSteps = 256, kLowest = -128;
 constexpr double kOne = 1 << kSlopeBits;
-// A centered number is at most 255 large, and a half is added.
+// The magnitude of a centered number is at most 255, and a half is added.
 constexpr std::int32_t kSteepest = (INT32_MAX - (1 << kSlopeBits)) / 255;
 
 using Slopes = PiecewiseLinear::Slopes;
@@ -33,7 +33,8 @@ std::int32_t value(const PiecewiseLinear& lines, const Slopes& slopes, std::int3
   return std::clamp(chosen + lines.y_zero, lines.y_min, lines.y_max);
 }
 
-// What slopes give the values on one side of the common point. A value at a bound says only that much at least.
+// The slopes that give the values on one side of the common point. A value at a bound limits the slope on one side
+// only.
 struct Interval {
   double least = -std::numeric_limits<double>::infinity(), most = std::numeric_limits<double>::infinity();
 
@@ -46,8 +47,8 @@ struct Interval {
   std::optional<std::int32_t> slope(std::optional<std::int32_t> otherwise) const {
     const bool from = std::isfinite(least), to = std::isfinite(most);
     if (!from && !to) return otherwise;
-    const double wanted = from && to ? (least + most) / 2 : from ? least + 1 / kOne : most - 1 / kOne;
-    const double steps = std::nearbyint(wanted * kOne);
+    const double slope = from && to ? (least + most) / 2 : from ? least + 1 / kOne : most - 1 / kOne;
+    const double steps = std::nearbyint(slope * kOne);
     if (std::fabs(steps) > kSteepest) return std::nullopt;
     return static_cast<std::int32_t>(steps);
   }
@@ -78,7 +79,7 @@ bool gives(const PiecewiseLinear& lines, const Slopes& slopes, std::span<const s
   return true;
 }
 
-// Through that point, all tables.
+// Fits all tables with lines through this point.
 bool fit(PiecewiseLinear& lines, std::span<const std::int8_t> tables, bool requant) {
   lines.slopes.clear();
   for (std::size_t first = 0; first < tables.size(); first += kSteps) {

@@ -1,6 +1,6 @@
 // Tables (dovetail.qtable) whose values are on two lines through one point: LeakyRelu, PRelu, Abs, Neg, HardSigmoid,
-// Relu to another scale. They are the larger or the smaller one of two products, rounded and clamped, which ALUs
-// compute exactly: all 256 values are compared.
+// Relu with another scale. They are the maximum or the minimum of two products, rounded and clamped, which the ALU
+// computes exactly: all 256 values are checked.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace dovetail::accel {
 
-// Slopes are multiples of 2^-15: halves then fit an immediate, and products with a centered int8 number fit int32.
+// Slopes are multiples of 2^-15, so that halves fit an immediate, and products with a centered int8 number fit int32.
 constexpr int kSlopeBits = 15;
 
 // y = clamp(larger or smaller of round((x - x_zero) * left) and round((x - x_zero) * right), + y_zero, y_min, y_max).
@@ -21,11 +21,11 @@ struct PiecewiseLinear {
   };
   std::int32_t x_zero = 0, y_zero = 0, y_min = -128, y_max = 127;
   bool larger = true;
-  std::vector<Slopes> slopes;  // of each table
+  std::vector<Slopes> slopes;  // slopes of each table
 };
 
-// `tables`: 256 values each, that of -128 first. nullopt where they are no such lines, with x_zero and y_zero in
-// common.
+// `tables`: 256 values each, the value of -128 first. nullopt where the tables are not such lines with the same x_zero
+// and y_zero.
 std::optional<PiecewiseLinear> fit_piecewise_linear(std::span<const std::int8_t> tables, bool requant);
 
 }  // namespace dovetail::accel

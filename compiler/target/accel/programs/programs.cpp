@@ -24,7 +24,7 @@ namespace {
 
 Axes pixel_axes(const TensorLayout& y) { return pixel_axes(y, y.h, y.w); }
 
-// Where in the interior of Y a result is stored.
+// The position of a result in the interior of Y.
 struct Place {
   std::int64_t first_channel = 0;
   Positions rows, columns;
@@ -35,7 +35,7 @@ Expr position(const Expr& e, const Positions& at, std::int64_t border) {
   return at.first + border == 0 ? scaled : scaled + (at.first + border);
 }
 
-// The last block: into Y, which is so.
+// Adds the last block, which stores into Y with the given layout.
 Program finish(Definition& definition, const Buffer& a, const TensorLayout& layout, bool saturate,
                const Place& place = {}) {
   return accel::finish(definition, a, layout.program_shape(), saturate, [&](const Indices& i) {
@@ -54,7 +54,7 @@ Expr within(const Expr& e, std::int64_t extent) {
   return logical_and(binary(BinaryOp::ge, e, int_imm(0)), binary(BinaryOp::lt, e, int_imm(extent)));
 }
 
-// Makes int8 operands int32: blocks "<prefix>load", or "<prefix>widen", the product with the identity.
+// Widens int8 operands to int32: by a block "<prefix>load", or by "<prefix>widen", a product with the identity.
 class Widener {
  public:
   Widener(Definition& d, Widening widening, const isa::HardwareConfig& config) : d_(d), config_(config) {
@@ -66,14 +66,14 @@ class Widener {
       return load(x, {i[0], channel, i[2] + border.top, i[3] + border.left});
     });
   }
-  // These rows and columns of x.
+  // Widens these rows and columns of x.
   Buffer operator()(const std::string& prefix, const Buffer& x, const Positions& rows, const Positions& columns,
                     const Axes& axes) const {
     return widen(prefix, axes, identity_, [&](const Indices& i, const Expr& channel) {
       return load(x, {i[0], channel, position(i[2], rows, 0), position(i[3], columns, 0)});
     });
   }
-  // Term `t` of what is moved.
+  // Widens term `t` of a move.
   Buffer operator()(const std::string& prefix, const Buffer& x, const MoveSpec::Term& term, std::size_t t,
                     const Axes& axes) const {
     const std::int64_t first = term.first_block * term.x.block;
@@ -108,8 +108,8 @@ class Widener {
 
 enum class Side { a, b };
 
-// round_half_even((operand - its zero point) * its multiplier). `make_operand` defines the operand's own blocks, after
-// those of the constants.
+// Computes round_half_even((operand - its zero point) * its multiplier). `make_operand` defines the operand's blocks,
+// after those of the constants.
 Buffer scaled(Definition& d, const AddSpec& spec, const isa::HardwareConfig& config, Side side, const Axes& axes,
               const std::function<Buffer()>& make_operand) {
   const bool requant = spec.epilogue.form == Epilogue::Form::requant;
@@ -124,7 +124,7 @@ Buffer scaled(Definition& d, const AddSpec& spec, const isa::HardwareConfig& con
                            stages.with_constant("center", BinaryOp::add, operand, k, 0), k);
 }
 
-// b: null where it is constant.
+// `b`: null if it is constant.
 Program finish_sum(Definition& d, const AddSpec& spec, const isa::HardwareConfig& config, const std::string& prefix,
                    const std::string& constants, const Buffer& a, const Buffer& b) {
   const std::int64_t channels = b ? config.block_out : spec.y.padded_c();
@@ -139,7 +139,7 @@ Program finish_sum(Definition& d, const AddSpec& spec, const isa::HardwareConfig
 
 Widening cheapest_widening(const isa::HardwareConfig& config) {
   if (config.block_in != config.block_out) return Widening::load;
-  const std::int64_t steps = config.overwrite ? 1 : 2;  // and a reset
+  const std::int64_t steps = config.overwrite ? 1 : 2;  // with a reset
   const std::int64_t slots = std::max<std::int64_t>(1, config.element_bytes(isa::Memory::acc8) / config.bus_bytes);
   return steps * isa::spec::kGemmCyclesPerUop.value <= slots ? Widening::gemm : Widening::load;
 }
@@ -157,7 +157,7 @@ Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, co
   const Buffer w = d.constant("W", DType::int8, weight_shape(spec));
   const Buffer k = d.constant("K", DType::int32, {config.batch, spec.y.padded_c(), spec.epilogue.words()});
 
-  // Of the convolution's own result.
+  // The extents of the convolution's own result.
   const std::int64_t rows = pooling ? window_rows(*pooling).extent() : spec.y.h,
                      columns = pooling ? window_columns(*pooling).extent() : spec.y.w;
   Buffer image = x;
@@ -202,7 +202,7 @@ Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, co
   const Buffer acc = product("conv", {0, 1, rows}, {0, 1, columns});
   if (!addition)
     return finish(d, stages.epilogue(spec.epilogue, acc, on_chip(d, "constants", k)), spec.y, spec.epilogue.saturate);
-  // What the store would have clamped, had the result gone to memory.
+  // Clamps as the store would have done if the result had been stored.
   Epilogue clamped = spec.epilogue;
   clamped.saturate = false;
   const Buffer a = stages.epilogue(clamped, acc, on_chip(d, "constants", k));
@@ -235,7 +235,7 @@ Program separable_max_pool_program(const MaxPoolSpec& spec, const isa::HardwareC
   Definition d(spec.name);
   const TensorLayout& y = spec.y;
   const Buffer x = d.input("X", DType::int8, spec.x.program_shape());
-  // With the border that holds its pads, all that windows read.
+  // The image with the border that has its pads: everything that windows read.
   MaxPoolSpec bordered = spec;
   bordered.pad_top = bordered.pad_left = 0;
   bordered.x.h = (y.h - 1) * spec.stride_h + spec.kernel_h;
@@ -300,7 +300,7 @@ Program move_program(const MoveSpec& spec, const isa::HardwareConfig& config) {
   for (std::size_t t = 0; t < spec.terms.size(); ++t)
     inputs.push_back(d.input(fmt::format("X{}", t), DType::int8, spec.terms[t].x.program_shape()));
   Stages stages(d, axes, "");
-  // The identity is there where whole blocks are.
+  // The identity is needed if there are whole blocks.
   const bool any_whole = !std::ranges::all_of(spec.terms, &MoveSpec::Term::selects);
   const Widener widen(d, any_whole ? spec.widening : Widening::load, config);
   Buffer value;
@@ -322,7 +322,7 @@ NdArray lines_constants(const LinesSpec& spec, const isa::HardwareConfig& config
   };
   for (std::int64_t i = 0; i < config.batch * channels; ++i) {
     const auto channel = spec.by_channel() ? static_cast<std::size_t>(i % channels) : std::size_t{0};
-    // Channels beyond the model's do not matter.
+    // Channels beyond the model's may have any slopes.
     const auto& [left, right] = spec.lines.slopes[std::min(channel, spec.lines.slopes.size() - 1)];
     const std::int32_t with_requant[] = {bits(left), -spec.lines.x_zero, bits(right), -spec.lines.x_zero},
                        without[] = {left, right};

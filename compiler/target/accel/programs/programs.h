@@ -20,10 +20,10 @@ namespace dovetail::accel {
 
 inline loops::Expr int32(std::int64_t value) { return loops::int_imm(value, DType::int32); }
 
-// How an int32 accumulator becomes int8: y = clamp(round_half_even((acc + bias) * scale) + zero_point, y_min, y_max),
-// exactly, whatever the hardware.
+// The conversion of an int32 accumulator to int8: y = clamp(round_half_even((acc + bias) * scale) + zero_point, y_min,
+// y_max), exactly, on any hardware.
 struct Epilogue {
-  // Chosen by make_epilogue (select.cpp) from hardware and scales.
+  // make_epilogue (select.cpp) chooses the form by hardware and scales.
   enum class Form : std::uint8_t {
     requant,      // the extension: one ALU pass, any scale
     fixed_point,  // base hardware: wrapping passes (fixed_point.h)
@@ -36,13 +36,13 @@ struct Epilogue {
   std::int64_t words() const;  // constants per channel
 };
 
-// The constants of an epilogue, int32 [batch, channels, words]. Precondition: the form takes every scale.
+// The constants of an epilogue, int32 [batch, channels, words]. Precondition: every scale is valid for the form.
 NdArray epilogue_constants(const Epilogue& epilogue, std::int64_t batch, std::int64_t channels,
                            std::span<const std::int32_t> bias, std::span<const float> scale);
 
-// An operand of an addition on hardware without `requant`: round_half_even(a * multiplier) by an integer part and a
-// fraction of `fraction_bits` bits, multiplier = integer + fraction / 2^fraction_bits, both of its sign, the fraction
-// odd.
+// The multiplier of an addition's operand on hardware without `requant`: round_half_even(a * multiplier) is computed
+// from an integer part and a fraction of `fraction_bits` bits, multiplier = integer + fraction / 2^fraction_bits. Both
+// have the sign of the multiplier, and the fraction is odd.
 struct SplitMultiplier {
   std::int32_t integer = 1, fraction = 0;
   int fraction_bits = 0;
@@ -59,17 +59,18 @@ struct ConvSpec {
   TensorLayout x, y;
   std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   std::int64_t pad_top = 0, pad_left = 0;
-  bool pads_in_load = false;     // zero pads made by LOAD; else the border of x holds them
+  bool pads_in_load = false;     // LOAD makes the zero pads; else the border of x has them
   std::int64_t groups = 1;       // block groups (block_groups.h)
-  bool uniform_weights = false;  // one weight for all channels and taps of a depthwise convolution
+  bool uniform_weights = false;  // the same weight for all channels and taps of a depthwise convolution
   Epilogue epilogue;
 };
-// How an int8 operand becomes int32 in ACC.
+// The way in which an int8 operand is widened to int32 in ACC.
 enum class Widening : std::uint8_t {
-  load,  // LOAD ACC8: needs nothing else, but runs in the compute queue, its latency included
-  gemm,  // LOAD INP, in the load queue, and a product with the identity: one step an element. Blocks of equal sizes
+  load,  // LOAD ACC8: needs no other instruction, but runs in the compute queue with its latency
+  gemm,  // LOAD INP in the load queue, and a product with the identity: one step per element; needs blocks of equal
+         // sizes
 };
-// The one that takes the compute queue for fewer cycles an element.
+// The way that uses fewer cycles of the compute queue per element.
 Widening cheapest_widening(const isa::HardwareConfig& config);
 // int8 [block_out, block_in]: the operand I of programs with Widening::gemm.
 NdArray identity_weights(const isa::HardwareConfig& config);
@@ -80,14 +81,14 @@ struct AddSpec {
   bool constant_b = false;  // b is a constant of each channel: the bias of the epilogue
   Widening widening = Widening::load;
   SplitMultiplier a_multiplier, b_multiplier;  // used without `requant`
-  Epilogue epilogue;                           // of the sum: scale 2^-k
+  Epilogue epilogue;                           // epilogue of the sum: scale 2^-k
 };
 // Constants of one operand, int32 [batch, block_out, operand_words]: with `requant` the multiplier's bits and
 // -zero_point; else -zero_point and those of Stages::multiplied.
 std::int64_t operand_words(const AddSpec& spec);
 NdArray operand_constants(const AddSpec& spec, const isa::HardwareConfig& config, std::int32_t zero_point,
                           float multiplier, const SplitMultiplier& split);
-// Parameters A, B, [I,] KA, KB, K, Y; without B and KB where b is constant, and K has words for each channel.
+// Parameters A, B, [I,] KA, KB, K, Y; if b is constant, without B and KB, and K has words for each channel.
 loops::Program add_program(const AddSpec& spec, const isa::HardwareConfig& config);
 
 struct MaxPoolSpec {
@@ -96,57 +97,57 @@ struct MaxPoolSpec {
   std::int64_t kernel_h = 1, kernel_w = 1, stride_h = 1, stride_w = 1, dilation_h = 1, dilation_w = 1;
   std::int64_t pad_top = 0, pad_left = 0;
   Widening widening = Widening::load;
-  // Along columns of the window, then along rows, in place: with Widening::gemm alone, of windows that is_separable()
-  // names. The border of x holds the pads, -128.
+  // Reduces along columns of the window, then along rows, in place: only with Widening::gemm and if is_separable(). The
+  // border of x has the pads, -128.
   bool separable = false;
 };
-// Whether results can be stored where an element of their window alone lay: positions in the image by their remainder
-// of the stride are their own places, and one of them has a single element of each window.
+// Whether each result can be stored in the place of one element that only its window reads: positions in the image
+// with the same remainder of the stride are places apart, and one of these has a single element of each window.
 bool is_separable(const MaxPoolSpec& spec);
 
 // Parameters X int8 [n, c, h, w] (program shape), W int8 (weight_shape of block_groups.h), K int32 [batch, o, words], Y
 // int8 (program shape; only the interior is written). Blocks: [pad], conv, epilogue stages, out.
 // With `addition`, its operand a is the convolution's result, which is clamped to int8 and stays in ACC, and b is
-// parameter B: [I,] B, KA, KB and KS, the constants of the sum, are parameters besides; KA and KS where b is constant.
-// With `pooling`, whose windows is_separable() and reduces_in_place() name, y is how its result is stored. Accumulators
-// are reduced before the epilogue, so it must not fall where they rise: scales are not negative. Blocks: [pad],
-// r<row>c<column>.conv of each place in the windows, maxima, epilogue stages, out.
+// parameter B: [I,] B, KA, KB and KS, the constants of the sum, are additional parameters; only KA and KS where b is
+// constant. With `pooling`, for which is_separable() and reduces_in_place() hold, y is the layout of its result.
+// Accumulators are reduced before the epilogue, so it must not decrease where they increase: scales are not negative.
+// Blocks: [pad], r<row>c<column>.conv of each place in the windows, maxima, epilogue stages, out.
 loops::Program conv_program(const ConvSpec& spec, const isa::HardwareConfig& config, const AddSpec* addition = nullptr,
                             const MaxPoolSpec* pooling = nullptr);
 
-// Parameters X, [I,] Y. Taps outside of the image are left out, but for separable windows.
+// Parameters X, [I,] Y. Taps outside of the image are left out, except for separable windows.
 loops::Program max_pool_program(const MaxPoolSpec& spec, const isa::HardwareConfig& config);
 
 // Pixels along an axis, at regular steps.
 struct Positions {
   std::int64_t first = 0, step = 1, count = 1;
 };
-// A box of the result's pixels, in some of its blocks of channels: the sum of terms, each a block of an input's
-// channels for each of the result's, whole or with channels selected. A sum of one whole block is a copy (Clip,
+// A box of the result's pixels, in some of its blocks of channels, as a sum of terms. Each term gives for each block of
+// the result a block of an input's channels, whole or with selected channels. A sum of one whole block is a copy (Clip,
 // Concat).
 struct MoveSpec {
   struct Term {
-    std::size_t input = 0;  // of the operation
+    std::size_t input = 0;  // input of the operation
     TensorLayout x;
-    std::int64_t first_block = 0;  // of x, for the first block of the result; the next one's is the next
-    Positions rows, columns;       // of x; as many as the result's
-    // For each channel of a block the channel of x's block that it is, -1 where it is not part of this term; empty: the
-    // same. Channels are selected by a product, so with Widening::gemm alone.
+    std::int64_t first_block = 0;  // block of x for the first block of the result; then consecutive blocks
+    Positions rows, columns;       // positions in x; as many as in the result
+    // For each channel of a block, the channel of x's block, or -1 if it is not part of this term; empty: all channels
+    // in order. A product selects channels, so this needs Widening::gemm.
     std::vector<std::int64_t> channels;
     bool selects() const { return !channels.empty(); }
   };
   std::string name;
   TensorLayout y;
-  std::int64_t first_block = 0, blocks = 1;  // of y
-  Positions rows, columns;                   // of y
+  std::int64_t first_block = 0, blocks = 1;  // blocks of y
+  Positions rows, columns;                   // positions in y
   std::vector<Term> terms;                   // none: the result is `fill`
   std::int32_t fill = 0;
   std::int32_t y_min = -128, y_max = 127;
   Widening widening = Widening::load;
 };
-// int8 [block, block], of the layout's block: what selects the term's channels.
+// The weights that select the term's channels: int8 [block, block], with the layout's block.
 NdArray selection_weights(const MoveSpec::Term& term);
-// Parameters X<t> of each term, [I,] [I<t> of each term that selects,] Y. Through ACC.
+// Parameters X<t> for each term, [I,] [I<t> for each term that selects channels,] Y. Copies through ACC.
 loops::Program move_program(const MoveSpec& spec, const isa::HardwareConfig& config);
 
 struct LinesSpec {
@@ -160,9 +161,9 @@ struct LinesSpec {
   bool by_channel() const { return lines.slopes.size() > 1; }
   std::int64_t words() const { return form == Epilogue::Form::requant ? 4 : 2; }
 };
-// int32 [batch, channels, words]; channels: of the result where each has its own slopes, else of one block.
+// int32 [batch, channels, words]; channels: those of the result if each has its own slopes, else those of one block.
 NdArray lines_constants(const LinesSpec& spec, const isa::HardwareConfig& config);
-// Parameters X0, X1 (the same tensor, with `requant` alone), [I,] K, Y.
+// Parameters X0, X1 (the same tensor; X1 only with `requant`), [I,] K, Y.
 loops::Program lines_program(const LinesSpec& spec, const isa::HardwareConfig& config);
 
 }  // namespace dovetail::accel

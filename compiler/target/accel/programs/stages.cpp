@@ -63,9 +63,10 @@ Buffer Stages::fixed_point(const FixedPoint& plan, Buffer a, const Buffer& k) {
     else carried = shift_right("limb_shift" + number, x, k, plan.shift_word(limb));
   }
   if (plan.ties) {
-    // A product that is a multiple of 2^e here was halfway, and was rounded up: back, where that made the result odd.
+    // A product that is a multiple of 2^e here was halfway, and was rounded up. This is undone if the result became
+    // odd.
     Buffer odd = with_constant("parity", BinaryOp::mul, copy("tie", a), k, plan.parity_word());
-    a = combine("to_even", BinaryOp::add, a, shift_right("odd", odd, 31));  // -1 where it is
+    a = combine("to_even", BinaryOp::add, a, shift_right("odd", odd, 31));  // -1 if it is
   }
   if (plan.shifts && plan.common) a = shift_right("quotient", a, plan.common->last);
   else if (plan.shifts) a = shift_right("quotient", a, k, plan.last_shift_word());
@@ -83,15 +84,15 @@ Buffer Stages::epilogue(const Epilogue& e, Buffer a, const Buffer& k) {
 
 // Words after -zero_point: the integer part or all of m, fraction, half, parity, 2^30. With x = a * m + half:
 //   y = (x - (x >> bits & 1)) >> bits
-// which subtracts where a tie was rounded up to an odd number, and else changes nothing. Only the fraction's part of x
-// is computed where x would not fit.
+// which subtracts 1 if a tie was rounded up to an odd number, and else has no effect. If x would not fit, only the
+// fraction's part of x is computed this way.
 Buffer Stages::multiplied(const SplitMultiplier& multiplier, Buffer a, const Buffer& k) {
   const int bits = multiplier.fraction_bits;
   if (bits == 0) return with_constant("scale", BinaryOp::mul, a, k, 1);
   Buffer odd;
   if (multiplier.has_ties()) {
     odd = with_constant("parity", BinaryOp::mul, copy("tie", a), k, 4);
-    odd = shift_right("odd", with_constant("parity_half", BinaryOp::add, odd, k, 5), 31);  // -1 where it is
+    odd = shift_right("odd", with_constant("parity_half", BinaryOp::add, odd, k, 5), 31);  // -1 if it is
   }
   const auto rounded = [&](Buffer x) {
     x = with_constant("half", BinaryOp::add, x, k, 3);

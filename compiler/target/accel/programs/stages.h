@@ -11,7 +11,7 @@
 
 namespace dovetail::accel {
 
-// So many rows and columns, of as many channels and images as y has.
+// Axes of `rows` rows and `columns` columns, with the channels and images of y.
 inline tensor::Axes pixel_axes(const TensorLayout& y, std::int64_t rows, std::int64_t columns) {
   return {{"n", y.padded_n()}, {"o", y.padded_c()}, {"y", rows}, {"x", columns}};
 }
@@ -49,11 +49,11 @@ class Stages {
   std::string prefix_;
 };
 
-// The constants' copy on chip: a block named as its buffer.
+// The copy of the constants on chip, by a block with the name of its buffer.
 loops::Buffer on_chip(tensor::Definition& definition, const std::string& name, const loops::Buffer& constants);
 
-// The last block: narrows `a` to int8 into Y, a parameter of that shape, at `place` of an element's indices.
-// `saturate`: the cast clamps, as STORE does with the extension.
+// Adds the last block, which narrows `a` to int8 into Y, a parameter of shape `y`, at `place` of an element's indices.
+// `saturate`: the cast clamps, like STORE with the extension.
 loops::Program finish(tensor::Definition& definition, const loops::Buffer& a, const Shape& y, bool saturate,
                       const std::function<tensor::Indices(const tensor::Indices&)>& place);
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kPixelRow = 2, kPixelColumn = 3;  // of pixel_axes()
 
-// Reduces along one axis what is in places by remainder.
+// Reduces along one axis the elements that are in places by their remainder.
 class AxisMaximum {
  public:
   AxisMaximum(tensor::Definition& definition, const WindowAxis& window, const std::vector<Buffer>& parts, Axes axes,
@@ -30,7 +30,7 @@ class AxisMaximum {
     std::vector<std::int64_t> inside, beyond;  // places of the window
     for (std::int64_t tap = 0; tap < window_.kernel; ++tap)
       if (tap % window_.stride != window_.single()) (window_.is_inside(tap) ? inside : beyond).push_back(tap);
-    DOVETAIL_CHECK(beyond.size() <= inside.size(), "as many places of a window are inside of the image as do not");
+    DOVETAIL_CHECK(beyond.size() <= inside.size(), "as many places of a window are inside of the image as outside");
     Buffer largest = parts_[static_cast<std::size_t>(window_.single())];
     for (const std::int64_t tap : inside) {
       const std::string step = name + std::to_string(tap);
@@ -39,7 +39,7 @@ class AxisMaximum {
         largest = definition_.compute(step, DType::int32, axes_, maximum);
         continue;
       }
-      // One that some windows lack comes with it: these have what the others start with.
+      // A place that some windows lack is reduced next: windows without it use their start value instead.
       const std::int64_t other = beyond.back();
       beyond.pop_back();
       largest = definition_.reduce_from(
@@ -78,8 +78,8 @@ class AxisMaximum {
 
 Positions WindowAxis::positions(std::int64_t remainder) const {
   const std::int64_t begin = remainder - pad, before = begin >= 0 ? 0 : (-begin + stride - 1) / stride,
-                     wanted = results - before + (remainder + stride < kernel ? 1 : 0), at = begin + before * stride;
-  return {at, stride, std::min(wanted, at >= image ? 0 : (image - 1 - at) / stride + 1)};
+                     needed = results - before + (remainder + stride < kernel ? 1 : 0), at = begin + before * stride;
+  return {at, stride, std::min(needed, at >= image ? 0 : (image - 1 - at) / stride + 1)};
 }
 
 std::int64_t WindowAxis::first(std::int64_t tap) const { return (tap - pad - positions(tap % stride).first) / stride; }

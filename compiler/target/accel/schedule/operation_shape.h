@@ -1,4 +1,4 @@
-// What a task's program says of its operation, and how a tile divides it.
+// The shape of a task's operation, from its program, and its division into tiles.
 #pragma once
 
 #include <cstdint>
@@ -19,46 +19,46 @@ struct Tile {
   auto operator<=>(const Tile&) const = default;
 };
 
-// Constants of the epilogue, which a block copies into ACC, and what it writes.
+// Blocks that copy constants of the epilogue into ACC, and the buffers that they write.
 bool is_constants(std::string_view block);
-// Blocks that copy into INP or WGT, as the program has it.
+// Blocks of the program that copy into INP or WGT.
 bool is_copy(std::string_view block);
 // Blocks that LOAD or STORE executes.
 bool is_transfer(std::string_view block);
 // Blocks that GEMM executes.
 bool is_product(std::string_view block);
-// Weights that widen an operand, or select its channels: they stay on chip.
+// Weights that widen an operand, or select its channels, and stay on chip.
 bool is_identity(std::string_view buffer);
 // Blocks that are products of a convolution: one for each place in the windows of a pooling after it, else one.
 bool is_convolution(std::string_view block);
 std::vector<std::string> convolutions_of(const loops::Program& program);
 
-// An int8 operand that is made int32 in ACC.
+// An int8 operand that is widened to int32 in ACC.
 struct WidenedOperand {
   std::string prefix, parameter;
-  bool by_gemm;                                            // else by LOAD, in the compute queue
-  std::string copy() const { return parameter + ".inp"; }  // in INP
+  bool by_gemm;                                            // false: by LOAD, in the compute queue
+  std::string copy() const { return parameter + ".inp"; }  // its copy in INP
 };
 
 struct OperationShape {
-  // Precondition: no step was taken.
+  // Precondition: no schedule step was taken.
   OperationShape(const schedule::Context& context, const BlockSizes& sizes);
 
   BlockSizes sizes;
-  TensorLayout layout;                    // of all activations, but for extents and borders
-  std::vector<std::string> blocks;        // of the operator's program
-  std::vector<std::string> convolutions;  // of these: products that share their tiles of channels
-  std::int64_t groups = 1;  // convolutions: block groups (block_groups.h). A tile is in one, or covers whole ones
+  TensorLayout layout;                    // of all activations, except for extents and borders
+  std::vector<std::string> blocks;        // blocks of the operator's program
+  std::vector<std::string> convolutions;  // products among the blocks, which share their tiles of channels
+  std::int64_t groups = 1;  // convolutions: block groups (block_groups.h). A tile is within one, or covers whole ones
   Tile whole;
 
   std::int64_t group_blocks() const { return whole.o / groups; }
-  Tile trips(const Tile& tile) const;  // how many tiles there are along each axis
+  Tile trips(const Tile& tile) const;  // number of tiles along each axis
 };
 
-// Of the program before any step.
+// The widened operand in the program before any schedule step.
 WidenedOperand widened_operand(const schedule::Context& context, const std::string& prefix,
                                const std::string& parameter);
-// The copies of those that GEMM widens.
+// The copies of the operands that GEMM widens.
 std::vector<std::string> copies_of(const std::vector<WidenedOperand>& operands);
 
 }  // namespace dovetail::accel

@@ -16,7 +16,7 @@ namespace dovetail::accel {
 
 namespace {
 
-// Elements of the memory with the smallest ones that all buffers together would take.
+// The elements of all buffers together, in the memory with the smallest elements: an upper bound.
 std::int64_t most_needed(const schedule::Footprint& footprint, const loops::Program& program,
                          std::span<const std::int64_t> tile, const isa::HardwareConfig& config) {
   const std::int64_t smallest =
@@ -80,7 +80,7 @@ Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program,
   const schedule::Footprint footprint = footprint_of(program);
   LoopExtents extents(footprint, make_layout(config, 1, 1, 1, 1));
   const std::span<const std::int64_t> smallest = extents.of({});
-  // Nearly always there is room for all buffers of the program in each memory.
+  // Nearly always each memory has room for all buffers of the program.
   if (most_needed(footprint, program, smallest, config) <=
       std::min({config.depth(isa::Memory::inp), config.depth(isa::Memory::wgt), config.depth(isa::Memory::acc)}))
     return {};
@@ -94,7 +94,7 @@ Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program,
     if (const std::int64_t needs = model.needs(memory, smallest, {}); needs > config.depth(memory))
       return Diagnostic{
           fmt::format("cannot tile {}", name), name,
-          fmt::format("its smallest tile needs {} elements, {} holds {}", needs, parameter, config.depth(memory)),
+          fmt::format("its smallest tile needs {} elements, and {} has {}", needs, parameter, config.depth(memory)),
           fmt::format("raise `{}`, or leave the node to the host with --place {}=cpu", parameter, name)};
   return {};
 }

@@ -1,6 +1,6 @@
-// The accelerator's sketches: how its operations are tiled to the SRAMs, which loops become elements, and where stages,
-// constants and operands are stored. Tiles are decided in blocks of the layout (TensorLayout); the analytic choice
-// takes the fewest cycles as tile_cost.h expects them.
+// The accelerator's sketches: they tile operations to the SRAMs, map loops to elements, and place stages, constants and
+// operands. Tiles are counted in blocks of the layout (TensorLayout); the analytic choice is the tile with the fewest
+// cycles as estimated by tile_cost.h.
 #pragma once
 
 #include <memory>
@@ -22,33 +22,33 @@ class TileChoice;
 // A kind of operation: the programs of programs.h, by name.
 struct Kind {
   std::string_view name;
-  int version;  // of the sketch (compiler/schedule/sketch.h)
-  // Decides a tile, and what else the steps depend on. False: the choice's schedule has the error.
+  int version;  // version of the sketch (compiler/schedule/sketch.h)
+  // Decides a tile, and the other facts on which the steps depend. False: the choice's schedule has the error.
   bool (*decide)(TileChoice& choice);
-  // Takes the steps, which follow from the task and what was decided.
+  // Applies the steps, which depend on the task and the decisions.
   void (*write)(Steps& steps);
 };
 extern const Kind kConvolution, kAddition, kMaxPooling, kLines, kMove, kMatMul;
-// Precondition: there is one.
+// Precondition: the name is known.
 const Kind& kind_named(std::string_view name);
 
 schedule::Task make_task(const Kind& kind, loops::Program program, const isa::HardwareConfig& config,
                          std::shared_ptr<const loops::IntrinsicTable> intrinsics, schedule::Intent intent = {});
 
-// What is kept of the schedules, places and instructions of one compilation alone: few of its layers are equal.
+// A memo for the schedules, places and instructions of a single compilation, in which few layers are equal.
 std::shared_ptr<Memo> make_small_memo();
 
-// `memo`: what this and other hardware shares; null: a small one of the sketch alone. The schedules are the same.
+// `memo`: shared with other hardware; null: a small memo of this sketch. The schedules do not depend on it.
 schedule::Sketch sketch_of(const Kind& kind, const isa::HardwareConfig& config, std::shared_ptr<Memo> memo = nullptr,
                            const TileCosts& costs = {});
 
-// Whether the smallest tile of an operation's program fits the buffers: no tile does otherwise. Errors: names the
-// buffer that is short of space, with both numbers, and the remedy. `memo`: as for sketch_of().
+// Error: the smallest tile of an operation's program does not fit the buffers, so that no tile fits. It names the
+// buffer that is too small, with both numbers, and the remedy. `memo`: as for sketch_of().
 Result<void> smallest_tile_fits(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
                                 std::shared_ptr<Memo> memo = nullptr);
 
-// Cycles of an operation's program by itself, as the sketch expects them of the tile that it chooses. Errors: no tile
-// fits. `memo`: as for sketch_of().
+// Estimated cycles of an operation's program alone, with the tile that the sketch chooses. Errors: no tile fits.
+// `memo`: as for sketch_of().
 Result<double> expected_cycles(const Kind& kind, const loops::Program& program, const isa::HardwareConfig& config,
                                std::shared_ptr<Memo> memo = nullptr);
 

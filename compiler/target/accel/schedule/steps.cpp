@@ -69,7 +69,7 @@ void Steps::split_batch(const std::string& loop) {
 void Steps::block_elements(const std::string& block, const std::string& n, const std::string& o) {
   split_batch(n);
   split_channels(o, layout.block, sizes.block_out);
-  // Whatever else there is stays outside, in its order.
+  // All other loops stay outside, in their order.
   c.move_inside(block, {n + "_e", o + "_e"});
 }
 

@@ -1,5 +1,5 @@
-// The steps that the accelerator's sketches share. Loops of extent 1 vanish in compute_at, so each step asks whether
-// its loop is there.
+// The steps that the accelerator's sketches share. compute_at removes loops of extent 1, so each step checks whether
+// its loop exists.
 #pragma once
 
 #include <cstdint>
@@ -14,22 +14,22 @@ namespace dovetail::accel {
 
 class Steps : public OperationShape {
  public:
-  // `decided`: all that the steps follow from. `context`: of its task.
+  // `decided`: everything that the steps depend on. `context`: the context of its task.
   Steps(schedule::Context& context, const WrittenSteps& decided);
 
   schedule::Context& c;
   const Tile tile;
-  // The value of a decision that the sketch made besides the tile; "" where there is none.
+  // The value of a decision that the sketch made in addition to the tile; "" where the sketch did not make it.
   std::string decided(const std::string& name) const;
-  // Copies of operands that take slots. `weights`: "" where there are none.
+  // Gives slots to copies of operands. `weights`: "" without weights.
   void take_slots(std::vector<std::string> inputs, std::string weights);
   std::vector<std::string> slotted_inputs;
   std::string slotted_weights;
 
-  // Tiles the block "out" into loops out.{o,n,y,x}_t, in the order of `axes`, around out.{n,o,y,x}_i. Outside of all,
-  // out.g_t over groups of several tiles.
+  // Tiles the block "out" into loops out.{o,n,y,x}_t, in the order of `axes`, around out.{n,o,y,x}_i. The outermost
+  // loop is out.g_t, over groups of several tiles.
   void tile_output(const std::vector<std::string>& axes);
-  void tile_output();  // in the order that the task asks for (schedule::TileOrder)
+  void tile_output();  // in the task's order (schedule::TileOrder)
 
   // ---- Loops, elements and places
 
@@ -40,18 +40,18 @@ class Steps : public OperationShape {
   void split_batch(const std::string& loop);
   // The innermost loops of `block` over batch `n` and channels `o` become one ACC element.
   void block_elements(const std::string& block, const std::string& n, const std::string& o);
-  // The parts of widen(), for a block that reads a copy in INP which the program has: its loops; a parameter and its
-  // copy, whose loops over channels and images are these; and the block as products, the identity in WGT.
+  // The parts of widen(), for a block that reads a copy in INP that the program already has: splits its loops; copies a
+  // parameter, with these loops over channels and images; and turns the block into products with the identity in WGT.
   void split_widening(const std::string& block);
   void lay_out_in_inp(const std::string& parameter, const std::string& copy, const std::string& channels,
                       const std::string& images);
   void tensorize_widening(const std::string& block);
-  // Where an operand is widened by GEMM, in block "<prefix>widen", it goes through INP, the identity is in WGT
-  // throughout. Nothing where LOAD widens it.
+  // If GEMM widens the operand, in block "<prefix>widen", copies it to INP and keeps the identity in WGT. No effect if
+  // LOAD widens it.
   void widen(const WidenedOperand& operand);
   // Elements and layouts of everything but block `main`.
   void finish_stages(const std::string& main);
-  // Replaces the nest of `block` at the outermost of these loops that is there by an intrinsic.
+  // Replaces the nest of `block` by an intrinsic, at the outermost of these loops that exists.
   void tensorize(const std::string& block, const std::vector<std::string>& element_loops);
   void tensorize_stages(const std::string& main);
 

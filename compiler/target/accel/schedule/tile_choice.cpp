@@ -16,7 +16,7 @@ namespace dovetail::accel {
 
 namespace {
 
-// Tiles are compared with up to so many slots.
+// Tiles are compared with at most this number of slots.
 constexpr std::int64_t kMostSlotsOfTiles = 3;
 
 constexpr std::array kTileNames{"tile_o", "tile_c", "tile_n", "tile_y", "tile_x"};
@@ -30,7 +30,7 @@ std::vector<std::int64_t> divisors(std::int64_t extent) {
     if (extent % d == 0) all.push_back(d);
   return all;
 }
-// Tile extents that give each possible number of tiles with the least imbalance.
+// For each possible number of tiles, the tile extent with the least imbalance.
 std::vector<std::int64_t> even_parts(std::int64_t extent) {
   std::set<std::int64_t> all;
   for (std::int64_t parts = 1; parts <= extent; ++parts) all.insert(ceil_div(extent, parts));
@@ -84,7 +84,7 @@ double TileChoice::cycles_of_stage(const std::string& block) const {
   if (is_transfer(block) || is_product(block) || block == "pool") return 0;
   std::int64_t operands = 0;
   for (const loops::Region& region : c.reads_of(block)) operands += is_constants(region.buffer->name) ? 0 : 1;
-  const int passes = c.block(block)->init ? 2 : 1;  // what a maximum starts with is one as well
+  const int passes = c.block(block)->init ? 2 : 1;  // initializing a maximum is a pass too
   return passes * (operands > 1 ? 2 : 1);
 }
 
@@ -146,7 +146,7 @@ bool TileChoice::sample_tile(const CountPace& pace) {
       const Tile at = tile_of(values), count = trips(at);
       if (too_large && holds(at, *too_large)) return std::nullopt;
       const std::span<const std::int64_t> loops = extents.of(at);
-      // More slots never make it slower, but take room from the operations before and after.
+      // More slots never make the operation slower, but take room from the operations before and after.
       const std::optional<Slots> slots = tile_model->slots_that_fit(loops, kMostSlotsOfTiles);
       if (!slots) return too_large = at, std::nullopt;
       const Pace here = pace(at, count, [&](const std::string& buffer, isa::Memory memory) {
@@ -163,7 +163,7 @@ bool TileChoice::sample_tile(const CountPace& pace) {
   }
   if (c.s.status().ok()) {
     const auto fits = smallest_tile_fits(kind_, c.task.program, config);
-    c.s.fail(fits.ok() ? Diagnostics{schedule::refuse("tile", c.task.program.name, "no tile of those decided fits",
+    c.s.fail(fits.ok() ? Diagnostics{schedule::refuse("tile", c.task.program.name, "no tile with these decisions fits",
                                                       "decide smaller tiles")}
                        : fits.errors());
   }
@@ -210,7 +210,8 @@ void TileChoice::sample_slots(const CountPace& pace) {
   const std::vector<std::int64_t> decided = c.sample(choices, cost);
   if (!decided.empty()) slots_ = {decided[0], decided[1], decided[2]};
   else if (c.s.status().ok())
-    c.s.fail({schedule::refuse("slots", c.task.program.name, "the slots decided do not fit", "decide fewer")});
+    c.s.fail({schedule::refuse("slots", c.task.program.name, "the decided number of slots does not fit",
+                               "decide fewer slots")});
 }
 
 void TileChoice::take_steps() {

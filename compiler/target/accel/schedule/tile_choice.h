@@ -1,4 +1,4 @@
-// The analytic choice of a tile and of slots, and the facts of the machine that it compares tiles by.
+// The analytic choice of a tile and of slots, and the facts of the machine by which tiles are compared.
 #pragma once
 
 #include <cstdint>
@@ -29,30 +29,31 @@ class TileChoice : public OperationShape {
   const isa::HardwareConfig& config;
   const MachineCosts costs;
 
-  // `trips`: how many tiles there are along each axis. `elements`: of a buffer in a memory, per tile.
+  // `trips`: number of tiles along each axis. `elements`: elements of a buffer in a memory, per tile.
   using Elements = std::function<std::int64_t(const std::string& buffer, isa::Memory memory)>;
   using CountPace = std::function<Pace(const Tile& tile, const Tile& trips, const Elements& elements)>;
   // Decides tile_o, tile_c, tile_n, tile_y and tile_x, then slots_inp, slots_wgt and slots_acc. The analytic choice
-  // fits the buffers and is through first. Whether there is one; else the schedule has the error.
+  // is the fastest that fits the buffers. False: no choice fits, and the schedule has the error.
   bool sample_tile(const CountPace& pace);
   Tile tile;  // decided
-  // Of that tile.
+  // Elements of `buffer` in `memory` for the decided tile.
   std::int64_t elements(const std::string& buffer, isa::Memory memory) const;
 
-  // Takes the steps that follow from what was decided, and gives slots to the copies of operands and to what is stored.
+  // Applies the steps that follow from the decisions, and gives slots to copies of operands and to stored results.
   void take_steps();
 
-  // Transfers that bring or take a tile of what is stored as the results do, of an operand that is added or of the
-  // results. Where whole rows of pixels follow each other, without a border, blocks of channels are the rows of one,
-  // unless they are farther apart than the stride of a transfer holds.
+  // The number of transfers for a tile of the results, or of an added operand in the same layout. If whole rows of
+  // pixels are consecutive, without a border, blocks of channels are the rows of one transfer, unless they are farther
+  // apart than the maximum stride of a transfer.
   std::int64_t transfers_of(const std::string& parameter, const Tile& tile) const;
-  // Cycles of loading the constants of a tile's channels, where they do not stay on chip.
+  // Cycles to load the constants of a tile's channels, if they do not stay on chip.
   double constants_cycles(const Tile& tile) const;
-  // Adds what bringing an operand takes.
+  // Adds the cycles to load an operand.
   void add_operand(Pace& pace, const WidenedOperand& operand, const Tile& tile, const Elements& elements) const;
   // Cycles of the ALU's stages for each element of ACC.
   double stage_cycles() const;
-  // The same where stages have results of several shapes: for each of these one of the stages, and the cycles of all.
+  // The same for stages with results of several shapes: for each shape, one of its stages and the cycles of all of
+  // them.
   std::vector<std::pair<std::string, double>> stage_cycles_by_shape() const;
 
  private:
@@ -63,11 +64,11 @@ class TileChoice : public OperationShape {
 
   const Kind& kind_;
   Memo& memo_;
-  const std::int64_t most_stride_;  // of a LOAD or STORE, in elements
-  const bool constants_stay_;       // on chip, for the whole operation
+  const std::int64_t most_stride_;  // maximum stride of a LOAD or STORE, in elements
+  const bool constants_stay_;       // constants stay on chip for the whole operation
   std::vector<Shape> constants_;    // [batch, channels, words] each
-  std::int64_t changes_ = 0;        // between kinds of instructions of the compute queue, for a tile
-  // Made when they are asked for.
+  std::int64_t changes_ = 0;        // changes between kinds of instructions in the compute queue, per tile
+  // Made on demand.
   std::optional<schedule::KeyedTask> keyed_;
   std::optional<TileModel> model_;
   mutable std::optional<schedule::Footprint> footprint_;

@@ -19,31 +19,33 @@ double MachineCosts::stored(double bytes, std::int64_t transfers) const {
          static_cast<double>(transfers) * (costs_.latency + costs_.cycles_per_change);
 }
 
-// The queues run alongside each other as far as there are slots: a load waits until what its slot held is used, a tile
-// for its slot of ACC to be stored. What comes first and last overlaps with nothing of the operation.
+// The queues run in parallel as far as there are slots: a load waits until the previous content of its slot is used, a
+// tile waits until its slot of ACC is stored. The first and the last steps do not overlap with the rest of the
+// operation.
 double MachineCosts::operation(const Pace& pace, const Tile& trips, const Slots& slots, std::int64_t changes) const {
   const double turnaround = costs_.slot_turnaround_cycles(), overlapped = costs_.exposed_fraction,
                stalled = 1 + costs_.stall_fraction;
-  const auto beside = [&](double a, double b) { return std::max(a, b) + overlapped * std::min(a, b); };
+  const auto overlap = [&](double a, double b) { return std::max(a, b) + overlapped * std::min(a, b); };
   const std::int64_t tiles = trips.results(), sums = tiles * trips.c, c = trips.c;
   const double finish = pace.finish + static_cast<double>(changes) * costs_.cycles_per_change,
                compute = static_cast<double>(c) * pace.compute + finish;
-  double load = pace.added, each = 0;  // for a tile, on average; for a sum
-  std::int64_t ring = INT64_MAX;       // slots of what is loaded for each sum
+  double load = pace.added, each = 0;  // cycles per tile, on average; cycles per sum
+  std::int64_t ring = INT64_MAX;       // slots of operands that are loaded for each sum
   for (const auto& [loads, places] : {std::pair(pace.inputs, slots.inp), std::pair(pace.weights, slots.wgt)}) {
     load += loads.cycles * static_cast<double>(loads.times) / static_cast<double>(tiles);
     if (loads.times == sums) each += loads.cycles, ring = std::min(ring, places);
   }
-  double period = beside(load, compute);  // of a tile
-  // It takes no less than this, of which a part is felt, and what comes besides.
-  const auto takes = [&](double cycles, double besides) { period = std::max(period, stalled * cycles + besides); };
+  double period = overlap(load, compute);  // cycles from one tile to the next
+  // Raises the period to at least `cycles`, scaled by the stall factor, and `extra` cycles after them.
+  const auto takes = [&](double cycles, double extra) { period = std::max(period, stalled * cycles + extra); };
   if (sums > 1 && each > 0) {
-    // From when a slot may be filled to when it may be filled again.
+    // From one filling of a slot to its next filling.
     const double turn = each + turnaround + pace.compute;
     if (ring == 1) takes(static_cast<double>(c) * turn, finish);
     else takes(static_cast<double>(c) * turn / static_cast<double>(ring), 0);
     if (c > ring) {
-      // From the last sum of a tile to that of the next one: in turns of the ring, or loading what is not there yet.
+      // From the last sum of a tile to that of the next one: through the slots of the ring, or by loading what is
+      // missing.
       takes(static_cast<double>(1 + (c - 1) % ring) * pace.compute + static_cast<double>((c - 1) / ring) * turn,
             finish);
       takes(pace.compute + static_cast<double>(c - ring - 1) * each + turn, finish);
@@ -55,18 +57,18 @@ double MachineCosts::operation(const Pace& pace, const Tile& trips, const Slots&
   if (slots.acc == 1) {
     period += pace.store + turnaround;
   } else {
-    period = beside(period, pace.store);
+    period = overlap(period, pace.store);
     // Only what a store waits for is scaled by the stall factor, not the store itself.
     period = std::max(period, (stalled * compute + pace.store + turnaround) / static_cast<double>(slots.acc));
   }
   double cycles = static_cast<double>(tiles) * period + pace.first_load;
-  // What is loaded less often comes after loads of the tiles before, which wait for their slots.
+  // Operands that are loaded less often are loaded after loads of earlier tiles, which wait for their slots.
   for (const auto& [loads, places] : {std::pair(pace.inputs, slots.inp), std::pair(pace.weights, slots.wgt)}) {
     if (loads.times <= 1 || loads.times == sums) continue;
     const double hidden = places == 1 ? 0 : each == 0 ? period : static_cast<double>(ring) * period - each;
     cycles += static_cast<double>(loads.times - 1) * std::max(0.0, loads.cycles + turnaround - hidden);
   }
-  // Weights that take their time for loading begin under the layers before, as far as there are places.
+  // If loading weights takes longer than computing, it begins during the layers before, as far as there are slots.
   if (load > compute && pace.weights.times > 1)
     cycles -= overlapped * pace.weights.cycles * static_cast<double>(std::min(slots.wgt, pace.weights.times) - 1);
   return cycles + pace.store + 2 * costs_.latency;

@@ -1,4 +1,4 @@
-// What a tile costs, in cycles, as a function of what each queue does for it.
+// The cost of a tile in cycles, as a function of the work of each queue.
 #pragma once
 
 #include <array>
@@ -11,30 +11,30 @@
 
 namespace dovetail::accel {
 
-// What the analytic choice supposes of the machine, beyond its configuration. Cycles, and parts of them. The values are
-// confirmed by `fit_tile_costs HARDWARE MEMORY MODEL.onnx...` (bench/tiles), which times layers of models on the cycle
-// simulator.
+// Assumptions of the analytic choice about the machine, in addition to its configuration: cycles, and fractions. The
+// values come from `fit_tile_costs HARDWARE MEMORY MODEL.onnx...` (bench/tiles), which times layers of models on the
+// cycle simulator.
 struct TileCosts {
-  // From a request to the first byte, of a memory that answers as soon as many do: simulator::IdealMemory's default.
+  // From a request to the first byte of a typical memory: simulator::IdealMemory's default.
   double latency = 64;
-  // What a LOAD or STORE costs its queue besides its bytes (timing.md).
+  // The overhead of a LOAD or STORE in its queue, in addition to the time of its bytes (timing.md).
   double cycles_per_transfer = 4;
-  // What the compute queue loses when the kind of its instructions changes (timing.md, section 9).
+  // The cycles that the compute queue loses when the kind of its instructions changes (timing.md, section 9).
   double cycles_per_change = 10;
-  // From when a place on chip is free to when what is loaded there can be used, beyond latency and bytes: tokens and
-  // the start of both instructions.
+  // From when a slot is free until its new content can be used, in addition to latency and bytes: tokens and the start
+  // of both instructions.
   double slot_turnaround = 20;
-  // What a tile takes besides: places change, and queues wait for each other.
+  // The overhead of a tile: places change, and queues wait for each other.
   double cycles_per_tile = 40;
-  // The part that is felt of what runs alongside something longer, since queues are not always full.
+  // The exposed fraction of work that overlaps with longer work, since queues are not always full.
   double exposed_fraction = 0.15;
-  // By how much longer it takes what slots hold up.
+  // The additional fraction of time for work that waits for slots.
   double stall_fraction = 0.3;
-  // The part that is felt of the first weights, where they come under the layer before, which may be short.
+  // The exposed fraction of the first weights, whose loads overlap with the layer before, which may be short.
   double first_weights_fraction = 0.3;
-  // Loading weights takes so large a part of the time of products that products never get ahead of it.
+  // If loading weights takes at least this fraction of the time of products, products always wait for weights.
   double many_weights = 0.75;
-  // Loading inputs again takes so large a part of the time of all loads that they should stay on chip.
+  // If loading inputs again takes at least this fraction of the time of all loads, they should stay on chip.
   double many_inputs = 0.25;
 
   double slot_turnaround_cycles() const { return latency + slot_turnaround; }
@@ -54,19 +54,19 @@ inline constexpr std::array kTileCostRows{TileCostRow{"latency", &TileCosts::lat
                                           TileCostRow{"many_weights", &TileCosts::many_weights},
                                           TileCostRow{"many_inputs", &TileCosts::many_inputs}};
 
-// Loads of an operand: the cycles of one, and how many there are in the operation.
+// Loads of an operand: the cycles of one load, and the number of loads in the operation.
 struct Loads {
   double cycles = 0;
   std::int64_t times = 0;
 };
-// What a tile costs, in cycles of each queue while nothing holds it up.
+// The cost of a tile, in cycles of each queue without waiting.
 struct Pace {
   Loads inputs, weights;
-  double compute = 0;     // for a tile of the reduction over channels
-  double first_load = 0;  // what must be there before anything is computed
-  double finish = 0;      // of the compute queue when a sum is complete: its epilogue, loads of ACC
-  double added = 0;       // loads of operands that are widened, which have slots as inputs have
-  double added_turn = 0;  // these, one after the other, and what uses them
+  double compute = 0;     // per tile of the reduction over channels
+  double first_load = 0;  // loads that must end before the first product
+  double finish = 0;      // compute queue cycles after a sum is complete: its epilogue, loads of ACC
+  double added = 0;       // loads of operands that are widened, which have slots like inputs
+  double added_turn = 0;  // these loads in sequence, and the work that uses them
   double store = 0;
 };
 
@@ -76,13 +76,14 @@ class MachineCosts {
   MachineCosts(const isa::HardwareConfig& config, const TileCosts& costs) : config_(config), costs_(costs) {}
 
   const TileCosts& costs() const { return costs_; }
-  // Cycles of a transfer between DRAM and a memory, `bytes` in `transfers` instructions of a queue that other
-  // instructions are ahead in; of one that nothing overlaps with.
+  // Cycles of a transfer of `bytes` between DRAM and a memory in `transfers` instructions: in a queue after other
+  // instructions; without any overlap.
   double streamed(double bytes, std::int64_t transfers) const;
   double exposed(double bytes, std::int64_t transfers) const;
-  // Of stores: one at a time, to its last response, and a cycle between bursts (timing.md).
+  // Cycles of stores: each one ends with its last response, and there is a cycle between bursts (timing.md).
   double stored(double bytes, std::int64_t transfers) const;
-  // Of an operation of so many tiles. `changes`: between kinds of instructions of the compute queue, for a tile.
+  // Cycles of an operation of `trips` tiles. `changes`: changes between kinds of instructions in the compute queue, for
+  // each tile.
   double operation(const Pace& pace, const Tile& trips, const Slots& slots, std::int64_t changes) const;
 
  private:

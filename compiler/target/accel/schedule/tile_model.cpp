@@ -14,7 +14,7 @@ namespace dovetail::accel {
 
 namespace {
 
-// The buffer that `cached`, which the schedule made, is a copy of.
+// The buffer of which `cached`, made by the schedule, is a copy.
 std::string origin(const loops::Program& program, const std::string& cached) {
   for (const schedule::Path& path : schedule::blocks_below(program.body))
     if (const loops::Block& block = *schedule::as_block(path.back());
@@ -23,7 +23,7 @@ std::string origin(const loops::Program& program, const std::string& cached) {
   throw InternalError(cached + " is a copy of one buffer");
 }
 
-// Of a buffer of the operator's program.
+// The shape of a buffer of the operator's program.
 const Shape& shape_of(const loops::Program& program, std::string_view name) {
   for (const loops::Parameter& parameter : program.parameters)
     if (parameter.buffer->name == name) return parameter.buffer->shape;
@@ -41,7 +41,7 @@ schedule::Footprint footprint_of(const loops::Program& program) {
 }
 
 bool constants_stay(const loops::Program& program, const isa::HardwareConfig& config) {
-  constexpr std::int64_t kLeastShare = 8;  // of ACC, in parts
+  constexpr std::int64_t kLeastShare = 8;  // parts of ACC
   std::int64_t numbers = 0;
   for (const schedule::Path& path : schedule::blocks_below(program.body))
     if (const loops::Block& block = *schedule::as_block(path.back()); is_constants(block.name))
@@ -57,7 +57,7 @@ std::int64_t element_size(isa::Memory memory, const BlockSizes& sizes) {
 
 std::vector<OnChip> on_chip_places(const loops::Program& program, const loops::Program& scheduled,
                                    const Placements& found) {
-  std::set<std::string> read;  // buffers of the operator's program
+  std::set<std::string> read;  // buffers of the operator's program that are read
   for (const schedule::Path& path : schedule::blocks_below(program.body))
     for (const loops::Region& region : schedule::as_block(path.back())->reads) read.insert(region.buffer->name);
   const loops::BufferNode* stored = nullptr;

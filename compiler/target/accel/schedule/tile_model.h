@@ -1,6 +1,6 @@
-// What a tile needs on chip, as a function of its extents. Which buffers there are, in which memory, and which share a
-// place is read off the program that the sketch makes of the smallest tile, placed; how they grow is the footprint of
-// the operator's program.
+// The on-chip memory of a tile, as a function of its extents. The buffers, their memories, and the buffers that share a
+// place come from the sketch's placed program for the smallest tile; their growth comes from the footprint of the
+// operator's program.
 #pragma once
 
 #include <compare>
@@ -19,38 +19,38 @@
 
 namespace dovetail::accel {
 
-// Numbers that an element of the memory holds.
+// The number of values in an element of the memory.
 std::int64_t element_size(isa::Memory memory, const BlockSizes& sizes);
 
-// The footprint of an operation's program: its convolutions share their tiles of channels, the extent of this loop.
+// The loop in the footprint of an operation's program over tiles of channels, which its convolutions share.
 inline constexpr const char* kChannelsOfSums = "channels";
 schedule::Footprint footprint_of(const loops::Program& program);
 
-// Whether the constants of all channels are loaded at once: they take little room.
+// Whether the constants of all channels are loaded at once, because they are small.
 bool constants_stay(const loops::Program& program, const isa::HardwareConfig& config);
 
-// Its own place on chip.
+// A buffer with its own place on chip.
 struct OnChip {
-  std::string buffer;  // of the operator's program, which is there or is copied there
+  std::string buffer;  // the buffer of the operator's program that is stored or copied there
   isa::Memory memory;
-  bool has_slots;  // what a queue fills or drains alongside the compute queue: operands of GEMM, and what is stored
+  bool has_slots;  // another queue fills or drains it during compute: operands of GEMM, and stored results
   bool constants;
   auto operator<=>(const OnChip&) const = default;
 };
 
-// How many places a buffer has that takes slots, in each memory.
+// The number of slots of a buffer with slots, in each memory.
 struct Slots {
   std::int64_t inp = 1, wgt = 1, acc = 1;
   std::int64_t of(isa::Memory memory) const {
     return memory == isa::Memory::inp ? inp : memory == isa::Memory::wgt ? wgt : acc;
   }
 };
-// Those that a program takes which was scheduled from an operator's, in the order of their names; `found`:
-// find_places() of it.
+// The on-chip places of a program that was scheduled from an operator's program, in the order of their names; `found`:
+// its find_places().
 std::vector<OnChip> on_chip_places(const loops::Program& program, const loops::Program& scheduled,
                                    const Placements& found);
 
-// Extents of the footprint's loops, as a tile has them.
+// The extents of the footprint's loops for a tile.
 class LoopExtents {
  public:
   LoopExtents(const schedule::Footprint& footprint, const TensorLayout& layout);
@@ -70,19 +70,19 @@ class TileModel {
   // Elements of `memory`. `tile`: by position in footprint().loops().
   std::int64_t needs(isa::Memory memory, std::span<const std::int64_t> tile, const Slots& slots) const;
   bool fits(std::span<const std::int64_t> tile, const Slots& slots) const;
-  // How many slots there is room for in each memory, `most` at most; nullopt where the tile does not fit.
+  // The number of slots that fit each memory, up to `most`; nullopt if the tile does not fit.
   std::optional<Slots> slots_that_fit(std::span<const std::int64_t> tile, std::int64_t most) const;
-  // The buffer of the operator's program in ACC from which is stored.
+  // The buffer in ACC of the operator's program that is stored.
   const std::string& stored() const { return stored_; }
-  // Elements of `memory` that a buffer of the operator's program takes.
+  // The elements of `memory` that a buffer of the operator's program needs.
   std::int64_t elements(const std::string& buffer, isa::Memory memory, std::span<const std::int64_t> tile) const;
 
  private:
-  // Buffers of one form.
+  // Buffers with the same shape and growth.
   struct Term {
     isa::Memory memory;
     std::vector<schedule::TileExtent> box;
-    Shape shape;  // of the buffer; a mask keeps a tile's box within it
+    Shape shape;  // shape of the buffer; a mask keeps a tile's box within it
     bool has_slots;
     std::int64_t buffers = 1;
     bool operator==(const Term&) const = default;

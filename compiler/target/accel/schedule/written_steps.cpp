@@ -12,7 +12,7 @@ namespace dovetail::accel {
 
 namespace {
 
-// Equal for programs of the same kind, blocks and buffers.
+// A key that is equal for programs of the same kind with the same blocks and buffers.
 std::string form_of(const schedule::Task& task) {
   std::string text = task.kind;
   for (const schedule::Path& path : schedule::blocks_below(task.program.body))

@@ -1,4 +1,4 @@
-// The steps of a sketch, and the places on chip of its smallest tile, as questions to a memo (base/memo.h).
+// The steps of a sketch, and the on-chip places of its smallest tile, as questions to a memo (base/memo.h).
 #pragma once
 
 #include <compare>
@@ -16,31 +16,31 @@
 
 namespace dovetail::accel {
 
-// A task as the steps of a sketch see it: nothing of the machine but its intrinsics, and of the intent the order.
+// A task reduced to what the steps of a sketch depend on: of the machine only its intrinsics, of the intent only the
+// order.
 schedule::KeyedTask task_of_steps(schedule::Task task, Memo& memo);
 
-// The steps of a task's sketch but samples, and before slots.
+// The steps of a task's sketch, without samples and before slots.
 struct WrittenSteps {
   schedule::KeyedTask task;  // task_of_steps()
   BlockSizes sizes;
   bool constants_stay;
   Tile tile;
-  schedule::Decisions others;  // but the tile and its slots
+  schedule::Decisions others;  // without the tile and its slots
   auto operator<=>(const WrittenSteps&) const = default;
 
   struct Answer {
     schedule::KeptSteps steps;
-    // Copies of operands that take slots: in INP; in WGT, "" where there is none.
+    // Copies of operands that get slots: in INP; in WGT, "" without one.
     std::vector<std::string> inputs;
     std::string weights;
   };
-  static constexpr std::size_t kKept = 4096;  // one takes 20 to 60 KiB, mostly its key and its program
+  static constexpr std::size_t kKept = 4096;  // an entry takes 20 to 60 KiB, mostly its key and its program
   Result<Answer> answer() const;
 };
 
-// The places on chip that any tile of a task takes (OnChip). They are those of every task of the kind with the same
-// blocks and buffers, whatever the extents: a law that no key can prove, so that whatever is scheduled is held to it
-// (placed_program.h).
+// The on-chip places of any tile of a task (OnChip). They are the same for every task of the kind with the same blocks
+// and buffers, for any extents. The key does not prove this, so every scheduled program is checked (placed_program.h).
 class TilePlaces {
  public:
   TilePlaces(schedule::KeyedTask task, const BlockSizes& sizes);
@@ -52,7 +52,7 @@ class TilePlaces {
   Result<Answer> answer() const;
 
  private:
-  WrittenSteps smallest_;  // of any task of the form
+  WrittenSteps smallest_;  // steps of any task with this form
   std::string form_;       // kind, blocks and buffers
 };
 

@@ -9,14 +9,14 @@ namespace dovetail::accel {
 
 namespace {
 
-// From the first request to the first byte, and from the last byte to the response: once each, the rest overlaps.
+// From the first request to the first byte, and from the last byte to the response. Both occur once, the rest overlaps.
 constexpr std::uint64_t kLatencyCycles = 128;
 
 std::uint64_t parts(std::uint64_t whole, std::int64_t part) {
   return (whole + static_cast<std::uint64_t>(part) - 1) / static_cast<std::uint64_t>(part);
 }
 
-// What a program does but for its stores.
+// Adds the work of a program except its stores.
 void add_work(const loops::Program& program, const isa::HardwareConfig& config, CycleEstimate& estimate) {
   loops::visit_stmts(program.body, [&](const loops::Stmt& stmt) {
     const auto* block = std::get_if<loops::Block>(&stmt->node);
@@ -28,7 +28,7 @@ void add_work(const loops::Program& program, const isa::HardwareConfig& config, 
     }
     const std::string& name = block->name;
     const std::uint64_t elements = parts(points, config.batch * config.block_out);
-    // What LOAD and STORE do costs bytes, not cycles of the compute unit.
+    // LOAD and STORE cost bytes, not cycles of the compute unit.
     if (name == "pad" || name == "out" || name.ends_with("load") || name.ends_with("constants") ||
         name.ends_with(".copy"))
       return;
@@ -50,7 +50,7 @@ CycleEstimate estimate_cycles(const graph::Graph& graph, const Operation& operat
     for (const loops::Parameter& parameter : programs[i].parameters) {
       const auto bytes =
           static_cast<std::uint64_t>(element_count(parameter.buffer->shape) * size_bytes(parameter.buffer->dtype));
-      // All parts write one result.
+      // All parts write the same result.
       if (parameter.role != loops::ParameterRole::output) estimate.loaded += bytes;
       else if (i == 0) estimate.stored += bytes;
     }

@@ -1,5 +1,5 @@
-// What an operation costs on the accelerator, estimated without compiling it: docs/explanation/partition.md states the
-// model.
+// Estimates the cost of an operation on the accelerator without compiling it; docs/explanation/partition.md describes
+// the model.
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace {
 // Positions in [n, c, h, w] and in [o, c, ky, kx].
 constexpr std::size_t kChannelAxis = 1, kRowAxis = 2, kColumnAxis = 3;
 
-// Weights [o, c, ky, kx]: taps along `dimension` become channels, the tap slowest, as Layout::Fold has it.
+// Weights [o, c, ky, kx]: taps along `dimension` become channels, the tap slowest, as in Layout::Fold.
 NdArray fold_weight(const NdArray& weight, std::size_t dimension) {
   const Shape& from = weight.shape();
   Shape to = from;
@@ -60,7 +60,7 @@ bool reads_pads(const ConvSpec& spec, const TensorLayout& x, const ImageShape& y
          (y.w - 1) * spec.stride_w + (spec.kernel_w - 1) * spec.dilation_w - spec.pad_left >= x.w;
 }
 
-// Of the convolution's own result, which a pooling after it makes smaller.
+// The shape of the convolution's own result, which a pooling after it makes smaller.
 ImageShape shape_of_products(const graph::Graph& graph, const Operation& operation, const isa::HardwareConfig& config) {
   const bool pooled = std::get<ConvOperation>(operation.body).pooling.has_value();
   return image_shape(graph, pooled ? graph.node(operation.nodes.front()).outputs[0] : operation.output, config);
@@ -100,7 +100,7 @@ std::optional<Operation> fold_window(const graph::Graph& graph, const Operation&
     if (rows) fold_rows(folded, y.h);
     auto& body = std::get<ConvOperation>(folded.body);
     if (body.weight.shape()[kChannelAxis] > Layout::kMostFolded) continue;
-    // The folds have made the pads of their dimensions; LOAD or the border make those of the others.
+    // The folds include the pads of their dimensions; LOAD or the border make those of the others.
     body.spec.pads_in_load &= reads_pads(body.spec, input_layout(graph, folded, 0, config), y);
     if (const Price price = price_of(graph, folded, config); price < least) {
       least = price;

@@ -1,4 +1,4 @@
-// Operations as loop programs (programs.h), and as what the sketches call them.
+// The loop programs of operations (programs.h), and the kinds of sketches for them.
 #pragma once
 
 #include <span>
@@ -14,11 +14,11 @@
 namespace dovetail::accel {
 
 const Kind& kind_of(const Operation& operation);
-// One program, or one for each part of what is moved, or of a product of activations. `inputs`: how they are stored, in
-// the operation's order.
+// One program, or one for each part of a move or of a product of activations. `inputs`: layouts of the inputs, in the
+// operation's order.
 std::vector<loops::Program> operation_programs(const Operation& operation, std::span<const TensorLayout> inputs,
                                                const TensorLayout& output, const isa::HardwareConfig& config);
-// Of the operation by itself: each input has the border that this operation needs.
+// The programs of the operation alone: each input has the border that this operation needs.
 std::vector<loops::Program> operation_programs(const graph::Graph& graph, const Operation& operation,
                                                const isa::HardwareConfig& config);
 

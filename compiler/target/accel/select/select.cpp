@@ -35,18 +35,18 @@ Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, 
   const auto plan = plan_fixed_point(scales, e.range, bound);
   if (!plan) {
     const auto has_no_plan = [&](const float& scale) { return !plan_fixed_point({&scale, 1}, e.range, bound); };
-    return c.refuse(fmt::format("{} has no form of its scale {} for accumulators up to {} without the extension "
+    return c.refuse(fmt::format("{} cannot apply its scale {} to accumulators up to {} without the extension "
                                 "`requant`",
                                 c.config.name, *std::ranges::find_if(scales, has_no_plan), bound),
                     "choose hardware with `requant`, or another target for it");
   }
   e.fixed_point = *plan;
-  std::int64_t constant = 0;  // what is added to an accumulator at most
+  std::int64_t constant = 0;  // the largest constant added to an accumulator
   for (const float scale : scales)
     constant = std::max(constant, std::abs(fixed_point_channel(scale, e.fixed_point, e.range).center));
   if (bound + constant >= INT32_MAX)
     return c.refuse(
-        fmt::format("its accumulators reach {}, which with the rounding constant {} exceeds int32", bound, constant));
+        fmt::format("its accumulators reach {}, which exceeds int32 with the rounding constant {}", bound, constant));
   return e;
 }
 
@@ -57,8 +57,8 @@ std::span<const std::int8_t> weights_of(const ConvOperation& operation, std::siz
   return operation.weight.data<std::int8_t>().subspan(channel * terms, terms);
 }
 
-// sum (x - zx) w + b = sum x w + (b - zx sum w): zero points leave the inner loop; pads then hold zx. False where that
-// exceeds int32.
+// sum (x - zx) w + b = sum x w + (b - zx sum w): zero points leave the inner loop; pads then have the value zx. False
+// if the result exceeds int32.
 bool fold_zero_point(ConvOperation& operation, std::int32_t zx) {
   if (zx == 0) return true;
   for (std::size_t o = 0; o < operation.bias.size(); ++o) {
@@ -81,14 +81,14 @@ std::int64_t accumulator_bound(const ConvOperation& operation) {
   return largest;
 }
 
-// Channels that training has switched off have scales of 10^-9: all their accumulators round to one value. They become
-// that value, at scale 1.
+// Channels that training switched off have scales of 10^-9, so that all their accumulators round to the same value.
+// They are replaced by that value, with scale 1.
 void fix_constant_channels(ConvOperation& operation) {
   const std::size_t terms = static_cast<std::size_t>(operation.weight.count()) / operation.bias.size();
   for (std::size_t o = 0; o < operation.bias.size(); ++o) {
     const double bias = operation.bias[o], bound = static_cast<double>(product_bound(operation, o)),
                  s = operation.scale[o];
-    // The product is rounded once here too, to binary64: a step away from every tie, so that this cannot matter.
+    // The product is rounded to binary64 here, which cannot change the result: it must be a step away from every tie.
     const double low = (bias - bound) * s, high = (bias + bound) * s;
     if (std::nearbyint(low - 1e-6) != std::nearbyint(high + 1e-6) || std::fabs(low) > 1024) continue;
     operation.bias[o] = static_cast<std::int32_t>(std::nearbyint(low));
@@ -137,7 +137,7 @@ Result<Operation> make_conv(const Context& c, const NdArray& weight, const Windo
   spec.dilation_w = window.dilations[1];
   spec.pad_top = window.pads[0];
   spec.pad_left = window.pads[1];
-  // What the last output reads beyond the image; less than the declared pad where the stride leaves a rest.
+  // The rows that the last output reads beyond the image; fewer than the declared pad if the stride leaves a remainder.
   const std::int64_t bottom = std::max<std::int64_t>(
       0, (y.h - 1) * spec.stride_h + (spec.kernel_h - 1) * spec.dilation_h + 1 - spec.pad_top - x.h);
   const std::int64_t right = std::max<std::int64_t>(
@@ -156,42 +156,43 @@ Result<Operation> select_conv(const Context& c) {
   const Shape& x = c.type(0).shape;
   const NdArray* weight = c.constant(1);
   if (x.size() != 4)
-    return c.refuse(fmt::format("it convolves over {} spatial dimensions, the accelerator over 2", x.size() - 2));
+    return c.refuse(
+        fmt::format("it convolves over {} spatial dimensions, and the accelerator supports 2", x.size() - 2));
   const Window window{weight->shape()[2], weight->shape()[3], graph::ints_attribute(c.node(), "strides", {1, 1}),
                       graph::ints_attribute(c.node(), "dilations", {1, 1}),
                       graph::ints_attribute(c.node(), "pads", {0, 0, 0, 0})};
   if (rows_are_pixels(c.graph, c.node().inputs[0]) || rows_are_pixels(c.graph, c.node().outputs[0]))
-    return c.refuse("it convolves what a product of two activations reads or writes, which is stored as a matrix");
+    return c.refuse("it convolves an operand or result of a product of two activations, which is stored as a matrix");
   return make_conv(c, *weight, window, image_of(c, c.node().inputs[0]), image_of(c, c.node().outputs[0]));
 }
 
-constexpr const char* kLieApart = "its operand and its result have different layouts";
+constexpr const char* kLayoutsDiffer = "its operand and its result have different layouts";
 
-// A matrix product is a 1x1 convolution of 1x1 images, or of one whose pixels are the matrix's rows.
+// A matrix product is a 1x1 convolution of 1x1 images, or of an image whose pixels are the matrix's rows.
 Result<Operation> select_gemm(const Context& c) {
   const NdArray* weight = c.constant(1);
   const ImageShape x = image_of(c, c.node().inputs[0]), y = image_of(c, c.node().outputs[0]);
   if (x.rows == 0 && c.type(0).shape.size() == 4) return c.refuse("it multiplies along the last of four dimensions");
-  if (!lie_alike(c, {c.node().inputs[0], c.node().outputs[0]})) return c.refuse(kLieApart);
+  if (!share_form(c, {c.node().inputs[0], c.node().outputs[0]})) return c.refuse(kLayoutsDiffer);
   return make_conv(c, weight->reshaped({weight->shape()[0], weight->shape()[1], 1, 1}),
                    {1, 1, {1, 1}, {1, 1}, {0, 0, 0, 0}}, x, y);
 }
 
-// One that reads a flattened image is a convolution with a kernel as large as the image.
+// A product that reads a flattened image is a convolution with a kernel as large as the image.
 Result<Operation> select_gemm_of_image(const Context& c) {
   const NdArray* weight = c.constant(1);
   const ValueId image = c.found.values.at("image");
   const Shape &shape = c.graph.value(image).type.shape, &flat = c.type(0).shape;
   const ImageShape x = image_of(c, image), rows = image_of(c, c.node().inputs[0]), y = image_of(c, c.node().outputs[0]);
-  if (shape.size() != 4 || !lie_alike(c, {image, c.node().inputs[0], c.node().outputs[0]}) || flat.size() == 4 ||
+  if (shape.size() != 4 || !share_form(c, {image, c.node().inputs[0], c.node().outputs[0]}) || flat.size() == 4 ||
       rows.n != x.n || rows.c != x.c * x.h * x.w)
     return c.refuse(fmt::format("{} becomes {}, which is not a flattened image", to_string(shape), to_string(flat)));
   if (x.rows != rows.rows && x.n > 1)
-    return c.refuse(fmt::format("{} becomes {}, whose rows are several of different images of a batch of {}",
-                                to_string(shape), to_string(flat), x.n));
+    return c.refuse(
+        fmt::format("{} becomes {}, whose rows mix images of a batch of {}", to_string(shape), to_string(flat), x.n));
   const std::int64_t outputs = weight->shape()[0];
   NdArray kernel = weight->reshaped({outputs, x.c, x.h, x.w});
-  // Rows of a matrix follow each other whole, and are pixels; of an image, channels follow each other.
+  // The rows of a matrix are consecutive and are pixels; in an image, channels are consecutive.
   if (x.rows > 0)
     for (std::int64_t o = 0; o < outputs; ++o)
       for (std::int64_t row = 0; row < x.w; ++row)
@@ -203,7 +204,7 @@ Result<Operation> select_gemm_of_image(const Context& c) {
   return operation;
 }
 
-// A constant operand's value for each channel of `shape`; nullopt where it varies in another way.
+// A constant operand's value for each channel of `shape`; nullopt if it also varies within a channel.
 std::optional<std::vector<std::int8_t>> by_channel(const NdArray& constant, const Shape& shape, bool image) {
   const auto values = constant.data<std::int8_t>();
   const std::int64_t extent = image ? shape[1] : shape.back();
@@ -215,7 +216,7 @@ std::optional<std::vector<std::int8_t>> by_channel(const NdArray& constant, cons
   return std::vector<std::int8_t>(values.begin(), values.end());
 }
 
-// Operand a is the node's first, or the one that is not a constant.
+// Operand a is the node's first operand, or the one that is not constant.
 Result<AddOperation> make_addition(const Context& c) {
   const NdArray* constants[] = {c.constant(0), c.constant(1)};
   if (constants[0] && constants[1]) return c.refuse("both of its operands are constant");
@@ -231,10 +232,10 @@ Result<AddOperation> make_addition(const Context& c) {
   if (constants[b]) addend = by_channel(*constants[b], shape, image);
   if (c.type(a).shape != shape || (constants[b] ? !addend : c.type(b).shape != shape))
     return c.refuse(fmt::format(
-        "its operands have the shapes {} and {}, the accelerator adds equal ones, or a constant of each channel",
+        "its operands have the shapes {} and {}; the accelerator adds equal shapes, or a constant per channel",
         to_string(c.type(0).shape), to_string(c.type(1).shape)));
   for (const std::size_t side : {a, b})
-    if (!constants[side] && !lie_alike(c, {c.node().inputs[side], result})) return c.refuse(kLieApart);
+    if (!constants[side] && !share_form(c, {c.node().inputs[side], result})) return c.refuse(kLayoutsDiffer);
   constexpr const char* kZeroPoints[] = {"a_zero_point", "b_zero_point"};
   constexpr const char* kMultipliers[] = {"a_multiplier", "b_multiplier"};
   const auto multiplier = [&](std::size_t side) {
@@ -277,7 +278,7 @@ Result<Operation> select_add(const Context& c) {
   return Operation{{c.id}, std::move(inputs), c.node().outputs[0], std::move(borders), std::move(operation)};
 }
 
-// Whether the product's result, narrowed by its store and widened again, takes fewer cycles than its clamps by the ALU.
+// Whether storing the product's result as int8 and widening it again takes fewer cycles than clamping it in the ALU.
 bool costs_less_apart(const Epilogue& product, const AddSpec& sum, const isa::HardwareConfig& config) {
   if (!product.saturate || sum.widening != Widening::gemm) return false;
   const bool clamps = product.form == Epilogue::Form::requant || product.fixed_point.clamps;
@@ -290,15 +291,15 @@ bool costs_less_apart(const Epilogue& product, const AddSpec& sum, const isa::Ha
   return std::max(apart, loads) < together;
 }
 
-// A sum that reads a product's result is made of its accumulators.
+// A sum that reads a product's result is computed from the product's accumulators.
 Result<Operation> add_to(const Context& c, Result<Operation> (*select_product)(const Context& c)) {
   const NodeId product = c.found.nodes.front();
   DOVETAIL_ASSIGN(Operation operation, select_product({c.graph, c.config, c.found, product}));
   DOVETAIL_ASSIGN(AddOperation addition, make_addition(c));
   if (c.node().inputs[0] == c.node().inputs[1]) return c.refuse("it adds a product's result to itself");
-  if (!lie_alike(c, {c.node().outputs[0], c.graph.node(product).outputs[0]})) return c.refuse(kLieApart);
+  if (!share_form(c, {c.node().outputs[0], c.graph.node(product).outputs[0]})) return c.refuse(kLayoutsDiffer);
   if (costs_less_apart(std::get<ConvOperation>(operation.body).spec.epilogue, addition.spec, c.config))
-    return c.refuse("its product and itself take less time one after the other");
+    return c.refuse("its product and the addition take less time as separate operations");
   const bool first = c.node().inputs[0] == c.graph.node(product).outputs[0];
   if (!first && !addition.spec.constant_b) {
     std::swap(addition.a_zero_point, addition.b_zero_point);
@@ -317,7 +318,7 @@ Result<Operation> add_to(const Context& c, Result<Operation> (*select_product)(c
 Result<Operation> select_conv_and_add(const Context& c) { return add_to(c, select_conv); }
 Result<Operation> select_gemm_and_add(const Context& c) { return add_to(c, select_gemm); }
 
-// Whether somebody reads the value with a border of another number.
+// Whether a reader of the value needs a border with another number.
 bool needs_other_border(const Context& c, ValueId value, std::int64_t number) {
   return std::ranges::any_of(c.graph.users(value), [&](NodeId user) {
     const Node& node = c.graph.node(user);
@@ -329,11 +330,13 @@ bool needs_other_border(const Context& c, ValueId value, std::int64_t number) {
 
 Result<Operation> select_max_pool(const Context& c) {
   const graph::TensorType& x = c.type(0);
-  if (x.dtype != DType::int8) return c.refuse(fmt::format("it pools {}, the accelerator int8", name(x.dtype)));
+  if (x.dtype != DType::int8)
+    return c.refuse(fmt::format("it pools {}, and the accelerator pools int8", name(x.dtype)));
   if (x.shape.size() != 4)
-    return c.refuse(fmt::format("it pools over {} spatial dimensions, the accelerator over 2", x.shape.size() - 2));
+    return c.refuse(
+        fmt::format("it pools over {} spatial dimensions, and the accelerator supports 2", x.shape.size() - 2));
   if (rows_are_pixels(c.graph, c.node().inputs[0]) || rows_are_pixels(c.graph, c.node().outputs[0]))
-    return c.refuse("it pools what a product of two activations reads or writes, which is stored as a matrix");
+    return c.refuse("it pools an operand or result of a product of two activations, which is stored as a matrix");
   if (graph::string_attribute(c.node(), "auto_pad", "NOTSET") != "NOTSET") return c.refuse("its pads are implicit");
   DOVETAIL_ASSIGN(const ops::Window whole,
                   ops::make_window({c.graph, c.node()}, graph::ints_attribute(c.node(), "kernel_shape", {1, 1})));
@@ -351,16 +354,16 @@ Result<Operation> select_max_pool(const Context& c) {
   spec.dilation_w = window.dilations[1];
   spec.pad_top = window.pad_begin[0];
   spec.pad_left = window.pad_begin[1];
-  // All that the last window reads is in the image or its border.
+  // Everything that the last window reads is in the image or its border.
   const ImageShape image = image_of(c, c.node().inputs[0]), y = image_of(c, c.node().outputs[0]);
   spec.y = layout_of(c, y);
-  const auto behind = [](std::int64_t results, std::int64_t stride, std::int64_t kernel, std::int64_t pad,
-                         std::int64_t extent) {
+  const auto pad_after = [](std::int64_t results, std::int64_t stride, std::int64_t kernel, std::int64_t pad,
+                            std::int64_t extent) {
     return std::max<std::int64_t>(0, (results - 1) * stride + kernel - pad - extent);
   };
   BorderNeed pads;
-  pads.border = {spec.pad_top, spec.pad_left, behind(y.h, spec.stride_h, spec.kernel_h, spec.pad_top, image.h),
-                 behind(y.w, spec.stride_w, spec.kernel_w, spec.pad_left, image.w)};
+  pads.border = {spec.pad_top, spec.pad_left, pad_after(y.h, spec.stride_h, spec.kernel_h, spec.pad_top, image.h),
+                 pad_after(y.w, spec.stride_w, spec.kernel_w, spec.pad_left, image.w)};
   if (!pads.border.empty()) pads.value = INT8_MIN;
   spec.separable = spec.widening == Widening::gemm && is_separable(spec) &&
                    (pads.border.empty() || !needs_other_border(c, c.node().inputs[0], INT8_MIN));
@@ -368,8 +371,8 @@ Result<Operation> select_max_pool(const Context& c) {
   return Operation{{c.id}, {c.node().inputs[0]}, c.node().outputs[0], {pads}, std::move(operation)};
 }
 
-// A max-pooling that reads a convolution's result is made of its accumulators: the epilogue comes after the maximum,
-// for fewer elements.
+// A max-pooling that reads a convolution's result reduces the accumulators: the epilogue follows the maximum, for fewer
+// elements.
 Result<Operation> select_conv_and_max_pool(const Context& c) {
   const NodeId product = c.found.nodes.front();
   DOVETAIL_ASSIGN(Operation operation, select_conv({c.graph, c.config, c.found, product}));
@@ -378,11 +381,12 @@ Result<Operation> select_conv_and_max_pool(const Context& c) {
   spec.x = layout_of(c, image_of(c, c.node().inputs[0]));
   auto& conv = std::get<ConvOperation>(operation.body);
   if (!is_separable(spec) || !reduces_in_place(spec))
-    return c.refuse("not every window has its own element, in place of which accumulators could be reduced");
+    return c.refuse("not every window has its own element as the place to reduce accumulators");
   if (std::ranges::any_of(conv.scale, [](float scale) { return scale < 0; }))
     return c.refuse("its convolution has a negative scale, with which the largest accumulator is the smallest result");
   if (const std::int64_t bound = accumulator_bound(conv); bound > INT32_MAX)
-    return c.refuse(fmt::format("its accumulators reach {}, beyond int32, where they do not rise any more", bound));
+    return c.refuse(
+        fmt::format("its accumulators reach {}, which exceeds int32, so that their order would change", bound));
   conv.pooling = std::move(spec);
   operation.nodes = {product, c.id};
   operation.output = c.node().outputs[0];
@@ -398,8 +402,8 @@ Result<double> expected_cycles(const Context& c, const Operation& operation, con
   return cycles;
 }
 
-// Whether the convolution and the pooling take fewer cycles one after the other: together, what windows of different
-// tiles share is computed for each of them, and tiles are smaller.
+// Whether the convolution and the pooling take fewer cycles as separate operations: together, elements that windows of
+// different tiles share are computed for each tile, and tiles are smaller.
 Result<bool> costs_less_apart(const Context& c, const Operation& pooled, const std::shared_ptr<Memo>& memo) {
   Operation product = pooled;
   std::get<ConvOperation>(product.body).pooling.reset();
@@ -416,7 +420,7 @@ struct Row {
   std::string_view name, pattern;
   Result<Operation> (*make)(const Context& context);
 };
-// Of several rows for an operator the first that takes it counts.
+// If several rows match an operator, the first one that accepts it is used.
 // clang-format off
 constexpr Row kRows[] = {
     {"convolution and max pooling", "MaxPool(dovetail.qconv(x=_, weights=#, bias=#, scale=#, ...))", select_conv_and_max_pool},
@@ -439,8 +443,7 @@ constexpr Row kRows[] = {
 };
 // clang-format on
 
-// Whether the host lays the value out, and for this operation alone: no row's pattern ends in the node that computes
-// it.
+// Whether the host packs the value, and only for this operation: no row's pattern ends in the node that computes it.
 bool comes_from_host(const Graph& graph, ValueId value) {
   const NodeId producer = graph.value(value).producer;
   const auto takes = [&](const Row& row) { return pattern::match(graph, producer, *pattern::parse(row.pattern)).ok(); };
@@ -455,7 +458,7 @@ Result<Operation> take(const Context& context, const Row& row, const std::shared
                     config.batch, config.block_in, config.block_out));
   if (context.node().outputs.size() > 1)
     return context.refuse(
-        fmt::format("it has {} results, the accelerator's operations one", context.node().outputs.size()));
+        fmt::format("it has {} results, and the accelerator's operations have one", context.node().outputs.size()));
   const Shape& y = context.graph.value(context.node().outputs[0]).type.shape;
   if (y.size() < 2 || element_count(y) == 0)
     return context.refuse(fmt::format("its result has the shape {}", to_string(y)));
@@ -466,7 +469,7 @@ Result<Operation> take(const Context& context, const Row& row, const std::shared
   std::ranges::for_each(context.found.inputs, add);
   add(context.node().outputs[0]);
   if (const std::uint64_t end = end_of_memory(config); bytes > end)
-    return context.refuse(fmt::format("its operands and its result take {} KiB of memory, {} reaches {} KiB",
+    return context.refuse(fmt::format("its operands and its result need {} KiB of memory, and {} reaches {} KiB",
                                       bytes / 1024, config.name, end / 1024),
                           "raise `address_bits`, or choose another target for it");
   DOVETAIL_ASSIGN(Operation operation, row.make(context));
@@ -477,7 +480,7 @@ Result<Operation> take(const Context& context, const Row& row, const std::shared
       return context.refuse(fits.errors().front().why, fits.errors().front().hint);
   if (const auto* conv = std::get_if<ConvOperation>(&operation.body); conv && conv->pooling) {
     DOVETAIL_ASSIGN(const bool apart, costs_less_apart(context, operation, memo));
-    if (apart) return context.refuse("its convolution and itself take less time one after the other");
+    if (apart) return context.refuse("its convolution and the pooling take less time as separate operations");
   }
   return operation;
 }

@@ -1,5 +1,5 @@
-// What the accelerator takes of a graph: a table of patterns with predicates. Each row either makes an operation of the
-// nodes it covers, or says in words why it cannot, which the report repeats.
+// Selects the nodes of a graph that the accelerator runs: a table of patterns with predicates. Each row either makes an
+// operation from the nodes that it covers, or gives the reason why it cannot, which the report shows.
 #pragma once
 
 #include <cstdint>
@@ -31,16 +31,16 @@ struct AddOperation {
   AddSpec spec;
   std::int32_t a_zero_point = 0, b_zero_point = 0;
   float a_multiplier = 1, b_multiplier = 1, y_multiplier = 1;
-  std::vector<std::int32_t> constant;  // where b is one: its part of the sum, for each channel
+  std::vector<std::int32_t> constant;  // if b is constant: its part of the sum, for each channel
 };
 struct ConvOperation {
-  ConvSpec spec;                   // layouts still open
+  ConvSpec spec;                   // layouts not chosen yet
   NdArray weight;                  // int8 [o, c of a group, ky, kx], not padded
   std::vector<std::int32_t> bias;  // zero point folded in
   std::vector<float> scale;
-  std::vector<Layout::Fold> folds;       // of its input (fold_window.h)
-  std::optional<AddOperation> addition;  // of its result, operand a, and the operation's second input or a constant
-  std::optional<MaxPoolSpec> pooling;    // of its result; there is one of both at most
+  std::vector<Layout::Fold> folds;       // folds of its input (fold_window.h)
+  std::optional<AddOperation> addition;  // adds its result as operand a, and the operation's second input or a constant
+  std::optional<MaxPoolSpec> pooling;    // pools its result; there is at most one of addition and pooling
 };
 struct MaxPoolOperation {
   MaxPoolSpec spec;
@@ -49,20 +49,21 @@ struct LinesOperation {
   LinesSpec spec;
 };
 struct MoveOperation {
-  std::vector<MoveSpec> parts;      // which together are the result
-  std::vector<Layout::Fold> folds;  // with which the result is stored as the operand does (folds_of_move); else empty
+  std::vector<MoveSpec> parts;      // all parts together are the result
+  std::vector<Layout::Fold> folds;  // for which the result has the memory of the operand (folds_of_move); else empty
 };
 struct TransposeOperation {
-  std::vector<TransposeSpec> parts;  // which together are the result
+  std::vector<TransposeSpec> parts;  // all parts together are the result
 };
 struct MatMulOperation {
-  std::vector<TransposeSpec> transposes;  // of parts of b, into a matrix of so many rows and `depth` channels
-  std::int64_t transposed_rows = 0;       // 0: the products read b where it is stored
+  std::vector<TransposeSpec>
+      transposes;                    // transposes parts of b into a matrix of transposed_rows rows and `depth` channels
+  std::int64_t transposed_rows = 0;  // 0: the products read b in place
   std::vector<MatMulSpec> products;
 };
 
 struct Operation {
-  std::vector<graph::NodeId> nodes;    // covered, the last one yields `output`
+  std::vector<graph::NodeId> nodes;    // covered nodes; the last one computes `output`
   std::vector<graph::ValueId> inputs;  // int8 tensors
   graph::ValueId output;
   std::vector<BorderNeed> borders;  // one per input
@@ -71,18 +72,18 @@ struct Operation {
       body;
 };
 
-// How an input is stored for an operation by itself, without a border.
+// The layout of an input for an operation alone, without a border.
 TensorLayout input_layout(const graph::Graph& graph, const Operation& operation, std::size_t input,
                           const isa::HardwareConfig& config);
 
-// How the transposed parts of a product's second operand are stored. Precondition: there are some.
+// The layout of the transposed parts of a product's second operand. Precondition: there are transposed parts.
 TensorLayout transposed_layout(const MatMulOperation& operation, const isa::HardwareConfig& config);
 
 struct TakenOperation final : Taken {
   explicit TakenOperation(Operation operation) : operation(std::move(operation)) {}
   Operation operation;
 };
-// The table for that hardware; its predicates make a TakenOperation of what they take.
+// The table for this hardware; its predicates make a TakenOperation from matches that they accept.
 // `memo`: as for sketch_of() (sketches.h).
 std::vector<PatternRow> pattern_rows(const isa::HardwareConfig& config, std::shared_ptr<Memo> memo = nullptr);
 

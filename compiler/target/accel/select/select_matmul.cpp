@@ -1,5 +1,5 @@
-// Products of two activations, with the movement around them: what is between an operand and where it is in memory,
-// and between the result and where it is to be stored, becomes addresses.
+// Products of two activations, with the movement around them: movement between an operand and its stored matrix, and
+// between the result and its stored matrix, becomes addresses.
 #include <algorithm>
 #include <numeric>
 
@@ -14,7 +14,7 @@ using graph::ValueId;
 
 namespace {
 
-// A matrix as the model has it: the product of the leading extents, the last one.
+// The extents of a matrix in the model: the product of the leading extents, and the last extent.
 MatrixExtents extents_of(const Shape& shape, std::int64_t groups) {
   const std::int64_t columns = shape.back();
   return {groups, element_count(shape) / columns / groups, columns};
@@ -44,10 +44,10 @@ Result<std::vector<std::int64_t>> positions_in(const Context& c, const std::vect
 struct MatrixPart {
   std::vector<std::int64_t> positions;
   MatrixExtents extents;
-  std::int64_t channels;  // of the matrix that it is in
+  std::int64_t channels;  // channels of the matrix that contains it
 };
 
-// Where all of its blocks begin at borders of blocks of channels, and at rows that are multiples of `rows`.
+// Whether all groups begin at borders of blocks of channels, and at rows that are multiples of `rows`.
 bool is_aligned(const MatrixView& view, std::int64_t rows, std::int64_t block) {
   const GroupPlaces& at = view.within;
   return at.first_channel % block == 0 && at.channels % block == 0 && view.outer_channels % block == 0 &&
@@ -61,7 +61,7 @@ GroupPlaces of_outer(const MatrixView& view, std::int64_t outer) {
   return at;
 }
 
-// Elements of WGT are whole: rows of zeros follow those of the matrix.
+// Elements of WGT must be whole, so rows of zeros follow those of the matrix.
 BorderNeed rows_of_wgt(const Context& c, ValueId matrix) {
   BorderNeed need;
   const ImageShape shape = image_of(c, matrix);
@@ -76,9 +76,9 @@ class Selection {
   Result<Operation> select() {
     const isa::HardwareConfig& config = c_.config;
     if (!multiplies_activations(config))
-      return c_.refuse(
-          fmt::format("its second operand becomes elements of WGT, which takes blocks of equal size, not {} and {}",
-                      config.block_in, config.block_out));
+      return c_.refuse(fmt::format(
+          "its second operand becomes elements of WGT, which needs blocks of equal size, and they are {} and {}",
+          config.block_in, config.block_out));
     a_ = root_.found.values.at("a");
     b_ = root_.found.values.at("b");
     y_ = root_.node().outputs[0];
@@ -104,10 +104,10 @@ class Selection {
                 &result = c_.graph.value(node.outputs[0]).type.shape;
     if (left.size() < 2 || right.size() < 2) return c_.refuse("one of its operands is a vector");
     for (const ValueId value : {a_, b_, y_})
-      if (!rows_are_pixels(c_.graph, value)) return c_.refuse("the adjacent movement is of an image");
+      if (!rows_are_pixels(c_.graph, value)) return c_.refuse("the adjacent movement moves an image");
     const auto leading = [](const Shape& shape) { return Shape(shape.begin(), shape.end() - 2); };
     if (element_count(leading(left)) != element_count(leading(right)))
-      return c_.refuse(fmt::format("its operands {} and {} have other batches", to_string(left), to_string(right)));
+      return c_.refuse(fmt::format("its operands {} and {} have different batches", to_string(left), to_string(right)));
     groups_ = element_count(leading(left));
     std::array<MatrixPart, 3> parts;
     for (const auto& [part, source, value, shape] :
@@ -116,7 +116,7 @@ class Selection {
       part->extents = extents_of(*shape, groups_);
       part->channels = c_.graph.value(source).type.shape.back();
     }
-    // Where each element of the product goes to.
+    // The position of each element of the product in the result.
     DOVETAIL_ASSIGN(const auto sources, positions_in(c_, nodes_between(c_, node.outputs[0], y_), node.outputs[0]));
     parts[2].positions.resize(sources.size());
     for (std::size_t i = 0; i < sources.size(); ++i)
@@ -142,17 +142,18 @@ class Selection {
     const isa::HardwareConfig& config = c_.config;
     const auto& [rows, channels, depth] = extents_;
     const MatrixView &a = views_[0], &b = views_[1], &y = views_[2];
-    if (a.transposed) return c_.refuse("its first operand is stored the other way round");
-    if (y.transposed) return c_.refuse("its result is stored the other way round");
+    if (a.transposed) return c_.refuse("its first operand is stored transposed");
+    if (y.transposed) return c_.refuse("its result is stored transposed");
     const std::int64_t block = config.block_out;
-    // b has depth as rows; where it is stored transposed, its columns are rows in memory, as WGT has them.
+    // The rows of b are the depth. If b is stored transposed, its columns are rows in memory, as WGT needs them.
     for (const auto& [view, of] : {std::pair(&a, config.batch), {&b, block}, {&y, config.batch}})
       if (!is_aligned(*view, of, block))
         return c_.refuse(fmt::format("its {} matrices are not at borders of blocks of {}", groups_, block));
     const bool ends = b.within.rows == 0 && b.outer_rows == 0 && b.within.first_row + depth == image_of(c_, b_).rows &&
                       depth % config.batch == 0;
     if (depth % block != 0 && (b.transposed || !ends))
-      return c_.refuse(fmt::format("its sums run over {} channels, no whole number of blocks of {}", depth, block));
+      return c_.refuse(
+          fmt::format("its sums run over {} channels, which is not a multiple of the block of {}", depth, block));
     return {};
   }
 
@@ -179,12 +180,12 @@ class Selection {
     spec.y_at = of_outer(views_[2], outer);
     if (!views_[1].transposed) {
       const GroupPlaces from = spec.b_at;
-      // Groups alongside each other are transposed together.
-      const bool beside = from.rows == 0;
+      // Adjacent groups are transposed together.
+      const bool adjacent = from.rows == 0;
       const std::int64_t channels = round_up(spec.channels, c_.config.block_in),
-                         together = beside ? (spec.groups - 1) * from.channels + channels : channels;
-      spec.b_at = {operation.transposed_rows, beside ? from.channels : channels, 0, 0};
-      for (std::int64_t group = 0; group < (beside ? 1 : spec.groups); ++group) {
+                         together = adjacent ? (spec.groups - 1) * from.channels + channels : channels;
+      spec.b_at = {operation.transposed_rows, adjacent ? from.channels : channels, 0, 0};
+      for (std::int64_t group = 0; group < (adjacent ? 1 : spec.groups); ++group) {
         TransposeSpec transpose;
         transpose.name = spec.name + ".transposed";
         transpose.first_row = from.first_row + group * from.rows;
@@ -218,11 +219,12 @@ Result<Operation> select_transpose(const Context& c) {
   const ValueId x = c.found.values.at("x"), y = c.node().outputs[0];
   const Shape &from = c.graph.value(x).type.shape, &to = c.graph.value(y).type.shape;
   if (c.graph.value(y).type.dtype != DType::int8)
-    return c.refuse(fmt::format("it moves {}, the accelerator int8", name(c.graph.value(y).type.dtype)));
+    return c.refuse(fmt::format("it moves {}, and the accelerator moves int8", name(c.graph.value(y).type.dtype)));
   if (!rows_are_pixels(c.graph, x) || !rows_are_pixels(c.graph, y)) return c.refuse("it transposes an image");
   if (!multiplies_activations(c.config))
-    return c.refuse(fmt::format("it is transposed as elements of WGT, which takes blocks of equal size, not {} and {}",
-                                c.config.block_in, c.config.block_out));
+    return c.refuse(
+        fmt::format("it is transposed as elements of WGT, which needs blocks of equal size, and they are {} and {}",
+                    c.config.block_in, c.config.block_out));
   const std::int64_t block = c.config.block_out, batch = c.config.batch,
                      groups = element_count(Shape(to.begin(), to.end() - 2));
   DOVETAIL_ASSIGN(const auto positions, positions_in(c, nodes_between(c, x, y), x));

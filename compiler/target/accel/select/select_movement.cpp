@@ -1,5 +1,4 @@
-// Operators that move values. Which element goes where is their own asked definitions; a row needs the pattern
-// alone.
+// Operators that move values. Their definitions give the source of each element, so that a row needs only the pattern.
 #include <algorithm>
 
 #include "compiler/target/accel/select/selection.h"
@@ -24,7 +23,7 @@ Operation operation_of(const Context& c, std::vector<ValueId> inputs, std::vecto
 }  // namespace
 
 Result<Operation> select_clip(const Context& c) {
-  if (!lie_alike(c, {c.node().inputs[0], c.node().outputs[0]}))
+  if (!share_form(c, {c.node().inputs[0], c.node().outputs[0]}))
     return c.refuse("its operand and its result have different layouts");
   const ImageShape shape = image_of(c, c.node().inputs[0]);
   const Positions rows{0, 1, shape.h}, columns{0, 1, shape.w};
@@ -42,7 +41,8 @@ Result<Operation> select_clip(const Context& c) {
 
 Result<Operation> select_movement(const Context& c) {
   const graph::TensorType& y = c.graph.value(c.node().outputs[0]).type;
-  if (y.dtype != DType::int8) return c.refuse(fmt::format("it moves {}, the accelerator int8", name(y.dtype)));
+  if (y.dtype != DType::int8)
+    return c.refuse(fmt::format("it moves {}, and the accelerator moves int8", name(y.dtype)));
   if (c.found.inputs.empty()) return c.refuse("all of its operands are constant");
   std::vector<ImageShape> inputs;
   for (const ValueId input : c.found.inputs) {

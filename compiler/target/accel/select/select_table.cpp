@@ -1,4 +1,4 @@
-// Tables of one value whose entries are on two lines.
+// Tables (functions of one value) whose entries are on two lines.
 #include "compiler/target/accel/select/selection.h"
 
 namespace dovetail::accel {
@@ -11,13 +11,13 @@ Result<Operation> select_table(const Context& c) {
   if (tables.shape().size() > 1) {
     const std::int64_t axis = c.attribute("axis", 0);
     if (axis != channels && axis + rank != channels)
-      return c.refuse(
-          fmt::format("it has a table for each position of axis {}, the accelerator one for each channel", axis));
+      return c.refuse(fmt::format(
+          "it has a table for each position of axis {}, and the accelerator supports one for each channel", axis));
   }
   const auto lines = fit_piecewise_linear(tables.data<std::int8_t>(), c.config.requant);
   if (!lines)
     return c.refuse("its table is not two lines through one point, and the accelerator has no memory for tables");
-  if (!lie_alike(c, {c.node().inputs[0], c.node().outputs[0]}))
+  if (!share_form(c, {c.node().inputs[0], c.node().outputs[0]}))
     return c.refuse("its operand and its result have different layouts");
   LinesOperation operation;
   operation.spec.name = c.node().name;

@@ -1,4 +1,4 @@
-// What the makers of operations share (select.cpp), and those in their own files.
+// Declarations that the makers of operations share (select.cpp), and makers in their own files.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@
 
 namespace dovetail::accel {
 
-// What a row's maker sees.
+// The context of a row's maker.
 struct Context {
   const graph::Graph& graph;
   const isa::HardwareConfig& config;
@@ -29,7 +29,7 @@ struct Context {
   const graph::Node& node() const { return graph.node(id); }
 
   Diagnostic refuse(std::string why, std::string hint = "choose another target for it") const {
-    return {fmt::format("the accelerator does not take {}", node().name), node().name, std::move(why), std::move(hint)};
+    return {fmt::format("the accelerator cannot run {}", node().name), node().name, std::move(why), std::move(hint)};
   }
   const NdArray* constant(std::size_t i) const {
     const graph::ValueId id = i < node().inputs.size() ? node().inputs[i] : graph::ValueId{};
@@ -44,20 +44,20 @@ struct Context {
 inline TensorLayout layout_of(const Context& c, const ImageShape& shape) { return make_layout(c.config, shape); }
 inline ImageShape image_of(const Context& c, graph::ValueId value) { return image_shape(c.graph, value, c.config); }
 // Whether all of these values are matrices whose rows are pixels, or none is.
-inline bool lie_alike(const Context& c, std::initializer_list<graph::ValueId> values) {
+inline bool share_form(const Context& c, std::initializer_list<graph::ValueId> values) {
   return std::ranges::all_of(values, [&](graph::ValueId value) {
     return rows_are_pixels(c.graph, value) == rows_are_pixels(c.graph, *values.begin());
   });
 }
 
-// int8 values copied, and clamped or put elsewhere; functions of one value.
+// Operators that copy int8 values and clamp or move them; functions of one value.
 Result<Operation> select_clip(const Context& c);
 Result<Operation> select_movement(const Context& c);
 Result<Operation> select_table(const Context& c);
 Result<Operation> select_matmul(const Context& c);
 Result<Operation> select_transpose(const Context& c);
 
-// How accumulators become int8, for the hardware at hand. `bound`: largest |acc + bias|.
+// The conversion of accumulators to int8 on this hardware. `bound`: largest |acc + bias|.
 Result<Epilogue> make_epilogue(const Context& c, std::span<const float> scales, std::int64_t bound);
 
 }  // namespace dovetail::accel

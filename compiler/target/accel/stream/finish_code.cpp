@@ -20,8 +20,7 @@ namespace dovetail::accel {
 
 namespace {
 
-// Zeros of the system's, which has pages for those alone that are touched. The heap would clear what it keeps of memory
-// that was given back.
+// Zeros from the system, which allocates pages only when they are accessed. The heap would clear memory that it reuses.
 struct Unmap {
   std::size_t bytes;
   void operator()(std::byte* zeros) const { ::munmap(zeros, bytes); }
@@ -32,7 +31,7 @@ std::unique_ptr<std::byte, Unmap> map_zeros(std::size_t bytes) {
   return {static_cast<std::byte*>(zeros), Unmap{bytes}};
 }
 
-// Whether a LOAD brings micro-ops from there.
+// Whether a LOAD reads micro-ops from the segment.
 bool holds_micro_ops(const bundle::AccelCode& code, const bundle::Segment& segment) {
   return std::ranges::any_of(code.program, [&](const isa::Instruction& instruction) {
     const auto* load = std::get_if<isa::Load>(&instruction.body);
@@ -48,7 +47,7 @@ std::string text_of(const Stream& stream, const isa::HardwareConfig& config) {
   return isa::format_assembly(config, instructions);
 }
 
-// Micro-ops are numbered as if each kernel had its own place, and listed after.
+// The text of the stream. Micro-ops are numbered as if each kernel had its own place, and are listed at the end.
 std::string symbolic_text(Stream stream, const isa::HardwareConfig& config) {
   std::vector<std::uint64_t> begins{0};
   for (const std::vector<isa::Uop>& kernel : stream.kernels) begins.push_back(begins.back() + kernel.size());
@@ -63,7 +62,7 @@ std::string symbolic_text(Stream stream, const isa::HardwareConfig& config) {
   }
   std::string text = text_of(stream, config);
   for (std::size_t i = 0; i < stream.kernels.size(); ++i) {
-    text += fmt::format("# kernel {}, {} micro-ops from {} on:", i, stream.kernels[i].size(), begins[i]);
+    text += fmt::format("# kernel {}, {} micro-ops from {}:", i, stream.kernels[i].size(), begins[i]);
     for (const isa::Uop& uop : stream.kernels[i]) text += fmt::format(" ({}, {}, {})", uop.dst, uop.src, uop.wgt);
     text += '\n';
   }
@@ -95,7 +94,7 @@ Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, co
   const std::uint64_t needed = space.next + space.kept_free;
   if (const std::uint64_t end = end_of_memory(config); needed > end)
     return Diagnostic{fmt::format("cannot plan the memory of {}", name), name,
-                      fmt::format("it takes {} KiB, instructions reach {} KiB with {} address bits", needed / 1024,
+                      fmt::format("it needs {} KiB, and instructions reach {} KiB with {} address bits", needed / 1024,
                                   end / 1024, config.address_bits),
                       "raise `address_bits`, or run a part of the model on another target"};
   std::vector<std::byte> uop_bytes;
@@ -115,8 +114,8 @@ std::string findings_of(const bundle::AccelCode& code, const DeviceSpace& space)
   bundle::MemorySpace memory;
   memory.base = space.base;
   memory.bytes = space.next - space.base;
-  // Micro-ops are all that is read of the image: what else it holds stays untouched, so that the system need not even
-  // have pages for it.
+  // The verifier reads only micro-ops of the image. The rest is not accessed, so that the system need not allocate
+  // pages for it.
   const auto image = map_zeros(static_cast<std::size_t>(memory.bytes));
   for (const bundle::Segment& segment : code.segments)
     if (holds_micro_ops(code, segment))

@@ -1,5 +1,5 @@
-// From a stream of instructions to a program in memory: micro-ops and tokens are placed, FINISH is added, and all of it
-// is encoded.
+// Turns a stream of instructions into a program in memory: places micro-ops and tokens, adds FINISH, and encodes the
+// instructions.
 #pragma once
 
 #include <cstdint>
@@ -15,15 +15,15 @@
 
 namespace dovetail::accel {
 
-// Takes memory for micro-ops and program from `space`, and fills in `code` but for ranges and the addresses of tensors:
-// its own segments are added. The FINISH belongs to the last instruction's node. `dump`, where there is one, gets the
-// stream as it comes ("symbolic": micro-op kernels by number), with kernels placed ("micro-ops"), and with its loads
-// ahead ("order"). Error: the memory ends after end_of_memory; `name` is what is made.
+// Allocates memory for micro-ops and program from `space`, and fills in `code` except ranges and addresses of tensors;
+// its segments are added. FINISH belongs to the last instruction's node. `dump`, if not null, gets the input stream
+// ("symbolic": micro-op kernels by number), the stream with kernels placed ("micro-ops"), and with loads moved ahead
+// ("order"). Error: the memory ends after end_of_memory; `name` names the program.
 Result<StreamStatistics> finish_code(Stream& stream, const std::string& name, const isa::HardwareConfig& config,
                                      DeviceSpace& space, bundle::AccelCode& code, const Dump& dump = nullptr);
 
-// What isa/verify finds in the finished program, a line each: always a defect of the code that made the stream. "":
-// nothing.
+// The findings of isa/verify in the finished program, a line each; "" without findings. A finding is always a defect of
+// the code that made the stream.
 std::string findings_of(const bundle::AccelCode& code, const DeviceSpace& space);
 
 }  // namespace dovetail::accel

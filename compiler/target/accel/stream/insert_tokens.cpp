@@ -1,13 +1,16 @@
-// Tokens from the stream: for each instruction, the latest conflicting instruction of every other queue; a token only
-// where what the queue has already waited for does not imply the order. Vector clocks say what is implied.
+// Derives tokens from the stream. Each instruction must wait for the latest conflicting instruction of every other
+// queue. It needs a token only if earlier waits of its queue do not imply the order. Vector clocks determine what is
+// implied.
 //
-// Why FIFOs match: tokens from p to q are popped in the order of q, and pushed by instructions of growing index, as an
-// instruction waits only for what is beyond all that its queue has waited for. So the k-th pop meets the k-th push.
-// A relay takes a token that a compute instruction in the middle of its queue pops. It comes after the last one there
-// that pops from the same FIFO, and what it waits for is beyond all that the queue has waited for: the order holds.
+// Why FIFOs match: tokens from p to q are popped in the order of q, and pushed by instructions of increasing index,
+// since an instruction waits only for instructions later than those that its queue has already waited for. So the k-th
+// pop gets the token of the k-th push. A relay uses a token that a compute instruction in the middle of its queue pops.
+// That instruction follows the last one that pops from the same FIFO, and waits for a later instruction than the queue
+// has waited for, so the order holds.
 //
-// Why it ends: the stream's order is an execution in which every token is there when it is popped. Only full FIFOs can
-// be in the way. Where they are, a second pass keeps to the depth: then each FIFO has room in the stream's order too.
+// Why the program ends: the stream's order is an execution in which every token is available when it is popped. Only
+// full FIFOs can block it. If they do, a second pass respects the depth, so that each FIFO has room in the stream's
+// order too.
 #include <algorithm>
 #include <array>
 #include <numeric>
@@ -30,7 +33,7 @@ using isa::index;
 using isa::Queue;
 using isa::TokenFifo;
 
-// What a NOP in the compute queue costs besides waiting: it starts when the pipe is empty.
+// The cost of a NOP in the compute queue, in addition to waiting: it starts when the pipe is empty.
 constexpr std::uint64_t kDrainCycles = 8;
 
 isa::Instruction compute_nop() {
@@ -42,7 +45,7 @@ isa::Instruction compute_nop() {
 // Precondition: one of the two is compute.
 TokenFifo fifo_between(Queue from, Queue to) {
   DOVETAIL_CHECK(from != to && (from == Queue::compute || to == Queue::compute),
-                 "load and store queues share no token FIFO");
+                 "load and store queues do not share a token FIFO");
   if (from == Queue::compute) return to == Queue::load ? TokenFifo::compute_to_load : TokenFifo::compute_to_store;
   return from == Queue::load ? TokenFifo::load_to_compute : TokenFifo::store_to_compute;
 }
@@ -78,7 +81,7 @@ class Inserter {
     for (std::size_t f = 0; f < tokens_.size(); ++f) statistics_.tokens[f] = tokens_[f].size();
   }
 
-  // All instructions can end, with FIFOs as deep as they are.
+  // Whether all instructions can end with FIFOs of this depth.
   bool ends() const {
     if (!beyond_depth_) return true;
     std::vector<isa::Instruction> program;
@@ -100,7 +103,7 @@ class Inserter {
   struct Made {
     StreamInstruction item;
     Queue queue = Queue::compute;
-    Clock before = kNothing;           // what is done before it starts
+    Clock before = kNothing;           // the instructions that end before it starts
     std::uint64_t start = 0, end = 0;  // estimated
   };
   struct Token {
@@ -122,13 +125,14 @@ class Inserter {
     const int made = append(item, queue);
     for (const Queue other : isa::kAllQueues)
       if (need[index(other)] > at(made).before[index(other)]) wait(made, need[index(other)]);
-    // Its queue may know the relay already, but not what was made to wait for since.
+    // Its queue may have waited for the relay already, but not for instructions that the relay was made to wait for
+    // later.
     if (relayed != kNone) learn(made, relayed);
     schedule(made);
     last_.record(queue, accesses, made);
   }
 
-  // Of two needs, one that the other's instruction has waited for itself.
+  // Drops a need if the instruction of another need already waits for it.
   void drop_implied(Clock& need) const {
     int& load = need[index(Queue::load)];
     int& store = need[index(Queue::store)];
@@ -137,8 +141,8 @@ class Inserter {
     else if (at(store).before[index(Queue::load)] >= load) load = kNone;
   }
 
-  // A compute instruction that ends after `far`, an instruction of the queue `other`: what a load waits for in place of
-  // a store, and a store in place of a load.
+  // A compute instruction that ends after `far`, an instruction of the queue `other`. A load waits for it instead of a
+  // store, and a store instead of a load.
   int relay(const StreamInstruction& item, Queue other, int far) {
     const std::vector<int>& compute = queue_[index(Queue::compute)];
     const auto waiting =
@@ -163,10 +167,10 @@ class Inserter {
     return nop;
   }
 
-  // The compute instruction that is made to wait for `far` so that `item` can wait for it: the one that delays least
-  // whatever comes after both. In question are the first that starts after the end of `far`, and the one before it,
-  // which waits for that end. Nothing where there is none, or a NOP after them all delays less. Precondition: none
-  // waits for `far` yet.
+  // The compute instruction that is made to wait for `far` so that `item` can wait for it: the one that delays later
+  // instructions least. Candidates are the first instruction that starts after the end of `far`, and the one before it,
+  // which must wait for that end. nullopt if there is none, or if a NOP at the end of the queue delays less.
+  // Precondition: no compute instruction waits for `far` yet.
   std::optional<int> made_to_wait(const StreamInstruction& item, Queue other, int far) const {
     const std::vector<int>& compute = queue_[index(Queue::compute)];
     const std::vector<Token>& tokens = tokens_[index(fifo_between(other, Queue::compute))];
@@ -178,7 +182,7 @@ class Inserter {
     const std::vector<int>& own = queue_[index(item.instruction.queue())];
     const std::uint64_t own_end = own.empty() ? 0 : at(own.back()).end;
     const std::uint64_t own_cycles = instruction_cycles(config_, stream_, item);
-    // When both the compute instructions so far and `item` are done.
+    // The time when the compute instructions so far and `item` are both done.
     const auto done = [&](std::uint64_t token, std::uint64_t compute_waits) {
       return std::max(compute_end + compute_waits, std::max(own_end, token) + own_cycles);
     };
@@ -203,14 +207,14 @@ class Inserter {
     return made;
   }
 
-  // Instruction `popper` waits for `pusher`, of a neighbor queue. Precondition: it does not do so yet.
+  // Makes instruction `popper` wait for `pusher`, of a neighbor queue. Precondition: it does not wait for it yet.
   void wait(int popper, int pusher) {
     const TokenFifo fifo = fifo_between(at(pusher).queue, at(popper).queue);
     std::vector<Token>& tokens = tokens_[index(fifo)];
     DOVETAIL_CHECK(tokens.empty() || (tokens.back().pusher < pusher && tokens.back().popper < popper),
-                   "tokens of a FIFO are pushed and popped in one order");
-    // Its FIFO is full in the stream's order when this token is pushed: the last that pops from it waits for this token
-    // in its own place, which the pusher's queue has pushed earlier.
+                   "tokens of a FIFO are pushed and popped in the same order");
+    // If the FIFO is full in the stream's order when this token is pushed, the last instruction that pops from it waits
+    // for this token instead of the one that the pusher's queue pushed earlier.
     if (tokens.size() >= depth_ && tokens[tokens.size() - depth_].popper > pusher) {
       beyond_depth_ = true;
       if (keeps_to_depth_) {
@@ -227,7 +231,8 @@ class Inserter {
     learn(popper, pusher);
   }
 
-  // What is done when `pusher` is done, is done before `from` and all after it in its queue start.
+  // Records that everything that is done before the end of `pusher` is done before `from` and later instructions of its
+  // queue start.
   void learn(int from, int pusher) {
     const Queue queue = at(from).queue;
     Clock done = at(pusher).before;
@@ -245,7 +250,7 @@ class Inserter {
     join(known_[index(queue)], done);
   }
 
-  // The estimate of when the last instruction of its queue starts and ends: after the one before it, and what it waits
+  // Estimates the start and the end of the last instruction of its queue: after the previous one, and those it waits
   // for.
   void schedule(int last) {
     Made& made = at(last);
@@ -264,8 +269,9 @@ class Inserter {
   StreamAccesses find_;
   LastAccesses last_;
   std::vector<Made> made_;
-  std::array<Clock, isa::kQueues> known_{kNothing, kNothing, kNothing};  // when the next of each queue starts
-  std::array<std::vector<int>, isa::kQueues> queue_;                     // members by queue
+  std::array<Clock, isa::kQueues> known_{kNothing, kNothing,
+                                         kNothing};   // instructions done before the next one of each queue starts
+  std::array<std::vector<int>, isa::kQueues> queue_;  // members by queue
   std::array<std::vector<Token>, isa::kTokenFifos> tokens_;
   bool beyond_depth_ = false;
   TokenStatistics statistics_;

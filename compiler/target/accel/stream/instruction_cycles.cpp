@@ -10,8 +10,8 @@ namespace dovetail::accel {
 
 namespace {
 
-// Slots, docs/reference/timing.md, section 3, as if every row began with a beat: one for each beat, or for each element
-// where several share a beat; pads one for each element.
+// Slots (docs/reference/timing.md, section 3) as if every row began with a beat: one for each beat, or for each element
+// if several share a beat; pads need one for each element.
 std::uint64_t slots(const isa::HardwareConfig& config, const isa::Transfer& transfer) {
   if (transfer.x_size == 0) return 0;
   const auto beats =
@@ -35,7 +35,7 @@ std::uint64_t instruction_cycles(const isa::HardwareConfig& config, const Stream
   if (const auto* alu = std::get_if<isa::Alu>(&body)) {
     const bool immediate = isa::spec::source_elements(*alu) == 0;
     if (immediate) return steps(*alu) * static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopImm.value);
-    // Constants of the channel: loops along which they stay repeat their element.
+    // Constants of the channel: loops along which they do not move repeat their element.
     const bool one = stream.kernels[static_cast<std::size_t>(item.kernel)].size() == 1;
     const auto first = static_cast<std::uint64_t>(isa::spec::info(alu->op).vector_cycles->value),
                repeated = one ? static_cast<std::uint64_t>(isa::spec::kAluCyclesPerUopRepeated.value) : first;

@@ -1,4 +1,4 @@
-// How long an instruction keeps its unit at work, by docs/reference/timing.md, with a memory that always answers at
+// The cycles for which an instruction occupies its unit, by docs/reference/timing.md, with a memory that answers at
 // once.
 #pragma once
 

@@ -16,17 +16,18 @@ namespace {
 using isa::index;
 using isa::Queue;
 
-// Estimates: a memory that answers as soon as many do, what transfers cost besides their bytes, a store for each burst
-// and by itself; and when the pipe is empty, as between kinds of compute instructions and before a NOP.
-constexpr std::uint64_t kMemoryLatency = 64, kBehindLoad = 4, kBehindStore = 100, kPipe = 8;
-// A wait of the compute queue that is not a reason to take the other layer's tile.
+// Estimates: the latency of a typical memory, the overhead of a load and of a store (its bursts and its response) in
+// addition to their bytes, and the cycles until the pipe is empty (between kinds of compute instructions and before a
+// NOP).
+constexpr std::uint64_t kMemoryLatency = 64, kLoadOverhead = 4, kStoreOverhead = 100, kPipe = 8;
+// A wait of the compute queue that is too short to switch to the other layer's tile.
 constexpr std::uint64_t kShortWait = 64;
 
 std::uint64_t queue_cycles(const isa::HardwareConfig& config, const Stream& stream, const StreamInstruction& item) {
   const std::uint64_t cycles = instruction_cycles(config, stream, item);
   switch (item.instruction.queue()) {
-    case Queue::load: return cycles + kBehindLoad;
-    case Queue::store: return cycles + cycles / static_cast<std::uint64_t>(config.burst_beats) + kBehindStore;
+    case Queue::load: return cycles + kLoadOverhead;
+    case Queue::store: return cycles + cycles / static_cast<std::uint64_t>(config.burst_beats) + kStoreOverhead;
     case Queue::compute: break;
   }
   return cycles + (std::holds_alternative<isa::Load>(item.instruction.body) ? kMemoryLatency : 0);
@@ -59,15 +60,15 @@ class Interleaver {
   }
 
  private:
-  // Instructions that come together: loads, and what is computed and stored after them.
+  // Instructions that stay together: loads, and the compute and store instructions after them.
   struct Part {
     std::size_t begin, end;
-    std::size_t after = 0;  // so many parts of the first layer come before it
+    std::size_t after = 0;  // number of parts of the first layer that must precede it
   };
   struct Time {
     std::array<std::uint64_t, isa::kQueues> idle_from{};
-    std::uint64_t waited = 0;  // the compute queue
-    std::size_t kind = 0;      // of the last compute instruction
+    std::uint64_t waited = 0;  // cycles of the compute queue
+    std::size_t kind = 0;      // kind of the last compute instruction
   };
   struct Computed {
     std::uint64_t start, end;
@@ -78,7 +79,8 @@ class Interleaver {
   void find_conflicts() {
     StreamAccesses find(config_, stream_);
     LastAccesses last(config_, stream_), of_first(config_, stream_);
-    std::array<std::vector<int>, 3> touched, written;  // elements of INP, WGT and ACC, by the first layer
+    std::array<std::vector<int>, 3> touched,
+        written;  // last accesses of the first layer to elements of INP, WGT and ACC
     for (const isa::Memory memory : {isa::Memory::inp, isa::Memory::wgt, isa::Memory::acc})
       for (auto* by : {&touched, &written})
         (*by)[place(memory)].assign(static_cast<std::size_t>(config_.depth(memory)), kNone);
@@ -95,7 +97,7 @@ class Interleaver {
         of_first.record(queue, accesses, static_cast<int>(i));
         if (stores) stored = {std::min(stored.begin, hull.begin), std::max(stored.end, hull.end)};
       }
-      // Queues are in order, so conflicts within one are not part of before_. Here they count.
+      // Queues are in order, so conflicts within a queue are not part of before_. Here they count.
       int needs = i < border_ ? kNone : std::ranges::max(of_first.conflicts(queue, accesses, kNothing));
       for (const isa::SramAccess& access : accesses.sram) {
         const bool writes = access.kind != isa::AccessKind::read;
@@ -132,7 +134,7 @@ class Interleaver {
     }
   }
 
-  // The first loads come under the layers before, as far as there is room.
+  // The first loads overlap with the layers before, as far as there is room.
   void find_start() {
     for (std::size_t i = 0; i < border_; ++i) {
       if (queue_at(i) != Queue::load) continue;
@@ -175,7 +177,7 @@ class Interleaver {
     }
     return time;
   }
-  // What the compute queue would wait for it.
+  // The cycles that the compute queue would wait for the part.
   std::uint64_t wait_of(const Part& part) {
     const std::size_t computed = computed_.size();
     const std::uint64_t waited = run(part).waited - now_.waited;
@@ -183,7 +185,8 @@ class Interleaver {
     return waited;
   }
 
-  // A load sees a store through a compute instruction that starts when the store has ended, or a NOP (insert_tokens).
+  // A load waits for a store through a compute instruction that starts when the store has ended, or through a NOP
+  // (insert_tokens).
   std::uint64_t relayed(std::uint64_t stored, Time& time) {
     const auto relay = std::ranges::partition_point(computed_, [&](const Computed& c) { return c.start < stored; });
     if (relay != computed_.end()) return relay->end;
@@ -194,7 +197,7 @@ class Interleaver {
     return idle_from = nop;
   }
 
-  // Parts of `layer` come as soon as the compute queue does not wait for them; until then, parts of the other one.
+  // Takes parts of `layer` as soon as the compute queue does not wait for them; until then, parts of the other layer.
   std::vector<std::size_t> merge(std::size_t layer) {
     std::vector<std::size_t> order;
     start();
@@ -221,9 +224,10 @@ class Interleaver {
   const std::size_t border_;
   std::vector<Clock> before_;
   std::vector<std::uint64_t> cycles_, end_;
-  std::vector<int> needs_;  // of the second layer's instructions, the last one of the first layer that comes before
+  std::vector<int>
+      needs_;  // for each instruction of the second layer, the last one of the first layer that must precede it
   std::array<std::vector<Part>, 2> parts_;  // by layer
-  std::uint64_t starts_ = 0;                // the compute queue
+  std::uint64_t starts_ = 0;                // cycles of the compute queue
   Time now_;
   std::vector<Computed> computed_;
 };

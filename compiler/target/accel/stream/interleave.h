@@ -1,4 +1,4 @@
-// Two layers side by side: where tiles of one wait for memory, tiles of the other come between them.
+// Interleaves two layers: where tiles of one layer wait for memory, tiles of the other are computed.
 #pragma once
 
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 namespace dovetail::accel {
 
-// What the compute queue takes for a stream, as estimated, where loads at its beginning come under what is before it.
+// The estimated cycles of the compute queue for a stream, if its first loads overlap with the stream before it.
 std::uint64_t estimated_cycles(const Stream& stream, const isa::HardwareConfig& config);
 
-// What two layers take one after the other and side by side if no queue ever waits for another one.
+// The cycles of two layers in sequence and interleaved, if no queue ever waits for another one.
 struct LeastCycles {
   std::uint64_t apart, together;
 };
@@ -21,11 +21,11 @@ LeastCycles least_cycles(const Stream& first, const Stream& second, const isa::H
 
 struct Interleaved {
   std::vector<std::size_t> order;  // positions in the stream
-  std::uint64_t cycles;            // as estimated_cycles() has it
+  std::uint64_t cycles;            // as in estimated_cycles()
 };
-// The instructions of two layers, of which the second begins at `border` of a serially correct stream without tokens,
-// in the order that takes least as estimated: each layer's in their own order, and none of the second layer passes one
-// of the first that touches what it touches, one of the two writing.
+// Orders the instructions of two layers so that their estimated time is least. The second layer begins at `border` of a
+// serially correct stream without tokens. The instructions of each layer keep their order, and an instruction of the
+// second layer does not pass one of the first that it conflicts with.
 Interleaved interleave(const Stream& stream, std::size_t border, const isa::HardwareConfig& config);
 
 }  // namespace dovetail::accel

@@ -10,7 +10,7 @@ using isa::Queue;
 
 namespace {
 
-// Of a transfer: pieces of it are whole elements.
+// Bytes per element of a transfer, whose pieces are whole elements.
 std::int64_t element_bytes(const isa::HardwareConfig& config, const isa::Instruction& instruction) {
   if (const auto* load = std::get_if<isa::Load>(&instruction.body)) return config.element_bytes(load->memory);
   return config.element_bytes(std::get<isa::Store>(instruction.body).memory);
@@ -95,7 +95,7 @@ void LastAccesses::record(Queue queue, const Accesses& accesses, int instruction
   for (std::uint64_t y = 0; y < dram.rows; ++y) {
     const isa::Extent row = dram_.granules(dram.row(y));
     dram_.last[isa::index(queue)].touch(row, instruction);
-    // A store forgets the readers: it waits for them, and so does whatever waits for it.
+    // A store clears the readers: it waits for them, so later instructions that wait for the store wait for them too.
     if (dram.write)
       for (const Queue reader : {Queue::load, Queue::compute}) dram_.last[isa::index(reader)].touch(row, kNone);
   }

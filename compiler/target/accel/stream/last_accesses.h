@@ -1,5 +1,5 @@
-// Who last touched each element of SRAM and each byte of DRAM, in the order of the stream: with what the next
-// instruction conflicts.
+// The last accesses to each element of SRAM and each byte of DRAM, in the order of the stream, to find the conflicts of
+// the next instruction.
 #pragma once
 
 #include <array>
@@ -16,33 +16,33 @@
 
 namespace dovetail::accel {
 
-// By isa::Queue: an instruction of that queue, such as the last one known to be done; kNone for none.
+// By isa::Queue: an instruction of that queue, for example the last one known to be done; kNone: none.
 using Clock = std::array<int, isa::kQueues>;
 inline constexpr Clock kNothing{kNone, kNone, kNone};
 
 class LastAccesses {
  public:
-  // `stream` is looked ahead at, for the bytes that it both loads and stores.
+  // `stream` is scanned for the bytes that it both loads and stores.
   LastAccesses(const isa::HardwareConfig& config, const Stream& stream);
 
-  // As if nothing had been recorded. The stream may be in another order since, or in smaller pieces.
+  // Forgets all records. The stream may have another order afterwards, or smaller pieces.
   void clear();
-  // Of each other queue the latest instruction, if it is beyond `known`, that has touched what `accesses` touch, one of
-  // the two writing.
+  // For each other queue the latest instruction that conflicts with `accesses`, if it is later than `known`.
   Clock conflicts(isa::Queue queue, const Accesses& accesses, const Clock& known) const;
-  // Precondition: `instruction` grows from call to call.
+  // Precondition: `instruction` increases from call to call.
   void record(isa::Queue queue, const Accesses& accesses, int instruction);
 
  private:
-  // Each SRAM is written by one queue and read by at most one other one.
+  // Each SRAM is written by one queue and read by at most one other queue.
   struct Sram {
     isa::Queue writer, reader;
-    LastTouch written, read;                      // by element: the last one of `writer`, of `reader`
-    int last_written = kNone, last_read = kNone;  // of all elements
+    LastTouch written, read;                      // by element: the last instruction of `writer`, of `reader`
+    int last_written = kNone, last_read = kNone;  // over all elements
   };
-  // Of those bytes of DRAM that are both loaded and stored. A store writes, loads and compute instructions read.
+  // The last accesses to those bytes of DRAM that are both loaded and stored. A store writes; loads and compute
+  // instructions read.
   struct Dram {
-    std::uint64_t begin = 0, granule = 1;      // bytes; all that is touched is whole granules
+    std::uint64_t begin = 0, granule = 1;      // bytes; all accesses are whole granules
     std::array<LastTouch, isa::kQueues> last;  // by queue and granule
     isa::Extent granules(const isa::Extent& bytes) const {
       return {(bytes.begin - begin) / granule, (bytes.end - begin) / granule};

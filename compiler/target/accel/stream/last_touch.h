@@ -1,5 +1,5 @@
-// For each of many elements the last instruction that has touched it. Instructions touch long runs of them, so elements
-// go in blocks: one whose elements have the same last instruction is one entry.
+// The last instruction that accessed each of many elements. Since instructions access long runs, elements are grouped
+// in blocks: a block whose elements have the same last instruction is one entry.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ class LastTouch {
         elements_(std::make_unique_for_overwrite<int[]>(blocks_.size() * kBlock)) {}
 
   void clear() { std::ranges::fill(blocks_, kNone); }
-  // The largest of a run; kNone where nothing has touched it.
+  // The latest instruction for a run; kNone if it was not accessed.
   int latest(const isa::Extent& run) const {
     int result = kNone;
     for_blocks(run, [&](std::uint64_t block, std::uint64_t begin, std::uint64_t end) {
@@ -55,9 +55,9 @@ class LastTouch {
 
  private:
   static constexpr std::uint64_t kBlock = 16;
-  static constexpr int kMixed = -2;  // in blocks_: elements_ has them one by one
+  static constexpr int kMixed = -2;  // in blocks_: elements_ has an entry for each element
 
-  // What of the run is in each block.
+  // Visits the part of the run in each block.
   template <typename Visit>
   static void for_blocks(const isa::Extent& run, const Visit& visit) {
     for (std::uint64_t begin = run.begin; begin < run.end;) {
@@ -67,7 +67,7 @@ class LastTouch {
     }
   }
 
-  std::vector<int> blocks_;  // what last touched all elements of each
+  std::vector<int> blocks_;  // the last instruction that accessed all elements of each block
   std::unique_ptr<int[]> elements_;
 };
 

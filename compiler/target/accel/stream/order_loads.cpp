@@ -17,21 +17,21 @@ namespace {
 using isa::index;
 using isa::Queue;
 
-// Estimates: a memory that answers as soon as many do, what a transfer costs besides its bytes, and between
-// instructions of the compute queue.
+// Estimates: the latency of a typical memory, the overhead of a transfer in addition to its bytes, and the cycles
+// between instructions of the compute queue.
 constexpr std::uint64_t kLatency = 64, kBetweenTransfers = 4, kBetweenStores = 10, kBetweenComputes = 4;
-// A wait of the compute queue that is worth moving loads for, and how many loads ahead one may be moved.
+// The least wait of the compute queue for which loads are moved, and the maximum distance in loads.
 constexpr std::uint64_t kLeastWait = 256;
 constexpr std::size_t kLookahead = 256;
 constexpr std::uint64_t kLongestPiece = 512;
-// The part of all cycles that must be gained, as estimated: each piece costs something that the estimate does not see.
+// The least estimated gain as a fraction of all cycles: each piece has costs that the estimate does not include.
 constexpr std::uint64_t kLeastGain = 1000;
-// Once more where it has gained: then others are late.
+// Repeated after a gain, since other loads are late then.
 constexpr int kMostRounds = 2;
 
 class Orderer {
  public:
-  // `find` and `last`: of this stream, whatever its order.
+  // `find` and `last`: for this stream in any order.
   Orderer(const Stream& stream, const isa::HardwareConfig& config, StreamAccesses& find, LastAccesses& last)
       : stream_(stream), config_(config) {
     find_conflicts(find, last);
@@ -55,11 +55,11 @@ class Orderer {
     return std::move(ordered_);
   }
   std::size_t moved() const { return moved_; }
-  // Estimated, as it is; and as run() has ordered it.
+  // Estimated cycles of the stream as given, and as ordered by run().
   std::uint64_t ends() const { return ends_; }
   std::uint64_t ends_ordered() const { return last_end(); }
 
-  // The stream with late loads in pieces that take no longer than kLongestPiece: there is room for these.
+  // The stream with late loads cut in pieces that take at most kLongestPiece, for which there is room elsewhere.
   std::vector<StreamInstruction> with_pieces() const {
     std::vector<StreamInstruction> pieces;
     pieces.reserve(stream_.instructions.size());
@@ -77,7 +77,8 @@ class Orderer {
  private:
   Queue queue_of(std::size_t i) const { return stream_.instructions[i].instruction.queue(); }
 
-  // For each instruction, of each queue the latest one before that it conflicts with; of its own queue where it loads.
+  // Finds for each instruction the latest earlier instruction of each queue that it conflicts with; for a load, also of
+  // the load queue itself.
   void find_conflicts(StreamAccesses& find, LastAccesses& last) {
     last.clear();
     std::array<LastTouch, 2> loaded{LastTouch(static_cast<std::size_t>(config_.depth(isa::Memory::inp))),
@@ -102,7 +103,7 @@ class Orderer {
     }
   }
 
-  // When all that it conflicts with has ended; precondition: that was taken.
+  // The time when all instructions that it conflicts with have ended. Precondition: they were taken.
   std::uint64_t ready(std::size_t i) const {
     std::uint64_t time = 0;
     for (const int other : before_[i])
@@ -116,7 +117,7 @@ class Orderer {
 
   std::uint64_t last_end() const { return *std::ranges::max_element(idle_from_); }
 
-  // Some rows each, or of a single row some elements.
+  // Each piece has some rows, or some elements of a single row.
   void add_pieces(std::size_t i, std::vector<StreamInstruction>& pieces) const {
     const auto& load = std::get<isa::Load>(stream_.instructions[i].instruction.body);
     const bool pads = load.y_pad_0 + load.y_pad_1 + load.x_pad_0 + load.x_pad_1 > 0, rows = load.y_size > 1;
@@ -140,15 +141,15 @@ class Orderer {
     idle_from_ = {};
   }
 
-  // In the order as it is: which loads are late, those that the compute queue waits for and what keeps these; and who
-  // reads what each brings.
+  // In the given order, finds late loads (those that the compute queue waits for, and those that delay these), and the
+  // reader of each load.
   void find_late() {
     const std::size_t count = loads_.size(), end = stream_.instructions.size();
     late_.assign(count, false);
     reader_.assign(count, end);
     work_before_.assign(end + 1, 0);
     std::vector<std::size_t> position(end);
-    std::vector<bool> follows(count, false);  // the load before keeps it, not what it waits for
+    std::vector<bool> follows(count, false);  // the load before delays it, not an instruction that it waits for
     for (std::size_t l = 0; l < count; ++l) position[loads_[l]] = l;
     for (std::size_t i = 0; i < end; ++i) {
       const Queue queue = queue_of(i);
@@ -164,7 +165,7 @@ class Orderer {
       reader_[l] = std::min(reader_[l], i);
       if (!computes || end_[static_cast<std::size_t>(load)] < may_start) continue;
       if (may_start < idle_from + kLeastWait) continue;
-      // What was stored in this region is seen through a relay of the compute queue, which would wait instead.
+      // Data stored in this region is loaded after a relay of the compute queue, which would wait instead.
       for (std::size_t at = l; !late_[at]; --at) {
         late_[at] = before_[loads_[at]][index(Queue::store)] == kNone;
         if (at == 0 || (!follows[at] && end_[loads_[at - 1]] < idle_from + kLeastWait)) break;
@@ -172,20 +173,20 @@ class Orderer {
     }
     next_late_.assign(count + 1, UINT64_MAX);
     for (std::size_t l = count; l-- > 0;) next_late_[l] = late_[l] ? l : next_late_[l + 1];
-    // Of several loads that an instruction reads the last one is known.
+    // Only the last load of an instruction's operands has it as reader.
     for (std::size_t l = count; l-- > 1;) reader_[l - 1] = std::min(reader_[l - 1], reader_[l]);
   }
 
-  // Late loads from further on, the first one first, as long as nothing starts later for them: neither the next load,
-  // which may have to wait anyway, nor what reads those that are overtaken.
+  // Moves late loads ahead, in their order, as long as they delay nothing: neither the next load, which may have to
+  // wait anyway, nor the readers of loads that they overtake.
   void take_late_ones() {
     if (next_late_[next_load_ + 1] >= next_load_ + kLookahead) return;
     const std::size_t i = loads_[next_load_];
     const std::uint64_t& idle_from = idle_from_[index(Queue::load)];
-    const std::uint64_t idle = ready(i);  // until then
+    const std::uint64_t idle = ready(i);  // the load queue is idle until then
     std::uint64_t slack = UINT64_MAX, overtaken = 0;
     for (std::size_t l = next_load_; l < loads_.size() && l < next_load_ + kLookahead; ++l) {
-      const std::uint64_t until = std::max(idle, slack);  // it only comes nearer
+      const std::uint64_t until = std::max(idle, slack);  // the bound only decreases
       if (idle_from >= until) return;
       const std::size_t other = loads_[l];
       if (taken_[other]) continue;
@@ -199,7 +200,7 @@ class Orderer {
           continue;
         }
       }
-      // When its reader can start at the earliest, and the next load for it.
+      // The earliest start of its reader, and the latest of the next load for it.
       overtaken += work;
       const std::uint64_t reads = idle_from_[index(Queue::compute)] + work_before_[reader_[l]] - work_before_[i];
       slack = std::min(slack, reads < overtaken + kLatency ? 0 : reads - overtaken - kLatency);
@@ -232,16 +233,16 @@ class Orderer {
   std::vector<bool> taken_;
   std::vector<std::size_t> loads_;
   std::vector<bool> late_;                  // by position in loads_
-  std::vector<std::size_t> next_late_;      // likewise: it, or the first one after
-  std::vector<std::size_t> reader_;         // likewise: the first instruction that may read what it or one after brings
-  std::vector<std::uint64_t> work_before_;  // cycles of compute instructions before each
+  std::vector<std::size_t> next_late_;      // likewise: this late load, or the first one after it
+  std::vector<std::size_t> reader_;         // likewise: the first instruction that may read this load or a later one
+  std::vector<std::uint64_t> work_before_;  // cycles of compute instructions before each instruction
   std::size_t next_load_ = 0, moved_ = 0;   // position in loads_
   std::array<std::uint64_t, isa::kQueues> idle_from_{};
-  std::uint64_t ends_ = 0;  // as it is
+  std::uint64_t ends_ = 0;  // in the given order
   std::vector<StreamInstruction> ordered_;
 };
 
-// How many loads were moved: none where the estimate does not gain by it.
+// Returns the number of moved loads; 0 if the estimate does not improve.
 std::size_t order_once(Stream& stream, const isa::HardwareConfig& config, StreamAccesses& find, LastAccesses& last) {
   std::vector<StreamInstruction> in_order = stream.instructions;
   std::optional<Orderer> orderer(std::in_place, stream, config, find, last);

@@ -1,6 +1,5 @@
-// The order of loads over a whole region. The load queue runs in order: a load that waits, for a store or for its
-// place, holds up those after it. Where it would, loads from further on whose places are free take the time: weights
-// of the layers after, mostly.
+// Orders the loads of a whole region. The load queue runs in order: a load that waits for a store or for its place
+// delays all later loads. In that time later loads with free places are executed: mostly weights of later layers.
 #pragma once
 
 #include <cstdint>
@@ -10,8 +9,8 @@
 
 namespace dovetail::accel {
 
-// Moves loads to the front in a serially correct stream without tokens, which stays so: none passes an instruction that
-// touches what it touches, one of the two writing. How many were moved.
+// Moves loads ahead in a serially correct stream without tokens, which stays serially correct: no load passes an
+// instruction that it conflicts with. Returns the number of moved loads.
 std::size_t order_loads(Stream& stream, const isa::HardwareConfig& config);
 
 }  // namespace dovetail::accel

@@ -36,21 +36,21 @@ isa::Instruction load_uops(std::uint64_t sram, std::uint64_t dram, std::uint64_t
   return {{}, load};
 }
 
-// From a LOAD UOP's start to its first micro-op, with DRAM's latency, and what draining the pipe costs before it:
-// about.
+// Approximate cycles from a LOAD UOP's start to its first micro-op, with DRAM's latency, and for draining the pipe
+// before it.
 constexpr std::uint64_t kLoadCycles = 80;
 
-// The kernels that are part of no other one, in the order in which the stream first uses any part of them: those of an
-// operation are together.
+// The kernels that are not part of another one, in the order in which the stream first uses any part of them: the
+// kernels of an operation are together.
 struct Area {
-  std::vector<KernelPart> parts;  // of each kernel of the stream
+  std::vector<KernelPart> parts;  // the part for each kernel of the stream
   std::vector<int> wholes;
-  std::vector<std::uint64_t> sizes;  // of `wholes`
-  std::vector<KernelUse> uses;       // of `wholes`
+  std::vector<std::uint64_t> sizes;  // for `wholes`
+  std::vector<KernelUse> uses;       // for `wholes`
 };
 Area lay_out(const Stream& stream, std::vector<KernelPart> parts) {
   Area area{std::move(parts), {}, {}, {}};
-  std::vector<std::optional<int>> positions(stream.kernels.size());  // in `wholes`
+  std::vector<std::optional<int>> positions(stream.kernels.size());  // position in `wholes`
   for (std::size_t i = 0; i < stream.instructions.size(); ++i) {
     const StreamInstruction& item = stream.instructions[i];
     if (item.kernel < 0) continue;
@@ -84,7 +84,7 @@ UopPlacement place(const Stream& stream, std::vector<KernelPart> parts, const is
   return placement;
 }
 
-// Shared kernels take less room. Where they do not fit all the same, a part may bring a whole before its time.
+// Shared kernels need less room. But if they do not all fit, a part may load a whole kernel too early.
 UopPlacement best_placement(const Stream& stream, const isa::HardwareConfig& config) {
   UopPlacement shared = place(stream, share_kernels(stream.kernels), config);
   if (shared.plan.loads.size() <= 1) return shared;

@@ -8,8 +8,8 @@ namespace dovetail::accel {
 
 namespace {
 
-// Of all beginnings of a sequence: the hash of [begin, begin + size) follows from two of them. Modulo 2^64; equal
-// hashes are compared.
+// Hashes of all prefixes of a sequence: the hash of [begin, begin + size) follows from two of them. Modulo 2^64;
+// sequences with equal hashes are compared.
 constexpr std::uint64_t kFactor = 0x9e3779b97f4a7c15;
 class PrefixHashes {
  public:
@@ -46,24 +46,24 @@ std::vector<KernelPart> share_kernels(std::span<const std::vector<isa::Uop>> ker
     hashes.emplace_back(kernels[k]);
     by_size[kernels[k].size()].push_back(static_cast<int>(k));
   }
-  // Larger ones first: what they are part of is known.
+  // Larger kernels first, so that it is known of which kernels they are part.
   for (auto group = by_size.rbegin(); group != by_size.rend(); ++group) {
     const auto& [size, members] = *group;
     if (size == 0) continue;
     const std::uint64_t power = factor_to(size);
-    std::unordered_multimap<std::uint64_t, int> wanted;
-    for (const int k : members) wanted.emplace(hashes[static_cast<std::size_t>(k)].of(0, size, power), k);
-    for (auto larger = by_size.upper_bound(size); larger != by_size.end() && !wanted.empty(); ++larger)
+    std::unordered_multimap<std::uint64_t, int> open;
+    for (const int k : members) open.emplace(hashes[static_cast<std::size_t>(k)].of(0, size, power), k);
+    for (auto larger = by_size.upper_bound(size); larger != by_size.end() && !open.empty(); ++larger)
       for (const int whole : larger->second) {
         const auto& uops = kernels[static_cast<std::size_t>(whole)];
-        if (parts[static_cast<std::size_t>(whole)].whole != whole) continue;  // another one holds all of it
-        for (std::size_t begin = 0; begin + size <= uops.size() && !wanted.empty(); ++begin) {
-          const auto [first, last] = wanted.equal_range(hashes[static_cast<std::size_t>(whole)].of(begin, size, power));
+        if (parts[static_cast<std::size_t>(whole)].whole != whole) continue;  // it is part of another kernel
+        for (std::size_t begin = 0; begin + size <= uops.size() && !open.empty(); ++begin) {
+          const auto [first, last] = open.equal_range(hashes[static_cast<std::size_t>(whole)].of(begin, size, power));
           for (auto found = first; found != last; ++found) {
             const auto& own = kernels[static_cast<std::size_t>(found->second)];
             if (!std::equal(own.begin(), own.end(), uops.begin() + static_cast<std::ptrdiff_t>(begin))) continue;
             parts[static_cast<std::size_t>(found->second)] = {whole, begin};
-            wanted.erase(found);
+            open.erase(found);
             break;
           }
         }

@@ -1,5 +1,5 @@
-// Kernels that are part of others: GEMM and ALU name a range of micro-ops, so what one kernel holds in a row with
-// another one's content serves both.
+// Finds kernels that are part of others: GEMM and ALU name a range of micro-ops, so a kernel that occurs within another
+// one needs no separate copy.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 namespace dovetail::accel {
 
 struct KernelPart {
-  int whole;             // the kernel that holds it: itself where it is part of no other
-  std::uint64_t offset;  // in it
+  int whole;             // the kernel that contains it; itself if it is not part of another
+  std::uint64_t offset;  // within that kernel
 };
-// Of each kernel; every `whole` is its own whole. Precondition: no two kernels are equal. Cost: the micro-ops of all
-// kernels times the number of different sizes.
+// The part for each kernel; every `whole` contains itself. Precondition: no two kernels are equal. Time: the micro-ops
+// of all kernels times the number of different sizes.
 std::vector<KernelPart> share_kernels(std::span<const std::vector<isa::Uop>> kernels);
 
 }  // namespace dovetail::accel

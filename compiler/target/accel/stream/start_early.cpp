@@ -16,17 +16,17 @@ namespace dovetail::accel {
 
 namespace {
 
-// Estimates: a memory that answers as soon as many do, what a load costs besides its bytes, and an instruction of the
-// compute queue.
+// Estimates: the latency of a typical memory, the overhead of a load in addition to its bytes, and the overhead of an
+// instruction of the compute queue.
 constexpr double kLoadLatency = 64, kBetweenLoads = 4, kBetweenProducts = 4;
-// So many loads wait for the memory at a time, so a load of fewer cycles than these takes no less.
+// This many loads wait for the memory at a time, so a load takes at least this many cycles.
 constexpr double kLoadsAtOnce = static_cast<double>(isa::spec::kLoadWaiting.value),
                  kShortLoad = (kLoadLatency - kLoadsAtOnce * kBetweenLoads) / (kLoadsAtOnce - 1);
-// Parts that an instruction is cut in are compared up to so many.
+// Maximum number of parts of an instruction that are compared.
 constexpr std::uint32_t kMostParts = 16;
-// So many products are looked at together.
+// Maximum number of products that are considered together.
 constexpr std::size_t kMostProducts = 16;
-// A wait of the compute queue that is worth it, and what must be gained.
+// The least wait of the compute queue for which products are cut, and the least gain.
 constexpr double kLeastLoadWait = 64, kLeastCutGain = 64;
 
 bool is_first_product(const StreamInstruction& item) {
@@ -36,10 +36,10 @@ bool is_first_product(const StreamInstruction& item) {
 
 bool has_pads(const isa::Load& load) { return load.y_pad_0 + load.y_pad_1 + load.x_pad_0 + load.x_pad_1 > 0; }
 
-// A loop of a product: that of the instruction, the one inside of it, or its micro-ops.
+// A loop of a product: the outer or inner loop of the instruction, or its micro-ops.
 enum class Axis { outer, inner, uops };
 
-// Its own product micro-ops, which no stream holds yet.
+// A product with its own micro-ops, which are not part of a stream yet.
 struct Part {
   isa::Gemm gemm;
   std::vector<isa::Uop> uops;
@@ -67,7 +67,7 @@ Part part_of(const Part& product, Axis axis, std::uint32_t begin, std::uint32_t 
   return part;
 }
 
-// As even as they can be.
+// Cuts the product in `count` parts that are as even as possible.
 std::vector<Part> parts_of(const Part& product, Axis axis, std::uint32_t count) {
   const std::uint32_t whole = extent(product, axis);
   std::vector<Part> parts;
@@ -101,7 +101,7 @@ class FirstProducts {
       } else {
         const auto* gemm = std::get_if<isa::Gemm>(&all[i].instruction.body);
         const bool loads = std::holds_alternative<isa::Load>(all[i].instruction.body);
-        // Loads of INP and WGT may come after loads of ACC and resets, which touch neither.
+        // Loads of INP and WGT may move after loads of ACC and resets, which access neither.
         if (gemm == nullptr && !loads) take_loads(progress);
         if (all[i].instruction.queue() == isa::Queue::compute) take_other(all[i], progress);
         done_.push_back(all[i]);
@@ -116,7 +116,7 @@ class FirstProducts {
  private:
   static constexpr int kNobody = INT32_MAX;
 
-  // When what is loaded is there, and when what was there was read last, by place; until when both queues work.
+  // The time when each place is loaded, the time of its last read, and the times until which both queues are busy.
   struct Progress {
     std::vector<double> there, read;
     double loaded, computed;
@@ -154,7 +154,7 @@ class FirstProducts {
     for (const std::size_t place : read) progress.read[place] = progress.computed;
   }
 
-  // Of the compute queue. Loads of ACC take the port of the others.
+  // Adds an instruction of the compute queue that is not a product. Loads of ACC take the port of the other loads.
   void take_other(const StreamInstruction& item, Progress& progress) const {
     const auto cycles = static_cast<double>(instruction_cycles(config_, stream_, item));
     const bool loads = std::holds_alternative<isa::Load>(item.instruction.body);
@@ -170,9 +170,9 @@ class FirstProducts {
     loads_.clear();
   }
 
-  // Products after the loads that wait. Whether they had to wait for these.
+  // Adds products after the waiting loads. Returns whether they had to wait for these loads.
   bool take_products(std::span<const StreamInstruction> products, Progress& progress) {
-    // As they are.
+    // Without cuts.
     Progress whole = progress;
     for (const StreamInstruction& item : loads_) load_whole(item, whole);
     double work = 0;
@@ -217,8 +217,8 @@ class FirstProducts {
            static_cast<double>(isa::semantics::loaded_elements(load_of(load)));
   }
 
-  // Which of the loads brings each element, and with which others at least: pieces of a row, or whole rows, that are no
-  // short load. Whether none comes in place of another one.
+  // Finds which load brings each element, and the smallest part of it that may be loaded alone: pieces of a row, or
+  // whole rows, large enough not to be a short load. False where two loads write the same place.
   bool find_loads() {
     by_.assign(places(), kNobody);
     begins_.assign(places(), 0);
@@ -256,7 +256,7 @@ class FirstProducts {
            kBetweenProducts;
   }
 
-  // Places, ascending in each memory.
+  // The places that the part reads, in increasing order in each memory.
   const std::vector<std::size_t>& read_by(const Part& part) {
     StreamInstruction item;
     item.instruction.body = part.gemm;
@@ -269,7 +269,7 @@ class FirstProducts {
     return read_;
   }
 
-  // Loads what the part reads, in pieces, and computes it.
+  // Loads the operands of the part, in pieces, and computes the part.
   void add(const Part& part, Progress& progress, std::vector<bool>& there) {
     const std::vector<std::size_t> read = read_by(part);
     for (std::size_t r = 0; r < read.size(); ++r) {
@@ -297,7 +297,7 @@ class FirstProducts {
     compute(part, progress);
   }
 
-  // Micro-ops that are nobody else's take time to load.
+  // Cycles to load the micro-ops that no other instruction uses.
   double cycles_of_uops(const std::vector<Part>& parts, Axis axis) const {
     if (axis == Axis::uops) return 0;
     double uops = 0;
@@ -305,7 +305,7 @@ class FirstProducts {
     return uops * static_cast<double>(config_.uop_bytes()) / static_cast<double>(config_.bus_bytes);
   }
 
-  // Of one product, those that are through first.
+  // The parts of one product that end earliest.
   std::vector<Part> best_parts(const StreamInstruction& item, Progress& progress) {
     const Part whole = part_at(item);
     std::vector<Part> best{whole};
@@ -350,7 +350,7 @@ class FirstProducts {
         pieces.push_back({part, item});
         continue;
       }
-      bool follows = false;  // whole rows of one part
+      bool follows = false;  // whole rows for one part
       for (std::uint32_t y = 0; y < load.y_size; ++y)
         for (std::uint32_t x = 0, end = 0; x < load.x_size; x = end) {
           const std::uint32_t row = y * load.x_size;
@@ -374,7 +374,7 @@ class FirstProducts {
     return pieces;
   }
 
-  // Each part after the pieces that it reads first: queues fill up, and fetch is in order.
+  // Adds each part after the pieces that it reads first, since queues fill up, and fetch is in order.
   void add(std::vector<Piece> pieces, std::vector<StreamInstruction> parts) {
     std::ranges::stable_sort(pieces, {}, &Piece::part);
     auto piece = pieces.begin();
@@ -387,13 +387,13 @@ class FirstProducts {
 
   Stream& stream_;
   const isa::HardwareConfig& config_;
-  Stream scratch_;  // micro-ops that are only looked at
+  Stream scratch_;  // micro-ops of tentative parts
   StreamAccesses accesses_;
   std::vector<StreamInstruction> done_;     // the stream so far
-  std::vector<StreamInstruction> loads_;    // that wait for the next products
-  std::vector<int> by_;                     // the load of these that brings an element,
-  std::vector<std::size_t> begins_, ends_;  // and from where to where it brings others with it
-  std::vector<bool> there_;                 // elements of these that a part before has read
+  std::vector<StreamInstruction> loads_;    // loads that wait for the next products
+  std::vector<int> by_;                     // the load that loads an element,
+  std::vector<std::size_t> begins_, ends_;  // and the range of elements that is loaded with it
+  std::vector<bool> there_;                 // elements that an earlier part read
   std::vector<std::size_t> read_;
 };
 

@@ -1,4 +1,5 @@
-// The first products of a region, which nothing hides the loads of: they start with what is there.
+// Starts the first products of a region early: their loads are not hidden by other work, so they begin with the
+// operands that are loaded first.
 #pragma once
 
 #include "compiler/target/accel/stream/stream.h"
@@ -6,9 +7,9 @@
 
 namespace dovetail::accel {
 
-// Cuts the products that a stream begins with in parts, and the loads before them in pieces, each piece in the order in
-// which the parts read it: a part waits for no more than it reads. Nothing where the products would not be through
-// earlier, as estimated. Precondition: micro-ops are not placed yet.
+// Cuts the first products of a stream in parts, and the loads before them in pieces, in the order in which the parts
+// read them, so that a part waits only for its operands. No effect if the estimated end of the products is not earlier.
+// Precondition: micro-ops are not placed yet.
 void start_early(Stream& stream, const isa::HardwareConfig& config);
 
 }  // namespace dovetail::accel

@@ -7,7 +7,7 @@
 
 namespace dovetail::accel {
 
-// All that index_uses() looks at, and the kernel.
+// Everything that index_uses() depends on, and the kernel.
 StreamAccesses::LoopKey StreamAccesses::key_of(const StreamInstruction& item, const isa::UopLoop& loop) {
   LoopKey key{static_cast<std::uint32_t>(item.kernel),
               loop.iter_out,
@@ -44,7 +44,7 @@ const Accesses& StreamAccesses::of(const StreamInstruction& item) {
   }
   const auto [at, added] = loops_.try_emplace(key_of(item, *loop));
   if (!added) return at->second;
-  // Where the kernel will be stored does not matter.
+  // The place of the kernel does not matter.
   const std::span<const isa::Uop> kernel = stream_.kernels[static_cast<std::size_t>(item.kernel)];
   isa::Instruction placed = item.instruction;
   std::visit(

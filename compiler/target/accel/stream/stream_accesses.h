@@ -1,4 +1,4 @@
-// What the instructions of a stream touch, by the code that isa/verify judges by.
+// The accesses of the instructions of a stream, by the same code as isa/verify.
 #pragma once
 
 #include <array>
@@ -15,13 +15,13 @@ namespace dovetail::accel {
 
 struct Accesses {
   std::vector<isa::SramAccess> sram;
-  isa::DramAccess dram;  // none of a LOAD UOP: isa/verify allows no STORE to micro-ops
+  isa::DramAccess dram;  // not set for a LOAD UOP: isa/verify allows no STORE to micro-ops
 };
 
-// Equal GEMMs and ALUs, of which an operation in tiles has many, are looked at once.
+// Equal GEMMs and ALUs, of which a tiled operation has many, are analyzed once.
 class StreamAccesses {
  public:
-  // Both outlive it.
+  // Both outlive this object.
   StreamAccesses(const isa::HardwareConfig& config, const Stream& stream)
       : config_(config), stream_(stream), finder_(config) {}
 

@@ -1,4 +1,4 @@
-// What is reported of a region's stream: micro-op kernels and tokens.
+// The report of a region's stream: micro-op kernels and tokens.
 #pragma once
 
 #include <array>
@@ -15,7 +15,7 @@ struct StreamStatistics {
   UopStatistics uops;
   std::uint64_t uops_in_memory = 0;
   TokenStatistics tokens;
-  std::vector<std::string> nodes = {};  // names of those of tokens.by_node, by their numbers; empty: they have none
+  std::vector<std::string> nodes = {};                        // names of the nodes in tokens.by_node; empty: no names
   std::vector<std::array<std::string, 2>> side_by_side = {};  // nodes
 };
 

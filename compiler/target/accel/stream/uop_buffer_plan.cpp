@@ -47,14 +47,14 @@ class Planner {
  private:
   struct Window {
     std::uint64_t begin;
-    std::size_t reused;  // the first use of what is there
+    std::size_t reused;  // the next use of the kernels that are there
   };
 
   std::size_t kernel(std::size_t use) const { return static_cast<std::size_t>(uses_[use].kernel); }
-  // The next use that is not after us.
+  // The next use that is not in the past.
   std::size_t next_use(std::size_t k) const { return next_[k] < uses_of_[k].size() ? uses_of_[k][next_[k]] : kNever; }
 
-  // Kernels [k, last) go into the buffer, where that evicts nothing that is used before the last of them is.
+  // Loads kernels [k, last) into the buffer, as many as evict no kernel that is used before them.
   void load(std::size_t k, std::size_t use) {
     std::uint64_t size = sizes_[k];
     std::size_t last = k + 1;
@@ -73,8 +73,8 @@ class Planner {
     }
   }
 
-  // The piece of the buffer whose contents are used again latest; of equal ones the first. It begins or ends where
-  // something does.
+  // The window of the buffer whose contents are used again latest; of equal ones the first. It begins or ends at the
+  // border of a resident kernel.
   Window best_window(std::uint64_t size) const {
     std::vector<std::uint64_t> begins{0};
     for (const auto& [begin, resident] : resident_) {
@@ -86,8 +86,8 @@ class Planner {
     std::sort(begins.begin(), begins.end());
     Window best{0, 0};
     bool found = false;
-    // Residents that meet the window; the first of `first_reused` is the one that is used first, those after it come
-    // later in the buffer.
+    // Residents that overlap the window. The first entry of `first_reused` is used first; later entries are later in
+    // the buffer.
     std::deque<std::pair<std::uint64_t, std::size_t>> first_reused;  // end in the buffer, next use
     auto entering = resident_.begin();
     for (const std::uint64_t begin : begins) {
@@ -123,8 +123,8 @@ class Planner {
   const std::span<const std::uint64_t> sizes_;
   const std::span<const KernelUse> uses_;
   const std::uint64_t depth_;
-  std::vector<std::uint64_t> offsets_;               // in the area
-  std::vector<std::optional<std::uint64_t>> place_;  // in the buffer, of those that are there
+  std::vector<std::uint64_t> offsets_;               // offset in the area
+  std::vector<std::optional<std::uint64_t>> place_;  // place in the buffer, for resident kernels
   std::vector<std::vector<std::size_t>> uses_of_;
   std::vector<std::size_t> next_;                  // index into uses_of_
   std::map<std::uint64_t, std::size_t> resident_;  // by place

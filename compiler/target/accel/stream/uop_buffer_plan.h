@@ -1,4 +1,4 @@
-// Which kernels are stored where in the micro-op buffer while a stream runs, and when they are loaded.
+// Plans the places of kernels in the micro-op buffer while a stream runs, and their loads.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace dovetail::accel {
 
-// A kernel's next use: the instruction `at` of the stream, which belongs to the operation `node`.
+// A use of a kernel: by the instruction `at` of the stream, which belongs to the operation `node`.
 struct KernelUse {
   std::size_t at;
   int kernel, node;
@@ -20,14 +20,13 @@ struct UopLoad {
 };
 struct UopBufferPlan {
   std::vector<UopLoad> loads;         // in order
-  std::vector<std::uint64_t> places;  // of the kernel of each use, in the buffer
+  std::vector<std::uint64_t> places;  // place in the buffer of the kernel of each use
 };
 
-// `sizes`: of the kernels, which are after each other in the area in this order. `uses`: in the stream's order. All
-// that fits is loaded at once, before the first use. Else kernels are loaded where they are missed, together with those
-// after them in the area that the same operation uses; they take the place of what is used again latest.
-// Precondition: no kernel is
-// empty or larger than `depth`.
+// `sizes`: sizes of the kernels, which are consecutive in the area. `uses`: in the stream's order. If all kernels fit,
+// they are loaded at once, before the first use. Else kernels are loaded when they are missing, together with the
+// following kernels in the area that the same operation uses; they replace the kernels that are used again latest.
+// Precondition: no kernel is empty or larger than `depth`.
 UopBufferPlan plan_uop_buffer(std::span<const std::uint64_t> sizes, std::span<const KernelUse> uses,
                               std::uint64_t depth);
 

@@ -130,7 +130,7 @@ std::optional<std::vector<std::string>> vectorize_nest(schedule::Context& c, con
     if (order.size() > 1 && !c.attempt("reorder", order)) return std::nullopt;
     const Lanes cut = cut_into_lanes(c, nest.innermost, lanes, vectors);
     if (!look_up) write_out(c, cut);
-    // A partial last piece must be the its own end loop, so that peeling can separate it.
+    // A partial last piece must be its own loop at the end, so that peeling can separate it.
     const bool whole = c.extent(cut.pieces) * lanes * vectors == extent;
     if (!cut.pieces.empty() && (whole || points_of(c, outer) < kFewestRows)) outer.push_back(cut.pieces);
     return outer;

@@ -382,7 +382,7 @@ TEST_CASE("the report says why what moves values stays on the host") {
               make.node("Concat", "move", {x, make.graph.add_constant("c", make.draw.int8({2, 4, 9, 4}))},
                         {{"axis", std::int64_t{1}}});
             },
-            {}) == "host: its pixels are in no regular order");
+            {}) == "host: its pixels are not in a regular order");
   CHECK(why(
             [](CopyMaker& make, graph::ValueId x) {
               NdArray ones(DType::int8, {2, 4, 9, 4});
@@ -390,5 +390,5 @@ TEST_CASE("the report says why what moves values stays on the host") {
               make.node("Concat", "move", {x, make.graph.add_constant("c", std::move(ones))},
                         {{"axis", std::int64_t{1}}});
             },
-            {}) == "host: a block of channels holds a constant alongside values");
+            {}) == "host: a block of channels has both constants and values");
 }

@@ -252,7 +252,7 @@ TEST_CASE("lower_qdq: what stays float, and why") {
         0));
     CHECK(lower(make).notes ==
           std::vector<std::string>{
-              "mean_node (AveragePool) stays float: it pads and counts only what is inside: the divisor varies"});
+              "mean_node (AveragePool) stays float: it pads but does not count the pads, so that the divisor varies"});
   }
   SECTION("float activations") {
     make.output(make.node(
@@ -260,7 +260,7 @@ TEST_CASE("lower_qdq: what stays float, and why") {
         {image, make.dequantize("w_dq", make.constant("w", filled(DType::int8, {3, 2, 3, 3}, 1)), 0.25f, 0)}));
     CHECK(lower(make).notes ==
           std::vector<std::string>{
-              "conv_node (Conv) stays float: only its constants are quantized, its activations are float"});
+              "conv_node (Conv) stays float: only its constants are quantized, and its activations are float"});
   }
   SECTION("a weight that varies") {
     const ValueId square = make.activation("square", make.input("rows", DType::float32, {4, 4}), 0.5f, 0);

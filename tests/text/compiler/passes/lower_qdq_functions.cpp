@@ -234,16 +234,15 @@ TEST_CASE("lower_qdq: functions that stay float, and why") {
     const ValueId wide = make.int8_input("wide", {1, 5000}, 0.5f, 0);
     make.output(make.quantize("y", make.node("PRelu", "p", {wide, make.constant("c", NdArray(DType::float32, {5000}))}),
                               0.5f, 0));
-    CHECK(lowered_nodes(make) ==
-          std::vector<std::string>{
-              "p_node (PRelu) stays float: its tables, one for each of 5000 slices, take 1280000 bytes > 1048576"});
+    CHECK(lowered_nodes(make) == std::vector<std::string>{"p_node (PRelu) stays float: its tables, one for each of "
+                                                          "5000 slices, need 1280000 bytes, more than 1048576"});
   }
   SECTION("axes that are not neighbors") {
     const ValueId axes = make.constant("axes", NdArray::from<std::int64_t>({2}, {0, 2}));
     make.output(make.quantize("y", make.node("ReduceMean", "mean", {x, axes}), 0.5f, 0));
     CHECK(lowered_nodes(make) ==
           std::vector<std::string>{
-              "mean_node (ReduceMean) stays float: it reduces 2 axes that are not neighbors; transpose first"});
+              "mean_node (ReduceMean) stays float: it reduces 2 axes that are not adjacent; transpose first"});
   }
   SECTION("steps of 16 bits") {
     const ValueId wide =
@@ -251,10 +250,13 @@ TEST_CASE("lower_qdq: functions that stay float, and why") {
     make.output(make.node("Relu", "after", {make.dequantize("dq", wide, 0.5f, 0)}));
     const auto notes = lowered_nodes(make);
     REQUIRE(notes.size() == 3);
-    CHECK(notes[0] ==
-          "r_node (Relu) stays float: its result is quantized to int16, integer forms exist for int8 and uint8");
-    CHECK(notes[1] == "q_node (QuantizeLinear) stays: its steps are int16, integer forms exist for int8 and uint8");
-    CHECK(notes[2] == "after_node (Relu) stays float: it reads int16 steps, integer forms exist for int8 and uint8");
+    CHECK(
+        notes[0] ==
+        "r_node (Relu) stays float: its result is quantized to int16, but integer forms exist only for int8 and uint8");
+    CHECK(notes[1] ==
+          "q_node (QuantizeLinear) stays: its steps are int16, but integer forms exist only for int8 and uint8");
+    CHECK(notes[2] ==
+          "after_node (Relu) stays float: it reads int16 steps, but integer forms exist only for int8 and uint8");
   }
 }
 

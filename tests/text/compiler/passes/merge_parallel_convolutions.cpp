@@ -61,7 +61,7 @@ TEST_CASE("merge_parallel_convolutions: wide ones stay apart, and both numbers a
     return outcome;
   });
   CHECK(rewritten.changes() == 0);
-  CHECK(notes == std::vector<std::string>{"MatMul_a, MatMul_b read one input alike but stay apart: merging saves 25 "
+  CHECK(notes == std::vector<std::string>{"MatMul_a, MatMul_b read the same input but stay apart: merging saves 25 "
                                           "thousand products, and the Split costs as much as 328 thousand"});
 }
 

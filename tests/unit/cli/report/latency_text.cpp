@@ -42,7 +42,7 @@ TEST_CASE("no latency as text and JSON") {
   const Latency latency = latency_of(step_times(run, kSystem));
   CHECK(latency_json(latency, kSystem).is_null());
   CHECK(latency_text(latency, kSystem, "measured once") ==
-        "latency       unknown: the engine counts no cycles; --engine cycle does\n");
+        "latency       unknown: the engine does not count cycles; --engine cycle does\n");
   Json row;
   add_time(row, step_times(run, kSystem)[0]);
   CHECK(row == Json{{"simulating_ms", 250.0}});

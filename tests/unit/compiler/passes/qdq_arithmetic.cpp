@@ -19,12 +19,12 @@ TEST_CASE("quantize: half to even, saturated") {
   CHECK(quantize(-200, {1, 100}) == -100);
 }
 
-TEST_CASE("clamp_behind: clamping before quantizing is clamping after it") {
+TEST_CASE("clamp_before: clamping before quantizing is clamping after it") {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const Quantization q{0.3f, -7};
   for (const auto& [low, high] :
        {std::pair{0.0f, kInfinity}, {0.0f, 6.0f}, {-kInfinity, 1.05f}, {-2.0f, -3.0f}, {-100.0f, 100.0f}}) {
-    const Range range = clamp_behind({}, low, high, q);
+    const Range range = clamp_before({}, low, high, q);
     for (float real = -60; real < 60; real += 0.01f) {
       const int before = quantize(std::min(std::max(real, low), high), q);
       if (before != std::clamp(quantize(real, q), range.min, range.max))
@@ -32,9 +32,9 @@ TEST_CASE("clamp_behind: clamping before quantizing is clamping after it") {
     }
   }
   // Two clips: the outer one clamps the bounds of the inner one.
-  CHECK(clamp_behind(clamp_behind({}, 0, 6, {0.1f, 0}), 1, 3, {0.1f, 0}) == Range{10, 30});
-  CHECK(clamp_behind(clamp_behind({}, 1, 3, {0.1f, 0}), 0, 6, {0.1f, 0}) == Range{10, 30});
-  CHECK(clamp_behind(clamp_behind({}, 0, 1, {0.1f, 0}), 2, 3, {0.1f, 0}) == Range{20, 20});
+  CHECK(clamp_before(clamp_before({}, 0, 6, {0.1f, 0}), 1, 3, {0.1f, 0}) == Range{10, 30});
+  CHECK(clamp_before(clamp_before({}, 1, 3, {0.1f, 0}), 0, 6, {0.1f, 0}) == Range{10, 30});
+  CHECK(clamp_before(clamp_before({}, 0, 1, {0.1f, 0}), 2, 3, {0.1f, 0}) == Range{20, 20});
 }
 
 TEST_CASE("requantization_scale: one rounding from binary64") {

@@ -128,20 +128,20 @@ TEST_CASE("energy overlay: points of SRAM are fitted anew") {
 TEST_CASE("energy overlay: refuses what cannot be meant, and says the remedy") {
   CHECK_THAT(refusal(with_row("mac.int9", "{}")),
              ContainsSubstring("there is no such row. Hint: did you mean `mac.int8`?"));
-  CHECK_THAT(refusal(R"({"row": {}})"), ContainsSubstring("there is no \"row\". Hint: did you mean `rows`?"));
+  CHECK_THAT(refusal(R"({"row": {}})"), ContainsSubstring("there is no member \"row\". Hint: did you mean `rows`?"));
   CHECK_THAT(refusal(with_row("mac.int8", R"({"value": 0.1, "unit": "nJ", "source": "x"})")),
-             ContainsSubstring("its unit is \"nJ\", the table's \"pJ\""));
+             ContainsSubstring("its unit is \"nJ\", and the table's is \"pJ\""));
   CHECK_THAT(refusal(with_row("mac.int8", R"({"value": -0.1, "unit": "pJ", "source": "x"})")),
-             ContainsSubstring("-0.1 pJ is out of 0.003 to 10"));
+             ContainsSubstring("-0.1 pJ is outside 0.003 to 10"));
   CHECK_THAT(refusal(with_row("mac.int8", R"({"value": 1.6e17, "unit": "pJ", "source": "x"})")),
-             ContainsSubstring("1.6e+17 pJ is out of 0.003 to 10, what such an event can cost. Hint: check the unit"));
+             ContainsSubstring("1.6e+17 pJ is outside 0.003 to 10, the range for such an event. Hint: check the unit"));
   CHECK_THAT(refusal(with_row("mac.int8", R"({"value": 0.1, "unit": "pJ"})")),
-             ContainsSubstring("\"source\" is missing or no text. Hint: say where the number is from"));
+             ContainsSubstring("\"source\" is missing or not text. Hint: name the source of the number"));
   CHECK_THAT(refusal(with_row("mac.int8", R"({"value": "0.1", "unit": "pJ", "source": "x"})")),
-             ContainsSubstring("\"value\" is missing or no number"));
+             ContainsSubstring("\"value\" is missing or not a number"));
   CHECK_THAT(refusal(with_row("mac.int8", R"({"value": 0.1, "unit": "pJ", "source": "x", "bounds": [0, 9]})")),
-             ContainsSubstring("there is no \"bounds\""));
-  CHECK_THAT(refusal(R"({"node_nm": 4500})"), ContainsSubstring("4500 is out of 1 to 350"));
+             ContainsSubstring("there is no member \"bounds\""));
+  CHECK_THAT(refusal(R"({"node_nm": 4500})"), ContainsSubstring("4500 is outside 1 to 350"));
   CHECK_THAT(refusal("[]"), ContainsSubstring("it is not an object"));
   CHECK_THAT(refusal("{"), ContainsSubstring("mine.json"));
   CHECK_THAT(refusal(R"({"sram": {"unit": "pJ", "leakage_unit": "mW", "source": "x", "points": [[1, 2, 3]]}})"),
@@ -155,7 +155,7 @@ TEST_CASE("energy overlay: refuses what cannot be meant, and says the remedy") {
   const std::string both =
       refusal(R"({"rows": {"mac.int9": {}, "alu.add": {"value": 99, "unit": "pJ", "source": "x"}}})");
   CHECK_THAT(both, ContainsSubstring("mac.int9"));
-  CHECK_THAT(both, ContainsSubstring("99 pJ is out of 0.001 to 10"));
+  CHECK_THAT(both, ContainsSubstring("99 pJ is outside 0.001 to 10"));
 }
 
 TEST_CASE("energy table: a table without a row is none") {

@@ -155,7 +155,7 @@ TEST_CASE("measure cpu: a program that the code generator does not take is refus
   });
   check_failed(measure(*measurer, odd), Outcome::refused, "vthread");
   check_failed(measure(*measurer, scheduled_as(machine.task(kMatmulTask), machine.cpu)), Outcome::refused,
-               "it has 3 parameters, its task 4");
+               "it has 3 parameters, and its task has 4");
   Scheduled elsewhere = scheduled_as(task, machine.cpu);
   elsewhere.layouts.erase("in0");
   check_failed(measure(*measurer, elsewhere), Outcome::refused, "its in0 is float32[1, 14, 14, 16]");
@@ -277,8 +277,9 @@ TEST_CASE("measure cpu: tasks that it cannot measure are errors") {
   schedule::Task task = machine.task(kSoftmaxTask);
   cpu::Cpu other = machine.cpu;
   other.name = "avx1024";
-  CHECK_THAT(error(task, other),
-             ContainsSubstring("code for avx1024 does not run here: there is no processor class \"avx1024\""));
+  CHECK_THAT(
+      error(task, other),
+      ContainsSubstring("code for avx1024 does not run on this machine: there is no processor class \"avx1024\""));
   task.kind = "matmul";
   CHECK_THAT(error(task, machine.cpu), ContainsSubstring("it is not a program of kind matmul"));
   task.target = "accel";

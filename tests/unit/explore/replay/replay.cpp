@@ -158,7 +158,7 @@ TEST_CASE("replay: a table of something else is refused, with the command that m
     return to_string(space.errors());
   };
   CHECK_THAT(refused([](Table& table) { table.task = "0000000000000000"; }),
-             ContainsSubstring("it is of task 0000000000000000") &&
+             ContainsSubstring("it is for task 0000000000000000") &&
                  ContainsSubstring("./dev tuning tables accel.conv3x3_small"));
   CHECK_THAT(refused([](Table& table) { ++table.sketch_version; }), ContainsSubstring("version"));
   CHECK_THAT(refused([](Table& table) { table.rows[3].decisions["tile_o"] = "17"; }), ContainsSubstring("refuses"));

@@ -40,14 +40,14 @@ TEST_CASE("tuning table: what is none is refused, with the line") {
   };
   CHECK_THAT(refused("table 1", "table 2"), ContainsSubstring("file:1"));
   CHECK_THAT(refused("sketch 2", "sketch two"),
-             ContainsSubstring("file:4") && ContainsSubstring("two is not a version"));
-  CHECK_THAT(refused("unit cycles\n", ""), ContainsSubstring("\"unit ...\" is expected"));
+             ContainsSubstring("file:4") && ContainsSubstring("the version two is not a number"));
+  CHECK_THAT(refused("unit cycles\n", ""), ContainsSubstring("expected \"unit ...\""));
   CHECK_THAT(refused("a sample", "some"), ContainsSubstring("file:7"));
   CHECK_THAT(refused("cost tile_o", "tile_o"), ContainsSubstring("does not begin with \"cost\""));
   CHECK_THAT(refused("x,y yes", "x,y"), ContainsSubstring("file:10") && ContainsSubstring("3 words, for 4 columns"));
   CHECK_THAT(refused("1000000", "fast"), ContainsSubstring("fast is neither a cost nor an outcome"));
   CHECK_THAT(refused("12.5", "-1"), ContainsSubstring("file:9"));
-  CHECK_THAT(refused("12.5", "crashed"), ContainsSubstring("a default schedule that was measured"));
+  CHECK_THAT(refused("12.5", "crashed"), ContainsSubstring("must be the measured default schedule"));
 }
 
 TEST_CASE("tuning table: each task has one in the tree, of its name") {

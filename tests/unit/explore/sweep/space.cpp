@@ -119,14 +119,15 @@ TEST_CASE("space: everything that is wrong is listed") {
   const std::string all = errors_of(R"({"axes": {"block_inn": [16], "bus_bytes": [], "batch": {"from": 1, "to": 4},
     "memory": ["idael"], "acc_buffer_bytes": [65536, 65536]}, "objectives": ["speed"], "constraints": {"area_mm2": -1}, "axis": {}})");
   for (const char* part : {"block_inn", "its list is empty", "neither a list nor a range", "idael", "listed twice",
-                           "speed", "not a bound above 0", "\"axis\""}) {
+                           "speed", "must be a number above 0", "\"axis\""}) {
     CAPTURE(part, all);
     CHECK(all.find(part) != std::string::npos);
   }
   CHECK(errors_of(R"({"axes": {"batch": [1, 3]}})").find("power of two") != std::string::npos);
   CHECK(errors_of(R"({"axes": {"batch": [1]}, "together": [[{"batch": 1}]]})").find("two axes") != std::string::npos);
-  CHECK(errors_of(R"({"together": [[{"batch": 1, "block_in": 8}, {"batch": 2}]]})").find("as the first one does") !=
-        std::string::npos);
+  CHECK(
+      errors_of(R"({"together": [[{"batch": 1, "block_in": 8}, {"batch": 2}]]})").find("which the first object sets") !=
+      std::string::npos);
   CHECK(errors_of("{}").find("no axis") != std::string::npos);
   CHECK(errors_of("[]").find("not a JSON object") != std::string::npos);
   CHECK(errors_of(R"({"hardware": "1x16", "axes": {"batch": [1]}})").find("1x16") != std::string::npos);

@@ -190,7 +190,7 @@ TEST_CASE("sweep: a job of another space is refused") {
   const std::vector<std::string> key{"0000000000000000"};
   const auto refused = do_job(fixture.space, evaluator, false, job_text(genes, key));
   REQUIRE_FALSE(refused.ok());
-  CHECK(to_string(refused.errors()).find("do not do the same work") != std::string::npos);
+  CHECK(to_string(refused.errors()).find("work on different tasks") != std::string::npos);
 }
 
 TEST_CASE("sweep: strategies propose each point once") {
@@ -206,7 +206,7 @@ TEST_CASE("sweep: strategies propose each point once") {
         CHECK(seen.insert(genes).second);
         trials.push_back({genes, Costs{static_cast<double>(genes[0]), static_cast<double>(-genes[0])}});
       }
-      strategy->tell(trials);
+      strategy->observe(trials);
     }
     CHECK(seen.size() == fixture.space.size());
   }
@@ -241,7 +241,7 @@ TEST_CASE("sweep: evolution comes nearer to the front than random points") {
         trials.push_back({genes, cost(genes)});
         all.push_back(*trials.back().costs);
       }
-      strategy->tell(trials);
+      strategy->observe(trials);
     }
     std::vector<Costs> front;
     for (const std::size_t i : front_of(all)) front.push_back(all[i]);

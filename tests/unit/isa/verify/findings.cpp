@@ -94,7 +94,7 @@ load.inp sram=65535 dram=0xffffffff size=9x0 stride=2
 )");
   CHECK(text(checked.report()) ==
         "illegal: illegal instruction (#0 `load.inp sram=2046 dram=0x10 size=1x4 stride=4`): the 4 elements from 2046 "
-        "on end at 2050 > 2048, "
+        "end at 2050 > 2048, "
         "the depth of inp. Hint: move fewer elements, or lower sram_base\n"
         "illegal: illegal instruction (#1 `load.inp sram=0 dram=0xfff size=1x2 stride=2`): it reads DRAM bytes "
         "0xfff0..0x1000f, and the "

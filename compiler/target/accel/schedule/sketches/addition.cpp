@@ -1,4 +1,5 @@
-// Additions: the operands are widened, scaled and added in ACC; or one, to which a constant of each channel is added.
+// Additions: both operands are widened, scaled and added in ACC; or one operand, to which a constant per channel is
+// added.
 #include "compiler/target/accel/schedule/steps.h"
 #include "compiler/target/accel/schedule/tile_choice.h"
 

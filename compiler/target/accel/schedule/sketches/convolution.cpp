@@ -1,5 +1,5 @@
-// Convolutions, and matrix products as 1x1 ones, with the addition or the max-pooling after them: channel tiles of the
-// reduction outermost, then all that GEMM's two loops and micro-ops run over, the element innermost.
+// Convolutions, and matrix products as 1x1 convolutions, with the addition or the max-pooling after them: channel tiles
+// of the reduction outermost, then the loops of GEMM and its micro-ops, the element innermost.
 #include <algorithm>
 #include <optional>
 
@@ -19,7 +19,7 @@ std::optional<WidenedOperand> added_operand(const schedule::Context& c) {
   return c.block("b.constants") ? std::optional(widened_operand(c, "b.", "B")) : std::nullopt;
 }
 
-// What the pace of a tile follows from, whatever the tile.
+// The facts that determine the pace of any tile.
 struct Convolution {
   explicit Convolution(const TileChoice& of)
       : choice(of),
@@ -39,12 +39,12 @@ struct Convolution {
   double bytes(std::int64_t elements, isa::Memory memory) const {
     return static_cast<double>(elements * choice.config.element_bytes(memory));
   }
-  // How many tiles there are of input channels that share none: each group's, or those of several groups.
+  // The number of tiles of input channels with different images: one for each group, or for several groups.
   std::int64_t images(const Tile& tile, const Tile& trips) const {
     return tile.o < choice.group_blocks() ? choice.groups : trips.o;
   }
-  // Where a whole reduction fits, an operand may stay while tiles of the other go by: weights for all pixels, or the
-  // pixels of a tile for all weights.
+  // If a whole reduction fits, an operand may stay on chip while tiles of the other are loaded: weights for all pixels,
+  // or the pixels of a tile for all weights.
   bool inputs_may_stay(const Tile& tile, const Tile& trips) const {
     return trips.c == 1 && trips.o > images(tile, trips);
   }
@@ -76,8 +76,8 @@ Pace pace_with(const Convolution& of, bool inputs_stay, const Tile& tile, const 
   pace.weights = {weights, weight_loads};
   pace.compute = sums_of_tile * static_cast<double>(tile.c * choice.layout.block / config.block_in) * of.taps;
   pace.finish = resets + passes + constants;
-  // Weights come under the layer before, where there is one, and room for both layers'. Without one they are all felt
-  // where loading them takes about as long as computing: products never get ahead of them.
+  // Loads of weights overlap with the layer before, if there is room for the weights of both layers. A first layer
+  // exposes their whole time if it is about that of the products, which then always wait for weights.
   const double all_weights = weights * static_cast<double>(trips.o * trips.c),
                all_computes =
                    static_cast<double>(trips.o * pixels) * (static_cast<double>(trips.c) * pace.compute + pace.finish);
@@ -91,9 +91,10 @@ Pace pace_with(const Convolution& of, bool inputs_stay, const Tile& tile, const 
   return pace;
 }
 
-// With several tiles of pixels, what is loaded less. With one, weights are loaded once either way, and the same inputs
-// again alongside products, which leaves a slot for the next operation's: where weights take so much of that time that
-// these loads count, inputs stay.
+// With several tiles of pixels, the operand stays that saves more loads. With one tile, weights are loaded once either
+// way, and loading inputs again overlaps with products and leaves a slot for the next operation's inputs. So inputs
+// stay only if loading weights takes a large part of the products' time, and loading inputs again a large part of all
+// loads.
 bool inputs_should_stay(const Pace& inputs, const Pace& weights, const Tile& trips, const TileCosts& costs) {
   const auto loaded = [](const Pace& pace) {
     return pace.inputs.cycles * static_cast<double>(pace.inputs.times) +
@@ -124,8 +125,8 @@ bool decide_convolution(TileChoice& choice) {
   return choice.c.s.status().ok();
 }
 
-// With a pooling there is a product for each place in its windows. They read the same copies, so they share the loop
-// over tiles of channels.
+// With a pooling there is a product for each place in its windows. These products read the same copies, so they share
+// the loop over tiles of channels.
 void write_convolution(Steps& steps) {
   schedule::Context& c = steps.c;
   const BlockSizes& sizes = steps.sizes;

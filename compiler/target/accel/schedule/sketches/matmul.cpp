@@ -1,5 +1,5 @@
-// Products of two activations: for each group, blocks of columns of the second operand stay while rows of the first go
-// by. Transpositions are such products too, of rows of the identity.
+// Products of two activations: for each group, blocks of columns of the second operand stay on chip while rows of the
+// first are loaded. Transpositions are also such products, with rows of the identity as the first operand.
 #include <fmt/format.h>
 
 #include "compiler/target/accel/programs/intrinsics.h"
@@ -10,7 +10,7 @@ namespace dovetail::accel {
 
 namespace {
 
-// Its sums run over channels `c`, and `part`.
+// Schedules a product whose sums run over channels `c` and `part`.
 void make_product(Steps& steps, const std::string& block) {
   schedule::Context& c = steps.c;
   const auto loop = [&](const char* name) { return block + "." + name; };
@@ -31,7 +31,7 @@ void tensorize_product(Steps& steps, const std::string& block) {
   steps.tensorize(block, {loop("n_e"), loop("o_e"), loop("c_i_e")});
 }
 
-// A constant operand, which stays on chip.
+// Copies a constant operand, which stays on chip.
 void keep(Steps& steps, const std::string& block, const std::string& constant, const char* scope,
           const std::string& map) {
   schedule::Context& c = steps.c;
@@ -42,7 +42,7 @@ void keep(Steps& steps, const std::string& block, const std::string& constant, c
   c.s.transform_layout(copy, map);
 }
 
-// Whether it transposes: its first operand is the identity.
+// Whether the program transposes: its first operand is the identity.
 bool transposes(const schedule::Context& c) { return c.buffer("IX") != nullptr; }
 
 bool decide_matmul(TileChoice& choice) {
@@ -60,7 +60,7 @@ bool decide_matmul(TileChoice& choice) {
   return choice.sample_tile([&](const Tile& tile, const Tile& trips, const TileChoice::Elements& elements) {
     const auto pixels = static_cast<double>(trips.n * trips.x);
     const std::int64_t results = elements("product", isa::Memory::acc);
-    // Blocks of channels are rows of a transfer; groups may be apart.
+    // Blocks of channels are rows of a transfer; groups may be farther apart.
     const std::int64_t transfers = by_identity ? 1 : tile.y;
     const double rows =
         by_identity ? 0

@@ -1,5 +1,5 @@
-// Max pooling: a tile's window of the image is widened into ACC, and reduced there, along columns and then along rows
-// where the window is separable, else tap by tap.
+// Max pooling: a tile's part of the image is widened into ACC and reduced there: along columns and then along rows if
+// the window is separable, else tap by tap.
 #include "compiler/target/accel/programs/intrinsics.h"
 #include "compiler/target/accel/schedule/steps.h"
 #include "compiler/target/accel/schedule/tile_choice.h"

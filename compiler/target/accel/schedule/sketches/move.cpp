@@ -1,4 +1,4 @@
-// Copies through ACC, of one block of channels or sums of several, and what ALU passes alone make of them.
+// Copies through ACC of a block of channels, sums of several blocks, and operators that only need ALU passes.
 #include <fmt/format.h>
 
 #include "compiler/target/accel/schedule/steps.h"

@@ -69,7 +69,7 @@ TEST_CASE("constants fill whole blocks, or are 0") {
   CHECK(with(7, 32)->back().fill == 7);
   CHECK(with(0, 36).ok());
   REQUIRE_FALSE(with(7, 36).ok());
-  CHECK(with(7, 36).errors().front().why == "a block of channels holds a constant alongside values");
+  CHECK(with(7, 36).errors().front().why == "a block of channels has both constants and values");
 }
 
 TEST_CASE("depth to space is a fold of its result, and nothing else is") {
@@ -102,7 +102,7 @@ TEST_CASE("pixels in no regular order are refused") {
   const auto parts = plan(kImage, kImage,
                           [](auto o, auto y, auto x) { return element(kImage, o, y, (y == 3 && o == 1) ? 5 - x : x); });
   REQUIRE_FALSE(parts.ok());
-  CHECK(parts.errors().front().why == "its pixels are in no regular order");
+  CHECK(parts.errors().front().why == "its pixels are not in a regular order");
 }
 
 TEST_CASE("results of too many parts are refused") {

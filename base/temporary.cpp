@@ -1,4 +1,4 @@
-#include "base/vanishing.h"
+#include "base/temporary.h"
 
 #include <algorithm>
 #include <array>
@@ -61,7 +61,7 @@ void handle(int signal) {
     errno = before;
     return;
   }
-  remove_all_vanishing();
+  remove_temporaries();
   // The process ends by the signal, as its parent expects.
   ::sigaction(signal, &former_actions[number], nullptr);
   ::raise(signal);
@@ -106,26 +106,26 @@ void give_slot_back(int slot) {
 
 }  // namespace
 
-void remove_all_vanishing() noexcept {
+void remove_temporaries() noexcept {
   end_groups();
   for (Slot& slot : slots)
     if (slot.used.load() && slot.group == 0 && ::unlink(slot.path.data()) != 0 && errno != ENOENT)
       remove_by_program(slot.path.data());
 }
 
-Vanishing::Vanishing(fs::path path) : path_(std::move(path)), slot_(take_slot(path_, 0)) {}
-Vanishing::Vanishing(Vanishing&& other) noexcept
+TemporaryPath::TemporaryPath(fs::path path) : path_(std::move(path)), slot_(take_slot(path_, 0)) {}
+TemporaryPath::TemporaryPath(TemporaryPath&& other) noexcept
     : path_(std::move(other.path_)), slot_(std::exchange(other.slot_, -1)) {
   other.path_.clear();
 }
 
-Vanishing::~Vanishing() {
+TemporaryPath::~TemporaryPath() {
   std::error_code ignored;
   if (!path_.empty()) fs::remove_all(path_, ignored);
   give_slot_back(slot_);
 }
 
-Result<Vanishing> make_temporary_folder(std::string_view purpose) {
+Result<TemporaryPath> make_temporary_folder(std::string_view purpose) {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
   const auto bad = [&](const fs::path& where, std::string why, Cause cause) {
@@ -137,15 +137,15 @@ Result<Vanishing> make_temporary_folder(std::string_view purpose) {
   std::string name = (parent / fmt::format("dovetail-{}-XXXXXX", purpose)).string();
   if (::mkdtemp(name.data()) == nullptr) return bad(parent, std::strerror(errno), cause_of(errno));
   try {
-    return Vanishing(name);
+    return TemporaryPath(name);
   } catch (...) {  // no memory to register it
     ::rmdir(name.c_str());
     throw;
   }
 }
 
-VanishingGroup::VanishingGroup(pid_t group) : group_(group), slot_(take_slot({}, group)) {}
-VanishingGroup::~VanishingGroup() {
+TemporaryProcessGroup::TemporaryProcessGroup(pid_t group) : group_(group), slot_(take_slot({}, group)) {}
+TemporaryProcessGroup::~TemporaryProcessGroup() {
   ::kill(-group_, SIGKILL);
   give_slot_back(slot_);
 }

@@ -12,12 +12,12 @@
 namespace dovetail {
 
 // A file or folder, existing or not: removed, with its contents, at the end of the scope.
-class Vanishing {
+class TemporaryPath {
  public:
-  explicit Vanishing(std::filesystem::path path);
-  ~Vanishing();
-  Vanishing(Vanishing&& other) noexcept;
-  Vanishing& operator=(Vanishing&&) = delete;
+  explicit TemporaryPath(std::filesystem::path path);
+  ~TemporaryPath();
+  TemporaryPath(TemporaryPath&& other) noexcept;
+  TemporaryPath& operator=(TemporaryPath&&) = delete;
 
   const std::filesystem::path& path() const { return path_; }
 
@@ -27,15 +27,15 @@ class Vanishing {
 };
 
 // A new folder in TMPDIR, named dovetail-`purpose`-XXXXXX. Error: it cannot be created.
-Result<Vanishing> make_temporary_folder(std::string_view purpose);
+Result<TemporaryPath> make_temporary_folder(std::string_view purpose);
 
 // A process group: killed at the end of the scope.
-class VanishingGroup {
+class TemporaryProcessGroup {
  public:
-  explicit VanishingGroup(pid_t group);
-  ~VanishingGroup();
-  VanishingGroup(const VanishingGroup&) = delete;
-  VanishingGroup& operator=(const VanishingGroup&) = delete;
+  explicit TemporaryProcessGroup(pid_t group);
+  ~TemporaryProcessGroup();
+  TemporaryProcessGroup(const TemporaryProcessGroup&) = delete;
+  TemporaryProcessGroup& operator=(const TemporaryProcessGroup&) = delete;
 
  private:
   pid_t group_;
@@ -43,6 +43,6 @@ class VanishingGroup {
 };
 
 // Removes everything registered, for code that ends the process without leaving scopes. Safe in a signal handler.
-void remove_all_vanishing() noexcept;
+void remove_temporaries() noexcept;
 
 }  // namespace dovetail

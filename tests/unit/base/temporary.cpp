@@ -1,5 +1,5 @@
 // What is there for a moment is gone afterwards, also when a signal ends the process.
-#include "base/vanishing.h"
+#include "base/temporary.h"
 
 #include <csignal>
 #include <filesystem>
@@ -69,7 +69,7 @@ TEST_CASE("temporary folders are made in TMPDIR and removed with what is in them
     CHECK(made.parent_path() == place.path());
     CHECK_THAT(made.filename().string(), ContainsSubstring("dovetail-test-"));
     fill(made);
-    const Vanishing moved = std::move(*folder);
+    const TemporaryPath moved = std::move(*folder);
     CHECK(fs::exists(made / "below" / "file"));
   }
   CHECK_FALSE(fs::exists(made));
@@ -86,8 +86,8 @@ TEST_CASE("a signal that ends the process removes files and folders first") {
     const fs::path file = place / "file", folder = place / "folder", kept = place / "kept";
     REQUIRE(write_text_file(kept, "x").ok());
     CHECK(signal_that_ends([&] {
-            const Vanishing one(file), two(folder);
-            { const Vanishing gone(place / "nothing"); }
+            const TemporaryPath one(file), two(folder);
+            { const TemporaryPath gone(place / "nothing"); }
             if (!write_text_file(file, "x").ok()) ::_exit(1);
             fs::create_directories(folder / "below");
             if (!write_text_file(folder / "below" / "file", "x").ok()) ::_exit(1);
